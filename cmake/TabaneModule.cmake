@@ -1,0 +1,47 @@
+# tabane_module(NAME HEADERS … SOURCES … DEPENDS … PRIVATE_DEPENDS …):
+#   one static library tabane_NAME, alias tabane::NAME.
+# tabane_tests(NAME SOURCES … DEPENDS … [LABELS …]):
+#   one GoogleTest program NAME_test of the module's x_test.cc files.
+
+add_library(tabane_build_flags INTERFACE)
+target_compile_options(
+  tabane_build_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers
+                               -fno-math-errno)
+if(TABANE_SANITIZE)
+  target_compile_options(
+    tabane_build_flags INTERFACE -fsanitize=${TABANE_SANITIZE} -fno-omit-frame-pointer
+                                 -fno-sanitize-recover=all)
+  target_link_options(tabane_build_flags INTERFACE -fsanitize=${TABANE_SANITIZE})
+endif()
+
+function(tabane_module name)
+  cmake_parse_arguments(ARG "" "" "HEADERS;SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  add_library(tabane_${name} STATIC ${ARG_SOURCES})
+  add_library(tabane::${name} ALIAS tabane_${name})
+  set_target_properties(tabane_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  target_sources(
+    tabane_${name}
+    PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${ARG_HEADERS})
+  target_link_libraries(
+    tabane_${name}
+    PUBLIC ${ARG_DEPENDS}
+    PRIVATE ${ARG_PRIVATE_DEPENDS} $<BUILD_INTERFACE:tabane_build_flags>)
+  target_compile_features(tabane_${name} PUBLIC cxx_std_20)
+  set_property(GLOBAL APPEND PROPERTY TABANE_MODULES tabane_${name})
+  list(TRANSFORM ARG_HEADERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE absolute)
+  set_property(GLOBAL APPEND PROPERTY TABANE_PUBLIC_HEADERS ${absolute})
+endfunction()
+
+function(tabane_tests name)
+  if(NOT TABANE_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  add_executable(${name}_test ${ARG_SOURCES})
+  target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gtest_main tabane_build_flags)
+  gtest_discover_tests(
+    ${name}_test
+    TEST_PREFIX ${name}.
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}")
+endfunction()

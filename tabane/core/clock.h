@@ -1,0 +1,77 @@
+// The processor's tick counter: one register read, far cheaper than a system clock.
+//
+// A tick is not a core cycle. On current processors the counter runs at a constant rate whatever
+// the core does (invariant); the core's own rate is measured by core_rate.h with a dependent chain.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace tabane::core {
+
+// Reads the counter before the timed work: nothing timed starts before the read is done.
+inline std::uint64_t ticks_begin() {
+#if defined(__x86_64__)
+  // lfence waits for all earlier instructions and holds back the later ones.
+  _mm_lfence();
+  const std::uint64_t t = __rdtsc();
+  _mm_lfence();
+  return t;
+#elif defined(__aarch64__)
+  std::uint64_t t;
+  asm volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(t) : : "memory");
+  return t;
+#else
+#error "tabane reads the tick counter of x86-64 and aarch64"
+#endif
+}
+
+// Reads the counter after the timed work: all of it is done before the read.
+inline std::uint64_t ticks_end() {
+#if defined(__x86_64__)
+  unsigned aux;
+  const std::uint64_t t = __rdtscp(&aux);  // waits for earlier instructions
+  _mm_lfence();                            // later ones do not start before the read
+  return t;
+#else
+  return ticks_begin();
+#endif
+}
+
+struct TickRate {
+  double ticks_per_second = 0;
+  double relative_uncertainty = 0;  // half the spread of repeated calibrations over the rate
+  bool invariant = false;  // constant whatever the core's frequency (CPUID 80000007h EDX[8])
+  std::string counter;     // "rdtscp" or "cntvct_el0"
+};
+
+// Calibrates the counter against CLOCK_MONOTONIC_RAW over `seconds` of wall time (at least 10 ms).
+TickRate calibrate_ticks(double seconds = 0.05);
+
+// The rate of a calibration made once per process, at the first call.
+const TickRate& tick_rate();
+
+// Smallest difference of an empty begin/end pair, and the smallest non-zero step of the counter:
+// ticks.
+struct TickOverhead {
+  double read_ticks = 0;  // median of empty pairs
+  double step_ticks = 0;  // > 0
+};
+TickOverhead tick_overhead();
+
+// What the measurement engine needs of a clock; tests give it a manual one and never sleep.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual double now() = 0;         // seconds since some fixed moment
+  virtual double step() const = 0;  // seconds; smallest difference it can show, > 0
+};
+
+// The tick counter as a Clock. Lives as long as the process.
+Clock& tick_clock();
+
+}  // namespace tabane::core

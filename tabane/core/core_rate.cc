@@ -1,0 +1,140 @@
+#include "tabane/core/core_rate.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <exception>
+#include <string>
+#include <thread>
+
+#include "tabane/core/clock.h"
+#include "tabane/core/error.h"
+#include "tabane/core/placement.h"
+
+namespace tabane::core {
+namespace {
+
+constexpr std::uint64_t kBlock = 64;
+constexpr std::uint64_t kSliceAdds = std::uint64_t{1} << 17;  // tens of microseconds
+
+// Register with register: some cores do additions of small constants while renaming, in no time.
+inline void add_block(std::uint64_t& sum, std::uint64_t addend) {
+#if defined(__x86_64__)
+  asm volatile(".rept 64\n\tadd %1, %0\n\t.endr" : "+r"(sum) : "r"(addend) : "cc");
+#else
+  asm volatile(".rept 64\n\tadd %0, %0, %1\n\t.endr" : "+r"(sum) : "r"(addend));
+#endif
+}
+
+// One question and its answer; the two directions are on lines of their own.
+struct Exchange {
+  alignas(128) std::atomic<int> asked{0};
+  alignas(128) std::atomic<int> answered{0};
+  std::uint64_t stamp = 0;  // counter of b, valid once answered
+  alignas(128) std::atomic<bool> stop{false};
+  std::atomic<bool> ready{false};
+  std::atomic<bool> failed{false};
+};
+
+// Spins until condition() or stop(); gives the PU away now and then, lest a busy machine stall it.
+template <class Condition, class Stop>
+bool spin(Condition condition, Stop stop) {
+  for (std::uint64_t i = 1; !condition(); ++i) {
+    if (i % 4096 != 0) continue;
+    if (stop()) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+void answer_questions(Exchange& exchange) {
+  for (int round = 1;; ++round) {
+    if (!spin([&] { return exchange.asked.load(std::memory_order_acquire) >= round; },
+              [&] { return exchange.stop.load(); }))
+      return;
+    exchange.stamp = ticks_end();
+    exchange.answered.store(round, std::memory_order_release);
+  }
+}
+
+struct Joiner {
+  Exchange& exchange;
+  std::thread& thread;
+  ~Joiner() {
+    exchange.stop = true;
+    thread.join();
+  }
+};
+
+}  // namespace
+
+std::uint64_t run_add_chain(std::uint64_t adds) {
+  std::uint64_t sum = 0;
+  const std::uint64_t begin = ticks_begin();
+  for (std::uint64_t blocks = (adds + kBlock - 1) / kBlock; blocks > 0; --blocks)
+    add_block(sum, blocks);
+  return ticks_end() - begin;
+}
+
+double measure_core_rate(double seconds) {
+  const double ticks_per_second = tick_rate().ticks_per_second;
+  const auto budget = static_cast<std::uint64_t>(std::max(seconds, 0.0) * ticks_per_second);
+  const std::uint64_t begin = ticks_begin();
+  std::uint64_t fastest = run_add_chain(kSliceAdds);
+  do {
+    fastest = std::min(fastest, run_add_chain(kSliceAdds));
+  } while (ticks_begin() - begin < budget);
+  return static_cast<double>(kSliceAdds) * ticks_per_second / static_cast<double>(fastest);
+}
+
+TickSkew measure_tick_skew(unsigned a, unsigned b, int rounds) {
+  if (a == b)
+    throw SystemError("comparing tick counters", "PU " + std::to_string(a) + " with itself",
+                      EINVAL);
+  constexpr double kMostSeconds = 2;  // for PUs that are busy with other work
+  const ScopedBinding binding(a);
+  Exchange exchange;
+  std::exception_ptr failure;
+  std::thread partner([&] {
+    try {
+      bind_this_thread({&b, 1});
+      exchange.ready = true;
+      answer_questions(exchange);
+    } catch (...) {
+      failure = std::current_exception();
+      exchange.failed = true;
+    }
+  });
+
+  std::uint64_t fastest = ~std::uint64_t{0};
+  TickSkew skew;
+  {
+    const Joiner joiner{exchange, partner};
+    const auto failed = [&] { return exchange.failed.load(); };
+    if (spin([&] { return exchange.ready.load(); }, failed)) {
+      const auto limit = static_cast<std::uint64_t>(kMostSeconds * tick_rate().ticks_per_second);
+      const std::uint64_t start = ticks_begin();
+      for (int round = 1; round <= std::max(rounds, 1); ++round) {
+        const std::uint64_t sent = ticks_end();
+        exchange.asked.store(round, std::memory_order_release);
+        spin([&] { return exchange.answered.load(std::memory_order_acquire) >= round; },
+             [] { return false; });
+        const std::uint64_t received = ticks_end();
+        const std::uint64_t round_trip = received - sent;
+        if (round_trip < fastest) {
+          // The answer was stamped at some moment of the round trip; its middle errs least.
+          fastest = round_trip;
+          skew.bound_ticks = 0.5 * static_cast<double>(round_trip);
+          skew.offset_ticks =
+              static_cast<double>(static_cast<std::int64_t>(exchange.stamp - sent)) -
+              skew.bound_ticks;
+        }
+        if (received - start > limit) break;
+      }
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+  return skew;
+}
+
+}  // namespace tabane::core

@@ -1,0 +1,93 @@
+#include "tabane/core/measurement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "tabane/core/error.h"
+
+namespace tabane::core {
+namespace {
+
+// Checks for confidence every so many rounds; sorting all samples after each would cost more than
+// work.
+constexpr int kCheckEvery = 8;
+
+double time_epoch(const Work& work, std::uint64_t iterations, Clock& clock) {
+  const double start = clock.now();
+  work(iterations);
+  return clock.now() - start;
+}
+
+// Doubles the batch until an epoch lasts long enough. The epochs run here are not counted.
+std::uint64_t grow_epoch(const Work& work, const MeasureOptions& options, Clock& clock) {
+  if (options.single_iteration) return 1;
+  const double enough = std::max(options.min_epoch_steps * clock.step(), options.min_epoch_seconds);
+  std::uint64_t iterations = 1;
+  while (iterations < (std::uint64_t{1} << 40)) {
+    const double seconds = time_epoch(work, iterations, clock);
+    if (seconds >= enough) break;
+    // Aim a little above; a first epoch with cold caches may have been slow.
+    const double factor = seconds > 0 ? std::clamp(1.2 * enough / seconds, 1.5, 16.0) : 16.0;
+    iterations = static_cast<std::uint64_t>(std::ceil(static_cast<double>(iterations) * factor));
+  }
+  return iterations;
+}
+
+bool confident(const Series& series, double target) {
+  const Interval interval = series.interval();
+  const double middle = series.median();
+  return middle > 0 && (interval.high - interval.low) / 2 <= target * middle;
+}
+
+}  // namespace
+
+Series measure(std::string name, Work work, const MeasureOptions& options, Clock& clock) {
+  std::vector<Competitor> one;
+  one.push_back({std::move(name), std::move(work)});
+  return std::move(measure_interleaved(std::move(one), options, clock).front());
+}
+
+std::vector<Series> measure_interleaved(std::vector<Competitor> competitors,
+                                        const MeasureOptions& options, Clock& clock) {
+  TABANE_ASSERT(options.min_epochs >= 1 && options.max_epochs >= options.min_epochs);
+  const double start = clock.now();
+  const double budget = options.budget_seconds * static_cast<double>(competitors.size());
+  std::vector<Series> all(competitors.size());
+  for (std::size_t c = 0; c < competitors.size(); ++c) {
+    all[c].name = competitors[c].name;
+    all[c].iterations_per_epoch = grow_epoch(competitors[c].work, options, clock);
+    for (int w = 0; w < options.warmup_epochs; ++w) {
+      competitors[c].work(all[c].iterations_per_epoch);
+    }
+  }
+
+  std::vector<std::size_t> order(competitors.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::mt19937 random(1);
+  StopReason reason = StopReason::max_epochs;
+  for (int round = 1; round <= options.max_epochs; ++round) {
+    std::shuffle(order.begin(), order.end(), random);
+    for (std::size_t c : order) {
+      const double seconds = time_epoch(competitors[c].work, all[c].iterations_per_epoch, clock);
+      all[c].samples.push_back(seconds / static_cast<double>(all[c].iterations_per_epoch));
+    }
+    if (round < options.min_epochs) continue;
+    if (clock.now() - start >= budget) {
+      reason = StopReason::budget;
+      break;
+    }
+    const bool check = round == options.min_epochs || round % kCheckEvery == 0;
+    if (check && std::all_of(all.begin(), all.end(), [&](const Series& series) {
+          return confident(series, options.confidence_target);
+        })) {
+      reason = StopReason::confident;
+      break;
+    }
+  }
+  for (Series& series : all) series.stopped = reason;
+  return all;
+}
+
+}  // namespace tabane::core

@@ -1,0 +1,73 @@
+// Timing short work honestly: iteration < epoch < run.
+//
+// One iteration is one call of the work. An epoch is a batch of iterations between two reads of the
+// clock, long enough that the clock's step does not matter, and gives one sample. A run repeats
+// epochs until the median is known well enough or the budget ends. Competitors share a run: in
+// every round each gives one epoch, in an order drawn anew, so that a slow moment of the machine
+// hits all of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tabane/core/clock.h"
+#include "tabane/core/statistics.h"
+
+namespace tabane::core {
+
+struct MeasureOptions {
+  double confidence_target = 0.01;  // stop when half the median's 95 % interval is below this share
+  double budget_seconds =
+      0.5;                // of a competitor; the run stops when all budgets together are spent
+  int min_epochs = 11;    // even when the budget is spent; >= 1
+  int max_epochs = 2001;  // >= min_epochs
+  int warmup_epochs = 2;  // run and not counted
+  double min_epoch_steps = 1000;     // an epoch lasts at least this many clock steps …
+  double min_epoch_seconds = 20e-6;  // … and at least this long
+  bool single_iteration = false;     // an epoch is one iteration, for work that cannot be repeated
+};
+
+enum class StopReason { confident, budget, max_epochs };
+
+struct Series {
+  std::string name;
+  std::uint64_t iterations_per_epoch = 0;
+  std::vector<double> samples;  // seconds per iteration, one an epoch, in the order measured
+  StopReason stopped = StopReason::budget;
+
+  double median() const { return core::median(samples); }
+  Interval interval() const { return median_interval(samples); }
+};
+
+// Work that runs itself `iterations` times; the loop is inside so that a call costs nothing per
+// iteration.
+using Work = std::function<void(std::uint64_t iterations)>;
+
+// Makes Work of a callable that does one iteration and is inlined into the loop.
+template <class F>
+Work repeat(F f) {
+  return [f = std::move(f)](std::uint64_t iterations) mutable {
+    for (std::uint64_t i = 0; i < iterations; ++i) f();
+  };
+}
+
+struct Competitor {
+  std::string name;
+  Work work;
+};
+
+// Measures one piece of work.
+Series measure(std::string name, Work work, const MeasureOptions& options = {},
+               Clock& clock = tick_clock());
+
+// Measures competitors in turn; all series have the same number of samples and sample i of each was
+// taken in round i, as interleaved_ratio() wants them.
+std::vector<Series> measure_interleaved(std::vector<Competitor> competitors,
+                                        const MeasureOptions& options = {},
+                                        Clock& clock = tick_clock());
+
+}  // namespace tabane::core

@@ -1,0 +1,113 @@
+#include "tabane/core/measurement.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace tabane::core {
+namespace {
+
+// A clock that only moves when the work says so: no test sleeps or depends on the machine.
+class ManualClock : public Clock {
+ public:
+  double now() override { return now_; }
+  double step() const override { return 1e-9; }
+  void advance(double seconds) { now_ += seconds; }
+
+ private:
+  double now_ = 0;
+};
+
+TEST(Measure, GrowsTheEpochToAThousandStepsOfTheClock) {
+  ManualClock clock;
+  const Series series = measure(
+      "work", [&](std::uint64_t n) { clock.advance(3e-9 * static_cast<double>(n)); },
+      {.min_epoch_seconds = 0}, clock);
+  EXPECT_GE(3e-9 * static_cast<double>(series.iterations_per_epoch), 1000e-9);
+  EXPECT_LE(3e-9 * static_cast<double>(series.iterations_per_epoch), 3000e-9);
+  EXPECT_NEAR(series.median(), 3e-9, 1e-15);
+}
+
+TEST(Measure, StopsAsSoonAsTheMedianIsKnown) {
+  ManualClock clock;
+  const Series series = measure(
+      "steady", [&](std::uint64_t n) { clock.advance(1e-6 * static_cast<double>(n)); },
+      {.min_epochs = 7}, clock);
+  EXPECT_EQ(series.stopped, StopReason::confident);
+  EXPECT_EQ(series.samples.size(), 7u);
+}
+
+TEST(Measure, StopsAtTheBudgetWhenTheWorkIsNoisy) {
+  ManualClock clock;
+  int call = 0;
+  const Series series = measure(
+      "noisy",
+      [&](std::uint64_t n) { clock.advance((call++ % 2 ? 1e-3 : 3e-3) * static_cast<double>(n)); },
+      {.budget_seconds = 0.5, .min_epochs = 5}, clock);
+  EXPECT_EQ(series.stopped, StopReason::budget);
+  EXPECT_LT(clock.now(), 0.52);
+}
+
+TEST(Measure, TakesMinEpochsEvenWhenOneEpochIsOverTheBudget) {
+  ManualClock clock;
+  const Series series = measure(
+      "slow", [&](std::uint64_t n) { clock.advance(2.0 * static_cast<double>(n)); },
+      {.budget_seconds = 0.1, .min_epochs = 3, .warmup_epochs = 0, .single_iteration = true},
+      clock);
+  EXPECT_EQ(series.samples.size(), 3u);
+}
+
+TEST(Measure, DoesNotCountWarmUpEpochs) {
+  ManualClock clock;
+  int call = 0;
+  const Series series = measure(
+      "cold start", [&](std::uint64_t) { clock.advance(call++ < 2 ? 1.0 : 1e-3); },
+      {.warmup_epochs = 2, .single_iteration = true}, clock);
+  EXPECT_LT(*std::max_element(series.samples.begin(), series.samples.end()), 0.5);
+}
+
+TEST(MeasureInterleaved, LetsADriftHitAllCompetitorsAlike) {
+  ManualClock clock;
+  const auto work = [&](double seconds) {
+    return [&clock, seconds](std::uint64_t n) {
+      // The machine slows down by half in the course of the run.
+      clock.advance(seconds * (1 + clock.now()) * static_cast<double>(n));
+    };
+  };
+  const auto series = measure_interleaved({{"a", work(2e-3)}, {"b", work(1e-3)}},
+                                          {.confidence_target = 0, .budget_seconds = 0.25}, clock);
+  ASSERT_EQ(series[0].samples.size(), series[1].samples.size());
+  EXPECT_NEAR(interleaved_ratio(series[0].samples, series[1].samples).value, 2.0, 0.02);
+}
+
+TEST(MeasureInterleaved, DrawsTheOrderAnewInEveryRound) {
+  ManualClock clock;
+  std::string order;
+  const auto work = [&](char name) {
+    return [&, name](std::uint64_t) {
+      order += name;
+      clock.advance(1e-3);
+    };
+  };
+  measure_interleaved({{"a", work('a')}, {"b", work('b')}},
+                      {.confidence_target = -1,
+                       .min_epochs = 20,
+                       .max_epochs = 20,
+                       .warmup_epochs = 0,
+                       .single_iteration = true},
+                      clock);
+  ASSERT_EQ(order.size(), 40u);
+  int a_first = 0;
+  for (std::size_t round = 0; round < 20; ++round) a_first += order[2 * round] == 'a';
+  EXPECT_GT(a_first, 3);
+  EXPECT_LT(a_first, 17);
+}
+
+TEST(Repeat, RunsTheCallableOncePerIteration) {
+  int count = 0;
+  repeat([&] { ++count; })(17);
+  EXPECT_EQ(count, 17);
+}
+
+}  // namespace
+}  // namespace tabane::core
