@@ -1,0 +1,22 @@
+// Adds a multiple of a vector to another.
+//
+// Every element is computed alone, the same way wherever it stands, so a result depends neither on
+// the alignment nor on n.
+#pragma once
+
+#include <span>
+
+namespace tabane::simd {
+
+// y[i] += a x[i].
+// x, y: same length; x may be y, no other overlap.
+// Rounded once an element where the target has FMA (all but SSE4 and older), else twice.
+// cost: 1 FMA, two loads and one store an element. Any alignment.
+void axpy(double a, std::span<const double> x, std::span<double> y);
+void axpy(float a, std::span<const float> x, std::span<float> y);
+
+// The plain loop.
+void axpy_reference(double a, std::span<const double> x, std::span<double> y);
+void axpy_reference(float a, std::span<const float> x, std::span<float> y);
+
+}  // namespace tabane::simd

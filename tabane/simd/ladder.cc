@@ -1,0 +1,174 @@
+#include "tabane/simd/ladder.h"
+
+#include "tabane/simd/axpy.h"
+#include "tabane/simd/dot.h"
+#include "tabane/simd/sum.h"
+#include "tabane/simd/sum_of_squares.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tabane/simd/ladder.cc"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for every other target.
+#include "tabane/simd/terms-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tabane::simd::HWY_NAMESPACE {
+
+using Tag = hn::ScalableTag<double>;
+using Single = hn::CappedTag<double, 1>;
+
+template <class Terms>
+HWY_INLINE double one_chain(std::size_t n, const Terms& terms) {
+  const Tag d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto s = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) s = terms.add(d, i, s);
+  auto rest = hn::Zero(Single());
+  for (; i < n; ++i) rest = terms.add(Single(), i, rest);
+  return hn::GetLane(hn::SumOfLanes(d, s)) + hn::GetLane(rest);
+}
+
+template <class Terms>
+HWY_INLINE double four_chains(std::size_t n, const Terms& terms) {
+  const Tag d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+  std::size_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    s0 = terms.add(d, i, s0);
+    s1 = terms.add(d, i + lanes, s1);
+    s2 = terms.add(d, i + 2 * lanes, s2);
+    s3 = terms.add(d, i + 3 * lanes, s3);
+  }
+  for (; i + lanes <= n; i += lanes) s0 = terms.add(d, i, s0);
+  auto rest = hn::Zero(Single());
+  for (; i < n; ++i) rest = terms.add(Single(), i, rest);
+  const auto s = hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
+  return hn::GetLane(hn::SumOfLanes(d, s)) + hn::GetLane(rest);
+}
+
+template <class D>
+HWY_INLINE void axpy_step(D d, double a, const double* x, double* y) {
+  hn::StoreU(hn::MulAdd(hn::Set(d, a), hn::LoadU(d, x), hn::LoadU(d, y)), d, y);
+}
+
+double sum_one(const double* x, std::size_t n) { return one_chain(n, SumTerms<double>{x}); }
+double sum_four(const double* x, std::size_t n) { return four_chains(n, SumTerms<double>{x}); }
+double squares_one(const double* x, std::size_t n) { return one_chain(n, SquareTerms<double>{x}); }
+double squares_four(const double* x, std::size_t n) {
+  return four_chains(n, SquareTerms<double>{x});
+}
+double dot_one(const double* x, const double* y, std::size_t n) {
+  return one_chain(n, ProductTerms<double>{x, y});
+}
+double dot_four(const double* x, const double* y, std::size_t n) {
+  return four_chains(n, ProductTerms<double>{x, y});
+}
+
+void axpy_one(double a, const double* x, double* y, std::size_t n) {
+  const Tag d;
+  std::size_t i = 0;
+  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) axpy_step(d, a, x + i, y + i);
+  for (; i < n; ++i) axpy_step(Single(), a, x + i, y + i);
+}
+
+void axpy_four(double a, const double* x, double* y, std::size_t n) {
+  const Tag d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    axpy_step(d, a, x + i, y + i);
+    axpy_step(d, a, x + i + lanes, y + i + lanes);
+    axpy_step(d, a, x + i + 2 * lanes, y + i + 2 * lanes);
+    axpy_step(d, a, x + i + 3 * lanes, y + i + 3 * lanes);
+  }
+  for (; i < n; ++i) axpy_step(Single(), a, x + i, y + i);
+}
+
+}  // namespace tabane::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tabane::simd {
+namespace {
+
+HWY_EXPORT(sum_one);
+HWY_EXPORT(sum_four);
+HWY_EXPORT(squares_one);
+HWY_EXPORT(squares_four);
+HWY_EXPORT(dot_one);
+HWY_EXPORT(dot_four);
+HWY_EXPORT(axpy_one);
+HWY_EXPORT(axpy_four);
+
+// Small enough that y does not grow however often a measurement repeats the call.
+constexpr double kFactor = 0x1p-60;
+
+using In = std::span<const double>;
+using Out = std::span<double>;
+
+constexpr std::string_view kPlain = "plain loop", kOne = "one accumulator", kUnrolled = "unrolled",
+                           kShipped = "shipped";
+
+constexpr Rung kLadder[] = {
+    {"sum", kPlain, 1, 1, 0,
+     [](const double* x, double*, std::size_t n) { return sum_reference(In(x, n)); }},
+    {"sum", kOne, 1, 1, 0,
+     [](const double* x, double*, std::size_t n) { return HWY_DYNAMIC_DISPATCH(sum_one)(x, n); }},
+    {"sum", kUnrolled, 1, 1, 0,
+     [](const double* x, double*, std::size_t n) { return HWY_DYNAMIC_DISPATCH(sum_four)(x, n); }},
+    {"sum", kShipped, 1, 1, 0,
+     [](const double* x, double*, std::size_t n) { return sum(In(x, n)); }},
+    {"sum_of_squares", kPlain, 2, 1, 0,
+     [](const double* x, double*, std::size_t n) { return sum_of_squares_reference(In(x, n)); }},
+    {"sum_of_squares", kOne, 2, 1, 0,
+     [](const double* x, double*, std::size_t n) {
+       return HWY_DYNAMIC_DISPATCH(squares_one)(x, n);
+     }},
+    {"sum_of_squares", kUnrolled, 2, 1, 0,
+     [](const double* x, double*, std::size_t n) {
+       return HWY_DYNAMIC_DISPATCH(squares_four)(x, n);
+     }},
+    {"sum_of_squares", kShipped, 2, 1, 0,
+     [](const double* x, double*, std::size_t n) { return sum_of_squares(In(x, n)); }},
+    {"dot", kPlain, 2, 2, 0,
+     [](const double* x, double* y, std::size_t n) { return dot_reference(In(x, n), In(y, n)); }},
+    {"dot", kOne, 2, 2, 0,
+     [](const double* x, double* y, std::size_t n) {
+       return HWY_DYNAMIC_DISPATCH(dot_one)(x, y, n);
+     }},
+    {"dot", kUnrolled, 2, 2, 0,
+     [](const double* x, double* y, std::size_t n) {
+       return HWY_DYNAMIC_DISPATCH(dot_four)(x, y, n);
+     }},
+    {"dot", kShipped, 2, 2, 0,
+     [](const double* x, double* y, std::size_t n) { return dot(In(x, n), In(y, n)); }},
+    {"axpy", kPlain, 2, 2, 1,
+     [](const double* x, double* y, std::size_t n) {
+       axpy_reference(kFactor, In(x, n), Out(y, n));
+       return 0.0;
+     }},
+    {"axpy", kOne, 2, 2, 1,
+     [](const double* x, double* y, std::size_t n) {
+       HWY_DYNAMIC_DISPATCH(axpy_one)(kFactor, x, y, n);
+       return 0.0;
+     }},
+    {"axpy", kUnrolled, 2, 2, 1,
+     [](const double* x, double* y, std::size_t n) {
+       HWY_DYNAMIC_DISPATCH(axpy_four)(kFactor, x, y, n);
+       return 0.0;
+     }},
+    {"axpy", kShipped, 2, 2, 1,
+     [](const double* x, double* y, std::size_t n) {
+       axpy(kFactor, In(x, n), Out(y, n));
+       return 0.0;
+     }},
+};
+
+}  // namespace
+
+std::span<const Rung> ladder() { return kLadder; }
+
+}  // namespace tabane::simd
+#endif

@@ -1,0 +1,76 @@
+// What the tests of the kernels share: all targets, all awkward sizes, all alignments.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tabane/simd/target.h"
+
+namespace tabane::simd {
+
+// Calls f on every target that this CPU has.
+template <class F>
+void on_every_target(F f) {
+  for (const std::string& name : target_names()) {
+    SCOPED_TRACE("target " + name);
+    const ScopedTarget target(name);
+    ASSERT_EQ(target_name(), name);
+    f();
+  }
+}
+
+template <class T>
+std::size_t lanes() {
+  return target_name() == "SCALAR" ? 1 : vector_bytes() / sizeof(T);
+}
+
+// Around every border of vectors (1 to 16 lanes) and of blocks (4, 8 vectors), and some beyond.
+inline std::vector<std::size_t> awkward_sizes() {
+  std::vector<std::size_t> sizes;
+  for (std::size_t n = 0; n <= 160; ++n) sizes.push_back(n);
+  for (const std::size_t n : {255, 256, 257, 1000, 1023, 1024, 1025}) sizes.push_back(n);
+  return sizes;
+}
+
+// Reproducible values in [-1, 1) with all their digits in use.
+template <class T>
+std::vector<T> some_values(std::size_t n, std::uint64_t seed) {
+  std::vector<T> values(n);
+  std::uint64_t state = seed * 2 + 1;
+  for (T& v : values) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    v = static_cast<T>(static_cast<double>(state >> 11) * 0x1p-52 - 1.0);
+  }
+  return values;
+}
+
+// A copy of values at `offset` elements behind an aligned address, with nothing usable around it:
+// the memory ends with the last element, so that a sanitizer sees every access outside.
+template <class T>
+class Placed {
+ public:
+  Placed(const std::vector<T>& values, std::size_t offset) : memory_(offset + values.size()) {
+    for (std::size_t i = 0; i < values.size(); ++i) memory_[offset + i] = values[i];
+    span_ = std::span<T>(memory_).subspan(offset);
+  }
+  std::span<T> span() { return span_; }
+  std::vector<T> values() const { return {span_.begin(), span_.end()}; }
+
+ private:
+  std::vector<T> memory_;
+  std::span<T> span_;
+};
+
+// Half the distance from 1 to the next number.
+template <class T>
+double unit_roundoff() {
+  return static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
+}
+
+}  // namespace tabane::simd

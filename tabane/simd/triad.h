@@ -1,0 +1,28 @@
+// Adds a vector and a multiple of another: the triad of the STREAM benchmark.
+//
+// Every element is computed alone, the same way wherever it stands, so a result depends neither on
+// the alignment nor on n.
+#pragma once
+
+#include <span>
+
+#include "tabane/simd/stream.h"
+
+namespace tabane::simd {
+
+// a[i] = b[i] + s c[i].
+// a, b, c: same length; b or c may be a, no other overlap.
+// Rounded once an element where the target has FMA (all but SSE4 and older), else twice.
+// cost: 1 FMA, two loads and one store an element. Any alignment.
+void triad(std::span<const double> b, double s, std::span<const double> c, std::span<double> a,
+           Streaming streaming = {});
+void triad(std::span<const float> b, float s, std::span<const float> c, std::span<float> a,
+           Streaming streaming = {});
+
+// The plain loop.
+void triad_reference(std::span<const double> b, double s, std::span<const double> c,
+                     std::span<double> a);
+void triad_reference(std::span<const float> b, float s, std::span<const float> c,
+                     std::span<float> a);
+
+}  // namespace tabane::simd
