@@ -1,0 +1,72 @@
+#include "tabane/lab/cgroup.h"
+
+#include <gtest/gtest.h>
+
+#include "tabane/lab/fake_machine.h"
+
+namespace tabane::lab {
+namespace {
+
+TEST(CgroupLimits, AreNotSeenWithoutFiles) {
+  const FakeMachine machine;
+  const CgroupLimits limits = read_cgroup_limits(SystemFiles(machine.root()));
+  EXPECT_FALSE(limits.seen);
+  EXPECT_FALSE(limits.cpus);
+  EXPECT_FALSE(limits.memory_bytes);
+}
+
+TEST(CgroupLimits, OfVersion2AreTheStrictestOnTheWayUp) {
+  FakeMachine machine;
+  const std::string top = "/sys/fs/cgroup";
+  machine.file("/proc/self/cgroup", "0::/job/step\n")
+      .file(top + "/job/cpu.max", "150000 100000\n")
+      .file(top + "/job/step/cpu.max", "max 100000\n")
+      .file(top + "/job/memory.max", "1000000\n")
+      .file(top + "/job/memory.current", "400000\n")
+      .file(top + "/job/step/memory.max", "max\n")
+      .file(top + "/job/step/cpu.stat", "usage_usec 5\nnr_throttled 3\nthrottled_usec 2500000\n")
+      .file(top + "/job/cpu.stat", "nr_throttled 9\n")
+      .file(top + "/job/cpuset.cpus.effective", "0-3\n");
+  const CgroupLimits limits = read_cgroup_limits(SystemFiles(machine.root()));
+  EXPECT_TRUE(limits.seen);
+  EXPECT_EQ(limits.cpus, 1.5);
+  EXPECT_EQ(limits.memory_bytes, 1e6);
+  EXPECT_EQ(limits.memory_free, 6e5);
+  EXPECT_EQ(limits.throttled, 3);
+  EXPECT_DOUBLE_EQ(limits.throttled_s.value(), 2.5);
+  EXPECT_EQ(limits.cpuset, "0-3");
+}
+
+TEST(CgroupLimits, OfVersion1LeaveOutNoLimitMarks) {
+  FakeMachine machine;
+  const std::string top = "/sys/fs/cgroup";
+  machine.file("/proc/self/cgroup", "4:memory:/a\n3:cpuset:/\n1:cpu,cpuacct:/gone\n0::/\n")
+      .file(top + "/cpu,cpuacct/cpu.cfs_quota_us", "-1\n")
+      .file(top + "/cpu,cpuacct/cpu.cfs_period_us", "100000\n")
+      .file(top + "/cpu,cpuacct/cpu.stat", "nr_throttled 0\nthrottled_time 0\n")
+      .file(top + "/memory/memory.limit_in_bytes", "9223372036854771712\n")
+      .file(top + "/memory/a/memory.limit_in_bytes", "2048\n")
+      .file(top + "/memory/a/memory.usage_in_bytes", "4096\n")
+      .file(top + "/cpuset/cpuset.cpus", "0-1\n");
+  const CgroupLimits limits = read_cgroup_limits(SystemFiles(machine.root()));
+  EXPECT_TRUE(limits.seen);
+  EXPECT_FALSE(limits.cpus);
+  EXPECT_EQ(limits.memory_bytes, 2048);
+  EXPECT_EQ(limits.memory_free, 0);
+  EXPECT_EQ(limits.throttled, 0);
+  EXPECT_EQ(limits.cpuset, "0-1");
+}
+
+TEST(UsableMemory, IsWhatTheMachineOrTheGroupLeaves) {
+  FakeMachine machine;
+  EXPECT_FALSE(usable_memory_bytes(SystemFiles(machine.root())));
+  machine.file("/proc/meminfo", "MemTotal: 20 kB\nMemAvailable: 10 kB\n");
+  EXPECT_EQ(usable_memory_bytes(SystemFiles(machine.root())), 10240);
+  machine.file("/proc/self/cgroup", "0::/\n")
+      .file("/sys/fs/cgroup/memory.max", "5000\n")
+      .file("/sys/fs/cgroup/memory.current", "1000\n");
+  EXPECT_EQ(usable_memory_bytes(SystemFiles(machine.root())), 4000);
+}
+
+}  // namespace
+}  // namespace tabane::lab

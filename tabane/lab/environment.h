@@ -1,0 +1,31 @@
+// Everything around a measurement that can change its result, as far as it can be read without
+// rights.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tabane/core/topology.h"
+#include "tabane/lab/record.h"
+
+namespace tabane::lab {
+
+// Describes the machine for SurveyRecord::machine. cost: reads /proc and /sys.
+Json describe_machine(const core::Topology& topology);
+
+// Reads the environment as groups of readable names: processor, memory, kernel, process, software,
+// time. What cannot be read is null. root: prefix of /proc and /sys, for tests with recorded
+// machines.
+Json read_environment(const std::string& root = "");
+
+// Warnings that follow from the environment alone, before anything is measured.
+std::vector<Warning> environment_warnings(const Json& environment, const core::Topology& topology);
+
+// Warnings that follow from what was measured: PUs slower than others, drift, outliers, bimodal
+// series.
+std::vector<Warning> measurement_warnings(const SurveyRecord& record);
+
+// Three sentences in plain words: what the machine is good at, what limits it, what looks wrong.
+std::vector<std::string> sentences(const SurveyRecord& record);
+
+}  // namespace tabane::lab

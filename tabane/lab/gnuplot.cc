@@ -1,0 +1,199 @@
+#include "tabane/lab/gnuplot.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include "tabane/lab/figures/figures.h"
+#include "tabane/lab/text.h"
+
+namespace tabane::lab {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::error_code ignored;
+    fs::path base = fs::temp_directory_path(ignored);
+    std::string name = (base.empty() ? fs::path(".") : base) / "tabane-figure-XXXXXX";
+    if (mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  const fs::path& path() const { return path_; }  // empty: could not be made
+
+ private:
+  fs::path path_;
+};
+
+std::string read_text(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return std::move(out).str();
+}
+
+// Starts program with one argument in directory, with its messages in messages.txt there. Returns
+// errno; ENOENT means that there is no such program.
+int spawn_in(const fs::path& directory, const std::string& program, const std::string& argument,
+             int& status) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, "messages.txt", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  std::string name = program, no_user_settings = "-d", script = argument;
+  std::array<char*, 4> arguments = {name.data(), no_user_settings.data(), script.data(), nullptr};
+  pid_t pid = -1;
+  const int failed =
+      posix_spawnp(&pid, program.c_str(), &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) return failed;
+  while (waitpid(pid, &status, 0) < 0)
+    if (errno != EINTR) return errno;
+  return 0;
+}
+
+std::string first_line(const std::string& text) {
+  const auto begin = text.find_first_not_of("\r\n ");
+  if (begin == std::string::npos) return "no message";
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+// gnuplot writes a group for every change of its pen, most of them empty.
+void remove_empty_groups(std::string& svg) {
+  std::string out;
+  out.reserve(svg.size());
+  std::size_t at = 0;
+  while (at < svg.size()) {
+    const auto open = svg.find("<g ", at);
+    if (open == std::string::npos) break;
+    const auto close = svg.find('>', open);
+    if (close == std::string::npos) break;
+    out.append(svg, at, open - at);
+    const auto next = svg.find_first_not_of(" \t\r\n", close + 1);
+    if (next != std::string::npos && svg.compare(next, 4, "</g>") == 0) {
+      at = next + 4;
+      while (at < svg.size() && svg[at] == '\n') ++at;
+    } else {
+      out.append(svg, open, close + 1 - open);
+      at = close + 1;
+    }
+  }
+  out.append(svg, at);
+  svg = std::move(out);
+}
+
+// Rewrites "rgb(  0, 114, 178)" by `colour_of(0x0072b2)`.
+template <class F>
+std::string rewrite_colours(const std::string& svg, F colour_of) {
+  std::string out;
+  out.reserve(svg.size());
+  std::size_t at = 0;
+  for (auto open = svg.find("rgb("); open != std::string::npos; open = svg.find("rgb(", at)) {
+    unsigned r = 0, g = 0, b = 0;
+    const auto close = svg.find(')', open);
+    if (close == std::string::npos ||
+        std::sscanf(svg.substr(open, close - open).c_str(), "rgb(%u,%u,%u", &r, &g, &b) != 3)
+      break;
+    out.append(svg, at, open - at);
+    out += colour_of(fmt::format("#{:02x}{:02x}{:02x}", r & 255, g & 255, b & 255));
+    at = close + 1;
+  }
+  out.append(svg, at);
+  return out;
+}
+
+std::string page_colour(const std::string& hex) {
+  if (hex == "#000000") return "currentColor";
+  for (const auto& colour : figure_colours())
+    if (hex == colour.hex) return fmt::format("var(--{},{})", colour.variable, hex);
+  return hex;
+}
+
+std::string attribute(std::string_view svg, std::string_view name) {
+  const auto at = svg.find(fmt::format("{}=\"", name));
+  if (at == std::string_view::npos) return "";
+  const auto begin = at + name.size() + 2;
+  return std::string(svg.substr(begin, svg.find('"', begin) - begin));
+}
+
+}  // namespace
+
+Drawing run_gnuplot(const std::string& stem, const std::string& script, const std::string& data,
+                    const std::string& program) {
+  const TemporaryDirectory directory;
+  if (directory.path().empty())
+    return {"", "no temporary directory can be made for gnuplot", false};
+  {
+    std::ofstream(directory.path() / (stem + ".gp"), std::ios::binary) << script;
+    std::ofstream(directory.path() / (stem + ".dat"), std::ios::binary) << data;
+  }
+  int status = 0;
+  if (const int failed = spawn_in(directory.path(), program, stem + ".gp", status); failed != 0)
+    return {"", fmt::format("{} cannot be run: {}", program, std::strerror(failed)),
+            failed == ENOENT};
+  // A spawn emulated by a forked child reports a missing program only by its exit code.
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    return {"", fmt::format("{} cannot be run", program), true};
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return {"",
+            fmt::format("{} failed on {}.gp: {}", program, stem,
+                        first_line(read_text(directory.path() / "messages.txt"))),
+            false};
+  std::string svg = read_text(directory.path() / (stem + ".svg"));
+  if (svg.find("</svg>") == std::string::npos)
+    return {"", fmt::format("{} wrote no {}.svg", program, stem), false};
+  return {std::move(svg), "", false};
+}
+
+std::string inline_svg(std::string_view svg, std::string_view prefix, std::string_view title) {
+  const auto canvas = svg.find("<g id=\"gnuplot_canvas\"");
+  if (canvas == std::string_view::npos) return "";
+  const std::string view_box = attribute(svg.substr(0, canvas), "viewBox");
+  std::string body(svg.substr(canvas));
+
+  if (const auto background = body.find("<rect x=\"0\" y=\"0\""); background < body.find("<defs>"))
+    body.erase(background, body.find("/>", background) + 2 - background);
+  for (auto at = body.find("<title>"); at != std::string::npos; at = body.find("<title>"))
+    body.erase(at, body.find("</title>", at) + 8 - at);
+  remove_empty_groups(body);
+  replace_all(body, "fill=\"black\"", "fill=\"currentColor\"");
+  replace_all(body, "stroke=\"black\"", "stroke=\"currentColor\"");
+  replace_all(body, "color=\"black\"", "color=\"currentColor\"");
+  replace_all(body, "font-family=\"sans-serif\" ", "");
+  replace_all(body, "preserveAspectRatio='none'",
+              "preserveAspectRatio='none' style='image-rendering:pixelated'");
+  for (const char* id : {"id='", "id=\"", "href='#", "url(#"})
+    replace_all(body, id, fmt::format("{}{}-", id, prefix));
+  body = rewrite_colours(body, page_colour);
+  return fmt::format("<svg viewBox=\"{}\" role=\"img\" aria-label=\"{}\">\n{}", view_box,
+                     escape_html(title), body);
+}
+
+}  // namespace tabane::lab

@@ -1,0 +1,118 @@
+#include "tabane/lab/probe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tabane/core/error.h"
+
+namespace tabane::lab {
+namespace {
+
+// Glob with '*' for any run of characters; everything else stands for itself.
+bool glob_matches(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) return text.empty();
+  if (pattern.front() == '*') {
+    return glob_matches(pattern.substr(1), text) ||
+           (!text.empty() && glob_matches(pattern, text.substr(1)));
+  }
+  return !text.empty() && pattern.front() == text.front() &&
+         glob_matches(pattern.substr(1), text.substr(1));
+}
+
+bool selects(std::string_view pattern, std::string_view name) {
+  if (pattern.find('*') != std::string_view::npos) return glob_matches(pattern, name);
+  return name == pattern || (name.starts_with(pattern) && name[pattern.size()] == '.');
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+std::string closest_names(const std::vector<Probe>& probes, std::string_view pattern) {
+  std::vector<std::pair<std::size_t, std::string>> ranked;
+  for (const Probe& probe : probes)
+    ranked.emplace_back(edit_distance(probe.name, pattern), probe.name);
+  std::sort(ranked.begin(), ranked.end());
+  if (ranked.size() > 3) ranked.resize(3);
+  std::string names;
+  for (const auto& [distance, name] : ranked) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+}  // namespace
+
+std::optional<double> ProbeContext::earlier(std::string_view name) const {
+  const Result* result = record_.find(name);
+  return result == nullptr ? std::nullopt : result->value;
+}
+
+std::optional<double> ProbeContext::roof(std::string_view name) const {
+  const Result* result = record_.find(name);
+  if (result == nullptr || result->samples.empty()) return std::nullopt;
+  return core::quantile(result->samples, result->better == Better::lower ? 0.05 : 0.95);
+}
+
+void ProbeContext::report(Result result) {
+  record_.results.push_back(std::move(result));
+  hooks_.on_result(record_.results.back());
+}
+
+void ProbeContext::report(Table table) { record_.tables.push_back(std::move(table)); }
+
+void ProbeContext::progress(double fraction) {
+  hooks_.progress(fraction);
+  if (hooks_.stop_requested()) throw Stopped();
+}
+
+Result Probe::result() const {
+  Result result;
+  result.name = name;
+  result.what = what;
+  result.unit = unit;
+  result.better = better;
+  result.version = version;
+  return result;
+}
+
+std::vector<Probe> all_probes(const core::Topology& topology) {
+  std::vector<Probe> all;
+  // Limits come first: later probes hold their figures against them.
+  for (const auto family : {clock_probes, compute_probes, bandwidth_probes, simd_probes,
+                            latency_probes, core_to_core_probes, numa_probes, process_probes}) {
+    for (Probe& probe : family(topology)) all.push_back(std::move(probe));
+  }
+  return all;
+}
+
+std::vector<Probe> select_probes(std::vector<Probe> probes, std::span<const std::string> patterns) {
+  if (patterns.empty()) return probes;
+  for (const std::string& pattern : patterns) {
+    const bool known = std::any_of(probes.begin(), probes.end(),
+                                   [&](const Probe& p) { return selects(pattern, p.name); });
+    if (!known) {
+      throw core::UsageError(
+          fmt::format("no probe is named '{}'; the closest names are {}; --list "
+                      "shows all",
+                      pattern, closest_names(probes, pattern)));
+    }
+  }
+  std::erase_if(probes, [&](const Probe& probe) {
+    return std::none_of(patterns.begin(), patterns.end(),
+                        [&](const std::string& pattern) { return selects(pattern, probe.name); });
+  });
+  return probes;
+}
+
+}  // namespace tabane::lab

@@ -1,0 +1,234 @@
+// clock.*: the tick counter, whether the counters agree, and how fast the cores really run.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tabane/core/clock.h"
+#include "tabane/core/core_rate.h"
+#include "tabane/core/error.h"
+#include "tabane/lab/probe.h"
+#include "tabane/lab/probes/bound_threads.h"
+#include "tabane/lab/probes/plan.h"
+
+namespace tabane::lab {
+namespace {
+
+constexpr std::size_t kMostPusForAllPairs = 16;
+constexpr double kWarmUpSeconds = 0.003;  // longer than a core takes to change its frequency
+
+Probe tick_rate_probe() {
+  Probe probe;
+  probe.name = "clock.tick_rate";
+  probe.what = "Rate of the tick counter, calibrated against the system's raw monotonic clock";
+  probe.unit = "Hz";
+  probe.seconds = 0.5;
+  probe.quick_seconds = 0.1;
+  probe.run = [probe](ProbeContext& context) {
+    constexpr int kCalibrations = 10;
+    const double seconds = context.budget_seconds() / kCalibrations;
+    std::vector<double> samples;
+    double uncertainty = 0;
+    core::TickRate rate;
+    for (int i = 0; i < kCalibrations; ++i) {
+      context.progress(static_cast<double>(i) / kCalibrations);
+      rate = core::calibrate_ticks(seconds);
+      samples.push_back(rate.ticks_per_second);
+      uncertainty = std::max(uncertainty, rate.relative_uncertainty);
+    }
+    Result result = probe.result();
+    set_samples(result, std::move(samples));
+    result.parameters["relative_uncertainty"] = uncertainty;
+    result.parameters["invariant"] = rate.invariant;
+    result.parameters["counter"] = rate.counter;
+    context.report(std::move(result));
+    context.progress(1);
+  };
+  return probe;
+}
+
+Probe read_overhead_probe() {
+  Probe probe;
+  probe.name = "clock.read_overhead";
+  probe.what = "Time of an empty pair of tick readings, which every measured interval includes";
+  probe.unit = "ns";
+  probe.better = Better::lower;
+  probe.seconds = 0.05;
+  probe.quick_seconds = 0.02;
+  probe.run = [probe](ProbeContext& context) {
+    constexpr int kRepeats = 21;
+    const double ns_per_tick = 1e9 / core::tick_rate().ticks_per_second;
+    std::vector<double> samples;
+    double step = HUGE_VAL;
+    for (int i = 0; i < kRepeats; ++i) {
+      context.progress(static_cast<double>(i) / kRepeats);
+      const core::TickOverhead overhead = core::tick_overhead();
+      samples.push_back(overhead.read_ticks * ns_per_tick);
+      step = std::min(step, overhead.step_ticks * ns_per_tick);
+    }
+    Result result = probe.result();
+    set_samples(result, std::move(samples));
+    result.parameters["step_ns"] = step;
+    context.report(std::move(result));
+    context.progress(1);
+  };
+  return probe;
+}
+
+Probe skew_probe() {
+  Probe probe;
+  probe.name = "clock.skew";
+  probe.what =
+      "Largest difference between the tick counters of two PUs, with the bound of its error";
+  probe.unit = "ns";
+  probe.better = Better::lower;
+  probe.seconds = 1;
+  probe.quick_seconds = 0.2;
+  probe.run = [probe](ProbeContext& context) {
+    require_this_machine(context);
+    const std::vector<unsigned> pus = context.topology().pu_os_indices();
+    if (pus.size() < 2) throw NotHere("one usable PU: there is no second counter to compare");
+    const bool all_pairs = pus.size() <= kMostPusForAllPairs;
+    const std::size_t rows = all_pairs ? pus.size() : 1;
+    const int rounds = context.quick() ? 500 : 2000;
+
+    MatrixTable matrix{
+        .unit = "ticks", .better = Better::neither, .rows = {}, .columns = {}, .values = {}};
+    matrix.values.assign(rows, std::vector<std::optional<double>>(pus.size()));
+    for (const unsigned pu : pus) matrix.columns.push_back(std::to_string(pu));
+    matrix.rows.assign(matrix.columns.begin(), matrix.columns.begin() + static_cast<long>(rows));
+
+    core::TickSkew worst;
+    const auto pairs =
+        static_cast<double>(all_pairs ? pus.size() * (pus.size() - 1) / 2 : pus.size() - 1);
+    double done = 0;
+    for (std::size_t a = 0; a < rows; ++a) {
+      for (std::size_t b = a + 1; b < pus.size(); ++b) {
+        context.progress(done++ / pairs);
+        core::TickSkew skew;
+        try {
+          skew = core::measure_tick_skew(pus[a], pus[b], rounds);
+        } catch (const core::SystemError& error) {
+          throw NotHere(error.what());
+        }
+        matrix.values[a][b] = skew.offset_ticks;
+        if (b < rows) matrix.values[b][a] = -skew.offset_ticks;
+        if (std::abs(skew.offset_ticks) + skew.bound_ticks >
+            std::abs(worst.offset_ticks) + worst.bound_ticks)
+          worst = skew;
+      }
+    }
+    const double ns_per_tick = 1e9 / core::tick_rate().ticks_per_second;
+    Result result = probe.result();
+    result.value = (std::abs(worst.offset_ticks) + worst.bound_ticks) * ns_per_tick;
+    result.parameters["offset_ns"] = worst.offset_ticks * ns_per_tick;
+    result.parameters["bound_ns"] = worst.bound_ticks * ns_per_tick;
+    result.parameters["pairs"] = all_pairs ? "all" : "every PU with the first";
+    result.parameters["rounds_per_pair"] = rounds;
+    Table table{.name = "clock.skew",
+                .what = "Counter of the column's PU minus counter of the row's PU",
+                .version = probe.version,
+                .parameters = result.parameters,
+                .content = std::move(matrix)};
+    context.report(std::move(result));
+    context.report(std::move(table));
+    context.progress(1);
+  };
+  return probe;
+}
+
+// Core rates of PUs that all run the add chain at the same time. seconds: of one window.
+std::vector<double> rates_together(std::span<const unsigned> pus, double seconds) {
+  std::vector<double> rates(pus.size());
+  std::atomic<std::size_t> unfinished{pus.size()};
+  run_bound(pus, [&](std::size_t i) {
+    core::measure_core_rate(kWarmUpSeconds);
+    rates[i] = core::measure_core_rate(seconds);
+    // A core that stopped early would let the others run faster than with all active.
+    for (unfinished.fetch_sub(1); unfinished.load() > 0;) {
+      core::run_add_chain(1 << 14);
+      std::this_thread::yield();
+    }
+  });
+  return rates;
+}
+
+// 1, 2, … all; beyond 16 four steps an octave.
+std::vector<std::size_t> active_counts(std::size_t cores) {
+  std::vector<std::size_t> counts;
+  for (std::size_t n = 1; n < cores; n += std::max<std::size_t>(1, n / 4)) counts.push_back(n);
+  counts.push_back(cores);
+  return counts;
+}
+
+Curve curve(std::string name) {
+  Curve made;
+  made.name = std::move(name);
+  return made;
+}
+
+Probe core_rate_probe(const core::Topology& topology) {
+  Probe probe;
+  probe.name = "clock.core_rate";
+  probe.what = "Frequency of a core that runs alone, from a chain of dependent additions";
+  probe.unit = "Hz";
+  probe.better = Better::higher;
+  probe.seconds = std::clamp(0.05 * topology.core_count(), 1.0, 10.0);
+  probe.quick_seconds = std::clamp(0.02 * topology.core_count(), 0.1, 2.0);
+  probe.run = [probe](ProbeContext& context) {
+    require_this_machine(context);
+    const std::vector<unsigned> pus = one_pu_per_core(context.topology());
+    std::vector<std::size_t> counts = active_counts(pus.size());
+    if (context.quick() && counts.size() > 4)
+      counts = {1, pus.size() / 4, pus.size() / 2, pus.size()};
+    const auto windows = static_cast<double>(pus.size() + counts.size());
+    const double seconds =
+        std::clamp(context.budget_seconds() / windows - kWarmUpSeconds, 0.001, 0.05);
+
+    double done = 0;
+    std::vector<double> alone;
+    Json per_pu = Json::array();
+    for (const unsigned pu : pus) {
+      context.progress(done++ / windows);
+      alone.push_back(rates_together({&pu, 1}, seconds).front());
+      per_pu.push_back({pu, alone.back()});
+    }
+    Result result = probe.result();
+    set_samples(result, std::move(alone));
+    result.parameters["per_pu"] = std::move(per_pu);
+    context.report(std::move(result));
+
+    Curve lowest = curve("slowest active core");
+    Curve middle = curve("median active core");
+    for (const std::size_t n : counts) {
+      context.progress(done++ / windows);
+      const std::vector<double> rates = rates_together(std::span(pus).first(n), seconds);
+      lowest.x.push_back(static_cast<double>(n));
+      lowest.y.push_back(*std::min_element(rates.begin(), rates.end()));
+      middle.x.push_back(static_cast<double>(n));
+      middle.y.push_back(core::median(rates));
+    }
+    context.report(Table{.name = "clock.core_rate",
+                         .what = "Core frequency while several cores run the add chain together, "
+                                 "one thread a core, in topology order",
+                         .version = probe.version,
+                         .parameters = {{"window_s", seconds}},
+                         .content = CurvesTable{{"active cores", "1", false},
+                                                {"core rate", "Hz", false},
+                                                {std::move(lowest), std::move(middle)}}});
+    context.progress(1);
+  };
+  return probe;
+}
+
+}  // namespace
+
+std::vector<Probe> clock_probes(const core::Topology& topology) {
+  return {tick_rate_probe(), read_overhead_probe(), skew_probe(), core_rate_probe(topology)};
+}
+
+}  // namespace tabane::lab

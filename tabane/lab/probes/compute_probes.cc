@@ -1,0 +1,181 @@
+// latency.*: cycles of a dependent operation; peak.*: operations a second when nothing depends.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "tabane/core/core_rate.h"
+#include "tabane/core/keep.h"
+#include "tabane/lab/pinned_pool.h"
+#include "tabane/lab/probe.h"
+#include "tabane/lab/probes/kernels.h"
+#include "tabane/lab/probes/plan.h"
+#include "tabane/simd/peak.h"
+#include "tabane/simd/target.h"
+
+namespace tabane::lab {
+namespace {
+
+constexpr std::uint64_t kChain = 64;  // operations between two looks at the loop counter
+
+// Hides the value from the optimiser inside its vector register: without this the compiler may work
+// the chain out beforehand, as the report warns, or reorder it; a memory constraint would add a
+// store and a load to the latency.
+inline void hide(double& value) {
+#if defined(__x86_64__)
+  asm volatile("" : "+x"(value));
+#else
+  asm volatile("" : "+w"(value));
+#endif
+}
+
+template <class Step>
+inline void chain(std::uint64_t operations, Step step) {
+  double a = 1.0, b = 1.0;
+  hide(a);
+  hide(b);
+  for (std::uint64_t done = 0; done < operations; done += kChain) {
+#pragma GCC unroll 64
+    for (std::uint64_t k = 0; k < kChain; ++k) {
+      step(a, b);
+      hide(a);
+    }
+  }
+  core::keep(a);
+}
+
+void add_chain(std::uint64_t operations) {
+  chain(operations, [](double& a, double b) { a = a + b; });
+}
+
+void mul_chain(std::uint64_t operations) {
+  chain(operations, [](double& a, double b) { a = a * b; });
+}
+
+#if defined(__x86_64__)
+bool has_fma() { return __builtin_cpu_supports("fma"); }
+__attribute__((target("fma"))) void fma_chain(std::uint64_t operations) {
+  double a = 1.0, b = 0.5;
+  hide(b);
+  for (std::uint64_t done = 0; done < operations; done += kChain) {
+#pragma GCC unroll 64
+    for (std::uint64_t k = 0; k < kChain; ++k) {
+      hide(a);
+      a = __builtin_fma(a, b, b);
+    }
+  }
+  core::keep(a);
+}
+#else
+bool has_fma() { return true; }
+void fma_chain(std::uint64_t operations) {
+  chain(operations, [](double& a, double b) { a = __builtin_fma(a, b, b); });
+}
+#endif
+
+// Measures the chain beside a chain of integer additions, which takes one core cycle each: the
+// ratio is the latency in core cycles, whatever the core's rate does meanwhile.
+void run_latency(const Probe& probe, ProbeContext& context,
+                 void (*operation_chain)(std::uint64_t)) {
+  const core::ScopedBinding binding(home_pu(context));
+  const auto in_chains = [](void (*f)(std::uint64_t)) {
+    return [f](std::uint64_t iterations) { f(iterations * kChain); };
+  };
+  const auto series = core::measure_interleaved(
+      {{"operation", in_chains(operation_chain)},
+       {"cycle", [](std::uint64_t iterations) { core::run_add_chain(iterations * kChain); }}},
+      measure_options(context, context.budget_seconds() / 2));
+  std::vector<double> cycles(series[0].samples.size());
+  for (std::size_t i = 0; i < cycles.size(); ++i) {
+    cycles[i] = series[0].samples[i] / series[1].samples[i];
+  }
+  Result result = probe.result();
+  result.parameters["operand"] = "double";
+  result.parameters["chain"] = "each operation needs the result of the one before";
+  set_samples(result, std::move(cycles));
+  context.report(std::move(result));
+}
+
+Probe latency_probe(const char* operation, void (*operation_chain)(std::uint64_t)) {
+  Probe probe{
+      .name = fmt::format("latency.{}", operation),
+      .what = fmt::format("core cycles until the result of a double {} can be used", operation),
+      .unit = "cycles",
+      .better = Better::lower,
+      .seconds = 0.5,
+      .quick_seconds = 0.1};
+  probe.run = [probe, operation_chain,
+               needs_fma = std::string_view(operation) == "fma"](ProbeContext& context) {
+    if (needs_fma && !has_fma()) throw NotHere("this processor has no fused multiply-add");
+    run_latency(probe, context, operation_chain);
+  };
+  return probe;
+}
+
+constexpr std::uint64_t kPeakIterations = 4096;
+
+void run_peak_core(const Probe& probe, ProbeContext& context) {
+  const core::ScopedBinding binding(home_pu(context));
+  std::uint64_t flops = 0;
+  const core::Series series = core::measure(
+      probe.name, core::repeat([&] { flops = simd::peak_fma<double>(kPeakIterations); }),
+      measure_options(context, context.budget_seconds()));
+  Result result = probe.result();
+  result.parameters["simd_target"] = simd::target_name();
+  if (const auto hz = context.earlier("clock.core_rate")) {
+    result.parameters["flops_per_cycle"] = static_cast<double>(flops) / series.median() / *hz;
+  }
+  set_samples(result, rates(series, static_cast<double>(flops)));
+  context.report(std::move(result));
+}
+
+void run_peak_machine(const Probe& probe, ProbeContext& context) {
+  const std::vector<unsigned> pus = one_pu_per_core(context.topology());
+  PinnedPool pool(pus);
+  std::uint64_t flops = 0;
+  const core::Series series = core::measure(
+      probe.name,
+      [&](std::uint64_t iterations) {
+        pool.run([&](std::size_t i) {
+          std::uint64_t done = 0;
+          for (std::uint64_t k = 0; k < iterations; ++k)
+            done = simd::peak_fma<double>(kPeakIterations);
+          if (i == 0) flops = done;
+        });
+      },
+      parallel_options(context, context.budget_seconds()));
+  Result result = probe.result();
+  result.parameters["cores"] = pus.size();
+  if (const auto core = context.roof("peak.fma.core")) {
+    result.limit = Limit{*core * static_cast<double>(pus.size()),
+                         fmt::format("{} × peak.fma.core", pus.size())};
+  }
+  set_samples(result, rates(series, static_cast<double>(flops) * static_cast<double>(pus.size())));
+  context.report(std::move(result));
+}
+
+}  // namespace
+
+std::vector<Probe> compute_probes(const core::Topology&) {
+  std::vector<Probe> probes = {latency_probe("add", add_chain), latency_probe("mul", mul_chain),
+                               latency_probe("fma", fma_chain)};
+  Probe core{.name = "peak.fma.core",
+             .what = "double operations a second of one core, multiply-adds on registers only",
+             .unit = "FLOP/s",
+             .better = Better::higher,
+             .seconds = 1,
+             .quick_seconds = 0.3};
+  core.run = [core](ProbeContext& context) { run_peak_core(core, context); };
+  Probe machine{.name = "peak.fma.machine",
+                .what = "the same on one PU of every usable core at once",
+                .unit = "FLOP/s",
+                .better = Better::higher,
+                .limit_how = "cores × peak.fma.core",
+                .seconds = 1,
+                .quick_seconds = 0.3};
+  machine.run = [machine](ProbeContext& context) { run_peak_machine(machine, context); };
+  probes.push_back(core);
+  probes.push_back(machine);
+  return probes;
+}
+
+}  // namespace tabane::lab

@@ -1,0 +1,46 @@
+// How the core-to-core matrix is planned: which PUs take part, and which pairs run at the same
+// time.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tabane/core/topology.h"
+
+namespace tabane::lab {
+
+using PuPair = std::pair<unsigned, unsigned>;  // positions in a list of PUs, first < second
+
+// Rounds of disjoint pairs in which each of n meets every other one exactly once (circle method):
+// n - 1 rounds for even n, n for odd n, as in one round somebody has to rest. Empty below 2.
+std::vector<std::vector<PuPair>> tournament(unsigned n);
+
+// At most `most` PUs that stand for all, in their order: all if they fit, else one a core, else as
+// many of each last-level-cache group as fit, else one of evenly spaced groups. most: >= 2.
+std::vector<core::Pu> sample_pus(std::span<const core::Pu> pus, std::size_t most);
+
+struct CoreToCorePlan {
+  std::vector<core::Pu> pus;  // in topology order
+  bool parallel = false;      // rounds of a tournament instead of one pair after the other
+  std::string subset;         // why some PUs are missing; empty if none is
+};
+
+// Above this number of PUs one pair after the other would take too long.
+inline constexpr std::size_t kMostSerialPus = 64;
+
+// Plans what can be measured in about budget_seconds.
+CoreToCorePlan plan_core_to_core(std::span<const core::Pu> pus, bool quick, double budget_seconds,
+                                 std::size_t most_serial = kMostSerialPus);
+
+// Seconds that the plan's matrix takes at least.
+double least_seconds(std::size_t pus, bool parallel);
+
+class ProbeContext;
+struct Probe;
+// Measures the plan's matrix and reports it as `probe`.
+void run_core_to_core(const Probe& probe, ProbeContext& context, CoreToCorePlan plan);
+
+}  // namespace tabane::lab

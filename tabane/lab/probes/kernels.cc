@@ -1,0 +1,112 @@
+#include "tabane/lab/probes/kernels.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "tabane/core/keep.h"
+#include "tabane/lab/pinned_pool.h"
+#include "tabane/simd/add.h"
+#include "tabane/simd/axpy.h"
+#include "tabane/simd/copy.h"
+#include "tabane/simd/dot.h"
+#include "tabane/simd/peak.h"
+#include "tabane/simd/scale.h"
+#include "tabane/simd/set.h"
+#include "tabane/simd/sum.h"
+#include "tabane/simd/sum_of_squares.h"
+#include "tabane/simd/triad.h"
+
+namespace tabane::lab {
+namespace {
+
+// A factor that leaves axpy's result finite and normal after any number of passes.
+constexpr double kScalar = 1e-9;
+
+void run_sum(const Arrays& v) { core::keep(simd::sum(v.a)); }
+void run_sum_of_squares(const Arrays& v) { core::keep(simd::sum_of_squares(v.a)); }
+void run_dot(const Arrays& v) { core::keep(simd::dot(v.a, v.b)); }
+void run_axpy(const Arrays& v) { simd::axpy(kScalar, v.a, v.b); }
+void run_set(const Arrays& v) { simd::set(v.a, kScalar, v.streaming); }
+void run_copy(const Arrays& v) { simd::copy(v.a, v.b, v.streaming); }
+void run_scale(const Arrays& v) { simd::scale(kScalar, v.a, v.b, v.streaming); }
+void run_add(const Arrays& v) { simd::add(v.a, v.b, v.c, v.streaming); }
+void run_triad(const Arrays& v) { simd::triad(v.a, kScalar, v.b, v.c, v.streaming); }
+void run_read(const Arrays& v) { simd::read(v.a); }
+
+const std::array<Kernel, 9> kVectorKernels = {{
+    {.name = "sum", .flops = 1, .loads = 1, .arrays = 1, .run = run_sum},
+    {.name = "sum_of_squares", .flops = 2, .loads = 1, .arrays = 1, .run = run_sum_of_squares},
+    {.name = "dot", .flops = 2, .loads = 2, .arrays = 2, .run = run_dot},
+    {.name = "axpy", .flops = 2, .loads = 2, .stores = 1, .arrays = 2, .run = run_axpy},
+    {.name = "set", .stores = 1, .arrays = 1, .run = run_set},
+    {.name = "copy", .loads = 1, .stores = 1, .arrays = 2, .run = run_copy},
+    {.name = "scale", .flops = 1, .loads = 1, .stores = 1, .arrays = 2, .run = run_scale},
+    {.name = "add", .flops = 1, .loads = 2, .stores = 1, .arrays = 3, .run = run_add},
+    {.name = "triad", .flops = 2, .loads = 2, .stores = 1, .arrays = 3, .run = run_triad},
+}};
+
+const std::array<Kernel, 4> kMemoryKernels = {{
+    {.name = "read", .loads = 1, .arrays = 1, .run = run_read},
+    kVectorKernels[4],
+    kVectorKernels[5],
+    kVectorKernels[8],
+}};
+
+}  // namespace
+
+std::span<const Kernel> vector_kernels() { return kVectorKernels; }
+std::span<const Kernel> memory_kernels() { return kMemoryKernels; }
+
+KernelData::KernelData(const Kernel& kernel, std::uint64_t bytes, simd::Streaming streaming) {
+  // Whole lines for each array, and two lines more between arrays: arrays that start at the same
+  // offset in a page would make a load wait for an older store to "the same" low address bits.
+  constexpr std::size_t kLineDoubles = 8;
+  const auto count = static_cast<std::size_t>(kernel.arrays);
+  const std::size_t elements =
+      std::max(kLineDoubles, bytes / (8 * count) / kLineDoubles * kLineDoubles);
+  const std::size_t stride = elements + 2 * kLineDoubles;
+  region_ = core::Region(count * stride * 8, {.pages = core::PageSize::huge});
+  const std::span<double> all = region_.as<double>();
+  std::fill(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count * stride), 1.0);
+  arrays_.streaming = streaming;
+  arrays_.a = all.subspan(0, elements);
+  arrays_.b = count > 1 ? all.subspan(stride, elements) : std::span<double>();
+  arrays_.c = count > 2 ? all.subspan(2 * stride, elements) : std::span<double>();
+}
+
+core::Series measure_kernel(const Kernel& kernel, const KernelData& data,
+                            const core::MeasureOptions& options) {
+  return core::measure(kernel.name, core::repeat([run = kernel.run, v = data.arrays()] { run(v); }),
+                       options);
+}
+
+core::Series measure_kernel_on(std::span<const unsigned> pus, const Kernel& kernel,
+                               std::uint64_t bytes_of_each, simd::Streaming streaming,
+                               const core::MeasureOptions& options, std::size_t* elements_in_all) {
+  PinnedPool pool(pus);
+  std::vector<std::unique_ptr<KernelData>> data(pus.size());
+  // Each thread makes its own arrays, so that first touch places them on its node.
+  pool.run([&](std::size_t i) {
+    data[i] = std::make_unique<KernelData>(kernel, bytes_of_each, streaming);
+  });
+  *elements_in_all = pus.size() * data.front()->elements();
+  return core::measure(
+      kernel.name,
+      [&](std::uint64_t iterations) {
+        pool.run([&](std::size_t i) {
+          const Arrays arrays = data[i]->arrays();
+          for (std::uint64_t k = 0; k < iterations; ++k) kernel.run(arrays);
+        });
+      },
+      options);
+}
+
+std::vector<double> rates(const core::Series& series, double amount) {
+  std::vector<double> result;
+  result.reserve(series.samples.size());
+  for (double seconds : series.samples) result.push_back(amount / seconds);
+  return result;
+}
+
+}  // namespace tabane::lab

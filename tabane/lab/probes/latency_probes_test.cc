@@ -1,0 +1,124 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tabane/core/memory.h"
+#include "tabane/lab/probes/pointer_chase.h"
+#include "tabane/lab/probes/run_probe.h"
+
+namespace tabane::lab {
+namespace {
+
+TEST(RandomCycle, VisitsEveryElementOnceBeforeItReturns) {
+  for (const std::uint32_t n : {1u, 2u, 3u, 7u, 64u, 1000u, 4097u}) {
+    const std::vector<std::uint32_t> next = random_cycle(n, 7);
+    std::uint32_t at = 0;
+    std::uint32_t steps = 0;
+    do {
+      at = next[at];
+      ++steps;
+    } while (at != 0 && steps <= n);
+    EXPECT_EQ(steps, n);
+  }
+}
+
+TEST(RandomCycle, OfThreeGivesBothCyclesAboutEquallyOften) {
+  int clockwise = 0;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) clockwise += random_cycle(3, seed)[0] == 1;
+  // Five standard deviations of a fair coin thrown 1000 times are 79.
+  EXPECT_GT(clockwise, 420);
+  EXPECT_LT(clockwise, 580);
+}
+
+TEST(RandomCycle, IsTheSameForTheSameSeedOnly) {
+  EXPECT_EQ(random_cycle(100, 1), random_cycle(100, 1));
+  EXPECT_NE(random_cycle(100, 1), random_cycle(100, 2));
+}
+
+TEST(Chase, ComesBackAfterAsManyStepsAsThereAreLines) {
+  alignas(64) static std::byte memory[64 * 37];
+  void* start = link_random_cycle(memory, 64);
+  EXPECT_EQ(start, memory);
+  std::set<void*> seen;
+  for (std::uint64_t steps = 0; steps < 37; ++steps) seen.insert(chase(start, steps));
+  EXPECT_EQ(seen.size(), 37u);
+  EXPECT_EQ(chase(start, 37), start);
+  EXPECT_EQ(chase(start, 37 * 5 + 3), chase(start, 3));
+}
+
+TEST(Chase, LeavesTheEndOfAPartialLineAlone) {
+  alignas(64) static std::byte memory[64 + 16] = {};
+  void* start = link_random_cycle(memory, 64);
+  EXPECT_EQ(chase(start, 1), start);
+  EXPECT_TRUE(std::all_of(memory + 64, memory + 80, [](std::byte b) { return b == std::byte{}; }));
+}
+
+const ProbeRun& quick_run() {
+  static const ProbeRun run = run_probe(latency_probes, "memory.latency", true, 0.05);
+  return run;
+}
+
+TEST(MemoryLatency, GivesACurveOverAscendingSizes) {
+  const auto& curves = std::get<CurvesTable>(quick_run().table("memory.latency").content);
+  ASSERT_FALSE(curves.series.empty());
+  EXPECT_EQ(curves.series.front().name, "4 KiB pages");
+  for (const Curve& curve : curves.series) {
+    ASSERT_EQ(curve.x.size(), curve.y.size());
+    ASSERT_EQ(curve.x.size(), curve.low.size());
+    ASSERT_EQ(curve.x.size(), curve.high.size());
+    EXPECT_EQ(curve.x.front(), 4096);
+    EXPECT_GE(curve.x.back(), 16 << 20);
+    EXPECT_TRUE(std::is_sorted(curve.x.begin(), curve.x.end()));
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+      EXPECT_GT(curve.y[i], 0);
+      EXPECT_LE(curve.low[i], curve.y[i]);
+      EXPECT_GE(curve.high[i], curve.y[i]);
+    }
+  }
+  EXPECT_TRUE(is_steady_progress(quick_run().fractions));
+}
+
+TEST(MemoryLatency, IsLessInTheSmallestSetThanInTheLargest) {
+  const auto& curves = std::get<CurvesTable>(quick_run().table("memory.latency").content);
+  for (const Curve& curve : curves.series) EXPECT_LT(curve.y.front(), curve.y.back());
+}
+
+TEST(MemoryLatency, StandsForACacheAtHalfItsSize) {
+  for (const core::CacheLevel& cache : this_machine().caches()) {
+    const Result* result =
+        quick_run().record.find("memory.latency.l" + std::to_string(cache.level));
+    if (cache.bytes > (64u << 20)) continue;  // the small budget does not reach that far
+    ASSERT_NE(result, nullptr);
+    EXPECT_EQ(result->unit, "ns");
+    EXPECT_GT(result->value.value(), 0);
+    EXPECT_EQ(result->parameters.at("bytes").get<std::uint64_t>(), cache.bytes / 2 / 64 * 64);
+    EXPECT_TRUE(result->parameters.contains("page_size"));
+    EXPECT_FALSE(result->parameters.contains("core_cycles"));
+  }
+}
+
+TEST(MemoryLatency, TellsCoreCyclesOnceTheCoreRateIsKnown) {
+  if (!this_machine().cache(1)) GTEST_SKIP() << "the system does not tell the caches";
+  SurveyRecord record;
+  Result rate;
+  rate.name = "clock.core_rate";
+  rate.value = 2e9;
+  record.results.push_back(rate);
+  ProbeContext context(this_machine(), true, 0.05, record, {});
+  latency_probes(this_machine()).front().run(context);
+  const Result* l1 = record.find("memory.latency.l1");
+  ASSERT_NE(l1, nullptr);
+  EXPECT_DOUBLE_EQ(l1->parameters.at("core_cycles").get<double>(), 2 * l1->value.value());
+}
+
+TEST(MemoryLatency, StopsWhenAskedTo) {
+  EXPECT_THROW(run_probe(latency_probes, "memory.latency", true, 0.05, this_machine(), 2), Stopped);
+}
+
+}  // namespace
+}  // namespace tabane::lab

@@ -1,0 +1,380 @@
+// numa.*: what it costs that a PU of one node uses the memory of another.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tabane/core/clock.h"
+#include "tabane/core/error.h"
+#include "tabane/core/keep.h"
+#include "tabane/core/measurement.h"
+#include "tabane/core/memory.h"
+#include "tabane/core/placement.h"
+#include "tabane/lab/cgroup.h"
+#include "tabane/lab/probe.h"
+#include "tabane/lab/probes/bound_threads.h"
+#include "tabane/lab/probes/plan.h"
+#include "tabane/lab/probes/pointer_chase.h"
+
+namespace tabane::lab {
+namespace {
+
+constexpr std::uint64_t kMiB = 1024 * 1024;
+constexpr std::uint64_t kSmallest = 4 * kMiB;
+constexpr std::size_t kLineBytes = 64;
+constexpr int kMostRepeats = 5;
+
+using Cells = std::vector<std::vector<std::optional<double>>>;
+
+// Nodes with PUs are rows, nodes with memory are columns.
+struct Nodes {
+  std::vector<core::NumaNode> rows, columns;
+
+  Cells empty_cells() const {
+    return Cells(rows.size(), std::vector<std::optional<double>>(columns.size()));
+  }
+  bool is_local(std::size_t row, std::size_t column) const {
+    return rows[row].os_index == columns[column].os_index;
+  }
+};
+
+Nodes find_nodes(const ProbeContext& context) {
+  require_this_machine(context);
+  Nodes nodes;
+  const auto all = context.topology().numa_nodes();
+  for (const core::NumaNode& node : all) {
+    if (!node.pus.empty()) nodes.rows.push_back(node);
+    nodes.columns.push_back(node);
+  }
+  if (all.size() > 1 && !core::numa_calls_available())
+    throw NotHere("several NUMA nodes, but the system refuses the calls that place memory on them");
+  return nodes;
+}
+
+// What may be taken of a node: a quarter of it, of the machine's free memory, and never the last of
+// the node, as memory bound to a full node ends the process.
+std::uint64_t node_limit(const core::NumaNode& node) {
+  const SystemFiles files;
+  const std::string meminfo =
+      "/sys/devices/system/node/node" + std::to_string(node.os_index) + "/meminfo";
+  const std::string prefix = "Node " + std::to_string(node.os_index) + " ";
+  double bytes = usable_memory_bytes(files).value_or(1024.0 * kMiB) / 4;
+  if (node.bytes > 0) bytes = std::min(bytes, static_cast<double>(node.bytes) / 4);
+  if (const auto free = files.field_number(meminfo, prefix + "MemFree")) {
+    const double cached = files.field_number(meminfo, prefix + "Inactive(file)").value_or(0);
+    bytes = std::min(bytes, 0.5 * (*free + cached));
+  }
+  return static_cast<std::uint64_t>(bytes);
+}
+
+std::uint64_t bounded_bytes(const Nodes& nodes, std::uint64_t wanted) {
+  for (const core::NumaNode& node : nodes.columns)
+    if (const std::uint64_t limit = node_limit(node); limit >= kSmallest)
+      wanted = std::min(wanted, limit);
+  return wanted / kMiB * kMiB;
+}
+
+// Null where the node has no memory to give.
+std::optional<core::Region> region_on(const Nodes& nodes, std::size_t column, std::uint64_t bytes,
+                                      core::PageSize pages) {
+  // On one node every page is local, so nothing need be bound that a container might refuse.
+  core::MemoryOptions options;
+  options.pages = pages;
+  if (nodes.columns.size() == 1) return core::Region(bytes, options);
+  if (node_limit(nodes.columns[column]) < bytes) return std::nullopt;
+  try {
+    options.policy = core::MemoryPolicy::bind;
+    options.nodes = {nodes.columns[column].os_index};
+    return core::Region(bytes, options);
+  } catch (const core::Error&) {
+    return std::nullopt;
+  }
+}
+
+// Share of a region's pages that are on the wanted node. Null if the system does not tell.
+std::optional<double> share_on(const core::Region& region, unsigned node) {
+  const auto pages = region.pages_per_node();
+  if (!pages) return std::nullopt;
+  std::size_t all = 0;
+  for (const auto& [where, count] : *pages) all += count;
+  const auto there = pages->find(static_cast<int>(node));
+  if (all == 0 || there == pages->end()) return 0.0;
+  return static_cast<double>(there->second) / static_cast<double>(all);
+}
+
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+void keep_lowest(std::optional<double>& lowest, const std::optional<double>& value) {
+  if (value && (!lowest || *value < *lowest)) lowest = value;
+}
+
+template <class F>
+auto on_pu(unsigned pu, F f) {
+  try {
+    const core::ScopedBinding binding(pu);
+    return f();
+  } catch (const core::SystemError& error) {
+    throw NotHere(error.what());
+  }
+}
+
+MatrixTable to_table(const Nodes& nodes, std::string unit, Better better, Cells values) {
+  MatrixTable table;
+  table.unit = std::move(unit);
+  table.better = better;
+  for (const core::NumaNode& node : nodes.rows)
+    table.rows.push_back("node " + std::to_string(node.os_index));
+  for (const core::NumaNode& node : nodes.columns)
+    table.columns.push_back("node " + std::to_string(node.os_index));
+  table.values = std::move(values);
+  return table;
+}
+
+std::vector<double> local_cells(const Nodes& nodes, const Cells& cells) {
+  std::vector<double> local;
+  for (std::size_t r = 0; r < cells.size(); ++r)
+    for (std::size_t c = 0; c < cells[r].size(); ++c)
+      if (nodes.is_local(r, c) && cells[r][c]) local.push_back(*cells[r][c]);
+  return local;
+}
+
+// Cells over the local cell of their row; null where either is missing.
+Cells ratios_to_local(const Nodes& nodes, const Cells& cells) {
+  Cells ratios = nodes.empty_cells();
+  for (std::size_t r = 0; r < cells.size(); ++r) {
+    std::optional<double> local;
+    for (std::size_t c = 0; c < cells[r].size(); ++c)
+      if (nodes.is_local(r, c)) local = cells[r][c];
+    for (std::size_t c = 0; c < cells[r].size(); ++c)
+      if (local && cells[r][c]) ratios[r][c] = *cells[r][c] / *local;
+  }
+  return ratios;
+}
+
+// The farthest cell as a ratio to the local one. greatest: whether far cells have greater figures.
+std::optional<double> farthest(const Cells& ratios, bool greatest) {
+  std::optional<double> found;
+  for (const auto& row : ratios)
+    for (const auto& ratio : row)
+      if (ratio && (!found || (greatest ? *ratio > *found : *ratio < *found))) found = ratio;
+  return found;
+}
+
+double seconds_to_write(core::Region& region) {
+  core::Clock& clock = core::tick_clock();
+  const double begin = clock.now();
+  std::memset(region.data(), 1, region.size());
+  core::keep(region.data());
+  return clock.now() - begin;
+}
+
+// Seconds from the first start to the last end with a part of the region for each PU.
+double seconds_to_write_together(core::Region& region, std::span<const unsigned> pus) {
+  core::Clock& clock = core::tick_clock();
+  const std::size_t part = region.size() / pus.size() / 4096 * 4096;
+  std::vector<double> begins(pus.size()), ends(pus.size());
+  run_bound(pus, [&](std::size_t i) {
+    std::byte* mine = region.data() + i * part;
+    begins[i] = clock.now();
+    std::memset(mine, 2, part);
+    core::keep(mine);
+    ends[i] = clock.now();
+  });
+  const double seconds =
+      *std::max_element(ends.begin(), ends.end()) - *std::min_element(begins.begin(), begins.end());
+  return seconds * static_cast<double>(region.size()) / static_cast<double>(part * pus.size());
+}
+
+struct Bandwidths {
+  Cells first, second, all_pus;
+  std::vector<double> local_samples;   // second passes on the node of their PU, B/s
+  std::optional<double> lowest_share;  // of pages where they were asked for
+};
+
+void measure_bandwidth_cell(const ProbeContext& context, const Nodes& nodes, std::size_t row,
+                            std::size_t column, std::uint64_t bytes, double seconds,
+                            Bandwidths& found) {
+  const std::vector<unsigned>& pus = nodes.rows[row].pus;
+  std::vector<double> first, second, together;
+  core::Clock& clock = core::tick_clock();
+  const double deadline = clock.now() + seconds;
+  for (int repeat = 0; repeat < kMostRepeats && (repeat == 0 || clock.now() < deadline); ++repeat) {
+    // A first pass needs pages that were never there, so every repeat maps them anew.
+    std::optional<core::Region> region = region_on(nodes, column, bytes, core::PageSize::system);
+    if (!region) return;
+    const auto rate = [&](double spent) { return static_cast<double>(region->size()) / spent; };
+    on_pu(pus.front(), [&] {
+      first.push_back(rate(seconds_to_write(*region)));
+      for (int pass = 0; pass < 3; ++pass) second.push_back(rate(seconds_to_write(*region)));
+      return 0;
+    });
+    if (!context.quick()) together.push_back(rate(seconds_to_write_together(*region, pus)));
+    if (repeat == 0)
+      keep_lowest(found.lowest_share, share_on(*region, nodes.columns[column].os_index));
+  }
+  found.first[row][column] = core::median(first);
+  found.second[row][column] = core::median(second);
+  if (!together.empty()) found.all_pus[row][column] = core::median(together);
+  if (nodes.is_local(row, column))
+    found.local_samples.insert(found.local_samples.end(), second.begin(), second.end());
+}
+
+void for_each_cell(ProbeContext& context, const Nodes& nodes,
+                   const std::function<void(std::size_t row, std::size_t column)>& visit) {
+  const auto cells = static_cast<double>(nodes.rows.size() * nodes.columns.size());
+  double done = 0;
+  for (std::size_t column = 0; column < nodes.columns.size(); ++column) {
+    for (std::size_t row = 0; row < nodes.rows.size(); ++row) {
+      context.progress(done++ / cells);
+      visit(row, column);
+    }
+  }
+}
+
+void run_bandwidth(const Probe& probe, ProbeContext& context) {
+  const Nodes nodes = find_nodes(context);
+  const auto cells = static_cast<double>(nodes.rows.size() * nodes.columns.size());
+  const double seconds = context.budget_seconds() / cells;
+  // One repeat writes the region about five times; a small budget gets a smaller region.
+  const auto affordable = static_cast<std::uint64_t>(std::max(32.0, seconds * 2048)) * kMiB;
+  const std::uint64_t bytes =
+      bounded_bytes(nodes, std::min((context.quick() ? 128 : 1024) * kMiB, affordable));
+  if (bytes < kSmallest) throw NotHere("too little memory is free");
+
+  Bandwidths found{nodes.empty_cells(), nodes.empty_cells(), nodes.empty_cells(), {}, {}};
+  for_each_cell(context, nodes, [&](std::size_t row, std::size_t column) {
+    measure_bandwidth_cell(context, nodes, row, column, bytes, seconds, found);
+  });
+
+  Json parameters = {{"bytes", bytes},
+                     {"access", "memset from the first PU of the row's node"},
+                     {"lowest_share_of_pages_on_node", or_null(found.lowest_share)}};
+  const auto report = [&](const std::string& suffix, std::string what, Cells values) {
+    context.report(Table{.name = probe.name + suffix,
+                         .what = std::move(what),
+                         .version = probe.version,
+                         .parameters = parameters,
+                         .content = to_table(nodes, "B/s", Better::higher, std::move(values))});
+  };
+  if (!found.local_samples.empty()) {
+    Result result = probe.result();
+    set_samples(result, found.local_samples);
+    result.parameters = parameters;
+    result.parameters["first_pass"] = core::median(local_cells(nodes, found.first));
+    result.parameters["lowest_ratio_to_local"] =
+        or_null(farthest(ratios_to_local(nodes, found.second), false));
+    context.report(std::move(result));
+  }
+  report(".first",
+         "First write of the column's memory, page allocation included, by one PU of the row",
+         std::move(found.first));
+  report(".second", "Further writes of the column's memory by one PU of the row",
+         std::move(found.second));
+  if (!context.quick()) {
+    parameters["access"] = "memset from all PUs of the row's node, a part each";
+    report(".all_pus", "Further writes of the column's memory by all PUs of the row",
+           std::move(found.all_pus));
+  }
+  context.progress(1);
+}
+
+void run_latency(const Probe& probe, ProbeContext& context) {
+  const Nodes nodes = find_nodes(context);
+  const auto cells = static_cast<double>(nodes.rows.size() * nodes.columns.size());
+  std::uint64_t last_level = 32 * kMiB;
+  for (const core::CacheLevel& cache : context.topology().caches()) last_level = cache.bytes;
+  const auto affordable =
+      static_cast<std::uint64_t>(std::max(32.0, 512 * context.budget_seconds())) * kMiB;
+  const std::uint64_t bytes = bounded_bytes(
+      nodes, std::min({std::max(4 * last_level, 64 * kMiB), 1024 * kMiB, affordable}));
+  if (bytes < kSmallest) throw NotHere("too little memory is free");
+
+  core::MeasureOptions options = measure_options(context, 0.5 * context.budget_seconds() / cells);
+  options.max_epochs = 501;
+  options.min_epochs = 7;
+  Cells latency = nodes.empty_cells();
+  std::vector<double> local_samples;
+  std::optional<double> lowest_share;
+  std::optional<core::Region> region;
+  void* at = nullptr;
+  for_each_cell(context, nodes, [&](std::size_t row, std::size_t column) {
+    on_pu(nodes.rows[row].pus.front(), [&] {
+      if (row == 0) {  // a new column: its cycle is linked once and serves all rows
+        region.reset();
+        region = region_on(nodes, column, bytes, core::PageSize::huge);
+        if (!region) return 0;
+        at = link_random_cycle(region->as<std::byte>().first(bytes), kLineBytes);
+        keep_lowest(lowest_share, share_on(*region, nodes.columns[column].os_index));
+      }
+      if (!region) return 0;
+      core::Series series = core::measure(
+          "chase",
+          [&](std::uint64_t iterations) {
+            at = chase(at, iterations);
+            core::keep(at);
+          },
+          options);
+      for (double& sample : series.samples) sample *= 1e9;
+      latency[row][column] = core::median(series.samples);
+      if (nodes.is_local(row, column))
+        local_samples.insert(local_samples.end(), series.samples.begin(), series.samples.end());
+      return 0;
+    });
+  });
+
+  Cells ratios = ratios_to_local(nodes, latency);
+  Json parameters = {{"bytes", bytes},
+                     {"last_level_cache_bytes", last_level},
+                     {"lowest_share_of_pages_on_node", or_null(lowest_share)}};
+  if (!local_samples.empty()) {
+    Result result = probe.result();
+    set_samples(result, std::move(local_samples));
+    result.parameters = parameters;
+    result.parameters["greatest_ratio_to_local"] = or_null(farthest(ratios, true));
+    context.report(std::move(result));
+  }
+  context.report(Table{.name = probe.name,
+                       .what = "Latency of a dependent load: PU on the row's node, memory on the "
+                               "column's",
+                       .version = probe.version,
+                       .parameters = parameters,
+                       .content = to_table(nodes, "ns", Better::lower, std::move(latency))});
+  context.report(Table{.name = probe.name + ".ratio",
+                       .what = "numa.latency over the local latency of the row",
+                       .version = probe.version,
+                       .parameters = parameters,
+                       .content = to_table(nodes, "ratio", Better::lower, std::move(ratios))});
+  context.progress(1);
+}
+
+}  // namespace
+
+std::vector<Probe> numa_probes(const core::Topology& topology) {
+  const auto nodes = static_cast<double>(topology.numa_nodes().size());
+  Probe bandwidth;
+  bandwidth.name = "numa.bandwidth";
+  bandwidth.what = "Bandwidth of writing local memory from one PU, once its pages are there";
+  bandwidth.unit = "B/s";
+  bandwidth.better = Better::higher;
+  bandwidth.seconds = std::clamp(1.5 * nodes * nodes, 2.0, 60.0);
+  bandwidth.quick_seconds = std::clamp(0.15 * nodes * nodes, 0.2, 5.0);
+  bandwidth.run = [bandwidth](ProbeContext& context) { run_bandwidth(bandwidth, context); };
+
+  Probe latency;
+  latency.name = "numa.latency";
+  latency.what = "Latency of a dependent load from local memory";
+  latency.unit = "ns";
+  latency.better = Better::lower;
+  latency.seconds = std::clamp(0.5 * nodes * nodes, 1.0, 20.0);
+  latency.quick_seconds = std::clamp(0.15 * nodes * nodes, 0.3, 5.0);
+  latency.run = [latency](ProbeContext& context) { run_latency(latency, context); };
+  return {bandwidth, latency};
+}
+
+}  // namespace tabane::lab

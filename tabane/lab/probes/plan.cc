@@ -1,0 +1,74 @@
+#include "tabane/lab/probes/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tabane::lab {
+namespace {
+
+constexpr std::uint64_t kKiB = 1024;
+constexpr std::uint64_t kMiB = 1024 * kKiB;
+constexpr std::uint64_t kUnknownL1 = 32 * kKiB;
+constexpr std::uint64_t kUnknownDram = 256 * kMiB;
+
+std::uint64_t usable_memory(const core::Topology& topology) {
+  std::uint64_t bytes = 0;
+  for (const core::NumaNode& node : topology.numa_nodes()) bytes += node.bytes;
+  return bytes;
+}
+
+}  // namespace
+
+unsigned home_pu(const ProbeContext& context) { return context.topology().pus().back().os_index; }
+
+std::vector<unsigned> one_pu_per_core(const core::Topology& topology) {
+  std::vector<unsigned> pus;
+  for (const core::Pu& pu : topology.pus()) {
+    if (pu.smt == 0) pus.push_back(pu.os_index);
+  }
+  return pus;
+}
+
+core::MeasureOptions measure_options(const ProbeContext& context, double seconds) {
+  core::MeasureOptions options;
+  options.budget_seconds = seconds;
+  options.confidence_target = context.quick() ? 0.01 : 0.003;
+  options.min_epochs = context.quick() ? 11 : 31;
+  options.min_epoch_seconds = 100e-6;
+  return options;
+}
+
+core::MeasureOptions parallel_options(const ProbeContext& context, double seconds) {
+  core::MeasureOptions options = measure_options(context, seconds);
+  options.min_epoch_seconds = 4e-3;
+  return options;
+}
+
+std::vector<Level> memory_levels(const core::Topology& topology) {
+  std::vector<Level> levels;
+  std::uint64_t before = 0;  // working set of the level before
+  std::uint64_t last_one = kUnknownL1, last_all = kUnknownL1;
+  for (const core::CacheLevel& cache : topology.caches()) {
+    const std::uint64_t core_bytes = std::max(cache.bytes / 2, 2 * before);
+    const unsigned cores_sharing =
+        std::max(1u, topology.core_count() / std::max(1u, cache.instances));
+    const std::uint64_t share = cache.bytes / cores_sharing;
+    levels.push_back(
+        {fmt::format("l{}", cache.level), core_bytes, std::max(share / 2, 2 * before)});
+    before = cache.bytes / 2;
+    last_one = cache.bytes;
+    last_all = cache.bytes * std::max(1u, cache.instances);
+  }
+  if (levels.empty()) levels.push_back({"l1", kUnknownL1 / 2, kUnknownL1 / 2});
+  const bool known = !topology.caches().empty();
+  const std::uint64_t memory = usable_memory(topology);
+  const std::uint64_t most = memory == 0 ? kUnknownDram : memory / 4;
+  const std::uint64_t cores = topology.core_count();
+  levels.push_back({"dram", std::min(known ? 4 * last_one : kUnknownDram, most),
+                    std::max<std::uint64_t>(
+                        std::min(known ? 4 * last_all : kUnknownDram, most) / cores, 4 * kMiB)});
+  return levels;
+}
+
+}  // namespace tabane::lab

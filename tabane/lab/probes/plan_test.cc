@@ -1,0 +1,49 @@
+#include "tabane/lab/probes/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace tabane::lab {
+namespace {
+
+TEST(OnePuPerCore, LeavesOutTheSecondPusOfCores) {
+  const auto topology = core::Topology::synthetic("pack:2 core:4 pu:2");
+  const auto pus = one_pu_per_core(topology);
+  EXPECT_EQ(pus.size(), 8u);
+  std::set<unsigned> cores;
+  for (unsigned pu : pus) cores.insert(topology.find_pu(pu)->core);
+  EXPECT_EQ(cores.size(), 8u);
+}
+
+TEST(MemoryLevels, AreHalfOfEachCacheAndFourTimesTheLastForMemory) {
+  // Two packages with 32 MiB shared by 8 cores each, 512 KiB and 32 KiB of their own.
+  const auto levels =
+      memory_levels(core::Topology::synthetic("pack:2 [numa(memory=64GB)] l3:1(size=33554432) "
+                                              "l2:8(size=524288) l1d:1(size=32768) core:1 pu:1"));
+  ASSERT_EQ(levels.size(), 4u);
+  EXPECT_EQ(levels[0].name, "l1");
+  EXPECT_EQ(levels[0].core_bytes, 16u << 10);
+  EXPECT_EQ(levels[1].core_bytes, 256u << 10);
+  EXPECT_EQ(levels[2].name, "l3");
+  EXPECT_EQ(levels[2].core_bytes, 16u << 20);
+  EXPECT_EQ(levels[2].machine_bytes, 2u << 20);
+  EXPECT_EQ(levels[3].name, "dram");
+  EXPECT_EQ(levels[3].core_bytes, 128u << 20);
+  EXPECT_EQ(levels[3].machine_bytes, 16u << 20);
+}
+
+TEST(MemoryLevels, NeverEndWithoutMemory) {
+  for (const char* machine : {"pu:1", "pack:4 core:4 pu:1", "pack:8 core:32 pu:2"}) {
+    const auto levels = memory_levels(core::Topology::synthetic(machine));
+    EXPECT_EQ(levels.back().name, "dram") << machine;
+    std::uint64_t before = 0;
+    for (const Level& level : levels) {
+      EXPECT_GT(level.core_bytes, before) << machine << " " << level.name;
+      before = level.core_bytes;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tabane::lab
