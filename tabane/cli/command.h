@@ -1,0 +1,26 @@
+// The verbs. Each adds its subcommand to the program; its callback does the work, prints and sets
+// the exit code. Errors leave the callback as exceptions, which main() turns into a sentence and a
+// code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace tabane::cli {
+
+enum ExitCode : int {
+  kOk = 0,
+  kFailed = 1,
+  kUsage = 2,
+  kLost = 3,
+  kVerification = 4,
+  kRunFailed = 125,      // tabane run: tabane itself failed
+  kNotExecutable = 126,  // tabane run: found and not executable
+  kNotFound = 127,       // tabane run: not found
+};
+
+void add_survey_command(CLI::App& app, int& exit_code);
+void add_report_command(CLI::App& app, int& exit_code);
+void add_study_command(CLI::App& app, int& exit_code);
+void add_run_command(CLI::App& app, int& exit_code);
+
+}  // namespace tabane::cli

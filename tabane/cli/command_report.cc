@@ -1,0 +1,50 @@
+// tabane report: makes the page of a survey again from its JSON.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "tabane/cli/command.h"
+#include "tabane/cli/output.h"
+#include "tabane/core/error.h"
+#include "tabane/lab/report.h"
+
+namespace tabane::cli {
+namespace {
+
+struct Options {
+  std::string survey;
+  std::string page = "report.html";
+};
+
+lab::SurveyRecord read_survey(const std::string& file) {
+  const lab::Json json = lab::Json::parse(read_whole_file(file), nullptr, false);
+  if (json.is_discarded()) throw core::UsageError(fmt::format("{}: not JSON", file));
+  try {
+    return lab::survey_from_json(json);
+  } catch (const core::UsageError& error) {
+    throw core::UsageError(fmt::format("{}: {}", file, error.what()));
+  }
+}
+
+void run(const Options& options) {
+  const lab::SurveyRecord record = read_survey(options.survey);
+  std::vector<lab::Figure> figures = lab::make_figures(record);
+  if (const auto remark = lab::draw(figures)) fmt::print(stderr, "tabane: {}\n", *remark);
+  write_whole_file(options.page, lab::render_html(record, figures));
+  fmt::print("{}\n", options.page);
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, int&) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("report", "Make the page of a survey again from its JSON");
+  verb->footer("Example:\n  tabane report tabane-report/survey.json -o report.html");
+  verb->add_option("FILE.json", options->survey, "A survey's survey.json")->required();
+  verb->add_option("-o,--output", options->page, "The page to write (default report.html)")
+      ->type_name("FILE.html");
+  verb->callback([options] { run(*options); });
+}
+
+}  // namespace tabane::cli

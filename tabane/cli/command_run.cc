@@ -1,0 +1,136 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "tabane/cli/command.h"
+#include "tabane/cli/options.h"
+#include "tabane/cli/run_plan.h"
+#include "tabane/core/error.h"
+
+namespace tabane::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "  tabane run -- ./solver               one thread for each usable PU, bound, neighbours "
+    "first\n"
+    "  tabane run -c 0-7 -m 0 -- ./solver   on CPUs 0 to 7 with memory of NUMA node 0 only\n"
+    "  tabane run --placement scatter -t 8 -i all -- ./solver\n"
+    "                                       8 threads far apart, memory over all NUMA nodes\n"
+    "  tabane run --malloc jemalloc --huge-pages -- ./server\n"
+    "                                       with another allocator that asks for huge pages\n"
+    "  tabane run -t 4 --dry-run -- ./solver\n"
+    "                                       only shows the binding map\n";
+
+struct Options {
+  RunRequest request;
+  bool quiet = false;
+  bool dry_run = false;
+  std::string program;
+};
+
+std::optional<std::string> environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  if (!value) return std::nullopt;
+  return value;
+}
+
+// The command after "--". CLI11 keeps the mark, and also any option that it does not know.
+std::vector<std::string> command_of(const Options& options, const CLI::App& verb) {
+  std::vector<std::string> rest = verb.remaining();
+  if (!rest.empty() && rest.front() == "--") {
+    rest.erase(rest.begin());
+  } else if (!rest.empty() && rest.front().starts_with('-')) {
+    throw core::UsageError("run does not know the option " + rest.front() +
+                           ": see tabane run --help, and write -- before the command");
+  }
+  rest.insert(rest.begin(), options.program);
+  return rest;
+}
+
+void apply(const RunPlan& plan) {
+  core::bind_this_thread(plan.cpus);
+  if (plan.memory) core::set_process_memory_policy(*plan.memory);
+  for (const Assignment& variable : plan.environment) {
+    if (!variable.kept && setenv(variable.name.c_str(), variable.value.c_str(), 1) != 0) {
+      throw core::SystemError("setenv", variable.name, errno);
+    }
+  }
+}
+
+// Returns only if the command cannot be started.
+int replace_process(std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  for (std::string& argument : command) arguments.push_back(argument.data());
+  arguments.push_back(nullptr);
+  execvp(arguments.front(), arguments.data());
+  const int error = errno;
+  std::fprintf(stderr, "tabane: %s: %s\n", command.front().c_str(), std::strerror(error));
+  return error == ENOENT ? kNotFound : kNotExecutable;
+}
+
+int run(const Options& options, const CLI::App& verb) {
+  std::vector<std::string> command = command_of(options, verb);
+  const auto topology = core::Topology::detect();
+  const bool here = topology.is_this_machine();
+  const RunPlan plan =
+      plan_run(options.request, topology, environment, !here || core::huge_pages_possible());
+  if (options.dry_run) {
+    std::fputs(describe(plan, topology).c_str(), stdout);
+    return kOk;
+  }
+  if (!here) {
+    throw core::UsageError(
+        "HWLOC_SYNTHETIC or HWLOC_XMLFILE describes another machine, on which nothing can run: "
+        "use --dry-run, or unset it");
+  }
+  if (!options.quiet) std::fputs(describe(plan, topology).c_str(), stderr);
+  std::fflush(nullptr);
+  apply(plan);
+  return replace_process(command);
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  RunRequest& request = options->request;
+  CLI::App* verb = app.add_subcommand("run", "Runs a command in chosen places, on chosen memory");
+  show_examples_first(*verb, kExamples);
+  verb->prefix_command();
+  verb->add_option("-c,--cpus", request.cpus, "CPUs, for example 0-3,8 or 0-15:2 or all")
+      ->type_name("LIST");
+  auto* bind = verb->add_option("-m,--membind", request.membind, "Memory of these NUMA nodes only");
+  auto* interleave = verb->add_option("-i,--interleave", request.interleave,
+                                      "Pages in turn over these NUMA nodes");
+  auto* local = verb->add_flag("-l,--localalloc", request.localalloc,
+                               "Memory of the node of the thread that first writes it");
+  bind->type_name("NODES")->excludes(interleave)->excludes(local);
+  interleave->type_name("NODES")->excludes(local);
+  verb->add_option("--placement", request.placement,
+                   "compact (default), scatter, numa, or none (threads are not bound one by one)")
+      ->type_name("POLICY");
+  verb->add_option("-t,--threads", request.threads,
+                   "Threads; default: OMP_NUM_THREADS if set, else one for each chosen CPU")
+      ->type_name("N");
+  verb->add_flag("--huge-pages", request.huge_pages, "The allocator asks for huge pages");
+  verb->add_option("--malloc", request.allocator, "glibc, jemalloc, mimalloc or tcmalloc")
+      ->type_name("NAME");
+  verb->add_flag("--dry-run", options->dry_run, "Only shows on stdout what would be done");
+  verb->add_flag("-q,--quiet", options->quiet, "Shows no binding map and no warnings");
+  verb->add_option("command", options->program, "The command with its arguments, after --")
+      ->required();
+  verb->callback([options, verb, &exit_code] {
+    try {
+      exit_code = run(*options, *verb);
+    } catch (const core::SystemError& error) {
+      std::fprintf(stderr, "tabane: %s\n", error.what());
+      exit_code = kRunFailed;
+    }
+  });
+}
+
+}  // namespace tabane::cli

@@ -1,0 +1,161 @@
+// tabane survey: measures this machine and writes the report.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "tabane/cli/command.h"
+#include "tabane/cli/output.h"
+#include "tabane/cli/progress.h"
+#include "tabane/cli/text_table.h"
+#include "tabane/core/topology.h"
+#include "tabane/lab/report.h"
+#include "tabane/lab/survey.h"
+
+namespace tabane::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> only;
+  std::string directory = "tabane-report";
+  bool directory_given = false;
+  bool list = false;
+  bool quick = false;
+  bool quiet = false;
+  JsonOption json;
+  std::string command_line;
+};
+
+void list_probes(const std::vector<std::string>& only) {
+  const auto probes = lab::select_probes(lab::all_probes(core::Topology::detect()), only);
+  std::vector<std::vector<std::string>> rows = {
+      {"PROBE", "UNIT", "BETTER", "VERSION", "MEASURES", "LIMIT"}};
+  for (const lab::Probe& probe : probes) {
+    const char* better = probe.better == lab::Better::higher  ? "higher"
+                         : probe.better == lab::Better::lower ? "lower"
+                                                              : "neither";
+    rows.push_back({probe.name, probe.unit, better, std::to_string(probe.version), probe.what,
+                    probe.limit_how.empty() ? "none known" : probe.limit_how});
+  }
+  std::fputs(text_table(rows).c_str(), stdout);
+}
+
+void print_warnings(const lab::SurveyRecord& record) {
+  for (const lab::Warning& warning : record.warnings) {
+    fmt::print(stderr, "\nwarning: {}\n  may mean: {}\n  to do: {}\n", warning.seen,
+               warning.may_mean, warning.do_this);
+  }
+}
+
+void print_end(const lab::SurveyRecord& record) {
+  for (const lab::Skipped& skipped : record.skipped) {
+    fmt::print("{:<34} not measured: {}\n", skipped.name, skipped.reason);
+  }
+  fmt::print("\n");
+  for (const std::string& sentence : record.sentences) fmt::print("{}\n", sentence);
+}
+
+// Every probe's figures are saved as soon as they are known; the report is made at the end.
+lab::SurveyHooks make_hooks(const Options& options, ProgressLine& progress, bool to_directory) {
+  const bool text = !options.json.to_stdout() && !options.quiet;
+  lab::SurveyHooks hooks;
+  hooks.stop_requested = [] { return StopOnSignal::requested(); };
+  hooks.progress = [&progress](const std::string& probe, double done, double left) {
+    progress.show(probe, done, left);
+  };
+  hooks.on_result = [&progress, text](const lab::Result& result) {
+    if (!text) return;
+    progress.clear();
+    fmt::print("{}\n", result_line(result));
+    std::fflush(stdout);
+  };
+  hooks.on_probe_done = [&options, to_directory](const lab::SurveyRecord& record) {
+    if (!to_directory) return;
+    write_whole_file(std::filesystem::path(options.directory) / "survey.json",
+                     lab::to_json(record).dump(1) + "\n");
+  };
+  return hooks;
+}
+
+void write_results(const Options& options, const lab::SurveyRecord& record, bool to_directory) {
+  options.json.write(lab::to_json(record));
+  if (!to_directory) return;
+  const std::filesystem::path directory = options.directory;
+  write_whole_file(directory / "survey.json", lab::to_json(record).dump(1) + "\n");
+  if (const auto remark = lab::write_report(record, directory)) {
+    fmt::print(stderr, "tabane: {}\n", *remark);
+  }
+  if (!options.quiet) {
+    fmt::print(options.json.to_stdout() ? stderr : stdout, "\nThe report: {}\n",
+               (std::filesystem::absolute(directory) / "report.html").lexically_normal().string());
+  }
+}
+
+void run(const Options& options) {
+  if (options.list) {
+    list_probes(options.only);
+    return;
+  }
+  // JSON alone asks for no directory.
+  const bool to_directory = options.directory_given || !options.json.given();
+  options.json.check();
+  const core::Topology topology = core::Topology::detect();
+  lab::select_probes(lab::all_probes(topology), options.only);
+  if (to_directory) require_writable_directory(options.directory);
+  if (!options.quiet && !options.json.to_stdout()) fmt::print("{}\n\n", topology.summary());
+
+  const StopOnSignal stop;
+  ProgressLine progress(options.quiet);
+  const lab::SurveyRecord record = lab::run_survey(
+      topology,
+      {.only = options.only, .quick = options.quick, .command_line = options.command_line},
+      make_hooks(options, progress, to_directory));
+  progress.clear();
+  if (!options.quiet) {
+    if (!options.json.to_stdout()) print_end(record);
+    print_warnings(record);
+  }
+  write_results(options, record, to_directory);
+  if (!record.complete) fmt::print(stderr, "tabane: stopped; what was measured is kept\n");
+  StopOnSignal::die_as_asked();
+}
+
+}  // namespace
+
+void add_survey_command(CLI::App& app, int&) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      app.add_subcommand("survey", "Measure this machine and show how close to its limits it runs");
+  verb->footer(
+      "Examples:\n"
+      "  tabane survey                     everything, into tabane-report/report.html\n"
+      "  tabane survey --quick -o there    in half a minute, into there/\n"
+      "  tabane survey --only 'simd.*.l1' --only clock\n"
+      "  tabane survey --quick --json | jq '.results[] | {name, value, unit}'");
+  verb->add_flag("--list", options->list, "List the probes of this machine and stop");
+  verb->add_option(
+          "--only", options->only,
+          "Run the probes that match PATTERN ('simd.*.l1'), or lie below it (clock); repeatable")
+      ->type_name("PATTERN")
+      ->take_all()
+      ->allow_extra_args(false);
+  verb->add_flag("--quick", options->quick, "Take at most 30 s: fewer samples, smaller sizes");
+  CLI::Option* directory =
+      verb->add_option(
+              "-o,--output", options->directory,
+              "Directory for survey.json, report.html and the figures (default tabane-report)")
+          ->type_name("DIR");
+  options->json.add_to(*verb);
+  verb->add_flag("-q,--quiet", options->quiet, "No progress, table or warnings");
+  verb->callback([options, directory] {
+    options->directory_given = directory->count() > 0;
+    options->command_line = "tabane survey";
+    if (options->quick) options->command_line += " --quick";
+    for (const std::string& pattern : options->only) {
+      options->command_line += fmt::format(" --only '{}'", pattern);
+    }
+    run(*options);
+  });
+}
+
+}  // namespace tabane::cli

@@ -1,0 +1,83 @@
+#include "tabane/cli/output.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "tabane/core/error.h"
+
+namespace tabane::cli {
+
+void JsonOption::add_to(CLI::App& verb) {
+  option_ = verb.add_option("--json", file_,
+                            "Write the results as JSON: to stdout, or with =FILE to FILE")
+                ->expected(0, 1)
+                ->type_name("[=FILE]");
+}
+
+void JsonOption::check() const {
+  if (!given() || to_stdout()) return;
+  const std::filesystem::path parent = std::filesystem::path(file_).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  if (access(folder.c_str(), W_OK) != 0) {
+    throw core::UsageError(
+        fmt::format("--json={}: cannot write there: {}", file_, std::strerror(errno)));
+  }
+}
+
+void JsonOption::write(const lab::Json& json) const {
+  if (!given()) return;
+  const std::string text = json.dump(1) + "\n";
+  if (to_stdout()) {
+    std::fputs(text.c_str(), stdout);
+    return;
+  }
+  write_whole_file(file_, text);
+}
+
+void require_writable_directory(const std::filesystem::path& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    throw core::UsageError(fmt::format("--output {}: the directory cannot be made: {}",
+                                       directory.string(), error.message()));
+  }
+  if (!std::filesystem::is_directory(directory)) {
+    throw core::UsageError(fmt::format("--output {}: not a directory", directory.string()));
+  }
+  if (access(directory.c_str(), W_OK | X_OK) != 0) {
+    throw core::UsageError(fmt::format("--output {}: files cannot be made there: {}",
+                                       directory.string(), std::strerror(errno)));
+  }
+}
+
+void write_whole_file(const std::filesystem::path& path, const std::string& text) {
+  const std::filesystem::path temporary = path.string() + ".part";
+  std::ofstream out(temporary, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) {
+    const int code = errno;
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+    throw core::SystemError("write", path.string(), code);
+  }
+  std::error_code error;
+  std::filesystem::rename(temporary, path, error);
+  if (error) throw core::SystemError("rename", path.string(), error.value());
+}
+
+std::string read_whole_file(const std::filesystem::path& path) {
+  if (std::filesystem::is_directory(path)) throw core::SystemError("read", path.string(), EISDIR);
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw core::SystemError("open", path.string(), errno);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace tabane::cli

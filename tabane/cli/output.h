@@ -1,0 +1,39 @@
+// Where a verb puts its results: JSON to stdout or a file, a report to a directory.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "tabane/lab/record.h"
+
+namespace tabane::cli {
+
+// The option --json[=FILE].
+class JsonOption {
+ public:
+  void add_to(CLI::App& verb);
+  bool given() const { return option_ != nullptr && option_->count() > 0; }
+  bool to_stdout() const { return given() && file_.empty(); }
+  // throws: core::UsageError if the file given cannot be written; nothing is measured then.
+  void check() const;
+  // Writes to stdout or the file if the option was given. throws: core::SystemError.
+  void write(const lab::Json& json) const;
+
+ private:
+  CLI::Option* option_ = nullptr;
+  std::string file_;
+};
+
+// Makes the directory if it is missing. throws: core::UsageError if files cannot be made in it.
+void require_writable_directory(const std::filesystem::path& directory);
+
+// Writes text to a temporary file beside `path` and renames it, so that `path` is whole at any
+// moment. throws: core::SystemError naming the file.
+void write_whole_file(const std::filesystem::path& path, const std::string& text);
+
+// Reads a file. throws: core::SystemError naming it.
+std::string read_whole_file(const std::filesystem::path& path);
+
+}  // namespace tabane::cli

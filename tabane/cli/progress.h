@@ -1,0 +1,42 @@
+// A progress line on a terminal, and Ctrl-C as a request to stop rather than a death.
+#pragma once
+
+#include <string>
+
+namespace tabane::cli {
+
+// Draws "[=====>    ]  42 %  simd.dot.l1  1:02 left" on stderr, on a terminal only; clears it at
+// the end.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool quiet);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  // done: 0…1; seconds_left: an estimate, < 0 if there is none.
+  void show(const std::string& what, double done, double seconds_left);
+  // Takes the line away, so that a result can be printed.
+  void clear();
+
+ private:
+  bool on_;
+  bool drawn_ = false;
+};
+
+// Turns the first Ctrl-C (SIGINT, SIGTERM) into a flag for a scope; the second one ends the
+// program.
+class StopOnSignal {
+ public:
+  StopOnSignal();
+  ~StopOnSignal();
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+
+  static bool requested();
+  // Ends the program by the signal that was caught, so that the shell knows; returns if there was
+  // none.
+  static void die_as_asked();
+};
+
+}  // namespace tabane::cli
