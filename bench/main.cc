@@ -1,0 +1,59 @@
+// tabane_bench: compares tabane with its peers on this machine.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "bench/bench.h"
+#include "tabane/core/error.h"
+
+namespace {
+
+bool any_part_of(const std::vector<std::string>& parts, const std::string& text) {
+  return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
+           return text.find(part) != std::string::npos;
+         });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace tabane;
+  std::vector<std::string> only, questions;
+  std::string output;
+  bool list = false, quick = false;
+  CLI::App app("Compares tabane with its peers on this machine", "tabane_bench");
+  app.add_option("--only", only, "Only these topics");
+  app.add_option("--question", questions, "Only questions that contain one of these texts");
+  app.add_option("-o,--output", output, "Write TOPIC.json files into this directory");
+  app.add_flag("--list", list, "List the questions");
+  app.add_flag("--quick", quick, "A tenth of the time; wider intervals");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    bool found = false;
+    for (const bench::Topic& topic : bench::all_topics()) {
+      if (!only.empty() && std::find(only.begin(), only.end(), topic.name) == only.end()) continue;
+      found = true;
+      bench::Settings settings;
+      settings.quick = quick;
+      settings.list_only = list;
+      if (quick) settings.measure.budget_seconds /= 10;
+      settings.wanted = [&](const std::string& name) { return any_part_of(questions, name); };
+      bench::Panel panel(topic.name, settings);
+      topic.run(panel);
+      if (!output.empty() && !list) panel.write(output);
+    }
+    if (!found) {
+      fmt::print(stderr, "tabane_bench: no such topic; there is:");
+      for (const bench::Topic& topic : bench::all_topics()) fmt::print(stderr, " {}", topic.name);
+      fmt::print(stderr, "\n");
+      return 2;
+    }
+  } catch (const core::Error& error) {
+    fmt::print(stderr, "tabane_bench: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,11 @@
+#define PEER kClonesPeer
+#define PEER_TEXT "compiler fast-math run-time clones"
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// Named by CPU: a clone for an instruction set alone would lack FMA.
+#define PEER_ATTRIBUTE                                                              \
+  __attribute__((target_clones("arch=znver3", "arch=znver2", "arch=skylake-avx512", \
+                               "arch=haswell", "default")))
+#else
+#define PEER_ATTRIBUTE
+#endif
+#include "bench/peers_simd_loops.inc"

@@ -1,0 +1,4 @@
+#define PEER kNativePeer
+#define PEER_TEXT "compiler -O3 fast-math native"
+#define PEER_ATTRIBUTE
+#include "bench/peers_simd_loops.inc"

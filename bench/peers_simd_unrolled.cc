@@ -1,0 +1,4 @@
+#define PEER kNativeUnrolledPeer
+#define PEER_TEXT "compiler fast-math native unrolled"
+#define PEER_ATTRIBUTE
+#include "bench/peers_simd_loops.inc"

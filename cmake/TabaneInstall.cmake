@@ -1,0 +1,54 @@
+# What `cmake --install` puts where: program, libraries, headers, CMake and pkg-config packages, man
+# page, completions. All of it can be moved: nothing installed names the prefix.
+include(CMakePackageConfigHelpers)
+
+get_property(modules GLOBAL PROPERTY TABANE_MODULES)
+list(REMOVE_ITEM modules tabane_cli)
+
+# tabane::tabane: every library. The program has the target name `tabane`.
+add_library(tabane_all INTERFACE)
+add_library(tabane::tabane ALIAS tabane_all)
+set_target_properties(tabane_all PROPERTIES EXPORT_NAME tabane)
+target_link_libraries(tabane_all INTERFACE ${modules})
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tabane)
+install(
+  TARGETS ${modules} tabane_all
+  EXPORT tabane
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT tabane FILE tabaneTargets.cmake NAMESPACE tabane:: DESTINATION ${package_dir})
+
+configure_package_config_file(
+  cmake/tabaneConfig.cmake.in ${PROJECT_BINARY_DIR}/tabaneConfig.cmake
+  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(
+  ${PROJECT_BINARY_DIR}/tabaneConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(
+  FILES ${PROJECT_BINARY_DIR}/tabaneConfig.cmake ${PROJECT_BINARY_DIR}/tabaneConfigVersion.cmake
+  DESTINATION ${package_dir})
+
+# A static library names its users' libraries behind itself: users before what they use.
+set(pc_libraries ${modules})
+list(REVERSE pc_libraries)
+list(TRANSFORM pc_libraries PREPEND "-l")
+list(JOIN pc_libraries " " pc_libraries)
+file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
+file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+configure_file(cmake/tabane.pc.in ${PROJECT_BINARY_DIR}/tabane.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tabane.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# Libraries that were found outside the system's folders are found again after installation.
+set_target_properties(tabane PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+install(TARGETS tabane RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+install(FILES docs/tabane.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(
+  FILES docs/completions/tabane.bash
+  RENAME tabane
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES docs/completions/_tabane DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(
+  FILES docs/completions/tabane.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

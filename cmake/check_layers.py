@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Checks who may know whom: includes point left, and some calls belong to one module alone.
+
+usage: check_layers.py [FILE…]        checks these sources (paths from the repository root)
+       check_layers.py --self-test    proves that each rule fires, and stays quiet where it must
+
+Tests (x_test.cc, tests/), bench/ and examples/ may include and call anything.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+MAY_INCLUDE = {
+    "core": set(),
+    "simd": {"core"},
+    "team": {"core"},
+    "comm": {"core", "team"},
+    "workloads": {"core", "simd", "team", "comm"},
+    "lab": {"core", "simd", "team", "comm", "workloads"},
+    "cli": {"core", "simd", "team", "comm", "workloads", "lab"},
+}
+
+HWLOC_FILES = {f"tabane/core/{name}.cc" for name in ("topology", "placement", "memory")}
+MPI_FILES = {"tabane/comm/transport/mpi.cc"}
+ASSERTION = "tabane/core/error.cc"  # ends the process where the programmer was wrong
+
+CALL = r"(?<![\w.])(?<!->)(?:{})\s*\("
+FORKS = re.compile(CALL.format("v?fork|clone3?|popen|system") + r"|\bSYS_v?(?:fork|clone)")
+PRINTS = re.compile(CALL.format("v?printf|puts|putchar|perror|print|println") +
+                    r"|\b(?:stdout|stderr)\b|\bstd::(?:cout|cerr|clog)\b"
+                    r"|\bSTD(?:OUT|ERR)_FILENO\b")
+EXITS = re.compile(CALL.format("exit|quick_exit|abort") + r"|\bstd::terminate\b")
+LEAVES_CHILD = re.compile(CALL.format("_exit|_Exit"))
+READS_ARGV = re.compile(r"\bargc\b|\bint\s+main\s*\(|\bchar\s*(?:const\s*)?\*\s*\*\s*argv\b"
+                        r"|\bprogram_invocation_(?:short_)?name\b")
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]')
+TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'
+                   r"(?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])+'", re.DOTALL)
+
+
+def without(text, strings):
+    """Blanks comments, and also literals if strings; lines keep their numbers."""
+    def blank(match):
+        token = match.group()
+        if token[0] == "/" or strings:
+            return "\n" * token.count("\n") or " "
+        return token
+    return TOKEN.sub(blank, text)
+
+
+def is_free(path):
+    return path.endswith("_test.cc") or not path.startswith("tabane/")
+
+
+def include_findings(path, quote, name):
+    module = path.split("/")[1]
+    if quote == "<" and name.startswith("tabane/"):
+        yield f'own headers are included as "{name}"'
+    if quote == '"' and "/" not in name:
+        yield f'own headers are included as "tabane/…", not "{name}"'
+    if name.startswith("../") or "/../" in name:
+        yield f'own headers are included as "tabane/…", not "{name}"'
+    if is_free(path):
+        return
+    if name == "mpi.h" and path not in MPI_FILES:
+        yield "only comm/transport/mpi.cc includes mpi.h"
+    if re.match(r"hwloc[./]", name) and path not in HWLOC_FILES:
+        yield "only core/topology.cc, placement.cc and memory.cc include hwloc"
+    parts = name.split("/")
+    if parts[0] != "tabane" or len(parts) < 3:
+        return
+    if module not in MAY_INCLUDE:
+        yield f"{module}/ is not a module that the rules know"
+    elif parts[1] != module and parts[1] not in MAY_INCLUDE[module]:
+        yield f"{module}/ may not include {parts[1]}/"
+    elif module == parts[1] == "workloads" and len(parts) > 3 and path.split("/")[2] != parts[2]:
+        yield "workloads do not include each other"
+
+
+def call_findings(path, line):
+    module = path.split("/")[1]
+    if module != "team" and FORKS.search(line):
+        yield "only team/ makes processes"
+    if module == "cli" or path == ASSERTION:
+        return
+    if PRINTS.search(line):
+        yield "only cli/ prints"
+    if EXITS.search(line) or (module != "team" and LEAVES_CHILD.search(line)):
+        yield "only cli/ ends the program"
+    if READS_ARGV.search(line):
+        yield "only cli/ reads argv"
+
+
+def findings(path, text):
+    """Yields (line number, sentence)."""
+    if path.startswith("tabane/"):
+        for number, line in enumerate(without(text, strings=False).split("\n"), 1):
+            match = INCLUDE.match(line)
+            if match:
+                for sentence in include_findings(path, *match.groups()):
+                    yield number, sentence
+    if not is_free(path):
+        for number, line in enumerate(without(text, strings=True).split("\n"), 1):
+            for sentence in call_findings(path, line):
+                yield number, sentence
+
+
+# path, source, part of the sentence that must be found; None: nothing may be found.
+CASES = [
+    ("tabane/core/a.cc", '#include "tabane/simd/dot.h"', "core/ may not include simd/"),
+    ("tabane/simd/a.cc", '#include "tabane/team/fork.h"', "simd/ may not include team/"),
+    ("tabane/team/a.cc", '#include "tabane/simd/dot.h"', "team/ may not include simd/"),
+    ("tabane/team/a.h", '#  include "tabane/comm/comm.h"', "team/ may not include comm/"),
+    ("tabane/comm/a.cc", '#include "tabane/workloads/slalom/a.h"', "may not include workloads/"),
+    ("tabane/workloads/slalom/a.cc", '#include "tabane/lab/record.h"', "may not include lab/"),
+    ("tabane/lab/probes/a.cc", '#include "tabane/cli/command.h"', "lab/ may not include cli/"),
+    ("tabane/odd/a.cc", '#include "tabane/core/error.h"', "not a module"),
+    ("tabane/lab/probes/a.cc", '#include "tabane/lab/probe.h"', None),
+    ("tabane/cli/a.cc", '#include "tabane/lab/record.h"', None),
+    ("tabane/core/a_test.cc", '#include "tabane/lab/record.h"', None),
+    ("tabane/core/a.cc", '// #include "tabane/lab/record.h"', None),
+    ("tabane/core/a.cc", '/*\n#include "tabane/lab/record.h"\n*/', None),
+    ("bench/a.cc", '#include "tabane/lab/record.h"', None),
+    ("tabane/workloads/linpack/a.cc", '#include "tabane/workloads/slalom/solve.h"', "each other"),
+    ("tabane/workloads/linpack/a.cc", '#include "tabane/workloads/linpack/model.h"', None),
+    ("tabane/comm/launch.cc", "#include <mpi.h>", "mpi.h"),
+    ("tabane/comm/transport/mpi.cc", "#include <mpi.h>", None),
+    ("tabane/core/clock.cc", "#include <hwloc.h>", "hwloc"),
+    ("tabane/lab/a.cc", "#include <hwloc/glibc-sched.h>", "hwloc"),
+    ("tabane/core/topology.cc", "#include <hwloc.h>", None),
+    ("tabane/core/a.cc", "#include <tabane/core/error.h>", 'included as "tabane/core/error.h"'),
+    ("tabane/core/a.cc", '#include "error.h"', "not \"error.h\""),
+    ("tabane/core/a_test.cc", '#include "error.h"', "not \"error.h\""),
+    ("tabane/core/a.cc", '#include "../simd/dot.h"', "not \"../simd/dot.h\""),
+    ("tabane/simd/a.cc", '#include "hwy/foreach_target.h"', None),
+    ("tabane/lab/a.cc", "pid_t p = fork();", "makes processes"),
+    ("tabane/cli/a.cc", "pid_t p = ::vfork ();", "makes processes"),
+    ("tabane/lab/a.cc", "clone(f, stack, 0, nullptr);", "makes processes"),
+    ("tabane/lab/a.cc", "syscall(SYS_clone3);", "makes processes"),
+    ("tabane/lab/a.cc", 'FILE* f = popen("gnuplot", "w");', "makes processes"),
+    ("tabane/lab/a.cc", 'std::system("gnuplot");', "makes processes"),
+    ("tabane/lab/a.cc", "posix_spawnp(&p, f, 0, 0, a, e);", None),
+    ("tabane/team/fork.cc", "pid_t p = fork();", None),
+    ("tabane/lab/a.cc", "p = team::fork_child(body); auto q = shape.clone(); r->clone();", None),
+    ("tabane/lab/a.cc", 'say("fork() is slow"); // fork(', None),
+    ("tabane/lab/a.cc", 'std::printf("x");', "prints"),
+    ("tabane/lab/a.cc", 'fmt::print("x");', "prints"),
+    ("tabane/lab/a.cc", 'std::fprintf(stderr, "x");', "prints"),
+    ("tabane/core/a.h", "std::cout << x;", "prints"),
+    ("tabane/core/a.cc", "std::cerr << x;", "prints"),
+    ("tabane/core/a.cc", 'std::fprintf(file, "x"); snprintf(b, n, "x"); fmt::format("x");', None),
+    ("tabane/core/error.cc", 'std::fprintf(stderr, "x"); std::abort();', None),
+    ("tabane/cli/a.cc", 'std::printf("x"); std::exit(1);', None),
+    ("tabane/lab/a.cc", "std::exit(1);", "ends the program"),
+    ("tabane/lab/a.cc", "_exit(1);", "ends the program"),
+    ("tabane/lab/a.cc", "std::abort();", "ends the program"),
+    ("tabane/team/a.cc", "std::exit(1);", "ends the program"),
+    ("tabane/team/fork.cc", "_exit(status);", None),
+    ("tabane/lab/a.cc", "std::atexit(f); on_exit_code(1);", None),
+    ("tabane/lab/a.cc", "int main() {", "argv"),
+    ("tabane/lab/a.cc", "void f(int argc, char** argv);", "argv"),
+    ("tabane/lab/a.cc", "std::vector<char*> argv; execvp(argv[0], argv.data());", None),
+    ("tabane/core/a.cc", "auto n = 1'000; exit(n); auto m = 2'000;", "ends the program"),
+    ("tabane/core/a.cc", 'auto s = R"(exit(1) " )"; auto c = \'"\'; f("exit(1)");', None),
+]
+
+
+def self_test():
+    failures = 0
+    for path, source, expected in CASES:
+        found = [sentence for _, sentence in findings(path, source)]
+        right = any(expected in s for s in found) if expected else not found
+        if not right:
+            failures += 1
+            print(f"{path}: {source!r}: expected {expected!r}, found {found}", file=sys.stderr)
+    print(f"check_layers: {len(CASES)} cases, {failures} wrong")
+    return 1 if failures else 0
+
+
+def main(arguments):
+    if arguments == ["--self-test"]:
+        return self_test()
+    bad = 0
+    for path in arguments:
+        for number, sentence in findings(path, Path(path).read_text(encoding="utf-8")):
+            bad += 1
+            print(f"{path}:{number}: {sentence}", file=sys.stderr)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

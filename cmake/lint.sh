@@ -1,0 +1,76 @@
+#!/bin/bash
+# Checks layout, layers, headers, scripts and the man page of what git knows and of new files.
+# Runs all checks, names those that fail, and exits 1 if one did.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+export LC_ALL=C.UTF-8
+
+if [ -e .git ] && command -v git >/dev/null; then
+  mapfile -t all < <(git -c safe.directory='*' ls-files -co --exclude-standard | sort -u)
+else
+  mapfile -t all < <(find . \( -path './build*' -o -path ./tabane-report \) -prune -o \
+    -type f -print | sed 's,^\./,,' | sort)
+fi
+files=()
+for file in "${all[@]}"; do [ -f "$file" ] && files+=("$file"); done
+
+# Prints the files whose path matches an extended regular expression.
+matching() { printf '%s\n' "${files[@]}" | grep -E "$1"; }
+mapfile -t sources < <(matching '\.(h|cc)$')
+mapfile -t headers < <(matching '^tabane/.*\.h$' | grep -v -- '-inl\.h$')
+mapfile -t scripts < <(matching '(\.sh|\.bash|^\.ci/run)$')
+mapfile -t texts < <(
+  matching '(\.(h|cc|cmake|in|py|sh|bash|fish|txt|json|md|cff|1)|Makefile|_tabane|/run)$')
+mapfile -t narrow < <(printf '%s\n' "${texts[@]}" | grep -vE '\.(md|json|fish)$|_tabane$')
+
+layout() { clang-format --dry-run -Werror "${sources[@]}"; }
+layers() {
+  python3 cmake/check_layers.py --self-test && python3 cmake/check_layers.py "${sources[@]}"
+}
+spaces() { ! grep -nE '[[:blank:]]+$' "${texts[@]}"; }
+columns() { ! grep -nE '^.{101,}' "${narrow[@]}"; }
+shell() { shellcheck "${scripts[@]}"; }
+man_page() {
+  local complaints
+  complaints=$(groff -mandoc -Tutf8 -ww -z docs/tabane.1 2>&1)
+  [ -z "$complaints" ] || { echo "$complaints"; return 1; }
+}
+
+# Compiles each public header alone: it includes what it uses.
+headers_alone() {
+  local flags
+  flags=$(pkg-config --cflags hwloc libhwy)
+  # shellcheck disable=SC2016  # expanded by the inner shell
+  printf '%s\n' "${headers[@]}" | xargs -P "$(cmake/jobs.sh)" -I '{}' sh -c '
+    printf "#include \"%s\"\n" "$2" |
+      $1 -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Wshadow -Werror -I. $0 -x c++ - ||
+      { echo "$2 does not compile alone with $1"; exit 1; }' "$flags" "$1" '{}'
+}
+
+failed=()
+check() {
+  local name=$1
+  shift
+  if "$@"; then echo "lint: $name: ok"; else echo "lint: $name: FAILED"; failed+=("$name"); fi
+}
+# Like check, where the program is installed.
+check_with() {
+  local program=$1
+  shift
+  if command -v "$program" >/dev/null; then
+    check "$@"
+  else
+    echo "lint: $1: left out, no $program"
+  fi
+}
+
+check_with clang-format "layout" layout
+check_with python3 "layers" layers
+check "trailing blanks" spaces
+check "at most 100 columns" columns
+check_with shellcheck "shell scripts" shell
+check_with groff "man page" man_page
+check_with g++ "headers alone, g++" headers_alone g++
+check_with clang++ "headers alone, clang++" headers_alone clang++
+
+[ ${#failed[@]} -eq 0 ] || { echo "lint: failed: ${failed[*]}"; exit 1; }

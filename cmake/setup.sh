@@ -1,0 +1,86 @@
+#!/bin/sh
+# Installs the packages of sections of packages.txt that are missing; silent if none is.
+# usage: cmake/setup.sh SECTION…
+#
+# Exits 1 if packages are missing and cannot be installed, after naming them. On a system without
+# dpkg it names what is needed and exits 0: CMake then tells what it does not find.
+set -eu
+
+list=$(dirname "$0")/../packages.txt
+
+say() { printf 'tabane: %s\n' "$*" >&2; }
+
+# Prints the package names of one section for an architecture; all lines if it is empty.
+packages_of() {
+  awk -v section="$1" -v arch="$2" '
+    /^\[/ { found = ($0 ~ "^\\[" section "\\]"); known = known || found; next }
+    !found || /^ *(#|$)/ { next }
+    $2 ~ /^\[/ && arch != "" {
+      # "[amd64]" or "[amd64 arm64]"
+      only = $0; sub(/^[^[]*\[/, "", only); sub(/\].*/, "", only)
+      if (index(" " only " ", " " arch " ") == 0) next
+    }
+    { print $1 }
+    END { exit !known }' "$list"
+}
+
+# Prints the wanted packages that are neither installed nor provided by an installed one.
+missing_of() {
+  dpkg-query -W -f '${db:Status-Status} ${Package}, ${Provides}\n' | awk -v wanted="$*" '
+    $1 == "installed" {
+      sub(/^installed /, "")
+      count = split($0, names, /, */)
+      for (i = 1; i <= count; ++i) { sub(/ .*/, "", names[i]); have[names[i]] = 1 }
+    }
+    END {
+      count = split(wanted, names, " ")
+      for (i = 1; i <= count; ++i) {
+        if (!(names[i] in have)) { printf "%s%s", gap, names[i]; gap = " " }
+      }
+    }'
+}
+
+[ $# -gt 0 ] || { say "usage: cmake/setup.sh SECTION…"; exit 2; }
+
+arch=
+command -v dpkg >/dev/null 2>&1 && arch=$(dpkg --print-architecture)
+wanted=
+for section in "$@"; do
+  names=$(packages_of "$section" "$arch") || {
+    say "packages.txt has no section [$section]"
+    exit 2
+  }
+  wanted="$wanted $names"
+done
+
+if [ -z "$arch" ]; then
+  # shellcheck disable=SC2086  # names are separate words
+  say "this is not a Debian system; tabane needs what Debian 12 calls" $wanted
+  exit 0
+fi
+
+# shellcheck disable=SC2086  # names are separate words
+missing=$(missing_of $wanted)
+[ -n "$missing" ] || exit 0
+
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+  if command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+    as_root="sudo -n"
+  else
+    say "these packages are missing: $missing"
+    say "install them as root:"
+    say "  apt-get update && apt-get install --no-install-recommends $missing"
+    say "or, if you have them from elsewhere, leave this step out with: make SETUP=no …"
+    exit 1
+  fi
+fi
+
+say "installing $missing"
+apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300"
+$apt update || say "the package lists could not be renewed; trying with those that are here"
+# shellcheck disable=SC2086  # names are separate words
+$apt install --no-install-recommends -y $missing </dev/null || {
+  say "these packages could not be installed: $missing"
+  exit 1
+}

@@ -1,0 +1,46 @@
+#!/bin/bash
+# Installs tabane into a temporary folder, moves it, and uses it there with CMake and pkg-config.
+# usage: package_test.sh CMAKE BUILD_DIR EXAMPLES_DIR COMPILER LIBDIR
+set -euo pipefail
+cmake=$1 build=$2 examples=$3 compiler=$4 libdir=$5
+unset DESTDIR CMAKE_PREFIX_PATH
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix="$work/moved prefix"
+
+"$cmake" --install "$build" --prefix "$work/prefix" >"$work/install.log"
+mv "$work/prefix" "$prefix"
+
+require() { [ -s "$prefix/$1" ] || { echo "not installed: $1"; exit 1; }; }
+require bin/tabane
+require include/tabane/core/measurement.h
+require include/tabane/simd/dot.h
+require share/man/man1/tabane.1
+require share/bash-completion/completions/tabane
+require share/zsh/site-functions/_tabane
+require share/fish/vendor_completions.d/tabane.fish
+if grep -rIlF "$work/prefix" "$prefix"; then
+  echo "these files name the prefix and cannot be moved"
+  exit 1
+fi
+"$prefix/bin/tabane" --version >/dev/null
+
+# The example must see the installed headers and not those of the source tree.
+cp -r "$examples" "$work/examples"
+
+echo "== CMake"
+"$cmake" -S "$work/examples" -B "$work/build" -DCMAKE_BUILD_TYPE=Release \
+  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix"
+"$cmake" --build "$work/build"
+"$work/build/hello_limits"
+
+echo "== pkg-config"
+# A prefix with a blank needs more care than a command line allows.
+mv "$prefix" "$work/plain"
+export PKG_CONFIG_PATH=$work/plain/$libdir/pkgconfig
+pkg-config --modversion tabane
+# shellcheck disable=SC2046  # flags are separate words
+"$compiler" -std=c++20 -O2 "$work/examples/hello_limits.cc" $(pkg-config --cflags --libs tabane) \
+  -o "$work/hello_limits"
+"$work/hello_limits" | grep '^ratio'

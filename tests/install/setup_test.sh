@@ -1,0 +1,66 @@
+#!/bin/bash
+# cmake/setup.sh with a false dpkg, id and apt-get: what it finds missing, and what it does then.
+# usage: setup_test.sh SOURCE_DIR
+set -euo pipefail
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/cmake" "$work/bin"
+cp "$1/cmake/setup.sh" "$work/cmake/"
+cat >"$work/packages.txt" <<'LIST'
+# a comment
+[survey] words after the section
+alpha      why
+beta       [amd64] why [really]
+gamma      [arm64 riscv64] why
+
+[test]
+delta      why
+LIST
+fake() { printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1"; chmod +x "$work/bin/$1"; }
+# shellcheck disable=SC2016  # for the fake to expand
+fake apt-get 'echo "apt-get $*" >>"$APT_LOG"; [ ! -e "$APT_LOG.fails" ]'
+fake sudo 'exit 1'
+export APT_LOG=$work/apt.log
+for program in sh awk dirname env; do
+  ln -s "$(command -v $program)" "$work/bin/$program"
+done
+
+# check NAME EXIT_CODE PATTERN SECTION…: runs setup.sh; PATTERN must match its messages.
+check() {
+  local name=$1 code=$2 pattern=$3 got=0
+  shift 3
+  : >"$APT_LOG"
+  PATH=$work/bin sh "$work/cmake/setup.sh" "$@" >"$work/said" 2>&1 </dev/null || got=$?
+  [ "$got" -eq "$code" ] || { echo "$name: exit $got, expected $code"; cat "$work/said"; exit 1; }
+  [[ "$(cat "$work/said")" =~ $pattern ]] || { echo "$name: said"; cat "$work/said"; exit 1; }
+}
+wrong_calls() { echo "$1"; cat "$APT_LOG"; exit 1; }
+apt_was_called_with() { grep -q -- "$1" "$APT_LOG" || wrong_calls "no apt-get $1:"; }
+apt_was_not_called() { [ ! -s "$APT_LOG" ] || wrong_calls "apt-get was called:"; }
+
+fake id 'echo 1000'
+check "without dpkg: names all, goes on" 0 'not a Debian.* alpha beta gamma$' survey
+
+fake dpkg 'echo amd64'
+fake dpkg-query 'echo "installed alpha, "; echo "installed beta2, old, beta (= 2), older"'
+check "all there or provided: silent" 0 '^$' survey
+apt_was_not_called
+
+fake dpkg-query 'echo "installed alpha, "; echo "config-files beta, "'
+check "user: names what is missing" 1 \
+  'missing: beta delta'$'\n''.*apt-get install.* beta delta' survey test
+apt_was_not_called
+
+fake id 'echo 0'
+check "root: installs what is missing" 0 '^tabane: installing beta$' survey
+apt_was_called_with 'update$'
+apt_was_called_with 'install --no-install-recommends -y beta$'
+
+touch "$APT_LOG.fails"
+check "apt-get fails" 1 'could not be installed: beta' survey
+
+fake dpkg 'echo arm64'
+check "another architecture" 1 'could not be installed: gamma' survey
+check "unknown section" 2 'no section \[surve\]' surve
+echo "setup.sh: all cases passed"

@@ -1,0 +1,166 @@
+"""Opens reports in headless Chromium: browser_test.py REPORT.html... [--screenshots DIRECTORY]
+
+Checks that nothing is logged to the console, nothing is loaded, nothing is wider than the window at
+1280 and 400 pixels, and every drawing has a size, in light and in dark. Exits 77 without Chromium.
+"""
+
+import base64
+import itertools
+import json
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+QUIET = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync", "--no-first-run", "--disable-quic",
+         "--disable-dev-shm-usage", "--hide-scrollbars"]
+
+MEASURE = """
+const box = e => e.getBoundingClientRect();
+return {scroll: document.documentElement.scrollWidth, window: window.innerWidth,
+        title: document.title,
+        svgs: [...document.querySelectorAll('figure .plot svg')].map(
+            s => [box(s).width, box(s).height]),
+        figures: document.querySelectorAll('figure').length,
+        background: getComputedStyle(document.body).backgroundColor,
+        loaded: performance.getEntriesByType('resource').map(r => r.name)
+                    .filter(n => !n.startsWith('data:')),
+        survey: JSON.parse(document.getElementById('survey').textContent).kind};
+"""
+
+
+class Browser:
+    """A session of chromedriver, through its HTTP interface."""
+
+    def __init__(self, chromium, driver, profile):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.base = f"http://127.0.0.1:{port}"
+        self.driver = subprocess.Popen([driver, f"--port={port}"], stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+        self.session = None
+        options = {"binary": chromium, "args": QUIET + [f"--user-data-dir={profile}"]}
+        capabilities = {"browserName": "chrome", "goog:chromeOptions": options,
+                        "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
+        for attempt in range(100):
+            try:
+                self.call("GET", "/status")
+                break
+            except OSError:
+                time.sleep(0.1)
+        reply = self.call("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})
+        self.session = reply["sessionId"]
+
+    def call(self, method, path, body=None):
+        data = json.dumps(body).encode() if body is not None else None
+        request = urllib.request.Request(self.base + path, data, method=method,
+                                         headers={"Content-Type": "application/json"})
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(request, timeout=120) as reply:
+            return json.load(reply)["value"]
+
+    def post(self, path, body):
+        return self.call("POST", f"/session/{self.session}{path}", body)
+
+    def devtools(self, command, **params):
+        return self.post("/goog/cdp/execute", {"cmd": command, "params": params})
+
+    def script(self, text):
+        return self.post("/execute/sync", {"script": text, "args": []})
+
+    def log(self, kind):
+        return self.post("/se/log", {"type": kind})
+
+    def close(self):
+        try:
+            if self.session:
+                self.call("DELETE", f"/session/{self.session}")
+        except OSError:
+            pass
+        self.driver.terminate()
+        self.driver.wait()
+
+
+def network_requests(browser, own):
+    """Addresses asked for by the page, other than the page itself and data inside it."""
+    asked = []
+    for entry in browser.log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            url = message["params"]["request"]["url"]
+            if url != own and not url.startswith("data:"):
+                asked.append(url)
+    return asked
+
+
+def check(browser, report, width, scheme, screenshots):
+    browser.devtools("Emulation.setDeviceMetricsOverride", width=width, height=900,
+                     deviceScaleFactor=1, mobile=width < 600)
+    browser.devtools("Emulation.setEmulatedMedia",
+                     features=[{"name": "prefers-color-scheme", "value": scheme}])
+    own = report.resolve().as_uri()
+    browser.post("/url", {"url": "about:blank"})
+    browser.log("performance")  # what the browser's own first page asked for
+    browser.post("/url", {"url": own})
+    seen = browser.script(MEASURE)
+    faults = [f"console: {line['message']}" for line in browser.log("browser")]
+    faults += [f"asks for {url}" for url in network_requests(browser, own) + seen["loaded"]]
+    if seen["scroll"] > seen["window"] or seen["window"] > width:
+        faults.append(f"{seen['scroll']} pixels wide in a window of {seen['window']}")
+    if any(w < 100 or h < 50 for w, h in seen["svgs"]):
+        faults.append(f"a drawing without size: {seen['svgs']}")
+    drawings = len(list(report.parent.glob("*.svg")))
+    if len(seen["svgs"]) != drawings:
+        faults.append(f"{len(seen['svgs'])} drawings in the page, {drawings} beside it")
+    if seen["survey"] != "survey":
+        faults.append("the survey inside the page cannot be read")
+    if seen["title"] == "owned":
+        faults.append("a text of the record ran as a script")
+    if screenshots:
+        picture = browser.devtools("Page.captureScreenshot", captureBeyondViewport=True)["data"]
+        name = f"{report.parent.name}-{width}-{scheme}.png"
+        (screenshots / name).write_bytes(base64.b64decode(picture))
+    return seen["background"], faults
+
+
+def main(arguments):
+    screenshots = None
+    if "--screenshots" in arguments:
+        at = arguments.index("--screenshots")
+        screenshots = pathlib.Path(arguments[at + 1])
+        screenshots.mkdir(parents=True, exist_ok=True)
+        del arguments[at:at + 2]
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    driver = shutil.which("chromedriver")
+    if not chromium or not driver:
+        print("skipped: chromium and chromedriver are not installed")
+        return 77
+    failed = False
+    with tempfile.TemporaryDirectory() as profile:
+        browser = Browser(chromium, driver, profile)
+        try:
+            for report in map(pathlib.Path, arguments):
+                backgrounds = {}
+                for width, scheme in itertools.product((1280, 400), ("light", "dark")):
+                    background, faults = check(browser, report, width, scheme, screenshots)
+                    backgrounds[scheme] = background
+                    for fault in faults:
+                        print(f"{report.parent.name}, {width} pixels, {scheme}: {fault}")
+                        failed = True
+                if backgrounds["light"] == backgrounds["dark"]:
+                    print(f"{report.parent.name}: looks the same in light and dark")
+                    failed = True
+        finally:
+            browser.close()
+    print("failed" if failed else f"{len(arguments)} reports are sound")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
