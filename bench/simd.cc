@@ -306,11 +306,12 @@ void ask_simd(Panel& panel) {
     const core::ScopedBinding bound(pu);
     core::Region region(std::size_t{1} << 20);
     region.touch();
-    // Three arrays of two pages each, 256 bytes apart modulo a page: no store has the low address
-    // bits of a load that follows it closely.
+    // Three arrays, each in two pages of its own. A load whose low 12 address bits are those of a
+    // store before it still in the queue (64 at most) waits for it, though the addresses differ:
+    // z[i] has those bits of x[i + 448] and y[i + 480], more than 100 vectors ahead.
     double* const base = region.as<double>().data();
     const auto arrays = [&](std::size_t n, std::size_t offset) {
-      return Arrays{base + offset, base + 2048 + 32 + offset, base + 4096 + 64 + offset, n};
+      return Arrays{base + 8192 + 64 + offset, base + 4096 + 32 + offset, base + offset, n};
     };
     ask_in_cache(panel, "1024 doubles in L1", arrays(1024, 0));
     ask_in_cache(panel, "1024 doubles in L1, misaligned", arrays(1024, 1));

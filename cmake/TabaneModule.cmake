@@ -1,7 +1,8 @@
-# tabane_module(NAME HEADERS … SOURCES … DEPENDS … PRIVATE_DEPENDS …):
+# tabane_module(NAME HEADERS … SOURCES … DEPENDS … PRIVATE_DEPENDS … [PRECOMPILE …]):
 #   one static library tabane_NAME, alias tabane::NAME.
-# tabane_tests(NAME SOURCES … DEPENDS … [LABELS …]):
+# tabane_tests(NAME SOURCES … DEPENDS … [LABELS …] [PRECOMPILE …] [SERIAL]):
 #   one GoogleTest program NAME_test of the module's x_test.cc files.
+# SERIAL: no other test runs meanwhile. PRECOMPILE names the large headers of others that most of the sources include.
 
 add_library(tabane_build_flags INTERFACE)
 target_compile_options(
@@ -15,7 +16,7 @@ if(TABANE_SANITIZE)
 endif()
 
 function(tabane_module name)
-  cmake_parse_arguments(ARG "" "" "HEADERS;SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "HEADERS;SOURCES;DEPENDS;PRIVATE_DEPENDS;PRECOMPILE" ${ARGN})
   add_library(tabane_${name} STATIC ${ARG_SOURCES})
   add_library(tabane::${name} ALIAS tabane_${name})
   set_target_properties(tabane_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
@@ -27,6 +28,9 @@ function(tabane_module name)
     PUBLIC ${ARG_DEPENDS}
     PRIVATE ${ARG_PRIVATE_DEPENDS} $<BUILD_INTERFACE:tabane_build_flags>)
   target_compile_features(tabane_${name} PUBLIC cxx_std_20)
+  if(ARG_PRECOMPILE)
+    target_precompile_headers(tabane_${name} PRIVATE ${ARG_PRECOMPILE})
+  endif()
   set_property(GLOBAL APPEND PROPERTY TABANE_MODULES tabane_${name})
   list(TRANSFORM ARG_HEADERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE absolute)
   set_property(GLOBAL APPEND PROPERTY TABANE_PUBLIC_HEADERS ${absolute})
@@ -36,12 +40,13 @@ function(tabane_tests name)
   if(NOT TABANE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "" "SOURCES;DEPENDS;LABELS;PRECOMPILE" ${ARGN})
   add_executable(${name}_test ${ARG_SOURCES})
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gtest_main tabane_build_flags)
+  target_precompile_headers(${name}_test PRIVATE <gtest/gtest.h> ${ARG_PRECOMPILE})
   gtest_discover_tests(
     ${name}_test
     TEST_PREFIX ${name}.
     DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}")
+    PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}" RUN_SERIAL ${ARG_SERIAL})
 endfunction()

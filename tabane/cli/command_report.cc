@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "tabane/cli/command.h"
+#include "tabane/cli/options.h"
 #include "tabane/cli/output.h"
 #include "tabane/core/error.h"
 #include "tabane/lab/report.h"
@@ -40,7 +41,7 @@ void run(const Options& options) {
 void add_report_command(CLI::App& app, int&) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("report", "Make the page of a survey again from its JSON");
-  verb->footer("Example:\n  tabane report tabane-report/survey.json -o report.html");
+  show_examples_first(*verb, "  tabane report tabane-report/survey.json -o report.html");
   verb->add_option("FILE.json", options->survey, "A survey's survey.json")->required();
   verb->add_option("-o,--output", options->page, "The page to write (default report.html)")
       ->type_name("FILE.html");

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "tabane/cli/command.h"
+#include "tabane/cli/options.h"
 #include "tabane/cli/output.h"
 #include "tabane/cli/progress.h"
 #include "tabane/cli/text_table.h"
@@ -53,7 +54,7 @@ void add_study_command(CLI::App& app, int&) {
   auto options = std::make_shared<Options>();
   CLI::App* ha8000 = verb->add_subcommand(
       "ha8000", "Clock-level timing, running on a chosen CPU, memory in a chosen place, SIMD");
-  ha8000->footer("Example:\n  tabane study ha8000 --quick");
+  show_examples_first(*ha8000, "  tabane study ha8000 --quick");
   ha8000->add_flag("--quick", options->quick, "Fewer samples and smaller sizes");
   ha8000->add_flag("-q,--quiet", options->quiet, "No progress");
   options->json.add_to(*ha8000);

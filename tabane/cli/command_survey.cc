@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "tabane/cli/command.h"
+#include "tabane/cli/options.h"
 #include "tabane/cli/output.h"
 #include "tabane/cli/progress.h"
 #include "tabane/cli/text_table.h"
@@ -100,7 +101,7 @@ void run(const Options& options) {
   const bool to_directory = options.directory_given || !options.json.given();
   options.json.check();
   const core::Topology topology = core::Topology::detect();
-  lab::select_probes(lab::all_probes(topology), options.only);
+  lab::check_survey(topology, options.only);
   if (to_directory) require_writable_directory(options.directory);
   if (!options.quiet && !options.json.to_stdout()) fmt::print("{}\n\n", topology.summary());
 
@@ -126,8 +127,8 @@ void add_survey_command(CLI::App& app, int&) {
   auto options = std::make_shared<Options>();
   CLI::App* verb =
       app.add_subcommand("survey", "Measure this machine and show how close to its limits it runs");
-  verb->footer(
-      "Examples:\n"
+  show_examples_first(
+      *verb,
       "  tabane survey                     everything, into tabane-report/report.html\n"
       "  tabane survey --quick -o there    in half a minute, into there/\n"
       "  tabane survey --only 'simd.*.l1' --only clock\n"

@@ -15,6 +15,30 @@ int fail(const std::exception& error, int code) {
   return code;
 }
 
+// The names of a verb's own verbs, for one who mistyped or forgot one.
+std::string names_of_verbs(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* verb : app.get_subcommands({})) {
+    names += (names.empty() ? "" : ", ") + verb->get_name();
+  }
+  return names;
+}
+
+int complain(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* verb = &app;
+  std::string typed = "tabane";
+  while (!verb->get_subcommands().empty()) {
+    verb = verb->get_subcommands().front();
+    typed += " " + verb->get_name();
+  }
+  std::string text = typed + ": " + error.what();
+  while (text.ends_with('\n') || text.ends_with('.')) text.pop_back();
+  const std::string verbs = names_of_verbs(*verb);
+  if (!verbs.empty()) text += "; legal are " + verbs;
+  std::fprintf(stderr, "%s; see '%s --help'\n", text.c_str(), typed.c_str());
+  return kUsage;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Bundles cores, memory and machines into one fast job, and shows its limits",
                "tabane"};
@@ -25,10 +49,16 @@ int run(int argc, char** argv) {
   add_report_command(app, exit_code);
   add_study_command(app, exit_code);
   add_run_command(app, exit_code);
+  if (argc == 1) {
+    std::fputs(app.help().c_str(), stderr);
+    return kUsage;
+  }
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    return app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kOk : kUsage;
+    return complain(app, error);
   }
   return exit_code;
 }

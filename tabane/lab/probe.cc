@@ -58,12 +58,6 @@ std::optional<double> ProbeContext::earlier(std::string_view name) const {
   return result == nullptr ? std::nullopt : result->value;
 }
 
-std::optional<double> ProbeContext::roof(std::string_view name) const {
-  const Result* result = record_.find(name);
-  if (result == nullptr || result->samples.empty()) return std::nullopt;
-  return core::quantile(result->samples, result->better == Better::lower ? 0.05 : 0.95);
-}
-
 void ProbeContext::report(Result result) {
   record_.results.push_back(std::move(result));
   hooks_.on_result(record_.results.back());

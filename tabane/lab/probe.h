@@ -50,11 +50,6 @@ class ProbeContext {
   // The median of a result measured earlier in this survey; null if there is none.
   std::optional<double> earlier(std::string_view name) const;
 
-  // What a result measured earlier showed to be possible: the 95 % quantile of its samples in the
-  // better direction. A limit must not be low because the machine was disturbed while it was
-  // measured.
-  std::optional<double> roof(std::string_view name) const;
-
   void report(Result result);
   void report(Table table);
 

@@ -62,14 +62,19 @@ bool run_probe(const Probe& probe, ProbeContext& context, SurveyRecord& record) 
 
 }  // namespace
 
-SurveyRecord run_survey(const core::Topology& topology, const SurveyOptions& options,
-                        const SurveyHooks& hooks) {
-  const std::vector<Probe> probes = select_probes(all_probes(topology), options.only);
+void check_survey(const core::Topology& topology, std::span<const std::string> only) {
+  select_probes(all_probes(topology), only);
   if (!topology.is_this_machine()) {
     throw core::UsageError(
         "the topology is not that of this machine (HWLOC_SYNTHETIC or HWLOC_XMLFILE is set), so "
-        "nothing can be measured on it; unset the variable, or use --list or --dry-run");
+        "nothing can be measured on it; unset the variable, or use --list");
   }
+}
+
+SurveyRecord run_survey(const core::Topology& topology, const SurveyOptions& options,
+                        const SurveyHooks& hooks) {
+  check_survey(topology, options.only);
+  const std::vector<Probe> probes = select_probes(all_probes(topology), options.only);
   SurveyRecord record;
   record.tabane_version = version();
   record.started = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,12 @@ struct SurveyHooks {
   std::function<void(const SurveyRecord&)> on_probe_done = [](const SurveyRecord&) {};
 };
 
+// Checks that a survey of these patterns can run on this machine.
+// throws: core::UsageError for unknown patterns, and if the topology is that of another machine.
+void check_survey(const core::Topology& topology, std::span<const std::string> only);
+
 // Runs the survey. The record is complete unless stop_requested became true.
-// throws: core::UsageError for unknown patterns, before anything runs.
+// throws: as check_survey(), before anything runs.
 SurveyRecord run_survey(const core::Topology& topology, const SurveyOptions& options,
                         const SurveyHooks& hooks = {});
 

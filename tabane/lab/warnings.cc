@@ -351,6 +351,23 @@ void check_skew(const SurveyRecord& record, Warnings& warnings) {
                       "compare only times of the same PU; a reboot or the firmware may help"});
 }
 
+// A cache of which only a part is there for this machine answers like memory well inside its size.
+void check_last_cache(const SurveyRecord& record, Warnings& warnings) {
+  constexpr double kLikeMemory =
+      0.6;  // of the latency of memory; a whole cache shows a third or less
+  const Result* cache = record.find("memory.latency.l3");
+  const Result* memory = record.find("memory.latency.dram");
+  if (cache == nullptr || memory == nullptr || !cache->value || !memory->value) return;
+  if (*cache->value < kLikeMemory * *memory->value) return;
+  warnings.push_back(
+      {"last_cache_small",
+       fmt::format(
+           "at half the stated size of the last cache a load takes {:.0f} ns, in memory {:.0f} ns",
+           *cache->value, *memory->value),
+       "this machine gets only a part of that cache: other machines or programs use the rest",
+       "take the cache size from the figure of latency over size, not from the system"});
+}
+
 }  // namespace
 
 std::vector<Warning> environment_warnings(const Json& environment, const core::Topology& topology) {
@@ -368,6 +385,7 @@ std::vector<Warning> environment_warnings(const Json& environment, const core::T
 
 std::vector<Warning> measurement_warnings(const SurveyRecord& record) {
   Warnings warnings;
+  check_last_cache(record, warnings);
   check_skew(record, warnings);
   check_slow_pus(record, warnings);
   check_samples(record, warnings);

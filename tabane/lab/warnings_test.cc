@@ -167,6 +167,16 @@ TEST(MeasurementWarnings, MergeTheSameTroubleOfSeveralResults) {
   EXPECT_NE(warnings[0].seen.find("and 6 more"), std::string::npos);
 }
 
+TEST(MeasurementWarnings, TellOfALastCacheThatAnswersLikeMemory) {
+  SurveyRecord record;
+  record.results = {series("memory.latency.l3", {95, 95}),
+                    series("memory.latency.dram", {150, 150})};
+  ASSERT_EQ(measurement_warnings(record).size(), 1U);
+  EXPECT_EQ(measurement_warnings(record)[0].id, "last_cache_small");
+  record.results[0] = series("memory.latency.l3", {15, 15});
+  EXPECT_TRUE(measurement_warnings(record).empty());
+}
+
 TEST(MeasurementWarnings, NameThePuThatIsSlower) {
   Result rates = series("clock.core_rate", {3e9, 3e9, 3e9, 2.4e9});
   rates.better = Better::higher;

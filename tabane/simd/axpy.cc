@@ -20,7 +20,7 @@ struct AxpyValues {
 
   template <class D>
   HWY_INLINE hn::Vec<D> operator()(D d, std::size_t i) const {
-    return hn::MulAdd(hn::Set(d, a), hn::LoadU(d, x + i), hn::LoadU(d, y + i));
+    return add_product(hn::LoadU(d, y + i), hn::Set(d, a), hn::LoadU(d, x + i));
   }
 };
 

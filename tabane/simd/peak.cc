@@ -86,7 +86,7 @@ void read_passes(const Bits* x, std::size_t n, std::uint64_t passes) {
   for (std::uint64_t pass = 0; pass < passes; ++pass) {
     core::forget(x);
     std::size_t i = 0;
-    for (; i + 8 * lanes <= n; i += 8 * lanes) {
+    const auto read_eight = [&]() HWY_ATTR {
       a = hn::Or(a, hn::LoadU(d, x + i));
       b = hn::Or(b, hn::LoadU(d, x + i + lanes));
       c = hn::Or(c, hn::LoadU(d, x + i + 2 * lanes));
@@ -95,7 +95,15 @@ void read_passes(const Bits* x, std::size_t n, std::uint64_t passes) {
       b = hn::Or(b, hn::LoadU(d, x + i + 5 * lanes));
       c = hn::Or(c, hn::LoadU(d, x + i + 6 * lanes));
       e = hn::Or(e, hn::LoadU(d, x + i + 7 * lanes));
+      i += 8 * lanes;
+    };
+    while (i + 32 * lanes <= n) {
+      read_eight();
+      read_eight();
+      read_eight();
+      read_eight();
     }
+    while (i + 8 * lanes <= n) read_eight();
     for (; i + lanes <= n; i += lanes) a = hn::Or(a, hn::LoadU(d, x + i));
     for (; i < n; ++i) rest |= x[i];
   }

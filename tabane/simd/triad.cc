@@ -20,7 +20,7 @@ struct TriadValues {
 
   template <class D>
   HWY_INLINE hn::Vec<D> operator()(D d, std::size_t i) const {
-    return hn::MulAdd(hn::Set(d, s), hn::LoadU(d, c + i), hn::LoadU(d, b + i));
+    return add_product(hn::LoadU(d, b + i), hn::Set(d, s), hn::LoadU(d, c + i));
   }
 };
 

@@ -20,7 +20,7 @@ TEST(Triad, GivesHandWorkedNumbers) {
   });
 }
 
-// Up to the second rounding that FMA saves: values are below 8 in size.
+// Up to the rounding that an FMA saves, here or in the plain loop: values are below 8 in size.
 template <class T>
 void expect_reference(Streaming streaming = {}) {
   for (const std::size_t n : awkward_sizes()) {

@@ -18,22 +18,13 @@ constexpr std::uint64_t kKiB = 1024;
 constexpr const char* kCounting =
     "loaded and stored bytes as the program sees them, without write-allocate";
 
-void report_rate(const Probe& probe, ProbeContext& context, const core::Series& series,
-                 double bytes, std::uint64_t working_set, std::size_t cores) {
+Result bandwidth_result(const Probe& probe, std::uint64_t working_set, std::size_t cores) {
   Result result = probe.result();
   result.parameters["working_set_bytes"] = working_set;
   result.parameters["cores"] = cores;
   result.parameters["counting"] = kCounting;
   result.parameters["simd_target"] = simd::target_name();
-  set_samples(result, rates(series, bytes));
-  if (cores > 1 && !probe.limit_how.empty()) {
-    const std::string alone = probe.name.substr(0, probe.name.rfind('.')) + ".core";
-    if (const auto core = context.roof(alone)) {
-      result.limit =
-          Limit{*core * static_cast<double>(cores), fmt::format("{} × {}", cores, alone)};
-    }
-  }
-  context.report(std::move(result));
+  return result;
 }
 
 // A thread sees its part of the machine's work only: whether the whole leaves the caches is known
@@ -52,12 +43,14 @@ Probe core_probe(const Kernel& kernel, const Level& level) {
       .quick_seconds = 0.15};
   probe.run = [probe, kernel, level](ProbeContext& context) {
     const core::ScopedBinding binding(home_pu(context));
-    const KernelData data(kernel, level.core_bytes, streaming_for(level));
+    const WorkingSet set(level.core_bytes, streaming_for(level));
+    const Arrays arrays = set.arrays_for(kernel);
     context.progress(0.2);
-    const core::Series series =
-        measure_kernel(kernel, data, measure_options(context, 0.8 * context.budget_seconds()));
-    report_rate(probe, context, series, kernel.bytes() * static_cast<double>(data.elements()),
-                level.core_bytes, 1);
+    const core::Series series = core::measure_interleaved(
+        {competitor(kernel, arrays)}, measure_options(context, 0.8 * context.budget_seconds()))[0];
+    Result result = bandwidth_result(probe, level.core_bytes, 1);
+    set_samples(result, rates(series, kernel.bytes() * static_cast<double>(arrays.a.size())));
+    context.report(std::move(result));
   };
   return probe;
 }
@@ -70,17 +63,23 @@ Probe machine_probe(const Kernel& kernel, const Level& level) {
       .unit = "B/s",
       .better = Better::higher,
       // Cores do not share their own caches; what they share has no limit known beforehand.
-      .limit_how = level.name == "l1" || level.name == "l2" ? "cores × one core" : "",
+      .limit_how = level.name == "l1" || level.name == "l2"
+                       ? "cores × one core alone, measured in turn"
+                       : "",
       .seconds = 0.7,
       .quick_seconds = 0.15};
   probe.run = [probe, kernel, level](ProbeContext& context) {
     const std::vector<unsigned> pus = one_pu_per_core(context.topology());
-    std::size_t elements = 0;
-    const core::Series series =
-        measure_kernel_on(pus, kernel, level.machine_bytes, streaming_for(level),
-                          parallel_options(context, 0.8 * context.budget_seconds()), &elements);
-    report_rate(probe, context, series, kernel.bytes() * static_cast<double>(elements),
-                level.machine_bytes * pus.size(), pus.size());
+    const ParallelRun run = run_on_all(pus, kernel, level.machine_bytes, streaming_for(level),
+                                       parallel_options(context, 0.4 * context.budget_seconds()));
+    Result result = bandwidth_result(probe, level.machine_bytes * pus.size(), pus.size());
+    result.parameters["start"] =
+        "all threads leave one barrier; the time ends with the last of them";
+    set_samples(result, run.rates());
+    if (pus.size() > 1 && !probe.limit_how.empty()) {
+      result.limit = Limit{run.alone_rate() * static_cast<double>(pus.size()), probe.limit_how};
+    }
+    context.report(std::move(result));
   };
   return probe;
 }
@@ -118,11 +117,13 @@ void run_over_size(const Probe& probe, ProbeContext& context) {
     curve.name = kernel.name;
     for (std::uint64_t size : sizes) {
       context.progress(done++ / points);
-      const KernelData data(kernel, size);
+      const WorkingSet set(size);
+      const Arrays arrays = set.arrays_for(kernel);
       const core::Series series =
-          measure_kernel(kernel, data, measure_options(context, context.budget_seconds() / points));
+          core::measure_interleaved({competitor(kernel, arrays)},
+                                    measure_options(context, context.budget_seconds() / points))[0];
       add_point(curve, static_cast<double>(size),
-                rates(series, kernel.bytes() * static_cast<double>(data.elements())));
+                rates(series, kernel.bytes() * static_cast<double>(arrays.a.size())));
     }
     curves.series.push_back(std::move(curve));
   }
@@ -154,12 +155,10 @@ void run_over_cores(const Probe& probe, ProbeContext& context) {
     curve.name = kernel.name;
     for (std::size_t count : counts) {
       context.progress(done++ / points);
-      std::size_t elements = 0;
-      const core::Series series = measure_kernel_on(
-          std::span(pus).first(count), kernel, each, simd::Streaming::always(),
-          parallel_options(context, 0.7 * context.budget_seconds() / points), &elements);
-      add_point(curve, static_cast<double>(count),
-                rates(series, kernel.bytes() * static_cast<double>(elements)));
+      const ParallelRun run =
+          run_on_all(std::span(pus).first(count), kernel, each, simd::Streaming::always(),
+                     parallel_options(context, 0.35 * context.budget_seconds() / points));
+      add_point(curve, static_cast<double>(count), run.rates());
     }
     curves.series.push_back(std::move(curve));
   }

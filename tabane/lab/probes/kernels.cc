@@ -20,6 +20,13 @@
 namespace tabane::lab {
 namespace {
 
+// Two lines more between arrays: arrays that start at the same offset in a page would make a load
+// wait for an older store to "the same" low address bits.
+constexpr std::size_t kLineDoubles = 8;
+constexpr std::size_t kGap = 2 * kLineDoubles;
+constexpr std::size_t kGaps =
+    2 * kGap + 3 * kLineDoubles;  // room for the gaps, and for one line each
+
 // A factor that leaves axpy's result finite and normal after any number of passes.
 constexpr double kScalar = 1e-9;
 
@@ -27,7 +34,8 @@ void run_sum(const Arrays& v) { core::keep(simd::sum(v.a)); }
 void run_sum_of_squares(const Arrays& v) { core::keep(simd::sum_of_squares(v.a)); }
 void run_dot(const Arrays& v) { core::keep(simd::dot(v.a, v.b)); }
 void run_axpy(const Arrays& v) { simd::axpy(kScalar, v.a, v.b); }
-void run_set(const Arrays& v) { simd::set(v.a, kScalar, v.streaming); }
+// Brings values back that the other kernels have made small.
+void run_set(const Arrays& v) { simd::set(v.a, 1.0, v.streaming); }
 void run_copy(const Arrays& v) { simd::copy(v.a, v.b, v.streaming); }
 void run_scale(const Arrays& v) { simd::scale(kScalar, v.a, v.b, v.streaming); }
 void run_add(const Arrays& v) { simd::add(v.a, v.b, v.c, v.streaming); }
@@ -58,48 +66,60 @@ const std::array<Kernel, 4> kMemoryKernels = {{
 std::span<const Kernel> vector_kernels() { return kVectorKernels; }
 std::span<const Kernel> memory_kernels() { return kMemoryKernels; }
 
-KernelData::KernelData(const Kernel& kernel, std::uint64_t bytes, simd::Streaming streaming) {
-  // Whole lines for each array, and two lines more between arrays: arrays that start at the same
-  // offset in a page would make a load wait for an older store to "the same" low address bits.
-  constexpr std::size_t kLineDoubles = 8;
+WorkingSet::WorkingSet(std::uint64_t bytes, simd::Streaming streaming)
+    : region_(bytes + kGaps * 8, {.pages = core::PageSize::huge}),
+      bytes_(bytes),
+      streaming_(streaming) {
+  std::ranges::fill(region_.as<double>().first(bytes / 8 + kGaps), 1.0);
+}
+
+Arrays WorkingSet::arrays_for(const Kernel& kernel) const {
   const auto count = static_cast<std::size_t>(kernel.arrays);
   const std::size_t elements =
-      std::max(kLineDoubles, bytes / (8 * count) / kLineDoubles * kLineDoubles);
-  const std::size_t stride = elements + 2 * kLineDoubles;
-  region_ = core::Region(count * stride * 8, {.pages = core::PageSize::huge});
+      std::max(kLineDoubles, bytes_ / (8 * count) / kLineDoubles * kLineDoubles);
+  const std::size_t stride = elements + kGap;
   const std::span<double> all = region_.as<double>();
-  std::fill(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count * stride), 1.0);
-  arrays_.streaming = streaming;
-  arrays_.a = all.subspan(0, elements);
-  arrays_.b = count > 1 ? all.subspan(stride, elements) : std::span<double>();
-  arrays_.c = count > 2 ? all.subspan(2 * stride, elements) : std::span<double>();
+  Arrays arrays;
+  arrays.streaming = streaming_;
+  arrays.a = all.subspan(0, elements);
+  if (count > 1) arrays.b = all.subspan(stride, elements);
+  if (count > 2) arrays.c = all.subspan(2 * stride, elements);
+  return arrays;
 }
 
-core::Series measure_kernel(const Kernel& kernel, const KernelData& data,
-                            const core::MeasureOptions& options) {
-  return core::measure(kernel.name, core::repeat([run = kernel.run, v = data.arrays()] { run(v); }),
-                       options);
+core::Competitor competitor(const Kernel& kernel, const Arrays& arrays) {
+  return {kernel.name, core::repeat([run = kernel.run, arrays] { run(arrays); })};
 }
 
-core::Series measure_kernel_on(std::span<const unsigned> pus, const Kernel& kernel,
-                               std::uint64_t bytes_of_each, simd::Streaming streaming,
-                               const core::MeasureOptions& options, std::size_t* elements_in_all) {
+std::vector<double> ParallelRun::rates() const {
+  return lab::rates(all, bytes_of_each * static_cast<double>(pus));
+}
+
+double ParallelRun::alone_rate() const { return bytes_of_each / alone.median(); }
+
+ParallelRun run_on_all(std::span<const unsigned> pus, const Kernel& kernel,
+                       std::uint64_t bytes_of_each, simd::Streaming streaming,
+                       const core::MeasureOptions& options) {
   PinnedPool pool(pus);
-  std::vector<std::unique_ptr<KernelData>> data(pus.size());
+  std::vector<std::unique_ptr<WorkingSet>> sets(pus.size());
   // Each thread makes its own arrays, so that first touch places them on its node.
-  pool.run([&](std::size_t i) {
-    data[i] = std::make_unique<KernelData>(kernel, bytes_of_each, streaming);
-  });
-  *elements_in_all = pus.size() * data.front()->elements();
-  return core::measure(
-      kernel.name,
-      [&](std::uint64_t iterations) {
-        pool.run([&](std::size_t i) {
-          const Arrays arrays = data[i]->arrays();
-          for (std::uint64_t k = 0; k < iterations; ++k) kernel.run(arrays);
-        });
-      },
-      options);
+  pool.run(
+      [&](std::size_t i) { sets[i] = std::make_unique<WorkingSet>(bytes_of_each, streaming); });
+  const auto on = [&](std::size_t workers) {
+    return [&, workers](std::uint64_t iterations) {
+      pool.run([&](std::size_t i) {
+        if (i >= workers) return;
+        const Arrays arrays = sets[i]->arrays_for(kernel);
+        for (std::uint64_t k = 0; k < iterations; ++k) kernel.run(arrays);
+      });
+    };
+  };
+  auto series = core::measure_interleaved({{"all", on(pus.size())}, {"alone", on(1)}}, options);
+  const double elements = static_cast<double>(sets.front()->arrays_for(kernel).a.size());
+  return {.all = std::move(series[0]),
+          .alone = std::move(series[1]),
+          .bytes_of_each = kernel.bytes() * elements,
+          .pus = pus.size()};
 }
 
 std::vector<double> rates(const core::Series& series, double amount) {

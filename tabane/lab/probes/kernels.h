@@ -35,28 +35,38 @@ std::span<const Kernel> vector_kernels();
 // read (loads only), set, copy, triad.
 std::span<const Kernel> memory_kernels();
 
-// Arrays for a kernel whose working set is `bytes` in all, placed in one region, first touched by
-// the calling thread, with huge pages asked for so that address translation does not hide the
-// caches.
-class KernelData {
+// One working set that all kernels share: the same bytes, cut into as many arrays as a kernel has.
+//
+// Kernels measured in turn find the level of the memory as the one before left it, which separate
+// arrays would not give: they would push each other out. The calling thread touches the memory
+// first; huge pages are asked for, so that address translation does not hide the caches.
+class WorkingSet {
  public:
-  KernelData(const Kernel& kernel, std::uint64_t bytes, simd::Streaming streaming = {});
-  const Arrays& arrays() const { return arrays_; }
-  std::size_t elements() const { return arrays_.a.size(); }
+  explicit WorkingSet(std::uint64_t bytes, simd::Streaming streaming = {});
+  // Whole cache lines, at least one for each array.
+  Arrays arrays_for(const Kernel& kernel) const;
 
  private:
   core::Region region_;
-  Arrays arrays_;
+  std::uint64_t bytes_;
+  simd::Streaming streaming_;
 };
 
-// Seconds per pass of the kernel, alone on the calling thread.
-core::Series measure_kernel(const Kernel& kernel, const KernelData& data,
-                            const core::MeasureOptions& options);
+// A kernel as a competitor: one iteration is one pass over its arrays.
+core::Competitor competitor(const Kernel& kernel, const Arrays& arrays);
 
-// Seconds per pass with one thread on each of the PUs, each with a working set of its own.
-core::Series measure_kernel_on(std::span<const unsigned> pus, const Kernel& kernel,
-                               std::uint64_t bytes_of_each, simd::Streaming streaming,
-                               const core::MeasureOptions& options, std::size_t* elements_in_all);
+// A kernel on all of the PUs, each with a working set of its own, and on the first of them alone.
+struct ParallelRun {
+  core::Series all, alone;   // seconds per pass, taken in turn
+  double bytes_of_each = 0;  // moved by one PU in one pass
+  std::size_t pus = 0;
+
+  std::vector<double> rates() const;  // bytes a second of all together
+  double alone_rate() const;          // bytes a second, median
+};
+ParallelRun run_on_all(std::span<const unsigned> pus, const Kernel& kernel,
+                       std::uint64_t bytes_of_each, simd::Streaming streaming,
+                       const core::MeasureOptions& options);
 
 // Raw samples as rates: amount / seconds.
 std::vector<double> rates(const core::Series& series, double amount);

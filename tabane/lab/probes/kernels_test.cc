@@ -15,22 +15,29 @@ TEST(VectorKernels, CountTheOperandsThatTheyTouch) {
   }
 }
 
-TEST(KernelData, FitsTheWorkingSetAndStaysFiniteUnderEveryKernel) {
-  for (const Kernel& kernel : vector_kernels()) {
-    const KernelData data(kernel, 48 * 1024);
-    EXPECT_LE(data.elements() * 8 * static_cast<std::size_t>(kernel.arrays), 48u * 1024);
-    EXPECT_GE(data.elements() * 8 * static_cast<std::size_t>(kernel.arrays), 47u * 1024);
-    for (int pass = 0; pass < 100; ++pass) kernel.run(data.arrays());
-    for (const auto& array : {data.arrays().a, data.arrays().b, data.arrays().c}) {
-      EXPECT_TRUE(std::all_of(array.begin(), array.end(), [](double v) {
-        return std::isnormal(v) || v == 0;
-      })) << kernel.name;
+TEST(WorkingSet, IsCutIntoArraysThatFillItAndStayNormalUnderAllKernelsInTurn) {
+  const WorkingSet set(48 * 1024);
+  for (int round = 0; round < 20; ++round) {
+    for (const Kernel& kernel : vector_kernels()) {
+      const Arrays arrays = set.arrays_for(kernel);
+      const std::size_t bytes = arrays.a.size() * 8 * static_cast<std::size_t>(kernel.arrays);
+      EXPECT_LE(bytes, 48u * 1024);
+      EXPECT_GE(bytes, 47u * 1024);
+      for (int pass = 0; pass < 50; ++pass) kernel.run(arrays);
+      for (const auto& array : {arrays.a, arrays.b, arrays.c}) {
+        EXPECT_TRUE(std::ranges::all_of(array, [](double v) { return std::isnormal(v); }))
+            << kernel.name;
+      }
     }
   }
 }
 
-TEST(KernelData, HasAtLeastOneLine) {
-  EXPECT_EQ(KernelData(vector_kernels().front(), 0).elements(), 8u);
+TEST(WorkingSet, HasAtLeastOneLineForEachArray) {
+  const WorkingSet set(0);
+  for (const Kernel& kernel : vector_kernels()) {
+    EXPECT_EQ(set.arrays_for(kernel).a.size(), 8u);
+    kernel.run(set.arrays_for(kernel));
+  }
 }
 
 TEST(Rates, AreAmountsOverSeconds) {

@@ -10,70 +10,81 @@
 #include "tabane/lab/probes/kernels.h"
 #include "tabane/lab/probes/plan.h"
 #include "tabane/simd/ladder.h"
+#include "tabane/simd/peak.h"
 #include "tabane/simd/target.h"
 
 namespace tabane::lab {
 namespace {
 
-// Bytes a second between the core and the level: the highest that any of the memory kernels
-// reached.
-std::optional<double> bandwidth_roof(const std::string& level, const ProbeContext& context) {
-  std::optional<double> best;
+constexpr std::uint64_t kFmaIterations = 1024;
+constexpr std::size_t kRead = 0, kSet = 1;  // in memory_kernels()
+
+// The roofs of a level are measured in turn with what is held against them: on a shared machine the
+// core may be twice as fast in one second as in the next, and a share of a limit taken in another
+// second would mean nothing.
+std::vector<core::Competitor> roofs(const WorkingSet& set) {
+  std::vector<core::Competitor> roofs;
   for (const Kernel& kernel : memory_kernels()) {
-    const auto roof = context.roof(fmt::format("memory.bandwidth.{}.{}.core", kernel.name, level));
-    if (!roof) return std::nullopt;
-    best = std::max(best.value_or(0), *roof);
+    roofs.push_back(competitor(kernel, set.arrays_for(kernel)));
   }
-  return best;
+  roofs.push_back(
+      {"fma", core::repeat([] { core::keep(simd::peak_fma<double>(kFmaIterations)); })});
+  return roofs;
 }
 
-// Seconds an element that loads and stores take at best.
+// Seconds that the roofline allows for an element of the kernel. measured: the series of roofs().
 //
 // The first cache has ports of their own for loads and for stores, which work at once: the slower
-// of the two counts. Everything farther away is reached by one path.
-std::optional<double> best_memory_seconds(const Kernel& kernel, const std::string& level,
-                                          const ProbeContext& context) {
-  if (level == "l1") {
-    const auto read = context.roof("memory.bandwidth.read.l1.core");
-    const auto set = context.roof("memory.bandwidth.set.l1.core");
-    if (!read || !set) return std::nullopt;
-    return std::max(8 * kernel.loads / *read, 8 * kernel.stores / *set);
+// of the two counts. Everything farther away is reached by one path: its bandwidth counts, which
+// depends on the direction, so a kernel that only loads is held against read, one that only stores
+// against set, and one that does both against the highest of all.
+double best_seconds(const Kernel& kernel, const Level& level, const WorkingSet& set,
+                    std::span<const core::Series> measured) {
+  const auto of_element = [&](std::size_t i) {
+    return measured[i].median() / static_cast<double>(set.arrays_for(memory_kernels()[i]).a.size());
+  };
+  double memory = 0;
+  if (level.name == "l1") {
+    memory = std::max(kernel.loads * of_element(kRead), kernel.stores * of_element(kSet));
+  } else if (kernel.stores == 0) {
+    memory = kernel.loads * of_element(kRead);
+  } else if (kernel.loads == 0) {
+    memory = kernel.stores * of_element(kSet);
+  } else {
+    double of_byte = of_element(0) / memory_kernels()[0].bytes();
+    for (std::size_t i = 1; i < memory_kernels().size(); ++i) {
+      of_byte = std::min(of_byte, of_element(i) / memory_kernels()[i].bytes());
+    }
+    memory = kernel.bytes() * of_byte;
   }
-  const auto bandwidth = bandwidth_roof(level, context);
-  if (!bandwidth) return std::nullopt;
-  return kernel.bytes() / *bandwidth;
-}
-
-// Seconds an element by the roofline.
-std::optional<double> best_seconds(const Kernel& kernel, const std::string& level,
-                                   const ProbeContext& context) {
-  const auto memory = best_memory_seconds(kernel, level, context);
-  const auto peak = context.roof("peak.fma.core");
-  if (!memory || !peak) return std::nullopt;
-  // Every kernel takes one addition, multiplication or FMA an element, and the peak counts an FMA
+  // Every kernel takes one addition, multiplication or FMA an element; the peak counts an FMA
   // twice.
-  const double compute = kernel.flops > 0 ? 2 / *peak : 0;
-  return std::max(*memory, compute);
+  const double flops = static_cast<double>(simd::peak_fma<double>(kFmaIterations));
+  const double compute =
+      kernel.flops > 0 ? 2 * measured[memory_kernels().size()].median() / flops : 0;
+  return std::max(memory, compute);
 }
 
 void run_kernel(const Probe& probe, ProbeContext& context, const Kernel& kernel,
                 const Level& level) {
   const core::ScopedBinding binding(home_pu(context));
-  const KernelData data(kernel, level.core_bytes);
+  const WorkingSet set(level.core_bytes);
+  const Arrays arrays = set.arrays_for(kernel);
   context.progress(0.2);
-  const core::Series series =
-      measure_kernel(kernel, data, measure_options(context, 0.8 * context.budget_seconds()));
+  std::vector<core::Competitor> competitors = roofs(set);
+  competitors.push_back(competitor(kernel, arrays));
+  const double seconds = 0.8 * context.budget_seconds() / static_cast<double>(competitors.size());
+  const auto series =
+      core::measure_interleaved(std::move(competitors), measure_options(context, seconds));
   const double per_element = kernel.flops > 0 ? kernel.flops : kernel.bytes();
   Result result = probe.result();
   result.parameters["level"] = level.name;
-  result.parameters["elements"] = data.elements();
+  result.parameters["elements"] = arrays.a.size();
   result.parameters["flops_per_element"] = kernel.flops;
   result.parameters["bytes_per_element"] = kernel.bytes();
   result.parameters["simd_target"] = simd::target_name();
-  if (const auto best = best_seconds(kernel, level.name, context)) {
-    result.limit = Limit{per_element / *best, probe.limit_how};
-  }
-  set_samples(result, rates(series, per_element * static_cast<double>(data.elements())));
+  result.limit = Limit{per_element / best_seconds(kernel, level, set, series), probe.limit_how};
+  set_samples(result, rates(series.back(), per_element * static_cast<double>(arrays.a.size())));
   context.report(std::move(result));
 }
 
@@ -84,11 +95,9 @@ Probe kernel_probe(const Kernel& kernel, const Level& level) {
       .unit = kernel.flops > 0 ? "FLOP/s" : "B/s",
       .better = Better::higher,
       .limit_how = level.name == "l1"
-                       ? "roofline of peak.fma.core, and loads at memory.bandwidth.read.l1.core "
-                         "beside stores at memory.bandwidth.set.l1.core"
-                       : fmt::format("roofline of peak.fma.core and the highest of "
-                                     "memory.bandwidth.*.{}.core",
-                                     level.name),
+                       ? "roofline, measured in turn: FMA peak, loads of read beside stores of set"
+                       : "roofline, measured in turn: FMA peak, the best bandwidth of read, set, "
+                         "copy and triad",
       .seconds = 0.7,
       .quick_seconds = 0.13};
   probe.run = [probe, kernel, level](ProbeContext& context) {
@@ -105,27 +114,26 @@ std::vector<simd::Rung> rungs_of(std::string_view kernel) {
   return rungs;
 }
 
-// One row of the ladder: the rungs of a kernel measured in turn, and the kernel's roofline.
+// One row of the ladder: the rungs of a kernel and its roofs measured in turn.
 std::vector<RowsTable::Cell> ladder_row(const Kernel& kernel, const Level& level,
                                         const ProbeContext& context, double seconds) {
-  const KernelData data(kernel, level.core_bytes);
-  const Arrays arrays = data.arrays();
-  std::vector<core::Competitor> competitors;
+  const WorkingSet set(level.core_bytes);
+  const Arrays arrays = set.arrays_for(kernel);
+  std::vector<core::Competitor> competitors = roofs(set);
+  const std::size_t first_rung = competitors.size();
   for (const simd::Rung& rung : rungs_of(kernel.name)) {
     competitors.push_back({std::string(rung.variant), core::repeat([run = rung.run, arrays] {
                              core::keep(run(arrays.a.data(), arrays.b.data(), arrays.a.size()));
                            })});
   }
+  const auto series =
+      core::measure_interleaved(std::move(competitors), measure_options(context, seconds));
   std::vector<RowsTable::Cell> row;
   row.emplace_back(kernel.name);
-  const double flops = kernel.flops * static_cast<double>(data.elements());
-  for (const core::Series& series :
-       core::measure_interleaved(std::move(competitors), measure_options(context, seconds))) {
-    row.emplace_back(flops / series.median());
-  }
-  const auto best = best_seconds(kernel, level.name, context);
-  row.emplace_back();
-  if (best) row.back() = kernel.flops / *best;
+  const double flops = kernel.flops * static_cast<double>(arrays.a.size());
+  for (std::size_t i = first_rung; i < series.size(); ++i)
+    row.emplace_back(flops / series[i].median());
+  row.emplace_back(kernel.flops / best_seconds(kernel, level, set, series));
   return row;
 }
 
@@ -143,7 +151,7 @@ void run_ladder(const Probe& probe, ProbeContext& context) {
   for (const Kernel& kernel : vector_kernels()) {
     if (!climbs(kernel)) continue;
     context.progress(static_cast<double>(rows.rows.size()) * 4 / rungs);
-    rows.rows.push_back(ladder_row(kernel, l1, context, context.budget_seconds() / rungs));
+    rows.rows.push_back(ladder_row(kernel, l1, context, context.budget_seconds() / (2 * rungs)));
   }
   Table table{.name = "ladder", .what = probe.what, .content = std::move(rows)};
   table.parameters["working_set_bytes"] = l1.core_bytes;
