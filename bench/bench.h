@@ -41,7 +41,6 @@ struct Answer {
 
 struct Settings {
   core::MeasureOptions measure;
-  bool quick = false;
   bool list_only = false;  // topics hand in questions but need not prepare data
   // Whether the user wants this question.
   std::function<bool(const std::string& question)> wanted = [](const std::string&) { return true; };

@@ -37,7 +37,6 @@ int main(int argc, char** argv) {
       if (!only.empty() && std::find(only.begin(), only.end(), topic.name) == only.end()) continue;
       found = true;
       bench::Settings settings;
-      settings.quick = quick;
       settings.list_only = list;
       if (quick) settings.measure.budget_seconds /= 10;
       settings.wanted = [&](const std::string& name) { return any_part_of(questions, name); };

@@ -300,7 +300,10 @@ void ask_simd(Panel& panel) {
   openblas_set_num_threads(1);  // all-core questions give each worker its own part
 #endif
   const core::Topology topology = core::Topology::detect();
-  const std::vector<unsigned> pus = topology.pu_os_indices();
+  std::vector<unsigned> pus;  // one a core: a core's second PU shares its path to the memory
+  for (const core::Pu& each : topology.pus()) {
+    if (each.smt == 0) pus.push_back(each.os_index);
+  }
   const unsigned pu = pus.back();
   {
     const core::ScopedBinding bound(pu);

@@ -13,6 +13,15 @@
 #include "tabane/core/error.h"
 
 namespace tabane::cli {
+namespace {
+
+// A device or a pipe is written to, never replaced by a file.
+bool is_device(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_other(path, ignored);
+}
+
+}  // namespace
 
 void JsonOption::add_to(CLI::App& verb) {
   option_ = verb.add_option("--json", file_,
@@ -23,9 +32,13 @@ void JsonOption::add_to(CLI::App& verb) {
 
 void JsonOption::check() const {
   if (!given() || to_stdout()) return;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file_, ignored)) {
+    throw core::UsageError(fmt::format("--json={}: is a directory", file_));
+  }
   const std::filesystem::path parent = std::filesystem::path(file_).parent_path();
   const std::string folder = parent.empty() ? "." : parent.string();
-  if (access(folder.c_str(), W_OK) != 0) {
+  if (access(is_device(file_) ? file_.c_str() : folder.c_str(), W_OK) != 0) {
     throw core::UsageError(
         fmt::format("--json={}: cannot write there: {}", file_, std::strerror(errno)));
   }
@@ -58,16 +71,18 @@ void require_writable_directory(const std::filesystem::path& directory) {
 }
 
 void write_whole_file(const std::filesystem::path& path, const std::string& text) {
-  const std::filesystem::path temporary = path.string() + ".part";
+  const bool replace = !is_device(path);
+  const std::filesystem::path temporary = replace ? path.string() + ".part" : path.string();
   std::ofstream out(temporary, std::ios::binary);
   out << text;
   out.close();
   if (!out) {
     const int code = errno;
     std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
+    if (replace) std::filesystem::remove(temporary, ignored);
     throw core::SystemError("write", path.string(), code);
   }
+  if (!replace) return;
   std::error_code error;
   std::filesystem::rename(temporary, path, error);
   if (error) throw core::SystemError("rename", path.string(), error.value());

@@ -30,7 +30,7 @@ class JsonOption {
 void require_writable_directory(const std::filesystem::path& directory);
 
 // Writes text to a temporary file beside `path` and renames it, so that `path` is whole at any
-// moment. throws: core::SystemError naming the file.
+// moment; to a device or a pipe it writes at once. throws: core::SystemError naming the file.
 void write_whole_file(const std::filesystem::path& path, const std::string& text);
 
 // Reads a file. throws: core::SystemError naming it.

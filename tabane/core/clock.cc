@@ -102,7 +102,7 @@ TickRate calibrate_ticks(double seconds) {
   rate.relative_uncertainty = 0.5 * (*high - *low) / rate.ticks_per_second;
   rate.invariant = counter_is_invariant();
 #if defined(__x86_64__)
-  rate.counter = "rdtscp";
+  rate.counter = "rdtsc";
 #else
   rate.counter = "cntvct_el0";
 #endif

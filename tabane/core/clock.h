@@ -32,21 +32,15 @@ inline std::uint64_t ticks_begin() {
 
 // Reads the counter after the timed work: all of it is done before the read.
 inline std::uint64_t ticks_end() {
-#if defined(__x86_64__)
-  unsigned aux;
-  const std::uint64_t t = __rdtscp(&aux);  // waits for earlier instructions
-  _mm_lfence();                            // later ones do not start before the read
-  return t;
-#else
+  // The same fences: rdtscp would wait by itself, but some virtual processors hide it.
   return ticks_begin();
-#endif
 }
 
 struct TickRate {
   double ticks_per_second = 0;
   double relative_uncertainty = 0;  // half the spread of repeated calibrations over the rate
   bool invariant = false;  // constant whatever the core's frequency (CPUID 80000007h EDX[8])
-  std::string counter;     // "rdtscp" or "cntvct_el0"
+  std::string counter;     // "rdtsc" or "cntvct_el0"
 };
 
 // Calibrates the counter against CLOCK_MONOTONIC_RAW over `seconds` of wall time (at least 10 ms).

@@ -14,6 +14,12 @@ void keep_smaller(std::optional<double>& kept, std::optional<double> value) {
   if (value && (!kept || *value < *kept)) kept = value;
 }
 
+// What a group with this limit still gives: files that were read or written once count as used, but
+// the kernel takes their pages back first.
+double left_of(double limit, double used, std::optional<double> file_cache) {
+  return std::max(0.0, limit - std::max(0.0, used - file_cache.value_or(0)));
+}
+
 // Whether the comma-separated list holds word.
 bool holds(const std::string& list, const std::string& word) {
   return ("," + list + ",").find("," + word + ",") != std::string::npos;
@@ -63,7 +69,8 @@ void read_version2(const SystemFiles& files, CgroupLimits& limits) {
       const auto limit = leading_number(*bytes);  // "max" is no number
       keep_smaller(limits.memory_bytes, limit);
       const auto used = files.number(directory + "/memory.current");
-      if (limit && used) keep_smaller(limits.memory_free, std::max(0.0, *limit - *used));
+      const auto cache = files.field_number(directory + "/memory.stat", "inactive_file");
+      if (limit && used) keep_smaller(limits.memory_free, left_of(*limit, *used, cache));
     }
     if (!limits.throttled) {
       limits.throttled = files.field_number(directory + "/cpu.stat", "nr_throttled");
@@ -92,7 +99,8 @@ void read_version1(const SystemFiles& files, CgroupLimits& limits) {
     limits.seen = limits.seen || limit;
     if (!limit || *limit > kNoLimit) continue;
     keep_smaller(limits.memory_bytes, limit);
-    if (used) keep_smaller(limits.memory_free, std::max(0.0, *limit - *used));
+    const auto cache = files.field_number(directory + "/memory.stat", "total_inactive_file");
+    if (used) keep_smaller(limits.memory_free, left_of(*limit, *used, cache));
   }
   for (const std::string& directory : group_directories(files, "cpuset")) {
     if (!limits.cpuset) limits.cpuset = files.text(directory + "/cpuset.effective_cpus");

@@ -14,7 +14,7 @@ struct CgroupLimits {
   bool seen = false;                   // some file of a group could be read
   std::optional<double> cpus;          // quota / period
   std::optional<double> memory_bytes;  // limit
-  std::optional<double> memory_free;   // smallest limit minus use, bytes
+  std::optional<double> memory_free;   // smallest limit minus use but file cache, bytes
   std::optional<double> throttled;     // times that the quota stopped the group
   std::optional<double> throttled_s;   // seconds that it was stopped
   std::optional<std::string> cpuset;   // CPUs as a list

@@ -66,6 +66,8 @@ TEST(UsableMemory, IsWhatTheMachineOrTheGroupLeaves) {
       .file("/sys/fs/cgroup/memory.max", "5000\n")
       .file("/sys/fs/cgroup/memory.current", "1000\n");
   EXPECT_EQ(usable_memory_bytes(SystemFiles(machine.root())), 4000);
+  machine.file("/sys/fs/cgroup/memory.stat", "anon 100\ninactive_file 600\n");
+  EXPECT_EQ(usable_memory_bytes(SystemFiles(machine.root())), 4600);
 }
 
 }  // namespace

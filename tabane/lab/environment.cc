@@ -37,11 +37,9 @@ Json software_group() {
 #else
   group["optimised build"] = false;
 #endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  group["sanitizer"] = true;
-#else
-  group["sanitizer"] = false;
-#endif
+  // UndefinedBehaviorSanitizer leaves no macro; the flags tell.
+  group["sanitizer"] =
+      std::string_view(TABANE_BUILD_FLAGS).find("-fsanitize") != std::string_view::npos;
   group["vector target"] = simd::target_name();
   return group;
 }

@@ -8,10 +8,10 @@ namespace tabane::lab {
 
 PinnedPool::PinnedPool(std::span<const unsigned> pus) {
   unfinished_ = static_cast<unsigned>(pus.size());
-  for (std::size_t i = 0; i < pus.size(); ++i) {
-    threads_.emplace_back([this, i, pu = pus[i]] { serve(i, pu); });
-  }
   try {
+    for (std::size_t i = 0; i < pus.size(); ++i) {
+      threads_.emplace_back([this, i, pu = pus[i]] { serve(i, pu); });
+    }
     wait_for_all();  // until every thread is bound
   } catch (...) {
     run({});

@@ -15,7 +15,8 @@ namespace tabane::lab {
 
 class PinnedPool {
  public:
-  // Starts one thread for each os index and binds it. throws: core::SystemError if a PU refuses.
+  // Starts one thread for each os index and binds it. throws: core::SystemError if a PU refuses,
+  // std::system_error if the system starts no more threads.
   explicit PinnedPool(std::span<const unsigned> pus);
   ~PinnedPool();
   PinnedPool(const PinnedPool&) = delete;

@@ -65,7 +65,12 @@ std::optional<std::string> write_report(const SurveyRecord& record,
   for (const auto& figure : figures) {
     write_text(directory / (figure.id + ".gp"), figure.script);
     write_text(directory / (figure.id + ".dat"), figure.data);
-    if (!figure.svg.empty()) write_text(directory / (figure.id + ".svg"), figure.svg);
+    const std::filesystem::path svg = directory / (figure.id + ".svg");
+    if (!figure.svg.empty()) {
+      write_text(svg, figure.svg);
+    } else {
+      std::filesystem::remove(svg, failed);  // an earlier survey's drawing shows other figures
+    }
   }
   write_text(directory / "report.html", render_html(record, figures));
   return remark;

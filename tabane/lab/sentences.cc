@@ -48,7 +48,7 @@ std::vector<const Result*> by_share_of_limit(const SurveyRecord& record) {
   return held;
 }
 
-// The bandwidth of memory with all cores and the kernel that gave it, the fastest kind first.
+// The name of a measured bandwidth of memory; triad, which loads and stores, stands for programs.
 std::optional<std::string> memory_bandwidth_name(const SurveyRecord& record,
                                                  const std::string& scope) {
   for (const char* kernel : {"triad", "read", "copy", "set"}) {

@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <ctime>
+#include <new>
+#include <system_error>
 
 #include "tabane/core/error.h"
 #include "tabane/lab/environment.h"
@@ -53,6 +55,8 @@ bool run_probe(const Probe& probe, ProbeContext& context, SurveyRecord& record) 
   } catch (const NotHere& reason) {
     record.skipped.push_back({probe.name, reason.what()});
   } catch (const core::Error& error) {
+    record.skipped.push_back({probe.name, error.what()});
+  } catch (const std::system_error& error) {  // as when no more threads may be started
     record.skipped.push_back({probe.name, error.what()});
   } catch (const std::bad_alloc&) {
     record.skipped.push_back({probe.name, "there is not enough memory"});

@@ -72,10 +72,12 @@ void check_frequency(const Json& environment, Warnings& warnings) {
                       "cpupower frequency-set -g performance"});
 }
 
+// The load average would still count the compiler that built this program a moment ago.
 void check_load(const Json& environment, Warnings& warnings) {
-  const auto load = number(environment, "system", "load average at start");
-  if (!load || *load <= 0.5) return;
-  warnings.push_back({"busy", fmt::format("the load average at the start was {:.2f}", *load),
+  const auto running = number(environment, "system", "running at start");
+  if (!running || *running <= 1) return;  // this program itself
+  warnings.push_back({"busy",
+                      fmt::format("{:.0f} other tasks were running at the start", *running - 1),
                       "other programs took time, caches and memory bandwidth from the measurement",
                       "stop other programs or measure on a machine of your own, then run again"});
 }
@@ -294,10 +296,10 @@ void check_slow_pus(const SurveyRecord& record, Warnings& warnings) {
        "look who works on these CPUs; if they stay slow, leave them out with --cpus"});
 }
 
-// A series is judged if its samples repeat one thing; samples of different PUs do not.
+// A series is judged if its samples repeat one thing; samples of different PUs or pairs do not.
 bool repeats_one_thing(const Result& result) {
   return !result.samples.empty() && result.value && *result.value != 0 &&
-         !result.parameters.contains("per_pu");
+         !result.parameters.contains("per_pu") && !result.parameters.contains("pairs");
 }
 
 bool has_wide_interval(const Result& result) {

@@ -37,12 +37,12 @@ Json with(const char* group, const char* name, Json value) {
 
 TEST(EnvironmentWarnings, AreNoneWhereNothingIsKnown) {
   EXPECT_EQ(environment_ids(Json::object()), Ids{});
-  EXPECT_EQ(environment_ids(with("system", "load average at start", nullptr)), Ids{});
+  EXPECT_EQ(environment_ids(with("system", "running at start", nullptr)), Ids{});
 }
 
 TEST(EnvironmentWarnings, NameEachTrouble) {
   EXPECT_EQ(environment_ids(with("memory", "transparent huge pages", "never")), Ids{"thp_off"});
-  EXPECT_EQ(environment_ids(with("system", "load average at start", 0.6)), Ids{"busy"});
+  EXPECT_EQ(environment_ids(with("system", "running at start", 2)), Ids{"busy"});
   EXPECT_EQ(environment_ids(with("system", "virtual machine", true)), Ids{"virtual_machine"});
   EXPECT_EQ(environment_ids(with("timer", "invariant", false)), Ids{"timer_not_invariant"});
   EXPECT_EQ(environment_ids(with("memory", "swap used bytes", 1e9)), Ids{"swap_used"});
@@ -52,7 +52,7 @@ TEST(EnvironmentWarnings, NameEachTrouble) {
 
 TEST(EnvironmentWarnings, AreSilentForGoodValues) {
   EXPECT_EQ(environment_ids(with("memory", "transparent huge pages", "madvise")), Ids{});
-  EXPECT_EQ(environment_ids(with("system", "load average at start", 0.5)), Ids{});
+  EXPECT_EQ(environment_ids(with("system", "running at start", 1)), Ids{});
   EXPECT_EQ(environment_ids(with("system", "virtual machine", false)), Ids{});
   EXPECT_EQ(environment_ids(with("timer", "invariant", true)), Ids{});
   EXPECT_EQ(environment_ids(with("memory", "swap used bytes", 4096)), Ids{});

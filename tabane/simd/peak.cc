@@ -1,5 +1,7 @@
 #include "tabane/simd/peak.h"
 
+#include <cstring>
+
 #include "tabane/core/error.h"
 #include "tabane/core/keep.h"
 
@@ -105,7 +107,11 @@ void read_passes(const Bits* x, std::size_t n, std::uint64_t passes) {
     }
     while (i + 8 * lanes <= n) read_eight();
     for (; i + lanes <= n; i += lanes) a = hn::Or(a, hn::LoadU(d, x + i));
-    for (; i < n; ++i) rest |= x[i];
+    for (; i < n; ++i) {
+      Bits last;
+      std::memcpy(&last, x + i, sizeof(last));
+      rest |= last;
+    }
   }
   core::keep(hn::GetLane(hn::Or(hn::Or(a, b), hn::Or(c, e))) | rest);
 }
@@ -189,7 +195,7 @@ std::uint64_t peak_add<float>(std::uint64_t iterations) {
 }
 
 namespace {
-// Only whole vectors of bits are moved, by intrinsics, which may alias any type.
+// The bits are moved by intrinsics and memcpy, which may alias any type.
 const std::uint64_t* bits(std::span<const double> x) {
   return reinterpret_cast<const std::uint64_t*>(x.data());
 }

@@ -20,6 +20,7 @@ struct Style {
 std::string curve_data(const CurvesTable& table, const Shown& shown) {
   std::string out;
   for (const auto& curve : table.series) {
+    if (curve.x.empty()) continue;  // gnuplot would not count an empty block
     out += fmt::format("# {}: x, y, low, high in {}\n", plot_label(curve.name),
                        plot_label(shown.unit));
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
@@ -162,6 +163,7 @@ std::string levels_sentence(const std::vector<Reading>& readings, std::string_vi
   return join(parts);
 }
 
+// The curve of that name, else the first that has points.
 const Curve& first_curve(const CurvesTable& table, std::string_view wanted) {
   if (const Curve* curve = find_curve(table, wanted)) return *curve;
   return *std::find_if(table.series.begin(), table.series.end(),
@@ -194,7 +196,7 @@ std::optional<Figure> memory_latency_figure(const SurveyRecord& record) {
   Figure figure = curve_figure("memory_latency", "Latency over size", *table,
                                {true, true, "working set", "time of one dependent load"},
                                cache_marks(record, *table));
-  const Curve& small = first_curve(*table, "4 KiB pages");
+  const Curve& small = first_curve(*table, "");
   const Curve* huge = find_curve(*table, "huge pages");
   figure.caption =
       fmt::format("A load that waits for the one before takes {}, with {}.",

@@ -183,7 +183,7 @@ Probe core_rate_probe(const core::Topology& topology) {
     require_this_machine(context);
     const std::vector<unsigned> pus = one_pu_per_core(context.topology());
     std::vector<std::size_t> counts = active_counts(pus.size());
-    if (context.quick() && counts.size() > 4)
+    if (context.quick() && pus.size() >= 8)
       counts = {1, pus.size() / 4, pus.size() / 2, pus.size()};
     const auto windows = static_cast<double>(pus.size() + counts.size());
     const double seconds =

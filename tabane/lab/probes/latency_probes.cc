@@ -184,8 +184,8 @@ void run_latency(const Probe& probe, ProbeContext& context) {
   CurvesTable curves{{"working set", "bytes", true}, {"latency", "ns", true}, {}};
   Sweep small_sweep(context, plan, core::PageSize::small, 0, try_huge ? 0.55 : 1);
   std::vector<Point> points = small_sweep.run();
-  curves.series.push_back(to_curve("4 KiB pages", points));
-  std::string page = "4 KiB pages";
+  curves.series.push_back(to_curve(base_pages(), points));
+  std::string page = base_pages();
   std::string refused = "the system does not grant huge pages on request";
   if (try_huge) {
     Sweep huge_sweep(context, plan, core::PageSize::huge, 0.55, 1);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tabane/core/memory.h"
+#include "tabane/lab/probes/plan.h"
 #include "tabane/lab/probes/pointer_chase.h"
 #include "tabane/lab/probes/run_probe.h"
 
@@ -66,7 +67,7 @@ const ProbeRun& quick_run() {
 TEST(MemoryLatency, GivesACurveOverAscendingSizes) {
   const auto& curves = std::get<CurvesTable>(quick_run().table("memory.latency").content);
   ASSERT_FALSE(curves.series.empty());
-  EXPECT_EQ(curves.series.front().name, "4 KiB pages");
+  EXPECT_EQ(curves.series.front().name, base_pages());
   for (const Curve& curve : curves.series) {
     ASSERT_EQ(curve.x.size(), curve.y.size());
     ASSERT_EQ(curve.x.size(), curve.low.size());

@@ -207,7 +207,7 @@ void measure_bandwidth_cell(const ProbeContext& context, const Nodes& nodes, std
   for (int repeat = 0; repeat < kMostRepeats && (repeat == 0 || clock.now() < deadline); ++repeat) {
     // A first pass needs pages that were never there, so every repeat maps them anew.
     std::optional<core::Region> region = region_on(nodes, column, bytes, core::PageSize::system);
-    if (!region) return;
+    if (!region) break;
     const auto rate = [&](double spent) { return static_cast<double>(region->size()) / spent; };
     on_pu(pus.front(), [&] {
       first.push_back(rate(seconds_to_write(*region)));
@@ -218,6 +218,7 @@ void measure_bandwidth_cell(const ProbeContext& context, const Nodes& nodes, std
     if (repeat == 0)
       keep_lowest(found.lowest_share, share_on(*region, nodes.columns[column].os_index));
   }
+  if (first.empty()) return;
   found.first[row][column] = core::median(first);
   found.second[row][column] = core::median(second);
   if (!together.empty()) found.all_pus[row][column] = core::median(together);
@@ -291,9 +292,12 @@ void run_latency(const Probe& probe, ProbeContext& context) {
   for (const core::CacheLevel& cache : context.topology().caches()) last_level = cache.bytes;
   const auto affordable =
       static_cast<std::uint64_t>(std::max(32.0, 512 * context.budget_seconds())) * kMiB;
-  const std::uint64_t bytes = bounded_bytes(
-      nodes, std::min({std::max(4 * last_level, 64 * kMiB), 1024 * kMiB, affordable}));
-  if (bytes < kSmallest) throw NotHere("too little memory is free");
+  const std::uint64_t bytes =
+      bounded_bytes(nodes, std::min({std::max(4 * last_level, 64 * kMiB), 1024 * kMiB,
+                                     std::max(affordable, 2 * last_level)}));
+  // With less, the last cache would answer most of the loads.
+  if (bytes < std::max(2 * last_level / kMiB * kMiB, kSmallest))
+    throw NotHere("too little memory is free");
 
   core::MeasureOptions options = measure_options(context, 0.5 * context.budget_seconds() / cells);
   options.max_epochs = 501;

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 
+#include "tabane/core/memory.h"
+#include "tabane/core/units.h"
+#include "tabane/lab/cgroup.h"
+
 namespace tabane::lab {
 namespace {
 
@@ -15,7 +19,12 @@ constexpr std::uint64_t kUnknownDram = 256 * kMiB;
 std::uint64_t usable_memory(const core::Topology& topology) {
   std::uint64_t bytes = 0;
   for (const core::NumaNode& node : topology.numa_nodes()) bytes += node.bytes;
-  return bytes;
+  if (!topology.is_this_machine()) return bytes;
+  // A control group may leave far less than the nodes have.
+  const auto usable = usable_memory_bytes(SystemFiles());
+  if (!usable) return bytes;
+  const std::uint64_t free = std::max(static_cast<std::uint64_t>(*usable), 16 * kMiB);
+  return bytes == 0 ? free : std::min(bytes, free);
 }
 
 }  // namespace
@@ -44,6 +53,8 @@ core::MeasureOptions parallel_options(const ProbeContext& context, double second
   options.min_epoch_seconds = 4e-3;
   return options;
 }
+
+std::string base_pages() { return core::format_bytes(core::page_bytes()) + " pages"; }
 
 std::vector<Level> memory_levels(const core::Topology& topology) {
   std::vector<Level> levels;

@@ -24,6 +24,9 @@ std::vector<unsigned> one_pu_per_core(const core::Topology& topology);
 core::MeasureOptions measure_options(const ProbeContext& context, double seconds);
 core::MeasureOptions parallel_options(const ProbeContext& context, double seconds);
 
+// How curves name the base pages of this system: "4 KiB pages".
+std::string base_pages();
+
 // A level of the memory hierarchy and the working sets that stand for it.
 struct Level {
   std::string name;                 // "l1", "l2", "l3", "dram"
@@ -34,7 +37,7 @@ struct Level {
 // Half of each cache (and at least twice the level before it), and for DRAM four times the last
 // level cache: of one instance for a core alone, of all instances divided by the cores for all
 // cores. Without known caches: l1 as 16 KiB and dram as 256 MiB. DRAM sets are cut to a quarter of
-// the memory.
+// the memory, on this machine of what may be used of it now.
 std::vector<Level> memory_levels(const core::Topology& topology);
 
 }  // namespace tabane::lab

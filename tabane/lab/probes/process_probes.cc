@@ -20,6 +20,7 @@
 #include "tabane/lab/cgroup.h"
 #include "tabane/lab/pinned_pool.h"
 #include "tabane/lab/probe.h"
+#include "tabane/lab/probes/bound_threads.h"
 #include "tabane/lab/probes/plan.h"
 #include "tabane/lab/system_files.h"
 #include "tabane/team/fork.h"
@@ -29,10 +30,6 @@ namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::size_t kGiB = std::size_t{1} << 30;
-
-void only_on_this_machine(const ProbeContext& context) {
-  if (!context.topology().is_this_machine()) throw NotHere("the topology is of another machine");
-}
 
 // A quarter of what may be used, so that no probe makes the machine swap.
 double memory_allowance() {
@@ -159,7 +156,7 @@ Result smallest_fork(const Probe& probe, double budget_seconds) {
 }
 
 void run_fork(const Probe& probe, ProbeContext& context) {
-  only_on_this_machine(context);
+  require_this_machine(context);
   const double wanted = static_cast<double>(context.quick() ? 256 * kMiB : 4 * kGiB);
   const double allowance = memory_allowance();
   ForkPlan plan;
@@ -182,7 +179,7 @@ void run_fork(const Probe& probe, ProbeContext& context) {
   CurvesTable curves;
   curves.x = {"held memory", "B", true};
   curves.y = {"fork + exit + wait", "s", true};
-  curves.series.push_back(fork_curve(core::PageSize::small, "4 KiB pages", plan, remark));
+  curves.series.push_back(fork_curve(core::PageSize::small, base_pages(), plan, remark));
   if (core::huge_pages_possible() && core::huge_page_bytes() > 0) {
     Curve huge = fork_curve(core::PageSize::huge, "huge pages", plan, remark);
     if (!huge.x.empty()) curves.series.push_back(std::move(huge));
@@ -204,7 +201,7 @@ void run_fork(const Probe& probe, ProbeContext& context) {
 void* end_at_once(void*) { return nullptr; }
 
 void run_thread_create(const Probe& probe, ProbeContext& context) {
-  only_on_this_machine(context);
+  require_this_machine(context);
   context.progress(0);
   core::Series series =
       core::measure(probe.name, core::repeat([] {
@@ -281,7 +278,7 @@ Result page_fault_result(const Probe& probe, ProbeContext& context, std::span<co
 }
 
 void run_page_faults(const Probe& probe, ProbeContext& context) {
-  only_on_this_machine(context);
+  require_this_machine(context);
   const std::size_t pages = context.quick() ? 1024 : 4096;
   const unsigned home = home_pu(context);
   context.report(page_fault_result(probe, context, std::span(&home, 1), pages, 0, 0.5));

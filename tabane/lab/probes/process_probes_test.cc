@@ -9,6 +9,7 @@
 
 #include "tabane/core/memory.h"
 #include "tabane/lab/probe.h"
+#include "tabane/lab/probes/plan.h"
 
 namespace tabane::lab {
 namespace {
@@ -89,7 +90,7 @@ TEST(ForkCost, GrowsWithTheMemoryThatTheProcessHolds) {
   const Table* table = record.find_table("fork.cost");
   ASSERT_NE(table, nullptr);
   const Curve& small = std::get<CurvesTable>(table->content).series.at(0);
-  EXPECT_EQ(small.name, "4 KiB pages");
+  EXPECT_EQ(small.name, base_pages());
   ASSERT_EQ(small.x.size(), small.y.size());
   EXPECT_EQ(small.x.front(), 1024.0 * 1024);
   if (small.x.size() < 5) GTEST_SKIP() << "not enough memory for 256 MiB";

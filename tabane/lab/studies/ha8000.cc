@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include "tabane/core/core_rate.h"
+#include "tabane/core/error.h"
 #include "tabane/core/keep.h"
 #include "tabane/core/placement.h"
 #include "tabane/core/units.h"
@@ -59,14 +60,21 @@ StudyTable cpu_table(const core::Topology& topology, bool quick) {
   constexpr std::size_t kMostRows = 64;
   std::size_t wrong = 0;
   for (const core::Pu& pu : topology.pus()) {
-    const core::ScopedBinding binding(pu.os_index);
-    const int runs_on = sched_getcpu();
+    int runs_on = -1;
+    double rate = 0;
+    try {
+      const core::ScopedBinding binding(pu.os_index);
+      runs_on = sched_getcpu();
+      if (table.rows.size() <= kMostRows) rate = core::measure_core_rate(quick ? 0.005 : 0.05);
+    } catch (const core::SystemError&) {
+      runs_on = -1;  // the system refused: shown as such
+    }
     wrong += runs_on != static_cast<int>(pu.os_index);
     if (table.rows.size() > kMostRows) continue;
-    const double rate = core::measure_core_rate(quick ? 0.005 : 0.05);
-    table.rows.push_back({std::to_string(pu.os_index), std::to_string(runs_on),
-                          std::to_string(pu.core), std::to_string(pu.package),
-                          std::to_string(pu.numa_node), core::format_value(rate, "Hz")});
+    table.rows.push_back(
+        {std::to_string(pu.os_index), runs_on < 0 ? "refused" : std::to_string(runs_on),
+         std::to_string(pu.core), std::to_string(pu.package), std::to_string(pu.numa_node),
+         rate > 0 ? core::format_value(rate, "Hz") : "not measured"});
   }
   table.remark = wrong == 0 ? fmt::format("Each of the {} usable CPUs ran what was bound to it.",
                                           topology.pus().size())
