@@ -20,12 +20,15 @@
 namespace tabane::lab {
 namespace {
 
-// Two lines more between arrays: arrays that start at the same offset in a page would make a load
-// wait for an older store to "the same" low address bits.
 constexpr std::size_t kLineDoubles = 8;
-constexpr std::size_t kGap = 2 * kLineDoubles;
-constexpr std::size_t kGaps =
-    2 * kGap + 3 * kLineDoubles;  // room for the gaps, and for one line each
+constexpr std::size_t kPageDoubles = 512;
+
+// Distance between arrays of so many elements: one line less than whole 4 KiB. A load waits for an
+// older store still in the queue if the low 12 bits of their addresses agree; like this only a load
+// 500 elements ahead of the store does, which is never in flight with it.
+constexpr std::size_t stride_of(std::size_t elements) {
+  return (elements + kLineDoubles + kPageDoubles - 1) / kPageDoubles * kPageDoubles - kLineDoubles;
+}
 
 // A factor that leaves axpy's result finite and normal after any number of passes.
 constexpr double kScalar = 1e-9;
@@ -41,6 +44,9 @@ void run_scale(const Arrays& v) { simd::scale(kScalar, v.a, v.b, v.streaming); }
 void run_add(const Arrays& v) { simd::add(v.a, v.b, v.c, v.streaming); }
 void run_triad(const Arrays& v) { simd::triad(v.a, kScalar, v.b, v.c, v.streaming); }
 void run_read(const Arrays& v) { simd::read(v.a); }
+void run_write(const Arrays& v) { simd::write(v.a); }
+void run_read_write(const Arrays& v) { simd::read_write(v.a, v.b); }
+void run_read2_write(const Arrays& v) { simd::read2_write(v.a, v.b, v.c); }
 
 const std::array<Kernel, 9> kVectorKernels = {{
     {.name = "sum", .flops = 1, .loads = 1, .arrays = 1, .run = run_sum},
@@ -61,23 +67,31 @@ const std::array<Kernel, 4> kMemoryKernels = {{
     kVectorKernels[8],
 }};
 
+const std::array<Kernel, 4> kPortKernels = {{
+    {.name = "read", .loads = 1, .arrays = 1, .run = run_read},
+    {.name = "write", .stores = 1, .arrays = 1, .run = run_write},
+    {.name = "read_write", .loads = 1, .stores = 1, .arrays = 2, .run = run_read_write},
+    {.name = "read2_write", .loads = 2, .stores = 1, .arrays = 3, .run = run_read2_write},
+}};
+
 }  // namespace
 
 std::span<const Kernel> vector_kernels() { return kVectorKernels; }
 std::span<const Kernel> memory_kernels() { return kMemoryKernels; }
+std::span<const Kernel> port_kernels() { return kPortKernels; }
 
 WorkingSet::WorkingSet(std::uint64_t bytes, simd::Streaming streaming)
-    : region_(bytes + kGaps * 8, {.pages = core::PageSize::huge}),
+    : region_(bytes + 4 * kPageDoubles * 8, {.pages = core::PageSize::huge}),
       bytes_(bytes),
       streaming_(streaming) {
-  std::ranges::fill(region_.as<double>().first(bytes / 8 + kGaps), 1.0);
+  std::ranges::fill(region_.as<double>().first(bytes / 8 + 4 * kPageDoubles), 1.0);
 }
 
 Arrays WorkingSet::arrays_for(const Kernel& kernel) const {
   const auto count = static_cast<std::size_t>(kernel.arrays);
   const std::size_t elements =
       std::max(kLineDoubles, bytes_ / (8 * count) / kLineDoubles * kLineDoubles);
-  const std::size_t stride = elements + kGap;
+  const std::size_t stride = stride_of(elements);
   const std::span<double> all = region_.as<double>();
   Arrays arrays;
   arrays.streaming = streaming_;

@@ -34,6 +34,9 @@ struct Kernel {
 std::span<const Kernel> vector_kernels();
 // read (loads only), set, copy, triad.
 std::span<const Kernel> memory_kernels();
+// What the ports of the first cache can do: loads, stores, and one or two loads beside each store,
+// without arithmetic.
+std::span<const Kernel> port_kernels();
 
 // One working set that all kernels share: the same bytes, cut into as many arrays as a kernel has.
 //

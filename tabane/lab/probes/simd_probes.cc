@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "tabane/core/keep.h"
 #include "tabane/lab/probe.h"
@@ -17,14 +18,17 @@ namespace tabane::lab {
 namespace {
 
 constexpr std::uint64_t kFmaIterations = 1024;
-constexpr std::size_t kRead = 0, kSet = 1;  // in memory_kernels()
 
 // The roofs of a level are measured in turn with what is held against them: on a shared machine the
 // core may be twice as fast in one second as in the next, and a share of a limit taken in another
 // second would mean nothing.
-std::vector<core::Competitor> roofs(const WorkingSet& set) {
+std::span<const Kernel> roof_kernels(const Level& level) {
+  return level.name == "l1" ? port_kernels() : memory_kernels();
+}
+
+std::vector<core::Competitor> roofs(const Level& level, const WorkingSet& set) {
   std::vector<core::Competitor> roofs;
-  for (const Kernel& kernel : memory_kernels()) {
+  for (const Kernel& kernel : roof_kernels(level)) {
     roofs.push_back(competitor(kernel, set.arrays_for(kernel)));
   }
   roofs.push_back(
@@ -32,37 +36,29 @@ std::vector<core::Competitor> roofs(const WorkingSet& set) {
   return roofs;
 }
 
+// Whether a roof stands for a kernel: the same mix of loads and stores. Beyond the first cache all
+// that load and store share one path, whatever their mix.
+bool stands_for(const Kernel& roof, const Kernel& kernel, const Level& level) {
+  if ((roof.loads > 0) != (kernel.loads > 0) || (roof.stores > 0) != (kernel.stores > 0))
+    return false;
+  return level.name != "l1" || kernel.stores == 0 || roof.loads == kernel.loads;
+}
+
 // Seconds that the roofline allows for an element of the kernel. measured: the series of roofs().
-//
-// The first cache has ports of their own for loads and for stores, which work at once: the slower
-// of the two counts. Everything farther away is reached by one path: its bandwidth counts, which
-// depends on the direction, so a kernel that only loads is held against read, one that only stores
-// against set, and one that does both against the highest of all.
 double best_seconds(const Kernel& kernel, const Level& level, const WorkingSet& set,
                     std::span<const core::Series> measured) {
-  const auto of_element = [&](std::size_t i) {
-    return measured[i].median() / static_cast<double>(set.arrays_for(memory_kernels()[i]).a.size());
-  };
-  double memory = 0;
-  if (level.name == "l1") {
-    memory = std::max(kernel.loads * of_element(kRead), kernel.stores * of_element(kSet));
-  } else if (kernel.stores == 0) {
-    memory = kernel.loads * of_element(kRead);
-  } else if (kernel.loads == 0) {
-    memory = kernel.stores * of_element(kSet);
-  } else {
-    double of_byte = of_element(0) / memory_kernels()[0].bytes();
-    for (std::size_t i = 1; i < memory_kernels().size(); ++i) {
-      of_byte = std::min(of_byte, of_element(i) / memory_kernels()[i].bytes());
-    }
-    memory = kernel.bytes() * of_byte;
+  const auto kernels = roof_kernels(level);
+  double of_byte = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (!stands_for(kernels[i], kernel, level)) continue;
+    const auto elements = static_cast<double>(set.arrays_for(kernels[i]).a.size());
+    of_byte = std::min(of_byte, measured[i].median() / elements / kernels[i].bytes());
   }
   // Every kernel takes one addition, multiplication or FMA an element; the peak counts an FMA
   // twice.
   const double flops = static_cast<double>(simd::peak_fma<double>(kFmaIterations));
-  const double compute =
-      kernel.flops > 0 ? 2 * measured[memory_kernels().size()].median() / flops : 0;
-  return std::max(memory, compute);
+  const double compute = kernel.flops > 0 ? 2 * measured[kernels.size()].median() / flops : 0;
+  return std::max(kernel.bytes() * of_byte, compute);
 }
 
 void run_kernel(const Probe& probe, ProbeContext& context, const Kernel& kernel,
@@ -71,7 +67,7 @@ void run_kernel(const Probe& probe, ProbeContext& context, const Kernel& kernel,
   const WorkingSet set(level.core_bytes);
   const Arrays arrays = set.arrays_for(kernel);
   context.progress(0.2);
-  std::vector<core::Competitor> competitors = roofs(set);
+  std::vector<core::Competitor> competitors = roofs(level, set);
   competitors.push_back(competitor(kernel, arrays));
   const double seconds = 0.8 * context.budget_seconds() / static_cast<double>(competitors.size());
   const auto series =
@@ -95,9 +91,9 @@ Probe kernel_probe(const Kernel& kernel, const Level& level) {
       .unit = kernel.flops > 0 ? "FLOP/s" : "B/s",
       .better = Better::higher,
       .limit_how = level.name == "l1"
-                       ? "roofline, measured in turn: FMA peak, loads of read beside stores of set"
+                       ? "roofline, measured in turn: FMA peak, the same loads and stores alone"
                        : "roofline, measured in turn: FMA peak, the best bandwidth of read, set, "
-                         "copy and triad",
+                         "copy and triad in the same direction",
       .seconds = 0.7,
       .quick_seconds = 0.13};
   probe.run = [probe, kernel, level](ProbeContext& context) {
@@ -119,7 +115,7 @@ std::vector<RowsTable::Cell> ladder_row(const Kernel& kernel, const Level& level
                                         const ProbeContext& context, double seconds) {
   const WorkingSet set(level.core_bytes);
   const Arrays arrays = set.arrays_for(kernel);
-  std::vector<core::Competitor> competitors = roofs(set);
+  std::vector<core::Competitor> competitors = roofs(level, set);
   const std::size_t first_rung = competitors.size();
   for (const simd::Rung& rung : rungs_of(kernel.name)) {
     competitors.push_back({std::string(rung.variant), core::repeat([run = rung.run, arrays] {
