@@ -2,7 +2,8 @@
 #   one static library tabane_NAME, alias tabane::NAME.
 # tabane_tests(NAME SOURCES … DEPENDS … [LABELS …] [PRECOMPILE …] [SERIAL]):
 #   one GoogleTest program NAME_test of the module's x_test.cc files.
-# SERIAL: no other test runs meanwhile. PRECOMPILE names the large headers of others that most of the sources include.
+# SERIAL: no other test runs meanwhile. PRECOMPILE names the large headers of others that most of
+# the sources include.
 
 add_library(tabane_build_flags INTERFACE)
 target_compile_options(

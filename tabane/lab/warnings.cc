@@ -76,8 +76,7 @@ void check_frequency(const Json& environment, Warnings& warnings) {
 void check_load(const Json& environment, Warnings& warnings) {
   const auto running = number(environment, "system", "running at start");
   if (!running || *running <= 1) return;  // this program itself
-  warnings.push_back({"busy",
-                      fmt::format("other tasks running at the start: {:.0f}", *running - 1),
+  warnings.push_back({"busy", fmt::format("other tasks running at the start: {:.0f}", *running - 1),
                       "other programs took time, caches and memory bandwidth from the measurement",
                       "stop other programs or measure on a machine of your own, then run again"});
 }

@@ -40,8 +40,8 @@ class Survey(unittest.TestCase):
 
     @unittest.skipUnless(can_mask(), "needs the right to mount")
     def test_goes_on_where_proc_is_masked_too(self):
-        self.check(survey("unshare", "-m", "sh", "-c",
-                          'mount -t tmpfs none /sys && mount -t tmpfs none /proc && exec "$0" "$@"'))
+        masked = 'mount -t tmpfs none /sys && mount -t tmpfs none /proc && exec "$0" "$@"'
+        self.check(survey("unshare", "-m", "sh", "-c", masked))
 
     @unittest.skipIf(os.geteuid() == 0, "root may start threads beyond the limit")
     def test_skips_what_needs_a_thread_that_the_system_refuses(self):
