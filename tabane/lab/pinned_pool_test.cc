@@ -30,9 +30,9 @@ TEST(PinnedPool, BindsEachThreadToItsPu) {
 TEST(PinnedPool, RethrowsTheExceptionOfAWorkerAndStaysUsable) {
   PinnedPool pool(usable_pus());
   EXPECT_THROW(pool.run([](std::size_t) { throw std::runtime_error("no"); }), std::runtime_error);
-  int done = 0;
-  pool.run([&](std::size_t i) { done += i == 0; });
-  EXPECT_EQ(done, 1);
+  std::vector<int> done(pool.size(), 0);
+  pool.run([&](std::size_t i) { done[i] = 1; });
+  EXPECT_EQ(done, std::vector<int>(pool.size(), 1));
 }
 
 TEST(PinnedPool, RefusesAPuThatDoesNotExist) {
