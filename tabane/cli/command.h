@@ -4,6 +4,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace tabane::cli {
 
@@ -22,5 +24,9 @@ void add_survey_command(CLI::App& app, int& exit_code);
 void add_report_command(CLI::App& app, int& exit_code);
 void add_study_command(CLI::App& app, int& exit_code);
 void add_run_command(CLI::App& app, int& exit_code);
+
+// Puts "--" before the first word of the command of `tabane run`, where the user left it out, so
+// that the command's options stay the command's. arguments: without the program's name.
+std::vector<std::string> mark_command(const CLI::App& app, std::vector<std::string> arguments);
 
 }  // namespace tabane::cli

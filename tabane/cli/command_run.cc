@@ -95,6 +95,25 @@ int run(const Options& options, const CLI::App& verb) {
 
 }  // namespace
 
+std::vector<std::string> mark_command(const CLI::App& app, std::vector<std::string> arguments) {
+  if (arguments.empty() || arguments.front() != "run") return arguments;
+  const CLI::App* verb = app.get_subcommand("run");
+  std::size_t i = 1;
+  while (i < arguments.size() && arguments[i].starts_with("-") && arguments[i] != "-") {
+    const std::string& option = arguments[i];
+    if (option == "--") return arguments;
+    // "-c0-3" and "--cpus=0-3" hold their value themselves.
+    const bool short_form = !option.starts_with("--");
+    const bool alone = short_form ? option.size() == 2 : option.find('=') == std::string::npos;
+    const CLI::Option* known = alone ? verb->get_option_no_throw(option) : nullptr;
+    i += known != nullptr && known->get_items_expected_max() > 0 ? 2 : 1;
+  }
+  if (i < arguments.size()) {
+    arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(i), "--");
+  }
+  return arguments;
+}
+
 void add_run_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   RunRequest& request = options->request;

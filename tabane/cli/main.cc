@@ -1,5 +1,6 @@
 // tabane VERB [options] [-- command]
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -32,6 +33,8 @@ int complain(const CLI::App& app, const CLI::ParseError& error) {
     typed += " " + verb->get_name();
   }
   std::string text = typed + ": " + error.what();
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (!unknown.empty()) text = typed + ": there is no '" + unknown.front() + "'";
   while (text.ends_with('\n') || text.ends_with('.')) text.pop_back();
   const std::string verbs = names_of_verbs(*verb);
   if (!verbs.empty()) text += "; legal are " + verbs;
@@ -54,7 +57,10 @@ int run(int argc, char** argv) {
     return kUsage;
   }
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> arguments =
+        mark_command(app, std::vector<std::string>(argv + 1, argv + argc));
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes a vector
+    app.parse(std::move(arguments));
   } catch (const CLI::Success& help_or_version) {
     return app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {

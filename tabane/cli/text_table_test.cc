@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace tabane::cli {
 namespace {
 
@@ -24,7 +26,7 @@ TEST(ResultLine, ShowsValueSpreadAndShareOfTheLimit) {
   result.unit = "FLOP/s";
   result.better = lab::Better::higher;
   result.limit = lab::Limit{2e10, "peak"};
-  lab::set_samples(result, {1.9e10});
+  lab::set_samples(result, std::vector<double>(6, 1.9e10));
   EXPECT_EQ(result_line(result),
             "simd.dot.l1                          19.0 GFLOP/s  ± 0.0 %    95 % of limit");
 }

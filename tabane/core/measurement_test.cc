@@ -28,6 +28,18 @@ TEST(Measure, GrowsTheEpochToAThousandStepsOfTheClock) {
   EXPECT_NEAR(series.median(), 3e-9, 1e-15);
 }
 
+TEST(Measure, DoesNotTakeAnInterruptionForAnEpochThatIsLongEnough) {
+  ManualClock clock;
+  int call = 0;
+  const Series series = measure(
+      "interrupted at first",
+      [&](std::uint64_t n) {
+        clock.advance((call++ == 0 ? 1.0 : 0) + 1e-9 * static_cast<double>(n));
+      },
+      {.min_epoch_seconds = 0}, clock);
+  EXPECT_GE(series.iterations_per_epoch, 1000u);
+}
+
 TEST(Measure, StopsAsSoonAsTheMedianIsKnown) {
   ManualClock clock;
   const Series series = measure(

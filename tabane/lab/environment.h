@@ -10,6 +10,9 @@
 
 namespace tabane::lab {
 
+// A figure far above its limit says that the limit was disturbed while it was measured.
+inline constexpr double kMostCredibleShare = 1.5;
+
 // Describes the machine for SurveyRecord::machine. cost: reads /proc and /sys.
 Json describe_machine(const core::Topology& topology);
 

@@ -22,7 +22,11 @@ bool glob_matches(std::string_view pattern, std::string_view text) {
 
 bool selects(std::string_view pattern, std::string_view name) {
   if (pattern.find('*') != std::string_view::npos) return glob_matches(pattern, name);
-  return name == pattern || (name.starts_with(pattern) && name[pattern.size()] == '.');
+  const auto below = [](std::string_view inner, std::string_view outer) {
+    return inner.starts_with(outer) && inner.size() > outer.size() && inner[outer.size()] == '.';
+  };
+  // "memory.latency.l1" is a result of the probe memory.latency.
+  return name == pattern || below(name, pattern) || below(pattern, name);
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

@@ -95,8 +95,8 @@ std::vector<Probe> process_probes(
     const core::Topology& topology);  // fork.cost, thread.create, page_fault.rate
 
 // Probes whose name matches any of the glob patterns ("simd.*.l1", "memory.*"); a pattern without a
-// wildcard also takes everything below it ("clock"). throws: core::UsageError naming a pattern that
-// matches nothing, with the closest names.
+// wildcard also takes everything below it ("clock"), and the probe that it is a result of. throws:
+// core::UsageError naming a pattern that matches nothing, with the closest names.
 std::vector<Probe> select_probes(std::vector<Probe> probes, std::span<const std::string> patterns);
 
 }  // namespace tabane::lab

@@ -16,7 +16,8 @@ std::optional<double> Result::of_limit() const {
 void set_samples(Result& result, std::vector<double> samples) {
   TABANE_ASSERT(!samples.empty());
   result.value = core::median(samples);
-  result.interval = core::median_interval(samples);
+  // Fewer samples than six cannot bound a median with 95 %.
+  if (samples.size() >= 6) result.interval = core::median_interval(samples);
   result.samples = std::move(samples);
 }
 

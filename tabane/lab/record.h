@@ -42,7 +42,8 @@ struct Result {
   std::optional<double> of_limit() const;
 };
 
-// Fills value, interval and samples of a result from raw samples in its unit. samples: not empty.
+// Fills value, samples and, from six samples on, interval of a result from raw samples in its unit.
+// samples: not empty.
 void set_samples(Result& result, std::vector<double> samples);
 
 struct Axis {

@@ -55,6 +55,20 @@ std::optional<std::string> draw(std::vector<Figure>& figures) {
   return remark;
 }
 
+namespace {
+
+// Takes away the figures that an earlier survey left here: they would pass for those of this one.
+void remove_figures(const std::filesystem::path& directory) {
+  std::error_code ignored;
+  for (std::string_view id : kFigureIds) {
+    for (const char* extension : {".gp", ".dat", ".svg"}) {
+      std::filesystem::remove(directory / (std::string(id) + extension), ignored);
+    }
+  }
+}
+
+}  // namespace
+
 std::optional<std::string> write_report(const SurveyRecord& record,
                                         const std::filesystem::path& directory) {
   std::error_code failed;
@@ -62,15 +76,11 @@ std::optional<std::string> write_report(const SurveyRecord& record,
   if (failed) throw core::SystemError("mkdir", directory.string(), failed.value());
   auto figures = make_figures(record);
   auto remark = draw(figures);
+  remove_figures(directory);
   for (const auto& figure : figures) {
     write_text(directory / (figure.id + ".gp"), figure.script);
     write_text(directory / (figure.id + ".dat"), figure.data);
-    const std::filesystem::path svg = directory / (figure.id + ".svg");
-    if (!figure.svg.empty()) {
-      write_text(svg, figure.svg);
-    } else {
-      std::filesystem::remove(svg, failed);  // an earlier survey's drawing shows other figures
-    }
+    if (!figure.svg.empty()) write_text(directory / (figure.id + ".svg"), figure.svg);
   }
   write_text(directory / "report.html", render_html(record, figures));
   return remark;

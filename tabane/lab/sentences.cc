@@ -11,6 +11,7 @@ namespace tabane::lab {
 namespace {
 
 constexpr double kGoodShare = 0.80;  // of a limit
+constexpr double kUsableShare = kMostCredibleShare;
 constexpr double kPoorShare = 0.60;  // of a limit
 constexpr double kSaturated = 0.90;  // of the highest bandwidth
 constexpr std::size_t kClauses = 4;  // a longer sentence is not read
@@ -40,7 +41,7 @@ std::string joined(const std::vector<std::string>& clauses) {
 std::vector<const Result*> by_share_of_limit(const SurveyRecord& record) {
   std::vector<const Result*> held;
   for (const Result& result : record.results) {
-    if (result.of_limit()) held.push_back(&result);
+    if (result.of_limit() && *result.of_limit() <= kUsableShare) held.push_back(&result);
   }
   std::stable_sort(held.begin(), held.end(), [](const Result* a, const Result* b) {
     return *a->of_limit() > *b->of_limit();
@@ -87,7 +88,8 @@ std::optional<std::pair<double, double>> saturating_cores(const SurveyRecord& re
   const auto* curves = table == nullptr ? nullptr : std::get_if<CurvesTable>(&table->content);
   if (curves == nullptr || curves->series.empty()) return std::nullopt;
   const Curve& curve = curves->series.front();
-  if (curve.x.size() < 2 || curve.x.size() != curve.y.size()) return std::nullopt;
+  // With fewer than four points a noisy one would look like saturation.
+  if (curve.x.size() < 4 || curve.x.size() != curve.y.size()) return std::nullopt;
   const double highest = *std::max_element(curve.y.begin(), curve.y.end());
   for (std::size_t i = 0; i + 1 < curve.x.size(); ++i) {
     if (curve.y[i] >= kSaturated * highest) return std::pair{curve.x[i], curve.x.back()};

@@ -369,6 +369,20 @@ void check_last_cache(const SurveyRecord& record, Warnings& warnings) {
        "take the cache size from the figure of latency over size, not from the system"});
 }
 
+void check_limits(const SurveyRecord& record, Warnings& warnings) {
+  std::vector<std::string> beyond;
+  for (const Result& result : record.results) {
+    const auto share = result.of_limit();
+    if (share && *share > kMostCredibleShare) beyond.push_back(result.name);
+  }
+  if (beyond.empty()) return;
+  warnings.push_back({"limit_too_low",
+                      fmt::format("figures above {:.0f} % of their limit: {}",
+                                  100 * kMostCredibleShare, list_of(beyond)),
+                      "the machine was disturbed while the limit was measured, or it is none",
+                      "do not use these shares; run again on an idle machine"});
+}
+
 }  // namespace
 
 std::vector<Warning> environment_warnings(const Json& environment, const core::Topology& topology) {
@@ -386,6 +400,7 @@ std::vector<Warning> environment_warnings(const Json& environment, const core::T
 
 std::vector<Warning> measurement_warnings(const SurveyRecord& record) {
   Warnings warnings;
+  check_limits(record, warnings);
   check_last_cache(record, warnings);
   check_skew(record, warnings);
   check_slow_pus(record, warnings);

@@ -167,6 +167,17 @@ TEST(MeasurementWarnings, MergeTheSameTroubleOfSeveralResults) {
   EXPECT_NE(warnings[0].seen.find("and 6 more"), std::string::npos);
 }
 
+TEST(MeasurementWarnings, TellOfALimitThatCannotBeOne) {
+  SurveyRecord record;
+  record.results = {series("rate", {3, 3})};
+  record.results[0].better = Better::higher;
+  record.results[0].limit = Limit{1, "disturbed"};
+  ASSERT_EQ(measurement_warnings(record).size(), 1U);
+  EXPECT_EQ(measurement_warnings(record)[0].id, "limit_too_low");
+  record.results[0].limit = Limit{2.5, "beaten a little"};
+  EXPECT_TRUE(measurement_warnings(record).empty());
+}
+
 TEST(MeasurementWarnings, TellOfALastCacheThatAnswersLikeMemory) {
   SurveyRecord record;
   record.results = {series("memory.latency.l3", {95, 95}),

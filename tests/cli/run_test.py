@@ -51,6 +51,11 @@ class ExitCode(unittest.TestCase):
 
 
 class Command(unittest.TestCase):
+    def test_keeps_its_options_where_the_mark_was_left_out(self):
+        for ours in ([], ["-q"], ["-c", str(FIRST)], ["-t1"], ["--threads=1", "-l"]):
+            result = run(*ours, "sh", "-c", "echo $0 $1", "-q", "-c")
+            self.assertEqual(result.stdout, "-q -c\n", result.stderr)
+
     def test_gets_its_arguments_unchanged(self):
         arguments = ["a b", "new\nline", "", "[1,2]", "--", "-c", "study", "*", "$HOME", '"']
         show = "import sys; print(repr(sys.argv[1:]))"

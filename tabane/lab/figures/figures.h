@@ -4,6 +4,7 @@
 // script go through plot_label(), so that no name in a record can become a gnuplot command.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,21 @@
 #include "tabane/lab/text.h"
 
 namespace tabane::lab {
+
+// The file stems of all figures, in the order of the page.
+inline constexpr std::array<std::string_view, 13> kFigureIds = {"share_of_limit",
+                                                                "roofline",
+                                                                "memory_latency",
+                                                                "memory_bandwidth",
+                                                                "bandwidth_cores",
+                                                                "memcpy",
+                                                                "core_to_core",
+                                                                "numa_latency",
+                                                                "numa_bandwidth_first",
+                                                                "numa_bandwidth_second",
+                                                                "ladder",
+                                                                "core_rate",
+                                                                "fork_cost"};
 
 std::optional<Figure> share_of_limit_figure(const SurveyRecord& record);
 std::optional<Figure> roofline_figure(const SurveyRecord& record);

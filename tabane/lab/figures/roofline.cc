@@ -102,9 +102,9 @@ std::string caption(const std::vector<Roof>& roofs, double peak, const std::vect
   return text + " All roofs are measured on this machine.";
 }
 
-// Kernels get a point type each; filled shapes that gnuplot draws in the colour of the level.
+// Kernels get a point type each; shapes that gnuplot draws in the colour of the level.
 int point_type(std::size_t kernel) {
-  static constexpr std::array<int, 5> kTypes = {7, 5, 9, 13, 11};
+  static constexpr std::array<int, 7> kTypes = {7, 5, 9, 13, 11, 15, 4};
   return kTypes[kernel % kTypes.size()];
 }
 

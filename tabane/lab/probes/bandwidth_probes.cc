@@ -73,7 +73,7 @@ Probe machine_probe(const Kernel& kernel, const Level& level) {
     const ParallelRun run = run_on_all(pus, kernel, level.machine_bytes, streaming_for(level),
                                        parallel_options(context, 0.4 * context.budget_seconds()));
     Result result = bandwidth_result(probe, level.machine_bytes * pus.size(), pus.size());
-    result.parameters["start"] =
+    result.parameters["synchronisation"] =
         "all threads leave one barrier; the time ends with the last of them";
     set_samples(result, run.rates());
     if (pus.size() > 1 && !probe.limit_how.empty()) {
@@ -165,6 +165,8 @@ void run_over_cores(const Probe& probe, ProbeContext& context) {
   Table table{.name = "memory.bandwidth.cores", .what = probe.what, .content = std::move(curves)};
   table.parameters["working_set_bytes_of_each_core"] = each;
   table.parameters["order_of_cores"] = "compact";
+  table.parameters["synchronisation"] =
+      "all threads leave one barrier; the time ends with the last of them";
   table.parameters["counting"] = kCounting;
   context.report(std::move(table));
 }

@@ -147,7 +147,8 @@ void run_peak_machine(const Probe& probe, ProbeContext& context) {
   const double cores = static_cast<double>(pus.size());
   Result result = probe.result();
   result.parameters["cores"] = pus.size();
-  result.parameters["start"] = "all threads leave one barrier; the time ends with the last of them";
+  result.parameters["synchronisation"] =
+      "all threads leave one barrier; the time ends with the last of them";
   result.limit = Limit{cores * flops / series[1].median(), probe.limit_how};
   set_samples(result, rates(series[0], flops * cores));
   context.report(std::move(result));
