@@ -31,7 +31,8 @@ Answer compare(const Question& question, const Entrant& peer, const std::vector<
   a.peer = 1 / core::median(theirs);
   a.ratio = core::interleaved_ratio(theirs, ours);
   a.target = peer.target;
-  a.met = a.ratio.interval.high >= a.target;
+  // "Never slower" (a target of 1) also holds where no difference is seen; a share must be reached.
+  a.met = a.ratio.value >= a.target || (a.target == 1 && a.ratio.undecided());
   return a;
 }
 

@@ -2,7 +2,7 @@
 // one run.
 //
 // Ratios are of rates, ours / peer: 1 or more means that ours is at least as fast. A target is met
-// unless the ratio's 95 % interval lies wholly below it.
+// if the ratio reaches it; "never slower" (1) also if its 95 % interval contains 1.
 #pragma once
 
 #include <functional>
