@@ -87,8 +87,9 @@ Result Probe::result() const {
 std::vector<Probe> all_probes(const core::Topology& topology) {
   std::vector<Probe> all;
   // Limits come first: later probes hold their figures against them.
-  for (const auto family : {clock_probes, compute_probes, bandwidth_probes, simd_probes,
-                            latency_probes, core_to_core_probes, numa_probes, process_probes}) {
+  for (const auto family :
+       {clock_probes, compute_probes, bandwidth_probes, simd_probes, latency_probes,
+        core_to_core_probes, numa_probes, process_probes, team_probes}) {
     for (Probe& probe : family(topology)) all.push_back(std::move(probe));
   }
   return all;

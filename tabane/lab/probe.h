@@ -93,6 +93,7 @@ std::vector<Probe> numa_probes(const core::Topology& topology);       // numa.*
 std::vector<Probe> core_to_core_probes(const core::Topology& topology);
 std::vector<Probe> process_probes(
     const core::Topology& topology);  // fork.cost, thread.create, page_fault.rate
+std::vector<Probe> team_probes(const core::Topology& topology);  // fork.tree
 
 // Probes whose name matches any of the glob patterns ("simd.*.l1", "memory.*"); a pattern without a
 // wildcard also takes everything below it ("clock"), and the probe that it is a result of. throws:

@@ -16,6 +16,7 @@ require() { [ -s "$prefix/$1" ] || { echo "not installed: $1"; exit 1; }; }
 require bin/tabane
 require include/tabane/core/measurement.h
 require include/tabane/simd/dot.h
+require include/tabane/team/team.h
 require share/man/man1/tabane.1
 require share/bash-completion/completions/tabane
 require share/zsh/site-functions/_tabane
@@ -34,6 +35,7 @@ echo "== CMake"
   -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix"
 "$cmake" --build "$work/build"
 "$work/build/hello_limits"
+"$work/build/team_three_lines"
 
 echo "== pkg-config"
 # A prefix with a blank needs more care than a command line allows.

@@ -1,0 +1,165 @@
+// fork.tree: starting and joining many processes that share memory, by a tree of forks.
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tabane/core/clock.h"
+#include "tabane/core/error.h"
+#include "tabane/core/memory.h"
+#include "tabane/core/statistics.h"
+#include "tabane/lab/cgroup.h"
+#include "tabane/lab/probe.h"
+#include "tabane/lab/probes/bound_threads.h"
+#include "tabane/lab/probes/plan.h"
+#include "tabane/lab/system_files.h"
+#include "tabane/team/fork.h"
+#include "tabane/team/fork_order.h"
+
+namespace tabane::lab {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr int kFewest = 8, kMost = 32;
+constexpr std::size_t kLeastRounds = 7, kMostRounds = 200;
+
+using team::ForkOrder;
+
+// Forks what the process has to fork and waits for it. Returns the worst exit status.
+int live(int self, int processes, ForkOrder order) {
+  std::vector<pid_t> children;
+  for (const int child : team::children_of(self, processes, order)) {
+    children.push_back(team::fork_child([=] { return live(child, processes, order); }));
+  }
+  int worst = 0;
+  for (const pid_t child : children) worst = std::max(worst, team::wait_for_child(child));
+  return worst;
+}
+
+// Seconds until all processes were there and are gone.
+double start_and_join(int processes, ForkOrder order) {
+  core::Clock& clock = core::tick_clock();
+  const double begin = clock.now();
+  const int status =
+      team::wait_for_child(team::fork_child([=] { return live(0, processes, order); }));
+  const double seconds = clock.now() - begin;
+  if (status != 0) {
+    throw NotHere("the system refuses to fork " + std::to_string(processes) + " processes");
+  }
+  return seconds;
+}
+
+// The same work whatever the number of processes: a page copied for each of them.
+std::size_t bytes_to_hold(int processes, bool quick) {
+  const auto usable = usable_memory_bytes(SystemFiles());
+  if (!usable) throw NotHere("the system does not tell how much memory is available");
+  const std::size_t wanted = (quick ? 512 : 4096) * kMiB / static_cast<std::size_t>(processes);
+  const auto allowed = static_cast<std::size_t>(*usable / 4) / kMiB * kMiB;
+  if (allowed == 0) throw NotHere("there is no memory to hold");
+  return std::min(wanted, allowed);
+}
+
+core::Region touched(std::size_t bytes, core::PageSize pages) {
+  core::MemoryOptions options;
+  options.pages = pages;
+  core::Region region(bytes, options);
+  region.touch();
+  return region;
+}
+
+struct Orders {
+  std::vector<double> serial, tree;  // seconds, in turn
+};
+
+Orders measure_orders(int processes, double budget_seconds,
+                      const std::function<void(double)>& progress) {
+  Orders orders;
+  core::Clock& clock = core::tick_clock();
+  start_and_join(processes, ForkOrder::tree);
+  const double begin = clock.now();
+  double spent = 0;
+  while (orders.tree.size() < kLeastRounds ||
+         (spent < budget_seconds && orders.tree.size() < kMostRounds)) {
+    const double least = static_cast<double>(orders.tree.size()) / kLeastRounds;
+    progress(std::min({1.0, least, budget_seconds > 0 ? spent / budget_seconds : 1.0}));
+    orders.serial.push_back(start_and_join(processes, ForkOrder::serial));
+    orders.tree.push_back(start_and_join(processes, ForkOrder::tree));
+    spent = clock.now() - begin;
+  }
+  return orders;
+}
+
+Result below(const Probe& probe, std::string name, std::string what, std::vector<double> samples) {
+  Result result = probe.result();
+  result.name += std::move(name);
+  result.what = std::move(what);
+  set_samples(result, std::move(samples));
+  return result;
+}
+
+// Null if the system gave no huge pages.
+std::optional<Result> with_huge_pages(const Probe& probe, int processes, std::size_t bytes) {
+  if (!core::huge_pages_possible() || core::huge_page_bytes() == 0) return {};
+  const core::Region region = touched(bytes, core::PageSize::huge);
+  if (region.huge_bytes().value_or(0) < bytes / 10 * 9) return {};
+  std::vector<double> samples;
+  start_and_join(processes, ForkOrder::tree);
+  for (std::size_t i = 0; i < kLeastRounds; ++i) {
+    samples.push_back(start_and_join(processes, ForkOrder::tree));
+  }
+  return below(probe, ".huge_pages", "The same while the memory held is in huge pages",
+               std::move(samples));
+}
+
+void run_tree(const Probe& probe, ProbeContext& context) {
+  require_this_machine(context);
+  const int pus = static_cast<int>(context.topology().pus().size());
+  const int processes = std::clamp(2 * pus, kFewest, kMost);
+  const std::size_t bytes = bytes_to_hold(processes, context.quick());
+  const auto report = [&](Result result) {
+    result.parameters["processes"] = processes;
+    result.parameters["held_bytes"] = bytes;
+    context.report(std::move(result));
+  };
+  context.progress(0);
+  const Orders orders = [&] {
+    const core::Region region = touched(bytes, core::PageSize::small);
+    return measure_orders(processes, 0.8 * context.budget_seconds(),
+                          [&](double done) { context.progress(0.9 * done); });
+  }();
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < orders.tree.size(); ++i) {
+    ratios.push_back(orders.serial[i] / orders.tree[i]);
+  }
+  Result tree = probe.result();
+  set_samples(tree, orders.tree);
+  report(std::move(tree));
+  report(below(probe, ".serial", "The same when one process forks all others", orders.serial));
+  Result gain = below(probe, ".gain", "Serial time over tree time", std::move(ratios));
+  gain.unit = "ratio";
+  gain.better = Better::higher;
+  report(std::move(gain));
+  context.progress(0.9);
+  if (auto huge = with_huge_pages(probe, processes, bytes)) report(std::move(*huge));
+  context.progress(1);
+}
+
+}  // namespace
+
+std::vector<Probe> team_probes(const core::Topology&) {
+  Probe probe;
+  probe.name = "fork.tree";
+  probe.what =
+      "Start and join of several processes by a tree of forks, while memory is held in base pages";
+  probe.unit = "s";
+  probe.better = Better::lower;
+  probe.seconds = 4;
+  probe.quick_seconds = 0.6;
+  probe.run = [described = probe](ProbeContext& context) { run_tree(described, context); };
+  return {probe};
+}
+
+}  // namespace tabane::lab

@@ -1,0 +1,70 @@
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "tabane/core/memory.h"
+#include "tabane/core/statistics.h"
+#include "tabane/lab/probes/run_probe.h"
+
+namespace tabane::lab {
+namespace {
+
+ProbeRun run_quickly(std::size_t stop_after = static_cast<std::size_t>(-1)) {
+  return run_probe(team_probes, "fork.tree", true, 0.02, this_machine(), stop_after);
+}
+
+TEST(ForkTree, GivesTreeAndSerialTimesMeasuredInTurn) {
+  const ProbeRun run = run_quickly();
+  const Result& tree = run.result("fork.tree");
+  const Result& serial = run.result("fork.tree.serial");
+  EXPECT_EQ(tree.unit, "s");
+  EXPECT_GE(tree.samples.size(), 7U);
+  EXPECT_EQ(tree.samples.size(), serial.samples.size());
+  EXPECT_GT(*std::min_element(tree.samples.begin(), tree.samples.end()), 0);
+  EXPECT_EQ(tree.value, core::median(tree.samples));
+  EXPECT_GE(tree.parameters.at("processes"), 8);
+  EXPECT_LE(tree.parameters.at("processes"), 32);
+  EXPECT_GT(tree.parameters.at("held_bytes"), 0);
+}
+
+TEST(ForkTree, TellsTheGainOfTheTreeAsAMedianOfPairs) {
+  const ProbeRun run = run_quickly();
+  const Result& gain = run.result("fork.tree.gain");
+  EXPECT_EQ(gain.unit, "ratio");
+  EXPECT_EQ(gain.better, Better::higher);
+  EXPECT_EQ(gain.value, core::interleaved_ratio(run.result("fork.tree.serial").samples,
+                                                run.result("fork.tree").samples)
+                            .value);
+}
+
+TEST(ForkTree, IsFasterWhenTheMemoryIsInHugePages) {
+  const ProbeRun run = run_quickly();
+  const Result* huge = run.record.find("fork.tree.huge_pages");
+  if (huge == nullptr) GTEST_SKIP() << "the system gave no huge pages";
+  if (run.result("fork.tree").parameters.at("held_bytes") < 32 << 20) {
+    GTEST_SKIP() << "too little memory to see it";
+  }
+  EXPECT_LT(huge->value.value(), run.result("fork.tree").value.value());
+}
+
+TEST(ForkTree, ReportsSteadyProgressAndStopsWhenAsked) {
+  EXPECT_TRUE(is_steady_progress(run_quickly().fractions));
+  EXPECT_THROW(run_quickly(2), Stopped);
+}
+
+TEST(ForkTree, RefusesATopologyOfAnotherMachineAsNotHere) {
+  const core::Topology other = core::Topology::synthetic("pack:2 core:2 pu:1");
+  EXPECT_THROW(run_probe(team_probes, "fork.tree", true, 0.02, other), NotHere);
+}
+
+TEST(ForkTree, LeavesNoChildBehind) {
+  run_quickly();
+  errno = 0;
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+}
+
+}  // namespace
+}  // namespace tabane::lab

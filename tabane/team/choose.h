@@ -1,0 +1,74 @@
+// Chooses processes × threads from a sample of the tasks: how threads of one process slow each
+// other is measured and fitted, what processes cost is added, and the cheapest shape is taken.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tabane/core/topology.h"
+#include "tabane/team/scalability_law.h"
+
+namespace tabane::team {
+
+struct Limits {
+  int most_workers = 0;    // 0: twice the usable PUs
+  int most_processes = 0;  // 0: as many as workers
+  // Of the time of the whole work on one worker; but the time of 24 tasks, and 5 ms, may always be
+  // spent, for from less nothing is learnt.
+  double most_sample_share = 0.05;
+  double most_sample_seconds = 2;  // no run is begun that is expected to exceed it
+};
+
+struct Shape {
+  int processes = 1, threads = 1;  // in each process
+  int workers() const { return processes * threads; }
+  auto operator<=>(const Shape&) const = default;
+};
+
+// What a run of some tasks took.
+struct Trial {
+  double seconds = 0;                // from when all workers exist until all tasks are done
+  std::vector<double> task_seconds;  // of each task, in the sample's order
+};
+
+// What a sample of the tasks can be asked. Tests answer from a law instead of a clock.
+class Experiment {
+ public:
+  virtual ~Experiment() = default;
+  // Does the first `count` tasks of a fixed order, spread over the work, with a team of this shape
+  // placed as a team places itself; so task_seconds of two runs can be compared position by
+  // position. count: 1 … n.
+  virtual Trial run(Shape shape, std::size_t count) = 0;
+  // Seconds to start and end a team of this shape that does nothing, with what is mapped now. What
+  // takes longer than kLongStart may be an estimate (see fork_cost.h).
+  static constexpr double kLongStart = 0.1;
+  virtual double start_seconds(Shape shape) = 0;
+  // Seconds to return the result of one task from a child process.
+  virtual double result_seconds() = 0;
+};
+
+struct Prediction {
+  Shape shape;
+  double seconds = 0, low = 0, high = 0;  // 95 % interval
+};
+
+struct Choice {
+  Shape shape;
+  Prediction predicted;
+  std::string reason;                    // one sentence
+  std::vector<Prediction> alternatives;  // all shapes that were weighed, best first
+  // In one process: how its threads slow each other. Of the machine: how the workers of a NUMA node
+  // do, whichever process they are of.
+  ScalabilityLaw in_process, of_machine;
+  double task_seconds = 0;    // mean on one worker alone; 0: not measured
+  double fork_seconds = 0;    // start and end of the processes of the shape; 0: nothing is forked
+  double sample_seconds = 0;  // that the runs took
+};
+
+// Chooses for n tasks on this machine. cost: the sample, then milliseconds. throws:
+// core::UsageError if limits leave no shape.
+Choice choose_shape(const core::Topology& topology, std::size_t n, Experiment& experiment,
+                    const Limits& limits = {});
+
+}  // namespace tabane::team

@@ -1,0 +1,69 @@
+#include "tabane/team/choose_reason.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tabane/core/units.h"
+
+namespace tabane::team {
+namespace {
+
+// A loss of this share is worth a word.
+constexpr double kNoticed = 0.05;
+
+std::string percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
+
+std::string loss_of(const ScalabilityLaw& law, int threads) {
+  return std::to_string(threads) + " threads of one process lose " +
+         percent(1 - law.efficiency(threads));
+}
+
+// As few threads as show it.
+int telling_threads(const ScalabilityLaw& law, int most) {
+  for (int threads = 2; threads < most; threads *= 2) {
+    if (1 - law.efficiency(threads) > 0.25) return threads;
+  }
+  return std::max(2, most);
+}
+
+std::string one_process(const Choice& choice, const ReasonFacts& facts) {
+  const auto other = std::find_if(choice.alternatives.begin(), choice.alternatives.end(),
+                                  [](const Prediction& p) { return p.shape.processes > 1; });
+  const std::string text = "one process is best: ";
+  if (other != choice.alternatives.end()) {
+    const std::string of = " of " + core::format_seconds(other->seconds);
+    const double forks = facts.start.seconds(other->shape);
+    if (forks > facts.results && forks > kNoticed * other->seconds) {
+      return text + "forks would cost " + core::format_seconds(forks) + of;
+    }
+    if (facts.results > kNoticed * other->seconds) {
+      return text + "returning results from others would cost " +
+             core::format_seconds(facts.results) + of;
+    }
+  }
+  return text + (choice.shape.threads > 1
+                     ? "its " + loss_of(choice.in_process, choice.shape.threads)
+                     : "more would gain nothing");
+}
+
+}  // namespace
+
+std::string reason_for(const Choice& choice, const ReasonFacts& facts) {
+  const Shape shape = choice.shape;
+  if (shape == Shape{}) {
+    return "too little work for more than one worker: all of it takes " +
+           core::format_seconds(facts.work);
+  }
+  if (shape.processes == 1) return one_process(choice, facts);
+  const int threads = telling_threads(choice.in_process, facts.threads);
+  const std::string size = std::to_string(shape.processes) + " × " + std::to_string(shape.threads);
+  const std::string forks = "forks cost " + core::format_seconds(choice.fork_seconds) + " of " +
+                            core::format_seconds(choice.predicted.seconds);
+  if (1 - choice.in_process.efficiency(threads) < kNoticed) {
+    return "the processes share least: " + size + ", " + forks;
+  }
+  return "threads slow each other: " + loss_of(choice.in_process, threads) + "; " + size + ", " +
+         forks;
+}
+
+}  // namespace tabane::team

@@ -1,0 +1,188 @@
+#include "tabane/team/control.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <new>
+
+#include "tabane/core/error.h"
+#include "tabane/team/team.h"
+
+namespace tabane::team {
+namespace {
+
+static_assert(std::atomic<std::size_t>::is_always_lock_free &&
+              std::atomic<pid_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+
+constexpr double kLookAgainSeconds = 0.005;
+
+std::size_t round_up(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+template <std::size_t N>
+void copy_text(char (&to)[N], std::string_view from) {
+  const std::size_t length = std::min(from.size(), N - 1);
+  std::copy_n(from.data(), length, to);
+  to[length] = '\0';
+}
+
+// Not FUTEX_PRIVATE: the waiters are other processes.
+void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value, double seconds) {
+  const timespec time{
+      static_cast<time_t>(seconds),
+      static_cast<long>((seconds - static_cast<double>(static_cast<time_t>(seconds))) * 1e9)};
+  syscall(SYS_futex, &word, FUTEX_WAIT, value, &time, nullptr, 0);
+}
+
+void wake(std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+std::string how_it_ended(const Failure& failure) {
+  if (!failure.by_signal) return "exited with status " + std::to_string(failure.code);
+  const char* const name =
+      strsignal(failure.code);  // NOLINT(concurrency-mt-unsafe): glibc's is safe
+  return "killed by signal " + std::to_string(failure.code) + " (" + (name ? name : "unknown") +
+         ")";
+}
+
+}  // namespace
+
+std::uint64_t now_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+Control::Control(int processes, int threads)
+    : processes_(processes),
+      threads_(threads),
+      block_(round_up(sizeof(Head)) +
+                 round_up(static_cast<std::size_t>(processes) * sizeof(ProcessRecord)) +
+                 static_cast<std::size_t>(processes) * static_cast<std::size_t>(threads) *
+                     sizeof(WorkerRecord),
+             "shared memory of a team"),
+      head_(new (block_.data()) Head) {
+  const auto process_count = static_cast<std::size_t>(processes);
+  const std::size_t worker_count = process_count * static_cast<std::size_t>(threads);
+  std::byte* place = block_.data() + round_up(sizeof(Head));
+  process_ = {reinterpret_cast<ProcessRecord*>(place), process_count};
+  place += round_up(process_count * sizeof(ProcessRecord));
+  workers_ = {reinterpret_cast<WorkerRecord*>(place), worker_count};
+  for (ProcessRecord& record : process_) new (&record) ProcessRecord;
+  for (WorkerRecord& record : workers_) new (&record) WorkerRecord;
+}
+
+Failure* Control::claim_failure() {
+  int none = 0;
+  return head_->failure_state.compare_exchange_strong(none, 1) ? &head_->failure : nullptr;
+}
+
+void Control::publish_failure() {
+  head_->failure_state.store(2);
+  head_->stop.store(true);
+}
+
+void Control::fail_task(const Worker& worker, std::string_view message) {
+  if (Failure* const failure = claim_failure()) {
+    failure->kind = FailureKind::task;
+    failure->process = worker.process;
+    failure->thread = worker.thread;
+    failure->task = this->worker(worker.index).task.load();
+    copy_text(failure->text, message);
+    publish_failure();
+  }
+}
+
+void Control::fail_system(int process, std::string_view call, std::string_view operand, int code) {
+  if (Failure* const failure = claim_failure()) {
+    failure->kind = FailureKind::system;
+    failure->process = process;
+    failure->code = code;
+    copy_text(failure->text, call);
+    copy_text(failure->operand, operand);
+    publish_failure();
+  }
+}
+
+void Control::lose(int process, int thread, pid_t pid, bool by_signal, int code) {
+  if (Failure* const failure = claim_failure()) {
+    failure->kind = FailureKind::lost;
+    failure->process = process;
+    failure->thread = thread;
+    failure->pid = pid;
+    failure->by_signal = by_signal;
+    failure->code = code;
+    publish_failure();
+  }
+}
+
+// Of the process's workers that were in a task: "task 17", "task 17 or 23".
+std::string Control::phase_of(const Failure& failure) {
+  constexpr int kMostNamed = 8;
+  std::string phase;
+  int named = 0;
+  for (int thread = 0; thread < threads_ && named < kMostNamed; ++thread) {
+    if (failure.thread >= 0 && thread != failure.thread) continue;
+    const std::size_t task = worker(failure.process * threads_ + thread).task.load();
+    if (task == kNoTask) continue;
+    phase += (named++ == 0 ? "task " : " or ") + std::to_string(task);
+  }
+  if (named > 0) return phase;
+  return process(failure.process).begin_ns.load() == 0 ? "its start" : "no task";
+}
+
+void Control::throw_loss(const Failure& failure) {
+  throw core::LostError(failure.process, failure.pid, phase_of(failure), how_it_ended(failure));
+}
+
+void Control::throw_failure() {
+  const int state = head_->failure_state.load();
+  const Failure& failure = head_->failure;
+  // Who claimed the slot was killed before it was filled.
+  if (state == 1) throw core::Error("a process of the team was killed while it reported a failure");
+  switch (failure.kind) {
+    case FailureKind::none:
+      return;
+    case FailureKind::task:
+      throw TaskError(failure.task, failure.text);
+    case FailureKind::system:
+      throw core::SystemError(failure.text, failure.operand, failure.code);
+    case FailureKind::lost:
+      throw_loss(failure);
+  }
+}
+
+void Control::meet_workers() {
+  const auto all = static_cast<std::uint32_t>(workers());
+  head_->workers_there.fetch_add(1);
+  while (head_->workers_there.load() < all && !head_->stop.load()) sched_yield();
+}
+
+void Control::arrive() {
+  head_->arrived.fetch_add(1);
+  wake(head_->arrived);
+  while (head_->released.load() == 0 && !head_->stop.load()) {
+    sleep_while(head_->released, 0, kLookAgainSeconds);
+  }
+}
+
+bool Control::wait_for_arrivals(double seconds) {
+  const auto all = static_cast<std::uint32_t>(processes_);
+  const std::uint32_t seen = head_->arrived.load();
+  if (seen < all) sleep_while(head_->arrived, seen, seconds);
+  return head_->arrived.load() >= all;
+}
+
+void Control::release() {
+  head_->released.store(1);
+  wake(head_->released);
+}
+
+}  // namespace tabane::team

@@ -1,0 +1,161 @@
+#include "tabane/team/crew.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <system_error>
+#include <thread>
+
+#include "tabane/core/error.h"
+#include "tabane/core/topology.h"
+#include "tabane/team/control.h"
+#include "tabane/team/fork_cost.h"
+#include "tabane/team/places.h"
+#include "tabane/team/process_tree.h"
+#include "tabane/team/worker_loop.h"
+
+namespace tabane::team {
+namespace {
+
+double seconds_between(std::uint64_t begin_ns, std::uint64_t end_ns) {
+  return end_ns > begin_ns ? static_cast<double>(end_ns - begin_ns) * 1e-9 : 0;
+}
+
+// The threads of one process, the calling one among them.
+class Threads {
+ public:
+  Threads(const Job& job, Control& control, const core::Placement& places, int process)
+      : job_(job), control_(control), places_(places), process_(process) {}
+
+  void run() {
+    std::vector<std::thread> others;
+    try {
+      others.reserve(static_cast<std::size_t>(control_.threads() - 1));
+      for (int t = 1; t < control_.threads(); ++t) others.emplace_back([this, t] { serve(t); });
+    } catch (const std::system_error& error) {
+      control_.fail_system(
+          process_, "pthread_create",
+          "worker " + std::to_string(others.size() + 1) + " of process " + std::to_string(process_),
+          error.code().value());
+    }
+    serve(0);
+    for (std::thread& other : others) other.join();
+  }
+
+ private:
+  void serve(int thread) {
+    const Worker worker{process_, thread, process_ * control_.threads() + thread};
+    work(job_, control_, worker, places_.at(process_, thread).pus);
+  }
+
+  const Job& job_;
+  Control& control_;
+  const core::Placement& places_;
+  int process_;
+};
+
+// In the caller: it keeps the binding that it came with.
+void run_threads(const Job& job, Control& control, const core::Placement& places) {
+  const core::ScopedBinding keep(std::span<const unsigned>{});
+  Threads(job, control, places, 0).run();
+}
+
+double measure_shared_share(Control& control, const ProcessTree& tree, bool& measured) {
+  constexpr double kLookAgainSeconds = 0.01;
+  while (!control.wait_for_arrivals(kLookAgainSeconds)) {
+    if (control.stop().load() || !tree.running()) return 0;
+  }
+  std::vector<pid_t> pids;
+  for (int p = 0; p < control.processes(); ++p) pids.push_back(control.process(p).pid.load());
+  const SharedMemory memory = shared_memory(pids);
+  measured = memory.resident > 0;
+  return memory.shared_share();
+}
+
+void run_processes(const Job& job, const Crew& crew, Control& control,
+                   const core::Placement& places, CrewReport& report) {
+  const std::uint64_t begin = now_ns();
+  ProcessTree tree(control, crew.fork, [&](int process) {
+    Threads(job, control, places, process).run();
+    if (crew.measure_memory && !control.stop().load()) control.arrive();
+  });
+  tree.start();
+  if (crew.measure_memory) {
+    bool measured = false;
+    const double share = measure_shared_share(control, tree, measured);
+    if (measured) report.shared_share = share;
+    control.release();
+  }
+  tree.wait();
+  std::uint64_t last_begin = begin;
+  for (int p = 0; p < control.processes(); ++p) {
+    last_begin = std::max(last_begin, control.process(p).begin_ns.load());
+  }
+  report.fork_seconds = seconds_between(begin, last_begin);
+}
+
+void read_workers(Control& control, CrewReport& report) {
+  std::uint64_t first = UINT64_MAX;
+  std::uint64_t last = 0;
+  for (const WorkerRecord& record : control.all_workers()) {
+    report.tasks.push_back(record.done.load());
+    first = std::min(first, record.begin_ns.load());
+    last = std::max(last, record.end_ns.load());
+  }
+  report.work_seconds = seconds_between(first, last);
+  report.join_seconds = seconds_between(last, now_ns());
+}
+
+void check_complete(const Job& job, const CrewReport& report) {
+  std::size_t done = 0;
+  for (const std::size_t tasks : report.tasks) done += tasks;
+  const std::size_t planned = job.once_per_worker ? report.tasks.size() : job.tasks;
+  if (done == planned) return;
+  throw core::Error(std::to_string(planned - done) + " of " + std::to_string(planned) +
+                    " tasks of a team were not done, and nobody said why");
+}
+
+}  // namespace
+
+void require_no_other_threads() {
+  // A thread that was joined is still listed for a moment.
+  constexpr int kTries = 10;
+  constexpr timespec kMoment{0, 2'000'000};
+  std::vector<std::string> others = other_threads();
+  for (int i = 0; i < kTries && !others.empty(); ++i) {
+    nanosleep(&kMoment, nullptr);
+    others = other_threads();
+  }
+  if (others.empty()) return;
+  std::string names;
+  for (const std::string& name : others) names += (names.empty() ? "" : ", ") + name;
+  throw core::UsageError(
+      "a team cannot fork while other threads run, for a lock that one of them holds would stay "
+      "locked in the children: " +
+      names +
+      ". Start them after the team's work, or end them before (OpenMP: "
+      "omp_pause_resource_all), or set allow_other_threads");
+}
+
+CrewReport run_crew(const Job& job, const Crew& crew) {
+  if (crew.forked && !crew.allow_other_threads) require_no_other_threads();
+  CrewReport report;
+  const core::Placement places = plan_places(crew.placement, crew.processes, crew.threads);
+  if (!places.remark.empty()) report.remarks.push_back(places.remark);
+  Control control(crew.processes, crew.threads);
+  if (crew.forked) {
+    run_processes(job, crew, control, places, report);
+  } else {
+    run_threads(job, control, places);
+  }
+  control.throw_failure();
+  read_workers(control, report);
+  check_complete(job, report);
+  if (const int unbound = control.unbound_workers().load(); unbound > 0) {
+    report.remarks.push_back(std::to_string(unbound) +
+                             " workers could not be bound to their PUs and ran unbound.");
+  }
+  return report;
+}
+
+}  // namespace tabane::team

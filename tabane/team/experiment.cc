@@ -1,0 +1,90 @@
+#include "tabane/team/experiment.h"
+
+#include <algorithm>
+#include <new>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "tabane/core/error.h"
+#include "tabane/team/places.h"
+
+namespace tabane::team {
+
+SpreadOrder::SpreadOrder(std::size_t n) : n_(n) {
+  constexpr double kGoldenSection = 0.6180339887498949;
+  step_ =
+      std::max<std::size_t>(1, static_cast<std::size_t>(static_cast<double>(n) * kGoldenSection));
+  while (std::gcd(step_, n_) != 1) ++step_;
+}
+
+std::size_t SpreadOrder::operator()(std::size_t k) const {
+  // The product is wider than a word.
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::size_t>(static_cast<Wide>(k) * step_ % n_);
+}
+
+TaskExperiment::TaskExperiment(std::size_t n, Sample sample, const Crew& like)
+    : n_(n), sample_(std::move(sample)), like_(like) {
+  if (n == 0) throw core::UsageError("no sample can be taken of no tasks: n must be at least 1");
+  like_.measure_memory = false;
+}
+
+Crew TaskExperiment::crew_of(Shape shape, bool forked) const {
+  Crew crew = like_;
+  crew.processes = shape.processes;
+  crew.threads = shape.threads;
+  crew.forked = forked;
+  return crew;
+}
+
+// One process is forked too: what the tasks change must not reach the caller.
+Trial TaskExperiment::run(Shape shape, std::size_t count) {
+  count = std::clamp<std::size_t>(count, 1, n_);
+  const SpreadOrder order(n_);
+  const SharedBlock block(count * sizeof(double), "task times");
+  auto* const seconds = reinterpret_cast<double*>(block.data());
+  const CrewReport report = run_crew(
+      {.tasks = count,
+       .begin_together = true,
+       .do_tasks = [&](Progress& at, std::size_t begin,
+                       std::size_t end) { sample_.do_tasks(at, begin, end, order, seconds); }},
+      crew_of(shape, true));
+  return {.seconds = report.work_seconds, .task_seconds = {seconds, seconds + count}};
+}
+
+double TaskExperiment::start_seconds(Shape shape) {
+  const Job nothing{.once_per_worker = true,
+                    .do_tasks = [](Progress&, std::size_t, std::size_t) {}};
+  const std::uint64_t begin = now_ns();
+  run_crew(nothing, crew_of(shape, shape.processes > 1));
+  return static_cast<double>(now_ns() - begin) * 1e-9;
+}
+
+double TaskExperiment::result_seconds() {
+  if (!sample_.write) return 0;
+  ResultFile file(most_result_bytes(std::nullopt));
+  struct Written {
+    std::uint64_t ns = 0, copies = 0;
+  };
+  const SharedBlock block(sizeof(Written), "shared memory of a team");
+  auto& written = *new (block.data()) Written;
+  const std::size_t task = n_ / 2;
+  run_crew({.tasks = 1,
+            .do_tasks =
+                [&](Progress& at, std::size_t, std::size_t) {
+                  if (at.begins(task)) written.ns = sample_.write(file, task, written.copies);
+                }},
+           crew_of({1, 1}, true));
+  const std::uint64_t begin = now_ns();
+  for (const std::span<const std::byte> bytes : file.read(written.copies)) sample_.read(bytes);
+  return static_cast<double>(written.ns + now_ns() - begin) * 1e-9 /
+         static_cast<double>(written.copies);
+}
+
+Choice choose_tasks(std::size_t n, Sample sample, const Crew& like, const Limits& limits) {
+  TaskExperiment experiment(n, std::move(sample), like);
+  return choose_shape(known_topology(), n, experiment, limits);
+}
+
+}  // namespace tabane::team

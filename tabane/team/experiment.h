@@ -1,0 +1,119 @@
+// The sample of real tasks that choose.h asks: done in child processes, so that the caller's data
+// stay as they are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <type_traits>
+
+#include "tabane/core/keep.h"
+#include "tabane/team/choose.h"
+#include "tabane/team/control.h"
+#include "tabane/team/crew.h"
+#include "tabane/team/job.h"
+#include "tabane/team/result_file.h"
+
+namespace tabane::team {
+
+// All of 0 … n - 1 in an order of which every beginning is spread over the whole: steps of the
+// golden section of n, made coprime to n.
+class SpreadOrder {
+ public:
+  explicit SpreadOrder(std::size_t n);  // n: > 0
+  std::size_t operator()(std::size_t k) const;
+
+ private:
+  std::size_t n_, step_;
+};
+
+// Tasks to try, without their types.
+struct Sample {
+  // Does the tasks order(begin) … order(end - 1), drops their results, and writes the seconds of
+  // each to seconds[begin] …
+  std::function<void(Progress&, std::size_t begin, std::size_t end, const SpreadOrder& order,
+                     double* seconds)>
+      do_tasks;
+  // Does a task and writes its result `copies` times; returns the nanoseconds of the writing.
+  // Empty: the tasks have no results that can be returned.
+  std::function<std::uint64_t(ResultFile&, std::size_t task, std::uint64_t& copies)> write;
+  std::function<void(std::span<const std::byte>)> read;  // one result
+};
+
+template <class R, class F>
+std::uint64_t write_copies(F& f, ResultFile& file, std::size_t task, std::uint64_t& copies) {
+  constexpr std::size_t kBytes = std::size_t{1} << 20;
+  constexpr std::uint64_t kMostCopies = 1000;
+  const R result = f(task);
+  Bytes once;
+  put_value(once, result);
+  const std::uint64_t begin = now_ns();
+  ResultWriter out;
+  copies = 0;
+  do {
+    out.put(file, copies, result);
+    ++copies;
+  } while (copies < kMostCopies && copies * once.size() < kBytes);
+  out.flush(file);
+  return now_ns() - begin;
+}
+
+// f must live as long as the sample.
+template <class R, class F>
+Sample sample_of(F& f) {
+  Sample sample;
+  sample.do_tasks = [&f](Progress& at, std::size_t begin, std::size_t end, const SpreadOrder& order,
+                         double* seconds) {
+    std::uint64_t before = now_ns();
+    for (std::size_t k = begin; k < end; ++k) {
+      const std::size_t task = order(k);
+      if (!at.begins(task)) break;
+      if constexpr (std::is_void_v<R>) {
+        f(task);
+      } else {
+        const R result = f(task);
+        core::keep(&result);
+      }
+      const std::uint64_t after = now_ns();
+      seconds[k] = static_cast<double>(after - before) * 1e-9;
+      before = after;
+    }
+  };
+  if constexpr (!std::is_void_v<R>) {
+    if constexpr (Serialisable<R>) {
+      sample.write = [&f](ResultFile& file, std::size_t task, std::uint64_t& copies) {
+        return write_copies<R>(f, file, task, copies);
+      };
+      sample.read = [](std::span<const std::byte> bytes) {
+        Reader in(bytes);
+        const R result = get_value<R>(in);
+        core::keep(&result);
+      };
+    }
+  }
+  return sample;
+}
+
+class TaskExperiment : public Experiment {
+ public:
+  // like: placement, order of forks and what is allowed of the team that is chosen for. n: > 0.
+  TaskExperiment(std::size_t n, Sample sample, const Crew& like);
+
+  // All throw what Team::map() throws.
+  Trial run(Shape shape, std::size_t count) override;
+  double start_seconds(Shape shape) override;
+  double result_seconds() override;
+
+ private:
+  Crew crew_of(Shape shape, bool forked) const;
+
+  std::size_t n_;
+  Sample sample_;
+  Crew like_;
+};
+
+// choose_shape() on this machine with a TaskExperiment.
+Choice choose_tasks(std::size_t n, Sample sample, const Crew& like, const Limits& limits = {});
+
+}  // namespace tabane::team

@@ -1,0 +1,76 @@
+#include "tabane/team/proc.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+#include "tabane/core/error.h"
+
+namespace tabane::team {
+
+std::string read_proc(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) throw core::SystemError("open", path, errno);
+  std::string text;
+  std::size_t size = 0;
+  for (;;) {
+    // The kernel writes what fits: a large buffer saves calls, each of which looks up its place.
+    text.resize(std::max<std::size_t>(size + (1 << 16), 2 * size));
+    const ssize_t got = read(file, text.data() + size, text.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    const int error = errno;
+    if (got <= 0) close(file);
+    if (got < 0) throw core::SystemError("read", path, error);
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  text.resize(size);
+  return text;
+}
+
+std::string_view take_until(std::string_view& text, char separator) {
+  const std::size_t at = std::min(text.find(separator), text.size());
+  const std::string_view front = text.substr(0, at);
+  text.remove_prefix(std::min(at + 1, text.size()));
+  return front;
+}
+
+std::string_view take_word(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  return take_until(text, ' ');
+}
+
+std::uint64_t kib(std::string_view text) {
+  const std::string_view word = take_word(text);
+  std::uint64_t value = 0;
+  std::from_chars(word.data(), word.data() + word.size(), value);
+  return value * 1024;
+}
+
+std::uint64_t kib_field(std::string_view text, std::string_view key) {
+  while (!text.empty()) {
+    std::string_view line = take_until(text, '\n');
+    if (take_until(line, ':') == key) return kib(line);
+  }
+  return 0;
+}
+
+std::optional<std::string> running_thread(const std::string& stat) {
+  constexpr unsigned kEnding = 0x4;  // PF_EXITING
+  // The name may hold brackets and blanks, what follows it may not.
+  const std::size_t close = stat.rfind(')');
+  if (close == std::string::npos) return {};
+  std::string_view rest = std::string_view(stat).substr(close + 1);
+  for (int i = 0; i < 6; ++i)
+    take_word(rest);  // state, parent, group, session, terminal, its group
+  const std::string_view word = take_word(rest);
+  unsigned flags = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), flags);
+  if (error != std::errc() || (flags & kEnding) != 0) return {};
+  return stat.substr(0, close + 1);
+}
+
+}  // namespace tabane::team

@@ -1,0 +1,32 @@
+// Reading what the kernel tells about processes and threads under /proc.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tabane::team {
+
+// The content of a file under /proc, whose size is not known beforehand.
+// throws: core::SystemError.
+std::string read_proc(const std::string& path);
+
+// Takes the text up to the next separator, and the separator, from the front.
+std::string_view take_until(std::string_view& text, char separator);
+
+// Takes blanks, the word after them, and the blank after it.
+std::string_view take_word(std::string_view& text);
+
+// "    12 kB" as 12288; 0 if it does not begin with a number.
+std::uint64_t kib(std::string_view text);
+
+// The number after `key` at the start of a line, "Rss:   12 kB" as 12288; 0 if there is none.
+std::uint64_t kib_field(std::string_view text, std::string_view key);
+
+// "4711 (worker)" from a thread's stat line; null if the thread is ending or the line is not one. A
+// joined thread may still be listed, since the kernel wakes the joiner before it takes the thread
+// away; it runs no code of the program any more.
+std::optional<std::string> running_thread(const std::string& stat);
+
+}  // namespace tabane::team

@@ -1,0 +1,65 @@
+// The processes of a team: forked in a tree, watched while they work, and gone afterwards whatever
+// happened.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+
+#include "tabane/team/control.h"
+#include "tabane/team/fork_order.h"
+
+namespace tabane::team {
+
+// Makes orphaned descendants children of this process for a scope, so that they can be reaped.
+// Scopes of several threads may overlap.
+class AdoptOrphans {
+ public:
+  AdoptOrphans();
+  ~AdoptOrphans();
+  AdoptOrphans(const AdoptOrphans&) = delete;
+  AdoptOrphans& operator=(const AdoptOrphans&) = delete;
+};
+
+class ProcessTree {
+ public:
+  // body(p) is the work of process p; it throws nothing.
+  ProcessTree(Control& control, ForkOrder order, std::function<void(int process)> body);
+  // Kills what is left.
+  ~ProcessTree();
+  ProcessTree(const ProcessTree&) = delete;
+  ProcessTree& operator=(const ProcessTree&) = delete;
+
+  // Forks process 0, which forks the others. throws: core::SystemError if the system refuses; a
+  // refusal further down is recorded in control.
+  void start();
+
+  // Tells whether process 0 is still there, without waiting.
+  bool running() const;
+
+  // Waits until all processes are gone and reaped. If one was lost, control knows it and the others
+  // are killed.
+  void wait();
+
+ private:
+  int live(int process, pid_t parent);
+  void begin_process(int process);
+  void fork_children(int process);
+  void wait_for_children();
+  void sweep();
+  void kill_all();
+  void wait_until_all_closed();
+
+  Control& control_;
+  ForkOrder order_;
+  std::function<void(int)> body_;
+  AdoptOrphans adopt_;
+  // Every process of the team holds the write end: its end of file says that all are gone.
+  int all_gone_ = -1, alive_ = -1;
+  pid_t root_ = 0;
+};
+
+// Writes out what stdio and the standard streams hold.
+void flush_output();
+
+}  // namespace tabane::team

@@ -1,0 +1,86 @@
+// Results of varying size on their way from the processes of a team to the caller: one anonymous
+// file to which all append.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tabane/core/error.h"
+#include "tabane/team/serialiser.h"
+#include "tabane/team/shared_block.h"
+
+namespace tabane::team {
+
+// A result cannot be returned.
+class ResultError : public core::SystemError {
+ public:
+  ResultError(std::string call, std::string operand, int code)
+      : SystemError(call, operand, code), call_(std::move(call)), operand_(std::move(operand)) {}
+  const std::string& call() const { return call_; }
+  const std::string& operand() const { return operand_; }
+
+ private:
+  std::string call_, operand_;
+};
+
+// Returns how many bytes of results may be there at once: what the caller allows, or half of the
+// memory that the system and its control groups leave, as the results exist twice when they arrive.
+std::size_t most_result_bytes(const std::optional<std::size_t>& allowed);
+
+// n results of `each` bytes. throws: ResultError (ENOMEM) if they are more than may be there.
+std::size_t bytes_of_results(std::size_t n, std::size_t each,
+                             const std::optional<std::size_t>& allowed);
+
+class ResultFile {
+ public:
+  // Made before the processes are. throws: core::SystemError.
+  explicit ResultFile(std::size_t most_bytes);
+  ~ResultFile();
+  ResultFile(const ResultFile&) = delete;
+  ResultFile& operator=(const ResultFile&) = delete;
+
+  // From any process and thread. throws: ResultError.
+  void append(std::span<const std::byte> bytes);
+
+  // Returns where the result of each key lies; null for a key without one. Maps the file; valid as
+  // long as this lives. Only when nobody appends any more. throws: core::SystemError; core::Error
+  // if a key is >= keys or comes twice.
+  std::vector<std::span<const std::byte>> read(std::size_t keys);
+
+ private:
+  std::size_t most_bytes_;
+  SharedBlock end_;
+  int file_ = -1;
+  void* map_ = nullptr;
+  std::size_t mapped_ = 0;
+};
+
+// Collects the results of one worker and appends them in large pieces.
+class ResultWriter {
+ public:
+  template <class R>
+  void put(ResultFile& file, std::size_t key, const R& result) {
+    const std::size_t begin = buffer_.size();
+    buffer_.resize(begin + sizeof(Header));
+    put_value(buffer_, result);
+    seal(begin, key);
+    if (buffer_.size() >= kFlushBytes) flush(file);
+  }
+  void flush(ResultFile& file);
+
+ private:
+  friend class ResultFile;
+  struct Header {
+    std::uint64_t key, bytes;
+  };
+  static constexpr std::size_t kFlushBytes = std::size_t{256} << 10;
+  void seal(std::size_t begin, std::size_t key);
+
+  Bytes buffer_;
+};
+
+}  // namespace tabane::team

@@ -1,0 +1,34 @@
+// How workers that share something slow each other: Gunther's Universal Scalability Law with a
+// ceiling.
+#pragma once
+
+#include <limits>
+#include <span>
+
+namespace tabane::team {
+
+// Throughput of N workers relative to one: N / (1 + contention (N - 1) + coherency N (N - 1)), at
+// most the ceiling.
+struct ScalabilityLaw {
+  double contention = 0, coherency = 0;
+  double ceiling = std::numeric_limits<double>::infinity();
+
+  double speedup(double workers) const {
+    const double more = workers > 1 ? workers - 1 : 0;
+    const double free = workers / (1 + contention * more + coherency * workers * more);
+    return free < ceiling ? free : ceiling;
+  }
+  double efficiency(double workers) const { return speedup(workers) / workers; }
+};
+
+struct SpeedupPoint {
+  double workers = 1;
+  double speedup = 1;  // measured, > 0
+};
+
+// Fits contention and coherency, both >= 0, by least squares of the relative error of
+// workers / speedup; without points with more than one worker both are 0.
+// source: Gunther, Guerrilla Capacity Planning, chapter 5; the ceiling is left infinite.
+ScalabilityLaw fit_scalability(std::span<const SpeedupPoint> points);
+
+}  // namespace tabane::team

@@ -1,0 +1,291 @@
+// Teams of processes × threads: results of independent tasks, computed by forked processes that
+// read the caller's data copy-on-write.
+//
+//   tabane::team::Team team({.processes = 4, .threads = 2});
+//   std::vector<Count> counts = team.map<Count>(tasks.size(), [&](std::size_t i) { … });
+//
+// The processes are forked when the work begins, so the tasks see everything that the caller has
+// built by then, pointers and all; what they change is theirs alone and goes with them. Only
+// results come back. With one process nothing is forked: threads of the caller, itself the first,
+// do the work and share its memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tabane/core/error.h"
+#include "tabane/core/placement.h"
+#include "tabane/team/choose.h"
+#include "tabane/team/crew.h"
+#include "tabane/team/experiment.h"
+#include "tabane/team/fork_order.h"
+#include "tabane/team/job.h"
+#include "tabane/team/result_file.h"
+#include "tabane/team/serialiser.h"
+#include "tabane/team/shared_block.h"
+
+namespace tabane::team {
+
+inline constexpr int automatic = 0;
+
+struct TeamOptions {
+  int processes = automatic;  // 1: threads of the caller; automatic: chosen from a sample
+  int threads = automatic;    // in each process
+  core::PlacementPolicy placement = core::PlacementPolicy::per_numa_node;
+  ForkOrder fork = ForkOrder::tree;
+  bool prepare_memory = false;       // see prepare_for_fork() in fork_cost.h
+  bool allow_other_threads = false;  // fork although other threads run: locks they hold stay locked
+  bool measure_memory = false;       // for TeamReport::shared_share; the processes wait for it
+  // Default: half of what the system and its control groups leave, for results exist twice when
+  // they arrive.
+  std::optional<std::size_t> most_result_bytes;
+};
+
+// An exception left a task. what() holds its message and the task's number.
+class TaskError : public core::Error {
+ public:
+  TaskError(std::size_t task, const std::string& message);
+  std::size_t task() const { return task_; }
+
+ private:
+  std::size_t task_;
+};
+
+// What the last run of a team was; after one that failed only what was known before it began.
+struct TeamReport {
+  int processes = 0, threads = 0;  // what worked: never more processes than tasks
+  double seconds = 0;              // from the call until all results are there
+  double fork_seconds = 0;         // until the last process existed
+  double join_seconds = 0;         // from the last task's end until all processes were gone
+  std::vector<std::size_t> tasks;  // done by each worker, by Worker::index
+  std::optional<double>
+      shared_share;              // of the processes' memory, 0 … 1; from PSS and USS, if asked
+  std::optional<Choice> choice;  // if processes or threads were chosen
+  std::vector<std::string> remarks;  // "4 workers share 2 PUs: they take turns."
+};
+
+class Team {
+ public:
+  // throws: core::UsageError if processes or threads are negative, or their product exceeds 65 536.
+  explicit Team(TeamOptions options = {});
+
+  // Calls f(worker), or f(), once on every worker. Automatic: one process, and as many threads as
+  // fill the PUs. throws: as map(); a worker's index is its task.
+  template <class F>
+  void run(F&& f);
+
+  // Returns f(0) … f(n - 1) in this order. f is called once for each, in any order, on any worker,
+  // by several threads at once; with automatic sizes a few tasks are first tried in child
+  // processes, so f may run twice there. R: trivially copyable without pointers, or with a
+  // Serialiser. throws: TaskError if f throws; core::LostError naming process, task and signal if a
+  // process dies; core::SystemError if the system refuses a fork or memory, or the results exceed
+  // most_result_bytes (ENOMEM); core::UsageError if other threads run, or n looks negative.
+  // After any of these all processes are gone and the next call works.
+  // cost: forks (see fork_cost.h), then about 20 ns a task beside f.
+  template <class R, class F>
+  std::vector<R> map(std::size_t n, F&& f);
+
+  // Returns `initial` combined with f(0) … f(n - 1): R = combine(R, R), associative and
+  // commutative, for which worker did what differs from run to run. So integers come out the same
+  // each time, and floating-point sums differ in their last digits. throws: as map(), combine like
+  // f.
+  template <class R, class F, class Combine>
+  R map_reduce(std::size_t n, F&& f, R initial, Combine&& combine);
+
+  // Tries a sample of the tasks in child processes and predicts the best processes × threads. See
+  // choose.h. throws: as map().
+  template <class F>
+  static Choice choose(std::size_t n, F&& f, const Limits& limits = {});
+
+  const TeamReport& report() const { return report_; }
+
+ private:
+  struct Size {
+    int processes, threads;
+    bool forked;
+    int workers() const { return processes * threads; }
+  };
+  // Begins a report. choose: called if a number is automatic.
+  Size begin(std::size_t n, const std::function<Choice()>& choose);
+  Size begin_run();
+  Crew crew() const;
+  void perform(const Job& job, const Size& size);
+  void end();
+
+  template <class R, class F>
+  std::vector<R> map_bytes(std::size_t n, F& f, const Size& size);
+  template <class R, class F>
+  std::vector<R> map_written(std::size_t n, F& f, const Size& size);
+  template <class R, class F>
+  std::vector<R> map_here(std::size_t n, F& f, const Size& size);
+
+  TeamOptions options_;
+  TeamReport report_;
+  std::uint64_t begin_ns_ = 0;
+};
+
+template <class R, class F>
+constexpr void check_task_types() {
+  static_assert(std::is_same_v<R, std::remove_cvref_t<R>> && !std::is_void_v<R>,
+                "a task's result R is a plain value type: no reference, const or void (run() calls "
+                "functions without a result)");
+  static_assert(Serialisable<R>,
+                "the results of a team come back as bytes: R must be trivially copyable, or a "
+                "string, vector, pair, optional or map of such, or have a "
+                "tabane::team::Serialiser<R>");
+  static_assert(std::is_move_constructible_v<R>, "the results are moved into a std::vector<R>");
+  static_assert(std::is_invocable_r_v<R, F&, std::size_t>,
+                "the task must be callable as R f(std::size_t i)");
+}
+
+template <class F>
+void Team::run(F&& f) {
+  constexpr bool with_worker = std::is_invocable_v<F&, const Worker&>;
+  static_assert(with_worker || std::is_invocable_v<F&>,
+                "run() needs a function callable as f(tabane::team::Worker) or f()");
+  const Size size = begin_run();
+  const Job job{.once_per_worker = true,
+                .do_tasks = [&f](Progress& at, std::size_t i, std::size_t) {
+                  if (!at.begins(i)) return;
+                  if constexpr (with_worker) {
+                    f(at.worker);
+                  } else {
+                    f();
+                  }
+                }};
+  perform(job, size);
+  end();
+}
+
+template <class R, class F>
+std::vector<R> Team::map(std::size_t n, F&& f) {
+  check_task_types<R, F>();
+  const Size size = begin(n, [&] { return choose_tasks(n, sample_of<R>(f), crew()); });
+  std::vector<R> results;
+  if constexpr (std::is_trivially_copyable_v<R>) {
+    results = map_bytes<R>(n, f, size);
+  } else {
+    results = size.forked ? map_written<R>(n, f, size) : map_here<R>(n, f, size);
+  }
+  end();
+  return results;
+}
+
+template <class R, class F>
+std::vector<R> Team::map_bytes(std::size_t n, F& f, const Size& size) {
+  const SharedBlock block(bytes_of_results(n, sizeof(R), options_.most_result_bytes), "results");
+  R* const results = reinterpret_cast<R*>(block.data());
+  perform({.tasks = n,
+           .do_tasks =
+               [&f, results](Progress& at, std::size_t begin, std::size_t end) {
+                 for (std::size_t i = begin; i < end && at.begins(i); ++i) {
+                   new (results + i) R(f(i));
+                 }
+               }},
+          size);
+  return {std::make_move_iterator(results), std::make_move_iterator(results + n)};
+}
+
+template <class R, class F>
+std::vector<R> Team::map_written(std::size_t n, F& f, const Size& size) {
+  ResultFile file(most_result_bytes(options_.most_result_bytes));
+  std::vector<ResultWriter> writers(static_cast<std::size_t>(size.workers()));
+  const auto writer = [&writers](const Worker& worker) -> ResultWriter& {
+    return writers[static_cast<std::size_t>(worker.index)];
+  };
+  perform({.tasks = n,
+           .do_tasks =
+               [&](Progress& at, std::size_t begin, std::size_t end) {
+                 ResultWriter& out = writer(at.worker);
+                 for (std::size_t i = begin; i < end && at.begins(i); ++i) {
+                   const R result = f(i);
+                   out.put(file, i, result);
+                 }
+               },
+           .finish = [&](const Worker& worker) { writer(worker).flush(file); }},
+          size);
+  std::vector<R> results;
+  results.reserve(n);
+  for (const std::span<const std::byte> bytes : file.read(n)) {
+    Reader in(bytes);
+    results.push_back(get_value<R>(in));
+  }
+  return results;
+}
+
+template <class R, class F>
+std::vector<R> Team::map_here(std::size_t n, F& f, const Size& size) {
+  std::vector<std::optional<R>> results(n);
+  perform({.tasks = n,
+           .do_tasks =
+               [&](Progress& at, std::size_t begin, std::size_t end) {
+                 for (std::size_t i = begin; i < end && at.begins(i); ++i) results[i].emplace(f(i));
+               }},
+          size);
+  std::vector<R> moved;
+  moved.reserve(n);
+  for (std::optional<R>& result : results) moved.push_back(std::move(*result));
+  return moved;
+}
+
+template <class R, class F, class Combine>
+R Team::map_reduce(std::size_t n, F&& f, R initial, Combine&& combine) {
+  check_task_types<R, F>();
+  static_assert(std::is_invocable_r_v<R, Combine&, R, R>, "combine must be callable as R f(R, R)");
+  const Size size = begin(n, [&] { return choose_tasks(n, sample_of<R>(f), crew()); });
+  std::vector<std::optional<R>> values(static_cast<std::size_t>(size.workers()));
+  std::optional<ResultFile> file;
+  if (size.forked) file.emplace(most_result_bytes(options_.most_result_bytes));
+  Job job{.tasks = n, .do_tasks = [&](Progress& at, std::size_t begin, std::size_t end) {
+            std::optional<R>& kept = values[static_cast<std::size_t>(at.worker.index)];
+            // A local value: neighbours' values share cache lines.
+            std::optional<R> value(std::move(kept));
+            kept.reset();
+            for (std::size_t i = begin; i < end && at.begins(i); ++i) {
+              value.emplace(value ? R(combine(std::move(*value), f(i))) : R(f(i)));
+            }
+            if (value) kept.emplace(std::move(*value));
+          }};
+  if (size.forked) {
+    job.finish = [&](const Worker& worker) {
+      const auto index = static_cast<std::size_t>(worker.index);
+      ResultWriter out;
+      if (values[index]) out.put(*file, index, *values[index]);
+      out.flush(*file);
+    };
+  }
+  perform(job, size);
+  if (size.forked) {
+    const auto written = file->read(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (written[i].data() == nullptr) continue;
+      Reader in(written[i]);
+      values[i].emplace(get_value<R>(in));
+    }
+  }
+  std::optional<R> result(std::move(initial));
+  for (std::optional<R>& value : values) {
+    if (value) result.emplace(R(combine(std::move(*result), std::move(*value))));
+  }
+  end();
+  return std::move(*result);
+}
+
+template <class F>
+Choice Team::choose(std::size_t n, F&& f, const Limits& limits) {
+  static_assert(std::is_invocable_v<F&, std::size_t>,
+                "the task must be callable as f(std::size_t i)");
+  using R = std::remove_cvref_t<std::invoke_result_t<F&, std::size_t>>;
+  return choose_tasks(n, sample_of<R>(f), {}, limits);
+}
+
+}  // namespace tabane::team

@@ -1,0 +1,393 @@
+// What may go wrong: each is told clearly, and the caller goes on with nothing left behind.
+#include <grp.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "tabane/team/fork.h"
+#include "tabane/team/leftovers_test.h"
+#include "tabane/team/team.h"
+
+namespace tabane::team {
+namespace {
+
+bool holds(const std::exception& error, const std::string& part) {
+  return std::string(error.what()).find(part) != std::string::npos;
+}
+
+[[noreturn]] void wait_forever() {
+  for (;;) pause();
+}
+
+// Sanitizers catch the signals of faults; a child without their handlers dies as any other.
+[[noreturn]] void die_by(int signal_number) {
+  signal(signal_number, SIG_DFL);
+  raise(signal_number);
+  wait_forever();
+}
+
+class FaultyTeam : public LeavesNothing {
+ protected:
+  void TearDown() override {
+    Team team({.processes = 3, .threads = 2});
+    EXPECT_EQ(team.map_reduce<int>(
+                  100, [](std::size_t) { return 1; }, 0, std::plus<>()),
+              100)
+        << "the next team does not work";
+    LeavesNothing::TearDown();
+  }
+};
+
+TEST_F(FaultyTeam, TellsTheTaskAndTheMessageOfAnException) {
+  Team team({.processes = 2, .threads = 2});
+  try {
+    team.map<int>(100, [](std::size_t i) -> int {
+      if (i == 17) throw std::runtime_error("no seventeen");
+      return 0;
+    });
+    FAIL() << "nothing was thrown";
+  } catch (const TaskError& error) {
+    EXPECT_EQ(error.task(), 17u);
+    EXPECT_STREQ(error.what(), "task 17 failed: no seventeen");
+  }
+  EXPECT_THROW(team.map<std::string>(9, [](std::size_t) -> std::string { throw 5; }), TaskError);
+  EXPECT_THROW(team.run([] { throw 5; }), TaskError);
+}
+
+TEST_F(FaultyTeam, CutsMessagesThatAreTooLong) {
+  Team team({.processes = 2, .threads = 1});
+  try {
+    team.run([] { throw std::runtime_error(std::string(100'000, 'm')); });
+    FAIL() << "nothing was thrown";
+  } catch (const TaskError& error) {
+    EXPECT_TRUE(holds(error, std::string(1000, 'm')));
+    EXPECT_LT(std::string(error.what()).size(), 2000u);
+  }
+}
+
+TEST_F(FaultyTeam, LetsTheOthersFinishTheirTaskAfterAnException) {
+  Seen<int> seen(2);
+  Team team({.processes = 2, .threads = 1});
+  EXPECT_THROW(team.run([&](const Worker& worker) {
+    if (worker.process == 1) {
+      while (seen[0].load() == 0) usleep(100);
+      throw std::runtime_error("now");
+    }
+    seen[0] = 1;
+    usleep(20'000);
+    seen[1] = 1;
+  }),
+               TaskError);
+  EXPECT_EQ(seen[1].load(), 1);
+}
+
+TEST_F(FaultyTeam, NamesProcessTaskAndSignalOfALostProcess) {
+  const std::pair<int, std::string> endings[] = {
+      {SIGKILL, "killed by signal 9 (Killed)"},
+      {SIGSEGV, "killed by signal 11 (Segmentation fault)"},
+      {SIGABRT, "killed by signal 6 (Aborted)"},
+      {SIGINT, "killed by signal 2 (Interrupt)"}};
+  for (const auto& [number, words] : endings) {
+    Seen<pid_t> pid(1);
+    Team team({.processes = 4, .threads = 1});
+    try {
+      team.map<int>(100, [&, number = number](std::size_t i) -> int {
+        if (i != 17) return 0;
+        pid[0] = getpid();
+        die_by(number);
+      });
+      FAIL() << "nobody was lost";
+    } catch (const core::LostError& error) {
+      EXPECT_EQ(error.pid(), pid[0].load());
+      EXPECT_GE(error.rank(), 0);
+      EXPECT_LT(error.rank(), 4);
+      EXPECT_TRUE(holds(error, words)) << error.what();
+      EXPECT_TRUE(holds(error, "task 17:")) << error.what();
+    }
+  }
+}
+
+TEST_F(FaultyTeam, NamesTheStatusOfAProcessThatATaskEnds) {
+  for (const int threads : {1, 3}) {
+    for (const int status : {0, 3}) {
+      Team team({.processes = 2, .threads = threads});
+      for (const bool at_once : {false, true}) {
+        try {
+          team.map<int>(100, [&](std::size_t i) -> int {
+            if (i == 17) at_once ? _exit(status) : std::exit(status);
+            return 0;
+          });
+          FAIL() << "nobody was lost";
+        } catch (const core::LostError& error) {
+          EXPECT_TRUE(holds(error, "exited with status " + std::to_string(status)));
+          EXPECT_TRUE(holds(error, "task 17") || holds(error, "or 17")) << error.what();
+        }
+      }
+    }
+  }
+}
+
+TEST_F(FaultyTeam, EndsAtOnceWhicheverProcessIsLostWhileTheOthersWork) {
+  for (const ForkOrder order : {ForkOrder::tree, ForkOrder::serial}) {
+    for (int lost = 0; lost < 7; ++lost) {
+      Team team({.processes = 7, .threads = 1, .fork = order});
+      try {
+        team.run([&](const Worker& worker) {
+          if (worker.process == lost) die_by(SIGKILL);
+          wait_forever();
+        });
+        FAIL() << "nobody was lost";
+      } catch (const core::LostError& error) {
+        EXPECT_EQ(error.rank(), lost);
+      }
+    }
+  }
+}
+
+TEST_F(FaultyTeam, EndsThreadsOfOtherProcessesToo) {
+  Team team({.processes = 3, .threads = 3});
+  try {
+    team.run([&](const Worker& worker) {
+      if (worker.index == 7) std::exit(9);
+      wait_forever();
+    });
+    FAIL() << "nobody was lost";
+  } catch (const core::LostError& error) {
+    EXPECT_EQ(error.rank(), 2);
+    EXPECT_TRUE(holds(error, "task 7:")) << error.what();
+  }
+}
+
+TEST_F(FaultyTeam, TellsOneLossWhenAllAreLost) {
+  Team team({.processes = 5, .threads = 2});
+  EXPECT_THROW(team.run([] { die_by(SIGKILL); }), core::LostError);
+  EXPECT_THROW(team.run([] { _exit(0); }), core::LostError);
+}
+
+TEST_F(FaultyTeam, SeesALossBehindBlockedSignals) {
+  Team team({.processes = 2, .threads = 1});
+  EXPECT_THROW(team.run([](const Worker& worker) {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, nullptr);
+    if (worker.process == 1) die_by(SIGKILL);
+  }),
+               core::LostError);
+}
+
+TEST_F(FaultyTeam, LeavesTheOwnChildrenOfATaskAlone) {
+  Team team({.processes = 2, .threads = 1});
+  const auto statuses = team.map<int>(8, [](std::size_t i) {
+    const pid_t pid = fork_child([i]() -> int { i % 2 ? std::exit(7) : _exit(8); });
+    return wait_for_child(pid);
+  });
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(statuses[i], i % 2 ? 7 : 8);
+}
+
+TEST_F(FaultyTeam, KeepsALossOfAnInnerTeamInside) {
+  Team team({.processes = 2, .threads = 1});
+  const auto caught = team.map<bool>(4, [](std::size_t) {
+    try {
+      Team({.processes = 3, .threads = 1}).run([](const Worker& worker) {
+        if (worker.process == 2) die_by(SIGKILL);
+        wait_forever();
+      });
+    } catch (const core::LostError&) {
+      return true;
+    }
+    return false;
+  });
+  EXPECT_EQ(caught, std::vector<bool>(4, true));
+}
+
+TEST_F(FaultyTeam, DiesWithTheCaller) {
+  constexpr int kProcesses = 6;
+  int adopted_before = 0;
+  prctl(PR_GET_CHILD_SUBREAPER, &adopted_before, 0, 0, 0);
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  Seen<pid_t> pids(kProcesses);
+  const pid_t caller = fork_child([&] {
+    Team({.processes = kProcesses, .threads = 2}).run([&](const Worker& worker) {
+      pids[static_cast<std::size_t>(worker.process)] = getpid();
+      wait_forever();
+    });
+    return 0;
+  });
+  for (std::size_t i = 0; i < kProcesses; ++i) {
+    while (pids[i].load() == 0) usleep(100);
+  }
+  kill(caller, SIGKILL);
+  EXPECT_EQ(wait_for_child(caller), 128 + SIGKILL);
+  // Orphans in the order of the tree: a child is ours when its parent was reaped.
+  for (std::size_t i = 0; i < kProcesses; ++i) {
+    EXPECT_EQ(wait_for_child(pids[i].load()), 128 + SIGKILL);
+  }
+  prctl(PR_SET_CHILD_SUBREAPER, adopted_before, 0, 0, 0);
+}
+
+// Runs the body as a user without rights, to whom limits apply. 77: that is impossible here.
+int as_nobody(const std::function<int()>& body) {
+  constexpr uid_t kNobody = 65'534;
+  return wait_for_child(fork_child([&] {
+    if (geteuid() == 0 &&
+        (setgroups(0, nullptr) != 0 || setresgid(kNobody, kNobody, kNobody) != 0 ||
+         setresuid(kNobody, kNobody, kNobody) != 0)) {
+      return 77;
+    }
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    return body();
+  }));
+}
+
+void limit_processes(rlim_t most) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NPROC, &limit);
+  limit.rlim_cur = std::min(most, limit.rlim_max);
+  setrlimit(RLIMIT_NPROC, &limit);
+}
+
+// 0: the team was refused with EAGAIN, and a smaller one then worked.
+int refused_then_works(const TeamOptions& options, rlim_t most) {
+  limit_processes(most);
+  const int all = options.processes * options.threads;
+  Seen<int> there(1);
+  try {
+    // Who is there stays a while, so that the others are one too many.
+    Team(options).run([&] {
+      ++there[0];
+      for (int ms = 0; ms < 300 && there[0].load() < all; ++ms) usleep(1000);
+    });
+    return 1;
+  } catch (const core::SystemError& error) {
+    if (error.code() != EAGAIN) return 2;
+  }
+  if (Leftovers::now().children) return 3;
+  limit_processes(RLIM_INFINITY);
+  Team small({.processes = 2, .threads = 2});
+  return small.map<int>(10, [](std::size_t) { return 1; }) == std::vector<int>(10, 1) ? 0 : 4;
+}
+
+TEST_F(FaultyTeam, TellsThatTheSystemRefusesProcesses) {
+  // The first fork, and one further down.
+  for (const rlim_t most : {1, 6}) {
+    const int status =
+        as_nobody([&] { return refused_then_works({.processes = 40, .threads = 1}, most); });
+    if (status == 77) GTEST_SKIP() << "this process may not become another user";
+    EXPECT_EQ(status, 0) << most;
+  }
+}
+
+TEST_F(FaultyTeam, TellsThatTheSystemRefusesThreads) {
+  for (const int processes : {1, 2}) {
+    const int status =
+        as_nobody([&] { return refused_then_works({.processes = processes, .threads = 40}, 6); });
+    if (status == 77) GTEST_SKIP() << "this process may not become another user";
+    EXPECT_EQ(status, 0) << processes;
+  }
+}
+
+TEST_F(FaultyTeam, TellsThatNoFileCanBeOpened) {
+  EXPECT_EQ(wait_for_child(fork_child([] {
+              Team team({.processes = 2, .threads = 1});
+              rlimit limit{};
+              getrlimit(RLIMIT_NOFILE, &limit);
+              const rlim_t before = std::exchange(limit.rlim_cur, 0);
+              setrlimit(RLIMIT_NOFILE, &limit);
+              try {
+                team.map<std::string>(5, [](std::size_t) { return "x"; });
+                return 1;
+              } catch (const core::SystemError& error) {
+                if (error.code() != EMFILE) return 2;
+              }
+              limit.rlim_cur = before;
+              setrlimit(RLIMIT_NOFILE, &limit);
+              return team.map<std::string>(5, [](std::size_t) { return "x"; }).size() == 5 ? 0 : 3;
+            })),
+            0);
+}
+
+TEST_F(FaultyTeam, RefusesResultsBeyondTheLimitOrTheMemory) {
+  Team team({.processes = 2, .threads = 1, .most_result_bytes = 10'000});
+  EXPECT_EQ(team.map<int>(2500, [](std::size_t) { return 1; }).size(), 2500u);
+  EXPECT_THROW(team.map<int>(2501, [](std::size_t) { return 1; }), core::SystemError);
+  try {
+    team.map<std::string>(20, [](std::size_t) { return std::string(1000, 'x'); });
+    FAIL() << "was taken";
+  } catch (const core::SystemError& error) {
+    EXPECT_EQ(error.code(), ENOMEM);
+    EXPECT_TRUE(holds(error, "at most 10000 bytes are allowed")) << error.what();
+  }
+  using Large = std::array<char, 1 << 20>;
+  Team usual({.processes = 2, .threads = 1});
+  EXPECT_THROW(usual.map<Large>(std::size_t{1} << 40, [](std::size_t) { return Large{}; }),
+               core::SystemError);
+  EXPECT_THROW(usual.map<int>(static_cast<std::size_t>(-5), [](std::size_t) { return 0; }),
+               core::UsageError);
+}
+
+// A thread that does nothing until it is ended.
+class Idle {
+ public:
+  Idle() : thread_([this] { ended_.wait(false); }) {}
+  ~Idle() {
+    ended_ = true;
+    ended_.notify_one();
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> ended_{false};
+  std::thread thread_;
+};
+
+TEST_F(FaultyTeam, RefusesToForkWhileOtherThreadsRunAndNamesThem) {
+  {
+    const Idle idle;
+    Team team({.processes = 2, .threads = 1});
+    try {
+      team.run([] {});
+      FAIL() << "was done";
+    } catch (const core::UsageError& error) {
+      EXPECT_TRUE(holds(error, "other threads run")) << error.what();
+      EXPECT_TRUE(holds(error, "allow_other_threads")) << error.what();
+    }
+    Team allowed({.processes = 2, .threads = 2, .allow_other_threads = true});
+    EXPECT_EQ(allowed.map<int>(9, [](std::size_t) { return 1; }), std::vector<int>(9, 1));
+    Team threads({.processes = 1, .threads = 2});
+    EXPECT_EQ(threads.map<int>(9, [](std::size_t) { return 1; }), std::vector<int>(9, 1));
+  }
+  Team team({.processes = 2, .threads = 1});
+  EXPECT_NO_THROW(team.run([] {}));
+}
+
+TEST_F(FaultyTeam, RefusesToForkInAWorkerThatHasSiblings) {
+  for (const int processes : {1, 2}) {
+    Seen<int> there(2 * 2);
+    Team team({.processes = processes, .threads = 2});
+    try {
+      team.run([&](const Worker& worker) {
+        const auto first = static_cast<std::size_t>(2 * worker.process);
+        there[first + static_cast<std::size_t>(worker.thread)] = 1;
+        while (there[first].load() == 0 || there[first + 1].load() == 0) usleep(100);
+        if (worker.thread == 1) Team({.processes = 2, .threads = 1}).run([] {});
+      });
+    } catch (const TaskError& error) {
+      EXPECT_TRUE(holds(error, "other threads run")) << error.what();
+      continue;
+    }
+    FAIL() << "was done";
+  }
+}
+
+}  // namespace
+}  // namespace tabane::team
