@@ -1,6 +1,7 @@
 #include "tabane/workloads/aes_dir/cbc_file.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -31,10 +32,12 @@ struct CbcFileWorker::Lane {
 
 CbcFileWorker::CbcFileWorker(std::span<const std::byte> key, Engine engine)
     : cipher_(key, engine), slice_(kBufferBytes / cipher_.lanes()) {
-  buffer_.resize(cipher_.lanes() * (slice_ + 2 * kBlockBytes + kLaneGap));
+  buffer_.reserve(kLaneGap + cipher_.lanes() * (slice_ + 2 * kBlockBytes + kLaneGap));
 }
 
-CbcFileWorker::~CbcFileWorker() { wipe(buffer_); }
+std::byte* CbcFileWorker::lane_buffer(std::size_t lane) {
+  return buffer_.data() + kLaneGap + lane * (slice_ + 2 * kBlockBytes + kLaneGap);
+}
 
 void CbcFileWorker::prepare_to_encrypt(FileTask& task) {
   task.plain_bytes = task.in_bytes();
@@ -93,7 +96,7 @@ void CbcFileWorker::encrypt(const std::function<std::shared_ptr<FileTask>()>& ne
   std::vector<Lane> lanes;
   std::vector<std::byte*> free;
   for (std::size_t i = cipher_.lanes(); i-- > 0;) {
-    free.push_back(buffer_.data() + i * (slice_ + 2 * kBlockBytes + kLaneGap));
+    free.push_back(lane_buffer(i));
   }
   const auto attempt = [](Lane& lane, const auto& step) {
     try {
@@ -155,7 +158,7 @@ void CbcFileWorker::decrypt(FileTask& task, std::uint64_t first, std::uint64_t c
       throw ChangedWhileRead();
     }
   }
-  buffer_.resize(std::max(buffer_.size(), kBufferBytes));
+  buffer_.reserve(kBufferBytes);
   for (std::uint64_t at = first; at < end; at += kBufferBytes) {
     if (task.job().stop || task.failed()) throw Stopped();
     decrypt_group(task, at,

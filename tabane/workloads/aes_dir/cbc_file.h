@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include "tabane/workloads/aes_dir/cbc_cipher.h"
 #include "tabane/workloads/aes_dir/file_task.h"
+#include "tabane/workloads/aes_dir/page_buffer.h"
 
 namespace tabane::workloads::aes_dir {
 
@@ -16,9 +16,6 @@ class CbcFileWorker {
  public:
   // key: 16 or 32 bytes.
   CbcFileWorker(std::span<const std::byte> key, Engine engine);
-  ~CbcFileWorker();  // wipes what was read
-  CbcFileWorker(const CbcFileWorker&) = delete;
-  CbcFileWorker& operator=(const CbcFileWorker&) = delete;
 
   // What FileTask::start() needs.
   void prepare_to_encrypt(FileTask& task);
@@ -32,6 +29,7 @@ class CbcFileWorker {
 
  private:
   struct Lane;
+  std::byte* lane_buffer(std::size_t lane);
   void read_slice(Lane& lane);
   void write_slice(Lane& lane);
   bool begins_like(FileTask& task, int output);
@@ -39,7 +37,7 @@ class CbcFileWorker {
 
   CbcCipher cipher_;
   std::size_t slice_;  // bytes of one lane's next piece
-  std::vector<std::byte> buffer_;
+  PageBuffer buffer_;
 };
 
 }  // namespace tabane::workloads::aes_dir

@@ -17,8 +17,8 @@ class KeyRing {
       : key_(key), passphrase_(passphrase) {}
 
   // Returns the key that a header asks for; derives it the first time. Thread-safe.
-  // throws: core::Error if the header asks for the other source of keys, or if more than 256 sets of
-  // parameters have come, each of which costs the time and memory that a stranger may have chosen.
+  // throws: core::Error if the header asks for the other source of keys, or after 256 sets of
+  // parameters, each of which costs time and memory that a stranger may have chosen.
   const MasterKey& master_for(const Header& header);
 
  private:

@@ -57,8 +57,6 @@ struct SealedFileWorker::Group {
 
 SealedFileWorker::SealedFileWorker(Engine engine) : cipher_(engine) {}
 
-SealedFileWorker::~SealedFileWorker() { wipe(buffer_); }
-
 std::uint64_t chunks_of(std::uint64_t plain_bytes, const Header& header) {
   const std::uint64_t chunk = header.chunk_bytes();
   return std::max<std::uint64_t>(1, plain_bytes / chunk + (plain_bytes % chunk != 0));
@@ -115,7 +113,7 @@ void SealedFileWorker::for_groups(FileTask& task, std::uint64_t first, std::uint
   const std::size_t chunk = task.header.chunk_bytes();
   const std::size_t in_group = std::clamp<std::size_t>(kGroupBytes / chunk, 1, kMostInGroup);
   const std::uint64_t end = std::min(chunks_of(task.plain_bytes, task.header), first + count);
-  buffer_.resize(kHeaderBytes + in_group * (chunk + kTagBytes));
+  buffer_.reserve(kHeaderBytes + in_group * (chunk + kTagBytes));
   cipher_.set_key(task.keys);
   for (std::uint64_t at = first; at < end; at += in_group) {
     if (task.job().stop || task.failed()) throw Stopped();
@@ -141,7 +139,7 @@ void SealedFileWorker::seal_group(FileTask& task, const Group& group) {
   }
   // The header goes with the first chunks: small files take one system call.
   if (group.first == 0) {
-    std::ranges::copy(task.header_bytes, buffer_.begin());
+    std::ranges::copy(task.header_bytes, buffer_.data());
     write_all_at(task.out(), buffer_.data(), kHeaderBytes + group.sealed_size(), 0, task.path());
   } else {
     write_all_at(task.out(), chunks, group.sealed_size(), group.sealed_offset(), task.path());

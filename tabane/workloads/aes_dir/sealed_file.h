@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include "tabane/workloads/aes_dir/chunk_cipher.h"
 #include "tabane/workloads/aes_dir/file_task.h"
+#include "tabane/workloads/aes_dir/page_buffer.h"
 
 namespace tabane::workloads::aes_dir {
 
@@ -13,9 +13,6 @@ namespace tabane::workloads::aes_dir {
 class SealedFileWorker {
  public:
   explicit SealedFileWorker(Engine engine);
-  ~SealedFileWorker();  // wipes what was read
-  SealedFileWorker(const SealedFileWorker&) = delete;
-  SealedFileWorker& operator=(const SealedFileWorker&) = delete;
 
   // What FileTask::start() needs: draws a salt and makes the header; reads and checks the header.
   void prepare_to_seal(FileTask& task);
@@ -38,7 +35,7 @@ class SealedFileWorker {
   ChunkCipher cipher_;
   std::array<std::byte, 64 * kFileSaltBytes> salts_;  // random; drawing many at once is far cheaper
   std::size_t salts_used_ = sizeof salts_;            // bytes
-  std::vector<std::byte> buffer_;                     // header, then chunks with their tags
+  PageBuffer buffer_;                                 // header, then chunks with their tags
 };
 
 // Chunks of a file of `plain_bytes`: at least one.
