@@ -49,12 +49,13 @@ Answer skip(const Question& question, const Entrant& peer) {
 }  // namespace
 
 std::vector<Answer> answer(const Question& question, const core::MeasureOptions& options) {
-  std::vector<core::Competitor> competitors{{question.ours.name, question.ours.work}};
+  std::vector<core::Competitor> competitors{
+      {question.ours.name, question.ours.work, question.ours.before}};
   std::vector<const Entrant*> present;
   std::vector<Answer> answers;
   for (const Entrant& peer : question.peers) {
     if (peer.missing.empty()) {
-      competitors.push_back({peer.name, peer.work});
+      competitors.push_back({peer.name, peer.work, peer.before});
       present.push_back(&peer);
     } else {
       answers.push_back(skip(question, peer));
@@ -78,35 +79,57 @@ std::vector<Answer> answer(const Question& question, const core::MeasureOptions&
   return answers;
 }
 
-void Panel::ask(const Question& question) {
-  if (!settings_.wanted(question.name)) return;
-  if (settings_.list_only) {
-    fmt::print("{}: {}\n", topic_, question.name);
-    return;
-  }
-  for (Answer& a : answer(question, settings_.measure)) {
-    print(a);
-    answers_.push_back(std::move(a));
-  }
+bool Panel::wants(const std::string& question) const {
+  if (!settings_.wanted(question)) return false;
+  if (settings_.list_only) fmt::print("{}: {}\n", topic_, question);
+  return !settings_.list_only;
+}
+
+std::vector<Answer> Panel::ask(const Question& question) {
+  if (!wants(question.name)) return {};
+  const auto answers = answer(question, question.measure.value_or(settings_.measure));
+  for (const Answer& a : answers) print(a);
+  answers_.insert(answers_.end(), answers.begin(), answers.end());
   std::fflush(stdout);
+  return answers;
+}
+
+void Panel::tell(Figure figure) {
+  print_header();
+  const auto text = [&](double value) {
+    return figure.unit == "B" ? core::format_bytes(static_cast<std::uint64_t>(value))
+                              : core::format_value(value, figure.unit);
+  };
+  fmt::print("{:<44} {:<34} {:>11}", figure.question, figure.name, text(figure.value));
+  if (figure.limit) {
+    fmt::print(" at {} {}: {}", figure.at_least ? "least" : "most", text(*figure.limit),
+               figure.met() ? "yes" : "NO");
+  }
+  fmt::print("\n");
+  std::fflush(stdout);
+  figures_.push_back(std::move(figure));
+}
+
+void Panel::print_header() {
+  if (header_printed_) return;
+  fmt::print("{}: ratio = our rate / the peer's rate; 1 or more: ours is at least as fast\n",
+             topic_);
+  fmt::print("{:<44} {:<34} {:>11} {:>11} {:>6}  {:<15} {:>6}  {}\n", "question", "peer", "ours",
+             "peer", "ratio", "95 % interval", "target", "met");
+  header_printed_ = true;
 }
 
 void Panel::print(const Answer& a) {
-  if (!header_printed_) {
-    fmt::print("{}: ratio = our rate / the peer's rate; 1 or more: ours is at least as fast\n",
-               topic_);
-    fmt::print("{:<44} {:<34} {:>11} {:>11} {:>6}  {:<15} {:>6}  {}\n", "question", "peer", "ours",
-               "peer", "ratio", "95 % interval", "target", "met");
-    header_printed_ = true;
-  }
+  print_header();
   if (!a.skipped.empty()) {
     fmt::print("{:<44} {:<34} skipped: {}\n", a.question, a.peer_name, a.skipped);
     return;
   }
-  fmt::print("{:<44} {:<34} {:>11} {:>11} {:>6.3f}  [{:.3f}, {:.3f}]  {:>6.2f}  {}{}\n", a.question,
-             a.peer_name, core::format_value(a.ours, a.unit), core::format_value(a.peer, a.unit),
-             a.ratio.value, a.ratio.interval.low, a.ratio.interval.high, a.target,
-             a.met ? "yes" : "NO", a.ratio.undecided() ? " (no difference seen)" : "");
+  fmt::print("{:<44} {:<34} {:>11} {:>11} {:>6.3f}  [{:.3f}, {:.3f}]", a.question, a.peer_name,
+             core::format_value(a.ours, a.unit), core::format_value(a.peer, a.unit), a.ratio.value,
+             a.ratio.interval.low, a.ratio.interval.high);
+  if (a.target > 0) fmt::print("  {:>6.2f}  {}", a.target, a.met ? "yes" : "NO");
+  fmt::print("{}\n", a.ratio.undecided() ? " (no difference seen)" : "");
 }
 
 void Panel::write(const std::string& directory) const {
@@ -116,17 +139,33 @@ void Panel::write(const std::string& directory) const {
     j["question"] = a.question;
     j["peer_name"] = a.peer_name;
     j["unit"] = a.unit;
-    j["target"] = a.target;
+    j["target"] = nullptr;
+    if (a.target > 0) j["target"] = a.target;
     for (const char* key : {"ours", "peer", "ratio", "ratio_interval", "met"}) j[key] = nullptr;
     if (a.skipped.empty()) {
       j["ours"] = a.ours;
       j["peer"] = a.peer;
       j["ratio"] = a.ratio.value;
       j["ratio_interval"] = {a.ratio.interval.low, a.ratio.interval.high};
-      j["met"] = a.met;
+      if (a.target > 0) j["met"] = a.met;
     } else {
       j["skipped"] = a.skipped;
     }
+    list.push_back(std::move(j));
+  }
+  for (const Figure& f : figures_) {
+    nlohmann::ordered_json j;
+    j["question"] = f.question;
+    j["figure"] = f.name;
+    j["unit"] = f.unit;
+    j["value"] = f.value;
+    j[f.at_least ? "at_least" : "at_most"] = nullptr;
+    j["met"] = nullptr;
+    if (f.limit) {
+      j[f.at_least ? "at_least" : "at_most"] = *f.limit;
+      j["met"] = f.met();
+    }
+    if (!f.samples.empty()) j["samples"] = f.samples;
     list.push_back(std::move(j));
   }
   std::error_code ignored;
@@ -138,6 +177,6 @@ void Panel::write(const std::string& directory) const {
   if (!out) throw core::SystemError("write", path, errno);
 }
 
-std::vector<Topic> all_topics() { return {{"simd", ask_simd}}; }
+std::vector<Topic> all_topics() { return {{"simd", ask_simd}, {"aes", ask_aes}}; }
 
 }  // namespace tabane::bench

@@ -3,11 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <exception>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "bench/bench.h"
-#include "tabane/core/error.h"
 
 namespace {
 
@@ -17,17 +18,28 @@ bool any_part_of(const std::vector<std::string>& parts, const std::string& text)
          });
 }
 
+// build/bench/tabane_bench stands below build/tabane.
+std::string program_beside_this() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto program = self.parent_path().parent_path() / "tabane";
+  return !error && std::filesystem::exists(program, error) ? program.string() : "";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace tabane;
   std::vector<std::string> only, questions;
-  std::string output;
+  std::string output, directory = "/dev/shm", program = program_beside_this();
   bool list = false, quick = false;
   CLI::App app("Compares tabane with its peers on this machine", "tabane_bench");
   app.add_option("--only", only, "Only these topics");
   app.add_option("--question", questions, "Only questions that contain one of these texts");
   app.add_option("-o,--output", output, "Write TOPIC.json files into this directory");
+  app.add_option("--dir", directory, "Questions about files work below it; a memory file system")
+      ->capture_default_str();
+  app.add_option("--program", program, "The tabane to compare (that of this build)");
   app.add_flag("--list", list, "List the questions");
   app.add_flag("--quick", quick, "A tenth of the time; wider intervals");
   CLI11_PARSE(app, argc, argv);
@@ -38,6 +50,9 @@ int main(int argc, char** argv) {
       found = true;
       bench::Settings settings;
       settings.list_only = list;
+      settings.quick = quick;
+      settings.directory = directory;
+      settings.program = program;
       if (quick) settings.measure.budget_seconds /= 10;
       settings.wanted = [&](const std::string& name) { return any_part_of(questions, name); };
       bench::Panel panel(topic.name, settings);
@@ -50,7 +65,7 @@ int main(int argc, char** argv) {
       fmt::print(stderr, "\n");
       return 2;
     }
-  } catch (const core::Error& error) {
+  } catch (const std::exception& error) {
     fmt::print(stderr, "tabane_bench: {}\n", error.what());
     return 1;
   }

@@ -1,6 +1,6 @@
 # bash completion for tabane
 _tabane() {
-  local verbs="survey report study run"
+  local verbs="survey report study run encrypt decrypt verify keygen"
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
   local options verb=${COMP_WORDS[1]} i
   COMPREPLY=()
@@ -35,6 +35,20 @@ _tabane() {
     run:--malloc)
       mapfile -t COMPREPLY < <(compgen -W "glibc jemalloc mimalloc tcmalloc" -- "$current")
       return ;;
+    encrypt:--cipher | decrypt:--cipher | verify:--cipher)
+      mapfile -t COMPREPLY < <(compgen -W "aes-256-gcm aes-128-cbc aes-256-cbc" -- "$current")
+      return ;;
+    encrypt:--engine | decrypt:--engine | verify:--engine)
+      mapfile -t COMPREPLY < <(compgen -W "auto openssl ipsec-mb" -- "$current")
+      return ;;
+    encrypt:--key-file | encrypt:--passphrase-file | decrypt:--key-file | \
+      decrypt:--passphrase-file | verify:--key-file | verify:--passphrase-file)
+      mapfile -t COMPREPLY < <(compgen -f -- "$current")
+      return ;;
+    encrypt:--iv | encrypt:--exclude | encrypt:-t | encrypt:--threads | decrypt:--iv | \
+      decrypt:--exclude | decrypt:-t | decrypt:--threads | verify:--iv | verify:--exclude | \
+      verify:-t | verify:--threads)
+      return ;;
     survey:--only | run:-c | run:--cpus | run:-m | run:--membind | run:-i | run:--interleave | \
       run:-t | run:--threads)
       return ;;
@@ -43,17 +57,24 @@ _tabane() {
   case $verb in
     survey) options="--list --only --quick -o --output --json -q --quiet" ;;
     report) options="-o --output" ;;
-    study) options="--quick --json -q --quiet" ;;
+    study)
+      options="--quick --files --sizes -t --threads -r --runs --dir -o --output --json"
+      options+=" -q --quiet" ;;
     run)
       options="-c --cpus -m --membind -i --interleave -l --localalloc --placement -t --threads"
       options+=" --huge-pages --malloc --dry-run -q --quiet" ;;
+    encrypt | decrypt | verify)
+      options="--key-file --passphrase-file --cipher --iv --exclude -t --threads --engine --json"
+      options+=" -q --quiet -v --verbose"
+      [[ $verb == verify ]] || options+=" --dry-run --resume --force --fsync" ;;
+    keygen) options="" ;;
     *) return ;;
   esac
   if [[ $current == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options -h --help" -- "$current")
   elif [[ $verb == study ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "ha8000" -- "$current")
-  elif [[ $verb == report ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "ha8000 aes-folder" -- "$current")
+  elif [[ $verb =~ ^(report|encrypt|decrypt|verify|keygen)$ ]]; then
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
   fi
 }

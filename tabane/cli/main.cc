@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "tabane/cli/command.h"
+#include "tabane/cli/printable.h"
 #include "tabane/cli/version.h"
 #include "tabane/core/error.h"
 
@@ -12,7 +13,7 @@ namespace tabane::cli {
 namespace {
 
 int fail(const std::exception& error, int code) {
-  std::fprintf(stderr, "tabane: %s\n", error.what());
+  std::fprintf(stderr, "tabane: %s\n", printable(error.what()).c_str());
   return code;
 }
 
@@ -42,6 +43,14 @@ int complain(const CLI::App& app, const CLI::ParseError& error) {
   return kUsage;
 }
 
+// CLI11 would take the word after a bare --json for its file.
+void mark_json(std::vector<std::string>& arguments) {
+  for (std::string& argument : arguments) {
+    if (argument == "--") return;
+    if (argument == "--json") argument = "--json=-";
+  }
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Bundles cores, memory and machines into one fast job, and shows its limits",
                "tabane"};
@@ -52,6 +61,8 @@ int run(int argc, char** argv) {
   add_report_command(app, exit_code);
   add_study_command(app, exit_code);
   add_run_command(app, exit_code);
+  add_encrypt_commands(app, exit_code);
+  add_keygen_command(app, exit_code);
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);
     return kUsage;
@@ -59,6 +70,7 @@ int run(int argc, char** argv) {
   try {
     std::vector<std::string> arguments =
         mark_command(app, std::vector<std::string>(argv + 1, argv + argc));
+    mark_json(arguments);
     std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes a vector
     app.parse(std::move(arguments));
   } catch (const CLI::Success& help_or_version) {

@@ -10,12 +10,12 @@
 
 namespace tabane::cli {
 
-// The option --json[=FILE].
+// The option --json[=FILE]; FILE "-" is stdout.
 class JsonOption {
  public:
   void add_to(CLI::App& verb);
   bool given() const { return option_ != nullptr && option_->count() > 0; }
-  bool to_stdout() const { return given() && file_.empty(); }
+  bool to_stdout() const { return given() && (file_.empty() || file_ == "-"); }
   // throws: core::UsageError if the file given cannot be written; nothing is measured then.
   void check() const;
   // Writes to stdout or the file if the option was given. throws: core::SystemError.

@@ -14,29 +14,32 @@ namespace {
 // work.
 constexpr int kCheckEvery = 8;
 
-double time_epoch(const Work& work, std::uint64_t iterations, Clock& clock) {
+double time_epoch(const Competitor& competitor, std::uint64_t iterations, Clock& clock) {
+  if (competitor.before) competitor.before();
   const double start = clock.now();
-  work(iterations);
+  competitor.work(iterations);
   return clock.now() - start;
 }
 
 // The shortest of three epochs, or the first that is not long enough: an interruption makes an
 // epoch look long, and a batch left too small by one would time the call instead of the work.
-double surely_lasting(const Work& work, std::uint64_t iterations, double enough, Clock& clock) {
-  double shortest = time_epoch(work, iterations, clock);
+double surely_lasting(const Competitor& competitor, std::uint64_t iterations, double enough,
+                      Clock& clock) {
+  double shortest = time_epoch(competitor, iterations, clock);
   for (int again = 0; again < 2 && shortest >= enough; ++again) {
-    shortest = std::min(shortest, time_epoch(work, iterations, clock));
+    shortest = std::min(shortest, time_epoch(competitor, iterations, clock));
   }
   return shortest;
 }
 
 // Doubles the batch until an epoch lasts long enough. The epochs run here are not counted.
-std::uint64_t grow_epoch(const Work& work, const MeasureOptions& options, Clock& clock) {
+std::uint64_t grow_epoch(const Competitor& competitor, const MeasureOptions& options,
+                         Clock& clock) {
   if (options.single_iteration) return 1;
   const double enough = std::max(options.min_epoch_steps * clock.step(), options.min_epoch_seconds);
   std::uint64_t iterations = 1;
   while (iterations < (std::uint64_t{1} << 40)) {
-    const double seconds = surely_lasting(work, iterations, enough, clock);
+    const double seconds = surely_lasting(competitor, iterations, enough, clock);
     if (seconds >= enough) break;
     // Aim a little above; a first epoch with cold caches may have been slow.
     const double factor = seconds > 0 ? std::clamp(1.2 * enough / seconds, 1.5, 16.0) : 16.0;
@@ -55,7 +58,7 @@ bool confident(const Series& series, double target) {
 
 Series measure(std::string name, Work work, const MeasureOptions& options, Clock& clock) {
   std::vector<Competitor> one;
-  one.push_back({std::move(name), std::move(work)});
+  one.push_back({std::move(name), std::move(work), {}});
   return std::move(measure_interleaved(std::move(one), options, clock).front());
 }
 
@@ -67,9 +70,9 @@ std::vector<Series> measure_interleaved(std::vector<Competitor> competitors,
   std::vector<Series> all(competitors.size());
   for (std::size_t c = 0; c < competitors.size(); ++c) {
     all[c].name = competitors[c].name;
-    all[c].iterations_per_epoch = grow_epoch(competitors[c].work, options, clock);
+    all[c].iterations_per_epoch = grow_epoch(competitors[c], options, clock);
     for (int w = 0; w < options.warmup_epochs; ++w) {
-      competitors[c].work(all[c].iterations_per_epoch);
+      time_epoch(competitors[c], all[c].iterations_per_epoch, clock);
     }
   }
 
@@ -80,7 +83,7 @@ std::vector<Series> measure_interleaved(std::vector<Competitor> competitors,
   for (int round = 1; round <= options.max_epochs; ++round) {
     std::shuffle(order.begin(), order.end(), random);
     for (std::size_t c : order) {
-      const double seconds = time_epoch(competitors[c].work, all[c].iterations_per_epoch, clock);
+      const double seconds = time_epoch(competitors[c], all[c].iterations_per_epoch, clock);
       all[c].samples.push_back(seconds / static_cast<double>(all[c].iterations_per_epoch));
     }
     if (round < options.min_epochs) continue;

@@ -58,6 +58,8 @@ Work repeat(F f) {
 struct Competitor {
   std::string name;
   Work work;
+  // Called before each epoch, warm-up too, outside its time: clears away what the last one left.
+  std::function<void()> before = {};
 };
 
 // Measures one piece of work.

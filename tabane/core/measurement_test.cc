@@ -69,6 +69,24 @@ TEST(Measure, TakesMinEpochsEvenWhenOneEpochIsOverTheBudget) {
   EXPECT_EQ(series.samples.size(), 3u);
 }
 
+TEST(MeasureInterleaved, CallsBeforeOncePerEpochOutsideItsTime) {
+  ManualClock clock;
+  int prepared = 0, worked = 0;
+  const auto work = [&](std::uint64_t) {
+    EXPECT_EQ(prepared, ++worked);
+    clock.advance(1e-3);
+  };
+  const auto before = [&] {
+    ++prepared;
+    clock.advance(1.0);
+  };
+  const auto all = measure_interleaved(
+      {{"prepared", work, before}},
+      {.min_epochs = 4, .max_epochs = 4, .warmup_epochs = 2, .single_iteration = true}, clock);
+  EXPECT_EQ(worked, 2 + 4);
+  EXPECT_NEAR(all[0].median(), 1e-3, 1e-12);
+}
+
 TEST(Measure, DoesNotCountWarmUpEpochs) {
   ManualClock clock;
   int call = 0;

@@ -1,0 +1,34 @@
+// AES of tabane and of OpenSSL on memory, without files: what limits whole commands, and several
+// streams on one core.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/bench.h"
+#include "bench/crew.h"
+#include "tabane/workloads/aes_dir/job.h"
+
+namespace tabane::bench {
+
+struct CipherKind {
+  workloads::aes_dir::Cipher cipher;
+  std::string name;     // also after --cipher
+  std::string openssl;  // the option of `openssl enc`; it has no GCM and gets CBC of the same key
+  std::size_t key_bytes = 0;
+
+  bool chained() const { return cipher != workloads::aes_dir::Cipher::aes_256_gcm; }
+};
+
+std::vector<CipherKind> all_ciphers();
+
+// AES of `bytes` in the crew's caches; the peer of target 0 that tells what AES alone costs.
+// The crew outlives the entrant.
+Entrant aes_alone(const CipherKind& kind, workloads::aes_dir::Direction direction,
+                  std::uint64_t bytes, Crew& crew);
+
+// CBC encryption of 16 streams on the PU `pu` against one stream of OpenSSL.
+void ask_streams(Panel& panel, unsigned pu);
+
+}  // namespace tabane::bench

@@ -1,0 +1,127 @@
+#include "bench/command.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <sstream>
+
+#include "tabane/core/clock.h"
+#include "tabane/core/error.h"
+
+namespace tabane::bench {
+namespace {
+
+// Keeps what a command says for the case that it fails.
+class Messages {
+ public:
+  Messages() : fd_(memfd_create("messages", MFD_CLOEXEC)) {
+    if (fd_ < 0) throw core::SystemError("memfd_create", "messages", errno);
+  }
+  ~Messages() { close(fd_); }
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+
+  int fd() const { return fd_; }
+  std::string last_line() const {
+    const off_t end = lseek(fd_, 0, SEEK_END);
+    std::string text(static_cast<std::size_t>(std::min<off_t>(end, 1000)), '\0');
+    const ssize_t got = pread(fd_, text.data(), text.size(), end - static_cast<off_t>(text.size()));
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    return text.substr(text.rfind('\n') + 1);
+  }
+
+ private:
+  int fd_;
+};
+
+class FileActions {
+ public:
+  explicit FileActions(const Messages& messages) {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions_, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions_, messages.fd(), 2);
+  }
+  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+
+  const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+};
+
+// Linux starts the peak of a spawned program at that of its parent, which the parent can take back
+// to what it holds now.
+void forget_own_peak() {
+  const int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  [[maybe_unused]] const ssize_t refused = write(fd, "5", 1);
+  close(fd);
+}
+
+double seconds(const timeval& t) {
+  return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+}
+
+std::string in_one_line(const Command& command) {
+  std::string line;
+  for (const std::string& word : command) line += (line.empty() ? "" : " ") + word;
+  return line.size() <= 300 ? line : line.substr(0, 300) + " …";
+}
+
+}  // namespace
+
+Usage& Usage::operator+=(const Usage& other) {
+  wall_seconds += other.wall_seconds;
+  cpu_seconds += other.cpu_seconds;
+  peak_resident_bytes = std::max(peak_resident_bytes, other.peak_resident_bytes);
+  return *this;
+}
+
+Usage run_command(const Command& command) {
+  const Messages messages;
+  const FileActions actions(messages);
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  forget_own_peak();
+  core::Clock& clock = core::tick_clock();
+  const double start = clock.now();
+  pid_t pid = 0;
+  const int error = posix_spawnp(&pid, argv[0], actions.get(), nullptr, argv.data(), environ);
+  if (error != 0) throw core::SystemError("start", command[0], error);
+  int status = 0;
+  rusage used{};
+  while (wait4(pid, &status, 0, &used) < 0) {
+    if (errno != EINTR) throw core::SystemError("wait4", command[0], errno);
+  }
+  Usage usage;
+  usage.wall_seconds = clock.now() - start;
+  usage.cpu_seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
+  usage.peak_resident_bytes = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    throw core::Error(in_one_line(command) + ": failed: " + messages.last_line());
+  }
+  return usage;
+}
+
+bool in_path(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (access((folder + "/" + name).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace tabane::bench

@@ -1,0 +1,29 @@
+// Runs whole commands and tells what they used.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tabane::bench {
+
+using Command = std::vector<std::string>;  // program and arguments
+
+struct Usage {
+  double wall_seconds = 0;
+  double cpu_seconds = 0;                 // user and system, with children that it waited for
+  std::uint64_t peak_resident_bytes = 0;  // at most: never below what this program held itself
+
+  // Adds times; keeps the higher peak.
+  Usage& operator+=(const Usage& other);
+  double cores_busy() const { return wall_seconds > 0 ? cpu_seconds / wall_seconds : 0; }
+};
+
+// Runs a command without input, its results thrown away. throws: core::SystemError if it cannot be
+// started; core::Error with the last line of its messages if it fails.
+Usage run_command(const Command& command);
+
+// Whether a program of this name is in PATH.
+bool in_path(const std::string& name);
+
+}  // namespace tabane::bench

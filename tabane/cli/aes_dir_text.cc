@@ -1,0 +1,198 @@
+#include "tabane/cli/aes_dir_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tabane/cli/printable.h"
+#include "tabane/core/units.h"
+#include "tabane/lab/version.h"
+
+namespace tabane::cli {
+namespace {
+
+using namespace workloads::aes_dir;
+
+std::string counted(std::uint64_t number, const char* one, const char* many) {
+  return fmt::format("{} {}", grouped(number), number == 1 ? one : many);
+}
+
+std::string files_text(std::uint64_t files) { return counted(files, "file", "files"); }
+
+std::string crew_text(const Outcome& outcome) {
+  return fmt::format("{}, {}", counted(outcome.threads, "thread", "threads"),
+                     name_of(outcome.engine));
+}
+
+// "left out: 2 symbolic links, 1 excluded"; empty if there is nothing.
+std::string other_files_text(const Outcome& outcome) {
+  std::string out, kept;
+  const auto add = [](std::string& list, std::uint64_t number, const std::string& text) {
+    if (number > 0) list += (list.empty() ? "" : ", ") + text;
+  };
+  add(out, outcome.symlinks, counted(outcome.symlinks, "symbolic link", "symbolic links"));
+  add(out, outcome.special, counted(outcome.special, "special file", "special files"));
+  add(out, outcome.excluded, grouped(outcome.excluded) + " excluded");
+  add(kept, outcome.files_kept, files_text(outcome.files_kept) + " complete already");
+  std::string text;
+  if (!out.empty()) text += "left out: " + out + "\n";
+  if (!kept.empty()) text += "kept: " + kept + "\n";
+  if (outcome.leftovers_removed > 0) {
+    text += fmt::format("removed: {} of an interrupted run\n",
+                        counted(outcome.leftovers_removed, "temporary file", "temporary files"));
+  }
+  return text;
+}
+
+std::string speed_text(const Outcome& outcome) {
+  if (outcome.seconds <= 0) return "";
+  const double bytes = static_cast<double>(outcome.bytes) / outcome.seconds;
+  const double files = static_cast<double>(outcome.files) / outcome.seconds;
+  return fmt::format(": {}, {} files/s", core::format_value(bytes, "B/s"),
+                     files < 100 ? fmt::format("{:.3g}", files)
+                                 : grouped(static_cast<std::uint64_t>(std::llround(files))));
+}
+
+// A SystemError begins with the path, which is told already.
+std::string reason_of(const Failure& failure) {
+  const std::string prefix = failure.path + ": ";
+  return failure.what.starts_with(prefix) ? failure.what.substr(prefix.size()) : failure.what;
+}
+
+lab::Json rate_or_null(double amount, double seconds) {
+  if (seconds <= 0) return nullptr;
+  return amount / seconds;
+}
+
+template <class T>
+lab::Json value_or_null(const std::optional<T>& value) {
+  if (!value) return nullptr;
+  return *value;
+}
+
+}  // namespace
+
+std::string name_of(Direction direction) {
+  return direction == Direction::encrypt   ? "encrypt"
+         : direction == Direction::decrypt ? "decrypt"
+                                           : "verify";
+}
+
+std::string name_in_past(Direction direction) {
+  return direction == Direction::encrypt   ? "encrypted"
+         : direction == Direction::decrypt ? "decrypted"
+                                           : "verified";
+}
+
+std::string name_of(Cipher cipher) {
+  return cipher == Cipher::aes_256_gcm   ? "aes-256-gcm"
+         : cipher == Cipher::aes_128_cbc ? "aes-128-cbc"
+                                         : "aes-256-cbc";
+}
+
+std::string name_of(Engine engine) {
+  return engine == Engine::automatic ? "auto" : engine == Engine::openssl ? "openssl" : "ipsec-mb";
+}
+
+std::string progress_text(const Progress& progress) {
+  std::string done = core::format_bytes(progress.bytes);
+  const std::string total = core::format_bytes(progress.bytes_total);
+  const std::string unit = total.substr(total.find(' '));
+  if (done.ends_with(unit)) done.resize(done.size() - unit.size());
+  return fmt::format("{} of {} files, {} of {}", grouped(progress.files),
+                     grouped(progress.files_total), done, total);
+}
+
+double progress_share(const Progress& progress) {
+  constexpr double kBytesOfFile = 16384;  // take about as long as opening and making a file
+  const auto work = [](std::uint64_t files, std::uint64_t bytes) {
+    return static_cast<double>(files) * kBytesOfFile + static_cast<double>(bytes);
+  };
+  const double total = work(progress.files_total, progress.bytes_total);
+  return total > 0 ? std::min(1.0, work(progress.files, progress.bytes) / total) : 1.0;
+}
+
+std::optional<double> copy_share(const Outcome& outcome) {
+  if (outcome.seconds <= 0) return std::nullopt;
+  const bool empty_files = outcome.bytes == 0;
+  const auto limit = empty_files ? outcome.copy_files_per_second : outcome.copy_bytes_per_second;
+  const double done = static_cast<double>(empty_files ? outcome.files : outcome.bytes);
+  if (!limit || *limit <= 0 || done <= 0) return std::nullopt;
+  return done / outcome.seconds / *limit;
+}
+
+std::string summary_text(const Request& request, const Outcome& outcome) {
+  if (request.dry_run) {
+    return fmt::format("would {} {}, {}, in {} with {}\n", name_of(request.direction),
+                       files_text(outcome.files_total), core::format_bytes(outcome.bytes_total),
+                       counted(outcome.directories, "directory", "directories"),
+                       crew_text(outcome)) +
+           other_files_text(outcome);
+  }
+  std::string text =
+      fmt::format("{} {}, {} in {}{}\n{}", name_in_past(request.direction),
+                  files_text(outcome.files), core::format_bytes(outcome.bytes),
+                  core::format_seconds(outcome.seconds), speed_text(outcome), crew_text(outcome));
+  if (const auto share = copy_share(outcome)) {
+    text +=
+        fmt::format("; {:.0f} % of the copy speed, which 1 % of the files showed", 100 * *share);
+  }
+  return text + "\n" + other_files_text(outcome);
+}
+
+std::string failures_text(const Outcome& outcome, std::size_t most) {
+  std::string text;
+  const std::size_t shown = std::min(most, outcome.failures.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Failure& failure = outcome.failures[i];
+    text += fmt::format("{}: {}\n", printable(failure.path.empty() ? "." : failure.path),
+                        printable(reason_of(failure)));
+  }
+  if (shown < outcome.failures.size()) {
+    text += fmt::format("and {} more, which -v or --json lists\n",
+                        grouped(outcome.failures.size() - shown));
+  }
+  return text;
+}
+
+lab::Json to_json(const Request& request, const Outcome& outcome) {
+  lab::Json failures = lab::Json::array();
+  for (const Failure& failure : outcome.failures) {
+    failures.push_back({{"path", lossy_utf8(failure.path)},
+                        {"path_percent_encoded", percent_encoded(failure.path)},
+                        {"reason", lossy_utf8(reason_of(failure))}});
+  }
+  const bool worked = !request.dry_run;
+  const double seconds = worked ? outcome.seconds : 0;
+  const auto if_worked = [worked](std::uint64_t count) {
+    return worked ? lab::Json(count) : lab::Json(nullptr);
+  };
+  return {{"schema_version", 1},
+          {"kind", name_of(request.direction)},
+          {"tabane_version", lab::version()},
+          {"cipher", name_of(request.cipher)},
+          {"engine", name_of(outcome.engine)},
+          {"threads", outcome.threads},
+          {"dry_run", request.dry_run},
+          {"complete", outcome.complete},
+          {"files_total", outcome.files_total},
+          {"input_bytes_total", outcome.bytes_total},
+          {"directories", outcome.directories},
+          {"files_done", if_worked(outcome.files)},
+          {"input_bytes_done", if_worked(outcome.bytes)},
+          {"files_kept", if_worked(outcome.files_kept)},
+          {"symlinks", outcome.symlinks},
+          {"special_files", outcome.special},
+          {"excluded", outcome.excluded},
+          {"leftovers_removed", if_worked(outcome.leftovers_removed)},
+          {"seconds", worked ? lab::Json(outcome.seconds) : lab::Json(nullptr)},
+          {"bytes_per_second", rate_or_null(static_cast<double>(outcome.bytes), seconds)},
+          {"files_per_second", rate_or_null(static_cast<double>(outcome.files), seconds)},
+          {"copy_bytes_per_second", value_or_null(outcome.copy_bytes_per_second)},
+          {"copy_files_per_second", value_or_null(outcome.copy_files_per_second)},
+          {"share_of_copy_speed", value_or_null(copy_share(outcome))},
+          {"failures", failures}};
+}
+
+}  // namespace tabane::cli

@@ -1,0 +1,37 @@
+// What encrypt, decrypt and verify tell: the progress, the summary, the failures, the JSON.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "tabane/lab/record.h"
+#include "tabane/workloads/aes_dir/job.h"
+
+namespace tabane::cli {
+
+std::string name_of(workloads::aes_dir::Direction direction);       // "encrypt", as the verbs
+std::string name_in_past(workloads::aes_dir::Direction direction);  // "encrypted"
+std::string name_of(workloads::aes_dir::Cipher cipher);             // "aes-256-gcm", as --cipher
+std::string name_of(workloads::aes_dir::Engine engine);             // "openssl", as --engine
+
+// "1 234 of 20 000 files, 1.2 of 3.4 GiB"
+std::string progress_text(const workloads::aes_dir::Progress& progress);
+
+// Share of the work that is done, 0…1; a file counts for as much as some bytes.
+double progress_share(const workloads::aes_dir::Progress& progress);
+
+// Speed over the speed of copying; null: not measured.
+std::optional<double> copy_share(const workloads::aes_dir::Outcome& outcome);
+
+// A few lines; also what would be done, for a dry run.
+std::string summary_text(const workloads::aes_dir::Request& request,
+                         const workloads::aes_dir::Outcome& outcome);
+
+// Lines "path: reason", at most `most` of them and then how many there are more; safe to print on a
+// terminal.
+std::string failures_text(const workloads::aes_dir::Outcome& outcome, std::size_t most);
+
+lab::Json to_json(const workloads::aes_dir::Request& request,
+                  const workloads::aes_dir::Outcome& outcome);
+
+}  // namespace tabane::cli

@@ -1,0 +1,110 @@
+#include "tabane/cli/aes_dir_text.h"
+
+#include <gtest/gtest.h>
+
+namespace tabane::cli {
+namespace {
+
+using namespace workloads::aes_dir;
+
+Outcome some_outcome() {
+  Outcome outcome;
+  outcome.complete = true;
+  outcome.files = outcome.files_total = 1234;
+  outcome.bytes = outcome.bytes_total = 2'000'000'000;
+  outcome.directories = 10;
+  outcome.threads = 2;
+  outcome.seconds = 2;
+  return outcome;
+}
+
+TEST(ProgressText, NamesFilesAndBytesInOneUnit) {
+  EXPECT_EQ(
+      progress_text(
+          {.files = 1234, .bytes = 3ULL << 29, .files_total = 20000, .bytes_total = 3ULL << 30}),
+      "1 234 of 20 000 files, 1.50 of 3 GiB");
+  EXPECT_EQ(progress_text({.files = 0, .bytes = 5, .files_total = 1, .bytes_total = 2048}),
+            "0 of 1 files, 5 B of 2 KiB");
+  EXPECT_EQ(progress_text({}), "0 of 0 files, 0 of 0 B");
+}
+
+TEST(ProgressShare, RunsFromNothingToAll) {
+  EXPECT_EQ(progress_share({.files_total = 2, .bytes_total = 10}), 0);
+  EXPECT_EQ(progress_share({.files = 1, .files_total = 2}), 0.5);  // empty files count too
+  EXPECT_EQ(progress_share({.files = 2, .bytes = 10, .files_total = 2, .bytes_total = 10}), 1);
+  EXPECT_EQ(progress_share({.bytes = 99, .bytes_total = 10}), 1);  // files that grow
+  EXPECT_EQ(progress_share({}), 1);
+}
+
+TEST(CopyShare, IsSpeedOverTheSpeedOfCopying) {
+  Outcome outcome = some_outcome();
+  EXPECT_EQ(copy_share(outcome), std::nullopt);
+  outcome.copy_bytes_per_second = 4e9;
+  EXPECT_DOUBLE_EQ(copy_share(outcome).value(), 0.25);
+}
+
+TEST(CopyShare, CountsFilesWhereAllAreEmpty) {
+  Outcome outcome = some_outcome();
+  outcome.bytes = 0;
+  outcome.copy_bytes_per_second = 0;
+  outcome.copy_files_per_second = 1234;
+  EXPECT_DOUBLE_EQ(copy_share(outcome).value(), 0.5);
+}
+
+TEST(SummaryText, NamesTheFigures) {
+  Outcome outcome = some_outcome();
+  outcome.copy_bytes_per_second = 4e9;
+  outcome.symlinks = 1;
+  outcome.special = 2;
+  outcome.excluded = 3;
+  outcome.files_kept = 1;
+  EXPECT_EQ(summary_text({}, outcome),
+            "encrypted 1 234 files, 1.86 GiB in 2.00 s: 1.00 GB/s, 617 files/s\n"
+            "2 threads, openssl; 25 % of the copy speed, which 1 % of the files showed\n"
+            "left out: 1 symbolic link, 2 special files, 3 excluded\n"
+            "kept: 1 file complete already\n");
+}
+
+TEST(SummaryText, SaysNothingOfWhatWasNotMeasured) {
+  EXPECT_EQ(summary_text({.direction = Direction::verify}, some_outcome()),
+            "verified 1 234 files, 1.86 GiB in 2.00 s: 1.00 GB/s, 617 files/s\n"
+            "2 threads, openssl\n");
+}
+
+TEST(SummaryText, SaysWhatWouldBeDone) {
+  EXPECT_EQ(summary_text({.dry_run = true}, some_outcome()),
+            "would encrypt 1 234 files, 1.86 GiB, in 10 directories with 2 threads, openssl\n");
+}
+
+TEST(FailuresText, NamesEachPathOnceOnALineOfItsOwn) {
+  Outcome outcome;
+  outcome.failures = {{"a\nb", "a\nb: open: Permission denied"}, {"", "cannot be read"}};
+  EXPECT_EQ(failures_text(outcome, 9), "a\\nb: open: Permission denied\n.: cannot be read\n");
+}
+
+TEST(FailuresText, SaysHowManyItLeavesOut) {
+  Outcome outcome;
+  outcome.failures.assign(5, {"a", "b"});
+  EXPECT_EQ(failures_text(outcome, 1), "a: b\nand 4 more, which -v or --json lists\n");
+}
+
+TEST(Json, HoldsNamesThatAreNotUtf8) {
+  Outcome outcome = some_outcome();
+  outcome.failures = {{"a\xff", "a\xff: open: No such file"}};
+  const lab::Json json = lab::Json::parse(to_json({}, outcome).dump());
+  EXPECT_EQ(json["failures"][0]["path"], "a\uFFFD");
+  EXPECT_EQ(json["failures"][0]["path_percent_encoded"], "a%FF");
+  EXPECT_EQ(json["failures"][0]["reason"], "open: No such file");
+}
+
+TEST(Json, IsNullWhereNothingWasMeasured) {
+  const lab::Json json = to_json({.dry_run = true}, some_outcome());
+  for (const char* key : {"files_done", "input_bytes_done", "seconds", "bytes_per_second",
+                          "copy_bytes_per_second", "share_of_copy_speed"}) {
+    EXPECT_TRUE(json[key].is_null()) << key;
+  }
+  EXPECT_EQ(json["files_total"], 1234);
+}
+
+}  // namespace
+}  // namespace tabane::cli

@@ -1,0 +1,265 @@
+// tabane encrypt, decrypt, verify: files and directory trees under AES.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "tabane/cli/aes_dir_text.h"
+#include "tabane/cli/command.h"
+#include "tabane/cli/options.h"
+#include "tabane/cli/output.h"
+#include "tabane/cli/passphrase_prompt.h"
+#include "tabane/cli/printable.h"
+#include "tabane/cli/progress.h"
+#include "tabane/cli/unreadable_memory.h"
+#include "tabane/core/error.h"
+#include "tabane/workloads/aes_dir/job.h"
+
+namespace tabane::cli {
+namespace {
+
+using namespace workloads::aes_dir;
+
+constexpr std::size_t kFailuresShown = 100;
+
+constexpr const char* kEncryptExamples =
+    "  tabane keygen my.key                             a key that only you can read\n"
+    "  tabane encrypt --key-file my.key photos sealed   every file below photos, into sealed\n"
+    "  tabane encrypt photos sealed                     asks for a passphrase\n"
+    "  tabane encrypt --resume --key-file my.key photos sealed\n"
+    "                                                   only what is missing or has changed\n"
+    "  tabane encrypt --exclude '*.tmp' --exclude cache/thumbs --dry-run photos sealed\n"
+    "                                                   only shows what would be done\n"
+    "  tabane encrypt --cipher aes-128-cbc --key-file 16.key book sealed\n"
+    "                                                   for readers of that format";
+constexpr const char* kDecryptExamples =
+    "  tabane decrypt --key-file my.key sealed photos   every file below sealed, into photos\n"
+    "  tabane decrypt sealed/letter.txt letter.txt      one file; asks for its passphrase";
+constexpr const char* kVerifyExamples =
+    "  tabane verify --key-file my.key sealed   reads and checks every byte, writes nothing";
+
+struct Options {
+  Request request;
+  std::string cipher = "aes-256-gcm";
+  std::string engine = "auto";
+  std::optional<std::string> iv;
+  std::optional<std::string> key_file;
+  std::optional<std::string> passphrase_file;
+  std::optional<int> threads;
+  bool quiet = false;
+  bool verbose = false;
+  JsonOption json;
+};
+
+// The value that --option names. throws: core::UsageError with the legal names.
+template <class T>
+T value_of(const char* option, const std::string& given, std::initializer_list<T> values) {
+  std::string legal;
+  for (const T value : values) {
+    if (name_of(value) == given) return value;
+    legal += (legal.empty() ? "" : ", ") + name_of(value);
+  }
+  throw core::UsageError(
+      fmt::format("{}: there is no '{}'; legal are {}", option, printable(given), legal));
+}
+
+Block block_of(const std::string& hex) {
+  const auto is_digit = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+  };
+  Block block;
+  if (hex.size() != 2 * block.size() || !std::ranges::all_of(hex, is_digit)) {
+    throw core::UsageError("--iv: an initialisation vector is 32 hexadecimal digits");
+  }
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    block[i] = static_cast<std::byte>(std::stoi(hex.substr(2 * i, 2), nullptr, 16));
+  }
+  return block;
+}
+
+void complete_request(Options& options) {
+  Request& request = options.request;
+  request.cipher = value_of("--cipher", options.cipher,
+                            {Cipher::aes_256_gcm, Cipher::aes_128_cbc, Cipher::aes_256_cbc});
+  request.engine =
+      value_of("--engine", options.engine, {Engine::automatic, Engine::openssl, Engine::ipsec_mb});
+  if (options.threads && *options.threads < 1) {
+    throw core::UsageError("--threads: the number of threads is at least 1");
+  }
+  request.threads = static_cast<unsigned>(options.threads.value_or(0));
+  const bool cbc = request.cipher != Cipher::aes_256_gcm;
+  if (options.iv && !cbc) {
+    throw core::UsageError(
+        "--iv goes with --cipher aes-128-cbc or aes-256-cbc; aes-256-gcm makes its own");
+  }
+  if (options.iv) request.fixed_iv = block_of(*options.iv);
+  if (cbc && !options.key_file) {
+    throw core::UsageError(
+        fmt::format("--cipher {0} takes a key of {1} bytes and no passphrase: give --key-file FILE",
+                    options.cipher, key_bytes(request.cipher)));
+  }
+  // Nobody would read it.
+  request.measure_copy = !options.quiet || options.json.given();
+}
+
+void warn_of_cbc(const Request& request) {
+  if (request.cipher == Cipher::aes_256_gcm) return;
+  const bool verify = request.direction == Direction::verify;
+  fmt::print(stderr,
+             "warning: {} does not authenticate: changes of the encrypted files are not "
+             "detected{}\n",
+             name_of(request.cipher),
+             verify ? "; only their sizes and padding can be checked" : "");
+}
+
+void read_key(const Options& options, Request& request) {
+  make_memory_unreadable();
+  if (options.key_file) {
+    KeyFile file = read_key_file(*options.key_file, key_bytes(request.cipher));
+    if (!file.warning.empty()) fmt::print(stderr, "warning: {}\n", printable(file.warning));
+    request.key = std::move(file.key);
+  } else if (options.passphrase_file) {
+    request.passphrase = read_passphrase_file(*options.passphrase_file);
+  } else {
+    request.passphrase = ask_passphrase(request.direction == Direction::encrypt);
+  }
+}
+
+// Draws the progress, with the time left as the rate until now gives it.
+class JobProgress {
+ public:
+  explicit JobProgress(bool quiet) : line_(quiet) {}
+
+  void show(const Progress& progress) {
+    const double share = progress_share(progress);
+    const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - begin_;
+    const bool known = share > 0.01 && gone.count() > 1;
+    line_.show(progress_text(progress), share, known ? gone.count() * (1 / share - 1) : -1);
+  }
+  void clear() { line_.clear(); }
+
+ private:
+  ProgressLine line_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+void say_that_it_stopped(const Request& request, const Outcome& outcome) {
+  if (outcome.complete) return;
+  const bool resumable = request.direction != Direction::verify;
+  fmt::print(stderr, "tabane: stopped after {} of {} files{}\n",
+             grouped(outcome.files + outcome.files_kept), grouped(outcome.files_total),
+             resumable ? "; what is done is whole, and --resume goes on with the rest" : "");
+}
+
+void print_outcome(const Options& options, const Outcome& outcome) {
+  if (!options.quiet && !options.json.to_stdout()) {
+    std::fputs(summary_text(options.request, outcome).c_str(), stdout);
+    std::fflush(stdout);
+  }
+  const std::size_t most = options.verbose ? outcome.failures.size() : kFailuresShown;
+  std::fputs(failures_text(outcome, most).c_str(), stderr);
+  if (!outcome.failures.empty()) {
+    fmt::print(stderr, "tabane: {} {}\n",
+               outcome.failures.size() == 1
+                   ? "this file or directory could not be"
+                   : grouped(outcome.failures.size()) + " files or directories could not be",
+               name_in_past(options.request.direction));
+  }
+  say_that_it_stopped(options.request, outcome);
+}
+
+int run(Options& options) {
+  options.json.check();
+  complete_request(options);
+  warn_of_cbc(options.request);
+  read_key(options, options.request);
+
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit fails alone, with EFBIG
+  const StopOnSignal stop;
+  JobProgress progress(options.quiet);
+  const Outcome outcome = run_job(
+      options.request, {.stop_requested = [] { return StopOnSignal::requested(); },
+                        .progress = [&progress](const Progress& now) { progress.show(now); }});
+  progress.clear();
+  print_outcome(options, outcome);
+  options.json.write(to_json(options.request, outcome));
+  if (!outcome.complete) StopOnSignal::die_as_asked();
+  return outcome.complete && outcome.failures.empty() ? kOk : kFailed;
+}
+
+void add_key_options(CLI::App& verb, Options& options) {
+  CLI::Option* key = verb.add_option("--key-file", options.key_file,
+                                     "The key: raw bytes or hexadecimal (see tabane keygen)");
+  CLI::Option* passphrase =
+      verb.add_option("--passphrase-file", options.passphrase_file,
+                      "The passphrase: the first line of FILE; otherwise it is asked for");
+  key->type_name("FILE")->excludes(passphrase);
+  passphrase->type_name("FILE");
+  verb.add_option("--cipher", options.cipher,
+                  "aes-256-gcm (default), or without authentication aes-128-cbc, aes-256-cbc")
+      ->type_name("NAME");
+  verb.add_option("--iv", options.iv,
+                  "CBC only: the one initialisation vector of all files, which then hold no other")
+      ->type_name("HEX");
+}
+
+void add_writing_options(CLI::App& verb, Request& request) {
+  verb.add_flag("--dry-run", request.dry_run, "Only show what would be done");
+  CLI::Option* resume =
+      verb.add_flag("--resume", request.resume,
+                    "Keep what is complete and current in OUT, do the rest, clean up");
+  verb.add_flag("--force", request.force, "Replace what is in OUT")->excludes(resume);
+  verb.add_flag("--fsync", request.fsync, "Each file is on the disk before it gets its name");
+}
+
+void add_common_options(CLI::App& verb, Options& options) {
+  verb.add_option("--exclude", options.request.excludes,
+                  "Leave out what has a name ('*.tmp') or, with a '/', a path below IN that "
+                  "matches; repeatable")
+      ->type_name("GLOB")
+      ->take_all()
+      ->allow_extra_args(false);
+  verb.add_option("-t,--threads", options.threads,
+                  "Threads; default: chosen from the files and the machine")
+      ->type_name("N");
+  verb.add_option("--engine", options.engine, "auto (default), openssl or ipsec-mb")
+      ->type_name("NAME");
+  options.json.add_to(verb);
+  verb.add_flag("-q,--quiet", options.quiet, "No progress and no summary");
+  verb.add_flag("-v,--verbose", options.verbose,
+                fmt::format("List all failures, not only the first {}", kFailuresShown));
+}
+
+void add_verb(CLI::App& app, int& exit_code, Direction direction, const char* what,
+              const char* examples) {
+  auto options = std::make_shared<Options>();
+  options->request.direction = direction;
+  CLI::App* verb = app.add_subcommand(name_of(direction), what);
+  show_examples_first(*verb, examples);
+  verb->add_option("IN", options->request.in, "A file, or a directory with all below it")
+      ->required();
+  if (direction != Direction::verify) {
+    verb->add_option("OUT", options->request.out, "A file; for a directory a directory")
+        ->required();
+  }
+  add_key_options(*verb, *options);
+  if (direction != Direction::verify) add_writing_options(*verb, options->request);
+  add_common_options(*verb, *options);
+  verb->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace
+
+void add_encrypt_commands(CLI::App& app, int& exit_code) {
+  add_verb(app, exit_code, Direction::encrypt,
+           "Encrypt a file or a directory tree with all cores", kEncryptExamples);
+  add_verb(app, exit_code, Direction::decrypt, "Decrypt what encrypt made", kDecryptExamples);
+  add_verb(app, exit_code, Direction::verify,
+           "Check that a decrypt would succeed, and write nothing", kVerifyExamples);
+}
+
+}  // namespace tabane::cli

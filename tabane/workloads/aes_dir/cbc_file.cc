@@ -1,0 +1,190 @@
+#include "tabane/workloads/aes_dir/cbc_file.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{256} << 10;  // half of a usual second-level cache
+// Between two lanes' buffers: at the same distance from a page's start, they would all want the
+// same few places of the first-level cache.
+constexpr std::size_t kLaneGap = 192;
+
+std::uint64_t stored_iv_bytes(const FileTask& task) {
+  return task.job().request.fixed_iv ? 0 : kBlockBytes;
+}
+
+std::uint64_t padded(std::uint64_t bytes) { return (bytes / kBlockBytes + 1) * kBlockBytes; }
+
+}  // namespace
+
+// A file on its way through one lane: buffer = the IV, then the slice with room for its padding.
+struct CbcFileWorker::Lane {
+  std::shared_ptr<FileTask> task;
+  std::byte* buffer;
+  std::uint64_t done = 0;  // plain bytes
+  std::size_t bytes = 0;   // of this slice, padded at the end
+  bool last = false;
+
+  std::byte* slice() const { return buffer + kBlockBytes; }
+};
+
+CbcFileWorker::CbcFileWorker(std::span<const std::byte> key, Engine engine)
+    : cipher_(key, engine), slice_(kBufferBytes / cipher_.lanes()) {
+  buffer_.reserve(kLaneGap + cipher_.lanes() * (slice_ + 2 * kBlockBytes + kLaneGap));
+}
+
+std::byte* CbcFileWorker::lane_buffer(std::size_t lane) {
+  return buffer_.data() + kLaneGap + lane * (slice_ + 2 * kBlockBytes + kLaneGap);
+}
+
+void CbcFileWorker::prepare_to_encrypt(FileTask& task) {
+  task.plain_bytes = task.in_bytes();
+  const std::uint64_t expected = stored_iv_bytes(task) + padded(task.plain_bytes);
+  if (!task.open_output(expected, expected, [&](int out) { return begins_like(task, out); }))
+    return;
+  if (task.job().request.fixed_iv) {
+    task.iv = *task.job().request.fixed_iv;
+  } else {
+    fill_random(task.iv);
+  }
+}
+
+// Whether an output's first block is that of the input with this key.
+bool CbcFileWorker::begins_like(FileTask& task, int output) {
+  Block iv, block, plain;
+  std::uint64_t offset = 0;
+  if (task.job().request.fixed_iv) {
+    iv = *task.job().request.fixed_iv;
+  } else {
+    read_all_at(output, iv.data(), iv.size(), 0, "its output");
+    offset = kBlockBytes;
+  }
+  read_all_at(output, block.data(), block.size(), offset, "its output");
+  cipher_.decrypt({.in = block.data(), .out = block.data(), .bytes = kBlockBytes, .iv = &iv});
+  const std::size_t size = read_all_at(task.in(), plain.data(), plain.size(), 0, task.path());
+  return std::equal(plain.begin(), plain.begin() + static_cast<std::ptrdiff_t>(size),
+                    block.begin());
+}
+
+void CbcFileWorker::read_slice(Lane& lane) {
+  FileTask& task = *lane.task;
+  if (task.job().stop) throw Stopped();
+  const std::uint64_t left = task.plain_bytes - lane.done;
+  lane.bytes = static_cast<std::size_t>(std::min<std::uint64_t>(slice_, left));
+  lane.last = left < slice_;  // a full last slice has its padding in a slice of its own
+  if (read_all_at(task.in(), lane.slice(), lane.bytes, lane.done, task.path()) != lane.bytes) {
+    throw ChangedWhileRead();
+  }
+  task.job().bytes_done += lane.bytes;
+  if (lane.done == 0) std::ranges::copy(task.iv, lane.buffer);
+  if (lane.last) lane.bytes = pad_pkcs7(lane.slice(), lane.bytes);
+}
+
+void CbcFileWorker::write_slice(Lane& lane) {
+  const std::uint64_t stored = stored_iv_bytes(*lane.task);
+  // The IV goes with the first slice: small files take one system call.
+  const std::size_t in_front = lane.done == 0 ? static_cast<std::size_t>(stored) : 0;
+  const std::uint64_t offset = lane.done == 0 ? 0 : stored + lane.done;
+  write_all_at(lane.task->out(), lane.slice() - in_front, in_front + lane.bytes, offset,
+               lane.task->path());
+  lane.done += lane.bytes;
+}
+
+void CbcFileWorker::encrypt(const std::function<std::shared_ptr<FileTask>()>& next) {
+  std::vector<Lane> lanes;
+  std::vector<std::byte*> free;
+  for (std::size_t i = cipher_.lanes(); i-- > 0;) {
+    free.push_back(lane_buffer(i));
+  }
+  const auto attempt = [](Lane& lane, const auto& step) {
+    try {
+      step();
+    } catch (const std::exception& error) {
+      lane.task->fail(error);
+      lane.bytes = 0;
+      lane.last = true;
+    }
+  };
+  std::vector<ChainPiece> pieces;
+  for (bool more = true;;) {
+    while (more && !free.empty()) {
+      std::shared_ptr<FileTask> task = next();
+      more = task != nullptr;
+      if (!more) break;
+      lanes.push_back({.task = std::move(task), .buffer = free.back()});
+      free.pop_back();
+    }
+    if (lanes.empty()) return;
+    pieces.clear();
+    for (Lane& lane : lanes) {
+      attempt(lane, [&] { read_slice(lane); });
+      pieces.push_back({lane.slice(), lane.slice(), lane.bytes, &lane.task->iv});
+    }
+    cipher_.encrypt(pieces);
+    for (Lane& lane : lanes) {
+      if (!lane.task->failed()) attempt(lane, [&] { write_slice(lane); });
+      if (!lane.last) continue;
+      lane.task->end_piece();
+      free.push_back(lane.buffer);
+    }
+    std::erase_if(lanes, [](const Lane& lane) { return lane.last; });
+  }
+}
+
+void CbcFileWorker::prepare_to_decrypt(FileTask& task) {
+  const std::uint64_t stored = stored_iv_bytes(task);
+  const std::uint64_t bytes = task.in_bytes();
+  if (bytes < stored + kBlockBytes || bytes % kBlockBytes != 0) {
+    throw DamageError("its size is not one that AES-CBC gives; it was cut or is not encrypted",
+                      bytes);
+  }
+  if (stored == 0) {
+    task.iv = *task.job().request.fixed_iv;
+  } else if (read_all_at(task.in(), task.iv.data(), kBlockBytes, 0, task.path()) != kBlockBytes) {
+    throw ChangedWhileRead();
+  }
+  task.plain_bytes = bytes - stored;
+  task.open_output(task.plain_bytes - kBlockBytes, task.plain_bytes - 1);
+}
+
+void CbcFileWorker::decrypt(FileTask& task, std::uint64_t first, std::uint64_t count) {
+  const std::uint64_t end = std::min(task.plain_bytes, first + count);
+  Block iv = task.iv;
+  if (first > 0 && first < end) {
+    const std::uint64_t before = stored_iv_bytes(task) + first - kBlockBytes;
+    if (read_all_at(task.in(), iv.data(), kBlockBytes, before, task.path()) != kBlockBytes) {
+      throw ChangedWhileRead();
+    }
+  }
+  buffer_.reserve(kBufferBytes);
+  for (std::uint64_t at = first; at < end; at += kBufferBytes) {
+    if (task.job().stop || task.failed()) throw Stopped();
+    decrypt_group(task, at,
+                  static_cast<std::size_t>(std::min<std::uint64_t>(kBufferBytes, end - at)), iv);
+  }
+}
+
+void CbcFileWorker::decrypt_group(FileTask& task, std::uint64_t first, std::size_t bytes,
+                                  Block& iv) {
+  const std::uint64_t stored = stored_iv_bytes(task);
+  std::byte* const group = buffer_.data();
+  if (read_all_at(task.in(), group, bytes, stored + first, task.path()) != bytes) {
+    throw ChangedWhileRead();
+  }
+  cipher_.decrypt({.in = group, .out = group, .bytes = bytes, .iv = &iv});
+  std::size_t plain = bytes;
+  if (first + bytes == task.plain_bytes) {
+    const std::ptrdiff_t unpadded = unpad_pkcs7({group, bytes});
+    if (unpadded < 0) {
+      throw DamageError("the padding is not legal: another key, or the file was changed",
+                        stored + first + bytes - kBlockBytes);
+    }
+    plain = static_cast<std::size_t>(unpadded);
+  }
+  if (task.out() >= 0) write_all_at(task.out(), group, plain, first, task.path());
+  task.job().bytes_done += bytes;
+}
+
+}  // namespace tabane::workloads::aes_dir

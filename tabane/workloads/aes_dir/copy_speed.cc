@@ -1,0 +1,118 @@
+#include "tabane/workloads/aes_dir/copy_speed.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "tabane/core/error.h"
+#include "tabane/workloads/aes_dir/output_file.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+constexpr std::uint64_t kFairBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kFairFiles = 4096;
+constexpr std::uint64_t kOnePart = 100;
+constexpr std::uint64_t kMostParts = 256;  // all stay open until the clock has stopped
+
+struct Part {
+  std::uint32_t file;
+  std::uint64_t offset, bytes;
+};
+
+// Every n-th file; of a few large ones, a part of each.
+std::vector<Part> choose_parts(const Tree& tree, unsigned threads) {
+  const std::uint64_t files = tree.files.size();
+  const std::uint64_t count = std::clamp<std::uint64_t>(
+      files / kOnePart, threads, std::max<std::uint64_t>(kMostParts, threads));
+  const std::uint64_t most =
+      std::max<std::uint64_t>(std::uint64_t{1} << 20, tree.bytes() / kOnePart / count);
+  std::vector<Part> parts;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto index = static_cast<std::uint32_t>(i * files / count);
+    const std::uint64_t bytes = tree.files[index].bytes;
+    const std::uint64_t part = std::min(bytes, most);
+    parts.push_back({index, (bytes - part) / count * i, part});
+  }
+  return parts;
+}
+
+void copy_part(int in, int out, Part part, std::vector<char>& buffer) {
+  auto from = static_cast<off_t>(part.offset);
+  std::uint64_t left = part.bytes;
+  while (left > 0) {
+    const ssize_t copied = copy_file_range(in, &from, out, nullptr, left, 0);
+    if (copied <= 0) break;
+    left -= static_cast<std::uint64_t>(copied);
+  }
+  // File systems that do not copy by themselves.
+  std::uint64_t at = part.bytes - left;
+  while (left > 0) {
+    buffer.resize(std::size_t{128} << 10);
+    const std::size_t want = static_cast<std::size_t>(std::min<std::uint64_t>(left, buffer.size()));
+    const std::size_t got = read_all_at(in, buffer.data(), want, part.offset + at, "a copy");
+    if (got == 0) return;
+    write_all_at(out, buffer.data(), got, at, "a copy");
+    at += got;
+    left -= got;
+  }
+}
+
+std::unique_ptr<OutputFile> copy_one(const Tree& tree, DirectoryOpener& directories,
+                                     const SharedDescriptor& to, Part part,
+                                     std::vector<char>& buffer) {
+  const TreeFile& file = tree.files[part.file];
+  const SharedDescriptor from = directories.open(file.directory);
+  const Descriptor in(
+      openat(from->get(), tree.name(file.name_at), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!in.valid()) throw core::SystemError("open", tree.path(file), errno);
+  auto out = std::make_unique<OutputFile>(to, "a copy", 0600);
+  copy_part(in.get(), out->fd(), part, buffer);
+  return out;
+}
+
+}  // namespace
+
+std::optional<CopySpeed> measure_copy_speed(const Tree& tree, int in_root, int to,
+                                            unsigned threads) {
+  if (tree.bytes() < kFairBytes && tree.files.size() < kFairFiles) return std::nullopt;
+  const std::vector<Part> parts = choose_parts(tree, threads);
+  const auto target = std::make_shared<const Descriptor>(fcntl(to, F_DUPFD_CLOEXEC, 0));
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> failed = false;
+  std::barrier together(static_cast<std::ptrdiff_t>(threads) + 1);
+  std::vector<std::jthread> crew;
+  for (unsigned t = 0; t < threads; ++t) {
+    crew.emplace_back([&] {
+      DirectoryOpener directories(tree, in_root, false);
+      std::vector<char> buffer;
+      std::vector<std::unique_ptr<OutputFile>> copies;  // removing them is not part of copying
+      together.arrive_and_wait();
+      try {
+        for (std::size_t i; (i = next++) < parts.size();) {
+          copies.push_back(copy_one(tree, directories, target, parts[i], buffer));
+        }
+      } catch (const std::exception&) {
+        failed = true;
+      }
+      together.arrive_and_wait();
+    });
+  }
+  together.arrive_and_wait();
+  const auto start = std::chrono::steady_clock::now();
+  together.arrive_and_wait();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (failed || seconds <= 0) return std::nullopt;
+  double bytes = 0;
+  for (const Part& part : parts) bytes += static_cast<double>(part.bytes);
+  return CopySpeed{bytes / seconds, static_cast<double>(parts.size()) / seconds};
+}
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,182 @@
+#include "tabane/workloads/aes_dir/crew.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <limits>
+#include <thread>
+
+#include "tabane/workloads/aes_dir/cbc_file.h"
+#include "tabane/workloads/aes_dir/sealed_file.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+// Hands out the plan's units; the pieces of one file share its task.
+class Queue {
+ public:
+  Queue(JobState& job, const Plan& plan) : job_(job), plan_(plan), shared_(plan.units.size()) {
+    for (std::size_t i = 0; i < plan.units.size(); ++i) {
+      const Unit& unit = plan.units[i];
+      if (unit.pieces == 1) continue;
+      shared_[i] = unit.piece == 0 ? std::make_shared<FileTask>(job, unit.first_file, unit.pieces)
+                                   : shared_[i - 1];
+    }
+  }
+
+  // Returns the next unit, or null if there is none or the job stops.
+  const Unit* next() {
+    const std::size_t i = next_++;
+    return job_.stop || i >= plan_.units.size() ? nullptr : &plan_.units[i];
+  }
+
+  std::shared_ptr<FileTask> task(const Unit& unit, std::uint32_t which) const {
+    if (unit.pieces > 1) return shared_[static_cast<std::size_t>(&unit - plan_.units.data())];
+    return std::make_shared<FileTask>(job_, unit.first_file + which, 1);
+  }
+
+  const Plan& plan() const { return plan_; }
+
+ private:
+  JobState& job_;
+  const Plan& plan_;
+  std::vector<std::shared_ptr<FileTask>> shared_;
+  std::atomic<std::size_t> next_ = 0;
+};
+
+// The part of a sequence of `total` steps that a piece does, if a step is `step` bytes of the
+// input.
+struct Range {
+  std::uint64_t first, count;
+};
+Range range_of(const Unit& unit, std::uint64_t piece_bytes, std::uint64_t step,
+               std::uint64_t total) {
+  if (unit.pieces == 1) return {0, total};
+  const std::uint64_t first = std::min(total, unit.piece * piece_bytes / step);
+  const bool last = unit.piece + 1 == unit.pieces;
+  const std::uint64_t end = last ? total : std::min(total, (unit.piece + 1) * piece_bytes / step);
+  return {first, end - first};
+}
+
+void work_piece(FileTask& task, Directories& directories,
+                const std::function<void(FileTask&)>& prepare,
+                const std::function<void(FileTask&)>& work) {
+  try {
+    if (task.start(directories, prepare)) work(task);
+  } catch (const std::exception& error) {
+    task.fail(error);
+  }
+  task.end_piece();
+}
+
+void work_sealed(JobState& job, Queue& queue, Engine engine) {
+  Directories directories(job);
+  SealedFileWorker worker(engine);
+  const bool sealing = job.request.direction == Direction::encrypt;
+  while (const Unit* unit = queue.next()) {
+    for (std::uint32_t i = 0; i < unit->files && !job.stop; ++i) {
+      const auto task = queue.task(*unit, i);
+      const auto prepare = [&](FileTask& t) {
+        sealing ? worker.prepare_to_seal(t) : worker.prepare_to_open(t);
+      };
+      work_piece(*task, directories, prepare, [&](FileTask&) {
+        const Range chunks = range_of(*unit, queue.plan().piece_bytes, task->header.chunk_bytes(),
+                                      chunks_of(task->plain_bytes, task->header));
+        if (sealing)
+          worker.encrypt(*task, chunks.first, chunks.count);
+        else
+          worker.decrypt(*task, chunks.first, chunks.count);
+      });
+    }
+  }
+}
+
+std::span<const std::byte> cbc_key(const Request& request) {
+  return std::span(request.key.bytes()).first(key_bytes(request.cipher));
+}
+
+void encrypt_cbc(JobState& job, Queue& queue, Engine engine) {
+  Directories directories(job);
+  CbcFileWorker worker(cbc_key(job.request), engine);
+  const Unit* unit = nullptr;
+  std::uint32_t done = 0;
+  worker.encrypt([&]() -> std::shared_ptr<FileTask> {
+    while (!job.stop) {
+      if (!unit || done == unit->files) {
+        unit = queue.next();
+        done = 0;
+        if (!unit) return nullptr;
+      }
+      auto task = queue.task(*unit, done++);
+      if (task->start(directories, [&](FileTask& t) { worker.prepare_to_encrypt(t); })) return task;
+      task->end_piece();
+    }
+    return nullptr;
+  });
+}
+
+void decrypt_cbc(JobState& job, Queue& queue, Engine engine) {
+  Directories directories(job);
+  CbcFileWorker worker(cbc_key(job.request), engine);
+  while (const Unit* unit = queue.next()) {
+    for (std::uint32_t i = 0; i < unit->files && !job.stop; ++i) {
+      const auto task = queue.task(*unit, i);
+      work_piece(
+          *task, directories, [&](FileTask& t) { worker.prepare_to_decrypt(t); },
+          [&](FileTask&) {
+            const Range bytes = range_of(*unit, queue.plan().piece_bytes, 1, task->plain_bytes);
+            worker.decrypt(*task, bytes.first, bytes.count);
+          });
+    }
+  }
+}
+
+void work(JobState& job, Queue& queue, Engine engine) {
+  if (job.request.cipher == Cipher::aes_256_gcm) return work_sealed(job, queue, engine);
+  if (job.request.direction == Direction::encrypt) return encrypt_cbc(job, queue, engine);
+  decrypt_cbc(job, queue, engine);
+}
+
+}  // namespace
+
+void run_crew(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks) {
+  Queue queue(job, plan);
+  std::mutex mutex;
+  std::condition_variable changed;
+  unsigned working = plan.threads;
+  std::exception_ptr problem;
+  std::vector<std::jthread> crew;
+  for (unsigned t = 0; t < plan.threads; ++t) {
+    crew.emplace_back([&] {
+      std::exception_ptr mine;
+      try {
+        work(job, queue, engine);
+      } catch (...) {
+        mine = std::current_exception();
+        job.stop = true;
+      }
+      const std::lock_guard lock(mutex);
+      if (mine && !problem) problem = mine;
+      --working;
+      changed.notify_one();
+    });
+  }
+  const std::uint64_t bytes_total = job.tree.bytes();
+  const auto report = [&] {
+    hooks.progress({.files = job.files_done + job.files_kept,
+                    .bytes = job.bytes_done + job.bytes_kept,
+                    .files_total = job.tree.files.size(),
+                    .bytes_total = bytes_total});
+  };
+  std::unique_lock lock(mutex);
+  while (!changed.wait_for(lock, std::chrono::milliseconds(100), [&] { return working == 0; })) {
+    if (hooks.stop_requested()) job.stop = true;
+    report();
+  }
+  lock.unlock();
+  crew.clear();
+  if (problem) std::rethrow_exception(problem);
+  report();
+}
+
+}  // namespace tabane::workloads::aes_dir

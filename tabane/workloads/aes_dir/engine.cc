@@ -1,0 +1,46 @@
+#include "tabane/workloads/aes_dir/engine.h"
+
+#include "tabane/core/error.h"
+#include "tabane/workloads/aes_dir/ipsec_mb.h"
+
+namespace tabane::workloads::aes_dir {
+
+#ifdef TABANE_IPSEC_MB
+
+void ManagerFree::operator()(IMB_MGR* manager) const {
+  imb_clear_mem(manager, imb_get_mb_mgr_size());
+  free_mb_mgr(manager);
+}
+
+Manager make_manager() {
+  Manager manager(alloc_mb_mgr(0));
+  if (!manager || (manager->features & IMB_FEATURE_AESNI) == 0) return nullptr;
+  IMB_ARCH arch = IMB_ARCH_NONE;
+  init_mb_mgr_auto(manager.get(), &arch);
+  const bool good = imb_get_errno(manager.get()) == 0 && arch >= IMB_ARCH_SSE &&
+                    (manager->features & IMB_FEATURE_SELF_TEST_PASS) != 0;
+  if (!good) return nullptr;
+  return manager;
+}
+
+bool ipsec_mb_available() {
+  static const bool available = make_manager() != nullptr;
+  return available;
+}
+
+#else
+
+bool ipsec_mb_available() { return false; }
+
+#endif
+
+Engine resolve(Engine engine) {
+  if (engine == Engine::openssl) return engine;
+  if (ipsec_mb_available()) return Engine::ipsec_mb;
+  if (engine == Engine::automatic) return Engine::openssl;
+  throw core::UsageError(
+      "--engine ipsec-mb: the library is not built in, or the processor has no AES instructions; "
+      "legal here: auto, openssl");
+}
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,129 @@
+#include "tabane/workloads/aes_dir/file_task.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+bool same_time(const timespec& a, const timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+// Every file after this one would fail too.
+bool ends_the_job(const std::exception& error) {
+  const auto* system = dynamic_cast<const core::SystemError*>(&error);
+  return system && (system->code() == ENOSPC || system->code() == EDQUOT ||
+                    system->code() == EROFS || system->code() == ENOMEM);
+}
+
+}  // namespace
+
+void JobState::fail(std::uint32_t file, const std::exception& error) {
+  if (ends_the_job(error)) stop = true;
+  const std::lock_guard lock(mutex_);
+  failures_.emplace_back(file, error.what());
+}
+
+std::vector<std::pair<std::uint32_t, std::string>> JobState::failures() const {
+  const std::lock_guard lock(mutex_);
+  return failures_;
+}
+
+Directories::Directories(const JobState& job) : in(job.tree, job.in_root, false) {
+  if (job.out_root >= 0) out.emplace(job.tree, job.out_root, true);
+}
+
+bool FileTask::start(Directories& directories, const std::function<void(FileTask&)>& prepare) {
+  const std::lock_guard lock(mutex_);
+  if (phase_ == Phase::fresh) {
+    phase_ = Phase::nothing_to_do;
+    try {
+      open_input(directories);
+      if (directories.out) out_directory_ = directories.out->open(file().directory);
+      prepare(*this);
+      if (output_ || job_.out_root < 0) phase_ = Phase::working;
+    } catch (const std::exception& error) {
+      fail(error);
+    }
+  }
+  return phase_ == Phase::working && !failed_;
+}
+
+void FileTask::open_input(Directories& directories) {
+  const SharedDescriptor directory = directories.in.open(file().directory);
+  // Not blocking: the file may have become a FIFO since the scan.
+  in_.reset(openat(directory->get(), job_.tree.name(file().name_at),
+                   O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!in_.valid()) throw core::SystemError("open", path(), errno);
+  if (fstat(in_.get(), &before_) != 0) throw core::SystemError("stat", path(), errno);
+  if (!S_ISREG(before_.st_mode)) throw core::Error("is no longer a regular file");
+  // The pieces were cut for the size that the scan saw.
+  if (pieces_left_ > 1 && in_bytes() != file().bytes) {
+    throw ChangedWhileRead();
+  }
+}
+
+bool FileTask::open_output(std::uint64_t least_bytes, std::uint64_t most_bytes,
+                           const std::function<bool(int)>& belongs) {
+  if (job_.out_root < 0) return true;
+  const std::string name =
+      job_.output_name.empty() ? job_.tree.name(file().name_at) : job_.output_name;
+  if (job_.request.resume &&
+      is_current(out_directory_->get(), name.c_str(), least_bytes, most_bytes, belongs)) {
+    ++job_.files_kept;
+    job_.bytes_kept += in_bytes();
+    return false;
+  }
+  output_.emplace(out_directory_, name, before_.st_mode & 07777);
+  return true;
+}
+
+bool FileTask::is_current(int directory, const char* name, std::uint64_t least, std::uint64_t most,
+                          const std::function<bool(int)>& belongs) const {
+  const Descriptor there(openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat seen {};
+  if (!there.valid() || fstat(there.get(), &seen) != 0 || !S_ISREG(seen.st_mode)) return false;
+  const auto bytes = static_cast<std::uint64_t>(seen.st_size);
+  return bytes >= least && bytes <= most && same_time(seen.st_mtim, before_.st_mtim) &&
+         belongs(there.get());
+}
+
+void FileTask::require_unchanged() const {
+  struct stat after {};
+  if (fstat(in_.get(), &after) != 0) throw core::SystemError("stat", path(), errno);
+  if (after.st_size != before_.st_size || !same_time(after.st_mtim, before_.st_mtim)) {
+    throw ChangedWhileRead();
+  }
+}
+
+void FileTask::fail(const std::exception& error) {
+  const bool stopped = dynamic_cast<const Stopped*>(&error) != nullptr;
+  if (!failed_.exchange(true) && !stopped) job_.fail(index_, error);
+}
+
+void FileTask::end_piece() {
+  if (--pieces_left_ > 0) return;
+  const std::lock_guard lock(mutex_);
+  if (phase_ == Phase::working && !failed_) {
+    try {
+      require_unchanged();
+      if (output_) {
+        output_->commit(before_, {.replace = job_.request.force || job_.request.resume,
+                                  .fsync = job_.request.fsync});
+      }
+      ++job_.files_done;
+      job_.bytes_of_files_done += in_bytes();
+    } catch (const std::exception& error) {
+      fail(error);
+    }
+  }
+  output_.reset();
+  in_.reset();
+  out_directory_.reset();
+  phase_ = Phase::nothing_to_do;
+}
+
+}  // namespace tabane::workloads::aes_dir

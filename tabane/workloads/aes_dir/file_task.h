@@ -1,0 +1,121 @@
+// One input file on its way to its output: opened once, done in pieces by any number of threads,
+// checked for changes and committed by whoever finishes last.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tabane/workloads/aes_dir/job.h"
+#include "tabane/workloads/aes_dir/key_ring.h"
+#include "tabane/workloads/aes_dir/output_file.h"
+#include "tabane/workloads/aes_dir/plan.h"
+
+namespace tabane::workloads::aes_dir {
+
+// What all threads of a job share.
+struct JobState {
+  // out: -1 if nothing is written. All live as long as the state.
+  JobState(const Request& what, const Tree& files, int in, int out, KeyRing& ring)
+      : request(what), tree(files), in_root(in), out_root(out), keys(ring) {}
+
+  const Request& request;
+  const Tree& tree;
+  const int in_root, out_root;
+  KeyRing& keys;
+  std::string output_name;                 // of a single file; empty: as the input
+  KeySource source = KeySource::key_file;  // for the headers that are written
+  ScryptParameters scrypt;
+
+  std::atomic<bool> stop = false;
+  std::atomic<std::uint64_t> files_done = 0, files_kept = 0;
+  // Of the input: on the way or done; of the files that are done; of those that are kept.
+  std::atomic<std::uint64_t> bytes_done = 0, bytes_of_files_done = 0, bytes_kept = 0;
+
+  // Notes a failure; a full or read-only file system also stops the job. Thread-safe.
+  void fail(std::uint32_t file, const std::exception& error);
+  std::vector<std::pair<std::uint32_t, std::string>> failures() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::pair<std::uint32_t, std::string>> failures_;
+};
+
+// The job was asked to stop; no failure of the file.
+struct Stopped : std::exception {
+  const char* what() const noexcept override { return "stopped"; }
+};
+
+struct ChangedWhileRead : std::exception {
+  const char* what() const noexcept override { return "changed while it was read"; }
+};
+
+// A thread's view of both trees.
+struct Directories {
+  explicit Directories(const JobState& job);
+  DirectoryOpener in;
+  std::optional<DirectoryOpener> out;
+};
+
+class FileTask {
+ public:
+  FileTask(JobState& job, std::uint32_t file, std::uint32_t pieces)
+      : job_(job), index_(file), path_(job.tree.path(job.tree.files[file])), pieces_left_(pieces) {}
+
+  // Called by each piece before its work: the first opens the file and calls `prepare`, which reads
+  // or makes the header. Returns whether there is work: not for a file that is kept or has failed.
+  bool start(Directories& directories, const std::function<void(FileTask&)>& prepare);
+  // Called by each piece after its work, or after start() returned false. The last one commits.
+  void end_piece();
+  // Notes that a piece could not be done.
+  void fail(const std::exception& error);
+
+  // Makes the output; `prepare` calls it when it knows what is expected.
+  // expected_bytes: of a complete output, from…to; if resuming, an output that has this size, the
+  // times of the input, and for which `belongs` holds, is kept: returns false.
+  bool open_output(
+      std::uint64_t least_bytes, std::uint64_t most_bytes,
+      const std::function<bool(int output)>& belongs = [](int) { return true; });
+
+  int in() const { return in_.get(); }
+  int out() const { return output_ ? output_->fd() : -1; }  // -1: verifying
+  std::uint64_t in_bytes() const { return static_cast<std::uint64_t>(before_.st_size); }
+  bool failed() const { return failed_; }
+  const std::string& path() const { return path_; }  // below the root
+  JobState& job() const { return job_; }
+
+  // For the cipher at hand.
+  Header header;
+  FileKeys keys;
+  std::array<std::byte, kHeaderBytes> header_bytes{};
+  std::uint64_t plain_bytes = 0;
+  Block iv{};
+
+ private:
+  const TreeFile& file() const { return job_.tree.files[index_]; }
+  void open_input(Directories& directories);
+  void require_unchanged() const;
+  bool is_current(int directory, const char* name, std::uint64_t least, std::uint64_t most,
+                  const std::function<bool(int)>& belongs) const;
+
+  enum class Phase { fresh, working, nothing_to_do };
+  JobState& job_;
+  const std::uint32_t index_;
+  const std::string path_;
+  std::atomic<std::uint32_t> pieces_left_;
+  std::mutex mutex_;
+  Phase phase_ = Phase::fresh;
+  std::atomic<bool> failed_ = false;
+  Descriptor in_;
+  SharedDescriptor out_directory_;
+  std::optional<OutputFile> output_;
+  struct stat before_ {};
+};
+
+}  // namespace tabane::workloads::aes_dir

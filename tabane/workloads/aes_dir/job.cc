@@ -1,0 +1,156 @@
+#include "tabane/workloads/aes_dir/job.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "tabane/workloads/aes_dir/copy_speed.h"
+#include "tabane/workloads/aes_dir/crew.h"
+#include "tabane/workloads/aes_dir/file_task.h"
+#include "tabane/workloads/aes_dir/plan.h"
+#include "tabane/workloads/aes_dir/preflight.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+void check(const Request& request) {
+  const bool cbc = request.cipher != Cipher::aes_256_gcm;
+  if (cbc && !request.passphrase.empty()) {
+    throw core::UsageError(
+        "AES-CBC stores no salt, so it takes no passphrase; give a key file, or aes-256-gcm");
+  }
+  if (!cbc && request.fixed_iv) {
+    throw core::UsageError("aes-256-gcm draws its own nonces; a fixed IV goes with aes-*-cbc");
+  }
+  if (request.threads > 4096) throw core::UsageError("the number of threads: 1 to 4096");
+}
+
+// Gives the directories, which were made as the files needed them, the modes and times of the
+// input; makes those that have no file. From the leaves up, as writing into one changes its time.
+void finish_directories(const Places& places, int out_root, std::vector<Failure>& failures) {
+  constexpr std::size_t kKeepOpen = 32;  // one step a directory on the way up
+  DirectoryOpener in(places.tree, places.in_root.get(), false, kKeepOpen);
+  DirectoryOpener out(places.tree, out_root, true, kKeepOpen);
+  for (auto i = static_cast<std::uint32_t>(places.tree.directories.size()); i-- > 0;) {
+    try {
+      const SharedDescriptor from = in.open(i), to = out.open(i);
+      struct stat source {};
+      if (fstat(from->get(), &source) != 0) continue;
+      const timespec times[2] = {source.st_atim, source.st_mtim};
+      if (fchmod(to->get(), source.st_mode & 07777) != 0 || futimens(to->get(), times) != 0) {
+        throw core::SystemError("set mode and times", places.tree.path(i), errno);
+      }
+    } catch (const core::SystemError& error) {
+      failures.push_back({places.tree.path(i), error.what()});
+    }
+  }
+}
+
+void collect(const JobState& job, Outcome& outcome) {
+  outcome.complete = !job.stop;
+  outcome.files = job.files_done;
+  outcome.files_kept = job.files_kept;
+  outcome.bytes = job.bytes_of_files_done;
+  auto failures = job.failures();
+  std::ranges::sort(failures);
+  for (auto& [file, what] : failures) {
+    outcome.failures.push_back({job.tree.path(job.tree.files[file]), what});
+  }
+}
+
+Outcome describe(const Tree& tree) {
+  Outcome outcome;
+  outcome.files_total = tree.files.size();
+  outcome.bytes_total = tree.bytes();
+  outcome.directories = tree.directories.size();
+  outcome.symlinks = tree.symlinks;
+  outcome.special = tree.special;
+  outcome.excluded = tree.excluded;
+  outcome.failures = tree.failures;
+  return outcome;
+}
+
+Plan plan_for(const Request& request, const Tree& tree) {
+  // Whole groups of chunks, so that pieces do not share one.
+  constexpr std::uint64_t kPieceUnit = std::uint64_t{256} << 10;
+  const bool chained =
+      request.cipher != Cipher::aes_256_gcm && request.direction == Direction::encrypt;
+  return make_plan(tree, {.threads = request.threads,
+                          .pus = std::max(1u, std::thread::hardware_concurrency()),
+                          .can_split = !chained,
+                          .piece_unit = kPieceUnit});
+}
+
+void prepare_keys(const Request& request, const Places& places, int out_root, JobState& job) {
+  if (request.cipher != Cipher::aes_256_gcm) return;
+  if (request.direction != Direction::encrypt) return;
+  if (!request.passphrase.empty()) {
+    job.source = KeySource::scrypt;
+    job.scrypt = fresh_scrypt_parameters();
+  }
+  if (request.resume && out_root >= 0) {
+    job.scrypt =
+        parameters_of_outputs(places.tree, out_root, places.output_name, job.keys, job.scrypt);
+  }
+  // Derived before the clock runs.
+  job.keys.master_for({.source = job.source, .chunk_log2 = kChunkLog2, .scrypt = job.scrypt});
+}
+
+}  // namespace
+
+std::size_t key_bytes(Cipher cipher) { return cipher == Cipher::aes_128_cbc ? 16 : 32; }
+
+Outcome run_job(const Request& request, const Hooks& hooks) {
+  using Clock = std::chrono::steady_clock;
+  check(request);
+  const Engine engine = resolve(request.engine);
+  const auto scanned_from = Clock::now();
+  const Places places = look_at_places(request);
+  const auto scanned_until = Clock::now();
+  KeyRing keys(request.key, request.passphrase);
+  if (request.cipher == Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
+    require_key_fits(places.tree, places.in_root.get(), "", keys);
+  }
+  const Plan plan = plan_for(request, places.tree);
+  Outcome outcome = describe(places.tree);
+  outcome.threads = plan.threads;
+  outcome.engine = engine;
+  if (request.dry_run) {
+    outcome.complete = true;
+    return outcome;
+  }
+
+  Descriptor out_root;
+  if (request.direction != Direction::verify) out_root = open_output_root(places, request);
+  JobState job(request, places.tree, places.in_root.get(), out_root.get(), keys);
+  job.output_name = places.output_name;
+  prepare_keys(request, places, out_root.get(), job);
+  if (out_root.valid() && (request.resume || request.force)) {
+    outcome.leftovers_removed = remove_leftovers_in(places, out_root.get());
+  }
+  if (out_root.valid() && request.measure_copy) {
+    const auto copy = measure_copy_speed(places.tree, job.in_root, out_root.get(), plan.threads);
+    if (copy) {
+      outcome.copy_bytes_per_second = copy->bytes_per_second;
+      outcome.copy_files_per_second = copy->files_per_second;
+    }
+  }
+
+  const auto worked_from = Clock::now();
+  run_crew(job, plan, engine, hooks);
+  if (out_root.valid() && !places.single_file && !job.stop) {
+    finish_directories(places, out_root.get(), outcome.failures);
+  }
+  const std::chrono::duration<double> seconds =
+      (Clock::now() - worked_from) + (scanned_until - scanned_from);
+  outcome.seconds = seconds.count();
+  collect(job, outcome);
+  return outcome;
+}
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,347 @@
+#include "tabane/workloads/aes_dir/job.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "tabane/workloads/aes_dir/output_file.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string pattern(std::size_t bytes, unsigned seed) {
+  std::string text(bytes, '\0');
+  for (std::size_t i = 0; i < bytes; ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    text[i] = static_cast<char>(seed >> 24);
+  }
+  return text;
+}
+
+void write(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+struct Entry {
+  std::string content;
+  mode_t mode;
+  std::int64_t nanoseconds;
+  bool operator==(const Entry&) const = default;
+};
+
+// Everything below a directory, by relative path.
+std::map<std::string, Entry> everything(const fs::path& root) {
+  std::map<std::string, Entry> entries;
+  for (const auto& item : fs::recursive_directory_iterator(root)) {
+    struct stat seen {};
+    lstat(item.path().c_str(), &seen);
+    entries[item.path().lexically_relative(root)] = {
+        item.is_regular_file() ? read(item.path()) : "", seen.st_mode,
+        seen.st_mtim.tv_sec * 1'000'000'000 + seen.st_mtim.tv_nsec};
+  }
+  return entries;
+}
+
+class Job : public testing::Test {
+ protected:
+  Job() {
+    std::string name = (fs::temp_directory_path() / "tabane-job-XXXXXX").string();
+    if (!mkdtemp(name.data())) throw core::SystemError("mkdtemp", name, errno);
+    root = name;
+    fs::create_directories(root / "in/sub/empty");
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const bool below = sizes[i] == 1 || sizes[i] == 65535 || sizes[i] == 5000001;
+      write(root / (below ? "in/sub" : "in") / std::to_string(sizes[i]),
+            pattern(sizes[i], static_cast<unsigned>(i)));
+    }
+    fs::permissions(root / "in/65536", fs::perms{0640});
+    fs::permissions(root / "in/sub", fs::perms{0750});
+    const timespec times[2] = {{1'000'000'000, 5}, {1'234'567'890, 123'456'789}};
+    utimensat(AT_FDCWD, (root / "in/65536").c_str(), times, 0);
+    utimensat(AT_FDCWD, (root / "in/sub").c_str(), times, 0);
+  }
+  ~Job() override { fs::remove_all(root); }
+
+  Request request(Direction direction, const std::string& in, const std::string& out,
+                  Cipher cipher = Cipher::aes_256_gcm) const {
+    Request r;
+    r.direction = direction;
+    r.cipher = cipher;
+    r.in = root / in;
+    r.out = root / out;
+    for (std::size_t i = 0; i < kMasterKeyBytes; ++i) r.key.bytes()[i] = std::byte(i * 7 + 1);
+    return r;
+  }
+  Outcome run(Direction direction, const std::string& in, const std::string& out) const {
+    return run_job(request(direction, in, out));
+  }
+  void expect_no_temporary() const {
+    for (const auto& item : fs::recursive_directory_iterator(root)) {
+      EXPECT_FALSE(is_temporary_name(item.path().filename().string())) << item.path();
+    }
+  }
+
+  const std::vector<std::size_t> sizes = {0,     1,     15,     16,     17,      65535,  65536,
+                                          65537, 32767, 262143, 262144, 1048579, 5000001};
+  fs::path root;
+};
+
+TEST_F(Job, GivesBackEveryTreeWithEveryCipherEngineAndNumberOfThreads) {
+  const auto original = everything(root / "in");
+  for (Cipher cipher : {Cipher::aes_256_gcm, Cipher::aes_128_cbc, Cipher::aes_256_cbc}) {
+    for (Engine engine : {Engine::openssl, Engine::automatic}) {
+      for (unsigned threads : {1u, 3u}) {
+        Request there = request(Direction::encrypt, "in", "sealed", cipher);
+        there.engine = engine;
+        there.threads = threads;
+        const Outcome sealed = run_job(there);
+        EXPECT_TRUE(sealed.complete);
+        EXPECT_TRUE(sealed.failures.empty());
+        EXPECT_EQ(sealed.files, sizes.size());
+        EXPECT_EQ(sealed.bytes, sealed.bytes_total);
+        Request back = request(Direction::decrypt, "sealed", "opened", cipher);
+        back.engine = engine;
+        back.threads = threads;
+        const Outcome opened = run_job(back);
+        EXPECT_TRUE(opened.failures.empty());
+        EXPECT_EQ(opened.files, sizes.size());
+        EXPECT_EQ(everything(root / "opened"), original);
+        expect_no_temporary();
+        fs::remove_all(root / "sealed");
+        fs::remove_all(root / "opened");
+      }
+    }
+  }
+}
+
+TEST_F(Job, WritesTheSameCbcBytesByBothEngines) {
+  for (Cipher cipher : {Cipher::aes_128_cbc, Cipher::aes_256_cbc}) {
+    for (Engine engine : {Engine::openssl, Engine::automatic}) {
+      Request r = request(Direction::encrypt, "in", engine == Engine::openssl ? "a" : "b", cipher);
+      r.fixed_iv = Block{std::byte{9}};
+      r.engine = engine;
+      run_job(r);
+    }
+    EXPECT_EQ(everything(root / "a"), everything(root / "b"));
+    EXPECT_EQ(fs::file_size(root / "a/65536"), 65552u);
+    fs::remove_all(root / "a");
+    fs::remove_all(root / "b");
+  }
+}
+
+TEST_F(Job, VerifiesWithoutWriting) {
+  run(Direction::encrypt, "in", "sealed");
+  const auto before = everything(root);
+  const Outcome outcome = run(Direction::verify, "sealed", "");
+  EXPECT_TRUE(outcome.failures.empty());
+  EXPECT_EQ(outcome.files, sizes.size());
+  EXPECT_EQ(everything(root).size(), before.size());
+}
+
+TEST_F(Job, TakesASingleFileToAFileOrIntoADirectory) {
+  run(Direction::encrypt, "in/65537", "one");
+  EXPECT_EQ(fs::file_size(root / "one"), sealed_bytes(65537));
+  fs::create_directory(root / "into");
+  run(Direction::decrypt, "one", "into");
+  EXPECT_EQ(read(root / "into/one"), read(root / "in/65537"));
+}
+
+TEST_F(Job, NamesFileAndOffsetOfDamageAndDoesTheOthers) {
+  run(Direction::encrypt, "in", "sealed");
+  std::string bytes = read(root / "sealed/sub/5000001");
+  const std::size_t place = kHeaderBytes + 3 * (65536 + kTagBytes) + 100;
+  bytes[place] = static_cast<char>(bytes[place] ^ 1);
+  write(root / "sealed/sub/5000001", bytes);
+  const Outcome outcome = run(Direction::decrypt, "sealed", "opened");
+  EXPECT_TRUE(outcome.complete);
+  ASSERT_EQ(outcome.failures.size(), 1u);
+  EXPECT_EQ(outcome.failures[0].path, "sub/5000001");
+  EXPECT_NE(outcome.failures[0].what.find("196752"), std::string::npos) << outcome.failures[0].what;
+  EXPECT_FALSE(fs::exists(root / "opened/sub/5000001"));
+  EXPECT_EQ(outcome.files, sizes.size() - 1);
+  EXPECT_EQ(read(root / "opened/65536"), read(root / "in/65536"));
+  expect_no_temporary();
+}
+
+TEST_F(Job, FindsCbcPaddingThatIsNotLegal) {
+  run_job(request(Direction::encrypt, "in", "sealed", Cipher::aes_128_cbc));
+  fs::resize_file(root / "sealed/0", 40);
+  fs::resize_file(root / "sealed/sub/1", 16);
+  const Outcome outcome =
+      run_job(request(Direction::decrypt, "sealed", "opened", Cipher::aes_128_cbc));
+  EXPECT_EQ(outcome.failures.size(), 2u);
+  EXPECT_FALSE(fs::exists(root / "opened/0"));
+}
+
+TEST_F(Job, SaysThatTheKeyIsWrongBeforeItWrites) {
+  run(Direction::encrypt, "in", "sealed");
+  Request wrong = request(Direction::decrypt, "sealed", "opened");
+  wrong.key.bytes()[0] ^= std::byte{1};
+  EXPECT_THROW(run_job(wrong), core::Error);
+  EXPECT_FALSE(fs::exists(root / "opened"));
+}
+
+TEST_F(Job, ResumesByDoingOnlyWhatIsMissingOrChanged) {
+  run(Direction::encrypt, "in", "sealed");
+  const std::string kept = read(root / "sealed/65536");
+  fs::remove(root / "sealed/sub/1");
+  write(root / "in/16", "other content");
+  write(root / "sealed/.tabane-0123456789abcdef.part", "of a killed run");
+  Request again = request(Direction::encrypt, "in", "sealed");
+  again.resume = true;
+  const Outcome outcome = run_job(again);
+  EXPECT_EQ(outcome.files, 2u);
+  EXPECT_EQ(outcome.files_kept, sizes.size() - 2);
+  EXPECT_EQ(outcome.leftovers_removed, 1u);
+  EXPECT_EQ(read(root / "sealed/65536"), kept);
+  expect_no_temporary();
+  run(Direction::decrypt, "sealed", "opened");
+  EXPECT_EQ(everything(root / "opened"), everything(root / "in"));
+  again = request(Direction::decrypt, "sealed", "opened");
+  again.resume = true;
+  EXPECT_EQ(run_job(again).files_kept, sizes.size());
+}
+
+TEST_F(Job, RefusesToResumeWithAnotherKey) {
+  run(Direction::encrypt, "in", "sealed");
+  Request again = request(Direction::encrypt, "in", "sealed");
+  again.resume = true;
+  again.key.bytes()[5] ^= std::byte{1};
+  EXPECT_THROW(run_job(again), core::Error);
+}
+
+TEST_F(Job, ResumesCbcByComparingTheFirstBlock) {
+  run_job(request(Direction::encrypt, "in", "sealed", Cipher::aes_256_cbc));
+  Request again = request(Direction::encrypt, "in", "sealed", Cipher::aes_256_cbc);
+  again.resume = true;
+  EXPECT_EQ(run_job(again).files_kept, sizes.size());
+  again.key.bytes()[5] ^= std::byte{1};
+  // The empty file has no byte to compare.
+  EXPECT_EQ(run_job(again).files_kept, 1u);
+}
+
+TEST_F(Job, ResumesAPassphraseWithTheSaltThatIsThere) {
+  const auto with_passphrase = [&](Direction direction, const std::string& in,
+                                   const std::string& out) {
+    Request r = request(direction, in, out);
+    const std::string word = "correct horse";
+    const auto* bytes = reinterpret_cast<const std::byte*>(word.data());
+    r.passphrase = Passphrase({bytes, bytes + word.size()});
+    return r;
+  };
+  run_job(with_passphrase(Direction::encrypt, "in", "sealed"));
+  const std::string salt = read(root / "sealed/65536").substr(16, kScryptSaltBytes);
+  fs::remove(root / "sealed/16");
+  Request again = with_passphrase(Direction::encrypt, "in", "sealed");
+  again.resume = true;
+  EXPECT_EQ(run_job(again).files, 1u);
+  EXPECT_EQ(read(root / "sealed/16").substr(16, kScryptSaltBytes), salt);
+  run_job(with_passphrase(Direction::decrypt, "sealed", "opened"));
+  EXPECT_EQ(everything(root / "opened"), everything(root / "in"));
+  EXPECT_THROW(run(Direction::decrypt, "sealed", "with_a_key"), core::Error);
+}
+
+TEST_F(Job, RefusesPlacesThatCannotBeMeant) {
+  EXPECT_THROW(run(Direction::encrypt, "in", "in"), core::UsageError);
+  EXPECT_THROW(run(Direction::encrypt, "in", "in/sub/out"), core::UsageError);
+  EXPECT_THROW(run(Direction::encrypt, "in/sub", "in"), core::UsageError);
+  EXPECT_THROW(run(Direction::encrypt, "in", "in/65536"), core::UsageError);
+  EXPECT_THROW(run(Direction::encrypt, "in/16", "in/16"), core::UsageError);
+  EXPECT_THROW(run(Direction::encrypt, "in/16", "in/65536"), core::UsageError);
+  EXPECT_THROW(run(Direction::encrypt, "/dev/null", "out"), core::UsageError);
+  EXPECT_THROW(run(Direction::encrypt, "nothing", "out"), core::SystemError);
+  EXPECT_THROW(run(Direction::encrypt, "in", "missing/out"), core::SystemError);
+  fs::create_directory(root / "full");
+  write(root / "full/x", "x");
+  EXPECT_THROW(run(Direction::encrypt, "in", "full"), core::UsageError);
+  EXPECT_EQ(read(root / "full/x"), "x");
+}
+
+TEST_F(Job, ReplacesOnlyWhenForced) {
+  run(Direction::encrypt, "in", "sealed");
+  const std::string before = read(root / "sealed/16");
+  Request again = request(Direction::encrypt, "in", "sealed");
+  again.force = true;
+  EXPECT_EQ(run_job(again).files, sizes.size());
+  EXPECT_NE(read(root / "sealed/16"), before);
+}
+
+TEST_F(Job, CountsWhatItLeavesOut) {
+  fs::create_symlink("65536", root / "in/link");
+  ASSERT_EQ(mkfifo((root / "in/fifo").c_str(), 0600), 0);
+  Request r = request(Direction::encrypt, "in", "sealed");
+  r.excludes = {"sub/1", "1?"};
+  const Outcome outcome = run_job(r);
+  EXPECT_EQ(outcome.symlinks, 1u);
+  EXPECT_EQ(outcome.special, 1u);
+  EXPECT_EQ(outcome.excluded, 4u);
+  EXPECT_EQ(outcome.files, sizes.size() - 4);
+  EXPECT_FALSE(fs::exists(fs::symlink_status(root / "sealed/link")));
+}
+
+TEST_F(Job, PlansWithoutWriting) {
+  Request r = request(Direction::encrypt, "in", "sealed");
+  r.dry_run = true;
+  const Outcome outcome = run_job(r);
+  EXPECT_EQ(outcome.files, 0u);
+  EXPECT_EQ(outcome.files_total, sizes.size());
+  EXPECT_FALSE(fs::exists(root / "sealed"));
+}
+
+TEST_F(Job, RefusesCiphersThatDoNotGoWithTheRest) {
+  Request r = request(Direction::encrypt, "in", "sealed", Cipher::aes_128_cbc);
+  r.passphrase = Passphrase({std::byte{'x'}});
+  EXPECT_THROW(run_job(r), core::UsageError);
+  r = request(Direction::encrypt, "in", "sealed");
+  r.fixed_iv = Block{};
+  EXPECT_THROW(run_job(r), core::UsageError);
+}
+
+TEST_F(Job, StopsWhenAskedAndLeavesNoHalfFile) {
+  // Long enough that the first look at the hooks, after a tenth of a second, comes before the end.
+  fs::create_directory(root / "big");
+  write(root / "big/a", "");
+  fs::resize_file(root / "big/a", std::uintmax_t{3} << 30);
+  Request r = request(Direction::encrypt, "big", "sealed");
+  r.measure_copy = false;
+  r.threads = 2;
+  Hooks hooks;
+  hooks.stop_requested = [] { return true; };
+  const Outcome outcome = run_job(r, hooks);
+  EXPECT_FALSE(outcome.complete);
+  EXPECT_TRUE(outcome.failures.empty());
+  EXPECT_FALSE(fs::exists(root / "sealed/a"));
+  expect_no_temporary();
+}
+
+TEST_F(Job, KeepsTwoJobsOutOfOneDirectory) {
+  bool second_refused = false;
+  Hooks hooks;
+  hooks.progress = [&](const Progress&) {
+    Request other = request(Direction::encrypt, "in/sub", "sealed");
+    other.force = true;
+    try {
+      run_job(other);
+    } catch (const core::UsageError&) {
+      second_refused = true;
+    }
+  };
+  run_job(request(Direction::encrypt, "in", "sealed"), hooks);
+  EXPECT_TRUE(second_refused);
+}
+
+}  // namespace
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,155 @@
+#include "tabane/workloads/aes_dir/keys.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "tabane/workloads/aes_dir/tree.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+constexpr std::size_t kMostOfKeyFile = 192;  // a hexadecimal key and much white space
+constexpr std::size_t kMostOfLine = 1024;
+
+Descriptor open_to_read(const std::string& path) {
+  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!file.valid()) throw core::SystemError("open", path, errno);
+  return file;
+}
+
+// Reads until the buffer is full or the file ends; a pipe may give less at a time.
+std::span<const std::byte> read_some(const Descriptor& file, const std::string& path,
+                                     std::span<std::byte> buffer) {
+  std::size_t size = 0;
+  while (size < buffer.size()) {
+    const ssize_t got = read(file.get(), buffer.data() + size, buffer.size() - size);
+    if (got == 0) break;
+    if (got > 0) {
+      size += static_cast<std::size_t>(got);
+    } else if (errno != EINTR) {
+      throw core::SystemError("read", path, errno);
+    }
+  }
+  return buffer.first(size);
+}
+
+// Returns 16 for what is no digit.
+unsigned digit_value(std::byte b) {
+  const auto c = std::to_integer<unsigned char>(b);
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return 16;
+}
+
+bool is_space(std::byte b) {
+  const auto c = std::to_integer<unsigned char>(b);
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+// Returns false if `text` is not exactly the hexadecimal digits of key, with white space behind.
+bool decode_hexadecimal(std::span<const std::byte> text, std::span<std::byte> key) {
+  while (!text.empty() && is_space(text.back())) text = text.first(text.size() - 1);
+  if (text.size() != 2 * key.size()) return false;
+  unsigned wrong = 0;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    const unsigned high = digit_value(text[2 * i]), low = digit_value(text[2 * i + 1]);
+    wrong |= (high | low) & 16;
+    key[i] = static_cast<std::byte>((high << 4 | low) & 255);
+  }
+  return wrong == 0;
+}
+
+std::string warning_of(const Descriptor& file, const std::string& path) {
+  struct stat status;
+  if (fstat(file.get(), &status) != 0) throw core::SystemError("fstat", path, errno);
+  if (!S_ISREG(status.st_mode) || (status.st_mode & 077) == 0) return {};
+  return fmt::format("others may have access to {}: chmod 600 {}", path, path);
+}
+
+void write_and_close(Descriptor file, const std::string& path, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(file.get(), bytes.data(), bytes.size());
+    if (written >= 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    } else if (errno != EINTR) {
+      throw core::SystemError("write", path, errno);
+    }
+  }
+  // Some file systems have no fsync (EINVAL).
+  if (fsync(file.get()) != 0 && errno != EINVAL) throw core::SystemError("fsync", path, errno);
+  if (close(file.release()) != 0) throw core::SystemError("close", path, errno);
+}
+
+}  // namespace
+
+Passphrase::~Passphrase() { wipe(bytes_); }
+
+Passphrase& Passphrase::operator=(Passphrase&& other) noexcept {
+  if (this == &other) return *this;
+  wipe(bytes_);
+  bytes_ = std::exchange(other.bytes_, {});
+  return *this;
+}
+
+KeyFile read_key_file(const std::string& path, std::size_t bytes) {
+  TABANE_ASSERT(bytes == 16 || bytes == kMasterKeyBytes);
+  const Descriptor file = open_to_read(path);
+  KeyFile result;
+  result.warning = warning_of(file, path);
+  SecretBytes<kMostOfKeyFile> buffer;
+  const auto content = read_some(file, path, buffer.bytes());
+  const auto key = result.key.bytes().first(bytes);
+  if (content.size() == bytes) {
+    std::ranges::copy(content, key.begin());
+  } else if (!decode_hexadecimal(content, key)) {
+    throw core::UsageError(
+        fmt::format("key file {}: {} {} bytes; legal are {} raw bytes, or {} hexadecimal digits "
+                    "with white space at the end",
+                    path, content.size() == kMostOfKeyFile ? "at least" : "it has", content.size(),
+                    bytes, 2 * bytes));
+  }
+  return result;
+}
+
+Passphrase read_passphrase_file(const std::string& path) {
+  const Descriptor file = open_to_read(path);
+  SecretBytes<kMostOfLine + 2> buffer;  // room for the end of the longest line
+  auto line = read_some(file, path, buffer.bytes());
+  const auto end = std::ranges::find(line, std::byte{'\n'});
+  line = line.first(static_cast<std::size_t>(end - line.begin()));
+  if (!line.empty() && line.back() == std::byte{'\r'}) line = line.first(line.size() - 1);
+  if (line.empty() || line.size() > kMostOfLine) {
+    throw core::UsageError(
+        fmt::format("passphrase file {}: its first line is {}; legal are 1 to {} bytes", path,
+                    line.empty() ? "empty" : "too long", kMostOfLine));
+  }
+  return Passphrase({line.begin(), line.end()});
+}
+
+void write_new_key_file(const std::string& path) {
+  MasterKey key;
+  fill_random(key.bytes());
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.valid()) throw core::SystemError("open", path, errno);
+  try {
+    write_and_close(std::move(file), path, key.bytes());
+  } catch (const core::SystemError&) {
+    unlink(path.c_str());
+    throw;
+  }
+}
+
+ScryptParameters fresh_scrypt_parameters() {
+  ScryptParameters parameters{.log2_n = 15, .r = 8, .p = 1, .salt = {}};
+  fill_random(parameters.salt);
+  return parameters;
+}
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,51 @@
+// Keys from files and passphrases. Nothing here puts key bytes into a message.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tabane/workloads/aes_dir/sealed_format.h"
+
+namespace tabane::workloads::aes_dir {
+
+// Text that is wiped when it goes.
+class Passphrase {
+ public:
+  Passphrase() = default;
+  explicit Passphrase(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
+  ~Passphrase();
+  Passphrase(const Passphrase&) = delete;
+  Passphrase& operator=(const Passphrase&) = delete;
+  Passphrase(Passphrase&& other) noexcept = default;
+  Passphrase& operator=(Passphrase&& other) noexcept;
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+  bool empty() const { return bytes_.empty(); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+struct KeyFile {
+  MasterKey key;        // the first `bytes`
+  std::string warning;  // others can read the file; empty: they cannot
+};
+
+// Reads a key of `bytes` (16 or 32): raw, or in hexadecimal with white space at its end.
+// throws: core::SystemError; core::UsageError naming the file and the legal lengths.
+KeyFile read_key_file(const std::string& path, std::size_t bytes);
+
+// Reads the first line of a file, without its end of line. throws: core::SystemError;
+// core::UsageError if the line is empty or longer than 1024 bytes.
+Passphrase read_passphrase_file(const std::string& path);
+
+// Makes a file of 32 random bytes that only its owner can read and that was not there.
+// throws: core::SystemError naming the file.
+void write_new_key_file(const std::string& path);
+
+// What a run of encryption with a passphrase writes into its headers: N = 2^15, r = 8, p = 1 (32
+// MiB), and a fresh salt.
+ScryptParameters fresh_scrypt_parameters();
+
+}  // namespace tabane::workloads::aes_dir

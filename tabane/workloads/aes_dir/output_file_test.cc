@@ -1,0 +1,392 @@
+#include "tabane/workloads/aes_dir/output_file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "tabane/core/error.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+using Names = std::set<std::string>;
+
+class TemporaryDirectory : public testing::Test {
+ protected:
+  void SetUp() override {
+    place_ = (std::filesystem::temp_directory_path() / "tabane-output-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(place_.data()), nullptr);
+    directory_ = std::make_shared<const Descriptor>(
+        ::open(place_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ASSERT_TRUE(directory_->valid());
+    put("source", "");
+    ASSERT_EQ(::fstatat(at(), "source", &source_, 0), 0);
+    ASSERT_EQ(::unlinkat(at(), "source", 0), 0);
+    source_.st_mode = S_IFREG | 0640;
+    source_.st_atim = {1'000'000'000, 123'456'789};
+    source_.st_mtim = {1'234'567'890, 987'654'321};
+  }
+  void TearDown() override { std::filesystem::remove_all(place_); }
+
+  int at() const { return directory_->get(); }
+
+  void put(const std::string& name, std::string_view text) {
+    const Descriptor made(::openat(at(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600));
+    ASSERT_TRUE(made.valid());
+    write_all_at(made.get(), text.data(), text.size(), 0, name);
+  }
+
+  std::string text(const std::string& name) {
+    const Descriptor file(::openat(at(), name.c_str(), O_RDONLY));
+    std::string bytes(100, '\0');
+    bytes.resize(read_all_at(file.get(), bytes.data(), bytes.size(), 0, name));
+    return bytes;
+  }
+
+  Names names() {
+    Names found;
+    for (const auto& entry : std::filesystem::directory_iterator(place_)) {
+      found.insert(entry.path().filename().string());
+    }
+    return found;
+  }
+
+  struct stat status(const std::string& name) {
+    struct stat found {};
+    EXPECT_EQ(::fstatat(at(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW), 0);
+    return found;
+  }
+
+  mode_t committed_mode(mode_t made_with, const struct stat& source) {
+    OutputFile file(directory_, "m", made_with);
+    file.commit(source, {.replace = true});
+    return status("m").st_mode & 07777;
+  }
+
+  std::string place_;
+  SharedDescriptor directory_;
+  struct stat source_ {};
+};
+
+int code_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const core::SystemError& error) {
+    return error.code();
+  }
+  return 0;
+}
+
+TEST(TemporaryName, HasPrefixSixteenLowerHexadecimalDigitsAndSuffixExactly) {
+  EXPECT_TRUE(is_temporary_name(".tabane-0123456789abcdef.part"));
+  EXPECT_TRUE(is_temporary_name(".tabane-0000000000000000.part"));
+  for (const char* other :
+       {"", ".tabane-.part", ".tabane-0123456789abcde.part", ".tabane-0123456789abcdef0.part",
+        ".tabane-0123456789ABCDEF.part", ".tabane-0123456789abcdeg.part",
+        ".tabane-0123456789abcdef.par", ".tabane-0123456789abcdef.part~",
+        " .tabane-0123456789abcdef.part", "tabane-0123456789abcdef.part",
+        ".tabane_0123456789abcdef.part", ".tabane-0123456789abcdef-part"}) {
+    EXPECT_FALSE(is_temporary_name(other)) << other;
+  }
+  EXPECT_FALSE(is_temporary_name(std::string_view(".tabane-0123456789abcde\0.part", 29)));
+}
+
+using OutputFileIn = TemporaryDirectory;
+
+TEST_F(OutputFileIn, StandsUnderATemporaryNameUntilCommit) {
+  OutputFile file(directory_, "final", 0600);
+  ASSERT_EQ(names().size(), 1u);
+  EXPECT_TRUE(is_temporary_name(*names().begin()));
+  write_all_at(file.fd(), "text", 4, 0, "final");
+  file.commit(source_, {});
+  EXPECT_EQ(names(), Names{"final"});
+  EXPECT_EQ(text("final"), "text");
+}
+
+TEST_F(OutputFileIn, LeavesNothingWithoutCommit) {
+  {
+    OutputFile file(directory_, "final", 0600);
+    write_all_at(file.fd(), "text", 4, 0, "final");
+  }
+  EXPECT_EQ(names(), Names{});
+}
+
+TEST_F(OutputFileIn, LeavesNoTemporaryFileAndNoDescriptorBehind) {
+  const int free_before = Descriptor(::open("/dev/null", O_RDONLY)).get();
+  for (int i = 0; i < 3; ++i) {
+    OutputFile(directory_, "dropped", 0600);
+    OutputFile kept(directory_, "kept" + std::to_string(i), 0600);
+    kept.commit(source_, {});
+  }
+  EXPECT_EQ(names(), (Names{"kept0", "kept1", "kept2"}));
+  EXPECT_EQ(Descriptor(::open("/dev/null", O_RDONLY)).get(), free_before);
+}
+
+TEST_F(OutputFileIn, RefusesATakenNameAndLeavesTheOldFile) {
+  put("final", "old");
+  EXPECT_EQ(code_of([this] { OutputFile(directory_, "final", 0600).commit(source_, {}); }), EEXIST);
+  EXPECT_EQ(names(), Names{"final"});
+  EXPECT_EQ(text("final"), "old");
+}
+
+TEST_F(OutputFileIn, RefusesANameTakenByALinkThatLeadsNowhere) {
+  ASSERT_EQ(::symlinkat("nowhere", at(), "final"), 0);
+  EXPECT_EQ(code_of([this] { OutputFile(directory_, "final", 0600).commit(source_, {}); }), EEXIST);
+  EXPECT_EQ(names(), Names{"final"});
+}
+
+TEST_F(OutputFileIn, ReplacesIfAsked) {
+  put("final", "old text");
+  OutputFile file(directory_, "final", 0600);
+  write_all_at(file.fd(), "new", 3, 0, "final");
+  file.commit(source_, {.replace = true});
+  EXPECT_EQ(names(), Names{"final"});
+  EXPECT_EQ(text("final"), "new");
+}
+
+TEST_F(OutputFileIn, ReplacesALinkAndNotWhatItLeadsTo) {
+  put("target", "kept");
+  ASSERT_EQ(::symlinkat("target", at(), "final"), 0);
+  OutputFile(directory_, "final", 0600).commit(source_, {.replace = true});
+  EXPECT_TRUE(S_ISREG(status("final").st_mode));
+  EXPECT_EQ(text("target"), "kept");
+}
+
+TEST_F(OutputFileIn, CannotReplaceADirectory) {
+  ASSERT_EQ(::mkdirat(at(), "final", 0700), 0);
+  EXPECT_EQ(
+      code_of([this] { OutputFile(directory_, "final", 0600).commit(source_, {.replace = true}); }),
+      EISDIR);
+  EXPECT_EQ(names(), Names{"final"});
+}
+
+TEST_F(OutputFileIn, NamesTheFinalFileInErrors) {
+  put("final", "old");
+  try {
+    OutputFile(directory_, "final", 0600).commit(source_, {});
+    FAIL();
+  } catch (const core::SystemError& error) {
+    EXPECT_EQ(std::string(error.what()).rfind("final: ", 0), 0u) << error.what();
+  }
+  try {
+    OutputFile(std::make_shared<const Descriptor>(), "final", 0600);
+    FAIL();
+  } catch (const core::SystemError& error) {
+    EXPECT_STREQ(error.what(), "final: openat: Bad file descriptor");
+  }
+}
+
+TEST_F(OutputFileIn, KeepsTimesToTheNanosecond) {
+  OutputFile file(directory_, "final", 0600);
+  write_all_at(file.fd(), "text", 4, 0, "final");
+  file.commit(source_, {.fsync = true});
+  const struct stat made = status("final");
+  EXPECT_EQ(made.st_atim.tv_sec, source_.st_atim.tv_sec);
+  EXPECT_EQ(made.st_atim.tv_nsec, source_.st_atim.tv_nsec);
+  EXPECT_EQ(made.st_mtim.tv_sec, source_.st_mtim.tv_sec);
+  EXPECT_EQ(made.st_mtim.tv_nsec, source_.st_mtim.tv_nsec);
+}
+
+TEST_F(OutputFileIn, KeepsTheModeWhateverTheUmask) {
+  for (const mode_t mask : {0000, 0022, 0077, 0777}) {
+    const mode_t before = ::umask(mask);
+    for (const mode_t mode : {0000, 0400, 0600, 0644, 0666, 0777, 01644, 02755, 04711}) {
+      source_.st_mode = S_IFREG | mode;
+      EXPECT_EQ(committed_mode(mode, source_), mode) << std::oct << mode << " umask " << mask;
+      EXPECT_EQ(committed_mode(0600, source_), mode) << std::oct << mode << " umask " << mask;
+    }
+    ::umask(before);
+  }
+}
+
+TEST_F(OutputFileIn, DropsSetUserAndSetGroupBitsOfOtherOwners) {
+  source_.st_mode = S_IFREG | 06755;
+  EXPECT_EQ(committed_mode(0755, source_), mode_t{06755});
+  ++source_.st_uid;
+  EXPECT_EQ(committed_mode(0755, source_), mode_t{02755});
+  ++source_.st_gid;
+  EXPECT_EQ(committed_mode(0755, source_), mode_t{0755});
+}
+
+TEST_F(OutputFileIn, NeverHasSpecialBitsBeforeCommit) {
+  OutputFile file(directory_, "final", 07700);
+  EXPECT_EQ(status(*names().begin()).st_mode & 07777u, 0700u);
+}
+
+TEST_F(OutputFileIn, MayBeMadeTwiceAtOnceUnderOneName) {
+  OutputFile first(directory_, "final", 0600);
+  OutputFile second(directory_, "final", 0600);
+  EXPECT_EQ(names().size(), 2u);
+  write_all_at(second.fd(), "second", 6, 0, "final");
+  second.commit(source_, {});
+  EXPECT_EQ(code_of([&] { first.commit(source_, {}); }), EEXIST);
+  EXPECT_EQ(text("final"), "second");
+}
+
+TEST_F(OutputFileIn, IsMadeByManyThreadsAtOnce) {
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([this, thread] {
+      for (int i = 0; i < 100; ++i) {
+        OutputFile file(directory_, std::to_string(thread * 100 + i), 0600);
+        file.commit(source_, {});
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(names().size(), 400u);
+}
+
+TEST_F(OutputFileIn, TakesANameOf255Bytes) {
+  const std::string longest(255, 'n');
+  OutputFile(directory_, longest, 0600).commit(source_, {});
+  EXPECT_EQ(names(), Names{longest});
+}
+
+TEST_F(OutputFileIn, FindsAFreeNameWhereTheNextOnesAreTaken) {
+  std::uint64_t number = 0;
+  {
+    OutputFile probe(directory_, "probe", 0600);
+    number = std::stoull(names().begin()->substr(8, 16), nullptr, 16);
+  }
+  for (std::uint64_t i = 1; i <= 5; ++i) {
+    char taken[32];
+    std::snprintf(taken, sizeof taken, ".tabane-%016llx.part",
+                  static_cast<unsigned long long>(number + i));
+    put(taken, "taken");
+  }
+  OutputFile(directory_, "final", 0600).commit(source_, {});
+  EXPECT_EQ(names().size(), 6u);
+  for (const std::string& name : names()) {
+    EXPECT_EQ(text(name), name == "final" ? "" : "taken");
+  }
+}
+
+// Makes renameat2 fail with EINVAL in this thread, as file systems do that do not know its flags.
+bool refuse_renameat2() {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat2, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{4, program};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+TEST_F(OutputFileIn, LinksWhereTheFileSystemCannotRenameWithoutReplacing) {
+  bool refused = false;
+  int linked = 0, taken = 0;
+  std::thread([&] {
+    refused = refuse_renameat2();
+    if (!refused) return;
+    OutputFile file(directory_, "final", 0600);
+    write_all_at(file.fd(), "text", 4, 0, "final");
+    linked = code_of([&] { file.commit(source_, {}); });
+    taken = code_of([this] { OutputFile(directory_, "final", 0600).commit(source_, {}); });
+  }).join();
+  if (!refused) GTEST_SKIP() << "system calls cannot be filtered here";
+  EXPECT_EQ(linked, 0);
+  EXPECT_EQ(names(), Names{"final"});
+  EXPECT_EQ(text("final"), "text");
+  EXPECT_EQ(status("final").st_nlink, 1u);
+  EXPECT_EQ(taken, EEXIST);
+}
+
+using Leftovers = TemporaryDirectory;
+
+TEST_F(Leftovers, AreRemovedIfTheyAreRegularFilesOfATemporaryName) {
+  put(".tabane-0123456789abcdef.part", "a");
+  put(".tabane-0123456789abcdf0.part", "b");
+  put(".tabane-0123456789abcde.part", "short");
+  put("other", "c");
+  ASSERT_EQ(::mkdirat(at(), ".tabane-00000000000000d1.part", 0700), 0);
+  ASSERT_EQ(::symlinkat("other", at(), ".tabane-0000000000000011.part"), 0);
+  EXPECT_EQ(remove_leftovers(at()), 2u);
+  EXPECT_EQ(names(), (Names{".tabane-0123456789abcde.part", "other",
+                            ".tabane-00000000000000d1.part", ".tabane-0000000000000011.part"}));
+  EXPECT_EQ(remove_leftovers(at()), 0u);
+}
+
+TEST_F(Leftovers, AreAllFoundAmongMany) {
+  for (int i = 0; i < 1000; ++i) {
+    char name[32];
+    std::snprintf(name, sizeof name, ".tabane-%016x.part", static_cast<unsigned>(i));
+    put(name, "");
+  }
+  EXPECT_EQ(remove_leftovers(at()), 1000u);
+  EXPECT_EQ(names(), Names{});
+}
+
+TEST_F(Leftovers, CannotBeLookedForWithoutADirectory) {
+  EXPECT_EQ(code_of([] { remove_leftovers(-1); }), EBADF);
+}
+
+using PositionedIo = TemporaryDirectory;
+
+TEST_F(PositionedIo, WritesAndReadsAtOffsets) {
+  const Descriptor file(::openat(at(), "f", O_RDWR | O_CREAT, 0600));
+  write_all_at(file.get(), "world", 5, 6, "f");
+  write_all_at(file.get(), "hello ", 6, 0, "f");
+  write_all_at(file.get(), nullptr, 0, 3, "f");
+  char bytes[20] = {};
+  EXPECT_EQ(read_all_at(file.get(), bytes, 20, 0, "f"), 11u);
+  EXPECT_STREQ(bytes, "hello world");
+  EXPECT_EQ(read_all_at(file.get(), bytes, 4, 2, "f"), 4u);
+  EXPECT_EQ(std::string(bytes, 4), "llo ");
+  EXPECT_EQ(read_all_at(file.get(), bytes, 4, 11, "f"), 0u);
+  EXPECT_EQ(read_all_at(file.get(), bytes, 4, 1000, "f"), 0u);
+}
+
+TEST_F(PositionedIo, GoesOnAfterAShortWriteAndTellsWhyItEnds) {
+  const Descriptor file(::openat(at(), "f", O_RDWR | O_CREAT, 0600));
+  const std::vector<char> bytes(8000, 'x');
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = 5000;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const int code = code_of([&] { write_all_at(file.get(), bytes.data(), bytes.size(), 0, "f"); });
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(code, EFBIG);
+  EXPECT_EQ(status("f").st_size, 5000);
+}
+
+TEST_F(PositionedIo, NamesWhatCouldNotBeWrittenOrRead) {
+  try {
+    write_all_at(-1, "x", 1, 0, "a/b");
+    FAIL();
+  } catch (const core::SystemError& error) {
+    EXPECT_STREQ(error.what(), "a/b: pwrite: Bad file descriptor");
+  }
+  char byte = 0;
+  try {
+    read_all_at(-1, &byte, 1, 0, "a/b");
+    FAIL();
+  } catch (const core::SystemError& error) {
+    EXPECT_STREQ(error.what(), "a/b: pread: Bad file descriptor");
+  }
+}
+
+}  // namespace
+}  // namespace tabane::workloads::aes_dir

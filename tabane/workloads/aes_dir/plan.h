@@ -1,0 +1,37 @@
+// How a tree is cut into units of work, and by how many threads it is done.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tabane/workloads/aes_dir/tree.h"
+
+namespace tabane::workloads::aes_dir {
+
+// Several whole files, or one piece of a large one.
+struct Unit {
+  std::uint32_t first_file = 0;
+  std::uint32_t files = 1;
+  std::uint32_t piece = 0, pieces = 1;  // of the one file
+};
+
+struct PlanOptions {
+  unsigned threads = 0;          // 0: chosen
+  unsigned pus = 1;              // that this process may use
+  bool can_split = false;        // whether pieces of a file are independent
+  std::uint64_t piece_unit = 1;  // a piece is a multiple of this
+};
+
+struct Plan {
+  unsigned threads = 1;
+  std::uint64_t piece_bytes = 0;  // of every piece but the last of a file
+  std::vector<Unit> units;        // large ones first, so that the threads end together
+};
+
+Plan make_plan(const Tree& tree, const PlanOptions& options);
+
+// The number of threads that pays for this work: starting one must not take longer than what it
+// takes over.
+unsigned choose_threads(std::uint64_t files, std::uint64_t bytes, unsigned pus);
+
+}  // namespace tabane::workloads::aes_dir

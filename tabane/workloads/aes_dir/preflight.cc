@@ -1,0 +1,212 @@
+#include "tabane/workloads/aes_dir/preflight.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+
+#include "tabane/workloads/aes_dir/output_file.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kDirectory = O_RDONLY | O_CLOEXEC | O_DIRECTORY;
+
+// "a/b/" means the same place as "a/b", and "." has a name.
+fs::path named(const std::string& path) {
+  fs::path whole = fs::absolute(path).lexically_normal();
+  return whole.has_filename() ? whole : whole.parent_path();
+}
+
+bool is_inside(const fs::path& inner, const fs::path& outer) {
+  const fs::path relative = inner.lexically_relative(outer);
+  return !relative.empty() && *relative.begin() != "..";
+}
+
+// throws: core::SystemError if it cannot be read.
+bool is_empty_directory(const fs::path& path) {
+  std::error_code error;
+  const bool empty = fs::is_empty(path, error);
+  if (error) throw core::SystemError("open", path.string(), error.value());
+  return empty;
+}
+
+void require_apart(const fs::path& in, const fs::path& out) {
+  const fs::path a = fs::weakly_canonical(in), b = fs::weakly_canonical(out);
+  if (a == b) throw core::UsageError("OUT is IN; give another place for the output");
+  if (is_inside(b, a)) {
+    throw core::UsageError(fmt::format("OUT ({}) lies inside IN ({})", out.string(), in.string()));
+  }
+  if (is_inside(a, b)) {
+    throw core::UsageError(fmt::format("IN ({}) lies inside OUT ({})", in.string(), out.string()));
+  }
+}
+
+void place_directory(const Request& request, Places& places) {
+  places.in_root.reset(open(request.in.c_str(), kDirectory));
+  if (!places.in_root.valid()) throw core::SystemError("open", request.in, errno);
+  if (request.direction != Direction::verify) {
+    const fs::path out = named(request.out);
+    require_apart(request.in, out);
+    if (fs::exists(out) && !fs::is_directory(out)) {
+      throw core::UsageError(
+          fmt::format("IN is a directory, so OUT ({}) must be one, or not exist", request.out));
+    }
+    if (fs::exists(out) && !is_empty_directory(out) && !request.force && !request.resume) {
+      throw core::UsageError(fmt::format(
+          "OUT ({}) is not empty; --resume keeps what is complete there, --force replaces it",
+          request.out));
+    }
+    places.out_path = out;
+  }
+  places.tree = scan(places.in_root.get(), request.excludes);
+}
+
+void place_file(const Request& request, std::uint64_t bytes, Places& places) {
+  const fs::path in = named(request.in);
+  places.single_file = true;
+  places.in_root.reset(open(in.parent_path().c_str(), kDirectory));
+  if (!places.in_root.valid()) throw core::SystemError("open", in.parent_path().string(), errno);
+  places.tree = single_file(in.filename(), bytes);
+  if (request.direction == Direction::verify) return;
+  fs::path out = named(request.out);
+  if (fs::is_directory(out)) out /= in.filename();
+  if (fs::exists(out) && fs::equivalent(in, out)) {
+    throw core::UsageError("OUT is IN; give another place for the output");
+  }
+  if (fs::exists(fs::symlink_status(out)) && !request.force && !request.resume) {
+    throw core::UsageError(fmt::format("OUT ({}) exists; --force replaces it", out.string()));
+  }
+  places.out_path = out.parent_path();
+  places.output_name = out.filename();
+}
+
+// The header of a sealed file, if it can be read as one.
+std::optional<std::array<std::byte, kHeaderBytes>> header_of(int directory, const char* name) {
+  const Descriptor file(openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  std::array<std::byte, kHeaderBytes> bytes;
+  if (!file.valid()) return std::nullopt;
+  try {
+    if (read_all_at(file.get(), bytes.data(), bytes.size(), 0, name) != bytes.size()) {
+      return std::nullopt;
+    }
+    decode_header(bytes);
+  } catch (const core::Error&) {
+    return std::nullopt;
+  }
+  return bytes;
+}
+
+// Calls each(header bytes) for the sealed files of the tree below `root` until it returns true.
+template <class Each>
+void for_sealed_files(const Tree& tree, int root, const std::string& name_of_single,
+                      const Each& each) {
+  DirectoryOpener directories(tree, root, false);
+  for (const TreeFile& file : tree.files) {
+    try {
+      const SharedDescriptor directory = directories.open(file.directory);
+      const char* name = name_of_single.empty() ? tree.name(file.name_at) : name_of_single.c_str();
+      const auto header = header_of(directory->get(), name);
+      if (header && each(*header)) return;
+    } catch (const core::SystemError&) {
+      continue;  // it is told when its turn comes
+    }
+  }
+}
+
+bool fits(std::span<const std::byte, kHeaderBytes> bytes, KeyRing& keys) {
+  const Header header = decode_header(bytes);
+  return key_fits(bytes, derive_file_keys(header, keys.master_for(header)));
+}
+
+}  // namespace
+
+Places look_at_places(const Request& request) {
+  Places places;
+  struct stat in {};
+  if (stat(request.in.c_str(), &in) != 0) throw core::SystemError("open", request.in, errno);
+  if (S_ISDIR(in.st_mode)) {
+    place_directory(request, places);
+  } else if (S_ISREG(in.st_mode)) {
+    place_file(request, static_cast<std::uint64_t>(in.st_size), places);
+  } else {
+    throw core::UsageError(fmt::format("IN ({}) is neither a file nor a directory", request.in));
+  }
+  return places;
+}
+
+Descriptor open_output_root(const Places& places, const Request& request) {
+  if (!places.single_file && mkdir(places.out_path.c_str(), 0700) != 0 && errno != EEXIST) {
+    throw core::SystemError("make the directory", request.out, errno);
+  }
+  Descriptor root(open(places.out_path.c_str(), kDirectory));
+  if (!root.valid()) throw core::SystemError("open", places.out_path, errno);
+  // Single files may go into one directory side by side.
+  const int lock = (places.single_file ? LOCK_SH : LOCK_EX) | LOCK_NB;
+  if (flock(root.get(), lock) != 0 && errno == EWOULDBLOCK) {
+    throw core::UsageError(
+        fmt::format("another job is writing into OUT ({}); wait for it", request.out));
+  }
+  return root;
+}
+
+std::size_t remove_leftovers_in(const Places& places, int out_root) {
+  // Beside a single file there may be temporary files of jobs that run now.
+  if (places.single_file && flock(out_root, LOCK_EX | LOCK_NB) != 0) return 0;
+  DirectoryOpener directories(places.tree, out_root, false);
+  std::size_t removed = 0;
+  for (std::uint32_t i = 0; i < places.tree.directories.size(); ++i) {
+    try {
+      removed += remove_leftovers(directories.open(i)->get());
+    } catch (const core::SystemError&) {
+      continue;  // not made yet, or told when a file goes there
+    }
+  }
+  if (places.single_file) flock(out_root, LOCK_SH | LOCK_NB);
+  return removed;
+}
+
+void require_key_fits(const Tree& tree, int root, const std::string& name_of_single,
+                      KeyRing& keys) {
+  bool found = false;
+  std::string reason = "the key does not fit";
+  for_sealed_files(tree, root, name_of_single, [&](const auto& header) {
+    try {
+      found = fits(header, keys);
+    } catch (const core::Error& error) {
+      reason = error.what();
+    }
+    reason = found ? "" : reason;
+    return found;
+  });
+  bool any = false;
+  if (!found) {
+    for_sealed_files(tree, root, name_of_single, [&](const auto&) { return any = true; });
+  }
+  if (any) {
+    throw core::Error(fmt::format("wrong key: {} (tried every file; nothing was written)", reason));
+  }
+}
+
+ScryptParameters parameters_of_outputs(const Tree& tree, int out_root,
+                                       const std::string& name_of_single, KeyRing& keys,
+                                       const ScryptParameters& fresh) {
+  ScryptParameters parameters = fresh;
+  for_sealed_files(tree, out_root, name_of_single, [&](const auto& bytes) {
+    const Header header = decode_header(bytes);
+    if (!fits(bytes, keys)) {
+      throw core::Error("wrong key: it does not fit what is in OUT already; nothing was written");
+    }
+    parameters = header.source == KeySource::scrypt ? header.scrypt : fresh;
+    return true;
+  });
+  return parameters;
+}
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,173 @@
+#include "tabane/workloads/aes_dir/sealed_file.h"
+
+#include <fmt/format.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+
+#include "tabane/workloads/aes_dir/scatter_io.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+constexpr std::size_t kGroupBytes = std::size_t{256} << 10;  // half of a usual second-level cache
+constexpr std::size_t kMostInGroup = 64;                     // chunks of 4 KiB, the smallest
+
+// Whether an output that is there can be opened with the keys of this run.
+bool is_sealed_with(KeyRing& keys, int output) {
+  std::array<std::byte, kHeaderBytes> bytes;
+  try {
+    if (read_all_at(output, bytes.data(), bytes.size(), 0, "its output") != bytes.size()) {
+      return false;
+    }
+    const Header header = decode_header(bytes);
+    return key_fits(bytes, derive_file_keys(header, keys.master_for(header)));
+  } catch (const core::Error&) {
+    return false;  // damaged, or from another key: made anew
+  }
+}
+
+}  // namespace
+
+// Chunks that stand in the buffer together, each followed by its tag.
+struct SealedFileWorker::Group {
+  std::uint64_t first;  // chunk
+  std::size_t count;
+  std::size_t chunk;          // bytes of a full chunk
+  std::uint64_t plain_bytes;  // of the file
+
+  std::size_t stride() const { return chunk + kTagBytes; }
+  std::uint64_t plain_offset() const { return first * chunk; }
+  std::uint64_t sealed_offset() const { return kHeaderBytes + first * stride(); }
+  std::size_t plain_size() const {
+    return static_cast<std::size_t>(
+        std::min<std::uint64_t>(count * chunk, plain_bytes - plain_offset()));
+  }
+  std::size_t sealed_size() const { return plain_size() + count * kTagBytes; }
+  std::size_t plain_of(std::size_t i) const { return std::min(chunk, plain_size() - i * chunk); }
+  bool is_last(std::size_t i) const { return (first + i + 1) * chunk >= plain_bytes; }
+
+  // Where the plain chunks stand in the buffer.
+  std::span<const iovec> places(std::byte* chunks, std::array<iovec, kMostInGroup>& store) const {
+    for (std::size_t i = 0; i < count; ++i) store[i] = {chunks + i * stride(), plain_of(i)};
+    return std::span(store).first(count);
+  }
+};
+
+SealedFileWorker::SealedFileWorker(Engine engine) : cipher_(engine) {}
+
+std::uint64_t chunks_of(std::uint64_t plain_bytes, const Header& header) {
+  const std::uint64_t chunk = header.chunk_bytes();
+  return std::max<std::uint64_t>(1, plain_bytes / chunk + (plain_bytes % chunk != 0));
+}
+
+void SealedFileWorker::prepare_to_seal(FileTask& task) {
+  const JobState& job = task.job();
+  task.plain_bytes = task.in_bytes();
+  task.header = {
+      .source = job.source, .chunk_log2 = kChunkLog2, .scrypt = job.scrypt, .file_salt = {}};
+  if (chunks_of(task.plain_bytes, task.header) > std::uint64_t{1} << 32) {
+    throw core::Error("is larger than 256 TiB, the most that one sealed file holds");
+  }
+  const std::uint64_t sealed = sealed_bytes(task.plain_bytes);
+  const auto belongs = [&](int output) { return is_sealed_with(job.keys, output); };
+  if (!task.open_output(sealed, sealed, belongs)) return;
+  draw_salt(task.header.file_salt);
+  task.keys = derive_file_keys(task.header, job.keys.master_for(task.header));
+  task.header_bytes = encode_header(task.header, task.keys);
+}
+
+void SealedFileWorker::draw_salt(std::span<std::byte, kFileSaltBytes> salt) {
+  if (salts_used_ == salts_.size()) {
+    fill_random(salts_);
+    salts_used_ = 0;
+  }
+  std::copy_n(salts_.begin() + static_cast<std::ptrdiff_t>(salts_used_), salt.size(), salt.begin());
+  salts_used_ += salt.size();
+}
+
+void SealedFileWorker::prepare_to_open(FileTask& task) {
+  const std::size_t there =
+      read_all_at(task.in(), task.header_bytes.data(), kHeaderBytes, 0, task.path());
+  task.header = decode_header(std::span(task.header_bytes).first(there));
+  task.keys = derive_file_keys(task.header, task.job().keys.master_for(task.header));
+  if (!key_fits(task.header_bytes, task.keys)) {
+    throw DamageError("the key does not fit, or the header is damaged",
+                      kHeaderBytes - kKeyCheckBytes);
+  }
+  task.plain_bytes = opened_bytes(task.in_bytes(), task.header.chunk_log2);
+  task.open_output(task.plain_bytes, task.plain_bytes);
+}
+
+void SealedFileWorker::encrypt(FileTask& task, std::uint64_t first, std::uint64_t count) {
+  for_groups(task, first, count, &SealedFileWorker::seal_group);
+}
+
+void SealedFileWorker::decrypt(FileTask& task, std::uint64_t first, std::uint64_t count) {
+  for_groups(task, first, count, &SealedFileWorker::open_group);
+}
+
+void SealedFileWorker::for_groups(FileTask& task, std::uint64_t first, std::uint64_t count,
+                                  void (SealedFileWorker::*step)(FileTask&, const Group&)) {
+  const std::size_t chunk = task.header.chunk_bytes();
+  const std::size_t in_group = std::clamp<std::size_t>(kGroupBytes / chunk, 1, kMostInGroup);
+  const std::uint64_t end = std::min(chunks_of(task.plain_bytes, task.header), first + count);
+  buffer_.reserve(kHeaderBytes + in_group * (chunk + kTagBytes));
+  cipher_.set_key(task.keys);
+  for (std::uint64_t at = first; at < end; at += in_group) {
+    if (task.job().stop || task.failed()) throw Stopped();
+    const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(in_group, end - at));
+    (this->*step)(task,
+                  {.first = at, .count = here, .chunk = chunk, .plain_bytes = task.plain_bytes});
+  }
+}
+
+void SealedFileWorker::seal_group(FileTask& task, const Group& group) {
+  std::byte* const chunks = buffer_.data() + kHeaderBytes;
+  std::array<iovec, kMostInGroup> places;
+  const std::size_t plain = group.plain_size();
+  if (read_all_into(task.in(), group.places(chunks, places), group.plain_offset(), task.path()) !=
+      plain) {
+    throw ChangedWhileRead();
+  }
+  for (std::size_t i = 0; i < group.count; ++i) {
+    std::byte* const place = chunks + i * group.stride();
+    const std::size_t bytes = group.plain_of(i);
+    cipher_.seal(static_cast<std::uint32_t>(group.first + i), group.is_last(i), {place, bytes},
+                 {place, bytes + kTagBytes});
+  }
+  // The header goes with the first chunks: small files take one system call.
+  if (group.first == 0) {
+    std::ranges::copy(task.header_bytes, buffer_.data());
+    write_all_at(task.out(), buffer_.data(), kHeaderBytes + group.sealed_size(), 0, task.path());
+  } else {
+    write_all_at(task.out(), chunks, group.sealed_size(), group.sealed_offset(), task.path());
+  }
+  task.job().bytes_done += plain;
+}
+
+void SealedFileWorker::open_group(FileTask& task, const Group& group) {
+  std::byte* const chunks = buffer_.data() + kHeaderBytes;
+  const std::size_t sealed = group.sealed_size();
+  if (read_all_at(task.in(), chunks, sealed, group.sealed_offset(), task.path()) != sealed) {
+    throw ChangedWhileRead();
+  }
+  for (std::size_t i = 0; i < group.count; ++i) {
+    std::byte* const place = chunks + i * group.stride();
+    const std::size_t bytes = group.plain_of(i);
+    if (!cipher_.open(static_cast<std::uint32_t>(group.first + i), group.is_last(i),
+                      {place, bytes + kTagBytes}, {place, bytes})) {
+      throw DamageError(
+          fmt::format("chunk {} was changed, or is not in its place", group.first + i),
+          group.sealed_offset() + i * group.stride());
+    }
+  }
+  if (task.out() >= 0) {
+    std::array<iovec, kMostInGroup> places;
+    write_all_from(task.out(), group.places(chunks, places), group.plain_offset(), task.path());
+  }
+  task.job().bytes_done += sealed + (group.first == 0 ? kHeaderBytes : 0);
+}
+
+}  // namespace tabane::workloads::aes_dir

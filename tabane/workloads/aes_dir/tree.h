@@ -1,0 +1,106 @@
+// The files below a directory, found without following symbolic links, and reached again by name
+// relative to open directories, so that no path is too long and no swapped link leads elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tabane::workloads::aes_dir {
+
+// Owns a file descriptor.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { reset(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+  int release();
+  void reset(int fd = -1);
+
+ private:
+  int fd_ = -1;
+};
+
+// Stays open as long as someone holds it, in whatever thread.
+using SharedDescriptor = std::shared_ptr<const Descriptor>;
+
+// Something that went wrong with one file or directory; the others go on.
+struct Failure {
+  std::string path;  // relative to the root; bytes as the file system has them
+  std::string what;  // a sentence: reason, and the offset where there is one
+};
+
+struct TreeDirectory {
+  std::uint32_t parent;   // its own index for the root
+  std::uint64_t name_at;  // in Tree::names
+};
+
+struct TreeFile {
+  std::uint64_t name_at;  // in Tree::names
+  std::uint64_t bytes;
+  std::uint32_t directory;
+};
+
+struct Tree {
+  std::vector<TreeDirectory> directories;  // parents before children; [0] is the root
+  std::vector<TreeFile> files;             // those of one directory stand together
+  std::string names;                       // each ended by a zero
+  std::uint64_t symlinks = 0, special = 0, excluded = 0;  // left out
+  std::uint64_t leftovers = 0;    // temporary files of a killed run, left out
+  std::vector<Failure> failures;  // could not be looked at
+
+  const char* name(std::uint64_t name_at) const { return names.data() + name_at; }
+  // "a/b/c" below the root; "" for the root itself.
+  std::string path(std::uint32_t directory) const;
+  std::string path(const TreeFile& file) const;
+  std::uint64_t bytes() const;
+};
+
+// Walks what lies below the open directory `root`. excludes: shell patterns (fnmatch) held against
+// the name, or, if they contain a '/', against the path below the root; a directory that matches is
+// left out with all below it. cost: one fstatat a file; 24 bytes and its name a file.
+// throws: core::SystemError only if the root itself cannot be read.
+Tree scan(int root, const std::vector<std::string>& excludes);
+
+// A tree of the one file `name` in the open directory `parent`.
+Tree single_file(const std::string& name, std::uint64_t bytes);
+
+// Opens the directories of a tree below another root, one after the other; keeps the last ones
+// open. One thread at a time; several may make the same directories at once.
+class DirectoryOpener {
+ public:
+  // make: directories that are missing are made, with mode 0700. tree, root: live as long as this.
+  // keep: descriptors held, at least 1. Going up from level n costs about n / keep steps a level.
+  DirectoryOpener(const Tree& tree, int root, bool make, std::size_t keep = 2);
+  // Returns the directory; for the root, `root` itself. throws: core::SystemError naming the path.
+  // cost: one openat for each component below the nearest directory held.
+  SharedDescriptor open(std::uint32_t directory);
+
+ private:
+  struct Held {
+    std::uint32_t directory;
+    SharedDescriptor opened;
+  };
+
+  SharedDescriptor nearest(std::uint32_t directory);
+  Descriptor step(int parent, std::uint32_t directory) const;
+
+  const Tree& tree_;
+  SharedDescriptor root_;  // not closed
+  bool make_;
+  std::size_t keep_;
+  std::vector<Held> chain_;           // the innermost of the path to the last one, outermost first
+  std::vector<std::uint32_t> steps_;  // below the nearest one held, innermost first
+};
+
+}  // namespace tabane::workloads::aes_dir

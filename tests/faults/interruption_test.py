@@ -1,0 +1,126 @@
+"""kill -9, Ctrl-C and the like: what is there is whole, and --resume makes it complete."""
+
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from aes_dir import TABANE, Case, content, snapshot, tabane
+
+SEED = 20240229
+ROUNDS = 2
+MOST_KILLS = 8  # in a round
+
+
+def start(*arguments):
+    return subprocess.Popen([TABANE, *map(str, arguments)], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+class Interruption(Case):
+    def setUp(self):
+        super().setUp()
+        for i in range(25):
+            folder = self.plain / f"d{i % 7}" / f"d{i}"
+            folder.mkdir(parents=True)
+            for j in range(20):
+                (folder / f"f{j}").write_bytes(content(100 * j + i, i + j))
+        for i in range(3):
+            (self.plain / f"large{i}").write_bytes(content(4 << 20, i))
+
+    def killed_at_random(self, verb, options, source, target, generator):
+        """Runs again and again with --resume, killed a random time after the start; returns how
+        often it was."""
+        begin = time.monotonic()
+        self.run_ok(verb, *options, source, target)
+        whole_time = time.monotonic() - begin
+        shutil.rmtree(target)
+        kills = 0
+        for _ in range(MOST_KILLS):
+            process = start(verb, *options, "--resume", source, target)
+            time.sleep(generator.uniform(0, whole_time))
+            process.kill()
+            _, errors = process.communicate()
+            self.assertIn(process.returncode, (0, -signal.SIGKILL), errors)
+            if process.returncode == 0:
+                break
+            kills += 1
+            if target.exists() and verb == "encrypt":
+                self.run_ok("verify", *options, target)
+        self.run_ok(verb, *options, "--resume", source, target)
+        self.assertEqual(self.names_of_temporaries(target), [])
+        return kills
+
+    def test_by_kill_leaves_whole_files_and_resume_completes(self):
+        print(f"seed {SEED}", file=sys.stderr)
+        generator = random.Random(SEED)
+        kills = 0
+        before = snapshot(self.plain)
+        for i in range(ROUNDS):
+            options = self.options(("aes-256-gcm", "aes-128-cbc")[i % 2])
+            kills += self.killed_at_random("encrypt", options, self.plain, self.sealed, generator)
+            kills += self.killed_at_random("decrypt", options, self.sealed, self.opened, generator)
+            self.assertEqual(snapshot(self.opened), before)
+            shutil.rmtree(self.sealed)
+            shutil.rmtree(self.opened)
+        print(f"killed {kills} times", file=sys.stderr)
+        self.assertGreater(kills, 0)
+        self.assertEqual(snapshot(self.plain), before)
+
+    def interrupt(self, signal_number):
+        """Returns the errors of a run that was told to end while it worked."""
+        for _ in range(20):
+            process = start("encrypt", *self.options(), self.plain, self.sealed)
+            while process.poll() is None and not (self.sealed.exists() and
+                                                  os.listdir(self.sealed)):
+                time.sleep(0.0005)
+            process.send_signal(signal_number)
+            _, errors = process.communicate(timeout=60)
+            if process.returncode == -signal_number:
+                return errors.decode()
+            self.assertEqual(process.returncode, 0, errors)
+            shutil.rmtree(self.sealed)
+        self.skipTest("this machine was too fast: each run ended before it could be stopped")
+
+    def test_by_ctrl_c_or_termination_cleans_up_and_names_resume(self):
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal_number):
+                errors = self.interrupt(signal_number)
+                self.assertIn("--resume", errors)
+                self.assertEqual(self.names_of_temporaries(self.sealed), [])
+                if any(entry[3] is not None for entry in snapshot(self.sealed).values()):
+                    self.run_ok("verify", *self.options(), self.sealed)
+                self.run_ok("encrypt", *self.options(), "--resume", self.plain, self.sealed)
+                self.run_ok("decrypt", *self.options(), self.sealed, self.opened)
+                self.assertEqual(snapshot(self.opened), snapshot(self.plain))
+                shutil.rmtree(self.sealed)
+                shutil.rmtree(self.opened)
+
+    def test_by_another_run_into_the_same_place_is_refused(self):
+        process = start("encrypt", *self.options(), self.plain, self.sealed)
+        while process.poll() is None and not (self.sealed.exists() and os.listdir(self.sealed)):
+            time.sleep(0.0005)
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        try:
+            if process.poll() is not None:
+                self.skipTest("this machine was too fast: the first run had ended")
+            result = tabane("encrypt", *self.options(), "--resume", self.plain, self.sealed)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn(b"another", result.stderr)
+        finally:
+            process.send_signal(signal.SIGCONT)
+            _, errors = process.communicate()
+        self.assertEqual(process.returncode, 0, errors)
+        self.run_ok("decrypt", *self.options(), self.sealed, self.opened)
+        self.assertEqual(snapshot(self.opened), snapshot(self.plain))
+
+
+if __name__ == "__main__":
+    unittest.main()
