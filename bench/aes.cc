@@ -198,7 +198,8 @@ void ask_about_one_file(Bench& bench) {
 
 void ask_aes(Panel& panel) {
   std::vector<unsigned> pus;
-  for (const core::Pu& pu : core::Topology::detect().pus()) pus.push_back(pu.os_index);
+  const core::Topology topology = core::Topology::detect();
+  for (const core::Pu& pu : topology.pus()) pus.push_back(pu.os_index);
   ask_streams(panel, pus.back());
   Crew crew(pus);
   Bench bench{panel, crew, {}};

@@ -177,6 +177,8 @@ void Panel::write(const std::string& directory) const {
   if (!out) throw core::SystemError("write", path, errno);
 }
 
-std::vector<Topic> all_topics() { return {{"simd", ask_simd}, {"aes", ask_aes}}; }
+std::vector<Topic> all_topics() {
+  return {{"simd", ask_simd}, {"aes", ask_aes}, {"team", ask_team}};
+}
 
 }  // namespace tabane::bench

@@ -105,5 +105,6 @@ std::vector<Topic> all_topics();
 // The topics, one file each.
 void ask_aes(Panel& panel);
 void ask_simd(Panel& panel);
+void ask_team(Panel& panel);
 
 }  // namespace tabane::bench

@@ -24,7 +24,7 @@ MAY_INCLUDE = {
 HWLOC_FILES = {f"tabane/core/{name}.cc" for name in ("topology", "placement", "memory")}
 MPI_FILES = {"tabane/comm/transport/mpi.cc"}
 ASSERTION = "tabane/core/error.cc"  # ends the process where the programmer was wrong
-FORKING = "tabane/team/process_tree.cc"  # empties the standard streams, so that no child prints twice
+FORKING = "tabane/team/process_tree.cc"  # empties the streams, so that no child prints twice
 
 CALL = r"(?<![\w.])(?<!->)(?:{})\s*\("
 FORKS = re.compile(CALL.format("v?fork|clone3?|popen|system") + r"|\bSYS_v?(?:fork|clone)")

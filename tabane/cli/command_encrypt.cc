@@ -255,8 +255,8 @@ void add_verb(CLI::App& app, int& exit_code, Direction direction, const char* wh
 }  // namespace
 
 void add_encrypt_commands(CLI::App& app, int& exit_code) {
-  add_verb(app, exit_code, Direction::encrypt,
-           "Encrypt a file or a directory tree with all cores", kEncryptExamples);
+  add_verb(app, exit_code, Direction::encrypt, "Encrypt a file or a directory tree with all cores",
+           kEncryptExamples);
   add_verb(app, exit_code, Direction::decrypt, "Decrypt what encrypt made", kDecryptExamples);
   add_verb(app, exit_code, Direction::verify,
            "Check that a decrypt would succeed, and write nothing", kVerifyExamples);

@@ -1,68 +1,24 @@
 // tabane study NAME: runs one of the reports again on this machine.
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <memory>
 
 #include "tabane/cli/command.h"
+#include "tabane/cli/command_study_process_thread.h"
 #include "tabane/cli/options.h"
-#include "tabane/cli/output.h"
-#include "tabane/cli/progress.h"
-#include "tabane/cli/text_table.h"
+#include "tabane/cli/run_study.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/study.h"
 
 namespace tabane::cli {
 namespace {
 
-struct Options {
-  bool quiet = false;
-  JsonOption json;
-  std::string output;  // directory of the figures; empty: none
-};
-
-struct Ha8000Options : Options {
+struct Ha8000Options : StudyOptions {
   bool quick = false;
 };
 
-struct AesFolderOptions : Options {
+struct AesFolderOptions : StudyOptions {
   lab::AesFolderOptions study;
   std::vector<std::string> sizes;  // as typed
 };
-
-void print(const lab::Study& study) {
-  fmt::print("{}\n{}\n", study.title, study.source);
-  for (const lab::StudyTable& table : study.tables) {
-    fmt::print("\n{}\n\n{}", table.title, text_table(table.rows));
-    if (!table.remark.empty()) fmt::print("\n{}\n", table.remark);
-  }
-}
-
-template <class Run>
-void run_study(const Options& options, const Run& run) {
-  options.json.check();
-  if (!options.output.empty()) require_writable_directory(options.output);
-  const StopOnSignal stop;
-  ProgressLine progress(options.quiet);
-  lab::SurveyHooks hooks;
-  hooks.stop_requested = [] { return StopOnSignal::requested(); };
-  hooks.progress = [&progress](const std::string& probe, double done, double left) {
-    progress.show(probe, done, left);
-  };
-  const lab::Study study = run(hooks);
-  progress.clear();
-  if (!options.json.to_stdout()) print(study);
-  std::fflush(stdout);
-  options.json.write(lab::to_json(study));
-  if (!study.record.complete) fmt::print(stderr, "tabane: stopped; what was measured is shown\n");
-  if (!options.output.empty()) {
-    if (const auto remark = lab::write_study_figures(study, options.output))
-      fmt::print(stderr, "tabane: {}\n", *remark);
-    else if (!options.quiet)
-      fmt::print(stderr, "tabane: the figures are in {}\n", options.output);
-  }
-  StopOnSignal::die_as_asked();
-}
 
 void add_ha8000(CLI::App& verb) {
   auto options = std::make_shared<Ha8000Options>();
@@ -127,12 +83,13 @@ void add_aes_folder(CLI::App& verb) {
 
 }  // namespace
 
-void add_study_command(CLI::App& app, int&) {
+void add_study_command(CLI::App& app, int& exit_code) {
   CLI::App* verb =
       app.add_subcommand("study", "Run one of the performance reports again on this machine");
   verb->require_subcommand(1);
   add_ha8000(*verb);
   add_aes_folder(*verb);
+  add_process_thread_study(*verb, exit_code);
 }
 
 }  // namespace tabane::cli

@@ -1,0 +1,51 @@
+// Programs that work on request: a competitor that needs a process of its own, without the memory
+// and the threads of the others.
+//
+// A request is a line "VERB COUNT", a reply a line with one number; bench/served.h is the other
+// side.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/bench.h"
+
+namespace tabane::bench {
+
+class Remote {
+ public:
+  // Starts the program and waits until it is ready; its messages go to stderr.
+  // throws: core::SystemError if it cannot be started; core::Error if it ends.
+  Remote(std::string name, const std::vector<std::string>& command);
+  // Lets the program end and waits for it.
+  ~Remote();
+  Remote(const Remote&) = delete;
+  Remote& operator=(const Remote&) = delete;
+
+  // Lets it work `count` times. throws: core::Error with its message if it fails or ends.
+  std::uint64_t ask(std::string_view verb, std::uint64_t count = 1);
+
+  // ask() in two steps, so that several programs work at once.
+  void request(std::string_view verb, std::uint64_t count);
+  std::uint64_t reply();
+
+  // ask() as work to measure. The remote outlives it. cost: two wake-ups an epoch.
+  core::Work work(std::string verb);
+
+ private:
+  std::string read_line();
+
+  std::string name_;
+  int socket_ = -1;
+  pid_t pid_ = 0;
+  std::string read_;  // and not yet used
+};
+
+// The path of a file that was built beside this program. throws: core::SystemError.
+std::string beside_this_program(const std::string& name);
+
+}  // namespace tabane::bench

@@ -1,0 +1,282 @@
+// Teams of processes and threads: what starting them costs, and how fast they work beside OpenMP
+// and Python.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <span>
+
+#include "bench/bench.h"
+#include "bench/command.h"
+#include "bench/remote.h"
+#include "bench/scratch.h"
+#include "bench/team_work.h"
+#include "tabane/core/clock.h"
+#include "tabane/core/error.h"
+#include "tabane/core/keep.h"
+#include "tabane/core/topology.h"
+#include "tabane/core/units.h"
+#include "tabane/team/available_memory.h"
+
+namespace tabane::bench {
+namespace {
+
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+
+std::unique_ptr<Remote> start_scene(const std::vector<std::string>& words) {
+  Command command{beside_this_program("tabane_bench_team")};
+  command.insert(command.end(), words.begin(), words.end());
+  return std::make_unique<Remote>("tabane_bench_team " + words[0], command);
+}
+
+// One thread a PU, bound to it. How idle threads wait is left to libgomp: they spin for a moment
+// and then leave the PU to the competitor whose turn it is.
+std::unique_ptr<Remote> start_openmp(const std::vector<std::string>& words) {
+  Command command{"env", "OMP_PROC_BIND=close", "OMP_PLACES=threads",
+                  beside_this_program("tabane_bench_openmp")};
+  command.insert(command.end(), words.begin(), words.end());
+  return std::make_unique<Remote>("tabane_bench_openmp " + words[0], command);
+}
+
+Entrant entrant(std::string name, core::Work work, double amount, double target) {
+  return {.name = std::move(name), .work = std::move(work), .amount = amount, .target = target};
+}
+
+std::uint64_t free_memory() {
+  return team::available_memory().value_or(std::numeric_limits<std::uint64_t>::max());
+}
+
+void skip(Panel& panel, const std::string& name, const std::string& reason) {
+  Question question{name, "1/s", {}, {}};
+  question.peers.push_back({.name = "all", .target = 0, .missing = reason});
+  panel.ask(question);
+}
+
+void require_equal(std::uint64_t ours, std::uint64_t theirs, const std::string& who) {
+  if (ours != theirs) throw core::Error("the team and " + who + " have different results");
+}
+
+core::MeasureOptions long_epochs(const Settings& settings, int epochs) {
+  return {.confidence_target = 0.01,
+          .budget_seconds = settings.quick ? 0.5 : 8,
+          .min_epochs = settings.quick ? std::min(epochs, 6) : epochs,
+          .max_epochs = 101,
+          .warmup_epochs = 1,
+          .single_iteration = true};
+}
+
+// Of work that takes many seconds and has run before.
+core::MeasureOptions few_epochs(int epochs) {
+  return {.budget_seconds = 0,
+          .min_epochs = epochs,
+          .max_epochs = epochs,
+          .warmup_epochs = 0,
+          .single_iteration = true};
+}
+
+// --- start and join of many processes of a large one ---
+
+std::string children_question(std::uint64_t bytes, const std::string& more) {
+  return fmt::format("8 children, {} resident{}", core::format_bytes(bytes), more);
+}
+
+// How long the forks alone take: they overlap with the ends of the first children.
+void tell_fork_seconds(Panel& panel, Remote& memory, const std::string& name) {
+  std::vector<double> serial, tree;
+  for (int i = 0; i < 5; ++i) {
+    serial.push_back(1e-9 * static_cast<double>(memory.ask("fork-ns-serial")));
+    tree.push_back(1e-9 * static_cast<double>(memory.ask("fork-ns-tree")));
+  }
+  for (const auto& [order, samples] : {std::pair{"serial", serial}, std::pair{"tree", tree}}) {
+    panel.tell({.question = name,
+                .name = fmt::format("until the last child is there, {}", order),
+                .value = core::median(samples),
+                .unit = "s",
+                .samples = samples});
+  }
+}
+
+void ask_prepared(Panel& panel, Remote& memory, const std::string& name) {
+  double seconds = 0;
+  const auto prepare = [&] {
+    const double start = core::tick_clock().now();
+    memory.ask("prepare");
+    seconds = std::max(seconds, core::tick_clock().now() - start);
+  };
+  Question question{name, "1/s", entrant("", memory.work("prepared"), 1, 0), {}};
+  question.ours.before = prepare;
+  question.peers.push_back(entrant("serial, 4 KiB pages", memory.work("serial"), 1, 20));
+  question.peers.back().before = [&] { memory.ask("small"); };
+  question.measure = few_epochs(6);
+  if (panel.ask(question).empty()) return;
+  panel.tell({name, "in huge pages", static_cast<double>(memory.ask("prepare")), "B"});
+  panel.tell({name, "preparing, once", seconds, "s"});
+}
+
+void ask_about_many_children(Panel& panel) {
+  std::uint64_t bytes = (panel.settings().quick ? 1 : 8) * kGiB;
+  const std::string tree = ", tree", prepared = ", prepared";
+  const bool wants_tree = panel.wants(children_question(bytes, tree));
+  const bool wants_prepared = panel.wants(children_question(bytes, prepared));
+  if (!wants_tree && !wants_prepared) return;
+  // Page tables of eight children, and room for the rest of the machine.
+  const std::uint64_t free = free_memory();
+  const std::uint64_t wanted = bytes;
+  while (bytes + bytes / 8 + kGiB / 2 > free && bytes > kGiB / 4) bytes /= 2;
+  if (bytes != wanted) {
+    skip(panel, children_question(wanted, tree),
+         "only " + core::format_bytes(free) + " are free: asked with " + core::format_bytes(bytes));
+  }
+  const auto memory = start_scene({"memory", std::to_string(bytes)});
+  if (wants_tree) {
+    Question question{
+        children_question(bytes, tree), "1/s", entrant("", memory->work("tree"), 1, 0), {}};
+    question.peers.push_back(entrant("serial", memory->work("serial"), 1, 2));
+    question.peers.push_back(entrant("8 bare forks, then waits", memory->work("bare"), 1, 0));
+    question.measure = long_epochs(panel.settings(), 6);
+    if (!panel.ask(question).empty()) tell_fork_seconds(panel, *memory, question.name);
+  }
+  if (wants_prepared) ask_prepared(panel, *memory, children_question(bytes, prepared));
+}
+
+// --- an empty team of a small process ---
+
+void ask_about_empty_team(Panel& panel) {
+  const std::string name = "empty team 2 x 1 of a small process";
+  if (!panel.wants(name)) return;
+  const auto small = start_scene({"small"});
+  Question question{name, "1/s", entrant("", small->work("team"), 1, 0), {}};
+  question.peers.push_back(entrant("2 bare forks, then 2 waits", small->work("bare"), 1, 1 / 1.2));
+  question.peers.push_back(entrant("fork, wait, fork, wait", small->work("bare-in-turn"), 1, 0));
+  question.measure = panel.settings().measure;
+  // A request takes two wake-ups, so that many teams share one.
+  question.measure->min_epoch_seconds = 0.02;
+  panel.ask(question);
+}
+
+// --- many small tasks ---
+
+std::uint64_t rounds_of_a_microsecond() {
+  constexpr std::uint64_t kRounds = 1000;
+  const core::Series series =
+      core::measure("spin", core::repeat([] { core::keep(spin(1, kRounds)); }));
+  return static_cast<std::uint64_t>(1e-6 / series.median() * kRounds);
+}
+
+class SmallTasks {
+ public:
+  SmallTasks(Panel& panel, std::vector<unsigned> pus) : panel_(panel), pus_(std::move(pus)) {}
+
+  void ask(const std::string& shape) {
+    const std::string name = fmt::format("map of 10^6 tasks of 1 us, {}", shape);
+    if (!panel_.wants(name)) return;
+    if (!team_) start();
+    const double n = kTasks;
+    require_equal(team_->ask("check-" + shape), openmp_->ask("check-omp"), "OpenMP");
+    require_equal(team_->ask("check-" + shape), team_->ask("check-serial"), "the loop");
+    Question question{name, "tasks/s", entrant("", team_->work(shape), n, 0), {}};
+    // What one PU does, twice.
+    question.peers.push_back(entrant("twice the plain loop", team_->work("serial"), 2 * n, 0.95));
+    question.peers.push_back(entrant("2 loops of half in 2 processes", halves(), n, 0));
+    question.peers.push_back(entrant("omp for schedule(dynamic, 64)", openmp_->work("omp"), n, 1));
+    question.measure = long_epochs(panel_.settings(), 11);
+    panel_.ask(question);
+  }
+
+ private:
+  static constexpr std::size_t kTasks = 1'000'000;
+
+  void start() {
+    const std::string rounds = std::to_string(rounds_of_a_microsecond());
+    const auto scene = [&](std::size_t tasks, unsigned pu) {
+      return start_scene({"spin", std::to_string(tasks), rounds, std::to_string(pu)});
+    };
+    team_ = scene(kTasks, pus_.front());
+    halves_[0] = scene(kTasks / 2, pus_.front());
+    halves_[1] = scene(kTasks / 2, pus_.back());
+    openmp_ = start_openmp({"spin", std::to_string(kTasks), rounds});
+  }
+
+  // What the machine gives two processes that share nothing.
+  core::Work halves() {
+    return [this](std::uint64_t iterations) {
+      for (const auto& half : halves_) half->request("serial", iterations);
+      for (const auto& half : halves_) half->reply();
+    };
+  }
+
+  Panel& panel_;
+  std::vector<unsigned> pus_;
+  std::unique_ptr<Remote> team_, openmp_, halves_[2];
+};
+
+// --- counting words ---
+
+constexpr std::size_t kPiecesPerPu = 16;
+
+void write_corpus(const fs::path& path, std::uint64_t bytes) {
+  const std::string text =
+      workloads::malloc_map::generate_corpus({.bytes = bytes, .vocabulary = 200'000});
+  write_file(path, std::as_bytes(std::span(text)));
+}
+
+void ask_word_count(Panel& panel, const std::string& name, std::uint64_t bytes, std::size_t pus) {
+  // The file, three texts, and the tables and lists of words of all processes.
+  if (free_memory() < 5 * bytes + kGiB) return skip(panel, name, "too little free memory");
+  const Scratch scratch(panel.settings().directory);
+  const fs::path path = scratch / "text";
+  write_corpus(path, bytes);
+  const std::string piece_bytes = std::to_string(bytes / (kPiecesPerPu * pus) + 1);
+  const bool with_python = panel.wants(name + ", Python") && in_path("python3");
+  const auto team = start_scene({"words", path.string(), piece_bytes, std::to_string(pus), "1"});
+  const auto openmp = start_openmp({"words", path.string(), piece_bytes});
+  std::unique_ptr<Remote> python;
+  if (with_python) {
+    python = std::make_unique<Remote>(
+        "wordcount.py", Command{"python3", beside_this_program("wordcount.py"), path.string(),
+                                std::to_string(pus)});
+  }
+  remove_tree(path);
+  const std::uint64_t ours = team->ask("check-team");
+  require_equal(ours, openmp->ask("check-pieces"), "OpenMP");
+  require_equal(ours, openmp->ask("check-threads"), "OpenMP");
+  const auto n = static_cast<double>(bytes);
+  Question threads{name + ", OpenMP", "B/s", entrant("", team->work("team"), n, 0), {}};
+  threads.peers = {entrant("OpenMP, the same tables", openmp->work("pieces"), n, 1),
+                   entrant("OpenMP, one table a thread, views", openmp->work("threads"), n, 1)};
+  threads.measure = few_epochs(6);
+  panel.ask(threads);
+  Question pool{name + ", Python", "B/s", entrant("", team->work("team"), n, 0), {}};
+  if (python) {
+    require_equal(ours, python->ask("check"), "Python");
+    pool.peers.push_back(entrant("Python multiprocessing", python->work("count"), n, 5));
+  } else {
+    pool.peers.push_back(
+        {.name = "Python multiprocessing", .target = 5, .missing = "no python3 in PATH"});
+  }
+  pool.measure = few_epochs(3);
+  panel.ask(pool);
+}
+
+}  // namespace
+
+void ask_team(Panel& panel) {
+  const core::Topology topology = core::Topology::detect();
+  std::vector<unsigned> pus;
+  for (const core::Pu& pu : topology.pus()) pus.push_back(pu.os_index);
+  ask_about_empty_team(panel);
+  ask_about_many_children(panel);
+  {
+    SmallTasks tasks(panel, pus);
+    tasks.ask("2x1");
+    tasks.ask("1x2");
+  }
+  const std::uint64_t bytes = panel.settings().quick ? 100'000'000 : 1'000'000'000;
+  const std::string name =
+      fmt::format("count the words of {} MB, {} x 1", bytes / 1'000'000, pus.size());
+  if (panel.wants(name + ", OpenMP") | panel.wants(name + ", Python"))
+    ask_word_count(panel, name, bytes, pus.size());
+}
+
+}  // namespace tabane::bench

@@ -1,0 +1,62 @@
+// The tasks that teams and their peers do: arithmetic of a known length, and counting words.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/served.h"
+#include "tabane/core/error.h"
+#include "tabane/workloads/malloc_map/words.h"
+
+namespace tabane::bench {
+
+// Returns a number of `task` after `rounds` of arithmetic that wait for each other, so that two
+// threads of one core hardly slow each other. Reads no clock.
+[[gnu::noinline]] inline std::uint64_t spin(std::uint64_t task, std::uint64_t rounds) {
+  std::uint64_t x = task;
+  for (std::uint64_t i = 0; i < rounds; ++i) x = x * 6364136223846793005u + task;
+  return x;
+}
+
+inline std::uint64_t fingerprint(const std::vector<std::uint64_t>& results) {
+  std::uint64_t sum = results.size();
+  for (const std::uint64_t result : results) sum = sum * 31 + result;
+  return sum;
+}
+
+// The same for the same words, in whatever order they stand in the table.
+template <class Table>
+requires requires { typename Table::mapped_type; }
+std::uint64_t fingerprint(const Table& table) {
+  const auto all = workloads::malloc_map::digest(table);
+  return all.sum + all.words + all.distinct;
+}
+
+inline constexpr auto kWordRule = workloads::malloc_map::WordRule::whitespace;
+
+// throws: core::SystemError.
+inline std::string read_text(const std::filesystem::path& path) {
+  std::string text(std::filesystem::file_size(path), '\0');
+  std::ifstream in(path, std::ios::binary);
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!in) throw core::SystemError("read", path.string(), errno);
+  return text;
+}
+
+// Adds work that has results, and under "check-VERB" the fingerprint of these.
+template <class F>
+void serve_results(std::map<std::string, Served>& work, const std::string& verb, F f) {
+  work[verb] = repeated([f] {
+    if (f().empty()) throw core::Error("no results");
+  });
+  work["check-" + verb] = [f](std::uint64_t) { return fingerprint(f()); };
+}
+
+}  // namespace tabane::bench

@@ -1,0 +1,154 @@
+#include "tabane/lab/studies/process_thread.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "tabane/core/error.h"
+#include "tabane/lab/studies/process_thread_data.h"
+
+namespace tabane::lab {
+namespace {
+
+using namespace process_thread;
+
+Json prepare(const std::string& workload) {
+  return {{"do", "prepare"}, {"workload", workload}, {"tasks", 5},
+          {"requests", 50},  {"text_bytes", 20'000}, {"text_directory", ""}};
+}
+
+Json run(int processes, int threads) {
+  return {{"do", "run"}, {"processes", processes}, {"threads", threads}};
+}
+
+// Meters in this process, which has its own allocator only.
+ProcessThreadMeters local_meters(std::vector<std::string> allocators) {
+  return {.start =
+              [](const std::string&) {
+                const auto meter = std::make_shared<ProcessThreadMeter>();
+                return [meter](const Json& request) { return meter->answer(request); };
+              },
+          .allocators = std::move(allocators)};
+}
+
+TEST(ProcessThreadMeter, DoesEveryWorkloadInEveryShape) {
+  ProcessThreadMeter meter;
+  for (const std::string& workload : process_thread_workloads()) {
+    ASSERT_FALSE(meter.answer(prepare(workload)).contains("error")) << workload;
+    for (const auto& [processes, threads] : {std::pair{1, 1}, {1, 2}, {2, 1}}) {
+      const Json answer = meter.answer(run(processes, threads));
+      ASSERT_FALSE(answer.contains("error")) << answer.dump();
+      EXPECT_GT(answer["seconds"].get<double>(), 0);
+      EXPECT_EQ(answer["processes"], processes);
+      EXPECT_FALSE(answer.contains("choice"));
+    }
+  }
+}
+
+TEST(ProcessThreadMeter, AutomaticTellsItsChoice) {
+  ProcessThreadMeter meter;
+  meter.answer(prepare("insert-100"));
+  const Json choice = meter.answer(run(0, 0)).at("choice");
+  EXPECT_GE(choice["processes"].get<int>(), 1);
+  EXPECT_FALSE(choice["reason"].get<std::string>().empty());
+}
+
+TEST(ProcessThreadMeter, ErrorsAreAnswersAndTheNextRequestWorks) {
+  ProcessThreadMeter meter;
+  EXPECT_EQ(meter.answer({{"do", "sing"}})["kind"], "usage");
+  EXPECT_TRUE(meter.answer(run(1, 1)).contains("error"));  // nothing is prepared
+  EXPECT_TRUE(meter.answer(Json::object()).contains("error"));
+  EXPECT_EQ(meter.answer(prepare("dance"))["kind"], "usage");
+  meter.answer(prepare("insert-10"));
+  EXPECT_EQ(meter.answer(run(-1, 1))["kind"], "usage");
+  EXPECT_FALSE(meter.answer(run(2, 1)).contains("error"));
+}
+
+TEST(ProcessThreadMeter, MeasuresForksOverMemory) {
+  ProcessThreadMeter meter;
+  const Json answer = meter.answer(
+      {{"do", "forks"}, {"bytes", 8 << 20}, {"piece_bytes", 4096}, {"fewest", 2}, {"budget_s", 0}});
+  ASSERT_TRUE(answer.contains("as_allocated")) << answer.dump();
+  for (const char* way : {"one", "serial", "tree", "threads"})
+    EXPECT_EQ(answer["as_allocated"][way].size(), 2u) << way;
+  EXPECT_GE(answer["as_allocated"]["small_page_bytes"].get<std::uint64_t>() +
+                answer["as_allocated"]["huge_page_bytes"].get<std::uint64_t>(),
+            std::uint64_t{8} << 20);
+}
+
+TEST(ReportTeam, IsTheReportsTable) {
+  const std::pair<int, Shape> table[] = {{16, {2, 8}}, {24, {4, 6}}, {32, {4, 8}}, {40, {8, 5}},
+                                         {48, {8, 6}}, {56, {8, 7}}, {64, {8, 8}}, {72, {8, 9}}};
+  for (const auto& [workers, shape] : table) EXPECT_EQ(report_team(workers), shape) << workers;
+  EXPECT_EQ(report_team(1), std::nullopt);
+  EXPECT_EQ(report_team(23), std::nullopt);
+}
+
+TEST(PlanShapes, SmallMachineHasAllOfAtMostTwiceItsPus) {
+  EXPECT_EQ(plan_shapes(1), (std::vector<Shape>{{1, 1}, {1, 2}, {2, 1}}));
+  EXPECT_EQ(plan_shapes(2).size(), 8u);  // divisors of 1 … 4: 1 + 2 + 2 + 3
+}
+
+TEST(PlanShapes, LargeMachineHasTheReportsShapes) {
+  const auto shapes = plan_shapes(72);
+  const auto has = [&](Shape shape) {
+    return std::find(shapes.begin(), shapes.end(), shape) != shapes.end();
+  };
+  for (Shape shape :
+       {Shape{1, 1}, {1, 8}, {2, 8}, {4, 6}, {8, 9}, {1, 72}, {72, 1}, {1, 144}, {144, 1}})
+    EXPECT_TRUE(has(shape)) << label(shape);
+  for (Shape shape : shapes) EXPECT_LE(shape.workers(), 144) << label(shape);
+}
+
+TEST(ProcessThreadStudy, MeasuresTheChosenShapeAmongOthers) {
+  ProcessThreadOptions options{
+      .quick = true, .workloads = {"insert-100"}, .allocators = {"glibc"}, .runs = 1};
+  const Study study =
+      run_process_thread(core::Topology::detect(), options, local_meters({"glibc"}));
+  EXPECT_TRUE(study.record.complete);
+  EXPECT_FALSE(study.tables.empty());
+  const Result* choice = study.record.find("process_thread.choice.insert-100.glibc");
+  if (choice == nullptr) GTEST_SKIP() << "another allocator is under this test";
+  const std::string chosen = "process_thread.insert-100.glibc.p" +
+                             choice->parameters["processes"].dump() + "t" +
+                             choice->parameters["threads"].dump();
+  ASSERT_NE(study.record.find(chosen), nullptr) << chosen;
+  EXPECT_EQ(study.record.find(chosen)->samples.size(), 1u);
+  EXPECT_NE(study.record.find_table("process_thread.shapes.insert-100"), nullptr);
+}
+
+TEST(ProcessThreadStudy, AllocatorThatIsNotUnderTheMeterIsLeftOut) {
+  ProcessThreadOptions options{
+      .quick = true, .workloads = {"insert-10"}, .allocators = {}, .runs = 1};
+  const Study study =
+      run_process_thread(core::Topology::detect(), options, local_meters({"glibc", "jemalloc"}));
+  ASSERT_EQ(study.record.skipped.size(), 1u);
+  EXPECT_NE(study.record.skipped[0].reason.find("instead"), std::string::npos);
+}
+
+TEST(ProcessThreadStudy, StoppedStudyKeepsWhatItHas) {
+  int asked = 0;
+  SurveyHooks hooks;
+  hooks.stop_requested = [&] { return ++asked > 2; };
+  const Study study =
+      run_process_thread(core::Topology::detect(), {.quick = true}, local_meters({"glibc"}), hooks);
+  EXPECT_FALSE(study.record.complete);
+  EXPECT_FALSE(study.record.results.empty());
+}
+
+TEST(ProcessThreadStudy, RefusesWhatCannotBe) {
+  const auto refused = [](ProcessThreadOptions options) {
+    EXPECT_THROW(run_process_thread(core::Topology::detect(), options, local_meters({"glibc"})),
+                 core::UsageError);
+  };
+  refused({.workloads = {"dance"}});
+  refused({.runs = 1'000'000});
+  refused({.text_bytes = 1, .text_directory = "/"});
+  EXPECT_THROW(run_process_thread(core::Topology::synthetic("pack:2 core:4 pu:2"), {},
+                                  local_meters({"glibc"})),
+               core::UsageError);
+}
+
+}  // namespace
+}  // namespace tabane::lab
