@@ -439,6 +439,16 @@ class Json(Case):
         self.assertEqual(result.stderr.count(b"bad"), 120)
 
 
+def has_terminals():
+    try:
+        for end in pty.openpty():
+            os.close(end)
+    except OSError:
+        return False
+    return True
+
+
+@unittest.skipUnless(has_terminals(), "this system gives no pseudo-terminals")
 class Terminal(Case):
     """The prompt, through a pseudo-terminal that is the controlling terminal."""
 
