@@ -1,5 +1,6 @@
 // tabane encrypt, decrypt, verify: files and directory trees under AES.
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -172,12 +173,21 @@ void print_outcome(const Options& options, const Outcome& outcome) {
   say_that_it_stopped(options.request, outcome);
 }
 
+// Each thread holds several files at once.
+void allow_many_open_files() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int run(Options& options) {
   options.json.check();
   complete_request(options);
   warn_of_cbc(options.request);
   read_key(options, options.request);
 
+  allow_many_open_files();
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit fails alone, with EFBIG
   const StopOnSignal stop;
   JobProgress progress(options.quiet);

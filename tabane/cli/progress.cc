@@ -52,6 +52,8 @@ StopOnSignal::StopOnSignal() {
   caught_signal = 0;
   std::signal(SIGINT, note_signal);
   std::signal(SIGTERM, note_signal);
+  // nohup has it ignored already, and that stays.
+  if (std::signal(SIGHUP, note_signal) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
 }
 
 StopOnSignal::~StopOnSignal() {

@@ -64,8 +64,8 @@ bool CbcFileWorker::begins_like(FileTask& task, int output) {
   read_all_at(output, block.data(), block.size(), offset, "its output");
   cipher_.decrypt({.in = block.data(), .out = block.data(), .bytes = kBlockBytes, .iv = &iv});
   const std::size_t size = read_all_at(task.in(), plain.data(), plain.size(), 0, task.path());
-  return std::equal(plain.begin(), plain.begin() + static_cast<std::ptrdiff_t>(size),
-                    block.begin());
+  if (size < kBlockBytes) pad_pkcs7(plain.data(), size);
+  return plain == block;
 }
 
 void CbcFileWorker::read_slice(Lane& lane) {

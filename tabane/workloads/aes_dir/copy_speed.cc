@@ -8,10 +8,13 @@
 #include <barrier>
 #include <chrono>
 #include <memory>
+#include <system_error>
 #include <thread>
 
 #include "tabane/core/error.h"
 #include "tabane/workloads/aes_dir/output_file.h"
+#include "tabane/workloads/aes_dir/page_buffer.h"
+#include "tabane/workloads/aes_dir/sealed_format.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -43,37 +46,39 @@ std::vector<Part> choose_parts(const Tree& tree, unsigned threads) {
   return parts;
 }
 
-void copy_part(int in, int out, Part part, std::vector<char>& buffer) {
-  auto from = static_cast<off_t>(part.offset);
-  std::uint64_t left = part.bytes;
-  while (left > 0) {
-    const ssize_t copied = copy_file_range(in, &from, out, nullptr, left, 0);
-    if (copied <= 0) break;
-    left -= static_cast<std::uint64_t>(copied);
+constexpr std::size_t kBufferBytes = std::size_t{128} << 10;
+
+// A thread's buffers. What is written is random: the temporary copies must hold nothing that anyone
+// wants to keep secret, whatever becomes of them.
+struct Buffers {
+  Buffers() {
+    in.reserve(kBufferBytes);
+    random.reserve(kBufferBytes);
+    fill_random({random.data(), kBufferBytes});
   }
-  // File systems that do not copy by themselves.
-  std::uint64_t at = part.bytes - left;
-  while (left > 0) {
-    buffer.resize(std::size_t{128} << 10);
-    const std::size_t want = static_cast<std::size_t>(std::min<std::uint64_t>(left, buffer.size()));
-    const std::size_t got = read_all_at(in, buffer.data(), want, part.offset + at, "a copy");
+  PageBuffer in, random;
+};
+
+void copy_part(int in, int out, Part part, Buffers& buffers) {
+  for (std::uint64_t at = 0; at < part.bytes;) {
+    const auto want =
+        static_cast<std::size_t>(std::min<std::uint64_t>(part.bytes - at, kBufferBytes));
+    const std::size_t got = read_all_at(in, buffers.in.data(), want, part.offset + at, "a copy");
     if (got == 0) return;
-    write_all_at(out, buffer.data(), got, at, "a copy");
+    write_all_at(out, buffers.random.data(), got, at, "a copy");
     at += got;
-    left -= got;
   }
 }
 
 std::unique_ptr<OutputFile> copy_one(const Tree& tree, DirectoryOpener& directories,
-                                     const SharedDescriptor& to, Part part,
-                                     std::vector<char>& buffer) {
+                                     const SharedDescriptor& to, Part part, Buffers& buffers) {
   const TreeFile& file = tree.files[part.file];
   const SharedDescriptor from = directories.open(file.directory);
   const Descriptor in(
       openat(from->get(), tree.name(file.name_at), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!in.valid()) throw core::SystemError("open", tree.path(file), errno);
   auto out = std::make_unique<OutputFile>(to, "a copy", 0600);
-  copy_part(in.get(), out->fd(), part, buffer);
+  copy_part(in.get(), out->fd(), part, buffers);
   return out;
 }
 
@@ -88,21 +93,27 @@ std::optional<CopySpeed> measure_copy_speed(const Tree& tree, int in_root, int t
   std::atomic<bool> failed = false;
   std::barrier together(static_cast<std::ptrdiff_t>(threads) + 1);
   std::vector<std::jthread> crew;
-  for (unsigned t = 0; t < threads; ++t) {
-    crew.emplace_back([&] {
-      DirectoryOpener directories(tree, in_root, false);
-      std::vector<char> buffer;
-      std::vector<std::unique_ptr<OutputFile>> copies;  // removing them is not part of copying
-      together.arrive_and_wait();
-      try {
-        for (std::size_t i; (i = next++) < parts.size();) {
-          copies.push_back(copy_one(tree, directories, target, parts[i], buffer));
-        }
-      } catch (const std::exception&) {
-        failed = true;
+  const auto work = [&] {
+    DirectoryOpener directories(tree, in_root, false);
+    Buffers buffers;
+    std::vector<std::unique_ptr<OutputFile>> copies;  // removing them is not part of copying
+    together.arrive_and_wait();
+    try {
+      for (std::size_t i; (i = next++) < parts.size();) {
+        copies.push_back(copy_one(tree, directories, target, parts[i], buffers));
       }
-      together.arrive_and_wait();
-    });
+    } catch (const std::exception&) {
+      failed = true;
+    }
+    together.arrive_and_wait();
+  };
+  try {
+    while (crew.size() < threads) crew.emplace_back(work);
+  } catch (const std::system_error&) {
+    failed = true;  // no more threads here: those that wait are let go
+    for (std::size_t missing = threads - crew.size(); missing > 0; --missing) {
+      together.arrive_and_drop();
+    }
   }
   together.arrive_and_wait();
   const auto start = std::chrono::steady_clock::now();

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <exception>
 #include <limits>
+#include <system_error>
 #include <thread>
 
 #include "tabane/workloads/aes_dir/cbc_file.h"
@@ -146,7 +147,7 @@ void run_crew(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks
   unsigned working = plan.threads;
   std::exception_ptr problem;
   std::vector<std::jthread> crew;
-  for (unsigned t = 0; t < plan.threads; ++t) {
+  const auto start_one = [&] {
     crew.emplace_back([&] {
       std::exception_ptr mine;
       try {
@@ -160,6 +161,14 @@ void run_crew(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks
       --working;
       changed.notify_one();
     });
+  };
+  try {
+    while (crew.size() < plan.threads) start_one();
+  } catch (const std::system_error&) {
+    // Where the system gives fewer threads, they do all the work.
+    if (crew.empty()) throw;
+    const std::lock_guard lock(mutex);
+    working -= plan.threads - static_cast<unsigned>(crew.size());
   }
   const std::uint64_t bytes_total = job.tree.bytes();
   const auto report = [&] {

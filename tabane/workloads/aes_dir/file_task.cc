@@ -97,6 +97,11 @@ void FileTask::require_unchanged() const {
   if (after.st_size != before_.st_size || !same_time(after.st_mtim, before_.st_mtim)) {
     throw ChangedWhileRead();
   }
+  // Files that the system makes up as they are read say that they are empty.
+  char more;
+  if (after.st_size == 0 && read_all_at(in_.get(), &more, 1, 0, path()) != 0) {
+    throw ChangedWhileRead();
+  }
 }
 
 void FileTask::fail(const std::exception& error) {

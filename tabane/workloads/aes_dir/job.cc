@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "tabane/workloads/aes_dir/copy_speed.h"
@@ -32,11 +33,14 @@ void check(const Request& request) {
 
 // Gives the directories, which were made as the files needed them, the modes and times of the
 // input; makes those that have no file. From the leaves up, as writing into one changes its time.
-void finish_directories(const Places& places, int out_root, std::vector<Failure>& failures) {
+// A root that was there keeps its own.
+void finish_directories(const Places& places, int out_root, bool made_root,
+                        std::vector<Failure>& failures) {
   constexpr std::size_t kKeepOpen = 32;  // one step a directory on the way up
   DirectoryOpener in(places.tree, places.in_root.get(), false, kKeepOpen);
   DirectoryOpener out(places.tree, out_root, true, kKeepOpen);
-  for (auto i = static_cast<std::uint32_t>(places.tree.directories.size()); i-- > 0;) {
+  for (auto i = static_cast<std::uint32_t>(places.tree.directories.size());
+       i-- > (made_root ? 0u : 1u);) {
     try {
       const SharedDescriptor from = in.open(i), to = out.open(i);
       struct stat source {};
@@ -125,6 +129,7 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
     return outcome;
   }
 
+  const bool made_root = !std::filesystem::exists(places.out_path);
   Descriptor out_root;
   if (request.direction != Direction::verify) out_root = open_output_root(places, request);
   JobState job(request, places.tree, places.in_root.get(), out_root.get(), keys);
@@ -144,7 +149,7 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   const auto worked_from = Clock::now();
   run_crew(job, plan, engine, hooks);
   if (out_root.valid() && !places.single_file && !job.stop) {
-    finish_directories(places, out_root.get(), outcome.failures);
+    finish_directories(places, out_root.get(), made_root, outcome.failures);
   }
   const std::chrono::duration<double> seconds =
       (Clock::now() - worked_from) + (scanned_until - scanned_from);

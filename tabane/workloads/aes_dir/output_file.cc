@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -79,6 +80,11 @@ std::size_t remove_leftovers(int directory) {
       throw core::SystemError("fstatat", name, errno);
     }
     if (!S_ISREG(status.st_mode)) continue;
+    const Descriptor file(
+        ::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (file.valid() && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      continue;  // another job is writing it
+    }
     if (::unlinkat(directory, name.c_str(), 0) == 0) {
       ++removed;
     } else if (errno != ENOENT) {
@@ -104,7 +110,11 @@ void OutputFile::create(mode_t mode) {
   for (int attempt = 1;; ++attempt) {
     put_temporary_name(number, temporary_);
     file_.reset(::openat(directory_->get(), temporary_, kFlags, mode & kPermissions));
-    if (file_.valid()) return;
+    if (file_.valid()) {
+      // Tells other jobs that this file is not a leftover.
+      ::flock(file_.get(), LOCK_EX | LOCK_NB);
+      return;
+    }
     if (errno == EINTR) continue;
     if (errno != EEXIST || attempt == kAttempts) throw core::SystemError("openat", name_, errno);
     number = random_number();  // a forked process counts through the same numbers

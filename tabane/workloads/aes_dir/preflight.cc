@@ -20,7 +20,7 @@ constexpr int kDirectory = O_RDONLY | O_CLOEXEC | O_DIRECTORY;
 
 // "a/b/" means the same place as "a/b", and "." has a name.
 fs::path named(const std::string& path) {
-  fs::path whole = fs::absolute(path).lexically_normal();
+  const fs::path whole = fs::absolute(path);
   return whole.has_filename() ? whole : whole.parent_path();
 }
 
@@ -69,7 +69,7 @@ void place_directory(const Request& request, Places& places) {
 }
 
 void place_file(const Request& request, std::uint64_t bytes, Places& places) {
-  const fs::path in = named(request.in);
+  const fs::path in = fs::canonical(request.in);
   places.single_file = true;
   places.in_root.reset(open(in.parent_path().c_str(), kDirectory));
   if (!places.in_root.valid()) throw core::SystemError("open", in.parent_path().string(), errno);
@@ -80,7 +80,11 @@ void place_file(const Request& request, std::uint64_t bytes, Places& places) {
   if (fs::exists(out) && fs::equivalent(in, out)) {
     throw core::UsageError("OUT is IN; give another place for the output");
   }
-  if (fs::exists(fs::symlink_status(out)) && !request.force && !request.resume) {
+  const fs::file_status there = fs::symlink_status(out);
+  if (fs::exists(there) && !fs::is_regular_file(there) && !fs::is_symlink(there)) {
+    throw core::UsageError(fmt::format("OUT ({}) is not a regular file", out.string()));
+  }
+  if (fs::exists(there) && !request.force && !request.resume) {
     throw core::UsageError(fmt::format("OUT ({}) exists; --force replaces it", out.string()));
   }
   places.out_path = out.parent_path();
@@ -157,8 +161,6 @@ Descriptor open_output_root(const Places& places, const Request& request) {
 }
 
 std::size_t remove_leftovers_in(const Places& places, int out_root) {
-  // Beside a single file there may be temporary files of jobs that run now.
-  if (places.single_file && flock(out_root, LOCK_EX | LOCK_NB) != 0) return 0;
   DirectoryOpener directories(places.tree, out_root, false);
   std::size_t removed = 0;
   for (std::uint32_t i = 0; i < places.tree.directories.size(); ++i) {
@@ -168,7 +170,6 @@ std::size_t remove_leftovers_in(const Places& places, int out_root) {
       continue;  // not made yet, or told when a file goes there
     }
   }
-  if (places.single_file) flock(out_root, LOCK_SH | LOCK_NB);
   return removed;
 }
 
