@@ -135,7 +135,8 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   JobState job(request, places.tree, places.in_root.get(), out_root.get(), keys);
   job.output_name = places.output_name;
   prepare_keys(request, places, out_root.get(), job);
-  if (out_root.valid() && (request.resume || request.force)) {
+  // Beside a single file, jobs that run now may be about to lock theirs.
+  if (out_root.valid() && (request.resume || (request.force && !places.single_file))) {
     outcome.leftovers_removed = remove_leftovers_in(places, out_root.get());
   }
   if (out_root.valid() && request.measure_copy) {

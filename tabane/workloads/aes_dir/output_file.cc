@@ -166,6 +166,8 @@ void OutputFile::commit(const struct stat& source, Commit how) {
   const timespec times[2] = {source.st_atim, source.st_mtim};
   if (::futimens(file_.get(), times) != 0) throw core::SystemError("futimens", name_, errno);
   if (how.fsync && ::fsync(file_.get()) != 0) throw core::SystemError("fsync", name_, errno);
+  // Holds the lock until the file has its name.
+  const Descriptor locked(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
   close_file();
   rename(how.replace);
   // EINVAL: a file system that has nothing to do for directories.
