@@ -239,12 +239,12 @@ void ask_word_count(Panel& panel, const std::string& name, std::uint64_t bytes, 
   }
   remove_tree(path);
   const std::uint64_t ours = team->ask("check-team");
-  require_equal(ours, openmp->ask("check-pieces"), "OpenMP");
-  require_equal(ours, openmp->ask("check-threads"), "OpenMP");
+  require_equal(ours, openmp->ask("check-same-tables"), "OpenMP");
+  require_equal(ours, openmp->ask("check-views"), "OpenMP");
   const auto n = static_cast<double>(bytes);
   Question threads{name + ", OpenMP", "B/s", entrant("", team->work("team"), n, 0), {}};
-  threads.peers = {entrant("OpenMP, the same tables", openmp->work("pieces"), n, 1),
-                   entrant("OpenMP, one table a thread, views", openmp->work("threads"), n, 1)};
+  threads.peers = {entrant("OpenMP, the same tables", openmp->work("same-tables"), n, 1),
+                   entrant("OpenMP, tables of views", openmp->work("views"), n, 1)};
   threads.measure = few_epochs(6);
   panel.ask(threads);
   Question pool{name + ", Python", "B/s", entrant("", team->work("team"), n, 0), {}};

@@ -29,17 +29,15 @@ std::vector<std::uint64_t> spin_all(std::size_t tasks, std::uint64_t rounds) {
 
 using Pieces = std::vector<std::string_view>;
 
-// The same tables as a team's: one for each piece, merged into that of the thread.
-words::WordCounts count_by_pieces(const Pieces& pieces) {
+// The same tables as a team's, one for each thread.
+words::WordCounts count_by_same_tables(const Pieces& pieces) {
   words::WordCounts total;
 #pragma omp parallel
   {
     words::WordCounts own;
 #pragma omp for schedule(dynamic) nowait
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      words::WordCounts counts;
-      words::count_words(pieces[i], kWordRule, counts);
-      own = words::merged(std::move(own), std::move(counts));
+      words::count_words(pieces[i], kWordRule, own);
     }
 #pragma omp critical
     total = words::merged(std::move(total), std::move(own));
@@ -64,8 +62,8 @@ void count_views(std::string_view piece, ViewCounts& counts) {
   }
 }
 
-// One table for each thread.
-ViewCounts count_by_threads(const Pieces& pieces) {
+// One table of the standard library for each thread.
+ViewCounts count_by_views(const Pieces& pieces) {
   ViewCounts total;
 #pragma omp parallel
   {
@@ -91,8 +89,8 @@ int serve_words(const std::string& path, std::size_t piece_bytes) {
   const std::string text = read_text(path);
   const Pieces pieces = words::cut_between_words(text, piece_bytes, kWordRule);
   std::map<std::string, Served> work;
-  serve_results(work, "pieces", [&] { return count_by_pieces(pieces); });
-  serve_results(work, "threads", [&] { return count_by_threads(pieces); });
+  serve_results(work, "same-tables", [&] { return count_by_same_tables(pieces); });
+  serve_results(work, "views", [&] { return count_by_views(pieces); });
   return serve(work);
 }
 

@@ -142,7 +142,8 @@ int serve_words(const std::string& path, std::size_t piece_bytes, int processes,
   const auto pieces = words::cut_between_words(text, piece_bytes, kWordRule);
   std::map<std::string, Served> work;
   serve_results(work, "team", [&] {
-    team::Team team({.processes = processes, .threads = threads});
+    // The first team puts the text into huge pages; the others find it there.
+    team::Team team({.processes = processes, .threads = threads, .prepare_memory = true});
     return words::count_words(team, pieces, kWordRule);
   });
   return serve(work);

@@ -46,7 +46,8 @@ void verify(const std::map<std::string, std::uint64_t>& expected, const WordCoun
       throw core::VerificationError("how often the text has '" + word + "'",
                                     static_cast<double>(found), static_cast<double>(count));
   }
-  for (const auto& [word, count] : counts) {
+  for (const auto& [view, count] : counts) {
+    const std::string word(view);
     if (!expected.contains(word))
       throw core::VerificationError("how often the text has '" + word + "'",
                                     static_cast<double>(count), 0);

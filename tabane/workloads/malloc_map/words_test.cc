@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <random>
 
 #include "tabane/core/error.h"
 
@@ -62,6 +63,79 @@ TEST(CountWords, TextWithoutWordsHasNone) {
   }
 }
 
+TEST(CountWords, NulIsPartOfAWordBetweenWhiteSpaceAndNoLetter) {
+  using namespace std::string_literals;
+  const std::string text = "a a\0 a\0\0 \0 a\0b a"s;
+  WordCounts between_spaces, letters;
+  count_words(text, WordRule::whitespace, between_spaces);
+  EXPECT_EQ(ordered(between_spaces),
+            (Plain{{"a", 2}, {"a\0"s, 1}, {"a\0\0"s, 1}, {"\0"s, 1}, {"a\0b"s, 1}}));
+  count_words(text, WordRule::letters, letters);
+  EXPECT_EQ(ordered(letters), (Plain{{"a", 5}, {"b", 1}}));
+}
+
+TEST(CountWords, EveryByteIsOnTheSideThatThePlainVersionSays) {
+  std::string text;
+  for (int c = 0; c < 256; ++c) text += {'x', static_cast<char>(c), 'Y', ' '};
+  for (WordRule rule : kRules) {
+    WordCounts counts;
+    count_words(text, rule, counts);
+    EXPECT_EQ(ordered(counts), count_words_plain(text, rule));
+  }
+}
+
+// Text of `size` bytes: words of 1 … longest bytes of any value, and a few white spaces.
+std::string random_text(std::mt19937& random, std::size_t size, std::size_t longest) {
+  std::string text;
+  while (text.size() < size) {
+    const bool few_values = random() % 2 == 0;
+    for (std::size_t n = 1 + random() % longest; n > 0; --n) {
+      text += static_cast<char>(few_values ? "aAbZ\0z{@[`"[random() % 10] : random() % 256);
+    }
+    for (std::size_t n = 1 + random() % 3; n > 0; --n) text += " \t\n\v\f\r"[random() % 6];
+  }
+  text.resize(size);
+  return text;
+}
+
+TEST(CountWords, IsThePlainVersionOnRandomTextsOfEverySize) {
+  std::mt19937 random(1);
+  for (std::size_t size = 0; size < 300; ++size) {
+    const std::string text = random_text(random, size, 1 + size % 40);
+    for (WordRule rule : kRules) {
+      // Of its own, so that a sanitizer sees what is read behind the end.
+      const std::vector<char> piece(text.begin(), text.end());
+      WordCounts counts;
+      count_words({piece.data(), piece.size()}, rule, counts);
+      ASSERT_EQ(ordered(counts), count_words_plain(text, rule)) << size;
+    }
+  }
+}
+
+TEST(CountWords, WordsOfEveryLengthAtEveryPlaceOfABlock) {
+  for (std::size_t before = 0; before < 70; ++before) {
+    std::string text(before, ' ');
+    for (const std::size_t size : {1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 129}) {
+      text += std::string(size, 'Q') + ' ';
+    }
+    for (WordRule rule : kRules) {
+      WordCounts counts;
+      count_words(text, rule, counts);
+      ASSERT_EQ(ordered(counts), count_words_plain(text, rule)) << before;
+    }
+  }
+}
+
+TEST(CountWords, WordsLongerThan64KiBAreToldApart) {
+  const std::string longest(70'000, 'w');
+  const std::string text = longest + "x " + longest + "y\n" + longest + "x " + longest;
+  for (WordRule rule : kRules) {
+    WordCounts counts;
+    count_words(text, rule, counts);
+    EXPECT_EQ(ordered(counts), (Plain{{longest, 1}, {longest + "x", 2}, {longest + "y", 1}}));
+  }
+}
+
 TEST(CutBetweenWords, PiecesTogetherAreTheTextAndNoWordIsCut) {
   const std::string text = generate_corpus({.bytes = 5003, .vocabulary = 200});
   for (WordRule rule : kRules) {
@@ -94,6 +168,58 @@ TEST(Merged, AddsWhatBothHave) {
   EXPECT_EQ(ordered(merged(a, {})), ordered(a));
 }
 
+// Numbers from `from` on, each as often as its last digit says and once more; a third are long.
+WordCounts numbers(int from, int to) {
+  WordCounts counts;
+  for (int i = from; i < to; ++i) {
+    const std::string word =
+        (i % 3 == 0 ? "a word that is too long for a slot " : "") + std::to_string(i);
+    for (int times = 0; times <= i % 10; ++times) counts.add(word);
+  }
+  return counts;
+}
+
+Plain sum(const WordCounts& a, const WordCounts& b) {
+  Plain all = ordered(a);
+  for (const auto& [word, count] : b) all[std::string(word)] += count;
+  return all;
+}
+
+TEST(Merged, TablesOfAnySizeEitherWay) {
+  for (const int size : {0, 1, 47, 48, 49, 1000, 100'000}) {
+    const WordCounts a = numbers(0, size);
+    EXPECT_EQ(a.size(), static_cast<std::size_t>(size));
+    for (const WordCounts& b : {numbers(size / 2, size / 2 + 3000), numbers(size, 2 * size), a}) {
+      const Plain expected = sum(a, b);
+      EXPECT_EQ(ordered(merged(a, b)), expected) << size;
+      EXPECT_EQ(ordered(merged(b, a)), expected) << size;
+    }
+  }
+}
+
+TEST(WordTable, FindsWhatWasAddedAndNothingElse) {
+  const WordCounts table = numbers(0, 5000);
+  EXPECT_EQ(table.find("4999")->second, 10u);
+  EXPECT_EQ(table.find("a word that is too long for a slot 4998")->second, 9u);
+  for (const char* word : {"", "5000", "4998", "a word that is too long for a slot 4999"}) {
+    EXPECT_FALSE(table.contains(word)) << word;
+  }
+}
+
+TEST(WordTable, ComesBackFromBytes) {
+  for (const int size : {0, 1, 49, 10'000}) {
+    const WordCounts table = numbers(0, size);
+    team::Bytes bytes;
+    team::put_value(bytes, table);
+    team::put_value(bytes, 7);
+    team::Reader in(bytes);
+    EXPECT_EQ(ordered(team::get_value<WordCounts>(in)), ordered(table));
+    EXPECT_EQ(team::get_value<int>(in), 7);
+    team::Reader half({bytes.data(), bytes.size() / 2});
+    EXPECT_THROW(team::get_value<WordCounts>(half), std::out_of_range);
+  }
+}
+
 TEST(CountWords, TeamOfAnyShapeCountsAsThePlainVersion) {
   const std::string text = generate_corpus({.bytes = 200'001, .vocabulary = 3000});
   for (WordRule rule : kRules) {
@@ -104,6 +230,19 @@ TEST(CountWords, TeamOfAnyShapeCountsAsThePlainVersion) {
       const WordCounts counts = count_words(team, pieces, rule);
       EXPECT_NO_THROW(verify(expected, counts)) << processes << " x " << threads;
       EXPECT_EQ(digest(counts), digest(expected));
+    }
+  }
+}
+
+TEST(CountWords, TeamCountsRandomTextsAndEmptyPieces) {
+  std::mt19937 random(2);
+  const std::string text = random_text(random, 100'000, 60) + std::string(70'000, 'L');
+  for (WordRule rule : kRules) {
+    auto pieces = cut_between_words(text, 999, rule);
+    pieces.insert(pieces.begin(), 3, std::string_view());
+    for (const int processes : {1, 3}) {
+      team::Team team({.processes = processes, .threads = 2});
+      EXPECT_NO_THROW(verify(count_words_plain(text, rule), count_words(team, pieces, rule)));
     }
   }
 }
