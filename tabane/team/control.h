@@ -26,6 +26,7 @@ struct ProcessRecord {
   std::atomic<bool> finished{false};  // has done all it should and leaves now
   std::atomic<bool> reaped{false};    // by its parent
   std::atomic<std::uint64_t> begin_ns{0};
+  std::atomic<bool> place_taken{false};  // the place of this index, by whichever process
 };
 
 struct alignas(64) WorkerRecord {

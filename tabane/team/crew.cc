@@ -1,5 +1,6 @@
 #include "tabane/team/crew.h"
 
+#include <sys/stat.h>
 #include <time.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "tabane/core/topology.h"
 #include "tabane/team/control.h"
 #include "tabane/team/fork_cost.h"
+#include "tabane/team/fresh_process.h"
 #include "tabane/team/places.h"
 #include "tabane/team/process_tree.h"
 #include "tabane/team/worker_loop.h"
@@ -21,11 +23,27 @@ double seconds_between(std::uint64_t begin_ns, std::uint64_t end_ns) {
   return end_ns > begin_ns ? static_cast<double>(end_ns - begin_ns) * 1e-9 : 0;
 }
 
+// Returns the index of a free place and takes it: the one on which the process already runs if
+// possible, for to move may cost more than to fork. One is free: there are as many as processes.
+int take_place(Control& control, const core::Placement& places, int process) {
+  const unsigned pu = current_pu();
+  const auto take = [&](int place) { return !control.process(place).place_taken.exchange(true); };
+  for (int p = 0; p < places.processes; ++p) {
+    const std::vector<unsigned>& pus = places.at(p, 0).pus;
+    if (std::find(pus.begin(), pus.end(), pu) != pus.end() && take(p)) return p;
+  }
+  for (int i = 0; i < places.processes; ++i) {
+    const int p = (process + i) % places.processes;
+    if (take(p)) return p;
+  }
+  return process;
+}
+
 // The threads of one process, the calling one among them.
 class Threads {
  public:
-  Threads(const Job& job, Control& control, const core::Placement& places, int process)
-      : job_(job), control_(control), places_(places), process_(process) {}
+  Threads(const Job& job, Control& control, const core::Placement& places, int process, int place)
+      : job_(job), control_(control), places_(places), process_(process), place_(place) {}
 
   void run() {
     std::vector<std::thread> others;
@@ -45,19 +63,19 @@ class Threads {
  private:
   void serve(int thread) {
     const Worker worker{process_, thread, process_ * control_.threads() + thread};
-    work(job_, control_, worker, places_.at(process_, thread).pus);
+    work(job_, control_, worker, places_.at(place_, thread).pus);
   }
 
   const Job& job_;
   Control& control_;
   const core::Placement& places_;
-  int process_;
+  int process_, place_;
 };
 
 // In the caller: it keeps the binding that it came with.
 void run_threads(const Job& job, Control& control, const core::Placement& places) {
   const core::ScopedBinding keep(std::span<const unsigned>{});
-  Threads(job, control, places, 0).run();
+  Threads(job, control, places, 0, 0).run();
 }
 
 double measure_shared_share(Control& control, const ProcessTree& tree, bool& measured) {
@@ -75,8 +93,13 @@ double measure_shared_share(Control& control, const ProcessTree& tree, bool& mea
 void run_processes(const Job& job, const Crew& crew, Control& control,
                    const core::Placement& places, CrewReport& report) {
   const std::uint64_t begin = now_ns();
+  const bool any_place = !crew.fixed_places && crew.threads == 1 && !places.oversubscribed &&
+                         places.policy != core::PlacementPolicy::none;
   ProcessTree tree(control, crew.fork, [&](int process) {
-    Threads(job, control, places, process).run();
+    const int place = any_place ? take_place(control, places, process) : process;
+    Threads(job, control, places, process, place).run();
+    // One that begins late need not move then.
+    if (any_place) control.process(place).place_taken.store(false);
     if (crew.measure_memory && !control.stop().load()) control.arrive();
   });
   tree.start();
@@ -106,6 +129,13 @@ void read_workers(Control& control, CrewReport& report) {
   report.join_seconds = seconds_between(last, now_ns());
 }
 
+// Tells at once that this process has one thread only; false: look closer.
+bool is_alone() {
+  struct stat tasks {};
+  // A directory links to itself and is linked to by its parent and by each directory in it.
+  return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;
+}
+
 void check_complete(const Job& job, const CrewReport& report) {
   std::size_t done = 0;
   for (const std::size_t tasks : report.tasks) done += tasks;
@@ -118,6 +148,7 @@ void check_complete(const Job& job, const CrewReport& report) {
 }  // namespace
 
 void require_no_other_threads() {
+  if (is_alone()) return;
   // A thread that was joined is still listed for a moment.
   constexpr int kTries = 10;
   constexpr timespec kMoment{0, 2'000'000};

@@ -18,6 +18,9 @@ struct Crew {
   bool forked = false;  // false, only with one process: threads of the caller, itself the first
   core::PlacementPolicy placement = core::PlacementPolicy::per_numa_node;
   ForkOrder fork = ForkOrder::tree;
+  // Whether process p sits on place p of the plan. Otherwise processes of one thread share out the
+  // places: each takes one that no other is working on, if it can the one on which it began.
+  bool fixed_places = false;
   bool allow_other_threads = false;
   bool measure_memory = false;
 };

@@ -1,5 +1,7 @@
 #include "tabane/team/fork_order.h"
 
+#include <bit>
+
 namespace tabane::team {
 namespace {
 
@@ -36,10 +38,8 @@ std::vector<int> children_of(int self, int processes, ForkOrder order) {
 }
 
 int fork_depth(int processes, ForkOrder order) {
-  if (processes < 1 || order == ForkOrder::serial) return processes < 1 ? 0 : processes;
-  int depth = 1;
-  for (int most = 1; most<processes; most = most> processes / 2 ? processes : 2 * most) ++depth;
-  return depth;
+  if (processes < 1) return 0;
+  return order == ForkOrder::serial ? processes : std::bit_width(static_cast<unsigned>(processes));
 }
 
 }  // namespace tabane::team

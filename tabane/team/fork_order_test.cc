@@ -101,12 +101,13 @@ TEST(ChildOf, GivesTheChildrenOneByOne) {
   EXPECT_EQ(child_of(1, 3, ForkOrder::serial, 0), -1);
 }
 
-TEST(ForkDepth, IsOnePlusTheLogarithmInATreeAndTheNumberInALoop) {
+TEST(ForkDepth, IsTheLogarithmWithTheCallerInATreeAndTheNumberInALoop) {
   EXPECT_EQ(fork_depth(0, ForkOrder::tree), 0);
   EXPECT_EQ(fork_depth(1, ForkOrder::tree), 1);
   EXPECT_EQ(fork_depth(2, ForkOrder::tree), 2);
-  EXPECT_EQ(fork_depth(5, ForkOrder::tree), 4);
+  EXPECT_EQ(fork_depth(5, ForkOrder::tree), 3);
   EXPECT_EQ(fork_depth(8, ForkOrder::tree), 4);
+  EXPECT_EQ(fork_depth(65535, ForkOrder::tree), 16);
   EXPECT_EQ(fork_depth(65536, ForkOrder::tree), 17);
   EXPECT_EQ(fork_depth(8, ForkOrder::serial), 8);
 }
@@ -114,7 +115,7 @@ TEST(ForkDepth, IsOnePlusTheLogarithmInATreeAndTheNumberInALoop) {
 TEST(ForkDepth, IsWhatTheWalkedPlanNeeds) {
   for (const ForkOrder order : {ForkOrder::tree, ForkOrder::serial}) {
     for (int processes = 1; processes <= 70; ++processes) {
-      EXPECT_EQ(fork_depth(processes, order), 1 + walk_depth(0, processes, order)) << processes;
+      EXPECT_EQ(fork_depth(processes, order), walk_depth(0, processes + 1, order)) << processes;
     }
   }
 }

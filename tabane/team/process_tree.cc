@@ -4,9 +4,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -16,9 +18,11 @@
 #include <string>
 #include <typeinfo>
 #include <utility>
+#include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/team/fork.h"
+#include "tabane/team/fresh_process.h"
 #include "tabane/team/worker_loop.h"
 
 namespace tabane::team {
@@ -26,6 +30,14 @@ namespace {
 
 constexpr int kExitOrphan = 124;
 constexpr int kExitChildLost = 123;
+
+// The caller is the root of the plan: it stands at 0 there, and process p at p + 1.
+constexpr int kCaller = -1;
+
+// The k-th process that a process or the caller forks; negative beyond the last.
+int child_of_process(int process, int processes, ForkOrder order, int k) {
+  return child_of(process + 1, processes + 1, order, k) - 1;
+}
 
 // What this process, if it is one of a team, knows of its children. The signal handler reads it.
 // Nothing here allocates: a fresh process pays a page copy for each page that it writes.
@@ -35,7 +47,7 @@ struct Watch {
   ForkOrder order = ForkOrder::tree;
   std::atomic<int> count{0};  // of children that the handler may look at: the first ones
 
-  int child(int k) const { return child_of(process, control->processes(), order, k); }
+  int child(int k) const { return child_of_process(process, control->processes(), order, k); }
 };
 Watch watch;
 
@@ -78,31 +90,109 @@ void leave_instead_of_exit(int status, void*) {
   _exit(status);
 }
 
-void set_default(int signal_number) {
+void set_handler(int signal_number, void (*handler)(int)) {
   struct sigaction action {};
-  action.sa_handler = SIG_DFL;
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART | SA_NOCLDSTOP;
   sigaction(signal_number, &action, nullptr);
 }
 
-void watch_children() {
-  struct sigaction action {};
-  action.sa_handler = on_child_signal;
-  action.sa_flags = SA_RESTART | SA_NOCLDSTOP;
-  sigaction(SIGCHLD, &action, nullptr);
-  sigset_t child_signal;
-  sigemptyset(&child_signal);
-  sigaddset(&child_signal, SIGCHLD);
-  pthread_sigmask(SIG_UNBLOCK, &child_signal, nullptr);
+void unblock(int signal_number) {
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, signal_number);
+  pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
 }
 
-// Returns whether the child was ours to wait for; then its status is set.
-bool reap(pid_t pid, int& status) {
+// As waitpid(), but no signal interrupts it.
+pid_t wait_for(pid_t pid, int& status, int options) {
   pid_t got;
   do {
-    got = waitpid(pid, &status, 0);
+    got = waitpid(pid, &status, options);
   } while (got < 0 && errno == EINTR);
-  return got == pid;
+  return got;
 }
+
+// Waits for several children, whichever ends first, without a handler: signals and other children
+// are the caller's own.
+class Ends {
+ public:
+  struct End {
+    int child = 0;   // in the order of add()
+    pid_t got = -1;  // -1: another wait has taken it
+    int status = 0;
+  };
+
+  Ends() = default;
+  ~Ends() {
+    for (const pollfd& file : files_) {
+      if (file.fd >= 0) close(file.fd);
+    }
+  }
+  Ends(const Ends&) = delete;
+  Ends& operator=(const Ends&) = delete;
+
+  void add(pid_t pid) {
+    pids_.push_back(pid);
+    ++left_;
+  }
+
+  // Returns the next end. Only while there is one to come.
+  End next() {
+    for (;; sleep()) {
+      // For the last a plain wait will do.
+      const int options = left_ > 1 ? WNOHANG : 0;
+      for (std::size_t k = 0; k < pids_.size(); ++k) {
+        if (pids_[k] == 0 || (options != 0 && !may_have_ended(k))) continue;
+        End end{static_cast<int>(k), 0, 0};
+        end.got = wait_for(pids_[k], end.status, options);
+        if (end.got == 0) continue;
+        remove(k);
+        return end;
+      }
+    }
+  }
+
+ private:
+  bool may_have_ended(std::size_t k) const {
+    return files_.empty() || files_[k].fd < 0 || files_[k].revents != 0;
+  }
+
+  void sleep() {
+    constexpr int kLookAgainMs = 2;
+    if (files_.empty()) open_files();
+    if (poll(files_.data(), files_.size(), unseen_ > 0 ? kLookAgainMs : -1) >= 0) return;
+    // An interruption may have been the news, and tells nothing else.
+    if (errno != EINTR) poll(nullptr, 0, kLookAgainMs);
+    for (pollfd& file : files_) file.revents = POLLIN;
+  }
+
+  // Refused by old kernels, by some sandboxes, and where too many files are open: such children are
+  // looked at now and then.
+  void open_files() {
+    for (const pid_t pid : pids_) {
+      const int file = pid == 0 ? -1 : static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+      files_.push_back({.fd = file, .events = POLLIN, .revents = 0});
+      unseen_ += pid != 0 && file < 0;
+    }
+  }
+
+  void remove(std::size_t k) {
+    pids_[k] = 0;
+    --left_;
+    if (files_.empty()) return;
+    if (files_[k].fd >= 0) {
+      close(std::exchange(files_[k].fd, -1));
+    } else {
+      --unseen_;
+    }
+  }
+
+  std::vector<pid_t> pids_;  // 0: has ended
+  int left_ = 0;
+  std::vector<pollfd> files_;  // pidfds
+  int unseen_ = 0;             // children that have none
+};
 
 struct Adoption {
   std::mutex mutex;
@@ -144,13 +234,7 @@ ProcessTree::ProcessTree(Control& control, ForkOrder order, std::function<void(i
     : control_(control), order_(order), body_(std::move(body)) {}
 
 ProcessTree::~ProcessTree() {
-  if (root_ != 0) {
-    control_.stop().store(true);
-    kill(root_, SIGKILL);
-    int status = 0;
-    reap(root_, status);
-    sweep();
-  }
+  if (children_ > 0) sweep();
   if (all_gone_ >= 0) close(all_gone_);
   if (alive_ >= 0) close(alive_);
 }
@@ -161,17 +245,35 @@ void ProcessTree::start() {
   all_gone_ = ends[0];
   alive_ = ends[1];
   flush_output();
-  const pid_t caller = getpid();
-  root_ = fork_child([=, this] { return live(0, caller); });
-  control_.process(0).pid.store(root_);
+  caller_ = getpid();
+  while (fork_child_of(kCaller, children_)) ++children_;
   close(std::exchange(alive_, -1));
+}
+
+// Returns false if there is no such child, or none any more.
+bool ProcessTree::fork_child_of(int parent, int k) {
+  const int child = child_of_process(parent, control_.processes(), order_, k);
+  if (child < 0 || control_.stop().load()) return false;
+  try {
+    const pid_t self = getpid();
+    const pid_t pid = fork_child([=, this] { return live(child, self); });
+    control_.process(child).pid.store(pid);
+    return true;
+  } catch (const core::SystemError& error) {
+    control_.fail_system(std::max(parent, 0), "fork",
+                         "process " + std::to_string(child) + " of a team of " +
+                             std::to_string(control_.processes()) + " processes",
+                         error.code());
+    return false;
+  }
 }
 
 int ProcessTree::live(int process, pid_t parent) {
   control_.process(process).pid.store(getpid());
-  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  die_with_parent();
   if (getppid() != parent) return kExitOrphan;
   begin_process(process);
+  if (parent == caller_) begin_below_caller();
   fork_children(process);
   body_(process);
   flush_output();
@@ -181,36 +283,26 @@ int ProcessTree::live(int process, pid_t parent) {
 }
 
 void ProcessTree::begin_process(int process) {
-  control_.process(process).begin_ns.store(now_ns());
+  control_.process(process).begin_ns.store(fresh_now_ns());
   watch.count.store(0);
   watch.control = &control_;
   watch.process = process;
   watch.order = order_;
-  if (process != 0) return;
-  // What follows is inherited by all processes of the team.
-  close(all_gone_);
+}
+
+// What all processes of the team inherit.
+void ProcessTree::begin_below_caller() {
   adoption().scopes = 0;
-  set_default(SIGINT);
-  set_default(SIGTERM);
+  set_handler(SIGINT, SIG_DFL);
+  set_handler(SIGTERM, SIG_DFL);
+  set_handler(SIGCHLD, on_child_signal);
   on_exit(leave_instead_of_exit, nullptr);
 }
 
 void ProcessTree::fork_children(int process) {
   if (watch.child(0) < 0) return;
-  watch_children();
-  const pid_t self = getpid();
-  for (int child; (child = watch.child(watch.count.load())) >= 0 && !control_.stop().load();) {
-    try {
-      const pid_t pid = fork_child([=, this] { return live(child, self); });
-      control_.process(child).pid.store(pid);
-      watch.count.fetch_add(1);
-    } catch (const core::SystemError& error) {
-      control_.fail_system(process, "fork",
-                           "process " + std::to_string(child) + " of a team of " +
-                               std::to_string(control_.processes()) + " processes",
-                           error.code());
-    }
-  }
+  unblock(SIGCHLD);
+  while (fork_child_of(process, watch.count.load())) watch.count.fetch_add(1);
   // One that died before it was on the list has been overlooked by the handler.
   look_after_children();
 }
@@ -228,36 +320,66 @@ void ProcessTree::wait_for_children() {
     look_after_children();
     watch.count.fetch_sub(1);
     int status = 0;
-    reap(pid, status);
+    wait_for(pid, status, 0);
     record.reaped.store(true);
   }
 }
 
+int ProcessTree::child_of_caller(int k) const {
+  return child_of_process(kCaller, control_.processes(), order_, k);
+}
+
 bool ProcessTree::running() const {
-  siginfo_t info{};
-  return waitid(P_PID, static_cast<id_t>(root_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-         info.si_pid == 0;
+  for (int k = 0; k < children_; ++k) {
+    const pid_t pid = control_.process(child_of_caller(k)).pid.load();
+    siginfo_t info{};
+    if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        info.si_pid != 0) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void ProcessTree::wait() {
-  int status = 0;
-  const bool known = reap(root_, status);
-  const pid_t root = std::exchange(root_, 0);
-  control_.process(0).reaped.store(true);
-  // A process finishes only after its children were reaped.
-  if (control_.process(0).finished.load()) return;
-  if (known) {
-    const bool by_signal = WIFSIGNALED(status);
-    control_.lose(0, -1, root, by_signal, by_signal ? WTERMSIG(status) : WEXITSTATUS(status));
-  } else {
-    control_.fail_system(0, "waitpid", "process 0 of a team: its end was taken by another wait",
-                         ECHILD);
+  if (!take_ends()) sweep();
+  children_ = 0;
+}
+
+// Takes the ends of the caller's children as they come. Returns false as soon as one was lost.
+bool ProcessTree::take_ends() {
+  Ends ends;
+  for (int k = 0; k < children_; ++k) {
+    ends.add(control_.process(child_of_caller(k)).pid.load());
   }
-  sweep();
+  for (int left = children_; left > 0; --left) {
+    const Ends::End end = ends.next();
+    if (!finished(child_of_caller(end.child), end.got, end.status)) return false;
+  }
+  return true;
+}
+
+// Returns whether a process that is gone had done all that it should. got: -1 if its end was not
+// ours to take.
+bool ProcessTree::finished(int process, pid_t got, int status) {
+  ProcessRecord& record = control_.process(process);
+  record.reaped.store(true);
+  // A process finishes only after its children were reaped.
+  if (record.finished.load()) return true;
+  if (got > 0) {
+    const bool by_signal = WIFSIGNALED(status);
+    control_.lose(process, -1, got, by_signal, by_signal ? WTERMSIG(status) : WEXITSTATUS(status));
+  } else {
+    control_.fail_system(
+        process, "waitpid",
+        "process " + std::to_string(process) + " of a team: its end was taken by another wait",
+        ECHILD);
+  }
+  return false;
 }
 
 void ProcessTree::kill_all() {
-  for (int p = 1; p < control_.processes(); ++p) {
+  for (int p = 0; p < control_.processes(); ++p) {
     ProcessRecord& record = control_.process(p);
     if (record.pid.load() > 0 && !record.reaped.load()) kill(record.pid.load(), SIGKILL);
   }
@@ -275,16 +397,17 @@ void ProcessTree::wait_until_all_closed() {
   }
 }
 
-// Process 0 is gone. Parents come before their children in number: when one is reaped, its children
+// Ends what is left. Parents come before their children in number: when one is reaped, its children
 // are ours or were reaped by it.
 void ProcessTree::sweep() {
   control_.stop().store(true);
+  if (alive_ >= 0) close(std::exchange(alive_, -1));
   wait_until_all_closed();
-  for (int p = 1; p < control_.processes(); ++p) {
+  for (int p = 0; p < control_.processes(); ++p) {
     ProcessRecord& record = control_.process(p);
     if (record.pid.load() <= 0 || record.reaped.load()) continue;
     int status = 0;
-    reap(record.pid.load(), status);
+    wait_for(record.pid.load(), status, 0);
     record.reaped.store(true);
   }
 }

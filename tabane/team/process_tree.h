@@ -30,11 +30,11 @@ class ProcessTree {
   ProcessTree(const ProcessTree&) = delete;
   ProcessTree& operator=(const ProcessTree&) = delete;
 
-  // Forks process 0, which forks the others. throws: core::SystemError if the system refuses; a
-  // refusal further down is recorded in control.
+  // Forks the processes: the calling one is the root of the tree. throws: core::SystemError if the
+  // system refuses a pipe; a refused fork is recorded in control.
   void start();
 
-  // Tells whether process 0 is still there, without waiting.
+  // Tells whether all that the calling process forked are still there, without waiting.
   bool running() const;
 
   // Waits until all processes are gone and reaped. If one was lost, control knows it and the others
@@ -42,10 +42,15 @@ class ProcessTree {
   void wait();
 
  private:
+  bool fork_child_of(int parent, int k);
   int live(int process, pid_t parent);
   void begin_process(int process);
+  void begin_below_caller();
   void fork_children(int process);
   void wait_for_children();
+  int child_of_caller(int k) const;
+  bool take_ends();
+  bool finished(int process, pid_t got, int status);
   void sweep();
   void kill_all();
   void wait_until_all_closed();
@@ -56,7 +61,8 @@ class ProcessTree {
   AdoptOrphans adopt_;
   // Every process of the team holds the write end: its end of file says that all are gone.
   int all_gone_ = -1, alive_ = -1;
-  pid_t root_ = 0;
+  pid_t caller_ = 0;
+  int children_ = 0;  // of the caller
 };
 
 // Writes out what stdio and the standard streams hold.

@@ -1,18 +1,24 @@
 // What may go wrong: each is told clearly, and the caller goes on with nothing left behind.
 #include <grp.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tabane/team/fork.h"
 #include "tabane/team/leftovers_test.h"
@@ -294,6 +300,98 @@ TEST_F(FaultyTeam, TellsThatTheSystemRefusesThreads) {
     if (status == 77) GTEST_SKIP() << "this process may not become another user";
     EXPECT_EQ(status, 0) << processes;
   }
+}
+
+// Lets these system calls of the process and of its children fail from now on. Returns false if
+// that is impossible here.
+bool refuse(const std::vector<long>& calls, int error) {
+  std::vector<sock_filter> filter{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
+  for (const long call : calls) {
+    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1));
+    filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)));
+  }
+  filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+bool refuse_forks(int error) {
+  return refuse({SYS_clone, SYS_clone3,
+#ifdef SYS_fork
+                 SYS_fork, SYS_vfork
+#endif
+                },
+                error);
+}
+
+// 0: the team was refused with this error, and nothing of it is left.
+int is_refused(const TeamOptions& options, int error) {
+  const auto files_before = Leftovers::now().files;
+  try {
+    Team(options).run([] {});
+    return 1;
+  } catch (const core::SystemError& refusal) {
+    if (refusal.code() != error || !holds(refusal, "of a team of")) return 2;
+  }
+  const Leftovers left = Leftovers::now();
+  return left.children ? 3 : left.files != files_before ? 4 : 0;
+}
+
+constexpr int kNoFilters = 77;
+
+TEST_F(FaultyTeam, TellsThatThereIsNoMemoryToFork) {
+  const int status = wait_for_child(fork_child([] {
+    if (!refuse_forks(ENOMEM)) return kNoFilters;
+    return is_refused({.processes = 3, .threads = 1}, ENOMEM);
+  }));
+  if (status == kNoFilters) GTEST_SKIP() << "no system call can be refused here";
+  EXPECT_EQ(status, 0);
+}
+
+bool refused_in_children = false;
+
+TEST_F(FaultyTeam, TellsThatThereIsNoMemoryToForkFurtherDown) {
+  const int status = wait_for_child(fork_child([] {
+    pthread_atfork(nullptr, nullptr, [] {
+      if (refused_in_children) refuse_forks(ENOMEM);
+    });
+    if (wait_for_child(fork_child([] { return refuse({}, 0) ? 0 : 1; })) != 0) return kNoFilters;
+    refused_in_children = true;
+    // The caller forks three, of whom two would fork the others.
+    const int refused = is_refused({.processes = 7, .threads = 1}, ENOMEM);
+    refused_in_children = false;
+    if (refused != 0) return refused;
+    return Team({.processes = 7, .threads = 1}).map<int>(10, [](std::size_t) { return 1; }) ==
+                   std::vector<int>(10, 1)
+               ? 0
+               : 5;
+  }));
+  if (status == kNoFilters) GTEST_SKIP() << "no system call can be refused here";
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(FaultyTeam, SeesALossWithoutFilesForProcesses) {
+  const int status = wait_for_child(fork_child([] {
+    if (!refuse({SYS_pidfd_open}, ENOSYS)) return kNoFilters;
+    for (int lost = 0; lost < 3; ++lost) {
+      try {
+        Team({.processes = 3, .threads = 1}).run([&](const Worker& worker) {
+          if (worker.process == lost) die_by(SIGKILL);
+          wait_forever();
+        });
+        return 1;
+      } catch (const core::LostError& error) {
+        if (error.rank() != lost) return 2;
+      }
+    }
+    return Team({.processes = 3, .threads = 1}).map<int>(10, [](std::size_t) { return 1; }) ==
+                   std::vector<int>(10, 1)
+               ? 0
+               : 3;
+  }));
+  if (status == kNoFilters) GTEST_SKIP() << "no system call can be refused here";
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(FaultyTeam, TellsThatNoFileCanBeOpened) {

@@ -15,8 +15,10 @@
 #include <set>
 #include <string>
 
+#include "tabane/team/crew.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/leftovers_test.h"
+#include "tabane/team/places.h"
 
 namespace tabane::team {
 namespace {
@@ -292,6 +294,39 @@ TEST_F(ProcessTeam, WorksOnOneCpuAndSaysSo) {
               return team.report().remarks[0].starts_with("4 workers share 1 PU") ? 0 : 3;
             })),
             0);
+}
+
+// Bindings of as many processes as there are PUs, all at work at the same time; -1: to several PUs.
+std::vector<int> bindings_of_processes(bool fixed_places) {
+  const int processes = static_cast<int>(core::thread_binding().size());
+  Seen<int> bound(static_cast<std::size_t>(processes));
+  const Job job{.once_per_worker = true,
+                .begin_together = true,
+                .do_tasks = [&](Progress& at, std::size_t i, std::size_t) {
+                  at.begins(i);
+                  const auto binding = core::thread_binding();
+                  bound[i] = binding.size() == 1 ? static_cast<int>(binding[0]) : -1;
+                }};
+  run_crew(job, {.processes = processes,
+                 .threads = 1,
+                 .forked = true,
+                 .placement = core::PlacementPolicy::compact,
+                 .fixed_places = fixed_places});
+  std::vector<int> bindings;
+  for (std::size_t i = 0; i < bound.size(); ++i) bindings.push_back(bound[i].load());
+  return bindings;
+}
+
+TEST_F(ProcessTeam, GivesEachProcessAPuOfItsOwn) {
+  std::vector<int> planned;
+  const auto processes = static_cast<int>(core::thread_binding().size());
+  const core::Placement plan = plan_places(core::PlacementPolicy::compact, processes, 1);
+  for (int p = 0; p < processes; ++p) planned.push_back(static_cast<int>(plan.at(p, 0).pus.at(0)));
+  EXPECT_EQ(bindings_of_processes(true), planned);
+  std::vector<int> shared_out = bindings_of_processes(false);
+  std::sort(planned.begin(), planned.end());
+  std::sort(shared_out.begin(), shared_out.end());
+  EXPECT_EQ(shared_out, planned);
 }
 
 TEST_F(ProcessTeam, MayBeNestedWhereOneThreadRuns) {

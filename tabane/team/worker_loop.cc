@@ -6,6 +6,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/placement.h"
 #include "tabane/team/chunk_size.h"
+#include "tabane/team/fresh_process.h"
 #include "tabane/team/result_file.h"
 
 namespace tabane::team {
@@ -26,13 +27,23 @@ class CurrentWorker {
   const Worker* before_;
 };
 
-void bind_if_allowed(Control& control, std::span<const unsigned> pus) {
-  try {
-    core::bind_this_thread(pus);
-  } catch (const core::SystemError&) {
-    // The cpuset shrank after the plan was made: the work can be done unbound.
-    control.unbound_workers().fetch_add(1);
+// As core::bind_this_thread(), but a fresh process allocates nothing and looks nothing up for it:
+// each page that it touches first is a fault. Returns false if the system refuses.
+bool bind(std::span<const unsigned> pus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const unsigned pu : pus) {
+    if (pu >= CPU_SETSIZE) {
+      try {
+        core::bind_this_thread(pus);
+        return true;
+      } catch (const core::SystemError&) {
+        return false;
+      }
+    }
+    CPU_SET(pu, &set);
   }
+  return pus.empty() || bind_to(set);
 }
 
 void do_chunks(const Job& job, Control& control, Progress& progress, WorkerRecord& record) {
@@ -54,7 +65,7 @@ void do_chunks(const Job& job, Control& control, Progress& progress, WorkerRecor
 
 void do_job(const Job& job, Control& control, const Worker& worker, WorkerRecord& record) {
   if (job.begin_together) control.meet_workers();
-  record.begin_ns.store(now_ns());
+  record.begin_ns.store(fresh_now_ns());
   Progress progress(worker, record.task, control.stop());
   if (job.once_per_worker) {
     const auto index = static_cast<std::size_t>(worker.index);
@@ -65,14 +76,15 @@ void do_job(const Job& job, Control& control, const Worker& worker, WorkerRecord
   }
   if (job.finish && !control.stop().load()) job.finish(worker);
   record.task.store(kNoTask);
-  record.end_ns.store(now_ns());
+  record.end_ns.store(fresh_now_ns());
 }
 
 }  // namespace
 
 void work(const Job& job, Control& control, const Worker& worker, std::span<const unsigned> pus) {
   const CurrentWorker current(worker);
-  bind_if_allowed(control, pus);
+  // The cpuset may have shrunk after the plan was made: the work can be done unbound.
+  if (!bind(pus)) control.unbound_workers().fetch_add(1);
   try {
     do_job(job, control, worker, control.worker(worker.index));
   } catch (const ResultError& error) {
