@@ -95,7 +95,8 @@ void run_processes(const Job& job, const Crew& crew, Control& control,
   const std::uint64_t begin = now_ns();
   const bool any_place = !crew.fixed_places && crew.threads == 1 && !places.oversubscribed &&
                          places.policy != core::PlacementPolicy::none;
-  ProcessTree tree(control, crew.fork, [&](int process) {
+  const LossListener* const listener = crew.loss_listener ? &*crew.loss_listener : nullptr;
+  ProcessTree tree(control, crew.fork, listener, [&](int process) {
     const int place = any_place ? take_place(control, places, process) : process;
     Threads(job, control, places, process, place).run();
     // One that begins late need not move then.

@@ -10,6 +10,7 @@
 #include "tabane/core/placement.h"
 #include "tabane/team/fork_order.h"
 #include "tabane/team/job.h"
+#include "tabane/team/loss.h"
 
 namespace tabane::team {
 
@@ -23,6 +24,7 @@ struct Crew {
   bool fixed_places = false;
   bool allow_other_threads = false;
   bool measure_memory = false;
+  std::optional<LossListener> loss_listener = {};
 };
 
 struct CrewReport {

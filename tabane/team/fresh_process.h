@@ -22,7 +22,9 @@ inline std::uint64_t fresh_now_ns() {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-inline void die_with_parent() { syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); }
+inline void die_with_parent(int signal_number) {
+  syscall(SYS_prctl, PR_SET_PDEATHSIG, signal_number, 0, 0, 0);
+}
 
 // The PU on which the calling thread runs, by os index.
 inline unsigned current_pu() {

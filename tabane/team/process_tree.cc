@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,9 +17,9 @@
 #include <string>
 #include <typeinfo>
 #include <utility>
-#include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/team/child_ends.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/fresh_process.h"
 #include "tabane/team/worker_loop.h"
@@ -30,6 +29,7 @@ namespace {
 
 constexpr int kExitOrphan = 124;
 constexpr int kExitChildLost = 123;
+const int kParentDeath = SIGRTMAX - 1;
 
 // The caller is the root of the plan: it stands at 0 there, and process p at p + 1.
 constexpr int kCaller = -1;
@@ -46,6 +46,8 @@ struct Watch {
   int process = 0;
   ForkOrder order = ForkOrder::tree;
   std::atomic<int> count{0};  // of children that the handler may look at: the first ones
+  const LossListener* listener = nullptr;  // null: a loss ends the team
+  int caller_alive = -1;  // with a listener: a pipe whose other end the caller alone holds
 
   int child(int k) const { return child_of_process(process, control->processes(), order, k); }
 };
@@ -53,8 +55,11 @@ Watch watch;
 
 static_assert(std::atomic<int>::is_always_lock_free);
 
+void tell(const LossListener& listener, const Loss& loss) { listener.lost(listener.context, loss); }
+
 // Ends this process if a child was lost: its parent and the caller follow, and the kernel kills all
-// below (PR_SET_PDEATHSIG). Async-signal-safe. WNOWAIT: whoever waits for the child still can.
+// below (PR_SET_PDEATHSIG). Where somebody listens, he is told instead. Async-signal-safe. WNOWAIT:
+// whoever waits for the child still can.
 void look_after_children() {
   const int count = watch.count.load();
   for (int k = 0; k < count; ++k) {
@@ -68,8 +73,20 @@ void look_after_children() {
       continue;
     }
     watch.control->lose(child, -1, pid, info.si_code != CLD_EXITED, info.si_status);
-    _exit(kExitChildLost);
+    if (watch.listener == nullptr) _exit(kExitChildLost);
+    tell(*watch.listener, {child, pid, info.si_code != CLD_EXITED, info.si_status});
   }
+}
+
+// The parent is gone: with the caller all end; alone it was lost, and who has become the parent
+// tells so.
+void on_parent_death(int) {
+  // A caller of several threads ends bit by bit, the pipe not first.
+  constexpr int kEndingMs = 100;
+  const int kept = errno;
+  pollfd caller{.fd = watch.caller_alive, .events = 0, .revents = 0};
+  if (poll(&caller, 1, kEndingMs) > 0) _exit(kExitOrphan);
+  errno = kept;
 }
 
 void on_child_signal(int) {
@@ -86,6 +103,9 @@ void leave_instead_of_exit(int status, void*) {
     // A process that the task itself has forked is not of the team.
     if (watch.control->process(worker->process).pid.load() != getpid()) return;
     watch.control->lose(worker->process, worker->thread, getpid(), false, status);
+    if (watch.listener != nullptr) {
+      tell(*watch.listener, {worker->process, getpid(), false, status});
+    }
   }
   _exit(status);
 }
@@ -103,96 +123,6 @@ void unblock(int signal_number) {
   sigaddset(&one, signal_number);
   pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
 }
-
-// As waitpid(), but no signal interrupts it.
-pid_t wait_for(pid_t pid, int& status, int options) {
-  pid_t got;
-  do {
-    got = waitpid(pid, &status, options);
-  } while (got < 0 && errno == EINTR);
-  return got;
-}
-
-// Waits for several children, whichever ends first, without a handler: signals and other children
-// are the caller's own.
-class Ends {
- public:
-  struct End {
-    int child = 0;   // in the order of add()
-    pid_t got = -1;  // -1: another wait has taken it
-    int status = 0;
-  };
-
-  Ends() = default;
-  ~Ends() {
-    for (const pollfd& file : files_) {
-      if (file.fd >= 0) close(file.fd);
-    }
-  }
-  Ends(const Ends&) = delete;
-  Ends& operator=(const Ends&) = delete;
-
-  void add(pid_t pid) {
-    pids_.push_back(pid);
-    ++left_;
-  }
-
-  // Returns the next end. Only while there is one to come.
-  End next() {
-    for (;; sleep()) {
-      // For the last a plain wait will do.
-      const int options = left_ > 1 ? WNOHANG : 0;
-      for (std::size_t k = 0; k < pids_.size(); ++k) {
-        if (pids_[k] == 0 || (options != 0 && !may_have_ended(k))) continue;
-        End end{static_cast<int>(k), 0, 0};
-        end.got = wait_for(pids_[k], end.status, options);
-        if (end.got == 0) continue;
-        remove(k);
-        return end;
-      }
-    }
-  }
-
- private:
-  bool may_have_ended(std::size_t k) const {
-    return files_.empty() || files_[k].fd < 0 || files_[k].revents != 0;
-  }
-
-  void sleep() {
-    constexpr int kLookAgainMs = 2;
-    if (files_.empty()) open_files();
-    if (poll(files_.data(), files_.size(), unseen_ > 0 ? kLookAgainMs : -1) >= 0) return;
-    // An interruption may have been the news, and tells nothing else.
-    if (errno != EINTR) poll(nullptr, 0, kLookAgainMs);
-    for (pollfd& file : files_) file.revents = POLLIN;
-  }
-
-  // Refused by old kernels, by some sandboxes, and where too many files are open: such children are
-  // looked at now and then.
-  void open_files() {
-    for (const pid_t pid : pids_) {
-      const int file = pid == 0 ? -1 : static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-      files_.push_back({.fd = file, .events = POLLIN, .revents = 0});
-      unseen_ += pid != 0 && file < 0;
-    }
-  }
-
-  void remove(std::size_t k) {
-    pids_[k] = 0;
-    --left_;
-    if (files_.empty()) return;
-    if (files_[k].fd >= 0) {
-      close(std::exchange(files_[k].fd, -1));
-    } else {
-      --unseen_;
-    }
-  }
-
-  std::vector<pid_t> pids_;  // 0: has ended
-  int left_ = 0;
-  std::vector<pollfd> files_;  // pidfds
-  int unseen_ = 0;             // children that have none
-};
 
 struct Adoption {
   std::mutex mutex;
@@ -230,24 +160,31 @@ void flush_output() {
   std::fflush(nullptr);
 }
 
-ProcessTree::ProcessTree(Control& control, ForkOrder order, std::function<void(int)> body)
-    : control_(control), order_(order), body_(std::move(body)) {}
+ProcessTree::ProcessTree(Control& control, ForkOrder order, const LossListener* listener,
+                         std::function<void(int)> body)
+    : control_(control), order_(order), listener_(listener), body_(std::move(body)) {}
 
 ProcessTree::~ProcessTree() {
   if (children_ > 0) sweep();
-  if (all_gone_ >= 0) close(all_gone_);
-  if (alive_ >= 0) close(alive_);
+  for (const int end : {all_gone_, alive_, caller_alive_, caller_end_}) {
+    if (end >= 0) close(end);
+  }
 }
 
 void ProcessTree::start() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw core::SystemError("pipe2", "a team", errno);
-  all_gone_ = ends[0];
-  alive_ = ends[1];
+  open_pipe(all_gone_, alive_);
+  if (listener_ != nullptr) open_pipe(caller_alive_, caller_end_);
   flush_output();
   caller_ = getpid();
   while (fork_child_of(kCaller, children_)) ++children_;
   close(std::exchange(alive_, -1));
+}
+
+void ProcessTree::open_pipe(int& read_end, int& write_end) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw core::SystemError("pipe2", "a team", errno);
+  read_end = ends[0];
+  write_end = ends[1];
 }
 
 // Returns false if there is no such child, or none any more.
@@ -270,10 +207,10 @@ bool ProcessTree::fork_child_of(int parent, int k) {
 
 int ProcessTree::live(int process, pid_t parent) {
   control_.process(process).pid.store(getpid());
-  die_with_parent();
-  if (getppid() != parent) return kExitOrphan;
   begin_process(process);
   if (parent == caller_) begin_below_caller();
+  die_with_parent(listener_ == nullptr ? SIGKILL : kParentDeath);
+  if (getppid() != parent) return kExitOrphan;
   fork_children(process);
   body_(process);
   flush_output();
@@ -288,6 +225,8 @@ void ProcessTree::begin_process(int process) {
   watch.control = &control_;
   watch.process = process;
   watch.order = order_;
+  watch.listener = listener_;
+  watch.caller_alive = caller_alive_;
 }
 
 // What all processes of the team inherit.
@@ -296,6 +235,11 @@ void ProcessTree::begin_below_caller() {
   set_handler(SIGINT, SIG_DFL);
   set_handler(SIGTERM, SIG_DFL);
   set_handler(SIGCHLD, on_child_signal);
+  if (listener_ != nullptr) {
+    close(std::exchange(caller_end_, -1));
+    set_handler(kParentDeath, on_parent_death);
+    unblock(kParentDeath);
+  }
   on_exit(leave_instead_of_exit, nullptr);
 }
 
@@ -329,31 +273,78 @@ int ProcessTree::child_of_caller(int k) const {
   return child_of_process(kCaller, control_.processes(), order_, k);
 }
 
+// Whether a child of the caller is still there, without waiting.
+bool ProcessTree::runs(int k) const {
+  const pid_t pid = control_.process(child_of_caller(k)).pid.load();
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == 0;
+}
+
 bool ProcessTree::running() const {
   for (int k = 0; k < children_; ++k) {
-    const pid_t pid = control_.process(child_of_caller(k)).pid.load();
-    siginfo_t info{};
-    if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-        info.si_pid != 0) {
-      return false;
-    }
+    if (!runs(k)) return false;
   }
   return true;
 }
 
+bool ProcessTree::any_running() const {
+  for (int k = 0; k < children_; ++k) {
+    if (runs(k)) return true;
+  }
+  return false;
+}
+
 void ProcessTree::wait() {
-  if (!take_ends()) sweep();
+  if (listener_ != nullptr) wait_listening();
+  const bool failed = listener_ != nullptr && control_.failed();
+  if (failed || !take_ends()) sweep();
   children_ = 0;
+}
+
+// Until all processes have ended by themselves. After a failure they are given a grace, for it is
+// they who were told.
+void ProcessTree::wait_listening() {
+  constexpr int kLookAgainMs = 20;
+  const std::uint64_t grace_ns = static_cast<std::uint64_t>(listener_->grace_seconds * 1e9);
+  std::uint64_t failed_ns = 0;
+  for (;;) {
+    pollfd end{.fd = all_gone_, .events = 0, .revents = 0};
+    if (poll(&end, 1, kLookAgainMs) > 0 && (end.revents & POLLHUP) != 0) break;
+    tell_of_lost_children();
+    if (!control_.failed()) {
+      if (!any_running()) break;  // something that a task forked holds the pipe open
+      continue;
+    }
+    if (failed_ns == 0) failed_ns = now_ns();
+    if (now_ns() - failed_ns > grace_ns) break;
+  }
+  tell_of_lost_children();
+}
+
+void ProcessTree::tell_of_lost_children() {
+  for (int k = 0; k < children_; ++k) {
+    const int child = child_of_caller(k);
+    ProcessRecord& record = control_.process(child);
+    siginfo_t info{};
+    const pid_t pid = record.pid.load();
+    if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        info.si_pid != pid || record.finished.load()) {
+      continue;
+    }
+    control_.lose(child, -1, pid, info.si_code != CLD_EXITED, info.si_status);
+    tell(*listener_, {child, pid, info.si_code != CLD_EXITED, info.si_status});
+  }
 }
 
 // Takes the ends of the caller's children as they come. Returns false as soon as one was lost.
 bool ProcessTree::take_ends() {
-  Ends ends;
+  ChildEnds ends;
   for (int k = 0; k < children_; ++k) {
     ends.add(control_.process(child_of_caller(k)).pid.load());
   }
   for (int left = children_; left > 0; --left) {
-    const Ends::End end = ends.next();
+    const ChildEnds::End end = ends.next();
     if (!finished(child_of_caller(end.child), end.got, end.status)) return false;
   }
   return true;

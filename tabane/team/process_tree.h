@@ -8,6 +8,7 @@
 
 #include "tabane/team/control.h"
 #include "tabane/team/fork_order.h"
+#include "tabane/team/loss.h"
 
 namespace tabane::team {
 
@@ -23,8 +24,9 @@ class AdoptOrphans {
 
 class ProcessTree {
  public:
-  // body(p) is the work of process p; it throws nothing.
-  ProcessTree(Control& control, ForkOrder order, std::function<void(int process)> body);
+  // body(p) is the work of process p; it throws nothing. listener: may be null.
+  ProcessTree(Control& control, ForkOrder order, const LossListener* listener,
+              std::function<void(int process)> body);
   // Kills what is left.
   ~ProcessTree();
   ProcessTree(const ProcessTree&) = delete;
@@ -38,10 +40,11 @@ class ProcessTree {
   bool running() const;
 
   // Waits until all processes are gone and reaped. If one was lost, control knows it and the others
-  // are killed.
+  // are killed; with a listener, those that still run after its grace.
   void wait();
 
  private:
+  static void open_pipe(int& read_end, int& write_end);
   bool fork_child_of(int parent, int k);
   int live(int process, pid_t parent);
   void begin_process(int process);
@@ -49,6 +52,10 @@ class ProcessTree {
   void fork_children(int process);
   void wait_for_children();
   int child_of_caller(int k) const;
+  bool runs(int k) const;
+  bool any_running() const;
+  void wait_listening();
+  void tell_of_lost_children();
   bool take_ends();
   bool finished(int process, pid_t got, int status);
   void sweep();
@@ -57,10 +64,13 @@ class ProcessTree {
 
   Control& control_;
   ForkOrder order_;
+  const LossListener* listener_;
   std::function<void(int)> body_;
   AdoptOrphans adopt_;
   // Every process of the team holds the write end: its end of file says that all are gone.
   int all_gone_ = -1, alive_ = -1;
+  // With a listener: the caller alone holds the write end.
+  int caller_alive_ = -1, caller_end_ = -1;
   pid_t caller_ = 0;
   int children_ = 0;  // of the caller
 };
