@@ -17,15 +17,24 @@ namespace tabane::team {
 namespace {
 
 constexpr double kCollapsed =
-    0.6;  // of the best throughput so far: more threads only make it worse
+    0.6;                          // of the best throughput so far: more threads only make it worse
+constexpr double kFalling = 0.9;  // of it: more of the same will not make it better
 constexpr double kLittleGain = 0.15;  // of throughput from twice the workers
 constexpr double kWorthIt = 0.99;     // processes must promise at least this little gain
 // Two workers on the PUs of one core do at most this much more than one.
 constexpr double kBestCoreYield = 1.5;
 constexpr double kNearlyAsGood = 1.15;
 constexpr int kMostChecks = 8;
-constexpr int kTrustedThreads = 4;    // times those that were run
-constexpr double kUnsureStart = 0.1;  // relative error of what starting costs
+// Octaves within which a shape that was run stands for another.
+constexpr double kAlike = 0.15, kUnlike = 0.4;
+constexpr double kDear = 0.1;   // of the rest of the budget
+constexpr int kMostRounds = 8;  // of rivals against each other
+constexpr std::size_t kMostRivals = 3;
+constexpr double kQuiet = 0.01;                      // noise below which nothing is repeated
+constexpr double kUnsureShape = 0.03;                // relative error where a shape was not run
+constexpr double kLeastTie = 0.01, kMostTie = 0.05;  // of seconds
+constexpr int kTrustedThreads = 4;                   // times those that were run
+constexpr double kUnsureStart = 0.1;                 // relative error of what starting costs
 
 // Where some workers are slower, a last task that one of them takes decides, and whether one does
 // hangs on how much slower they are, which is known only roughly: the mean over what it may be.
@@ -82,6 +91,7 @@ class Chooser {
       fit();
       weigh();
     }
+    compare_rivals();
     return result();
   }
 
@@ -129,6 +139,8 @@ class Chooser {
     return std::max(machine_.node_pus() + 1, 2 * machine_.node_cores());
   }
 
+  bool spans_first(Shape shape) const { return shape.threads == first_spanning(); }
+
   // 2, 4, 8 … and where cores, nodes and the machine are full.
   std::set<int> ladder(int least, int factor, int nodes_apart) const {
     const int most = std::min(most_workers_, machine_.pus());
@@ -154,14 +166,18 @@ class Chooser {
     for (const Shape& shape : shapes) {
       const double start = start_.seconds(shape);
       if (start > best_known()) return;
-      const bool landmark = shape == shapes.back() || shape.threads == first_spanning();
+      const bool landmark = shape == shapes.back() || spans_first(shape);
       if (flat >= 2 && !landmark) continue;
       const double doublings = std::log2(double(shape.workers()) / last.workers());
       const ScalabilityLaw law = fit_scalability(seen);
-      const double expected =
+      double expected =
           std::max(slowdown * (1 + 0.25 * doublings), 1 / law.efficiency(shape.workers()));
+      if (before < kFalling * best && doublings >= 2) {
+        expected = std::max(expected, slowdown * std::exp2(2 * doublings));
+        if (expected * sampler_.task_seconds() > kDear * sampler_.left()) return;
+      }
       if (!run(shape, expected, start)) return;
-      slowdown = sampler_.points().back().slowdown;
+      slowdown = sampler_.slowdown(shape);
       const double throughput = shape.workers() / slowdown;
       seen.push_back({.workers = double(shape.workers()), .speedup = throughput});
       best = std::max(best, throughput);
@@ -268,7 +284,7 @@ class Chooser {
     const double start = start_.seconds(shape);
     const double results = shape.processes > 1 ? tasks * result_seconds_ : 0;
     const double error =
-        std::hypot(sampler_.task_error(), misfit_, sampler_.measured(shape) ? 0 : 0.03);
+        std::hypot(sampler_.task_error(), misfit_, sampler_.measured(shape) ? 0 : kUnsureShape);
     const double deviation = std::hypot(work * error, (start + results) * kUnsureStart);
     const double seconds = start + work + results;
     return {.shape = shape,
@@ -312,26 +328,93 @@ class Chooser {
     for (const Prediction& p : weighed_) {
       if (p.seconds > enough) return false;
       const bool best = &p == &weighed_.front();
-      if (p.shape == Shape{} || (best ? sampler_.measured(p.shape) : nearness(p.shape) < 0.4))
-        continue;
-      const double slowdown =
-          predict_slowdown(model_, machine_.load(p.shape), p.shape.threads, false) * 1.2;
-      return run(p.shape, slowdown, start_.seconds(p.shape));
+      if (p.shape == Shape{} || (best ? known(p.shape) : nearness(p.shape) < kUnlike)) continue;
+      return run_expected(p.shape);
     }
     return false;
   }
 
+  // Run, or so like one that was run that it is not worth its start.
+  bool known(Shape shape) const {
+    return sampler_.measured(shape) ||
+           (nearness(shape) < kAlike && start_.seconds(shape) > kDear * sampler_.left());
+  }
+
+  bool run_expected(Shape shape) {
+    const double slowdown =
+        predict_slowdown(model_, machine_.load(shape), shape.threads, false) * 1.2;
+    return run(shape, slowdown, start_.seconds(shape));
+  }
+
+  // Runs the shapes that may be best against each other in turn, so that what disturbs meets them
+  // all, until one is better than may be chance or the budget forbids more.
+  void compare_rivals() {
+    for (int round = 0; round < kMostRounds && sampler_.noise() > kQuiet; ++round) {
+      const std::vector<Shape> rivals = close_rivals();
+      if (rivals.size() < 2) return;
+      for (const Shape& shape : rivals) {
+        if (!run_expected(shape)) return;
+      }
+      fit();
+      weigh();
+    }
+  }
+
+  // The best first, then what may be as good and is unlike those before.
+  std::vector<Shape> close_rivals() const {
+    std::vector<Shape> rivals;
+    const Prediction& best = weighed_.front();
+    for (const Prediction& p : weighed_) {
+      if (p.seconds * (1 - 2 * tie(p, best)) > best.seconds) continue;
+      const bool like = std::any_of(rivals.begin(), rivals.end(), [&](const Shape& other) {
+        return octaves(p.shape, other) < kUnlike;
+      });
+      if (!like && p.shape != Shape{}) rivals.push_back(p.shape);
+      if (rivals.size() == kMostRivals) break;
+    }
+    return rivals;
+  }
+
+  double error_of(Shape shape) const {
+    for (const Residual& r : residuals_) {
+      if (r.shape == shape) return r.error;
+    }
+    return shape == Shape{} ? sampler_.base_error() : kUnsureShape;
+  }
+
+  // The relative difference of two predictions that may be chance.
+  double tie(const Prediction& a, const Prediction& b) const {
+    return std::clamp(std::hypot(error_of(a.shape), error_of(b.shape)), kLeastTie, kMostTie);
+  }
+
+  // Of shapes whose difference may be chance the one with the fewest processes, then threads: each
+  // costs something that a short sample does not show.
+  void settle() {
+    if (sampler_.noise() < kQuiet) return;
+    auto chosen = weighed_.begin();
+    for (auto p = weighed_.begin(); p != weighed_.end(); ++p) {
+      const bool as_good = p->seconds * (1 - tie(*p, weighed_.front())) < weighed_.front().seconds;
+      const bool other =
+          sampler_.measured(p->shape) && octaves(p->shape, weighed_.front().shape) > kUnlike;
+      if (as_good && other && p->shape < chosen->shape) chosen = p;
+    }
+    std::rotate(weighed_.begin(), chosen, chosen + 1);
+  }
+
+  static double octaves(Shape a, Shape b) {
+    return std::hypot(std::log2(double(a.processes) / b.processes),
+                      std::log2(double(a.threads) / b.threads));
+  }
+
   // Octaves to the nearest shape that was run.
   double nearness(Shape shape) const {
-    double least = std::hypot(std::log2(shape.processes), std::log2(shape.threads));
-    for (const Residual& r : residuals_) {
-      least = std::min(least, std::hypot(std::log2(double(shape.processes) / r.shape.processes),
-                                         std::log2(double(shape.threads) / r.shape.threads)));
-    }
+    double least = octaves(shape, {});
+    for (const Residual& r : residuals_) least = std::min(least, octaves(shape, r.shape));
     return least;
   }
 
   Choice result() {
+    settle();
     Choice choice;
     choice.predicted = weighed_.front();
     choice.shape = choice.predicted.shape;

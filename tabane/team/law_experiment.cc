@@ -5,6 +5,7 @@
 #include <map>
 #include <queue>
 
+#include "tabane/team/fork_order.h"
 #include "tabane/team/imbalance.h"
 
 namespace tabane::team {
@@ -108,6 +109,7 @@ std::vector<WorkerClass> LawExperiment::workers(Shape shape) {
 }
 
 double LawExperiment::noisy(double seconds) {
+  if (law_.disturbed > 0 && std::bernoulli_distribution(law_.disturbed)(random_)) seconds *= 2;
   if (law_.noise == 0) return seconds;
   std::normal_distribution<double> normal(0, law_.noise);
   return seconds * std::max(0.5, 1 + normal(random_));
@@ -141,8 +143,7 @@ double LawExperiment::true_start(Shape shape) const {
   double sum = shape.threads > 1 ? law_.thread_start * shape.threads : 0;
   if (shape.processes > 1) {
     const double fork = law_.fork_least + law_.gib * law_.fork_seconds_per_gib;
-    int levels = 1;
-    for (int made = 1; made < shape.processes; made *= 2) ++levels;
+    const int levels = fork_depth(shape.processes, ForkOrder::tree);
     sum += fork * (levels + law_.teardown_share * shape.processes);
   }
   return sum;

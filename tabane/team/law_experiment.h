@@ -25,7 +25,8 @@ struct Law {
   double teardown_share = 0.05;  // of a fork, for each process, one after the other
   double thread_start = 15e-6;
   double result_seconds = 1e-6;
-  double noise = 0;  // of each answer, one standard deviation
+  double noise = 0;      // of each answer, one standard deviation
+  double disturbed = 0;  // share of the answers that take twice as long
 };
 
 // Greedy scheduling of n drawn tasks, mean over some draws.

@@ -100,6 +100,9 @@ Parameters minimise(F error, Parameters start) {
 
 double square(double x) { return x * x; }
 
+// The square of what is near, so that a point that something disturbed does not bend the rest.
+double robust_square(double off) { return off < 4 ? square(off) : 8 * off - 16; }
+
 // The most that a node with independent processes was seen to do.
 double greatest_node_speed(Machine& machine, std::span<const SlowdownPoint> points) {
   double most = 0;
@@ -165,14 +168,14 @@ SpeedModel fit_speed(Machine& machine, std::span<const SlowdownPoint> points, do
   const auto error = [&](const Parameters& x) {
     const SpeedModel model = model_of(x);
     // Weak beliefs decide only what no point tells.
-    double sum = square(x[6] / base_error) + 0.1 * square((x[3] - 1.2) / 0.2) +
+    double sum = robust_square(std::abs(x[6]) / base_error) + 0.1 * square((x[3] - 1.2) / 0.2) +
                  0.01 * (square(x[0]) + square(x[1] * 10) + square(x[2]) + square(x[4])) +
                  0.5 * square(x[5] * most);
     for (const SlowdownPoint& point : points) {
       const double predicted =
           predict_slowdown(model, machine.load(point.shape), point.shape.threads, point.one_round);
       const double off = std::abs(std::log(predicted / point.slowdown) + x[6]) / point.error;
-      sum += off < 4 ? square(off) : 8 * off - 16;
+      sum += robust_square(off);
     }
     return sum;
   };

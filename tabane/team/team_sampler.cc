@@ -19,10 +19,35 @@ constexpr double kLongRun = 0.01, kShortRun = 200e-6;  // seconds for each worke
 // fewer tasks the last ones would hide the rate, and the time inside the tasks is taken.
 constexpr std::size_t kManyRounds = 32;
 constexpr double kEven = 0.15;
+constexpr double kLeastCompared = 1e-6;  // seconds of a task, against those of handing it out
+constexpr std::size_t kFewestCompared = 32;
+constexpr double kSurprise = 1.3;   // times what was expected
+constexpr double kDisturbed = 1.2;  // of two runs, times the other
+constexpr double kUnknownNoise = 0.05;
 constexpr std::size_t kMostSizes = 4096;
 
 double sum_of(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+// Of runs that something else may have disturbed, which only makes them longer.
+double typical(const std::vector<double>& values) {
+  if (values.size() == 2) {
+    const auto [low, high] = std::minmax(values[0], values[1]);
+    if (high > kDisturbed * low) return low;
+  }
+  return core::median(values);
+}
+
+// Relative distances from the median but one, which is 0 or a pair's second.
+void add_deviations(const std::vector<double>& values, std::vector<double>& deviations) {
+  if (values.size() < 2) return;
+  const double middle = core::median(values);
+  std::vector<double> these;
+  for (const double value : values) these.push_back(std::abs(value / middle - 1));
+  std::sort(these.begin(), these.end());
+  const double lost = values.size() == 2 ? std::sqrt(2.0) : 1;
+  for (std::size_t i = 1; i < these.size(); ++i) deviations.push_back(these[i] * lost);
 }
 
 }  // namespace
@@ -59,7 +84,7 @@ void Sampler::measure_base() {
     trials.push_back(run(count));
   }
   for (const Trial& trial : trials) base_runs_.push_back(trial.seconds / double(count));
-  task_seconds_ = core::median(base_runs_);
+  task_seconds_ = typical(base_runs_);
   for (std::size_t i = 0; i < count; ++i) {
     std::vector<double> times;
     for (const Trial& trial : trials) times.push_back(trial.task_seconds[i]);
@@ -71,29 +96,25 @@ void Sampler::measure_base() {
 }
 
 double Sampler::noise() const {
-  double squares = 0;
-  std::size_t freedom = 0;
-  const auto add = [&](const std::vector<double>& values) {
-    if (values.size() < 2) return;
-    const double relative = core::standard_deviation(values) / core::mean(values);
-    squares += relative * relative * double(values.size() - 1);
-    freedom += values.size() - 1;
-  };
-  add(base_runs_);
-  for (const Point& point : points_) add(point.slowdowns);
-  return freedom > 0 ? std::sqrt(squares / double(freedom)) : 0.05;
+  std::vector<double> deviations;
+  add_deviations(base_runs_, deviations);
+  for (const Point& point : points_) add_deviations(point.slowdowns, deviations);
+  // Half of a normal distribution is within 0.67 standard deviations; of few runs the median is
+  // near them all.
+  return deviations.empty() ? kUnknownNoise : core::median(deviations) / 0.7;
 }
 
 double Sampler::slowdown_of(const Trial& trial, Shape shape, bool* one_round) {
   const std::size_t count = trial.task_seconds.size();
   const auto workers = static_cast<std::size_t>(shape.workers());
   *one_round = count <= workers;
-  if (count >= workers * kManyRounds) {
+  const bool even = variation_ < kEven;
+  const bool compared = !even && task_seconds_ > kLeastCompared && sizes_.size() >= kFewestCompared;
+  if (count >= workers * kManyRounds && !compared) {
     return trial.seconds * double(workers) / double(count) / task_seconds_;
   }
   // Tasks whose size earlier runs have told are compared with it; the others with the mean, unless
   // sizes vary so much that leaving them out is better.
-  const bool even = variation_ < kEven;
   double took = 0, alone = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const bool known = i < sizes_.size();
@@ -109,16 +130,19 @@ bool Sampler::measure(Shape shape, double expected_slowdown, double start, bool 
   const double expected =
       start + expected_slowdown * task_seconds_ * std::ceil(double(count) / shape.workers());
   if (expected > left()) return false;
-  Point point{.shape = shape, .slowdowns = {}, .one_round = true};
-  for (int i = 0; i < kRepeats; ++i) {
+  const bool again = measured(shape);
+  if (!again) points_.push_back({.shape = shape, .slowdowns = {}, .one_round = true});
+  Point& point = *std::find_if(points_.begin(), points_.end(),
+                               [&](const Point& one) { return one.shape == shape; });
+  for (int i = 0; i < (again ? 1 : kRepeats); ++i) {
     const Trial trial = experiment_.run(shape, count);
     const double took = trial.seconds + start;
     spent_ += took;
     point.slowdowns.push_back(slowdown_of(trial, shape, &point.one_round));
     if (alike) learn_sizes(trial, point.slowdowns.back());
-    if (took > 0.02 * budget()) break;
+    const bool surprise = i == 0 && point.slowdowns.back() > kSurprise * expected_slowdown;
+    if (took > (surprise ? left() : 0.02 * budget())) break;
   }
-  points_.push_back(std::move(point));
   settle_sizes();
   return true;
 }
@@ -133,7 +157,7 @@ void Sampler::settle_sizes() {
   std::vector<double> sizes;
   for (const std::vector<double>& times : sizes_) sizes.push_back(core::median(times));
   if (sizes.empty()) return;
-  task_seconds_ = base_.size() >= sizes.size() ? core::median(base_runs_) : core::mean(sizes);
+  task_seconds_ = base_.size() >= sizes.size() ? typical(base_runs_) : core::mean(sizes);
   variation_ = sizes.size() > 1 ? core::standard_deviation(sizes) / core::mean(sizes) : 0;
   const double few = variation_ / std::sqrt(double(sizes.size()));
   task_error_ = std::hypot(few * std::sqrt(std::max(0.0, 1 - double(sizes.size()) / double(n_))),
@@ -147,7 +171,7 @@ double Sampler::start_seconds(Shape shape) {
     spent_ += std::min(times.back(), Experiment::kLongStart);
     if (times.back() > 0.02 * budget()) break;
   }
-  return core::median(times);
+  return typical(times);
 }
 
 std::vector<SlowdownPoint> Sampler::points() const {
@@ -156,16 +180,19 @@ std::vector<SlowdownPoint> Sampler::points() const {
   const double error = std::max(0.015, noise());
   for (const Point& point : points_) {
     all.push_back({.shape = point.shape,
-                   .slowdown = core::median(point.slowdowns),
+                   .slowdown = typical(point.slowdowns),
                    .one_round = point.one_round,
                    .error = error / std::sqrt(double(point.slowdowns.size()))});
   }
   return all;
 }
 
-bool Sampler::measured(Shape shape) const {
-  return std::any_of(points_.begin(), points_.end(),
-                     [&](const Point& point) { return point.shape == shape; });
+const Sampler::Point* Sampler::find(Shape shape) const {
+  const auto found = std::find_if(points_.begin(), points_.end(),
+                                  [&](const Point& point) { return point.shape == shape; });
+  return found == points_.end() ? nullptr : &*found;
 }
+
+double Sampler::slowdown(Shape shape) const { return typical(find(shape)->slowdowns); }
 
 }  // namespace tabane::team

@@ -16,9 +16,10 @@ class Sampler {
 
   // Runs tasks on one worker alone; all else is relative to that.
   void measure_base();
-  // Runs tasks with this shape unless the budget forbids what it is expected to take; start: what
-  // starting it is expected to cost; alike: all its workers are equally fast, so that differences
-  // between tasks are the tasks' own. Returns false if it was not run.
+  // Runs tasks with this shape unless the budget forbids what it is expected to take: up to three
+  // times while that is cheap, or once if it has been run before. start: what starting it is
+  // expected to cost; alike: all its workers are equally fast, so that differences between tasks
+  // are the tasks' own. Returns false if it was not run.
   bool measure(Shape shape, double expected_slowdown, double start, bool alike);
   // Asks for the cost of starting, as often as it is cheap, and gives the median.
   double start_seconds(Shape shape);
@@ -33,7 +34,11 @@ class Sampler {
   double left() const { return budget() * (1 - kept_back_) - spent_; }
   void keep_back(double share) { kept_back_ = share; }
   std::vector<SlowdownPoint> points() const;
-  bool measured(Shape shape) const;
+  bool measured(Shape shape) const { return find(shape) != nullptr; }
+  double slowdown(Shape shape) const;  // shape: was run
+  // Relative standard deviation of a run, from those that were repeated; single large ones do not
+  // count.
+  double noise() const;
 
  private:
   struct Point {
@@ -45,7 +50,7 @@ class Sampler {
   double budget() const;
   std::size_t count_for(Shape shape, double slowdown) const;
   double slowdown_of(const Trial& trial, Shape shape, bool* one_round);
-  double noise() const;
+  const Point* find(Shape shape) const;
   void learn_sizes(const Trial& trial, double slowdown);
   void settle_sizes();
 
