@@ -1,0 +1,34 @@
+// How much shared memory the collectives of a group want, and what for.
+#pragma once
+
+#include <cstddef>
+
+namespace tabane::comm {
+
+// What GroupMemory::bytes() should be: a multiple of 4096; 0 for one rank. With less, collectives
+// take smaller pieces.
+std::size_t board_bytes(int ranks);
+// With less than this, they use messages instead.
+std::size_t least_board_bytes(int ranks);
+
+inline constexpr std::size_t kLineBytes = 64;
+inline constexpr std::size_t kLineValueBytes = 48;  // the largest values that one line carries
+inline constexpr int kRingChunks = 4;
+
+//   +---------+-------+--------------+------------+---------------------+------------------+
+//   | tickets | lines | leader lines | root lines | ring                | slots            |
+//   | release | 2 p   | 2 p / width  | 2 p        | p counters, chunks  | p counters, 2 p  |
+//   +---------+-------+--------------+------------+---------------------+------------------+
+// of p ranks. Offsets and sizes in bytes, all multiples of a line.
+struct BoardLayout {
+  // bytes: of the memory, at least least_board_bytes(). The same on all ranks.
+  BoardLayout(int ranks, std::size_t bytes);
+
+  int ranks;
+  int width;    // ranks that one leader speaks for, in algorithms of two levels
+  int leaders;  // ceil(ranks / width)
+  std::size_t chunk_bytes, slot_bytes;  // what fits into one
+  std::size_t lines, leader_lines, root_lines, consumed, chunks, progress, slots, end;
+};
+
+}  // namespace tabane::comm

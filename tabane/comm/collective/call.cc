@@ -1,0 +1,48 @@
+#include "tabane/comm/collective/call.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace tabane::comm {
+
+std::string_view name_of(Kind kind) {
+  constexpr std::array<std::string_view, kKinds> kNames{"barrier",    "broadcast", "reduce",
+                                                        "all_reduce", "scatter",   "gather",
+                                                        "all_gather", "all_to_all"};
+  const auto index = static_cast<std::size_t>(kind);
+  return index < kNames.size() ? kNames[index] : "no collective";
+}
+
+std::string_view name_of(Operation operation) {
+  constexpr std::array<std::string_view, 5> kNames{"sum", "min", "max", "min_loc", "max_loc"};
+  const auto index = static_cast<std::size_t>(operation);
+  return index < kNames.size() ? kNames[index] : "no operation";
+}
+
+Signature signature_of(const Call& call) {
+  const auto operation =
+      call.combine == nullptr ? 0U : static_cast<std::uint32_t>(call.combine->operation);
+  return {call.bytes,
+          call.element.type.code | operation << 16 | static_cast<std::uint32_t>(call.kind) << 24};
+}
+
+std::string describe(const Signature& signature) {
+  const auto kind = static_cast<Kind>(signature.what >> 24);
+  if (kind == Kind::barrier) return std::string(name_of(kind));
+  const TypeCode type{static_cast<std::uint16_t>(signature.what)};
+  std::string text =
+      fmt::format("{} of {} bytes of {}", name_of(kind), signature.bytes, name_of(type));
+  if (kind == Kind::reduce || kind == Kind::all_reduce) {
+    text += fmt::format(", {}", name_of(static_cast<Operation>(signature.what >> 16 & 0xff)));
+  }
+  return text;
+}
+
+void throw_different_calls(int rank, const Signature& own, int other_rank, const Signature& other) {
+  const std::string who = other_rank == any_source ? "another" : fmt::format("rank {}", other_rank);
+  throw MessageError(
+      fmt::format("rank {} calls {}, {} calls {}", rank, describe(own), who, describe(other)));
+}
+
+}  // namespace tabane::comm

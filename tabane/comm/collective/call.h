@@ -1,0 +1,82 @@
+// A collective without its types: what its algorithms need to know.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tabane/comm/message.h"
+#include "tabane/comm/operation.h"
+
+namespace tabane::comm {
+
+class Group;
+
+enum class Kind : std::uint8_t {
+  barrier,
+  broadcast,
+  reduce,
+  all_reduce,
+  scatter,
+  gather,
+  all_gather,
+  all_to_all
+};
+inline constexpr int kKinds = 8;
+std::string_view name_of(Kind kind);            // "all_reduce"
+std::string_view name_of(Operation operation);  // "max_loc"
+
+// How the parts of an array belong to ranks.
+enum class Layout : std::uint8_t {
+  block,   // rank r has elements r * n/p … (r + 1) * n/p - 1
+  cyclic,  // rank r has elements r, r + p, r + 2p …
+};
+
+struct Element {
+  TypeCode type = {};
+  std::size_t bytes = 1;
+};
+
+// Spans hold whole elements; one that a rank does not need may be empty there.
+struct Call {
+  Kind kind = Kind::barrier;
+  int root = 0;  // 0 where there is none
+  Element element = {};
+  Layout layout = Layout::block;
+  // The bytes of a rank: of the values, or of the part that one rank gives or gets. all_to_all: of
+  // the block of one pair. The same on all ranks.
+  std::size_t bytes = 0;
+
+  std::span<std::byte> values = {};    // broadcast, reduce, all_reduce: in place
+  std::span<const std::byte> in = {};  // scatter: all; gather, all_gather: part; all_to_all: out
+  std::span<std::byte> out = {};       // scatter: part; gather, all_gather: all; all_to_all: in
+  const Combine* combine = nullptr;    // reduce, all_reduce
+};
+
+// What must be the same on all ranks, for flags to carry.
+struct Signature {
+  std::uint64_t bytes = 0;
+  std::uint32_t what = 0;  // bits 0 … 15 type, 16 … 23 operation, 24 … 31 kind
+  bool operator==(const Signature&) const = default;
+};
+Signature signature_of(const Call& call);
+std::string describe(const Signature& signature);  // "all_reduce of 8 bytes of float64, sum"
+// throws: MessageError naming both. other_rank: any_source if it is not known.
+[[noreturn]] void throw_different_calls(int rank, const Signature& own, int other_rank,
+                                        const Signature& other);
+
+// Messages of collectives. One tag a kind: those of one pair stay in the order of calls, so that
+// an algorithm that receives from a given rank never takes a later call's message.
+inline constexpr int kFirstCollectiveTag = -16;
+inline constexpr int kComparisonTag = kFirstCollectiveTag - kKinds;
+constexpr int tag_of(Kind kind) { return kFirstCollectiveTag - static_cast<int>(kind); }
+
+// Checks the call, compares it with a neighbour's if the group does that, and runs the algorithm of
+// that name, or the chosen one if it is empty.
+// throws: core::UsageError if there is no such algorithm or it cannot serve this call on this
+// group; core::LostError, MessageError as the transport, and if ranks' calls differ.
+void run(Group& group, const Call& call, std::string_view algorithm);
+
+}  // namespace tabane::comm

@@ -1,0 +1,178 @@
+// For tests of collectives: data whose right place can be told, and delays.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tabane/comm/collective/registry.h"
+#include "tabane/comm/collectives.h"
+#include "tabane/comm/runners_test.h"
+
+namespace tabane::comm {
+
+// Lets a rank be late now and then, differently on each.
+class Delays {
+ public:
+  Delays(int rank, unsigned seed) : random_(seed * 1009 + static_cast<unsigned>(rank)) {}
+  void operator()() {
+    const auto dice = random_() % 32;
+    if (dice == 0) std::this_thread::sleep_for(std::chrono::microseconds(random_() % 200));
+    if (dice > 24) std::this_thread::yield();
+  }
+
+ private:
+  std::minstd_rand random_;
+};
+
+// Element `index` of what rank gives in call no. `call`.
+template <class T>
+T value_of(int rank, std::size_t index, unsigned call) {
+  const std::uint64_t x =
+      (static_cast<std::uint64_t>(rank) * 1000003 + index) * 2654435761u + call * 97u;
+  return static_cast<T>(x >> 7 & 0xff);
+}
+template <class T>
+std::vector<T> values_of(int rank, std::size_t count, unsigned call) {
+  std::vector<T> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = value_of<T>(rank, i, call);
+  return values;
+}
+
+// A position in the array of all for element `index` of a rank's part.
+inline std::size_t place_of(Layout layout, int ranks, int rank, std::size_t index,
+                            std::size_t part) {
+  const auto p = static_cast<std::size_t>(ranks), r = static_cast<std::size_t>(rank);
+  return layout == Layout::block ? r * part + index : index * p + r;
+}
+
+// Each checks one call of a collective on all ranks; call: differs from that of the last one.
+template <class T>
+void check_broadcast(Comm& comm, std::string_view algorithm, std::size_t count, int root,
+                     unsigned call) {
+  std::vector<T> values(count);
+  if (comm.rank() == root) values = values_of<T>(root, count, call);
+  broadcast(comm, values, root, {algorithm});
+  require(values == values_of<T>(root, count, call));
+}
+
+template <class T>
+T combined(Operation operation, int ranks, std::size_t index, unsigned call) {
+  T result = value_of<T>(0, index, call);
+  for (int rank = 1; rank < ranks; ++rank) {
+    const T value = value_of<T>(rank, index, call);
+    result = operation == Operation::sum   ? static_cast<T>(result + value)
+             : operation == Operation::min ? std::min(result, value)
+                                           : std::max(result, value);
+  }
+  return result;
+}
+
+// root: of a reduce; any_source: an all_reduce.
+template <class T>
+void check_reduce(Comm& comm, std::string_view algorithm, Operation operation, std::size_t count,
+                  int root, unsigned call) {
+  std::vector<T> values = values_of<T>(comm.rank(), count, call);
+  if (root == any_source) {
+    all_reduce(comm, values, operation, {algorithm});
+  } else {
+    reduce(comm, values, operation, root, {algorithm});
+    if (comm.rank() != root) return;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    require_equal(values[i], combined<T>(operation, comm.size(), i, call));
+  }
+}
+
+template <class T>
+std::vector<T> all_parts(Layout layout, int ranks, std::size_t part, unsigned call) {
+  std::vector<T> all(part * static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (std::size_t i = 0; i < part; ++i) {
+      all[place_of(layout, ranks, rank, i, part)] = value_of<T>(rank, i, call);
+    }
+  }
+  return all;
+}
+
+template <class T>
+void check_scatter(Comm& comm, std::string_view algorithm, std::size_t part, int root,
+                   Layout layout, unsigned call) {
+  std::vector<T> all, mine(part);
+  if (comm.rank() == root) all = all_parts<T>(layout, comm.size(), part, call);
+  scatter(comm, all, mine, root, layout, {algorithm});
+  require(mine == values_of<T>(comm.rank(), part, call));
+}
+
+template <class T>
+void check_gather(Comm& comm, std::string_view algorithm, std::size_t part, int root, Layout layout,
+                  unsigned call) {
+  const std::vector<T> mine = values_of<T>(comm.rank(), part, call);
+  std::vector<T> all(comm.rank() == root ? part * static_cast<std::size_t>(comm.size()) : 0);
+  gather(comm, mine, all, root, layout, {algorithm});
+  if (comm.rank() == root) require(all == all_parts<T>(layout, comm.size(), part, call));
+}
+
+template <class T>
+void check_all_gather(Comm& comm, std::string_view algorithm, std::size_t part, Layout layout,
+                      unsigned call) {
+  const std::vector<T> mine = values_of<T>(comm.rank(), part, call);
+  std::vector<T> all(part * static_cast<std::size_t>(comm.size()));
+  all_gather(comm, mine, all, layout, {algorithm});
+  require(all == all_parts<T>(layout, comm.size(), part, call));
+}
+
+template <class T>
+void check_all_to_all(Comm& comm, std::string_view algorithm, std::size_t block, unsigned call) {
+  const int p = comm.size();
+  const std::vector<T> out = values_of<T>(comm.rank(), block * static_cast<std::size_t>(p), call);
+  std::vector<T> in(out.size());
+  all_to_all(comm, out, in, {algorithm});
+  const std::size_t mine = static_cast<std::size_t>(comm.rank()) * block;
+  for (int rank = 0; rank < p; ++rank) {
+    for (std::size_t i = 0; i < block; ++i) {
+      require_equal(in[static_cast<std::size_t>(rank) * block + i],
+                    value_of<T>(rank, mine + i, call));
+    }
+  }
+}
+
+// One call of the algorithm; number chooses what the caller does not.
+template <class T>
+void check_call(Comm& comm, const Algorithm& algorithm, std::size_t count, int root,
+                unsigned number) {
+  const Layout layout = number % 2 == 0 ? Layout::block : Layout::cyclic;
+  const Operation operation = static_cast<Operation>(number % 3);
+  switch (algorithm.kind) {
+    case Kind::barrier:
+      return barrier(comm, {algorithm.name});
+    case Kind::broadcast:
+      return check_broadcast<T>(comm, algorithm.name, count, root, number);
+    case Kind::reduce:
+      return check_reduce<T>(comm, algorithm.name, operation, count, root, number);
+    case Kind::all_reduce:
+      return check_reduce<T>(comm, algorithm.name, operation, count, any_source, number);
+    case Kind::scatter:
+      return check_scatter<T>(comm, algorithm.name, count, root, layout, number);
+    case Kind::gather:
+      return check_gather<T>(comm, algorithm.name, count, root, layout, number);
+    case Kind::all_gather:
+      return check_all_gather<T>(comm, algorithm.name, count, layout, number);
+    case Kind::all_to_all:
+      return check_all_to_all<T>(comm, algorithm.name, count, number);
+  }
+}
+
+// Whether the group can do it: what no rank of it can, is left out.
+inline bool serves(Comm& comm, const Algorithm& algorithm, std::size_t element_bytes,
+                   std::size_t count) {
+  const Call call{.kind = algorithm.kind,
+                  .element = {{}, element_bytes},
+                  .layout = Layout::cyclic,
+                  .bytes = count * element_bytes};
+  return comm.size() == 1 || algorithm.refuses(comm.group(), call) == nullptr;
+}
+
+}  // namespace tabane::comm

@@ -1,0 +1,81 @@
+#include "tabane/comm/collective/choice.h"
+
+namespace tabane::comm {
+
+// Measured with 2 ranks on 2 PUs (memory) and with 8 ranks on 2 PUs (crowded). What is for more
+// than 16 ranks, or for messages alone, follows from the costs that the algorithms state.
+std::string_view default_choice_text() {
+  return R"(
+memory   barrier     16  *     flags
+memory   barrier     *   *     two_level
+memory   broadcast   2   64    binomial
+memory   broadcast   *   32K   flags
+memory   broadcast   4   *     binomial
+memory   broadcast   *   *     scatter_all_gather
+memory   reduce      4   *     tree
+memory   reduce      *   48    flags
+memory   reduce      *   *     tree
+memory   all_reduce  16  48    flags
+memory   all_reduce  *   48    two_level
+memory   all_reduce  *   32K   recursive_doubling
+memory   all_reduce  *   *     reduce_scatter
+memory   scatter     *   48    binomial
+memory   scatter     *   8K    flags
+memory   scatter     *   *     direct
+memory   gather      *   *     direct
+memory   all_gather  *   48    flags
+memory   all_gather  *   1K    shared
+memory   all_gather  16  *     linear
+memory   all_gather  *   *     ring
+memory   all_to_all  16  2K    shared
+memory   all_to_all  *   *     pairwise
+
+crowded  barrier     *   *     counter
+crowded  broadcast   *   *     flags
+crowded  reduce      *   *     tree
+crowded  all_reduce  *   48    counter
+crowded  all_reduce  16  64K   linear
+crowded  all_reduce  *   64K   tree
+crowded  all_reduce  *   *     reduce_scatter
+crowded  scatter     *   512   binomial
+crowded  scatter     *   *     direct
+crowded  gather      *   512   binomial
+crowded  gather      *   *     direct
+crowded  all_gather  *   48    counter
+crowded  all_gather  *   16K   shared
+crowded  all_gather  *   *     linear
+crowded  all_to_all  16  512   shared
+crowded  all_to_all  *   *     linear
+
+messages barrier     *   *     messages
+messages broadcast   *   64K   binomial
+messages broadcast   *   *     scatter_all_gather
+messages reduce      *   *     tree
+messages all_reduce  *   4K    recursive_doubling
+messages all_reduce  *   *     reduce_scatter
+messages scatter     *   1K    binomial
+messages scatter     *   *     direct
+messages gather      *   1K    binomial
+messages gather      *   *     direct
+messages all_gather  *   1K    gather_broadcast
+messages all_gather  *   *     ring
+messages all_to_all  *   *     pairwise
+
+native   barrier     *   *     native
+native   broadcast   *   *     native
+native   reduce      *   *     native
+native   all_reduce  *   *     native
+native   scatter     *   *     native
+native   gather      *   *     native
+native   all_gather  *   *     native
+native   all_to_all  *   *     native
+)";
+}
+
+const std::shared_ptr<const ChoiceTable>& default_choice() {
+  static const auto table = std::make_shared<const ChoiceTable>(
+      ChoiceTable::parse(default_choice_text(), "built-in choice of algorithms"));
+  return table;
+}
+
+}  // namespace tabane::comm

@@ -1,0 +1,27 @@
+#include "tabane/comm/collective/group.h"
+
+#include "tabane/comm/collective/board.h"
+#include "tabane/comm/collective/choice.h"
+
+namespace tabane::comm {
+
+Group::Group(std::unique_ptr<Transport> transport, std::shared_ptr<const ChoiceTable> choice)
+    : transport_(std::move(transport)) {
+  set_choice(std::move(choice));
+  GroupMemory* const memory = transport_->memory();
+  if (size() < 2 || memory == nullptr || memory->bytes().size() < least_board_bytes(size())) return;
+  board_ = std::make_unique<SharedBoard>(rank(), size(), *memory);
+}
+
+Group::~Group() = default;
+
+void Group::set_choice(std::shared_ptr<const ChoiceTable> choice) {
+  choice_ = choice ? std::move(choice) : default_choice();
+}
+
+std::span<std::byte> Group::scratch(std::size_t bytes) {
+  if (scratch_.size() < bytes) scratch_.resize(bytes);
+  return std::span(scratch_).first(bytes);
+}
+
+}  // namespace tabane::comm

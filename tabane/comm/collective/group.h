@@ -1,0 +1,60 @@
+// What a rank keeps of a group for its collectives: the transport, the view of the shared memory,
+// the table of algorithms. Made by each rank alone: the memory is zero at first, so nothing has to
+// be agreed upon.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tabane/comm/transport/transport.h"
+
+namespace tabane::comm {
+
+class ChoiceTable;  // choice.h
+class SharedBoard;  // board.h
+
+class Group {
+ public:
+  // choice: which algorithm when, the same on all ranks; null: the built-in one. A group made of
+  // another one should get its choice().
+  explicit Group(std::unique_ptr<Transport> transport,
+                 std::shared_ptr<const ChoiceTable> choice = {});
+  ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  Transport& transport() const { return *transport_; }
+  int rank() const { return transport_->rank(); }
+  int size() const { return transport_->size(); }
+  const std::shared_ptr<const ChoiceTable>& choice() const { return choice_; }
+  void set_choice(std::shared_ptr<const ChoiceTable> choice);  // null: the built-in one
+
+  // Null: no shared memory, or less than least_board_bytes(), or one rank only.
+  SharedBoard* board() const { return board_.get(); }
+
+  // Scratch of at least so many bytes, aligned for every type; the last one is gone.
+  std::span<std::byte> scratch(std::size_t bytes);
+
+  // Whether each collective first compares with a neighbour that both are in the same one. Must be
+  // the same on all ranks. cost: a message.
+  bool compares_calls() const { return compares_calls_; }
+  void compare_calls(bool yes) { compares_calls_ = yes; }
+  std::uint32_t next_call() { return ++calls_; }  // counted from 1
+
+ private:
+  std::unique_ptr<Transport> transport_;
+  std::shared_ptr<const ChoiceTable> choice_;
+  std::unique_ptr<SharedBoard> board_;
+  std::vector<std::byte> scratch_;
+  std::uint32_t calls_ = 0;
+#ifdef NDEBUG
+  bool compares_calls_ = false;
+#else
+  bool compares_calls_ = true;
+#endif
+};
+
+}  // namespace tabane::comm

@@ -1,0 +1,135 @@
+#include "tabane/comm/collective/lines.h"
+
+#include <cstring>
+
+#include "tabane/comm/collective/flag_wait.h"
+
+namespace tabane::comm {
+namespace {
+
+constexpr Word word_of(std::uint32_t use, std::uint32_t digest) {
+  return static_cast<Word>(use) << 32 | digest;
+}
+constexpr std::uint32_t use_of(Word word) { return static_cast<std::uint32_t>(word >> 32); }
+
+// Lines carry at most 48 bytes, operations are few: 16 bits of type, 6 of bytes, 4 and 4 for
+// operation and kind.
+constexpr std::uint32_t digest(const Signature& signature) {
+  const std::uint32_t what = signature.what;
+  return (what & 0xffff) | static_cast<std::uint32_t>(signature.bytes & 63) << 16 |
+         (what >> 16 & 15) << 22 | (what >> 24) << 26;
+}
+constexpr Signature signature_in(Word word) {
+  const auto bits = static_cast<std::uint32_t>(word);
+  return {bits >> 16 & 63, (bits & 0xffff) | (bits >> 22 & 15) << 16 | bits >> 26 << 24};
+}
+
+void check(int rank, Word own, int other_rank, Word other) {
+  if (own == other) return;
+  throw_different_calls(rank, signature_in(own), other_rank, signature_in(other));
+}
+
+template <class T>
+T* at(std::byte* board, std::size_t offset) {
+  return reinterpret_cast<T*>(board + offset);
+}
+
+void put(Line& line, Word word, std::span<const std::byte> values) {
+  if (!values.empty()) std::memcpy(line.values, values.data(), values.size());
+  line.word.store(word, std::memory_order_release);
+}
+
+bool has_come(const Line& line, Word word) {
+  return use_of(line.word.load(std::memory_order_acquire)) == use_of(word);
+}
+
+}  // namespace
+
+Lines::Lines(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory)
+    : memory_(&memory),
+      tickets_(at<std::atomic<std::uint64_t>>(board, 0)),
+      release_(at<Line>(board, kLineBytes)),
+      lines_(at<Line>(board, layout.lines)),
+      leader_lines_(at<Line>(board, layout.leader_lines)),
+      ranks_(layout.ranks),
+      rank_(rank),
+      width_(layout.width),
+      leaders_(layout.leaders) {}
+
+Word Lines::begin(const Call& call) { return word_of(++uses_, digest(signature_of(call))); }
+
+void Lines::write(Word word, std::span<const std::byte> values) {
+  put(lines_[2 * rank_ + static_cast<int>(use_of(word) & 1)], word, values);
+}
+
+const std::byte* Lines::read(int rank, Word word) {
+  return wait(rank, lines_[2 * rank + static_cast<int>(use_of(word) & 1)], word);
+}
+
+void Lines::write_as_leader(Word word, std::span<const std::byte> values) {
+  put(leader_lines_[2 * (rank_ / width_) + static_cast<int>(use_of(word) & 1)], word, values);
+}
+
+const std::byte* Lines::read_leader(int leader, Word word) {
+  return wait(leader * width_, leader_lines_[2 * leader + static_cast<int>(use_of(word) & 1)],
+              word);
+}
+
+bool Lines::is_last() {
+  const auto all = static_cast<std::uint64_t>(ranks_) * ++ticket_uses_;
+  return tickets_->fetch_add(1, std::memory_order_acq_rel) + 1 == all;
+}
+
+void Lines::write_release(Word word, std::span<const std::byte> values) {
+  put(*release_, word, values);
+}
+
+const std::byte* Lines::read_release(Word word) { return wait(any_source, *release_, word); }
+
+const std::byte* Lines::wait(int peer, const Line& line, Word word) {
+  wait_for_flag(*memory_, peer, [&] { return has_come(line, word); });
+  check(rank_, word, peer, line.word.load(std::memory_order_relaxed));
+  return line.values;
+}
+
+RootLines::RootLines(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory)
+    : memory_(&memory), lines_(at<Line>(board, layout.root_lines)), rank_(rank) {}
+
+Line& RootLines::line(int rank, std::uint32_t use) const {
+  return lines_[2 * rank + static_cast<int>(use & 1)];
+}
+
+// A root writes its own line last, so that it shows that the use is over. It may have begun this
+// use already.
+Word RootLines::begin(const Call& call) {
+  const std::uint32_t use = ++uses_;
+  int& root = root_of_[use & 1];
+  if (root != any_source && root != rank_) {
+    const Line& last = line(root, use);
+    wait_for_flag(*memory_, root, [&] {
+      const std::uint32_t seen = use_of(last.word.load(std::memory_order_acquire));
+      return seen == use - 2 || seen == use;
+    });
+  }
+  root = call.root;
+  return word_of(use, digest(signature_of(call)));
+}
+
+void RootLines::write(Word word, int root, std::span<const std::byte> values) {
+  put(line(rank_, use_of(word)), word, values);
+  memory_->notify(root);
+}
+
+const std::byte* RootLines::read(int rank, Word word) {
+  const Line& from = line(rank, use_of(word));
+  wait_for_flag(*memory_, rank, [&] { return has_come(from, word); });
+  check(rank_, word, rank, from.word.load(std::memory_order_relaxed));
+  return from.values;
+}
+
+void RootLines::end(Word word) {
+  put(line(rank_, use_of(word)), word, {});
+  memory_->notify_all();
+}
+
+}  // namespace tabane::comm

@@ -1,0 +1,116 @@
+// The algorithms called native, on a transport whose own collectives are those of the group below.
+#include "tabane/comm/collective/choice.h"
+#include "tabane/comm/collective/collective_checks_test.h"
+
+namespace tabane::comm {
+namespace {
+
+class Below : public NativeCollectives {
+ public:
+  explicit Below(Comm& comm) : comm_(comm) {}
+  void barrier() override { comm::barrier(comm_); }
+  void broadcast(std::span<std::byte> bytes, int root) override {
+    comm::broadcast(comm_, bytes, root);
+  }
+  // Knows max only.
+  bool reduce(std::span<std::byte> values, const Combine& combine, int root) override {
+    return combined(Kind::reduce, values, combine, root);
+  }
+  bool all_reduce(std::span<std::byte> values, const Combine& combine) override {
+    return combined(Kind::all_reduce, values, combine, 0);
+  }
+  void gather(std::span<const std::byte> block, std::span<std::byte> all, int root) override {
+    comm::gather(comm_, block, all, root);
+  }
+  void scatter(std::span<const std::byte> all, std::span<std::byte> block, int root) override {
+    comm::scatter(comm_, all, block, root);
+  }
+  void all_gather(std::span<const std::byte> block, std::span<std::byte> all) override {
+    comm::all_gather(comm_, block, all);
+  }
+  void all_to_all(std::span<const std::byte> out, std::span<std::byte> in) override {
+    comm::all_to_all(comm_, out, in);
+  }
+
+ private:
+  bool combined(Kind kind, std::span<std::byte> values, const Combine& combine, int root) {
+    if (combine.operation != Operation::max) return false;
+    Call call{.kind = kind, .root = root, .element = {combine.type, combine.element_bytes}};
+    call.bytes = values.size();
+    call.values = values;
+    call.combine = &combine;
+    comm::run(comm_.group(), call, {});
+    return true;
+  }
+
+  Comm& comm_;
+};
+
+class OnTop : public Transport {
+ public:
+  explicit OnTop(Comm& comm)
+      : Transport(comm.rank(), comm.size()), below_(comm.transport()), collectives_(comm) {}
+  std::string_view name() const override { return "on top"; }
+  void send(int to, const Label& label, std::span<const std::byte> bytes) override {
+    below_.send(to, label, bytes);
+  }
+  Arrival recv(int from, const Label& label, std::span<std::byte> into) override {
+    return below_.recv(from, label, into);
+  }
+  std::unique_ptr<Parcel> recv_parcel(int from, const Label& label) override {
+    return below_.recv_parcel(from, label);
+  }
+  std::unique_ptr<Pending> isend(int to, const Label& label,
+                                 std::span<const std::byte> bytes) override {
+    return below_.isend(to, label, bytes);
+  }
+  std::unique_ptr<Pending> irecv(int from, const Label& label, std::span<std::byte> into) override {
+    return below_.irecv(from, label, into);
+  }
+  bool probe(int from, const Label& label, Arrival& arrival) override {
+    return below_.probe(from, label, arrival);
+  }
+  std::unique_ptr<Transport> make_group(std::span<const int> members) override {
+    return below_.make_group(members);
+  }
+  NativeCollectives* collectives() override { return &collectives_; }
+
+ private:
+  Transport& below_;
+  Below collectives_;
+};
+
+TEST(Native, ServesEverySizeRootAndLayout) {
+  for (int ranks = 1; ranks <= 5; ++ranks) {
+    run_plain(ranks, [](Comm& below) {
+      Comm comm(std::make_unique<OnTop>(below));
+      unsigned number = 0;
+      for (const Algorithm& algorithm : algorithms()) {
+        if (algorithm.name != "native") continue;
+        for (const std::size_t count : {0, 1, 7, 1000}) {
+          for (int root = 0; root < comm.size(); ++root) {
+            for (int repeat = 0; repeat < 6; ++repeat) {
+              check_call<std::int32_t>(comm, algorithm, count, root, ++number);
+            }
+          }
+        }
+      }
+    });
+  }
+}
+
+TEST(Native, IsChosenWhereThereIsOne) {
+  run_plain(2, [](Comm& below) {
+    Comm comm(std::make_unique<OnTop>(below));
+    require(setting_of(comm.group()) == Setting::native);
+    require(setting_of(below.group()) == Setting::memory);
+    for (int kind = 0; kind < kKinds; ++kind) {
+      require_equal(
+          comm.group().choice()->pick(comm.group(), {.kind = static_cast<Kind>(kind)}).name,
+          "native");
+    }
+  });
+}
+
+}  // namespace
+}  // namespace tabane::comm

@@ -1,0 +1,94 @@
+#include "tabane/comm/comm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+
+#include "tabane/comm/collective/group.h"
+
+namespace tabane::comm {
+namespace {
+
+// What each rank tells the others in a split.
+struct ColorKey {
+  std::int32_t color, key;
+};
+
+constexpr Label kSplitLabel{kSplitTag, type_code<ColorKey>()};
+
+// Through rank 0: few messages, and no collective has to work yet.
+std::vector<ColorKey> colors_of_all(Transport& transport, ColorKey own) {
+  std::vector<ColorKey> all(static_cast<std::size_t>(transport.size()));
+  const auto bytes = std::as_writable_bytes(std::span(all));
+  if (transport.rank() != 0) {
+    transport.send(0, kSplitLabel, std::as_bytes(std::span(&own, 1)));
+    transport.recv(0, kSplitLabel, bytes);
+    return all;
+  }
+  all[0] = own;
+  for (int rank = 1; rank < transport.size(); ++rank) {
+    transport.recv(
+        rank, kSplitLabel,
+        bytes.subspan(static_cast<std::size_t>(rank) * sizeof(ColorKey), sizeof(ColorKey)));
+  }
+  for (int rank = 1; rank < transport.size(); ++rank) transport.send(rank, kSplitLabel, bytes);
+  return all;
+}
+
+}  // namespace
+
+void internal::throw_part(const Arrival& arrival, std::size_t element_bytes, int receiver) {
+  throw MessageError(fmt::format(
+      "message from rank {} to rank {}, tag {}: the sender sent {} bytes of {}, the receiver wants "
+      "whole elements of {} bytes",
+      arrival.source, receiver, arrival.tag, arrival.bytes, name_of(arrival.type), element_bytes));
+}
+
+Comm::Comm(std::unique_ptr<Transport> transport, std::shared_ptr<const ChoiceTable> choice)
+    : group_(std::make_shared<Group>(std::move(transport), std::move(choice))),
+      transport_(&group_->transport()) {}
+Comm::~Comm() = default;
+Comm::Comm(const Comm&) = default;
+Comm::Comm(Comm&&) noexcept = default;
+Comm& Comm::operator=(const Comm&) = default;
+Comm& Comm::operator=(Comm&&) noexcept = default;
+
+std::optional<Comm> Comm::split(int color, int key) {
+  const std::vector<ColorKey> all = colors_of_all(*transport_, {color, key});
+  if (color < 0) return std::nullopt;
+  std::vector<int> members;
+  for (int rank = 0; rank < size(); ++rank) {
+    if (all[static_cast<std::size_t>(rank)].color == color) members.push_back(rank);
+  }
+  std::ranges::stable_sort(members, {},
+                           [&](int rank) { return all[static_cast<std::size_t>(rank)].key; });
+  Comm part(transport_->make_group(members), group_->choice());
+  part.group().compare_calls(group_->compares_calls());
+  return part;
+}
+
+void Comm::throw_bad_rank(int rank) const {
+  throw core::UsageError(
+      size() == 1
+          ? fmt::format("rank {} does not exist: the group has rank 0 only", rank)
+          : fmt::format("rank {} does not exist: the group has ranks 0 to {}", rank, size() - 1));
+}
+
+void Comm::throw_bad_tag(int tag) {
+  throw core::UsageError(fmt::format(
+      "tag {} cannot be used: give 0 to {} (negative ones are reserved)", tag, kMostTag));
+}
+
+void Comm::throw_not_one(const Received& received) const {
+  throw MessageError(fmt::format(
+      "message from rank {} to rank {}, tag {}: the sender sent {} elements, the receiver wants 1",
+      received.source, rank(), received.tag, received.count));
+}
+
+void wait_all(std::span<Request> requests) {
+  for (Request& request : requests) request.wait();
+}
+
+}  // namespace tabane::comm

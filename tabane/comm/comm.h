@@ -1,0 +1,214 @@
+// A rank's view of a group of ranks that send messages to each other.
+//
+//   tabane::comm::launch({.ranks = 4}, [](tabane::comm::Comm& world) {
+//     if (world.rank() == 0) world.send(1, std::vector{1.0, 2.0});
+//     if (world.rank() == 1) { auto view = world.recv_view<double>(0); use(view[0]); }
+//   });
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "tabane/comm/message.h"
+#include "tabane/comm/transport/transport.h"
+
+namespace tabane::comm {
+
+class Group;        // collective/group.h: a transport and what collectives keep of it
+class ChoiceTable;  // collective/choice.h
+
+// What a receive took.
+struct Received {
+  int source = 0, tag = 0;
+  std::size_t count = 0;  // elements
+};
+
+namespace internal {
+
+[[noreturn]] void throw_part(const Arrival& arrival, std::size_t element_bytes, int receiver);
+
+// throws: MessageError if the message, sent as bytes, is not of whole elements.
+inline Received received(const Arrival& arrival, std::size_t element_bytes, int receiver) {
+  if (arrival.bytes % element_bytes != 0) throw_part(arrival, element_bytes, receiver);
+  return {arrival.source, arrival.tag, arrival.bytes / element_bytes};
+}
+
+}  // namespace internal
+
+// A received message, read where the transport put it; its place is free again when the view ends.
+// Many views may be held; then the sender may have to take slower ways.
+template <Sendable T>
+class View {
+ public:
+  explicit View(std::unique_ptr<Parcel> parcel) : parcel_(std::move(parcel)) {}
+  std::span<const T> values() const {
+    return {reinterpret_cast<const T*>(parcel_->bytes.data()), parcel_->bytes.size() / sizeof(T)};
+  }
+  const T& operator[](std::size_t i) const { return values()[i]; }
+  std::size_t size() const { return values().size(); }
+  auto begin() const { return values().begin(); }
+  auto end() const { return values().end(); }
+  int source() const { return parcel_->arrival.source; }
+  int tag() const { return parcel_->arrival.tag; }
+
+ private:
+  std::unique_ptr<Parcel> parcel_;
+};
+
+// A message on its way: the range it was given must live until it is complete. One that ends before
+// that waits.
+class Request {
+ public:
+  // rank: of who waits, for errors.
+  Request(std::unique_ptr<Pending> pending, std::size_t element_bytes, int rank)
+      : pending_(std::move(pending)), element_bytes_(element_bytes), rank_(rank) {}
+  bool test() { return pending_->test(); }
+  Received wait() {
+    pending_->wait();
+    return received();
+  }
+  // Of a receive that is complete.
+  Received received() const { return internal::received(pending_->arrival, element_bytes_, rank_); }
+
+ private:
+  std::unique_ptr<Pending> pending_;
+  std::size_t element_bytes_;
+  int rank_;
+};
+
+void wait_all(std::span<Request> requests);
+
+// Copies share the group. Not for several threads at once.
+// throws, all that communicate: core::LostError naming rank, pid and phase if a rank of the world
+// is gone, within a second; MessageError naming both sides if a message does not fit its receiver,
+// in size or type; core::UsageError if a rank or tag does not exist.
+class Comm {
+ public:
+  // choice: of the collectives' algorithms, see collective/group.h.
+  explicit Comm(std::unique_ptr<Transport> transport,
+                std::shared_ptr<const ChoiceTable> choice = {});
+  ~Comm();
+  Comm(const Comm&);
+  Comm(Comm&&) noexcept;
+  Comm& operator=(const Comm&);
+  Comm& operator=(Comm&&) noexcept;
+
+  int rank() const { return transport_->rank(); }
+  int size() const { return transport_->size(); }
+
+  // Returns when `values` may be changed: at once up to 4 KiB as long as the receiver keeps up,
+  // else it may wait for the receiver, as MPI_Send.
+  template <SendableRange R>
+  void send(int to, const R& values, int tag = 0) {
+    transport_->send(checked_peer(to), label<std::ranges::range_value_t<R>>(tag), bytes_of(values));
+  }
+  template <Sendable T>
+  requires(!SendableRange<T>) void send(int to, const T& value, int tag = 0) {
+    send(to, std::span<const T>(&value, 1), tag);
+  }
+
+  // Receives a message of at most values' size. from: a rank or any_source; tag: one or any_tag.
+  template <SendableRange R>
+  Received recv(int from, R&& values, int tag = 0) {
+    using T = std::ranges::range_value_t<R>;
+    return received<T>(
+        transport_->recv(checked_source(from), source_label<T>(tag), writable_bytes_of(values)));
+  }
+  // Receives one value.
+  template <Sendable T>
+  T recv(int from, int tag = 0) {
+    std::array<T, 1> value;
+    const Received got = recv(from, value, tag);
+    if (got.count != 1) throw_not_one(got);
+    return value[0];
+  }
+  // Receives a message of any size without copying it, where the transport can.
+  template <Sendable T>
+  View<T> recv_view(int from, int tag = 0) {
+    auto parcel = transport_->recv_parcel(checked_source(from), source_label<T>(tag));
+    received<T>(parcel->arrival);
+    return View<T>(std::move(parcel));
+  }
+
+  // Sends and receives at once: never waits for itself, as a send and a recv of both sides would.
+  template <SendableRange Out, SendableRange In>
+  Received exchange(int to, const Out& out, int from, In&& in, int tag = 0) {
+    Request sent = isend(to, out, tag);
+    const Received got = recv(from, in, tag);
+    sent.wait();
+    return got;
+  }
+
+  template <SendableRange R>
+  Request isend(int to, const R& values, int tag = 0) {
+    using T = std::ranges::range_value_t<R>;
+    return Request(transport_->isend(checked_peer(to), label<T>(tag), bytes_of(values)), sizeof(T),
+                   rank());
+  }
+  template <SendableRange R>
+  Request irecv(int from, R&& values, int tag = 0) {
+    using T = std::ranges::range_value_t<R>;
+    return Request(
+        transport_->irecv(checked_source(from), source_label<T>(tag), writable_bytes_of(values)),
+        sizeof(T), rank());
+  }
+  // Whether a message is there. T: for the count.
+  template <Sendable T = std::byte>
+  std::optional<Received> probe(int from, int tag = any_tag) {
+    Arrival arrival;
+    if (!transport_->probe(checked_source(from), source_label<T>(tag), arrival)) return {};
+    return Received{arrival.source, arrival.tag, arrival.bytes / sizeof(T)};
+  }
+
+  // Groups of the ranks that gave the same color >= 0, in the order of key, then of rank here; a
+  // negative color: none. All ranks call it.
+  std::optional<Comm> split(int color, int key = 0);
+
+  // Names what this rank is doing, for the message if it dies. text: of static storage.
+  void set_phase(const char* text) { transport_->set_phase(text); }
+
+  Transport& transport() { return *transport_; }
+  Group& group() { return *group_; }  // for collectives
+
+ private:
+  template <class T>
+  Label label(int tag) const {
+    if (tag < 0 || tag > kMostTag) throw_bad_tag(tag);
+    return {tag, type_code<T>()};
+  }
+  template <class T>
+  Label source_label(int tag) const {
+    return tag == any_tag ? Label{tag, type_code<T>()} : label<T>(tag);
+  }
+  int checked_peer(int rank) const {
+    if (rank < 0 || rank >= size()) throw_bad_rank(rank);
+    return rank;
+  }
+  int checked_source(int rank) const { return rank == any_source ? rank : checked_peer(rank); }
+  [[noreturn]] void throw_bad_rank(int rank) const;
+  [[noreturn]] static void throw_bad_tag(int tag);
+  [[noreturn]] void throw_not_one(const Received& received) const;
+
+  template <class R>
+  static std::span<const std::byte> bytes_of(const R& values) {
+    return std::as_bytes(std::span(std::ranges::data(values), std::ranges::size(values)));
+  }
+  template <class R>
+  static std::span<std::byte> writable_bytes_of(R& values) {
+    return std::as_writable_bytes(std::span(std::ranges::data(values), std::ranges::size(values)));
+  }
+  template <class T>
+  Received received(const Arrival& arrival) const {
+    return internal::received(arrival, sizeof(T), rank());
+  }
+
+  std::shared_ptr<Group> group_;
+  Transport* transport_;  // of the group
+};
+
+}  // namespace tabane::comm

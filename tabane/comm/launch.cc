@@ -1,0 +1,181 @@
+#include "tabane/comm/launch.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <exception>
+#include <iterator>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+#include "tabane/comm/collective/choice.h"
+#include "tabane/comm/transport/mpi_module.h"
+#include "tabane/comm/transport/shm/shm_transport.h"
+#include "tabane/comm/transport/shm/world.h"
+#include "tabane/team/crew.h"
+#include "tabane/team/places.h"
+#include "tabane/team/team.h"
+
+namespace tabane::comm {
+namespace {
+
+constexpr int kMostRanks = 4096;
+
+using Function = std::function<void(Comm&)>;
+using Choice = std::shared_ptr<const ChoiceTable>;
+
+void check_ranks(int ranks) {
+  if (ranks >= 0 && ranks <= kMostRanks) return;
+  throw core::UsageError(
+      fmt::format("ranks = {} cannot be: give 1 to {}, or 0 for one a PU", ranks, kMostRanks));
+}
+
+void check_grid(int ranks, GridShape grid) {
+  if (grid != GridShape{}) fit_grid(ranks, grid);
+}
+
+std::string text_of_current_exception() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception that is not a std::exception";
+  }
+}
+
+// The failure of the first rank is the one to be reported: those of others are its consequences,
+// and they end in peace.
+void live(shm::World& world, int rank, const Choice& choice, const Function& f) {
+  world.enter(rank);
+  std::optional<Comm> comm;
+  try {
+    comm.emplace(shm::make_shm_transport(world, rank), choice);
+    f(*comm);
+    comm.reset();
+    world.leave(rank);
+  } catch (...) {
+    world.fail(rank, getpid(), "threw: " + text_of_current_exception());
+    if (world.failed_rank() == rank) throw;
+  }
+}
+
+// Tells the other ranks. In a signal handler: no allocation.
+void tell_loss(void* world, const team::Loss& loss) {
+  char text[64] = "exited with status ";
+  char* end = text + std::strlen(text);
+  const char* name = nullptr;
+  if (loss.by_signal) {
+    std::strcpy(text, "killed by signal ");
+    end = text + std::strlen(text);
+    name = sigdescr_np(loss.code);
+  }
+  end = std::to_chars(end, std::end(text), loss.code).ptr;
+  if (name != nullptr && std::strlen(name) + 4 < static_cast<std::size_t>(std::end(text) - end)) {
+    *end++ = ' ';
+    *end++ = '(';
+    end = std::copy_n(name, std::strlen(name), end);
+    *end++ = ')';
+  }
+  static_cast<shm::World*>(world)->fail(loss.process, loss.pid,
+                                        {text, static_cast<std::size_t>(end - text)});
+}
+
+std::string what_rank_threw(const team::TaskError& error) {
+  const std::string prefix = team::TaskError(error.task(), "").what();
+  return std::string(error.what()).substr(prefix.size());
+}
+
+void launch_shm(const LaunchOptions& options, const Choice& choice, const Function& f) {
+  const int pus = static_cast<int>(team::known_topology().pus().size());
+  const int ranks = options.ranks > 0 ? options.ranks : std::min(pus, kMostRanks);
+  check_grid(ranks, options.grid);
+  if (options.show_placement) {
+    options.show_placement(team::plan_places(options.placement, ranks, 1));
+  }
+  shm::World world(shm::plan_memory(ranks, options.message_bytes), pus);
+  const team::Job job{.once_per_worker = true,
+                      .do_tasks = [&](team::Progress& at, std::size_t rank, std::size_t) {
+                        if (at.begins(rank)) live(world, static_cast<int>(rank), choice, f);
+                      }};
+  try {
+    team::run_crew(job, {.processes = ranks,
+                         .forked = ranks > 1,
+                         .placement = options.placement,
+                         .fixed_places = true,
+                         .loss_listener = team::LossListener{tell_loss, &world}});
+  } catch (const team::TaskError& error) {
+    throw core::Error(fmt::format("rank {}: {}", error.task(), what_rank_threw(error)));
+  } catch (const core::LostError& error) {
+    world.throw_failed();
+  }
+}
+
+// Where MPI's launcher has put the ranks; complete on rank 0. PUs are those of a rank's own host.
+core::Placement placement_under_mpi(Comm& comm) {
+  core::Placement all{.processes = comm.size(), .remark = "The MPI launcher has placed the ranks."};
+  if (comm.rank() != 0) {
+    comm.send(0, core::thread_binding());
+    return all;
+  }
+  all.places.push_back({0, 0, core::thread_binding()});
+  for (int rank = 1; rank < comm.size(); ++rank) {
+    const View<unsigned> pus = comm.recv_view<unsigned>(rank);
+    all.places.push_back({rank, 0, {pus.begin(), pus.end()}});
+  }
+  return all;
+}
+
+void launch_mpi(const LaunchOptions& options, const Choice& choice, const Function& f) {
+  Transport& world = mpi_world();
+  if (options.ranks != 0 && options.ranks != world.size()) {
+    throw core::UsageError(fmt::format(
+        "ranks = {} cannot be where MPI has {}: give 0, or start them with mpirun -n {}",
+        options.ranks, world.size(), options.ranks));
+  }
+  check_grid(world.size(), options.grid);
+  std::vector<int> all(static_cast<std::size_t>(world.size()));
+  std::iota(all.begin(), all.end(), 0);
+  Comm comm(world.make_group(all), choice);
+  try {
+    if (options.show_placement) {
+      const core::Placement placement = placement_under_mpi(comm);
+      if (comm.rank() == 0) options.show_placement(placement);
+    }
+    f(comm);
+  } catch (const core::LostError& error) {
+    fail_mpi_world(std::string("threw: ") + error.what());
+    throw;
+  } catch (...) {
+    const std::string what = text_of_current_exception();
+    fail_mpi_world("threw: " + what);
+    throw core::Error(fmt::format("rank {}: {}", comm.rank(), what));
+  }
+}
+
+}  // namespace
+
+TransportKind detect_transport() {
+  return mpi_launcher() ? TransportKind::mpi : TransportKind::shm;
+}
+
+void launch(const LaunchOptions& options, const std::function<void(Comm&)>& f) {
+  check_ranks(options.ranks);
+  if (options.ranks > 0) check_grid(options.ranks, options.grid);
+  const Choice choice =
+      options.choice_file.empty() ? nullptr : ChoiceTable::read(options.choice_file);
+  const TransportKind kind =
+      options.transport == TransportKind::automatic ? detect_transport() : options.transport;
+  if (kind == TransportKind::mpi) {
+    launch_mpi(options, choice, f);
+  } else {
+    launch_shm(options, choice, f);
+  }
+}
+
+}  // namespace tabane::comm

@@ -1,0 +1,247 @@
+#include "tabane/comm/launch.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "tabane/comm/collectives.h"
+#include "tabane/comm/runners_test.h"
+#include "tabane/core/topology.h"
+#include "tabane/team/fork.h"
+#include "tabane/team/shared_block.h"
+
+namespace tabane::comm {
+namespace {
+
+LaunchOptions on_shm(int ranks) { return {.ranks = ranks, .transport = TransportKind::shm}; }
+
+bool has_children() { return waitpid(-1, nullptr, WNOHANG) >= 0 || errno != ECHILD; }
+
+class Launch : public testing::Test {
+ protected:
+  void TearDown() override { EXPECT_FALSE(has_children()); }
+};
+
+TEST_F(Launch, RunsOneRankAPuByDefault) {
+  const auto pus = core::Topology::detect().pus().size();
+  EXPECT_EQ(launch_result<int>(on_shm(0), [](Comm& comm) { return comm.size(); }),
+            static_cast<int>(pus));
+}
+
+TEST_F(Launch, RefusesNumbersOfRanksThatCannotBe) {
+  EXPECT_EQ(error_of<core::UsageError>([] { launch(on_shm(-1), [](Comm&) {}); }),
+            "ranks = -1 cannot be: give 1 to 4096, or 0 for one a PU");
+  error_of<core::UsageError>([] { launch(on_shm(4097), [](Comm&) {}); });
+}
+
+TEST_F(Launch, RefusesAGridThatDoesNotFitBeforeAnyRankStarts) {
+  LaunchOptions options = on_shm(6);
+  options.grid = {4, 2};
+  bool started = false;
+  options.show_placement = [&](const core::Placement&) { started = true; };
+  EXPECT_EQ(error_of<core::UsageError>([&] { launch(options, [](Comm&) {}); }),
+            "a grid of 4 x 2 does not fit 6 ranks: give 1 x 6, 2 x 3, 3 x 2, 6 x 1");
+  EXPECT_FALSE(started);
+  options.grid = {0, 2};
+  launch(options, [](Comm&) {});
+}
+
+TEST_F(Launch, RefusesTooLittleMemoryForMessages) {
+  LaunchOptions options = on_shm(4);
+  options.message_bytes = 100;
+  error_of<core::UsageError>([&] { launch(options, [](Comm&) {}); });
+}
+
+TEST_F(Launch, ShowsWhereTheRanksWillRun) {
+  LaunchOptions options = on_shm(3);
+  std::optional<core::Placement> shown;
+  options.show_placement = [&](const core::Placement& placement) { shown = placement; };
+  launch(options, [](Comm&) {});
+  ASSERT_TRUE(shown);
+  EXPECT_EQ(shown->processes, 3);
+  EXPECT_EQ(shown->workers_per_process, 1);
+  EXPECT_EQ(shown->places.size(), 3U);
+}
+
+TEST_F(Launch, RunsOneRankInThisProcess) {
+  int seen = 0;
+  launch(on_shm(1), [&](Comm& comm) {
+    comm.send(0, 7);
+    seen = comm.recv<int>(0);
+  });
+  EXPECT_EQ(seen, 7);
+}
+
+TEST_F(Launch, LetsRanksReadTheCallersDataAndKeepTheirChanges) {
+  std::vector<int> data{1, 2, 3};
+  launch(on_shm(2), [&](Comm& comm) {
+    data[0] += comm.rank();
+    require_equal(data, std::vector<int>{1 + comm.rank(), 2, 3});
+  });
+  EXPECT_EQ(data, (std::vector<int>{1, 2, 3}));
+}
+
+TEST_F(Launch, ReturnsTheResultOfRank0) {
+  const auto sum = [](Comm& comm) {
+    if (comm.rank() != 0) {
+      comm.send(0, comm.rank());
+      return std::map<std::string, int>{};
+    }
+    int total = 0;
+    for (int i = 1; i < comm.size(); ++i) total += comm.recv<int>(any_source);
+    return std::map<std::string, int>{{"sum", total}};
+  };
+  for (const int ranks : {1, 2, 5}) {
+    const auto result = launch_result<std::map<std::string, int>>(on_shm(ranks), sum);
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->at("sum"), ranks * (ranks - 1) / 2);
+  }
+}
+
+TEST_F(Launch, ReturnsLargeResults) {
+  constexpr std::size_t kSize = 5'000'000;
+  const auto result = launch_result<std::vector<int>>(on_shm(2), [](Comm&) {
+    std::vector<int> numbers(kSize);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    return numbers;
+  });
+  ASSERT_EQ(result->size(), kSize);
+  EXPECT_EQ(result->front(), 0);
+  EXPECT_EQ(result->back(), static_cast<int>(kSize - 1));
+}
+
+TEST_F(Launch, NamesWhoWasKilledAndWhatItDid) {
+  const std::string error = error_of<core::LostError>([] {
+    launch(on_shm(3), [](Comm& comm) {
+      if (comm.rank() == 2) {
+        comm.set_phase("the third sweep");
+        kill(getpid(), SIGKILL);
+      }
+      comm.recv<int>(any_source);
+    });
+  });
+  EXPECT_TRUE(error.starts_with("process 2 (pid ")) << error;
+  EXPECT_TRUE(error.ends_with(") was lost during the third sweep: killed by signal 9 (Killed)"))
+      << error;
+}
+
+// What the other ranks hear, each in a place of its own.
+class Heard {
+ public:
+  explicit Heard(int ranks) : block_(static_cast<std::size_t>(ranks) * kBytes, "test") {}
+  void note(int rank, const std::exception& error) {
+    std::strncpy(place(rank), error.what(), kBytes - 1);
+  }
+  std::string by(int rank) { return place(rank); }
+
+ private:
+  static constexpr std::size_t kBytes = 512;
+  char* place(int rank) {
+    return reinterpret_cast<char*>(block_.data()) + static_cast<std::size_t>(rank) * kBytes;
+  }
+  team::SharedBlock block_;
+};
+
+TEST_F(Launch, TellsALossToAllOtherRanksWhereverTheyWait) {
+  constexpr int kRanks = 6;
+  for (const int lost : {0, 1, 5}) {
+    Heard heard(kRanks);
+    error_of<core::LostError>([&] {
+      launch(on_shm(kRanks), [&](Comm& comm) {
+        std::vector<char> large(3'000'000);
+        try {
+          barrier(comm);
+          if (comm.rank() == lost) kill(getpid(), SIGKILL);
+          switch (comm.rank() % 3) {
+            case 0:
+              comm.recv<int>(lost);
+              break;
+            case 1:
+              comm.send(lost, large);
+              break;
+            default:
+              barrier(comm);
+          }
+        } catch (const core::LostError&) {
+        }
+        try {
+          all_reduce(comm, 1, Operation::sum);  // later calls fail, too
+        } catch (const core::LostError& error) {
+          heard.note(comm.rank(), error);
+        }
+      });
+    });
+    for (int rank = 0; rank < kRanks; ++rank) {
+      if (rank == lost) continue;
+      EXPECT_TRUE(heard.by(rank).starts_with("process " + std::to_string(lost) + " (pid "))
+          << rank << " heard: " << heard.by(rank);
+      EXPECT_TRUE(heard.by(rank).ends_with("killed by signal 9 (Killed)")) << heard.by(rank);
+    }
+  }
+}
+
+TEST_F(Launch, EndsWithItsCaller) {
+  constexpr int kRanks = 5;
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  team::SharedBlock block(sizeof(std::atomic<int>), "test");
+  auto& started = *new (block.data()) std::atomic<int>(0);
+  const pid_t caller = team::fork_child([&] {
+    launch(on_shm(kRanks), [&](Comm& comm) {
+      ++started;
+      comm.recv<int>((comm.rank() + 1) % kRanks);
+    });
+    return 0;
+  });
+  while (started < kRanks) usleep(500);
+  kill(caller, SIGKILL);
+  for (int gone = 0; gone < kRanks + 1; ++gone) EXPECT_GT(waitpid(-1, nullptr, 0), 0);
+  prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+}
+
+TEST_F(Launch, NamesWhoExited) {
+  const std::string error = error_of<core::LostError>([] {
+    launch(on_shm(2), [](Comm& comm) {
+      if (comm.rank() == 1) exit(5);  // NOLINT(concurrency-mt-unsafe)
+      comm.recv<int>(1);
+    });
+  });
+  EXPECT_TRUE(error.starts_with("process 1 (pid ")) << error;
+  EXPECT_TRUE(error.ends_with(") was lost during no call: exited with status 5")) << error;
+}
+
+TEST_F(Launch, TellsTheFirstFailureRatherThanItsConsequences) {
+  for (int i = 0; i < 20; ++i) {
+    const std::string error = error_of<core::Error>([] {
+      launch(on_shm(4), [](Comm& comm) {
+        if (comm.rank() == 3) throw core::Error("out of paper");
+        comm.recv<int>(3);
+      });
+    });
+    ASSERT_EQ(error, "rank 3: out of paper");
+  }
+}
+
+TEST_F(Launch, TellsWhatTheOnlyRankThrew) {
+  EXPECT_EQ(error_of<core::Error>(
+                [] { launch(on_shm(1), [](Comm&) { throw core::Error("out of paper"); }); }),
+            "rank 0: out of paper");
+}
+
+TEST_F(Launch, WorksAgainAfterAFailure) {
+  error_of<core::LostError>([] { launch(on_shm(2), [](Comm&) { kill(getpid(), SIGKILL); }); });
+  EXPECT_EQ(launch_result<int>(on_shm(2), [](Comm& comm) { return comm.size(); }), 2);
+}
+
+}  // namespace
+}  // namespace tabane::comm

@@ -1,0 +1,52 @@
+#include "tabane/comm/message.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace tabane::comm {
+namespace {
+
+constexpr std::uint16_t kFirstOther = 0x8000;
+
+bool is_other(TypeCode type) { return type.code >= kFirstOther; }
+
+std::string describe_types(TypeCode sent, TypeCode wanted) {
+  if (is_other(sent) && is_other(wanted)) {
+    return "elements of one struct type, the receiver wants another";
+  }
+  return fmt::format("{}, the receiver wants {}", name_of(sent), name_of(wanted));
+}
+
+}  // namespace
+
+std::string name_of(TypeCode type) {
+  if (type == TypeCode{}) return "bytes";
+  constexpr std::array<const char*, 4> kKinds{"", "int", "uint", "float"};
+  const unsigned kind = type.code >> 8;
+  if (kind == 0 || kind >= kKinds.size()) return "another type";
+  return fmt::format("{}{}", kKinds[kind], (type.code & 0xff) * 8);
+}
+
+bool types_fit(TypeCode sent, TypeCode wanted) {
+  return sent == wanted || sent == TypeCode{} || wanted == TypeCode{};
+}
+
+std::string describe_mismatch(const MessageEnd& sender, const MessageEnd& receiver, int tag) {
+  const std::string message =
+      fmt::format("message from rank {} to rank {}, tag {}", sender.rank, receiver.rank, tag);
+  if (!types_fit(sender.type, receiver.type)) {
+    return fmt::format("{}: the sender sent {}", message,
+                       describe_types(sender.type, receiver.type));
+  }
+  return fmt::format("{}: the sender sent {} bytes of {}, the receiver has room for {} bytes of {}",
+                     message, sender.bytes, name_of(sender.type), receiver.bytes,
+                     name_of(receiver.type));
+}
+
+void check_fits(const MessageEnd& sender, const MessageEnd& receiver, int tag) {
+  if (types_fit(sender.type, receiver.type) && sender.bytes <= receiver.bytes) return;
+  throw MessageError(describe_mismatch(sender, receiver, tag));
+}
+
+}  // namespace tabane::comm

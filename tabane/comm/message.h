@@ -1,0 +1,94 @@
+// What a message is: tags, types, and errors about them.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "tabane/core/error.h"
+
+namespace tabane::comm {
+
+inline constexpr int any_source = -1;
+inline constexpr int any_tag = -1;
+inline constexpr int kMostTag = (1 << 30) - 1;
+inline constexpr int kSplitTag = -2;  // Comm::split(); -3 and below: transports and collectives
+
+// Tells types apart, in a message's header: kind and size of arithmetic types, so that they can be
+// named; a hash of the name of others. 0: bytes, which fit every type.
+struct TypeCode {
+  std::uint16_t code = 0;
+  bool operator==(const TypeCode&) const = default;
+};
+
+// "float64", "int32", "another type"; "bytes".
+std::string name_of(TypeCode type);
+
+// Sender and receiver, or the ranks of a collective, do not mean the same message. what() names
+// both sides.
+class MessageError : public core::Error {
+ public:
+  using core::Error::Error;
+};
+
+// Whether elements sent as one type may be received as the other: the same, or one is bytes.
+bool types_fit(TypeCode sent, TypeCode wanted);
+
+// A message as its sender, or its receiver, means it.
+struct MessageEnd {
+  int rank = 0;           // in the group
+  TypeCode type = {};     // of the elements
+  std::size_t bytes = 0;  // sent, or room for
+};
+
+// For transports. throws: MessageError naming both sides if the types do not fit or the message is
+// larger than the room.
+void check_fits(const MessageEnd& sender, const MessageEnd& receiver, int tag);
+// The error's text: "message from rank 0 to rank 1, tag 7: the sender sent float64, the receiver
+// wants int32".
+std::string describe_mismatch(const MessageEnd& sender, const MessageEnd& receiver, int tag);
+
+// What can be sent: a value without pointers that may be copied as bytes. (That a struct holds no
+// pointer cannot be checked.)
+template <class T>
+concept Sendable = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
+
+// A std::vector, std::array, std::span, std::string … of sendable elements.
+template <class R>
+concept SendableRange = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+    Sendable<std::ranges::range_value_t<R>>;
+
+namespace internal {
+
+template <class T>
+constexpr std::string_view name_with_type() {
+  return __PRETTY_FUNCTION__;
+}
+
+constexpr std::uint16_t hash_of(std::string_view text) {
+  std::uint32_t hash = 0x811c9dc5;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193;
+  return static_cast<std::uint16_t>(hash ^ (hash >> 16));
+}
+
+}  // namespace internal
+
+// Bits 8 … 9 of a code below 0x400: 1 signed, 2 unsigned, 3 floating-point; bits 0 … 7: its bytes.
+template <class T>
+constexpr TypeCode type_code() {
+  if constexpr (std::is_same_v<T, std::byte>) {
+    return {};
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    constexpr int kind = std::is_floating_point_v<T> ? 3 : std::is_signed_v<T> ? 1 : 2;
+    return {static_cast<std::uint16_t>(kind << 8 | static_cast<int>(sizeof(T)))};
+  } else {
+    constexpr std::uint16_t hash = internal::hash_of(internal::name_with_type<T>());
+    return {static_cast<std::uint16_t>(hash | 0x8000)};
+  }
+}
+
+}  // namespace tabane::comm

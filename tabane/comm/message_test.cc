@@ -1,0 +1,74 @@
+#include "tabane/comm/message.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace tabane::comm {
+namespace {
+
+struct Point {
+  double x, y;
+};
+struct Pair {
+  int a, b;
+};
+
+TEST(TypeCode, NamesArithmeticTypesBySizeAndKind) {
+  EXPECT_EQ(name_of(type_code<double>()), "float64");
+  EXPECT_EQ(name_of(type_code<float>()), "float32");
+  EXPECT_EQ(name_of(type_code<int>()), "int32");
+  EXPECT_EQ(name_of(type_code<unsigned char>()), "uint8");
+  EXPECT_EQ(name_of(type_code<std::uint64_t>()), "uint64");
+  EXPECT_EQ(name_of(type_code<std::byte>()), "bytes");
+  EXPECT_EQ(name_of(type_code<Point>()), "another type");
+}
+
+TEST(TypeCode, IsTheSameForTypesOfTheSameKindAndSize) {
+  EXPECT_EQ(type_code<long>(), type_code<long long>());
+  EXPECT_NE(type_code<int>(), type_code<unsigned>());
+  EXPECT_NE(type_code<int>(), type_code<float>());
+  EXPECT_NE(type_code<Point>(), type_code<Pair>());
+}
+
+TEST(TypesFit, WhenEqualOrOneIsBytes) {
+  EXPECT_TRUE(types_fit(type_code<int>(), type_code<int>()));
+  EXPECT_TRUE(types_fit(type_code<std::byte>(), type_code<Point>()));
+  EXPECT_TRUE(types_fit(type_code<Point>(), type_code<std::byte>()));
+  EXPECT_FALSE(types_fit(type_code<Pair>(), type_code<Point>()));
+  EXPECT_FALSE(types_fit(type_code<double>(), type_code<std::int64_t>()));
+}
+
+std::string error_of(const MessageEnd& sender, const MessageEnd& receiver) {
+  try {
+    check_fits(sender, receiver, 7);
+  } catch (const MessageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(CheckFits, NamesBothSides) {
+  const MessageEnd sender{2, type_code<double>(), 24};
+  EXPECT_EQ(error_of(sender, {5, type_code<double>(), 24}), "no error");
+  EXPECT_EQ(error_of(sender, {5, type_code<double>(), 100}), "no error");
+  EXPECT_EQ(error_of(sender, {5, type_code<int>(), 100}),
+            "message from rank 2 to rank 5, tag 7: the sender sent float64, the receiver wants "
+            "int32");
+  EXPECT_EQ(error_of(sender, {5, type_code<std::byte>(), 23}),
+            "message from rank 2 to rank 5, tag 7: the sender sent 24 bytes of float64, the "
+            "receiver has room for 23 bytes of bytes");
+  EXPECT_EQ(error_of({2, type_code<Point>(), 16}, {5, type_code<Pair>(), 16}),
+            "message from rank 2 to rank 5, tag 7: the sender sent elements of one struct type, "
+            "the receiver wants another");
+}
+
+static_assert(SendableRange<std::vector<int>> && SendableRange<std::string> &&
+              SendableRange<std::array<Point, 3>>);
+static_assert(!Sendable<int*> && !Sendable<std::string> && !SendableRange<std::vector<char*>>);
+static_assert(!SendableRange<std::vector<bool>>, "its elements do not lie in memory");
+
+}  // namespace
+}  // namespace tabane::comm

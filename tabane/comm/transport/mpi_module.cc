@@ -1,0 +1,134 @@
+#include "tabane/comm/transport/mpi_module.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <system_error>
+
+namespace tabane::comm {
+namespace {
+
+constexpr const char* kOpenMpi = "libtabane_mpi_openmpi.so";
+constexpr const char* kMpich = "libtabane_mpi_mpich.so";
+constexpr const char* kDirectoryVariable = "TABANE_MPI_MODULE";
+
+const char* variable(const char* name) {
+  return std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets it meanwhile
+}
+
+int number_in(const char* name) {
+  const char* const text = variable(name);
+  int number = 0;
+  if (text != nullptr) std::from_chars(text, text + std::string_view(text).size(), number);
+  return number;
+}
+
+std::vector<std::filesystem::path> module_directories() {
+  if (const char* const given = variable(kDirectoryVariable)) return {given};
+  std::vector<std::filesystem::path> all;
+  std::error_code ignored;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  if (!program.empty()) {
+    all.push_back(program.parent_path());
+    all.push_back(program.parent_path().parent_path() / "lib" / "tabane");
+  }
+  all.emplace_back(TABANE_MPI_BUILD_DIR);
+  all.emplace_back(TABANE_MPI_INSTALL_DIR);
+  return all;
+}
+
+std::string started_by(const std::optional<MpiLauncher>& launcher) {
+  return launcher ? fmt::format("this process was started by an MPI launcher ({} is set)",
+                                launcher->variable)
+                  : "the transport mpi was asked for";
+}
+
+[[noreturn]] void throw_no_module(const std::optional<MpiLauncher>& launcher,
+                                  const std::vector<std::string>& modules) {
+  std::vector<std::string> directories;
+  for (const auto& one : module_directories()) directories.push_back(one.string());
+  throw core::UsageError(fmt::format(
+      "{}, but tabane's module for MPI, {}, is not in {}: build tabane where this MPI's compiler "
+      "wrapper (mpicxx) is found, or give the module's directory by {}, or ask for the transport "
+      "shm",
+      started_by(launcher), fmt::join(modules, " or "), fmt::join(directories, ", "),
+      kDirectoryVariable));
+}
+
+// MPI's own plugins look for its symbols among all: RTLD_GLOBAL.
+void* load(const std::optional<MpiLauncher>& launcher) {
+  const std::vector<std::string> modules =
+      launcher ? launcher->modules : std::vector<std::string>{kOpenMpi, kMpich};
+  for (const std::string& module : modules) {
+    for (const std::filesystem::path& directory : module_directories()) {
+      const std::filesystem::path file = directory / module;
+      std::error_code ignored;
+      if (!std::filesystem::exists(file, ignored)) continue;
+      if (void* const loaded = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL)) return loaded;
+      throw core::UsageError(fmt::format("{}, but tabane's module for MPI cannot be loaded: {}",
+                                         started_by(launcher), dlerror()));
+    }
+  }
+  throw_no_module(launcher, modules);
+}
+
+template <class Function>
+Function* entry(void* module, const char* name) {
+  if (void* const found = dlsym(module, name)) return reinterpret_cast<Function*>(found);
+  throw core::UsageError(
+      fmt::format("tabane's module for MPI is of another version: it has no {}", name));
+}
+
+// The module stays loaded: MPI leaves handlers behind that run at exit.
+struct Mpi {
+  Mpi() {
+    const std::optional<MpiLauncher> launcher = mpi_launcher();
+    void* const module = load(launcher);
+    fail = entry<decltype(tabane_mpi_fail)>(module, "tabane_mpi_fail");
+    world.reset(entry<decltype(tabane_mpi_open)>(module, "tabane_mpi_open")());
+    if (!launcher || launcher->ranks == 0 || launcher->ranks == world->size()) return;
+    throw core::UsageError(fmt::format(
+        "{} says that there are {} ranks, but the MPI of tabane's module {} knows of {}: it is not "
+        "the MPI whose launcher was used",
+        launcher->variable, launcher->ranks, fmt::join(launcher->modules, " or "), world->size()));
+  }
+
+  std::unique_ptr<Transport> world;
+  decltype(tabane_mpi_fail)* fail = nullptr;
+};
+
+Mpi& mpi() {
+  static Mpi one;
+  return one;
+}
+
+}  // namespace
+
+std::optional<MpiLauncher> mpi_launcher() {
+  const bool slurm = variable("SLURM_PROCID") != nullptr;
+  if (variable("OMPI_COMM_WORLD_SIZE") != nullptr) {
+    return MpiLauncher{"OMPI_COMM_WORLD_SIZE", number_in("OMPI_COMM_WORLD_SIZE"), {kOpenMpi}};
+  }
+  if (variable("PMIX_RANK") != nullptr) {
+    return MpiLauncher{
+        "PMIX_RANK", slurm ? number_in("SLURM_STEP_NUM_TASKS") : 0, {kOpenMpi, kMpich}};
+  }
+  if (variable("PMI_RANK") != nullptr && variable("PMI_SIZE") != nullptr) {
+    MpiLauncher launcher{"PMI_SIZE", number_in("PMI_SIZE"), {kMpich}};
+    if (slurm) launcher.modules.emplace_back(kOpenMpi);
+    return launcher;
+  }
+  return {};
+}
+
+Transport& mpi_world() { return *mpi().world; }
+
+void fail_mpi_world(const std::string& how) { mpi().fail(mpi().world.get(), how.c_str()); }
+
+}  // namespace tabane::comm

@@ -1,0 +1,36 @@
+// The transport over MPI, which is a module that is loaded when it is needed: so the program starts
+// on a machine without MPI.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tabane/comm/transport/transport.h"
+
+// What the module offers. Starts MPI; throws: core::Error. Deleting the transport ends MPI.
+extern "C" tabane::comm::Transport* tabane_mpi_open();
+// Tells the other ranks that this one has failed; deleting the transport waits for nobody then.
+extern "C" void tabane_mpi_fail(tabane::comm::Transport* world, const char* how);
+
+namespace tabane::comm {
+
+// Who has started this process as one of several.
+struct MpiLauncher {
+  std::string variable;              // of the environment: "OMPI_COMM_WORLD_SIZE"
+  int ranks = 0;                     // 0: it does not say
+  std::vector<std::string> modules;  // that speak with it, the likeliest first
+};
+// Empty: no MPI launcher. A job's shell under SLURM is none, what srun starts there is one.
+std::optional<MpiLauncher> mpi_launcher();
+
+// All ranks that MPI has started. The first call loads the module and starts MPI, which ends when
+// the process exits. The module is looked for in the directory $TABANE_MPI_MODULE or, if that is
+// not set, beside the program, in ../lib/tabane from there, where it was built and where it was
+// installed.
+// throws: core::UsageError if there is none, or it is not of the MPI that started this process.
+Transport& mpi_world();
+// What the rank that failed first tells the others.
+void fail_mpi_world(const std::string& how);
+
+}  // namespace tabane::comm

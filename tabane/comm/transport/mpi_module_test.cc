@@ -1,0 +1,123 @@
+#include "tabane/comm/transport/mpi_module.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "tabane/comm/launch.h"
+
+namespace tabane::comm {
+namespace {
+
+// The variables that tell of a launcher are what the test says, and nothing else.
+class MpiModule : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* const name : kNames) {
+      if (const char* const text = getenv(name)) before_[name] = text;
+      unsetenv(name);
+    }
+  }
+  void TearDown() override {
+    for (const char* const name : kNames) unsetenv(name);
+    for (const auto& [name, text] : before_) setenv(name.c_str(), text.c_str(), 1);
+  }
+  static void set(const char* name, const char* text) { setenv(name, text, 1); }
+
+ private:
+  static constexpr std::array<const char*, 8> kNames{
+      "OMPI_COMM_WORLD_SIZE", "PMIX_RANK",    "PMI_RANK",     "PMI_SIZE",
+      "SLURM_PROCID",         "SLURM_JOB_ID", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS"};
+  std::map<std::string, std::string> before_;
+};
+
+TEST_F(MpiModule, IsNotWantedWithoutALauncher) {
+  EXPECT_FALSE(mpi_launcher());
+  EXPECT_EQ(detect_transport(), TransportKind::shm);
+}
+
+TEST_F(MpiModule, IsNotWantedInTheShellOfASlurmJob) {
+  set("SLURM_JOB_ID", "17");
+  set("SLURM_NTASKS", "8");
+  set("SLURM_PROCID", "0");
+  EXPECT_FALSE(mpi_launcher());
+  set("PMI_RANK", "0");  // and no PMI_SIZE
+  EXPECT_FALSE(mpi_launcher());
+}
+
+TEST_F(MpiModule, IsThatOfTheLauncher) {
+  set("PMI_RANK", "0");
+  set("PMI_SIZE", "3");
+  EXPECT_EQ(detect_transport(), TransportKind::mpi);
+  EXPECT_EQ(mpi_launcher()->ranks, 3);
+  EXPECT_EQ(mpi_launcher()->modules, std::vector<std::string>{"libtabane_mpi_mpich.so"});
+  set("SLURM_PROCID", "0");  // its PMI serves every MPI
+  EXPECT_EQ(mpi_launcher()->modules.size(), 2U);
+  set("PMIX_RANK", "0");
+  set("SLURM_STEP_NUM_TASKS", "4");
+  EXPECT_EQ(mpi_launcher()->ranks, 4);
+  EXPECT_EQ(mpi_launcher()->modules.front(), "libtabane_mpi_openmpi.so");
+  set("OMPI_COMM_WORLD_SIZE", "2");
+  EXPECT_EQ(mpi_launcher()->variable, "OMPI_COMM_WORLD_SIZE");
+  EXPECT_EQ(mpi_launcher()->ranks, 2);
+  EXPECT_EQ(mpi_launcher()->modules, std::vector<std::string>{"libtabane_mpi_openmpi.so"});
+}
+
+// Under a launcher, with a directory for modules that is the test's own.
+class MpiModuleLost : public MpiModule {
+ protected:
+  void SetUp() override {
+    MpiModule::SetUp();
+    set("PMI_RANK", "0");
+    set("PMI_SIZE", "2");
+    std::filesystem::create_directory(directory_);
+    set("TABANE_MPI_MODULE", directory_.c_str());
+  }
+  void TearDown() override {
+    unsetenv("TABANE_MPI_MODULE");
+    std::filesystem::remove_all(directory_);
+    MpiModule::TearDown();
+  }
+  static std::string error_of_launch() {
+    try {
+      launch({}, [](Comm&) {});
+    } catch (const core::UsageError& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  const std::filesystem::path directory_ =
+      std::filesystem::temp_directory_path() / ("tabane_mpi_module." + std::to_string(getpid()));
+};
+
+TEST_F(MpiModuleLost, IsNamedWithWhereItWasLookedForAndWhatToDo) {
+  EXPECT_EQ(error_of_launch(),
+            "this process was started by an MPI launcher (PMI_SIZE is set), but tabane's module "
+            "for MPI, libtabane_mpi_mpich.so, is not in " +
+                directory_.string() +
+                ": build tabane where this MPI's compiler wrapper (mpicxx) is found, or give the "
+                "module's directory by TABANE_MPI_MODULE, or ask for the transport shm");
+}
+
+TEST_F(MpiModuleLost, IsNotNeededWhereShmIsAskedFor) {
+  int ranks = 0;
+  launch({.ranks = 1, .transport = TransportKind::shm}, [&](Comm& comm) { ranks = comm.size(); });
+  EXPECT_EQ(ranks, 1);
+}
+
+TEST_F(MpiModuleLost, TellsWhyItCannotBeLoaded) {
+  std::ofstream(directory_ / "libtabane_mpi_mpich.so") << "no library";
+  const std::string error = error_of_launch();
+  EXPECT_NE(error.find("tabane's module for MPI cannot be loaded: "), std::string::npos) << error;
+  EXPECT_NE(error.find("libtabane_mpi_mpich.so"), std::string::npos) << error;
+}
+
+}  // namespace
+}  // namespace tabane::comm

@@ -1,0 +1,280 @@
+#include "tabane/comm/transport/plain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tabane/comm/transport/plain_world.h"
+
+namespace tabane::comm {
+namespace {
+
+using plain::Board;
+using plain::Mailbox;
+using plain::Message;
+using plain::Posted;
+using plain::World;
+
+class PlainMemory : public GroupMemory {
+ public:
+  PlainMemory(World& world, Board& board, int rank) : world_(world), board_(board), rank_(rank) {}
+
+  std::span<std::byte> bytes() override { return {board_.memory.get(), board_.memory_bytes}; }
+
+  // ready() may send and receive, so it is called without the lock. If nothing has changed since
+  // then, it is still false.
+  void wait(int peer, const std::function<bool()>& ready) override {
+    std::unique_lock lock(world_.mutex);
+    for (;;) {
+      const std::uint64_t seen = world_.changes();
+      lock.unlock();
+      if (ready()) return;
+      lock.lock();
+      if (world_.changes() != seen) {
+        world_.throw_if_failed();
+        continue;
+      }
+      world_.throw_if_in_vain(board_, rank_, peer);
+      world_.wait(lock);
+    }
+  }
+  void notify(int) override { notify_all(); }
+  void notify_all() override {
+    const std::lock_guard lock(world_.mutex);
+    world_.changed();
+  }
+
+ private:
+  World& world_;
+  Board& board_;
+  int rank_;
+};
+
+class Sent : public Pending {
+ public:
+  bool test() override { return true; }
+  void wait() override {}
+};
+
+struct Taken : Parcel {
+  explicit Taken(Message message) : kept(std::move(message.bytes)) {
+    bytes = kept;
+    arrival = message.arrival;
+  }
+  const std::vector<std::byte> kept;
+};
+
+class PlainTransport : public Transport {
+ public:
+  PlainTransport(std::shared_ptr<World> world, std::shared_ptr<Board> board, int rank)
+      : Transport(rank, static_cast<int>(board->members.size())),
+        world_(std::move(world)),
+        board_(std::move(board)),
+        memory_(*world_, *board_, rank) {}
+
+  std::string_view name() const override { return "plain"; }
+
+  void send(int to, const Label& label, std::span<const std::byte> bytes) override;
+  Arrival recv(int from, const Label& label, std::span<std::byte> into) override;
+  std::unique_ptr<Parcel> recv_parcel(int from, const Label& label) override;
+  std::unique_ptr<Pending> isend(int to, const Label& label,
+                                 std::span<const std::byte> bytes) override;
+  std::unique_ptr<Pending> irecv(int from, const Label& label, std::span<std::byte> into) override;
+  bool probe(int from, const Label& label, Arrival& arrival) override;
+  std::unique_ptr<Transport> make_group(std::span<const int> members) override;
+
+  GroupMemory* memory() override { return &memory_; }
+  void set_phase(const char* text) override {
+    world_->set_phase(board_->members[static_cast<std::size_t>(rank())], text);
+  }
+
+  Mailbox& mailbox() { return mailbox_of(rank()); }
+  World& world() { return *world_; }
+  const Board& board() const { return *board_; }
+
+  // Waits for its message; whatever happens, it is not posted afterwards.
+  Message wait_for(std::unique_lock<std::mutex>& lock, Posted& posted);
+  Arrival put(Message message, TypeCode type, std::span<std::byte> into) const;
+
+ private:
+  Mailbox& mailbox_of(int rank) { return board_->mailboxes[static_cast<std::size_t>(rank)]; }
+  void check_type(const Message& message, TypeCode type) const;
+
+  std::shared_ptr<World> world_;
+  std::shared_ptr<Board> board_;
+  PlainMemory memory_;
+};
+
+class Receive : public Pending {
+ public:
+  Receive(PlainTransport& transport, int from, const Label& label, std::span<std::byte> into)
+      : transport_(transport), posted_{from, label, {}}, into_(into) {
+    const std::lock_guard lock(transport_.world().mutex);
+    transport_.world().throw_if_failed();
+    transport_.mailbox().post(posted_);
+  }
+  // A rank that is on its way out waits for nothing.
+  ~Receive() override {
+    if (complete_) return;
+    if (std::uncaught_exceptions() == 0) {
+      try {
+        wait();
+      } catch (const core::Error&) {  // the rank's next call throws it
+      }
+    }
+    const std::lock_guard lock(transport_.world().mutex);
+    transport_.mailbox().cancel(posted_);
+  }
+
+  bool test() override {
+    {
+      const std::lock_guard lock(transport_.world().mutex);
+      if (!complete_ && !posted_.message) {
+        transport_.world().throw_if_in_vain(transport_.board(), transport_.rank(), posted_.from);
+        return false;
+      }
+    }
+    wait();
+    return true;
+  }
+  void wait() override {
+    if (std::exchange(complete_, true)) return;
+    std::unique_lock lock(transport_.world().mutex);
+    Message message = transport_.wait_for(lock, posted_);
+    lock.unlock();
+    arrival = transport_.put(std::move(message), posted_.label.type, into_);
+  }
+
+ private:
+  PlainTransport& transport_;
+  Posted posted_;
+  std::span<std::byte> into_;
+  bool complete_ = false;
+};
+
+Message PlainTransport::wait_for(std::unique_lock<std::mutex>& lock, Posted& posted) {
+  try {
+    while (!posted.message) {
+      world_->throw_if_in_vain(*board_, rank(), posted.from);
+      world_->wait(lock);
+    }
+  } catch (...) {
+    mailbox().cancel(posted);
+    throw;
+  }
+  return std::move(*posted.message);
+}
+
+void PlainTransport::check_type(const Message& message, TypeCode type) const {
+  const Arrival& got = message.arrival;
+  check_fits({got.source, got.type, got.bytes}, {rank(), type, got.bytes}, got.tag);
+}
+
+Arrival PlainTransport::put(Message message, TypeCode type, std::span<std::byte> into) const {
+  const Arrival& got = message.arrival;
+  check_fits({got.source, got.type, got.bytes}, {rank(), type, into.size()}, got.tag);
+  std::copy(message.bytes.begin(), message.bytes.end(), into.begin());
+  return got;
+}
+
+void PlainTransport::send(int to, const Label& label, std::span<const std::byte> bytes) {
+  Message message{{rank(), label.tag, label.type, bytes.size()}, {bytes.begin(), bytes.end()}};
+  const std::lock_guard lock(world_->mutex);
+  world_->throw_if_failed();
+  mailbox_of(to).put(std::move(message));
+  world_->changed();
+}
+
+std::unique_ptr<Pending> PlainTransport::isend(int to, const Label& label,
+                                               std::span<const std::byte> bytes) {
+  send(to, label, bytes);
+  return std::make_unique<Sent>();
+}
+
+Arrival PlainTransport::recv(int from, const Label& label, std::span<std::byte> into) {
+  Receive receive(*this, from, label, into);
+  receive.wait();
+  return receive.arrival;
+}
+
+std::unique_ptr<Pending> PlainTransport::irecv(int from, const Label& label,
+                                               std::span<std::byte> into) {
+  return std::make_unique<Receive>(*this, from, label, into);
+}
+
+std::unique_ptr<Parcel> PlainTransport::recv_parcel(int from, const Label& label) {
+  Posted posted{from, label, {}};
+  std::unique_lock lock(world_->mutex);
+  world_->throw_if_failed();
+  mailbox().post(posted);
+  Message message = wait_for(lock, posted);
+  check_type(message, label.type);
+  return std::make_unique<Taken>(std::move(message));
+}
+
+bool PlainTransport::probe(int from, const Label& label, Arrival& arrival) {
+  const std::lock_guard lock(world_->mutex);
+  world_->throw_if_failed();
+  const Message* const found = mailbox().find(from, label);
+  if (found != nullptr) arrival = found->arrival;
+  return found != nullptr;
+}
+
+std::unique_ptr<Transport> PlainTransport::make_group(std::span<const int> members) {
+  const std::lock_guard lock(world_->mutex);
+  world_->throw_if_failed();
+  const auto own = std::ranges::find(members, rank()) - members.begin();
+  return std::make_unique<PlainTransport>(world_, board_->join(rank(), members),
+                                          static_cast<int>(own));
+}
+
+std::string text_of_current_exception() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception that is not a std::exception";
+  }
+}
+
+void live(World& world, int rank, Comm& comm, const std::function<void(Comm&)>& f) {
+  try {
+    f(comm);
+    const std::lock_guard lock(world.mutex);
+    world.leave(rank);
+  } catch (...) {
+    const std::lock_guard lock(world.mutex);
+    world.fail(rank, text_of_current_exception());
+  }
+}
+
+}  // namespace
+
+void run_plain(int ranks, const std::function<void(Comm&)>& f) {
+  const auto world = std::make_shared<World>(ranks);
+  std::vector<int> all(static_cast<std::size_t>(ranks));
+  std::iota(all.begin(), all.end(), 0);
+  const auto board = std::make_shared<Board>(all);
+  std::vector<std::thread> threads;
+  for (const int rank : all) {
+    threads.emplace_back([&, rank] {
+      Comm comm(std::make_unique<PlainTransport>(world, board, rank));
+      live(*world, rank, comm, f);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (const auto& failure = world->failure()) {
+    throw core::Error(fmt::format("rank {}: {}", failure->lost.rank(), failure->what));
+  }
+}
+
+}  // namespace tabane::comm

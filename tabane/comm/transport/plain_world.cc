@@ -1,0 +1,132 @@
+#include "tabane/comm/transport/plain_world.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tabane/comm/collective/board_size.h"
+
+namespace tabane::comm::plain {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+
+std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
+
+bool fits(int from, const Label& label, const Arrival& arrival) {
+  if (from != any_source && from != arrival.source) return false;
+  return label.tag == any_tag ? arrival.tag >= 0 : label.tag == arrival.tag;
+}
+
+}  // namespace
+
+void Mailbox::put(Message message) {
+  const auto found = std::ranges::find_if(posted_, [&](const Posted* posted) {
+    return fits(posted->from, posted->label, message.arrival);
+  });
+  if (found == posted_.end()) {
+    arrived_.push_back(std::move(message));
+    return;
+  }
+  (*found)->message = std::move(message);
+  posted_.erase(found);
+}
+
+void Mailbox::post(Posted& posted) {
+  const auto found = std::ranges::find_if(arrived_, [&](const Message& message) {
+    return fits(posted.from, posted.label, message.arrival);
+  });
+  if (found == arrived_.end()) {
+    posted_.push_back(&posted);
+    return;
+  }
+  posted.message = std::move(*found);
+  arrived_.erase(found);
+}
+
+void Mailbox::cancel(Posted& posted) { std::erase(posted_, &posted); }
+
+const Message* Mailbox::find(int from, const Label& label) const {
+  const auto found = std::ranges::find_if(
+      arrived_, [&](const Message& message) { return fits(from, label, message.arrival); });
+  return found == arrived_.end() ? nullptr : &*found;
+}
+
+Board::Board(std::vector<int> world_ranks)
+    : members(std::move(world_ranks)),
+      mailboxes(members.size()),
+      memory_bytes(board_bytes(static_cast<int>(members.size()))),
+      memory(static_cast<std::byte*>(std::aligned_alloc(kPageBytes, memory_bytes))) {
+  std::fill_n(memory.get(), memory_bytes, std::byte{});
+}
+
+std::shared_ptr<Board> Board::join(int rank, std::span<const int> group) {
+  auto found = std::ranges::find_if(forming_, [&](const Forming& one) {
+    return std::ranges::equal(group, one.members) &&
+           std::ranges::find(one.joined, rank) == one.joined.end();
+  });
+  if (found == forming_.end()) {
+    std::vector<int> world_ranks;
+    for (const int member : group) world_ranks.push_back(members[index(member)]);
+    found = forming_.insert(
+        found, {{group.begin(), group.end()}, {}, std::make_shared<Board>(std::move(world_ranks))});
+  }
+  found->joined.push_back(rank);
+  const std::shared_ptr<Board> board = found->board;
+  if (found->joined.size() == group.size()) forming_.erase(found);
+  return board;
+}
+
+World::World(int ranks) : returned_(index(ranks)), phases_(index(ranks)) {}
+
+void World::set_phase(int rank, const char* text) { phases_[index(rank)].store(text); }
+
+std::string World::phase(int rank) const {
+  const char* const text = phases_[index(rank)].load();
+  return text != nullptr && *text != '\0' ? text : "no call";
+}
+
+void World::changed() {
+  ++changes_;
+  condition_.notify_all();
+}
+
+void World::wait(std::unique_lock<std::mutex>& lock) {
+  condition_.wait(lock, [this, seen = changes_] { return changes_ != seen; });
+}
+
+void World::leave(int rank) {
+  returned_[index(rank)] = true;
+  changed();
+}
+
+void World::fail(int rank, const std::string& what) {
+  if (!failure_) failure_ = {{rank, getpid(), phase(rank), "threw: " + what}, what};
+  changed();
+}
+
+void World::throw_if_failed() const {
+  if (failure_) throw failure_->lost;
+}
+
+void World::throw_if_in_vain(const Board& board, int self, int peer) const {
+  throw_if_failed();
+  if (!is_gone(board, self, peer)) return;
+  const int gone = board.members[index(peer != any_source ? peer : self == 0 ? 1 : 0)];
+  throw core::LostError(
+      gone, getpid(), phase(gone),
+      fmt::format("returned while rank {} waits for it", board.members[index(self)]));
+}
+
+bool World::is_gone(const Board& board, int self, int peer) const {
+  if (peer != any_source) return returned_[index(board.members[index(peer)])];
+  const int size = static_cast<int>(board.members.size());
+  for (int rank = 0; rank < size; ++rank) {
+    if (rank != self && !returned_[index(board.members[index(rank)])]) return false;
+  }
+  return size > 1;
+}
+
+}  // namespace tabane::comm::plain

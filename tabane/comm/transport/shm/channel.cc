@@ -1,0 +1,123 @@
+#include "tabane/comm/transport/shm/channel.h"
+
+#include <algorithm>
+
+#include "tabane/core/error.h"
+
+namespace tabane::comm::shm {
+
+namespace {
+
+constexpr std::uint64_t run_bits(int first, std::uint32_t count) {
+  const std::uint64_t run = count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+  return run << first;
+}
+
+// Bit i: bits i … i + length - 1 of `free` are all set.
+constexpr std::uint64_t starts_of_runs(std::uint64_t free, std::uint32_t length) {
+  while (length > 1) {
+    const std::uint32_t half = length / 2;
+    free &= free >> half;
+    length -= half;
+  }
+  return free;
+}
+
+// What one more line carries of the `left` bytes. Whole lines take a few moves, not a call.
+inline void copy_part(std::byte* to, const std::byte* from, std::size_t left) {
+  if (left >= kNextLineBytes) {
+    std::memcpy(to, from, kNextLineBytes);
+  } else {
+    std::memcpy(to, from, left);
+  }
+}
+
+}  // namespace
+
+ChannelLayout::ChannelLayout(std::span<std::byte> memory) {
+  const std::size_t quarter = memory.size() / 4 / sizeof(Line);
+  line_count =
+      static_cast<std::uint32_t>(std::clamp<std::size_t>(std::bit_floor(quarter), 32, 128));
+  const std::size_t head =
+      sizeof(Control) + line_count * sizeof(Line) + kRecords * sizeof(DirectCopy);
+  TABANE_ASSERT(memory.size() >= 8192);
+  const std::size_t rest = memory.size() - head;
+  cell_shift = 8;
+  while (rest >> cell_shift > 64) ++cell_shift;
+  cell_bytes = std::size_t{1} << cell_shift;
+  cell_count = static_cast<std::uint32_t>(rest >> cell_shift);
+
+  control = reinterpret_cast<Control*>(memory.data());
+  lines = reinterpret_cast<Line*>(memory.data() + sizeof(Control));
+  records = reinterpret_cast<DirectCopy*>(lines + line_count);
+  cells = memory.data() + memory.size() - cell_count * cell_bytes;
+}
+
+std::uint64_t Sender::refreshed_free() {
+  return ~(taken_ ^ layout_.control->released.load(std::memory_order_acquire)) & all_cells_;
+}
+
+std::uint32_t Sender::free_cells() {
+  return static_cast<std::uint32_t>(std::popcount(refreshed_free()));
+}
+
+int Sender::take_cells(std::uint32_t cells) {
+  const std::uint64_t starts = starts_of_runs(refreshed_free(), cells);
+  if (starts == 0) return -1;
+  const int first = std::countr_zero(starts);
+  taken_ ^= run_bits(first, cells);
+  return first;
+}
+
+int Sender::take_some_cells(std::uint32_t most, std::uint32_t& cells) {
+  const std::uint64_t free = refreshed_free();
+  for (cells = most; cells > 0; --cells) {
+    const std::uint64_t starts = starts_of_runs(free, cells);
+    if (starts == 0) continue;
+    const int first = std::countr_zero(starts);
+    taken_ ^= run_bits(first, cells);
+    return first;
+  }
+  return -1;
+}
+
+int Sender::take_record() {
+  const std::uint32_t differs =
+      taken_records_ ^ layout_.control->released_records.load(std::memory_order_acquire);
+  const std::uint32_t free = ~(differs | own_records_) & ((1u << kRecords) - 1);
+  if (free == 0) return -1;
+  const int index = std::countr_zero(free);
+  taken_records_ ^= 1u << index;
+  own_records_ |= 1u << index;
+  return index;
+}
+
+void Sender::put_lines(Line& first, const std::byte* bytes, std::size_t size) {
+  std::memcpy(first.payload, bytes, kFirstLineBytes);
+  std::uint32_t position = position_;
+  for (std::size_t done = kFirstLineBytes; done < size; done += kNextLineBytes) {
+    Line& line = layout_.lines[++position & mask_];
+    copy_part(line.continued(), bytes + done, size - done);
+    // Else a number of long ago could stay here until it is the one that is waited for.
+    line.sequence.store(position + 1, std::memory_order_relaxed);
+  }
+}
+
+void Receiver::copy_lines(const Line& first, std::byte* into) const {
+  const std::size_t size = first.bytes;
+  if (size == 0) return;
+  std::memcpy(into, first.payload, std::min(kFirstLineBytes, size));
+  std::uint32_t position = position_;
+  for (std::size_t done = kFirstLineBytes; done < size; done += kNextLineBytes) {
+    const Line& line = layout_.lines[++position & mask_];
+    copy_part(into + done, line.continued(), size - done);
+  }
+}
+
+void Receiver::release_cells(int first, std::uint32_t cells) {
+  std::atomic<std::uint64_t>& released = layout_.control->released;
+  released.store(released.load(std::memory_order_relaxed) ^ run_bits(first, cells),
+                 std::memory_order_release);
+}
+
+}  // namespace tabane::comm::shm

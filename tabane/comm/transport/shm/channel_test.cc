@@ -1,0 +1,175 @@
+// The ring between two threads: no process is needed, so ThreadSanitizer sees both ends.
+#include "tabane/comm/transport/shm/channel.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace tabane::comm::shm {
+namespace {
+
+struct alignas(4096) Page {
+  std::byte bytes[4096] = {};
+};
+
+struct Memory {
+  explicit Memory(std::size_t size) : pages(std::make_unique<Page[]>(size / sizeof(Page))) {
+    layout = std::make_unique<ChannelLayout>(std::span(pages[0].bytes, size));
+  }
+  std::unique_ptr<Page[]> pages;
+  std::unique_ptr<ChannelLayout> layout;
+};
+
+std::vector<std::byte> content(std::size_t size, std::uint32_t seed) {
+  std::vector<std::byte> bytes(size);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>((seed = seed * 1664525 + 1013) >> 24);
+  return bytes;
+}
+
+TEST(ChannelLayout, PutsAllPartsIntoTheMemoryOneBehindTheOther) {
+  for (const std::size_t size : {8192, 12288, 16384, 65536, 524288, 1048576}) {
+    const Memory memory(size);
+    const ChannelLayout& layout = *memory.layout;
+    EXPECT_GE(layout.line_count, 32u);
+    EXPECT_TRUE(std::has_single_bit(layout.line_count));
+    EXPECT_GE(layout.cell_count, 16u);
+    EXPECT_LE(layout.cell_count, 64u);
+    auto* const end_of_records = reinterpret_cast<std::byte*>(layout.records + kRecords);
+    EXPECT_LE(end_of_records, layout.cells);
+    EXPECT_EQ(layout.cells + layout.cell_count * layout.cell_bytes, memory.pages[0].bytes + size);
+  }
+}
+
+TEST(Channel, KeepsTheSenderFromOverwritingLines) {
+  const Memory memory(8192);
+  Sender sender(*memory.layout);
+  Receiver receiver(*memory.layout);
+  EXPECT_EQ(receiver.next(), nullptr);
+  std::uint32_t sent = 0;
+  while (sender.put_inline({.tag = static_cast<int>(sent), .bytes = 4},
+                           reinterpret_cast<const std::byte*>(&sent))) {
+    ++sent;
+  }
+  EXPECT_EQ(sent, memory.layout->line_count);
+  for (std::uint32_t i = 0; i < sent; ++i) {
+    ASSERT_NE(receiver.next(), nullptr);
+    EXPECT_EQ(receiver.next()->tag, static_cast<int>(i));
+    receiver.consume(1);
+  }
+  EXPECT_EQ(receiver.next(), nullptr);
+  EXPECT_TRUE(sender.has_lines(memory.layout->line_count));
+}
+
+TEST(Channel, GivesNeighbouringCellsAndTakesThemBackInAnyOrder) {
+  const Memory memory(8192);
+  Sender sender(*memory.layout);
+  Receiver receiver(*memory.layout);
+  const std::uint32_t count = sender.cell_count();
+  EXPECT_EQ(sender.take_cells(count + 1 > 64 ? 64 : count + 1), -1);
+  EXPECT_EQ(sender.take_cells(count), 0);
+  EXPECT_EQ(sender.take_cells(1), -1);
+  receiver.release_cells(7, 2);
+  receiver.release_cells(3, 1);
+  EXPECT_EQ(sender.free_cells(), 3u);
+  EXPECT_EQ(sender.take_cells(3), -1);
+  EXPECT_EQ(sender.take_cells(2), 7);
+  std::uint32_t cells = 0;
+  EXPECT_EQ(sender.take_some_cells(5, cells), 3);
+  EXPECT_EQ(cells, 1u);
+  EXPECT_EQ(sender.take_some_cells(5, cells), -1);
+}
+
+TEST(Channel, FreesARecordThatIsReleasedOnceTheSenderHasSeenIt) {
+  const Memory memory(8192);
+  Sender sender(*memory.layout);
+  Receiver receiver(*memory.layout);
+  for (std::uint32_t i = 0; i < kRecords; ++i) EXPECT_GE(sender.take_record(), 0);
+  EXPECT_EQ(sender.take_record(), -1);
+  EXPECT_FALSE(sender.is_called(5));
+  receiver.call_sender(5);
+  EXPECT_TRUE(sender.is_called(5));
+  EXPECT_FALSE(sender.is_released(5));
+  receiver.release_record(5);
+  EXPECT_TRUE(sender.is_released(5));
+  EXPECT_EQ(sender.take_record(), -1);
+  sender.leave_record(5);
+  EXPECT_FALSE(sender.is_called(5));
+  EXPECT_EQ(sender.take_record(), 5);
+  EXPECT_FALSE(sender.is_released(5));
+}
+
+// Sizes of all kinds, through lines and cells, some of which the receiver keeps for a while.
+void stream(std::size_t memory_size, int messages) {
+  const Memory memory(memory_size);
+  std::vector<std::uint32_t> sizes;
+  std::mt19937 random(7);
+  for (int i = 0; i < messages; ++i) {
+    const std::uint32_t most = std::array{9u, 41u, 521u, 1500u}[random() % 4];
+    sizes.push_back(random() % most);
+  }
+  std::thread sending([&] {
+    Sender sender(*memory.layout);
+    for (int i = 0; i < messages; ++i) {
+      const auto seed = static_cast<std::uint32_t>(i);
+      const std::vector<std::byte> bytes = content(sizes[seed], seed);
+      const Envelope envelope{.tag = i, .bytes = bytes.size()};
+      if (bytes.size() <= kInlineBytes) {
+        while (!sender.put_inline(envelope, bytes.data())) std::this_thread::yield();
+        continue;
+      }
+      const std::uint32_t cells = sender.cells_for(bytes.size());
+      int cell = -1;
+      while ((cell = sender.take_cells(cells)) < 0) std::this_thread::yield();
+      std::ranges::copy(bytes, sender.cell(cell));
+      while (!sender.has_lines(1)) std::this_thread::yield();
+      sender.put(envelope, Kind::run, cell, static_cast<std::uint32_t>(bytes.size()));
+    }
+  });
+  Receiver receiver(*memory.layout);
+  struct Held {
+    int cell, message;
+  };
+  std::deque<Held> held;
+  const auto check_cell = [&](const Held& one) {
+    const auto seed = static_cast<std::uint32_t>(one.message);
+    const std::vector<std::byte> bytes = content(sizes[seed], seed);
+    ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), receiver.cell(one.cell))) << one.message;
+    receiver.release_cells(one.cell, receiver.cells_for(bytes.size()));
+  };
+  for (int i = 0; i < messages; ++i) {
+    const Line* line = nullptr;
+    while ((line = receiver.next()) == nullptr) std::this_thread::yield();
+    ASSERT_EQ(line->tag, i);
+    const auto seed = static_cast<std::uint32_t>(i);
+    ASSERT_EQ(line->bytes, sizes[seed]);
+    std::uint32_t lines = 1;
+    if (line->kind == Kind::inline_bytes) {
+      std::vector<std::byte> bytes(line->bytes);
+      receiver.copy_inline(*line, bytes.data());
+      ASSERT_EQ(bytes, content(sizes[seed], seed)) << i;
+      lines = lines_for(line->bytes);
+    } else {
+      held.push_back({line->cell, i});
+    }
+    receiver.consume(lines);
+    if (held.size() <= 1) continue;  // a message has at most 6 of at least 16 cells
+    const auto which = held.begin() + i % 2;
+    check_cell(*which);
+    held.erase(which);
+  }
+  for (const Held& one : held) check_cell(one);
+  sending.join();
+}
+
+TEST(Channel, DeliversAllSizesInOrderBetweenThreads) {
+  stream(8192, 20000);
+  stream(65536, 20000);
+}
+
+}  // namespace
+}  // namespace tabane::comm::shm

@@ -1,0 +1,105 @@
+#include "tabane/comm/transport/shm/direct_copy.h"
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace tabane::comm::shm {
+namespace {
+
+constexpr int kBackShift = 32;
+
+std::uint64_t count_of(std::uint64_t taken) { return (taken & UINT32_MAX) + (taken >> kBackShift); }
+
+using VmCall = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
+                           unsigned long);
+
+// Returns 0 or errno. The kernel may copy less than asked for.
+int copy_all(VmCall call, pid_t pid, std::byte* here, std::byte* there, std::size_t bytes) {
+  while (bytes > 0) {
+    const iovec local{here, bytes}, remote{there, bytes};
+    const ssize_t copied = call(pid, &local, 1, &remote, 1, 0);
+    if (copied < 0 && errno == EINTR) continue;
+    if (copied <= 0) return copied < 0 ? errno : EFAULT;
+    here += copied;
+    there += copied;
+    bytes -= static_cast<std::size_t>(copied);
+  }
+  return 0;
+}
+
+bool work(DirectCopy& copy, bool from_front) {
+  const std::size_t piece_bytes = piece_bytes_of(copy);
+  const std::uint32_t pieces = pieces_of(copy);
+  for (;;) {
+    if (copy.error.load() != 0) return false;
+    const std::uint64_t before =
+        copy.taken.fetch_add(from_front ? 1 : std::uint64_t{1} << kBackShift);
+    if (count_of(before) >= pieces) return copy.error.load() == 0;
+    const std::uint64_t piece =
+        from_front ? before & UINT32_MAX : pieces - 1 - (before >> kBackShift);
+    const std::size_t begin = piece * piece_bytes;
+    const std::size_t bytes = std::min(piece_bytes, copy.bytes - begin);
+    auto* const source = const_cast<std::byte*>(copy.from) + begin;
+    std::byte* const target = copy.to + begin;
+    // Again: has_failed() may have counted the pieces before this one was taken.
+    int error = copy.error.load() != 0 ? ECANCELED : 0;
+    if (error == 0) {
+      error = from_front ? copy_all(process_vm_readv, copy.sender, target, source, bytes)
+                         : copy_all(process_vm_writev, copy.receiver, source, target, bytes);
+    }
+    std::uint32_t none = 0;
+    if (error != 0) copy.error.compare_exchange_strong(none, static_cast<std::uint32_t>(error));
+    copy.ended.fetch_add(1);
+  }
+}
+
+}  // namespace
+
+bool can_copy_directly(pid_t pid, const void* address) {
+  std::byte bytes[8];
+  auto* const there = static_cast<std::byte*>(const_cast<void*>(address));
+  return copy_all(process_vm_readv, pid, bytes, there, sizeof(bytes)) == 0;
+}
+
+void begin(DirectCopy& copy) {
+  copy.error.store(0);
+  copy.taken.store(0);
+  copy.ended.store(0);
+  copy.open.store(1);
+}
+
+std::size_t piece_bytes_of(const DirectCopy& copy) {
+  return std::clamp(copy.bytes / 16 / 4096 * 4096, kLeastPieceBytes, kMostPieceBytes);
+}
+
+std::uint32_t pieces_of(const DirectCopy& copy) {
+  const std::size_t piece_bytes = piece_bytes_of(copy);
+  return static_cast<std::uint32_t>((copy.bytes + piece_bytes - 1) / piece_bytes);
+}
+
+bool is_done(const DirectCopy& copy) {
+  return copy.ended.load() == pieces_of(copy) && copy.error.load() == 0;
+}
+
+bool has_failed(const DirectCopy& copy) {
+  if (copy.error.load() == 0) return false;
+  const std::uint64_t taken = std::min<std::uint64_t>(count_of(copy.taken.load()), pieces_of(copy));
+  return copy.ended.load() == taken;
+}
+
+bool work_as_receiver(DirectCopy& copy) { return work(copy, true); }
+bool work_as_sender(DirectCopy& copy) { return work(copy, false); }
+
+bool copy_alone(DirectCopy& copy) {
+  const std::uint32_t pieces = pieces_of(copy);
+  copy.taken.store(pieces);
+  const int error = copy_all(process_vm_readv, copy.sender, copy.to,
+                             const_cast<std::byte*>(copy.from), copy.bytes);
+  copy.error.store(static_cast<std::uint32_t>(error));
+  copy.ended.store(pieces);
+  return error == 0;
+}
+
+}  // namespace tabane::comm::shm

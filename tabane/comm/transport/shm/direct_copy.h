@@ -1,0 +1,57 @@
+// One copy of a large message, from the sender's memory to the receiver's, by the kernel
+// (process_vm_readv, process_vm_writev). Both ranks wait for it anyway, so both copy: the receiver
+// from the front, the sender from the back, until they meet.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace tabane::comm::shm {
+
+// Whether this kernel lets process `pid` be read and written; tried once with a few bytes at
+// `address` of that process. (They are only read: the kernel asks for the same right to write.)
+bool can_copy_directly(pid_t pid, const void* address);
+
+// In shared memory. Filled in while nobody works on it: begin() by the receiver, with both sides'
+// addresses, then both call work_as_…(); who sees is_done() may reuse its buffer.
+struct alignas(64) DirectCopy {
+  std::atomic<std::uint32_t> open{0};   // 1: the fields below are there
+  std::atomic<std::uint32_t> error{0};  // errno of who failed first
+  std::atomic<std::uint64_t> taken{0};  // pieces taken from the front, and << 32 from the back
+  std::atomic<std::uint32_t> ended{0};  // pieces taken and copied, or given up
+  pid_t sender = 0, receiver = 0;
+  const std::byte* from = nullptr;
+  std::byte* to = nullptr;
+  std::size_t bytes = 0;
+};
+
+// What a side takes at once: a sixteenth, so that both end at about the same time, but no less than
+// a system call is worth, and no more than a cache holds.
+inline constexpr std::size_t kLeastPieceBytes = 32 * 1024, kMostPieceBytes = 256 * 1024;
+std::size_t piece_bytes_of(const DirectCopy& copy);  // a multiple of 4 KiB
+
+// Makes `copy`, whose pids, addresses and size are filled in, ready for work, also after another.
+// Then the other side is to be woken.
+void begin(DirectCopy& copy);
+
+// Of a copy that is open.
+std::uint32_t pieces_of(const DirectCopy& copy);
+// All bytes are there.
+bool is_done(const DirectCopy& copy);
+// The kernel refused, and neither side copies any more: the message may be sent in another way. The
+// receiver's buffer holds some of it.
+bool has_failed(const DirectCopy& copy);
+
+// Copies pieces until none is left to take; the other side may still be copying its last one.
+// Returns false if the kernel refused, to this side or the other (error says why: ESRCH if the
+// process is gone, EPERM or ENOSYS if it may not be copied, EFAULT if its memory is not there):
+// then nobody takes more pieces. Whoever ends last is to wake the other.
+bool work_as_receiver(DirectCopy& copy);
+bool work_as_sender(DirectCopy& copy);
+// The receiver copies all, in one call, while the sender does not work. Returns as the others.
+bool copy_alone(DirectCopy& copy);
+
+}  // namespace tabane::comm::shm

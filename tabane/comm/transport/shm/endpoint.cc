@@ -1,0 +1,153 @@
+#include "tabane/comm/transport/shm/endpoint.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace tabane::comm::shm {
+
+struct alignas(4096) NoChannel {
+  std::array<std::byte, 8192> bytes{};
+};
+
+Endpoint::Endpoint(World& world, int rank)
+    : world_(world),
+      rank_(rank),
+      waiter_(world.waiter(rank)),
+      no_channel_(std::make_unique<NoChannel>()) {
+  const auto layout = [&](int from, int to) {
+    return ChannelLayout(from == to ? std::span<std::byte>(no_channel_->bytes)
+                                    : world.channel(from, to));
+  };
+  peers_.reserve(static_cast<std::size_t>(world.ranks()));
+  for (int other = 0; other < world.ranks(); ++other) {
+    peers_.push_back(std::make_unique<Peer>(layout(rank, other), layout(other, rank)));
+    peers_.back()->doorbell = &world.doorbell(other);
+  }
+}
+
+Endpoint::~Endpoint() = default;
+
+void Endpoint::progress(const bool& enough) {
+  const int ranks = world_.ranks();
+  for (int i = 0; i < ranks && !enough; ++i) {
+    int from = polled_first_ + i;
+    if (from >= ranks) from -= ranks;
+    if (from == rank_) continue;
+    bool took = false;
+    while (!enough && poll(from)) took = true;
+    if (enough && took) polled_first_ = from + 1 == ranks ? 0 : from + 1;
+  }
+  direct_receives_.for_each([this](Receive& receive) { advance_direct(receive); });
+  if (queued_ > 0) {
+    for (int to = 0; to < ranks; ++to) advance_queue(to);
+  }
+  direct_sends_.for_each([this](Send& send) { advance_direct(send); });
+}
+
+template <class Operation, class Peers>
+void Endpoint::wait_for(Operation& operation, const Peers& peers) {
+  const auto ready = [&] {
+    if (!operation.complete) progress(operation.complete);
+    return operation.complete;
+  };
+  waiter_.wait(ready, [&] { world_.check(rank_, peers, ready); });
+}
+
+void Endpoint::wait(Send& send) {
+  if (!send.complete) wait_for(send, send.to);
+}
+
+void Endpoint::wait(Receive& receive) {
+  if (receive.complete) return;
+  if (receive.source == any_source) return wait_for(receive, receive.sources);
+  if (open_ > 1) return wait_for(receive, receive.source);
+  // Nothing else is under way: only this channel matters.
+  const int from = receive.source;
+  const auto ready = [&] {
+    while (!receive.complete && poll(from)) continue;
+    if (receive.record >= 0 && !receive.complete) advance_direct(receive);
+    return receive.complete;
+  };
+  waiter_.wait(ready, [&] { world_.check(rank_, from, ready); });
+}
+
+bool Endpoint::take_next(Receive& receive) {
+  const int from = receive.source;
+  if (open_ > 0 || unexpected_ > 0 || from == any_source || from == rank_) return false;
+  Peer& peer = this->peer(from);
+  const Line* line = nullptr;
+  const auto ready = [&] { return (line = peer.in.next()) != nullptr; };
+  waiter_.wait(ready, [&] { world_.check(rank_, from, ready); });
+  const Envelope envelope = envelope_of(*line);
+  if (line->kind != Kind::inline_bytes || !receive.fits(from, envelope)) return false;
+  receive.from = from;
+  receive.envelope = envelope;
+  if (matches(receive)) peer.in.copy_inline(*line, make_room(receive));
+  if (peer.in.consume(lines_for(envelope.bytes))) wake(*peer.doorbell);
+  receive.complete = true;
+  return true;
+}
+
+bool Endpoint::test(const Send& send) {
+  const auto ready = [&] { return send.complete; };
+  if (!send.complete) progress(send.complete);
+  if (!send.complete) world_.check(rank_, send.to, ready);
+  return send.complete;
+}
+
+bool Endpoint::test(const Receive& receive) {
+  const auto ready = [&] {
+    progress(receive.complete);
+    return receive.complete;
+  };
+  if (receive.complete || ready()) return true;
+  if (receive.source == any_source) {
+    world_.check_failed(rank_);  // this rank itself may still send one
+  } else {
+    world_.check(rank_, receive.source, ready);
+  }
+  return receive.complete;
+}
+
+// The sender may be writing to memory that is about to go: its last piece must have ended.
+void Endpoint::stop_direct(Receive& receive) noexcept {
+  Peer& from = peer(receive.from);
+  DirectCopy& record = from.in.record(receive.record);
+  record.error.store(ECANCELED);
+  for (int i = 0; i < 1000 && !has_failed(record); ++i) usleep(100);  // or it has died in it
+  wake(*from.doorbell);
+}
+
+void Endpoint::abandon(Receive& receive) noexcept {
+  if (receive.complete) return;
+  receive.leave();
+  --open_;
+  if (receive.record >= 0) stop_direct(receive);
+  for (const auto& peer : peers_) {
+    if (peer->arriving.receive == &receive) {
+      peer->arriving.receive = nullptr;
+      peer->arriving.into = nullptr;
+      peer->arriving.stays = false;
+      peer->held_cells -= receive.stored.cells;
+    }
+    for (Unexpected& message : peer->unexpected) {
+      if (message.taker == &receive) message.taker = nullptr;
+    }
+    std::replace(peer->repeats.begin(), peer->repeats.end(), &receive,
+                 static_cast<Receive*>(nullptr));
+  }
+}
+
+void Endpoint::release(Stored& stored) {
+  if (stored.first_cell >= 0) {
+    Peer& from = peer(stored.source);
+    from.in.release_cells(stored.first_cell, stored.cells);
+    from.held_cells -= stored.cells;
+    wake(*from.doorbell);
+  }
+  stored = {};
+}
+
+}  // namespace tabane::comm::shm

@@ -1,0 +1,152 @@
+// One rank's messages to and from all others, of all groups: what a rank has one of.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "tabane/comm/transport/shm/channel.h"
+#include "tabane/comm/transport/shm/matching.h"
+#include "tabane/comm/transport/shm/world.h"
+
+namespace tabane::comm::shm {
+
+struct NoChannel;
+
+// Measured where a line takes 180 ns to the other core, and where it takes 40 (a shared cache).
+// Messages larger than this are copied directly, if the kernel lets us.
+inline constexpr std::size_t kDirectBytes = 64 * 1024;
+// Of such messages, from this size on both sides copy: a smaller one is faster if its bytes change
+// caches only once.
+inline constexpr std::size_t kSharedCopyBytes = 256 * 1024;
+// What the sender puts into cells at once, while the receiver takes out what was there before.
+inline constexpr std::size_t kPieceBytes = 12 * 1024;
+
+// Ranks are those of the world. Whoever waits makes the progress of everything that this rank has
+// begun.
+class Endpoint {
+ public:
+  // world lives longer.
+  Endpoint(World& world, int rank);
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+  ~Endpoint();
+
+  int rank() const { return rank_; }
+  World& world() { return world_; }
+  // Tells a new group apart from all others of the world; of at most 2^20 a rank, in 4096 ranks.
+  std::uint32_t new_context() {
+    return static_cast<std::uint32_t>(rank_) << 20 | (++contexts_ & 0xfffff);
+  }
+
+  // Returns when the bytes may be changed. throws: core::LostError.
+  void send(int to, const Envelope& envelope, const std::byte* bytes) {
+    Peer& peer = *peers_[static_cast<std::size_t>(to)];
+    if (envelope.bytes <= kInlineBytes && peer.queue.empty() && to != rank_ &&
+        peer.out.put_inline(envelope, bytes)) [[likely]] {
+      wake(*peer.doorbell);
+      return;
+    }
+    send_slowly(to, envelope, bytes);
+  }
+
+  // Begins; it may be complete then. It is the caller's, and must be complete or abandoned before
+  // it ends. A receive that is complete may have received what does not fit it: see matches().
+  void start(Send& send);
+  void start(Receive& receive);
+  // Returns when it is complete. throws: core::LostError; then it is not, and nothing will be.
+  void wait(Send& send);
+  void wait(Receive& receive);
+  // Whether it is complete, after some progress. throws: core::LostError.
+  bool test(const Send& send);
+  bool test(const Receive& receive);
+  // The short way of a receive from one rank while nothing else is under way: waits for that rank's
+  // next line. Returns false if the receive is to be started after all. throws: core::LostError.
+  bool take_next(Receive& receive);
+  // Nobody waits for it any more. What has been begun of a send is completed from a copy.
+  void abandon(std::unique_ptr<Send> send) noexcept;
+  void abandon(Receive& receive) noexcept;
+  // Whatever can be done without waiting; stops early once `enough`.
+  void progress(const bool& enough);
+
+  // Looks for a message that `pattern` would get. Fills in pattern's from and envelope.
+  bool probe(Receive& pattern);
+
+  // What was received is no longer read.
+  void release(Stored& stored);
+
+ private:
+  enum class Direct : std::uint8_t { unknown, possible, refused };
+
+  struct alignas(64) Peer {
+    Peer(const ChannelLayout& to, const ChannelLayout& from) : out(to), in(from) {}
+    Sender out;
+    Receiver in;
+    Doorbell* doorbell = nullptr;
+    List<Send> queue;
+    Arriving arriving;
+    std::list<Unexpected> unexpected;
+    std::array<Receive*, kRecords> repeats{};  // whose direct copy was refused
+    std::uint32_t held_cells = 0;              // of parcels and unexpected messages
+    Direct direct = Direct::unknown;
+  };
+
+  Peer& peer(int rank) { return *peers_[static_cast<std::size_t>(rank)]; }
+  // peers: a rank, or several of which any one may bring about what is waited for.
+  template <class Operation, class Peers>
+  void wait_for(Operation& operation, const Peers& peers);
+
+  // --- endpoint_send.cc ---
+  void send_slowly(int to, const Envelope& envelope, const std::byte* bytes);
+  void send_to_self(Send& send);
+  void advance_queue(int to);
+  bool advance(Peer& peer, Send& send);  // whether the next one may begin
+  bool begin(Peer& peer, Send& send);
+  bool announce_direct(Peer& peer, Send& send);
+  bool may_copy_directly(Peer& peer, int to);
+  std::size_t direct_from(const Peer& peer) const;
+  bool put_piece(Peer& peer, Send& send);
+  void advance_direct(Send& send);
+  void repeat_in_pieces(Peer& peer, Send& send);
+  void enqueue(Peer& peer, Send& send);
+  void drop(Send& send) noexcept;
+  void complete(Send& send);
+
+  // --- endpoint_receive.cc ---
+  bool poll(int from);  // takes one line, if there is one
+  void arrive_inline(Peer& peer, int from, const Line& line);
+  void arrive_in_pieces(Peer& peer, int from, const Line& line);
+  void arrive_direct(Peer& peer, int from, const Line& line);
+  void expect_repeat(Peer& peer, const Line& line);
+  void choose_place(Peer& peer, int from, const Envelope& envelope);
+  void take_piece(Peer& peer, const Line& line);
+  void finish_arriving(Peer& peer);
+  Receive* match(int from, const Envelope& envelope);
+  bool take_unexpected(Receive& receive, int from);
+  void hand_over(Receive& receive, Unexpected& unexpected);
+  void open_direct(Peer& peer, Receive& receive, int record);
+  void advance_direct(Receive& receive);
+  void stop_direct(Receive& receive) noexcept;
+  void finish_direct(Peer& peer, Receive& receive, int record);
+  void complete(Receive& receive);
+
+  World& world_;
+  int rank_;
+  Waiter waiter_;
+  std::unique_ptr<NoChannel> no_channel_;  // stands for the one to oneself
+  std::vector<std::unique_ptr<Peer>> peers_;
+  List<Receive> posted_;
+  List<Receive> direct_receives_;
+  List<Send> direct_sends_;
+  std::vector<std::unique_ptr<Send>> abandoned_;
+  std::uint32_t contexts_ = 0;
+  int open_ = 0;          // sends and receives that are started and not complete
+  int queued_ = 0;        // sends in queues
+  int unexpected_ = 0;    // messages in all lists of unexpected ones
+  int polled_first_ = 0;  // so that each rank's turn comes
+};
+
+}  // namespace tabane::comm::shm

@@ -1,0 +1,291 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "tabane/comm/transport/shm/endpoint.h"
+
+namespace tabane::comm::shm {
+
+std::byte* store_on_heap(Stored& stored, std::size_t bytes) {
+  stored.heap = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  stored.bytes = {stored.heap.get(), bytes};
+  return stored.heap.get();
+}
+
+std::byte* make_room(Receive& receive) {
+  return receive.keeps ? store_on_heap(receive.stored, receive.envelope.bytes)
+                       : receive.into.data();
+}
+
+void Endpoint::start(Receive& receive) {
+  ++open_;
+  if (unexpected_ > 0) {
+    const int ranks = world_.ranks();
+    const bool any = receive.source == any_source;
+    for (int i = 0; i < (any ? ranks : 1); ++i) {
+      const int from = any ? (polled_first_ + i) % ranks : receive.source;
+      if (!take_unexpected(receive, from)) continue;
+      if (any) polled_first_ = (from + 1) % ranks;
+      return;
+    }
+  }
+  posted_.push_back(receive);
+}
+
+bool Endpoint::take_unexpected(Receive& receive, int from) {
+  Peer& peer = this->peer(from);
+  const auto message = std::ranges::find_if(peer.unexpected, [&](const Unexpected& one) {
+    return one.taker == nullptr && receive.fits(from, one.envelope);
+  });
+  if (message == peer.unexpected.end()) return false;
+  receive.from = from;
+  receive.envelope = message->envelope;
+  if (!message->complete) {
+    message->taker = &receive;
+    return true;
+  }
+  if (message->record >= 0) {
+    open_direct(peer, receive, message->record);
+  } else {
+    hand_over(receive, *message);
+  }
+  peer.unexpected.erase(message);
+  --unexpected_;
+  return true;
+}
+
+void Endpoint::hand_over(Receive& receive, Unexpected& message) {
+  if (!matches(receive)) {
+    release(message.stored);
+  } else if (receive.keeps) {
+    receive.stored = std::exchange(message.stored, {});
+  } else {
+    std::copy_n(message.stored.bytes.data(), message.stored.bytes.size(), receive.into.data());
+    release(message.stored);
+  }
+  complete(receive);
+}
+
+bool Endpoint::probe(Receive& pattern) {
+  const auto find = [&](int from) {
+    for (const Unexpected& one : peer(from).unexpected) {
+      if (one.taker != nullptr || !pattern.fits(from, one.envelope)) continue;
+      pattern.from = from;
+      pattern.envelope = one.envelope;
+      return true;
+    }
+    return false;
+  };
+  progress(false);
+  if (unexpected_ == 0) return false;
+  if (pattern.source != any_source) return find(pattern.source);
+  for (int i = 0; i < world_.ranks(); ++i) {
+    if (find((polled_first_ + i) % world_.ranks())) return true;
+  }
+  return false;
+}
+
+Receive* Endpoint::match(int from, const Envelope& envelope) {
+  Receive* const receive =
+      posted_.find([&](const Receive& one) { return one.fits(from, envelope); });
+  if (receive == nullptr) return nullptr;
+  receive->leave();
+  receive->from = from;
+  receive->envelope = envelope;
+  return receive;
+}
+
+bool Endpoint::poll(int from) {
+  Peer& peer = this->peer(from);
+  const Line* const line = peer.in.next();
+  if (line == nullptr) return false;
+  std::uint32_t lines = 1;
+  switch (line->kind) {
+    case Kind::inline_bytes:
+      lines = lines_for(line->bytes);
+      arrive_inline(peer, from, *line);
+      break;
+    case Kind::direct:
+      arrive_direct(peer, from, *line);
+      break;
+    case Kind::more:
+      take_piece(peer, *line);
+      break;
+    default:
+      arrive_in_pieces(peer, from, *line);
+  }
+  if (peer.in.consume(lines)) wake(*peer.doorbell);
+  return true;
+}
+
+void Endpoint::arrive_inline(Peer& peer, int from, const Line& line) {
+  const Envelope envelope = envelope_of(line);
+  if (Receive* const receive = match(from, envelope)) {
+    if (matches(*receive)) peer.in.copy_inline(line, make_room(*receive));
+    return complete(*receive);
+  }
+  Unexpected& message = peer.unexpected.emplace_back(Unexpected{envelope});
+  ++unexpected_;
+  peer.in.copy_inline(line, store_on_heap(message.stored, envelope.bytes));
+}
+
+void Endpoint::arrive_direct(Peer& peer, int from, const Line& line) {
+  const Envelope envelope = envelope_of(line);
+  if (Receive* const receive = match(from, envelope)) {
+    return open_direct(peer, *receive, line.cell);
+  }
+  peer.unexpected.emplace_back(Unexpected{.envelope = envelope, .record = line.cell});
+  ++unexpected_;
+}
+
+void Endpoint::arrive_in_pieces(Peer& peer, int from, const Line& line) {
+  Arriving& arriving = peer.arriving;
+  arriving = {.kind = line.kind, .first_cell = line.cell, .total = line.bytes};
+  if (line.kind == Kind::repeat) {
+    expect_repeat(peer, line);
+  } else {
+    choose_place(peer, from, envelope_of(line));
+  }
+  take_piece(peer, line);
+}
+
+void Endpoint::expect_repeat(Peer& peer, const Line& line) {
+  Arriving& arriving = peer.arriving;
+  const std::int32_t record = arriving.record = line.tag;
+  arriving.receive = std::exchange(peer.repeats[static_cast<std::size_t>(record)], nullptr);
+  if (Receive* const receive = arriving.receive) {
+    if (matches(*receive)) arriving.into = make_room(*receive);
+    return;
+  }
+  for (Unexpected& message : peer.unexpected) {
+    if (message.record != record) continue;
+    message.record = -1;
+    message.complete = false;
+    arriving.unexpected = &message;
+    arriving.into = store_on_heap(message.stored, line.bytes);
+  }
+}
+
+void Endpoint::choose_place(Peer& peer, int from, const Envelope& envelope) {
+  Arriving& arriving = peer.arriving;
+  arriving.receive = match(from, envelope);
+  Stored* stored = nullptr;
+  if (Receive* const receive = arriving.receive) {
+    if (!matches(*receive)) return;  // dropped
+    if (!receive->keeps) {
+      arriving.into = receive->into.data();
+      return;
+    }
+    stored = &receive->stored;
+  } else {
+    arriving.unexpected =
+        &peer.unexpected.emplace_back(Unexpected{.envelope = envelope, .complete = false});
+    ++unexpected_;
+    stored = &arriving.unexpected->stored;
+  }
+  const std::uint32_t cells = peer.in.cells_for(envelope.bytes);
+  if (arriving.kind == Kind::run && peer.held_cells + cells <= peer.in.cell_count() / 2) {
+    peer.held_cells += cells;
+    arriving.stays = true;
+    *stored = {.source = from,
+               .first_cell = arriving.first_cell,
+               .cells = cells,
+               .bytes = {peer.in.cell(arriving.first_cell), envelope.bytes}};
+  } else {
+    arriving.into = store_on_heap(*stored, envelope.bytes);
+  }
+}
+
+void Endpoint::take_piece(Peer& peer, const Line& line) {
+  Arriving& arriving = peer.arriving;
+  const std::size_t size = line.piece_bytes();
+  const bool is_run = arriving.kind == Kind::run;
+  if (arriving.into != nullptr) {
+    const std::byte* const piece =
+        is_run ? peer.in.cell(arriving.first_cell) + arriving.done : peer.in.cell(line.cell);
+    std::memcpy(arriving.into + arriving.done, piece, size);
+  }
+  arriving.done += size;
+  if (!is_run) {
+    peer.in.release_cells(line.cell, peer.in.cells_for(size));
+    wake(*peer.doorbell);
+  }
+  if (arriving.done == arriving.total) finish_arriving(peer);
+}
+
+void Endpoint::finish_arriving(Peer& peer) {
+  const Arriving arriving = std::exchange(peer.arriving, {});
+  if (arriving.kind == Kind::run && !arriving.stays) {
+    peer.in.release_cells(arriving.first_cell, peer.in.cells_for(arriving.total));
+    wake(*peer.doorbell);
+  }
+  if (arriving.record >= 0) {
+    peer.in.release_record(arriving.record);
+    wake(*peer.doorbell);
+  }
+  if (arriving.receive != nullptr) return complete(*arriving.receive);
+  if (arriving.unexpected == nullptr) return;
+  arriving.unexpected->complete = true;
+  if (Receive* const taker = arriving.unexpected->taker) {
+    hand_over(*taker, *arriving.unexpected);
+    peer.unexpected.remove_if([&](const Unexpected& one) { return &one == arriving.unexpected; });
+    --unexpected_;
+  }
+}
+
+void Endpoint::open_direct(Peer& peer, Receive& receive, int index) {
+  DirectCopy& record = peer.in.record(index);
+  std::uint32_t announced = kAnnounced;
+  if (!record.open.compare_exchange_strong(announced, kClaimed)) {  // withdrawn
+    peer.repeats[static_cast<std::size_t>(index)] = &receive;
+    return;
+  }
+  if (!matches(receive)) return finish_direct(peer, receive, index);
+  record.to = make_room(receive);
+  record.receiver = getpid();
+  shm::begin(record);
+  receive.record = index;
+  direct_receives_.push_back(receive);
+  if (record.bytes >= kSharedCopyBytes) {
+    peer.in.call_sender(index);
+    wake(*peer.doorbell);
+  }
+  advance_direct(receive);
+}
+
+void Endpoint::advance_direct(Receive& receive) {
+  Peer& peer = this->peer(receive.from);
+  DirectCopy& record = peer.in.record(receive.record);
+  const bool shared = record.bytes >= kSharedCopyBytes;
+  if (shared) {
+    work_as_receiver(record);
+  } else {
+    copy_alone(record);
+  }
+  if (is_done(record)) {
+    finish_direct(peer, receive, receive.record);
+  } else if (has_failed(record)) {
+    if (!shared) peer.in.call_sender(receive.record);
+    receive.leave();
+    peer.repeats[static_cast<std::size_t>(receive.record)] = &receive;
+    receive.record = -1;
+    wake(*peer.doorbell);
+  }
+}
+
+void Endpoint::finish_direct(Peer& peer, Receive& receive, int record) {
+  receive.leave();
+  receive.record = -1;
+  peer.in.release_record(record);
+  wake(*peer.doorbell);
+  complete(receive);
+}
+
+void Endpoint::complete(Receive& receive) {
+  receive.complete = true;
+  --open_;
+}
+
+}  // namespace tabane::comm::shm

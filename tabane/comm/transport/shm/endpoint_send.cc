@@ -1,0 +1,236 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "tabane/comm/transport/shm/endpoint.h"
+
+namespace tabane::comm::shm {
+
+void Endpoint::send_slowly(int to, const Envelope& envelope, const std::byte* bytes) {
+  Send send;
+  send.to = to;
+  send.envelope = envelope;
+  send.bytes = bytes;
+  start(send);
+  try {
+    wait(send);
+  } catch (...) {
+    drop(send);
+    throw;
+  }
+}
+
+void Endpoint::start(Send& send) {
+  if (send.to == rank_) return send_to_self(send);
+  ++open_;
+  Peer& to = peer(send.to);
+  enqueue(to, send);
+  advance_queue(send.to);
+}
+
+void Endpoint::send_to_self(Send& send) {
+  Peer& self = peer(rank_);
+  send.complete = true;
+  if (Receive* const receive = match(rank_, send.envelope)) {
+    if (matches(*receive)) {
+      std::byte* const into = make_room(*receive);
+      std::copy_n(send.bytes, send.envelope.bytes, into);
+    }
+    return complete(*receive);
+  }
+  Unexpected& message = self.unexpected.emplace_back(Unexpected{send.envelope});
+  ++unexpected_;
+  std::copy_n(send.bytes, send.envelope.bytes, store_on_heap(message.stored, send.envelope.bytes));
+}
+
+void Endpoint::enqueue(Peer& peer, Send& send) {
+  peer.queue.push_back(send);
+  ++queued_;
+}
+
+void Endpoint::advance_queue(int to) {
+  Peer& peer = this->peer(to);
+  while (!peer.queue.empty()) {
+    Send& send = peer.queue.front();
+    if (!advance(peer, send)) return;
+    send.leave();
+    --queued_;
+    if (send.record >= 0) {
+      direct_sends_.push_back(send);
+    } else {
+      complete(send);
+    }
+  }
+}
+
+bool Endpoint::advance(Peer& peer, Send& send) {
+  if (!send.started) {
+    if (send.envelope.bytes <= kInlineBytes) {
+      if (!peer.out.put_inline(send.envelope, send.bytes)) return false;
+      wake(*peer.doorbell);
+      return true;
+    }
+    if (!begin(peer, send)) return false;
+    if (send.record >= 0) return true;
+  }
+  while (send.done < send.envelope.bytes) {
+    if (!put_piece(peer, send)) return false;
+  }
+  return true;
+}
+
+bool Endpoint::begin(Peer& peer, Send& send) {
+  Sender& out = peer.out;
+  if (!out.has_lines(1)) return false;
+  if (send.kind == Kind::run) {  // not if a direct copy was refused
+    const std::size_t bytes = send.envelope.bytes;
+    if (bytes > direct_from(peer) && may_copy_directly(peer, send.to) &&
+        announce_direct(peer, send)) {
+      return true;
+    }
+    const std::uint32_t half = out.cell_count() / 2;
+    send.kind = Kind::scattered;
+    if (bytes <= half * out.cell_bytes()) {
+      send.first_cell = out.take_cells(out.cells_for(bytes));
+      if (send.first_cell >= 0) {
+        send.kind = Kind::run;
+      } else if (out.free_cells() < half) {
+        // The receiver holds at most half of the cells, so more will come back.
+        send.kind = Kind::run;
+        return false;
+      }
+    }
+  }
+  send.started = true;
+  return true;
+}
+
+std::size_t Endpoint::direct_from(const Peer& peer) const {
+  const std::size_t half = peer.out.cell_count() / 2 * peer.out.cell_bytes();
+  return std::min(kDirectBytes, std::max<std::size_t>(half, 16 * 1024));
+}
+
+bool Endpoint::may_copy_directly(Peer& peer, int to) {
+  if (peer.direct == Direct::unknown) {
+    if (world_.state(to) == RankState::starting) return false;  // it has no pid yet
+    const bool can = can_copy_directly(world_.pid(to), world_.channel(rank_, to).data());
+    peer.direct = can ? Direct::possible : Direct::refused;
+  }
+  return peer.direct == Direct::possible;
+}
+
+bool Endpoint::announce_direct(Peer& peer, Send& send) {
+  const int index = peer.out.take_record();
+  if (index < 0) return false;
+  DirectCopy& record = peer.out.record(index);
+  record.open.store(kAnnounced, std::memory_order_relaxed);
+  record.error.store(0, std::memory_order_relaxed);
+  record.taken.store(0, std::memory_order_relaxed);
+  record.ended.store(0, std::memory_order_relaxed);
+  record.sender = getpid();
+  record.from = send.bytes;
+  record.bytes = send.envelope.bytes;
+  send.record = index;
+  send.started = true;
+  peer.out.put(send.envelope, Kind::direct, index, 0);
+  wake(*peer.doorbell);
+  return true;
+}
+
+bool Endpoint::put_piece(Peer& peer, Send& send) {
+  Sender& out = peer.out;
+  if (!out.has_lines(1)) return false;
+  const bool is_run = send.kind == Kind::run;
+  const std::size_t left = send.envelope.bytes - send.done;
+  std::size_t size = std::min(left, kPieceBytes);
+  int cell = send.first_cell;
+  std::byte* place = nullptr;
+  if (is_run) {
+    place = out.cell(cell) + send.done;
+  } else {
+    std::uint32_t cells = 0;
+    cell = out.take_some_cells(out.cells_for(size), cells);
+    if (cell < 0) return false;
+    size = std::min(left, cells * out.cell_bytes());
+    place = out.cell(cell);
+  }
+  std::memcpy(place, send.bytes + send.done, size);
+  out.put(send.envelope, send.done == 0 ? send.kind : Kind::more, cell,
+          static_cast<std::uint32_t>(size));
+  send.done += size;
+  wake(*peer.doorbell);
+  return true;
+}
+
+void Endpoint::advance_direct(Send& send) {
+  Peer& peer = this->peer(send.to);
+  Sender& out = peer.out;
+  if (!out.is_released(send.record)) {
+    if (!out.is_called(send.record)) return;
+    DirectCopy& record = out.record(send.record);
+    if (record.open.load(std::memory_order_acquire) == kOpen) {
+      work_as_sender(record);
+      wake(*peer.doorbell);
+    }
+    if (has_failed(record)) {
+      if (record.error.load() != ECANCELED) peer.direct = Direct::refused;
+      return repeat_in_pieces(peer, send);
+    }
+    if (!out.is_released(send.record)) return;
+  }
+  out.leave_record(send.record);
+  send.record = -1;
+  send.leave();
+  complete(send);
+}
+
+// The receiver knows the message by its record, which it keeps until then.
+void Endpoint::repeat_in_pieces(Peer& peer, Send& send) {
+  peer.out.leave_record(send.record);
+  send.leave();
+  send.envelope.tag = send.record;
+  send.record = -1;
+  send.kind = Kind::repeat;
+  send.started = false;
+  enqueue(peer, send);
+}
+
+void Endpoint::complete(Send& send) {
+  send.complete = true;
+  --open_;
+}
+
+void Endpoint::drop(Send& send) noexcept {
+  if (send.complete || !send.waits()) return;
+  if (send.record < 0) --queued_;
+  send.leave();
+  complete(send);
+}
+
+void Endpoint::abandon(std::unique_ptr<Send> send) noexcept {
+  if (send->complete) return;
+  if (world_.failed()) return drop(*send);
+  Peer& peer = this->peer(send->to);
+  if (send->record >= 0) {
+    DirectCopy& record = peer.out.record(send->record);
+    std::uint32_t announced = kAnnounced;
+    if (!record.open.compare_exchange_strong(announced, kWithdrawn)) {
+      try {  // The receiver copies right now: that ends.
+        wait(*send);
+      } catch (...) {
+        drop(*send);
+      }
+      return;
+    }
+    repeat_in_pieces(peer, *send);
+  }
+  send->own = std::make_unique_for_overwrite<std::byte[]>(send->envelope.bytes);
+  std::copy_n(send->bytes, send->envelope.bytes, send->own.get());
+  send->bytes = send->own.get();
+  std::erase_if(abandoned_, [](const auto& old) { return old->complete; });
+  abandoned_.push_back(std::move(send));
+}
+
+}  // namespace tabane::comm::shm

@@ -1,0 +1,53 @@
+// The memory of a group whose ranks are processes of one launch.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tabane/comm/transport/shm/world.h"
+#include "tabane/comm/transport/transport.h"
+
+namespace tabane::comm::shm {
+
+// One rank's view. The block is given back by the last view that ends; if a rank dies before its
+// own does, never (the launch is over then anyway).
+class ShmGroupMemory : public GroupMemory {
+ public:
+  // The part of a block before the bytes of the group: who still uses it.
+  static constexpr std::size_t kHeadBytes = kPageBytes;
+
+  // Called by one rank of the group, which tells the others the offset. bytes: of the group.
+  // Returns an offset for all views, or nothing if the world has no memory left.
+  static std::optional<std::size_t> allocate(World& world, std::size_t bytes);
+
+  // A view of rank `self` (of the world). members: world ranks of the group, in its order, self
+  // among them; each of them makes one view. offset, bytes: of allocate(). progress: called while
+  // this rank waits, so that its pending messages move; may throw.
+  ShmGroupMemory(
+      World& world, int self, std::span<const int> members, std::size_t offset, std::size_t bytes,
+      std::function<void()> progress = [] {});
+  ~ShmGroupMemory() override;
+  ShmGroupMemory(const ShmGroupMemory&) = delete;
+  ShmGroupMemory& operator=(const ShmGroupMemory&) = delete;
+
+  std::span<std::byte> bytes() override { return bytes_; }
+  void wait(int peer, const std::function<bool()>& ready) override;
+  void notify(int rank) override;
+  void notify_all() override;
+
+ private:
+  struct Head;
+  World* world_;
+  int self_;
+  std::vector<int> members_;
+  std::vector<Doorbell*> doorbells_;  // of the members
+  Waiter waiter_;
+  std::span<std::byte> block_, bytes_;
+  Head* head_;
+  std::function<void()> progress_;
+};
+
+}  // namespace tabane::comm::shm

@@ -1,0 +1,71 @@
+#include "tabane/comm/transport/shm/memory_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tabane/core/error.h"
+
+namespace tabane::comm::shm {
+namespace {
+
+constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
+
+void expect_consistent(const MemoryPlan& plan) {
+  const std::size_t channels = static_cast<std::size_t>(plan.ranks * (plan.ranks - 1));
+  EXPECT_EQ(plan.channels_at % kPageBytes, 0u);
+  EXPECT_EQ(plan.channel_bytes % kPageBytes, 0u);
+  EXPECT_EQ(plan.group_bytes % kPageBytes, 0u);
+  EXPECT_GE(plan.channels_at, static_cast<std::size_t>(plan.ranks + 1) * kRecordBytes);
+  EXPECT_EQ(plan.groups_at, plan.channels_at + channels * plan.channel_bytes);
+  EXPECT_EQ(plan.total_bytes, plan.groups_at + plan.group_bytes);
+  EXPECT_GE(plan.group_bytes, static_cast<std::size_t>(plan.ranks) * kPageBytes);
+  EXPECT_TRUE(channels == 0 || plan.channel_bytes >= 2 * kPageBytes);
+}
+
+TEST(MemoryPlan, TakesAtMostAMebibyteAPairByDefault) {
+  for (int ranks = 1; ranks <= 64; ++ranks) {
+    const MemoryPlan plan = plan_memory(ranks, 0);
+    expect_consistent(plan);
+    const std::size_t pairs =
+        std::max<std::size_t>(1, static_cast<std::size_t>(ranks * (ranks - 1) / 2));
+    EXPECT_LE(plan.total_bytes, std::min(pairs * kMiB, 64 * kMiB)) << ranks;
+    EXPECT_GE(plan.total_bytes, std::min(pairs * kMiB, 64 * kMiB) * 2 / 8) << ranks;
+  }
+}
+
+TEST(MemoryPlan, DividesKnownSizes) {
+  EXPECT_EQ(plan_memory(1, 0).channel_bytes, 0u);
+  EXPECT_EQ(plan_memory(2, 0).channel_bytes, 380 * kKiB);  // (1024 - 256 - 4) / 2, in pages
+  EXPECT_EQ(plan_memory(2, 0).group_bytes, 256 * kKiB);
+  EXPECT_EQ(plan_memory(3, 0).channel_bytes, 380 * kKiB);
+  EXPECT_EQ(plan_memory(64, 0).channel_bytes, 12 * kKiB);  // 48 MiB / 4032
+  EXPECT_EQ(plan_memory(512, 0).channel_bytes, 8 * kKiB);
+  EXPECT_EQ(plan_memory(2, 64 * kMiB).channel_bytes, 512 * kKiB);
+}
+
+TEST(MemoryPlan, GivesMoreRanksTheLeastWithoutTouchingIt) {
+  for (const int ranks : {80, 100, 512, 1000}) expect_consistent(plan_memory(ranks, 0));
+}
+
+TEST(MemoryPlan, KeepsToWhatIsGivenDownToTheLeast) {
+  for (const int ranks : {1, 2, 3, 7, 64, 512}) {
+    std::size_t least = 0;
+    try {
+      plan_memory(ranks, 1);
+      FAIL() << ranks;
+    } catch (const core::UsageError& error) {
+      const std::string text = error.what();
+      least = std::stoul(text.substr(text.find("least ") + 6));
+    }
+    EXPECT_THROW(plan_memory(ranks, least - 1), core::UsageError);
+    for (const std::size_t bytes : {least, least + 1, least + 5000, 2 * least + 77, 10 * least}) {
+      const MemoryPlan plan = plan_memory(ranks, bytes);
+      expect_consistent(plan);
+      EXPECT_LE(plan.total_bytes, bytes) << ranks;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tabane::comm::shm

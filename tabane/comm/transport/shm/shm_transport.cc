@@ -1,0 +1,179 @@
+#include "tabane/comm/transport/shm/shm_transport.h"
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tabane/comm/collective/board_size.h"
+#include "tabane/comm/transport/shm/pending.h"
+
+namespace tabane::comm::shm {
+
+namespace {
+
+constexpr int kGroupTag = std::numeric_limits<int>::min();
+
+// What the first member tells the others of a new group.
+struct GroupNews {
+  std::uint32_t context = 0;
+  std::uint64_t offset = 0, bytes = 0;  // of its memory; bytes is 0 if there is none
+};
+
+// What collectives want; but half of the memory is for the group of all ranks, and of the other
+// half each rank can be in four groups with its share.
+std::size_t memory_bytes(const World& world, int members) {
+  const std::size_t half = world.plan().group_bytes / 2;
+  const std::size_t share = members == world.ranks()
+                                ? half
+                                : half * static_cast<std::size_t>(members) /
+                                      (4 * static_cast<std::size_t>(world.ranks()));
+  return std::min(board_bytes(members), std::max(share, least_board_bytes(members)));
+}
+
+GroupNews make_news(Endpoint& endpoint, int members) {
+  GroupNews news{.context = endpoint.new_context()};
+  if (members == 1) return news;
+  const std::size_t wanted = memory_bytes(endpoint.world(), members);
+  const std::size_t least = std::min(wanted, least_board_bytes(members));
+  for (const std::size_t bytes : {wanted, least}) {
+    const auto offset = ShmGroupMemory::allocate(endpoint.world(), bytes);
+    if (!offset) continue;
+    news.offset = *offset;
+    news.bytes = bytes;
+    break;
+  }
+  return news;
+}
+
+// The news, on all members; told is the group's parent, in which `members` are ranks.
+GroupNews spread_news(Endpoint& endpoint, std::uint32_t parent, std::span<const int> members) {
+  GroupNews news;
+  const Envelope envelope{parent, kGroupTag, 0, sizeof news};
+  if (members.front() == endpoint.rank()) {
+    news = make_news(endpoint, static_cast<int>(members.size()));
+    for (const int other : members.subspan(1)) {
+      endpoint.send(other, envelope, reinterpret_cast<const std::byte*>(&news));
+    }
+  } else {
+    PostedReceive receive(endpoint);
+    receive->context = parent;
+    receive->source = members.front();
+    receive->tag = kGroupTag;
+    receive->into = std::as_writable_bytes(std::span(&news, 1));
+    receive.start_and_wait();
+  }
+  return news;
+}
+
+std::unique_ptr<Transport> join(const std::shared_ptr<Endpoint>& endpoint, std::uint32_t parent,
+                                std::vector<int> world_ranks) {
+  const GroupNews news = spread_news(*endpoint, parent, world_ranks);
+  World& world = endpoint->world();
+  std::unique_ptr<GroupMemory> memory;
+  if (news.bytes > 0) {
+    memory = std::make_unique<ShmGroupMemory>(world, endpoint->rank(), world_ranks, news.offset,
+                                              news.bytes,
+                                              [self = endpoint.get()] { self->progress(false); });
+  }
+  auto members =
+      std::make_shared<const Members>(std::move(world_ranks), world.ranks(), endpoint->rank());
+  return std::make_unique<ShmTransport>(endpoint, std::move(members), news.context,
+                                        std::move(memory));
+}
+
+}  // namespace
+
+Members::Members(std::vector<int> world_ranks, int ranks_in_world, int self_in_world)
+    : in_world(std::move(world_ranks)), in_group(static_cast<std::size_t>(ranks_in_world), -1) {
+  for (std::size_t i = 0; i < in_world.size(); ++i) {
+    in_group[static_cast<std::size_t>(in_world[i])] = static_cast<int>(i);
+  }
+  self = in_group[static_cast<std::size_t>(self_in_world)];
+}
+
+std::unique_ptr<Transport> make_shm_transport(World& world, int rank) {
+  std::vector<int> all(static_cast<std::size_t>(world.ranks()));
+  std::iota(all.begin(), all.end(), 0);
+  return join(std::make_shared<Endpoint>(world, rank), 0, std::move(all));
+}
+
+ShmTransport::ShmTransport(std::shared_ptr<Endpoint> endpoint,
+                           std::shared_ptr<const Members> members, Context context,
+                           std::unique_ptr<GroupMemory> memory)
+    : Transport(members->self, static_cast<int>(members->in_world.size())),
+      endpoint_(std::move(endpoint)),
+      members_(std::move(members)),
+      context_(context),
+      memory_(std::move(memory)) {}
+
+void ShmTransport::send(int to, const Label& label, std::span<const std::byte> bytes) {
+  endpoint_->send(in_world(to), envelope(label, bytes.size()), bytes.data());
+}
+
+void ShmTransport::aim(Receive& receive, int from, const Label& label) const {
+  receive.context = context_;
+  receive.tag = label.tag;
+  receive.type = label.type.code;
+  receive.source = from == any_source ? any_source : in_world(from);
+  if (from == any_source) receive.sources = members_->in_world;
+}
+
+Arrival ShmTransport::recv(int from, const Label& label, std::span<std::byte> into) {
+  PostedReceive receive(*endpoint_);
+  aim(*receive, from, label);
+  receive->into = into;
+  receive.start_and_wait();
+  return arrival_of(*receive, *members_);
+}
+
+std::unique_ptr<Parcel> ShmTransport::recv_parcel(int from, const Label& label) {
+  PostedReceive receive(*endpoint_);
+  aim(*receive, from, label);
+  receive->keeps = true;
+  receive.start_and_wait();
+  return std::make_unique<ShmParcel>(endpoint_, arrival_of(*receive, *members_),
+                                     std::exchange(receive->stored, {}));
+}
+
+std::unique_ptr<Pending> ShmTransport::isend(int to, const Label& label,
+                                             std::span<const std::byte> bytes) {
+  return std::make_unique<SendPending>(endpoint_, in_world(to), envelope(label, bytes.size()),
+                                       bytes.data());
+}
+
+std::unique_ptr<Pending> ShmTransport::irecv(int from, const Label& label,
+                                             std::span<std::byte> into) {
+  auto pending = std::make_unique<ReceivePending>(endpoint_, members_);
+  aim(*pending->receive(), from, label);
+  pending->receive()->into = into;
+  pending->receive().start();
+  return pending;
+}
+
+bool ShmTransport::probe(int from, const Label& label, Arrival& arrival) {
+  Receive pattern;
+  aim(pattern, from, label);
+  if (!endpoint_->probe(pattern)) return false;
+  arrival = {members_->in_group[static_cast<std::size_t>(pattern.from)],
+             pattern.envelope.tag,
+             {pattern.envelope.type},
+             pattern.envelope.bytes};
+  return true;
+}
+
+std::unique_ptr<Transport> ShmTransport::make_group(std::span<const int> members) {
+  std::vector<int> world_ranks;
+  world_ranks.reserve(members.size());
+  for (const int member : members) world_ranks.push_back(in_world(member));
+  return join(endpoint_, context_, std::move(world_ranks));
+}
+
+void ShmTransport::set_phase(const char* text) {
+  endpoint_->world().set_phase(endpoint_->rank(), text);
+}
+
+}  // namespace tabane::comm::shm

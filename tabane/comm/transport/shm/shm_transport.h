@@ -1,0 +1,63 @@
+// Messages through memory that the ranks of one launch share.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tabane/comm/transport/shm/endpoint.h"
+#include "tabane/comm/transport/shm/group_memory.h"
+#include "tabane/comm/transport/transport.h"
+
+namespace tabane::comm::shm {
+
+// The group of all ranks, in the process of one of them after World::enter(). All ranks call it; it
+// sends messages. world lives longer than all that came of it.
+std::unique_ptr<Transport> make_shm_transport(World& world, int rank);
+
+// Who is in a group.
+struct Members {
+  // self: in the world, as world_ranks.
+  Members(std::vector<int> world_ranks, int ranks_in_world, int self);
+
+  std::vector<int> in_world;  // by rank in the group
+  std::vector<int> in_group;  // by rank in the world; -1: not a member
+  int self;                   // in the group
+};
+
+class ShmTransport : public Transport {
+ public:
+  // Tells groups apart in the world; the first member's rank is in it.
+  using Context = std::uint32_t;
+
+  ShmTransport(std::shared_ptr<Endpoint> endpoint, std::shared_ptr<const Members> members,
+               Context context, std::unique_ptr<GroupMemory> memory);
+
+  std::string_view name() const override { return "shm"; }
+  void send(int to, const Label& label, std::span<const std::byte> bytes) override;
+  Arrival recv(int from, const Label& label, std::span<std::byte> into) override;
+  std::unique_ptr<Parcel> recv_parcel(int from, const Label& label) override;
+  std::unique_ptr<Pending> isend(int to, const Label& label,
+                                 std::span<const std::byte> bytes) override;
+  std::unique_ptr<Pending> irecv(int from, const Label& label, std::span<std::byte> into) override;
+  bool probe(int from, const Label& label, Arrival& arrival) override;
+  std::unique_ptr<Transport> make_group(std::span<const int> members) override;
+  GroupMemory* memory() override { return memory_.get(); }
+  bool crowded() const override { return endpoint_->world().crowded(); }
+  void check_alive() override { endpoint_->world().check_failed(endpoint_->rank()); }
+  void set_phase(const char* text) override;
+
+ private:
+  int in_world(int rank) const { return members_->in_world[static_cast<std::size_t>(rank)]; }
+  Envelope envelope(const Label& label, std::size_t bytes) const {
+    return {context_, label.tag, label.type.code, bytes};
+  }
+  void aim(Receive& receive, int from, const Label& label) const;
+
+  std::shared_ptr<Endpoint> endpoint_;
+  std::shared_ptr<const Members> members_;
+  Context context_;
+  std::unique_ptr<GroupMemory> memory_;
+};
+
+}  // namespace tabane::comm::shm

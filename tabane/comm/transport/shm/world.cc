@@ -1,0 +1,175 @@
+#include "tabane/comm/transport/shm/world.h"
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "tabane/core/error.h"
+
+namespace tabane::comm::shm {
+
+struct World::Head {
+  std::atomic<int> failed_rank{-1};
+};
+
+struct World::RankRecord {
+  Doorbell doorbell;
+  alignas(64) std::atomic<pid_t> pid{0};
+  std::atomic<RankState> state{RankState::starting};
+  // Points into the program, which all ranks have at the same place: they were forked from it.
+  std::atomic<const char*> phase{nullptr};
+  std::atomic<bool> claimed{false};
+  // Of fail(): plain memory, published by Head::failed_rank.
+  pid_t lost_pid = 0;
+  const char* lost_phase = nullptr;
+  char how[256] = {};
+};
+
+namespace {
+
+std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
+
+std::string text_of(const char* phase) {
+  return phase == nullptr || *phase == '\0' ? "no call" : phase;
+}
+
+}  // namespace
+
+World::World(const MemoryPlan& plan, int usable_pus)
+    : plan_(plan),
+      crowded_(plan.ranks > usable_pus),
+      patience_(patience_for(plan.ranks, usable_pus)),
+      block_(plan.total_bytes, "memory for messages"),
+      head_(new (block_.data()) Head),
+      channels_(block_.data() + plan.channels_at),
+      pages_({}, 0),
+      groups_(block_.data() + plan.groups_at) {
+  static_assert(sizeof(Head) <= kRecordBytes && sizeof(RankRecord) <= kRecordBytes);
+  ranks_ = block_.data() + kRecordBytes;
+  for (int rank = 0; rank < plan.ranks; ++rank) new (&record(rank)) RankRecord;
+  // The kernel's zeros are what a word of a new page set is.
+  auto* const words = reinterpret_cast<PageSet::Word*>(ranks_ + index(plan.ranks) * kRecordBytes);
+  const std::size_t pages = plan.group_bytes / kPageBytes;
+  pages_ = PageSet({words, PageSet::words_for(pages)}, pages);
+  prepare_waiting();
+}
+
+World::~World() = default;
+
+World::RankRecord& World::record(int rank) const {
+  return *reinterpret_cast<RankRecord*>(ranks_ + index(rank) * kRecordBytes);
+}
+
+void World::enter(int rank) {
+#if defined(PR_SET_PTRACER)
+  // Where only parents may trace (Yama): else siblings may not copy. Refused where there is no
+  // Yama.
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+#endif
+  prepare_waiting();
+  record(rank).pid.store(getpid());
+  record(rank).state.store(RankState::running);
+}
+
+void World::leave(int rank) {
+  RankState running = RankState::running;  // failed stays
+  record(rank).state.compare_exchange_strong(running, RankState::returned);
+  for (int other = 0; other < ranks(); ++other) {
+    if (doorbell(other).sleeping.load() != 0) wake_slowly(doorbell(other));
+  }
+}
+
+pid_t World::pid(int rank) const { return record(rank).pid.load(); }
+RankState World::state(int rank) const { return record(rank).state.load(); }
+Doorbell& World::doorbell(int rank) { return record(rank).doorbell; }
+Waiter World::waiter(int rank) { return {doorbell(rank), patience_}; }
+
+void World::set_phase(int rank, const char* text) {
+  record(rank).phase.store(text, std::memory_order_relaxed);
+}
+std::string World::phase(int rank) const { return text_of(record(rank).phase.load()); }
+
+void World::fail(int rank, pid_t pid, std::string_view how) {
+  RankRecord& lost = record(rank);
+  // Several may say it at once: one writes.
+  if (!failed() && !lost.claimed.exchange(true)) {
+    lost.lost_pid = pid;
+    lost.lost_phase = lost.phase.load();
+    const std::size_t length = std::min(how.size(), sizeof(lost.how) - 1);
+    std::memcpy(lost.how, how.data(), length);
+    lost.how[length] = '\0';
+  }
+  int none = -1;
+  head_->failed_rank.compare_exchange_strong(none, rank);
+  lost.state.store(RankState::failed);
+  for (int other = 0; other < ranks(); ++other) ring(doorbell(other));
+}
+
+int World::failed_rank() const { return head_->failed_rank.load(); }
+
+void World::throw_failed() const {
+  const int rank = failed_rank();
+  const RankRecord& lost = record(rank);
+  throw core::LostError(rank, lost.lost_pid, text_of(lost.lost_phase), lost.how);
+}
+
+bool World::has_returned(int self, int peer) const {
+  const auto gone = [&](int rank) {
+    const RankState now = state(rank);
+    return now == RankState::returned || now == RankState::failed;
+  };
+  if (peer != any_source) return peer != self && gone(peer);
+  for (int rank = 0; rank < ranks(); ++rank) {
+    if (rank != self && !gone(rank)) return false;
+  }
+  return true;
+}
+
+void World::throw_returned(int self, int peer) const {
+  check_failed(self);  // who left because a rank was lost did so after that was known
+  const std::string waits = "while rank " + std::to_string(self) + " waits in " + phase(self);
+  if (peer != any_source) {
+    throw core::LostError(peer, pid(peer), phase(peer), "it has returned " + waits);
+  }
+  const int other = self == 0 && ranks() > 1 ? 1 : 0;
+  throw core::LostError(other, pid(other), phase(other),
+                        "no other rank is left that could answer, " + waits);
+}
+
+std::span<std::byte> World::channel(int from, int to) {
+  TABANE_ASSERT(from != to);
+  const std::size_t place = index(from) * index(ranks() - 1) + index(to < from ? to : to - 1);
+  return {channels_ + place * plan_.channel_bytes, plan_.channel_bytes};
+}
+
+std::span<std::byte> World::allocate(std::size_t bytes) {
+  if (bytes == 0) return {};
+  const std::size_t pages = (bytes - 1) / kPageBytes + 1;
+  const std::optional<std::size_t> first = pages_.take(pages);
+  if (!first) return {};
+  return {groups_ + *first * kPageBytes, bytes};
+}
+
+void World::release(std::span<std::byte> block) {
+  if (block.empty()) return;
+  const std::size_t pages = (block.size() - 1) / kPageBytes + 1;
+  // Zero again, and the system's again.
+  if (madvise(block.data(), pages * kPageBytes, MADV_REMOVE) != 0) {
+    std::memset(block.data(), 0, pages * kPageBytes);
+  }
+  pages_.give_back(offset_of(block) / kPageBytes, pages);
+}
+
+std::size_t World::offset_of(std::span<std::byte> block) const {
+  return static_cast<std::size_t>(block.data() - groups_);
+}
+
+std::span<std::byte> World::block_at(std::size_t offset, std::size_t bytes) {
+  return {groups_ + offset, bytes};
+}
+
+}  // namespace tabane::comm::shm

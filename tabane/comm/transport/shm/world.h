@@ -1,0 +1,111 @@
+// The memory that all ranks of a launch share, and who is alive.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tabane/comm/message.h"
+#include "tabane/comm/transport/shm/memory_plan.h"
+#include "tabane/comm/transport/shm/page_set.h"
+#include "tabane/comm/transport/shm/wait.h"
+#include "tabane/team/shared_block.h"
+
+namespace tabane::comm::shm {
+
+// starting: not in enter() yet. failed: as fail() said, even if the process still runs.
+enum class RankState : std::uint32_t { starting, running, returned, failed };
+
+// Made by the launching process before the ranks fork; mapped at the same address in all.
+class World {
+ public:
+  // throws: core::SystemError.
+  World(const MemoryPlan& plan, int usable_pus);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  const MemoryPlan& plan() const { return plan_; }
+  int ranks() const { return plan_.ranks; }
+  bool crowded() const { return crowded_; }  // more ranks than PUs
+
+  // In a rank's process, first and last. Lets other ranks copy from and to its memory. A process
+  // that ends without leave() is noticed only by who waits for it: that one calls fail().
+  void enter(int rank);
+  void leave(int rank);  // after its last call: no more will come from it. Wakes all.
+
+  // --- one rank ---
+  pid_t pid(int rank) const;
+  RankState state(int rank) const;
+  Doorbell& doorbell(int rank);
+  Waiter waiter(int rank);
+  void set_phase(int rank, const char* text);  // of static storage; null or empty: none
+  std::string phase(int rank) const;           // "no call" if there is none
+
+  // --- failure ---
+  // Says that a rank is gone or has thrown; the first one counts, and only its text is kept. Wakes
+  // all. how: a sentence's end, "killed by signal 9 (Killed)", cut after 255 bytes.
+  // Async-signal-safe; whoever calls it may die meanwhile, if then another one calls it.
+  void fail(int rank, pid_t pid, std::string_view how);
+  bool failed() const { return failed_rank() >= 0; }
+  int failed_rank() const;  // the first one; -1: none
+  // throws: core::LostError if a rank other than `self` has failed.
+  void check_failed(int self) const {
+    if (const int lost = failed_rank(); lost >= 0 && lost != self) throw_failed();
+  }
+  // throws: core::LostError if a rank other than `self` has failed, or if `peer` (any_source: all
+  // other ranks) has returned or failed, so that what `self` waits for will never come. ready:
+  // looked at once more after peer was seen to have returned.
+  template <class Ready>
+  void check(int self, int peer, Ready&& ready) {
+    check_failed(self);
+    if (has_returned(self, peer) && !ready()) throw_returned(self, peer);
+  }
+  // The same for any of `peers`, `self` perhaps among them, where a peer is any_source.
+  template <class Ready>
+  void check(int self, std::span<const int> peers, Ready&& ready) {
+    check_failed(self);
+    for (const int peer : peers) {
+      if (peer != self && !has_returned(self, peer)) return;
+    }
+    if (!ready()) throw_returned(self, any_source);
+  }
+  // Of the first failure. Only after failed().
+  [[noreturn]] void throw_failed() const;
+
+  // --- memory ---
+  // Of the messages from one rank to another one, zero at first. Starts at a page.
+  std::span<std::byte> channel(int from, int to);
+  // Memory for a group, zero at first, in pages; empty if there is no more, in one piece. Any rank
+  // may allocate and any one may release, once, when none uses it any more. Takes no lock; a rank
+  // that dies meanwhile may leave pages taken.
+  std::span<std::byte> allocate(std::size_t bytes);
+  void release(std::span<std::byte> block);
+  // Of a block, and back: so one rank tells the others. The same in all ranks.
+  std::size_t offset_of(std::span<std::byte> block) const;
+  std::span<std::byte> block_at(std::size_t offset, std::size_t bytes);
+
+ private:
+  struct Head;
+  struct RankRecord;
+  RankRecord& record(int rank) const;
+  [[noreturn]] void throw_returned(int self, int peer) const;
+  bool has_returned(int self, int peer) const;
+
+  MemoryPlan plan_;
+  bool crowded_;
+  Patience patience_;
+  team::SharedBlock block_;
+  Head* head_;
+  std::byte* ranks_;     // records, kRecordBytes apart
+  std::byte* channels_;  // plan_.channel_bytes a pair and direction
+  PageSet pages_;        // of the groups' memory
+  std::byte* groups_;
+};
+
+}  // namespace tabane::comm::shm

@@ -1,0 +1,134 @@
+// Runs the conformance suite on one transport.
+// usage: tabane_conformance [--transport plain|shm|mpi] [--ranks N] [--only NAME] [--seed S]
+//                           [--quick] [--list]
+//
+// Under an MPI launcher with --transport mpi it is one rank of that job. Exits 0 if all holds, 1 if
+// something does not, 2 on wrong usage, 3 if a rank was lost.
+#include "conformance.h"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <iterator>
+
+#include "tabane/comm/collectives.h"
+#include "tabane/comm/launch.h"
+#include "tabane/comm/transport/plain.h"
+
+namespace tabane::conformance {
+namespace {
+
+std::vector<Check> all_checks() {
+  std::vector<Check> all;
+  for (const auto checks :
+       {message_checks(), request_checks(), view_checks(), group_checks(), collective_checks(),
+        algorithm_checks(), traffic_checks(), mistake_checks()}) {
+    all.insert(all.end(), checks.begin(), checks.end());
+  }
+  return all;
+}
+
+// Returns when all ranks have called it; of messages, so that it tests no collective.
+void meet(Comm& comm) {
+  const char token = 0;
+  for (int distance = 1; distance < comm.size(); distance *= 2) {
+    const int to = (comm.rank() + distance) % comm.size();
+    const int from = (comm.rank() + comm.size() - distance) % comm.size();
+    std::array<char, 1> in{};
+    comm.exchange(to, std::span(&token, 1), from, in, 0);
+  }
+}
+
+void run(Comm& world, std::span<const Check> checks, const Settings& settings, bool verbose) {
+  Comm between = *world.split(0);  // so that checks may take any message of the world
+  for (const Check& check : checks) {
+    const auto start = std::chrono::steady_clock::now();
+    const std::string name(check.name);
+    try {
+      check.run(world, settings);
+      meet(between);
+      require(!world.probe(comm::any_source), "a message is left that nobody has sent");
+      meet(between);
+    } catch (const core::LostError&) {
+      throw;
+    } catch (const std::exception& error) {
+      throw core::Error(fmt::format("check {}, rank {} of {}, seed {}: {}", name, world.rank(),
+                                    world.size(), settings.seed, error.what()));
+    }
+    if (!verbose || world.rank() != 0) continue;
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    std::printf("%-45s %7.3f s\n", name.c_str(), took.count());
+    std::fflush(stdout);
+  }
+  if (world.rank() == 0) {
+    std::printf("%zu checks hold on %s with %d ranks\n", checks.size(),
+                std::string(world.transport().name()).c_str(), world.size());
+  }
+}
+
+struct Options {
+  std::string transport = "plain", only;
+  int ranks = 0;
+  Settings settings;
+  bool list = false, verbose = false;
+};
+
+int start(const Options& options) {
+  std::vector<Check> checks = all_checks();
+  if (!options.only.empty()) {
+    std::erase_if(checks, [&](const Check& check) {
+      return check.name.find(options.only) == std::string_view::npos;
+    });
+  }
+  if (options.list) {
+    for (const Check& check : checks) std::printf("%s\n", std::string(check.name).c_str());
+    return 0;
+  }
+  if (checks.empty()) {
+    std::fprintf(stderr, "no check is called %s\n", options.only.c_str());
+    return 2;
+  }
+  const auto body = [&](Comm& world) { run(world, checks, options.settings, options.verbose); };
+  if (options.transport == "plain") {
+    comm::run_plain(options.ranks > 0 ? options.ranks : 2, body);
+  } else {
+    const bool mpi = options.transport == "mpi";
+    comm::launch({.ranks = options.ranks,
+                  .transport = mpi ? comm::TransportKind::mpi : comm::TransportKind::shm},
+                 body);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tabane::conformance
+
+int main(int argc, char** argv) {
+  using namespace tabane;
+  conformance::Options options;
+  CLI::App app("Checks that a transport keeps its contract.");
+  app.add_option("--transport", options.transport)->check(CLI::IsMember({"plain", "shm", "mpi"}));
+  app.add_option("--ranks", options.ranks, "0: as many as the transport takes by itself");
+  app.add_option("--only", options.only, "checks whose name contains this");
+  app.add_option("--seed", options.settings.seed);
+  app.add_flag("--quick", options.settings.quick, "smaller and fewer messages");
+  app.add_flag("--list", options.list, "prints the names of the checks");
+  app.add_flag("-v,--verbose", options.verbose, "prints how long each check took");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  try {
+    return conformance::start(options);
+  } catch (const core::LostError& error) {
+    std::fprintf(stderr, "lost: %s\n", error.what());
+    return 3;
+  } catch (const core::UsageError& error) {
+    std::fprintf(stderr, "usage: %s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "failed: %s\n", error.what());
+    return 1;
+  }
+}
