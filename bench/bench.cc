@@ -178,7 +178,7 @@ void Panel::write(const std::string& directory) const {
 }
 
 std::vector<Topic> all_topics() {
-  return {{"simd", ask_simd}, {"aes", ask_aes}, {"team", ask_team}};
+  return {{"simd", ask_simd}, {"aes", ask_aes}, {"team", ask_team}, {"comm", ask_comm}};
 }
 
 }  // namespace tabane::bench

@@ -104,6 +104,7 @@ std::vector<Topic> all_topics();
 
 // The topics, one file each.
 void ask_aes(Panel& panel);
+void ask_comm(Panel& panel);
 void ask_simd(Panel& panel);
 void ask_team(Panel& panel);
 

@@ -1,13 +1,18 @@
 #include "bench/remote.h"
 
+#include <fmt/format.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <utility>
 
@@ -15,7 +20,8 @@
 
 namespace tabane::bench {
 
-Remote::Remote(std::string name, const std::vector<std::string>& command) : name_(std::move(name)) {
+Remote::Remote(std::string name, const std::vector<std::string>& command, double within_seconds)
+    : name_(std::move(name)) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     throw core::SystemError("socketpair", name_, errno);
@@ -36,6 +42,9 @@ Remote::Remote(std::string name, const std::vector<std::string>& command) : name
     throw core::SystemError("start", command[0], error);
   }
   try {
+    if (within_seconds > 0 && !replies_within(within_seconds)) {
+      throw core::Error(name_ + fmt::format(" was not ready within {} s", within_seconds));
+    }
     reply();
   } catch (...) {
     close(socket_);
@@ -65,6 +74,19 @@ std::uint64_t Remote::reply() {
     throw core::Error(name_ + ": " + line);
   }
   return value;
+}
+
+bool Remote::replies_within(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  pollfd ready{.fd = socket_, .events = POLLIN, .revents = 0};
+  for (;;) {
+    const std::chrono::duration<double, std::milli> left = end - Clock::now();
+    if (poll(&ready, 1, std::max(0, static_cast<int>(left.count()))) > 0) return true;
+    if (Clock::now() >= end) break;
+  }
+  kill(pid_, SIGTERM);
+  return false;
 }
 
 std::uint64_t Remote::ask(std::string_view verb, std::uint64_t count) {

@@ -19,8 +19,9 @@ namespace tabane::bench {
 class Remote {
  public:
   // Starts the program and waits until it is ready; its messages go to stderr.
-  // throws: core::SystemError if it cannot be started; core::Error if it ends.
-  Remote(std::string name, const std::vector<std::string>& command);
+  // within_seconds: how long at most; 0: as long as it takes.
+  // throws: core::SystemError if it cannot be started; core::Error if it ends or takes too long.
+  Remote(std::string name, const std::vector<std::string>& command, double within_seconds = 0);
   // Lets the program end and waits for it.
   ~Remote();
   Remote(const Remote&) = delete;
@@ -32,6 +33,8 @@ class Remote {
   // ask() in two steps, so that several programs work at once.
   void request(std::string_view verb, std::uint64_t count);
   std::uint64_t reply();
+  // Waits for a reply, and returns whether one comes. Otherwise ends the program by SIGTERM.
+  bool replies_within(double seconds);
 
   // ask() as work to measure. The remote outlives it. cost: two wake-ups an epoch.
   core::Work work(std::string verb);

@@ -59,7 +59,7 @@ _tabane() {
     report) options="-o --output" ;;
     study)
       options="--quick --files --sizes -t --threads -r --runs --dir -o --output --json"
-      options+=" --workloads --malloc --text-size --text -q --quiet" ;;
+      options+=" --workloads --malloc --text-size --text --transport -n --processes --calibrate -q --quiet" ;;
     run)
       options="-c --cpus -m --membind -i --interleave -l --localalloc --placement -t --threads"
       options+=" --huge-pages --malloc --dry-run -q --quiet" ;;
@@ -73,7 +73,7 @@ _tabane() {
   if [[ $current == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options -h --help" -- "$current")
   elif [[ $verb == study ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "ha8000 aes-folder process-thread" -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W "ha8000 aes-folder process-thread ap1000" -- "$current")
   elif [[ $verb =~ ^(report|encrypt|decrypt|verify|keygen)$ ]]; then
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
   fi

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "tabane/cli/command.h"
+#include "tabane/cli/command_study_ap1000.h"
 #include "tabane/cli/command_study_process_thread.h"
 #include "tabane/cli/options.h"
 #include "tabane/cli/run_study.h"
@@ -90,6 +91,7 @@ void add_study_command(CLI::App& app, int& exit_code) {
   add_ha8000(*verb);
   add_aes_folder(*verb);
   add_process_thread_study(*verb, exit_code);
+  add_ap1000_study(*verb);
 }
 
 }  // namespace tabane::cli

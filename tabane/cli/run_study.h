@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "tabane/cli/output.h"
@@ -27,7 +28,8 @@ inline void print(const lab::Study& study) {
   }
 }
 
-// Runs run(hooks) and shows the study that it returns; what was measured before Ctrl-C, too.
+// Runs run(hooks) and shows the study that it returns, if it returns one; what was measured before
+// Ctrl-C, too.
 template <class Run>
 void run_study(const StudyOptions& options, const Run& run) {
   options.json.check();
@@ -39,8 +41,10 @@ void run_study(const StudyOptions& options, const Run& run) {
   hooks.progress = [&progress](const std::string& probe, double done, double left) {
     progress.show(probe, done, left);
   };
-  const lab::Study study = run(hooks);
+  const std::optional<lab::Study> made = run(hooks);
   progress.clear();
+  if (!made) return;
+  const lab::Study& study = *made;
   if (!options.json.to_stdout()) print(study);
   std::fflush(stdout);
   options.json.write(lab::to_json(study));

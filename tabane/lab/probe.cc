@@ -58,8 +58,12 @@ std::string closest_names(const std::vector<Probe>& probes, std::string_view pat
 }  // namespace
 
 std::optional<double> ProbeContext::earlier(std::string_view name) const {
-  const Result* result = record_.find(name);
+  const Result* result = earlier_result(name);
   return result == nullptr ? std::nullopt : result->value;
+}
+
+const Result* ProbeContext::earlier_result(std::string_view name) const {
+  return record_.find(name);
 }
 
 void ProbeContext::report(Result result) {
@@ -89,7 +93,7 @@ std::vector<Probe> all_probes(const core::Topology& topology) {
   // Limits come first: later probes hold their figures against them.
   for (const auto family :
        {clock_probes, compute_probes, bandwidth_probes, simd_probes, latency_probes,
-        core_to_core_probes, numa_probes, process_probes, team_probes}) {
+        core_to_core_probes, numa_probes, process_probes, team_probes, comm_probes}) {
     for (Probe& probe : family(topology)) all.push_back(std::move(probe));
   }
   return all;

@@ -49,6 +49,7 @@ class ProbeContext {
 
   // The median of a result measured earlier in this survey; null if there is none.
   std::optional<double> earlier(std::string_view name) const;
+  const Result* earlier_result(std::string_view name) const;  // until the next report(); or null
 
   void report(Result result);
   void report(Table table);
@@ -94,6 +95,7 @@ std::vector<Probe> core_to_core_probes(const core::Topology& topology);
 std::vector<Probe> process_probes(
     const core::Topology& topology);  // fork.cost, thread.create, page_fault.rate
 std::vector<Probe> team_probes(const core::Topology& topology);  // fork.tree
+std::vector<Probe> comm_probes(const core::Topology& topology);  // comm.*
 
 // Probes whose name matches any of the glob patterns ("simd.*.l1", "memory.*"); a pattern without a
 // wildcard also takes everything below it ("clock"), and the probe that it is a result of. throws:

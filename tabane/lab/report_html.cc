@@ -89,7 +89,7 @@ struct Headline {
 };
 
 // First of each line that was measured.
-constexpr std::array<std::array<Headline, 3>, 8> kHeadlines = {{
+constexpr std::array<std::array<Headline, 3>, 9> kHeadlines = {{
     {{{"peak.fma.machine", "Arithmetic, all cores"}, {"peak.fma.core", "Arithmetic, one core"}}},
     {{{"memory.bandwidth.read.dram.machine", "Memory read, all cores"},
       {"memory.bandwidth.read.dram.core", "Memory read, one core"}}},
@@ -98,6 +98,7 @@ constexpr std::array<std::array<Headline, 3>, 8> kHeadlines = {{
     {{{"memory.latency.dram", "Latency of memory"}, {"memory.latency.l3", "Latency of L3"}}},
     {{{"clock.core_rate", "Core rate"}}},
     {{{"core_to_core.latency", "From core to core"}}},
+    {{{"comm.latency", "A message between processes"}}},
     {{{"simd.dot.l1", "Dot product in L1"}, {"simd.sum.l1", "Sum in L1"}}},
     {{{"fork.cost", "A fork"}, {"thread.create", "Starting a thread"}}},
 }};

@@ -69,6 +69,9 @@ std::string good_at(const SurveyRecord& record) {
   if (const auto memory = memory_bandwidth_name(record, "machine")) {
     clauses.push_back("memory of " + shown(record, *memory) + " on all cores");
   }
+  if (value_of(record, "comm.latency")) {
+    clauses.push_back("a message from process to process in " + shown(record, "comm.latency"));
+  }
   const auto held = by_share_of_limit(record);
   const auto good = std::ranges::count_if(
       held, [](const Result* result) { return *result->of_limit() >= kGoodShare; });

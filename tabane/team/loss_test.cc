@@ -124,8 +124,6 @@ TEST_F(TeamLoss, EndsThoseWhoDoNotListenAfterTheGrace) {
 }
 
 TEST_F(TeamLoss, OfTheCallerEndsAll) {
-  SharedBlock block(sizeof(std::atomic<int>) * 2, "test");
-  auto* const started = new (block.data()) std::atomic<int>[2] {};
   const AdoptOrphans adopt;  // so that LeavesNothing sees who is left
   const pid_t caller = fork_child([&] {
     run(6, kLong, [&](const Worker&) {

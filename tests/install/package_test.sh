@@ -17,6 +17,7 @@ require bin/tabane
 require include/tabane/core/measurement.h
 require include/tabane/simd/dot.h
 require include/tabane/team/team.h
+require include/tabane/comm/comm.h
 require share/man/man1/tabane.1
 require share/bash-completion/completions/tabane
 require share/zsh/site-functions/_tabane
@@ -36,6 +37,24 @@ echo "== CMake"
 "$cmake" --build "$work/build"
 "$work/build/hello_limits"
 "$work/build/team_three_lines"
+"$work/build/comm_halo_exchange" 6
+
+echo "== MPI"
+export TABANE_MPI_MODULE=$prefix/$libdir/tabane
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# run_under NAME MPIRUN OPTION…: the halo exchange, on four ranks of this MPI if it is there.
+run_under() {
+  local name=$1
+  shift
+  if [ -e "$TABANE_MPI_MODULE/libtabane_mpi_$name.so" ] && command -v "$1" >/dev/null; then
+    "$@" -n 4 "$work/build/comm_halo_exchange" | tee "$work/said"
+    grep -q '^2 x 2 ranks' "$work/said" || { echo "mpirun started no grid of 2 x 2"; exit 1; }
+  else
+    echo "skipped: no $name"
+  fi
+}
+run_under openmpi mpirun.openmpi --oversubscribe
+run_under mpich mpirun.mpich
 
 echo "== pkg-config"
 # A prefix with a blank needs more care than a command line allows.

@@ -4,6 +4,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/lab/figures/aes_folder.h"
+#include "tabane/lab/figures/ap1000.h"
 #include "tabane/lab/figures/process_thread.h"
 #include "tabane/lab/report.h"
 #include "tabane/lab/study.h"
@@ -24,8 +25,8 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
 std::optional<std::string> write_study_figures(const Study& study,
                                                const std::filesystem::path& directory) {
   std::vector<Figure> figures = make_aes_folder_figures(study.record);
-  for (Figure& figure : make_process_thread_figures(study.record)) {
-    figures.push_back(std::move(figure));
+  for (const auto make : {make_process_thread_figures, make_ap1000_figures}) {
+    for (Figure& figure : make(study.record)) figures.push_back(std::move(figure));
   }
   if (figures.empty()) return "There are no figures: too little was measured.";
   std::error_code failed;

@@ -42,40 +42,40 @@ ChannelLayout::ChannelLayout(std::span<std::byte> memory) {
       sizeof(Control) + line_count * sizeof(Line) + kRecords * sizeof(DirectCopy);
   TABANE_ASSERT(memory.size() >= 8192);
   const std::size_t rest = memory.size() - head;
-  cell_shift = 8;
-  while (rest >> cell_shift > 64) ++cell_shift;
-  cell_bytes = std::size_t{1} << cell_shift;
-  cell_count = static_cast<std::uint32_t>(rest >> cell_shift);
+  block_shift = 8;
+  while (rest >> block_shift > 64) ++block_shift;
+  block_bytes = std::size_t{1} << block_shift;
+  block_count = static_cast<std::uint32_t>(rest >> block_shift);
 
   control = reinterpret_cast<Control*>(memory.data());
   lines = reinterpret_cast<Line*>(memory.data() + sizeof(Control));
   records = reinterpret_cast<DirectCopy*>(lines + line_count);
-  cells = memory.data() + memory.size() - cell_count * cell_bytes;
+  blocks = memory.data() + memory.size() - block_count * block_bytes;
 }
 
 std::uint64_t Sender::refreshed_free() {
-  return ~(taken_ ^ layout_.control->released.load(std::memory_order_acquire)) & all_cells_;
+  return ~(taken_ ^ layout_.control->released.load(std::memory_order_acquire)) & all_blocks_;
 }
 
-std::uint32_t Sender::free_cells() {
+std::uint32_t Sender::free_blocks() {
   return static_cast<std::uint32_t>(std::popcount(refreshed_free()));
 }
 
-int Sender::take_cells(std::uint32_t cells) {
-  const std::uint64_t starts = starts_of_runs(refreshed_free(), cells);
+int Sender::take_blocks(std::uint32_t blocks) {
+  const std::uint64_t starts = starts_of_runs(refreshed_free(), blocks);
   if (starts == 0) return -1;
   const int first = std::countr_zero(starts);
-  taken_ ^= run_bits(first, cells);
+  taken_ ^= run_bits(first, blocks);
   return first;
 }
 
-int Sender::take_some_cells(std::uint32_t most, std::uint32_t& cells) {
+int Sender::take_some_blocks(std::uint32_t most, std::uint32_t& blocks) {
   const std::uint64_t free = refreshed_free();
-  for (cells = most; cells > 0; --cells) {
-    const std::uint64_t starts = starts_of_runs(free, cells);
+  for (blocks = most; blocks > 0; --blocks) {
+    const std::uint64_t starts = starts_of_runs(free, blocks);
     if (starts == 0) continue;
     const int first = std::countr_zero(starts);
-    taken_ ^= run_bits(first, cells);
+    taken_ ^= run_bits(first, blocks);
     return first;
   }
   return -1;
@@ -114,9 +114,9 @@ void Receiver::copy_lines(const Line& first, std::byte* into) const {
   }
 }
 
-void Receiver::release_cells(int first, std::uint32_t cells) {
+void Receiver::release_blocks(int first, std::uint32_t blocks) {
   std::atomic<std::uint64_t>& released = layout_.control->released;
-  released.store(released.load(std::memory_order_relaxed) ^ run_bits(first, cells),
+  released.store(released.load(std::memory_order_relaxed) ^ run_bits(first, blocks),
                  std::memory_order_release);
 }
 

@@ -3,16 +3,16 @@
 //   control  1 line    written by the receiver: what the sender may use again
 //   lines    ring of N the sender's, in order; each with a sequence number of its own
 //   records  8         direct copies of large messages
-//   cells    up to 64  payload of middle messages
+//   blocks    up to 64  payload of middle messages
 //
 // A line is there when its sequence number is its position in the stream + 1: so the receiver polls
 // just the line that comes next, and a message of up to 40 bytes is that one line. Up to 520 bytes
 // follow in the next lines; their first line is published last. The sender does not touch the
 // control line until what it knows to be free is used up.
 //
-// A cell (and a record) has one bit in the sender's `taken` and one in the receiver's `released`:
+// A block (and a record) has one bit in the sender's `taken` and one in the receiver's `released`:
 // equal, it is the sender's to take, which flips the one; different, the receiver's to release,
-// which flips the other. So no bit has two writers, and cells come back in any order.
+// which flips the other. So no bit has two writers, and blocks come back in any order.
 #pragma once
 
 #include <atomic>
@@ -28,11 +28,11 @@ namespace tabane::comm::shm {
 
 enum class Kind : std::uint8_t {
   inline_bytes,  // the message is in this line and the next ones
-  run,           // its first piece; all pieces will lie one after the other from cell `cell` on
-  scattered,     // its first piece; each piece has cells of its own
-  repeat,        // as scattered: the bytes of record `cell`, whose direct copy was refused
+  run,           // its first piece; all pieces will lie one after the other from block `block` on
+  scattered,     // its first piece; each piece has blocks of its own
+  repeat,        // as scattered: the bytes of record `block`, whose direct copy was refused
   more,          // a further piece of the message that began last
-  direct,        // record `cell` says where the message lies
+  direct,        // record `block` says where the message lies
 };
 
 struct alignas(64) Line {
@@ -42,7 +42,7 @@ struct alignas(64) Line {
   std::uint32_t context = 0;
   std::uint16_t type = 0;
   Kind kind = Kind::inline_bytes;
-  std::uint8_t cell = 0;
+  std::uint8_t block = 0;
   std::byte payload[40] = {};  // a piece: its size, 4 bytes
 
   // Of a line that continues the one before: all but the sequence number.
@@ -70,7 +70,7 @@ struct alignas(128) Control {
   std::atomic<std::uint32_t> consumed{0};  // lines, published now and then
   std::atomic<std::uint32_t> released_records{0};
   std::atomic<std::uint32_t> called_records{0};  // flipped: the sender is to look at the record
-  std::atomic<std::uint64_t> released{0};        // one bit a cell
+  std::atomic<std::uint64_t> released{0};        // one bit a block
 };
 
 // Where the parts are. A channel of zeros is an empty one.
@@ -78,18 +78,18 @@ struct ChannelLayout {
   // memory: at least 8 KiB, the same size for both sides; starts at a page.
   explicit ChannelLayout(std::span<std::byte> memory);
 
-  std::uint32_t cells_for(std::size_t bytes) const {
-    return static_cast<std::uint32_t>((bytes + cell_bytes - 1) >> cell_shift);
+  std::uint32_t blocks_for(std::size_t bytes) const {
+    return static_cast<std::uint32_t>((bytes + block_bytes - 1) >> block_shift);
   }
 
   Control* control;
   Line* lines;
   DirectCopy* records;
-  std::byte* cells;
-  std::uint32_t line_count;  // a power of two, >= 32
-  std::uint32_t cell_count;  // 16 … 64
-  std::uint32_t cell_shift;
-  std::size_t cell_bytes;  // 1 << cell_shift
+  std::byte* blocks;
+  std::uint32_t line_count;   // a power of two, >= 32
+  std::uint32_t block_count;  // 16 … 64
+  std::uint32_t block_shift;
+  std::size_t block_bytes;  // 1 << block_shift
 };
 
 // What a message says of itself.
@@ -113,13 +113,13 @@ inline constexpr std::uint32_t kAnnounced = 0, kOpen = 1, kWithdrawn = 2, kClaim
 class Sender {
  public:
   explicit Sender(const ChannelLayout& layout)
-      : layout_(layout), mask_(layout.line_count - 1), all_cells_(bits(layout.cell_count)) {}
+      : layout_(layout), mask_(layout.line_count - 1), all_blocks_(bits(layout.block_count)) {}
 
-  std::size_t cell_bytes() const { return layout_.cell_bytes; }
-  std::uint32_t cells_for(std::size_t bytes) const { return layout_.cells_for(bytes); }
-  std::uint32_t cell_count() const { return layout_.cell_count; }
-  std::byte* cell(int index) {
-    return layout_.cells + static_cast<std::size_t>(index) * layout_.cell_bytes;
+  std::size_t block_bytes() const { return layout_.block_bytes; }
+  std::uint32_t blocks_for(std::size_t bytes) const { return layout_.blocks_for(bytes); }
+  std::uint32_t block_count() const { return layout_.block_count; }
+  std::byte* block(int index) {
+    return layout_.blocks + static_cast<std::size_t>(index) * layout_.block_bytes;
   }
   DirectCopy& record(int index) { return layout_.records[index]; }
 
@@ -145,17 +145,17 @@ class Sender {
     return position_ + lines - consumed_ <= layout_.line_count;
   }
   // One line about a piece or a record. Needs has_lines(1).
-  void put(const Envelope& envelope, Kind kind, int cell, std::uint32_t piece_bytes) {
+  void put(const Envelope& envelope, Kind kind, int block, std::uint32_t piece_bytes) {
     Line& line = layout_.lines[position_ & mask_];
     std::memcpy(line.payload, &piece_bytes, sizeof piece_bytes);
-    publish(line, envelope, kind, cell, 1);
+    publish(line, envelope, kind, block, 1);
   }
 
-  // Takes `cells` neighbouring cells. Returns the first, or -1.
-  int take_cells(std::uint32_t cells);
-  // Takes as many neighbouring cells as there are, at most `most`. Returns the first, or -1.
-  int take_some_cells(std::uint32_t most, std::uint32_t& cells);
-  std::uint32_t free_cells();
+  // Takes `blocks` neighbouring blocks. Returns the first, or -1.
+  int take_blocks(std::uint32_t blocks);
+  // Takes as many neighbouring blocks as there are, at most `most`. Returns the first, or -1.
+  int take_some_blocks(std::uint32_t most, std::uint32_t& blocks);
+  std::uint32_t free_blocks();
   int take_record();  // -1: none is free
   // What the receiver says of a record that was taken: cost: a load of the control line, which it
   // does not write while it copies.
@@ -187,13 +187,13 @@ class Sender {
     }
   }
   void put_lines(Line& first, const std::byte* bytes, std::size_t size);
-  void publish(Line& line, const Envelope& envelope, Kind kind, int cell, std::uint32_t lines) {
+  void publish(Line& line, const Envelope& envelope, Kind kind, int block, std::uint32_t lines) {
     line.tag = envelope.tag;
     line.bytes = envelope.bytes;
     line.context = envelope.context;
     line.type = envelope.type;
     line.kind = kind;
-    line.cell = static_cast<std::uint8_t>(cell);
+    line.block = static_cast<std::uint8_t>(block);
     line.sequence.store(position_ + 1, std::memory_order_release);
     position_ += lines;
   }
@@ -203,7 +203,7 @@ class Sender {
   std::uint32_t mask_;
   std::uint32_t position_ = 0;  // of the line that is written next
   std::uint32_t consumed_ = 0;  // as last seen
-  std::uint64_t all_cells_;
+  std::uint64_t all_blocks_;
   std::uint64_t taken_ = 0;
   std::uint32_t taken_records_ = 0;
   std::uint32_t own_records_ = 0;     // of which the sender still waits for the end
@@ -216,11 +216,11 @@ class Receiver {
   explicit Receiver(const ChannelLayout& layout)
       : layout_(layout), mask_(layout.line_count - 1), publish_each_(layout.line_count / 4) {}
 
-  std::size_t cell_bytes() const { return layout_.cell_bytes; }
-  std::uint32_t cells_for(std::size_t bytes) const { return layout_.cells_for(bytes); }
-  std::uint32_t cell_count() const { return layout_.cell_count; }
-  const std::byte* cell(int index) const {
-    return layout_.cells + static_cast<std::size_t>(index) * layout_.cell_bytes;
+  std::size_t block_bytes() const { return layout_.block_bytes; }
+  std::uint32_t blocks_for(std::size_t bytes) const { return layout_.blocks_for(bytes); }
+  std::uint32_t block_count() const { return layout_.block_count; }
+  const std::byte* block(int index) const {
+    return layout_.blocks + static_cast<std::size_t>(index) * layout_.block_bytes;
   }
   DirectCopy& record(int index) { return layout_.records[index]; }
 
@@ -247,7 +247,7 @@ class Receiver {
     layout_.control->consumed.store(position_, std::memory_order_release);
     return true;
   }
-  void release_cells(int first, std::uint32_t cells);
+  void release_blocks(int first, std::uint32_t blocks);
   void release_record(int index) { flip(layout_.control->released_records, index); }
   void call_sender(int record) { flip(layout_.control->called_records, record); }
 

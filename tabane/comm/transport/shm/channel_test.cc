@@ -37,11 +37,12 @@ TEST(ChannelLayout, PutsAllPartsIntoTheMemoryOneBehindTheOther) {
     const ChannelLayout& layout = *memory.layout;
     EXPECT_GE(layout.line_count, 32u);
     EXPECT_TRUE(std::has_single_bit(layout.line_count));
-    EXPECT_GE(layout.cell_count, 16u);
-    EXPECT_LE(layout.cell_count, 64u);
+    EXPECT_GE(layout.block_count, 16u);
+    EXPECT_LE(layout.block_count, 64u);
     auto* const end_of_records = reinterpret_cast<std::byte*>(layout.records + kRecords);
-    EXPECT_LE(end_of_records, layout.cells);
-    EXPECT_EQ(layout.cells + layout.cell_count * layout.cell_bytes, memory.pages[0].bytes + size);
+    EXPECT_LE(end_of_records, layout.blocks);
+    EXPECT_EQ(layout.blocks + layout.block_count * layout.block_bytes,
+              memory.pages[0].bytes + size);
   }
 }
 
@@ -65,23 +66,23 @@ TEST(Channel, KeepsTheSenderFromOverwritingLines) {
   EXPECT_TRUE(sender.has_lines(memory.layout->line_count));
 }
 
-TEST(Channel, GivesNeighbouringCellsAndTakesThemBackInAnyOrder) {
+TEST(Channel, GivesNeighbouringBlocksAndTakesThemBackInAnyOrder) {
   const Memory memory(8192);
   Sender sender(*memory.layout);
   Receiver receiver(*memory.layout);
-  const std::uint32_t count = sender.cell_count();
-  EXPECT_EQ(sender.take_cells(count + 1 > 64 ? 64 : count + 1), -1);
-  EXPECT_EQ(sender.take_cells(count), 0);
-  EXPECT_EQ(sender.take_cells(1), -1);
-  receiver.release_cells(7, 2);
-  receiver.release_cells(3, 1);
-  EXPECT_EQ(sender.free_cells(), 3u);
-  EXPECT_EQ(sender.take_cells(3), -1);
-  EXPECT_EQ(sender.take_cells(2), 7);
-  std::uint32_t cells = 0;
-  EXPECT_EQ(sender.take_some_cells(5, cells), 3);
-  EXPECT_EQ(cells, 1u);
-  EXPECT_EQ(sender.take_some_cells(5, cells), -1);
+  const std::uint32_t count = sender.block_count();
+  EXPECT_EQ(sender.take_blocks(count + 1 > 64 ? 64 : count + 1), -1);
+  EXPECT_EQ(sender.take_blocks(count), 0);
+  EXPECT_EQ(sender.take_blocks(1), -1);
+  receiver.release_blocks(7, 2);
+  receiver.release_blocks(3, 1);
+  EXPECT_EQ(sender.free_blocks(), 3u);
+  EXPECT_EQ(sender.take_blocks(3), -1);
+  EXPECT_EQ(sender.take_blocks(2), 7);
+  std::uint32_t blocks = 0;
+  EXPECT_EQ(sender.take_some_blocks(5, blocks), 3);
+  EXPECT_EQ(blocks, 1u);
+  EXPECT_EQ(sender.take_some_blocks(5, blocks), -1);
 }
 
 TEST(Channel, FreesARecordThatIsReleasedOnceTheSenderHasSeenIt) {
@@ -103,7 +104,7 @@ TEST(Channel, FreesARecordThatIsReleasedOnceTheSenderHasSeenIt) {
   EXPECT_FALSE(sender.is_released(5));
 }
 
-// Sizes of all kinds, through lines and cells, some of which the receiver keeps for a while.
+// Sizes of all kinds, through lines and blocks, some of which the receiver keeps for a while.
 void stream(std::size_t memory_size, int messages) {
   const Memory memory(memory_size);
   std::vector<std::uint32_t> sizes;
@@ -122,24 +123,24 @@ void stream(std::size_t memory_size, int messages) {
         while (!sender.put_inline(envelope, bytes.data())) std::this_thread::yield();
         continue;
       }
-      const std::uint32_t cells = sender.cells_for(bytes.size());
-      int cell = -1;
-      while ((cell = sender.take_cells(cells)) < 0) std::this_thread::yield();
-      std::ranges::copy(bytes, sender.cell(cell));
+      const std::uint32_t blocks = sender.blocks_for(bytes.size());
+      int block = -1;
+      while ((block = sender.take_blocks(blocks)) < 0) std::this_thread::yield();
+      std::ranges::copy(bytes, sender.block(block));
       while (!sender.has_lines(1)) std::this_thread::yield();
-      sender.put(envelope, Kind::run, cell, static_cast<std::uint32_t>(bytes.size()));
+      sender.put(envelope, Kind::run, block, static_cast<std::uint32_t>(bytes.size()));
     }
   });
   Receiver receiver(*memory.layout);
   struct Held {
-    int cell, message;
+    int block, message;
   };
   std::deque<Held> held;
-  const auto check_cell = [&](const Held& one) {
+  const auto check_block = [&](const Held& one) {
     const auto seed = static_cast<std::uint32_t>(one.message);
     const std::vector<std::byte> bytes = content(sizes[seed], seed);
-    ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), receiver.cell(one.cell))) << one.message;
-    receiver.release_cells(one.cell, receiver.cells_for(bytes.size()));
+    ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), receiver.block(one.block))) << one.message;
+    receiver.release_blocks(one.block, receiver.blocks_for(bytes.size()));
   };
   for (int i = 0; i < messages; ++i) {
     const Line* line = nullptr;
@@ -154,15 +155,15 @@ void stream(std::size_t memory_size, int messages) {
       ASSERT_EQ(bytes, content(sizes[seed], seed)) << i;
       lines = lines_for(line->bytes);
     } else {
-      held.push_back({line->cell, i});
+      held.push_back({line->block, i});
     }
     receiver.consume(lines);
-    if (held.size() <= 1) continue;  // a message has at most 6 of at least 16 cells
+    if (held.size() <= 1) continue;  // a message has at most 6 of at least 16 blocks
     const auto which = held.begin() + i % 2;
-    check_cell(*which);
+    check_block(*which);
     held.erase(which);
   }
-  for (const Held& one : held) check_cell(one);
+  for (const Held& one : held) check_block(one);
   sending.join();
 }
 

@@ -130,7 +130,7 @@ void Endpoint::abandon(Receive& receive) noexcept {
       peer->arriving.receive = nullptr;
       peer->arriving.into = nullptr;
       peer->arriving.stays = false;
-      peer->held_cells -= receive.stored.cells;
+      peer->held_blocks -= receive.stored.blocks;
     }
     for (Unexpected& message : peer->unexpected) {
       if (message.taker == &receive) message.taker = nullptr;
@@ -141,10 +141,10 @@ void Endpoint::abandon(Receive& receive) noexcept {
 }
 
 void Endpoint::release(Stored& stored) {
-  if (stored.first_cell >= 0) {
+  if (stored.first_block >= 0) {
     Peer& from = peer(stored.source);
-    from.in.release_cells(stored.first_cell, stored.cells);
-    from.held_cells -= stored.cells;
+    from.in.release_blocks(stored.first_block, stored.blocks);
+    from.held_blocks -= stored.blocks;
     wake(*from.doorbell);
   }
   stored = {};

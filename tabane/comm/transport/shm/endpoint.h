@@ -22,7 +22,7 @@ inline constexpr std::size_t kDirectBytes = 64 * 1024;
 // Of such messages, from this size on both sides copy: a smaller one is faster if its bytes change
 // caches only once.
 inline constexpr std::size_t kSharedCopyBytes = 256 * 1024;
-// What the sender puts into cells at once, while the receiver takes out what was there before.
+// What the sender puts into blocks at once, while the receiver takes out what was there before.
 inline constexpr std::size_t kPieceBytes = 12 * 1024;
 
 // Ranks are those of the world. Whoever waits makes the progress of everything that this rank has
@@ -90,7 +90,7 @@ class Endpoint {
     Arriving arriving;
     std::list<Unexpected> unexpected;
     std::array<Receive*, kRecords> repeats{};  // whose direct copy was refused
-    std::uint32_t held_cells = 0;              // of parcels and unexpected messages
+    std::uint32_t held_blocks = 0;             // of parcels and unexpected messages
     Direct direct = Direct::unknown;
   };
 

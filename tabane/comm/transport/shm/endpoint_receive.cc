@@ -134,15 +134,15 @@ void Endpoint::arrive_inline(Peer& peer, int from, const Line& line) {
 void Endpoint::arrive_direct(Peer& peer, int from, const Line& line) {
   const Envelope envelope = envelope_of(line);
   if (Receive* const receive = match(from, envelope)) {
-    return open_direct(peer, *receive, line.cell);
+    return open_direct(peer, *receive, line.block);
   }
-  peer.unexpected.emplace_back(Unexpected{.envelope = envelope, .record = line.cell});
+  peer.unexpected.emplace_back(Unexpected{.envelope = envelope, .record = line.block});
   ++unexpected_;
 }
 
 void Endpoint::arrive_in_pieces(Peer& peer, int from, const Line& line) {
   Arriving& arriving = peer.arriving;
-  arriving = {.kind = line.kind, .first_cell = line.cell, .total = line.bytes};
+  arriving = {.kind = line.kind, .first_block = line.block, .total = line.bytes};
   if (line.kind == Kind::repeat) {
     expect_repeat(peer, line);
   } else {
@@ -185,14 +185,14 @@ void Endpoint::choose_place(Peer& peer, int from, const Envelope& envelope) {
     ++unexpected_;
     stored = &arriving.unexpected->stored;
   }
-  const std::uint32_t cells = peer.in.cells_for(envelope.bytes);
-  if (arriving.kind == Kind::run && peer.held_cells + cells <= peer.in.cell_count() / 2) {
-    peer.held_cells += cells;
+  const std::uint32_t blocks = peer.in.blocks_for(envelope.bytes);
+  if (arriving.kind == Kind::run && peer.held_blocks + blocks <= peer.in.block_count() / 2) {
+    peer.held_blocks += blocks;
     arriving.stays = true;
     *stored = {.source = from,
-               .first_cell = arriving.first_cell,
-               .cells = cells,
-               .bytes = {peer.in.cell(arriving.first_cell), envelope.bytes}};
+               .first_block = arriving.first_block,
+               .blocks = blocks,
+               .bytes = {peer.in.block(arriving.first_block), envelope.bytes}};
   } else {
     arriving.into = store_on_heap(*stored, envelope.bytes);
   }
@@ -204,12 +204,12 @@ void Endpoint::take_piece(Peer& peer, const Line& line) {
   const bool is_run = arriving.kind == Kind::run;
   if (arriving.into != nullptr) {
     const std::byte* const piece =
-        is_run ? peer.in.cell(arriving.first_cell) + arriving.done : peer.in.cell(line.cell);
+        is_run ? peer.in.block(arriving.first_block) + arriving.done : peer.in.block(line.block);
     std::memcpy(arriving.into + arriving.done, piece, size);
   }
   arriving.done += size;
   if (!is_run) {
-    peer.in.release_cells(line.cell, peer.in.cells_for(size));
+    peer.in.release_blocks(line.block, peer.in.blocks_for(size));
     wake(*peer.doorbell);
   }
   if (arriving.done == arriving.total) finish_arriving(peer);
@@ -218,7 +218,7 @@ void Endpoint::take_piece(Peer& peer, const Line& line) {
 void Endpoint::finish_arriving(Peer& peer) {
   const Arriving arriving = std::exchange(peer.arriving, {});
   if (arriving.kind == Kind::run && !arriving.stays) {
-    peer.in.release_cells(arriving.first_cell, peer.in.cells_for(arriving.total));
+    peer.in.release_blocks(arriving.first_block, peer.in.blocks_for(arriving.total));
     wake(*peer.doorbell);
   }
   if (arriving.record >= 0) {

@@ -90,14 +90,14 @@ bool Endpoint::begin(Peer& peer, Send& send) {
         announce_direct(peer, send)) {
       return true;
     }
-    const std::uint32_t half = out.cell_count() / 2;
+    const std::uint32_t half = out.block_count() / 2;
     send.kind = Kind::scattered;
-    if (bytes <= half * out.cell_bytes()) {
-      send.first_cell = out.take_cells(out.cells_for(bytes));
-      if (send.first_cell >= 0) {
+    if (bytes <= half * out.block_bytes()) {
+      send.first_block = out.take_blocks(out.blocks_for(bytes));
+      if (send.first_block >= 0) {
         send.kind = Kind::run;
-      } else if (out.free_cells() < half) {
-        // The receiver holds at most half of the cells, so more will come back.
+      } else if (out.free_blocks() < half) {
+        // The receiver holds at most half of the blocks, so more will come back.
         send.kind = Kind::run;
         return false;
       }
@@ -108,7 +108,7 @@ bool Endpoint::begin(Peer& peer, Send& send) {
 }
 
 std::size_t Endpoint::direct_from(const Peer& peer) const {
-  const std::size_t half = peer.out.cell_count() / 2 * peer.out.cell_bytes();
+  const std::size_t half = peer.out.block_count() / 2 * peer.out.block_bytes();
   return std::min(kDirectBytes, std::max<std::size_t>(half, 16 * 1024));
 }
 
@@ -145,19 +145,19 @@ bool Endpoint::put_piece(Peer& peer, Send& send) {
   const bool is_run = send.kind == Kind::run;
   const std::size_t left = send.envelope.bytes - send.done;
   std::size_t size = std::min(left, kPieceBytes);
-  int cell = send.first_cell;
+  int block = send.first_block;
   std::byte* place = nullptr;
   if (is_run) {
-    place = out.cell(cell) + send.done;
+    place = out.block(block) + send.done;
   } else {
-    std::uint32_t cells = 0;
-    cell = out.take_some_cells(out.cells_for(size), cells);
-    if (cell < 0) return false;
-    size = std::min(left, cells * out.cell_bytes());
-    place = out.cell(cell);
+    std::uint32_t blocks = 0;
+    block = out.take_some_blocks(out.blocks_for(size), blocks);
+    if (block < 0) return false;
+    size = std::min(left, blocks * out.block_bytes());
+    place = out.block(block);
   }
   std::memcpy(place, send.bytes + send.done, size);
-  out.put(send.envelope, send.done == 0 ? send.kind : Kind::more, cell,
+  out.put(send.envelope, send.done == 0 ? send.kind : Kind::more, block,
           static_cast<std::uint32_t>(size));
   send.done += size;
   wake(*peer.doorbell);

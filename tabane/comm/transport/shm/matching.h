@@ -69,12 +69,12 @@ class List {
   Waiting<T> ring_;
 };
 
-// A message's bytes after it has arrived: in cells of the channel from `source`, or on the heap.
+// A message's bytes after it has arrived: in blocks of the channel from `source`, or on the heap.
 struct Stored {
   std::unique_ptr<std::byte[]> heap = nullptr;
   int source = 0;
-  int first_cell = -1;  // -1: not in cells
-  std::uint32_t cells = 0;
+  int first_block = -1;  // -1: not in blocks
+  std::uint32_t blocks = 0;
   std::span<const std::byte> bytes = {};
 };
 
@@ -129,10 +129,10 @@ struct Arriving {
   Receive* receive = nullptr;        // for whom it is …
   Unexpected* unexpected = nullptr;  // … or what becomes of it; neither: nobody wants it any more
   Kind kind = Kind::run;
-  std::byte* into = nullptr;  // null: stays in cells, or is dropped
+  std::byte* into = nullptr;  // null: stays in blocks, or is dropped
   bool stays = false;
-  int first_cell = 0;  // of a run
-  int record = -1;     // of a repeat
+  int first_block = 0;  // of a run
+  int record = -1;      // of a repeat
   std::size_t done = 0;
   std::size_t total = 0;  // 0: nothing is arriving
 };
@@ -144,9 +144,9 @@ struct Send : Waiting<Send> {
   bool complete = false;
 
   bool started = false;
-  std::size_t done = 0;  // bytes that are in cells
+  std::size_t done = 0;  // bytes that are in blocks
   Kind kind = Kind::run;
-  int first_cell = 0;  // of a run
+  int first_block = 0;  // of a run
   int record = -1;
   std::unique_ptr<std::byte[]> own = nullptr;  // the bytes, after their owner has gone
 };

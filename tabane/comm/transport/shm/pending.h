@@ -21,7 +21,7 @@ class PostedReceive {
   explicit PostedReceive(Endpoint& endpoint) : endpoint_(endpoint) {}
   ~PostedReceive() {
     if (started_ && !receive_.complete) endpoint_.abandon(receive_);
-    if (receive_.stored.first_cell >= 0) endpoint_.release(receive_.stored);
+    if (receive_.stored.first_block >= 0) endpoint_.release(receive_.stored);
   }
   PostedReceive(const PostedReceive&) = delete;
   PostedReceive& operator=(const PostedReceive&) = delete;

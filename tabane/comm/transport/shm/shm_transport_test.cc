@@ -66,7 +66,7 @@ bool refuse_direct_copies() {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-constexpr std::size_t kSmall = 64 * 1024;  // for two ranks: cells of 256 bytes
+constexpr std::size_t kSmall = 64 * 1024;  // for two ranks: blocks of 256 bytes
 const std::vector<std::size_t> kSizes{0,     1,     8,      40,     41,      100,     520,
                                       521,   4095,  4096,   4097,   16384,   16385,   32768,
                                       65535, 65537, 196608, 196609, 1 << 20, 3000001, 8 << 20};

@@ -1,0 +1,158 @@
+// tabane_bench_comm: ranks of tabane, and bare limits on the same PUs. Rank 0 works on request: see
+// bench/remote.h.
+//
+// Usage: tabane_bench_comm RANKS TURNS_FILE.
+#include <fmt/format.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <exception>
+#include <numeric>
+#include <thread>
+
+#include "bench/comm_work.h"
+#include "tabane/comm/collectives.h"
+#include "tabane/comm/launch.h"
+#include "tabane/core/keep.h"
+
+namespace tabane::bench {
+namespace {
+
+class CommMessages {
+ public:
+  explicit CommMessages(comm::Comm& comm) : comm_(comm) {}
+  int rank() const { return comm_.rank(); }
+  int size() const { return comm_.size(); }
+  void send(int to, std::span<const std::byte> bytes) { comm_.send(to, bytes); }
+  void recv(int from, std::span<std::byte> bytes) { comm_.recv(from, bytes); }
+  void barrier() { comm::barrier(comm_); }
+  double sum(double value) { return comm::all_reduce(comm_, value, comm::Operation::sum); }
+  void broadcast(std::span<std::byte> bytes, int root) { comm::broadcast(comm_, bytes, root); }
+  void gather(std::span<const std::byte> part, std::span<std::byte> all) {
+    comm::gather(comm_, part, all, 0);
+  }
+
+ private:
+  comm::Comm& comm_;
+};
+
+// --- what the receiver does with a message of 32 KiB ---
+
+using Values = std::span<const std::uint64_t>;
+
+// Receives into a buffer, or reads where the message lies; then uses it or not.
+template <bool kView, bool kUse>
+std::uint64_t ping_pong_values(comm::Comm& comm, std::uint64_t count) {
+  std::vector<std::uint64_t> out(32 * 1024 / sizeof(std::uint64_t)), in(out.size());
+  const int peer = 1 - comm.rank();
+  const auto use = [](Values values) {
+    if (kUse) core::keep(std::accumulate(values.begin(), values.end(), std::uint64_t{0}));
+  };
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (comm.rank() == 0) comm.send(peer, out);
+    if constexpr (kView) {
+      use(comm.recv_view<std::uint64_t>(peer).values());
+    } else {
+      comm.recv(peer, in);
+      use(in);
+    }
+    if (comm.rank() == 1) comm.send(peer, out);
+  }
+  return 0;
+}
+
+// --- limits ---
+
+// Gives way now and then, in case somebody else has the other rank's PU.
+void wait_for(const std::atomic<std::uint64_t>& flag, std::uint64_t value) {
+  for (int polls = 1; flag.load(std::memory_order_acquire) != value; ++polls) {
+    if (polls % 1000 == 0) sched_yield();
+  }
+}
+
+// One store and one poll a direction, nothing else: each rank's flag has a line of its own.
+std::uint64_t ping_pong_flags(Turns& turns, int rank, std::uint64_t count) {
+  std::atomic<std::uint64_t>& own = turns.flag(rank);
+  std::atomic<std::uint64_t>& other = turns.flag(1 - rank);
+  const std::uint64_t start = own.load();
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    if (rank == 0) own.store(start + i, std::memory_order_release);
+    wait_for(other, start + i);
+    if (rank == 1) own.store(start + i, std::memory_order_release);
+  }
+  return 0;
+}
+
+// --- a rank that waits ---
+
+std::uint64_t cpu_ns(pid_t pid) {
+  clockid_t clock;
+  timespec used{};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) {
+    throw core::Error("the CPU time of the rank that waits is not known");
+  }
+  return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(used.tv_nsec);
+}
+
+// Returns how many of a million nanoseconds rank 1 computes while it waits, after 100 ms.
+std::uint64_t idle_ppm(comm::Comm& comm) {
+  using namespace std::chrono_literals;
+  if (comm.rank() == 1) {
+    comm.send(0, getpid());
+    comm.recv<int>(0);
+  }
+  if (comm.rank() != 0) return 0;
+  const auto peer = comm.recv<pid_t>(1);
+  std::this_thread::sleep_for(100ms);
+  const auto start = std::chrono::steady_clock::now();
+  const std::uint64_t before = cpu_ns(peer);
+  std::this_thread::sleep_for(1s);
+  const std::uint64_t used = cpu_ns(peer) - before;
+  const std::chrono::duration<double, std::micro> passed = std::chrono::steady_clock::now() - start;
+  comm.send(1, 0);
+  return static_cast<std::uint64_t>(1e3 * static_cast<double>(used) / passed.count());
+}
+
+void serve_comm(comm::Comm& comm, const std::string& turns_file) {
+  Turns turns(turns_file, comm.size());
+  CommMessages messages(comm);
+  CommWork work(messages);
+  work.add("polling", repeated([&] {
+             work.gather([&](auto part, auto all) {
+               comm::gather(comm, part, all, 0, comm::Layout::block, {.algorithm = "polling"});
+             });
+           }));
+  // Each rank lets the others of its PU run once.
+  work.add("switches", repeated([] { sched_yield(); }));
+  if (comm.size() == 2) {
+    const auto add = [&](const std::string& verb, auto f) {
+      work.add(verb, [&comm, f](std::uint64_t count) { return f(comm, count); });
+    };
+    add("recv", ping_pong_values<false, false>);
+    add("view", ping_pong_values<true, false>);
+    add("recv-and-use", ping_pong_values<false, true>);
+    add("view-and-use", ping_pong_values<true, true>);
+    work.add("flags",
+             [&](std::uint64_t count) { return ping_pong_flags(turns, comm.rank(), count); });
+    work.add("idle", [&](std::uint64_t) { return idle_ppm(comm); });
+  }
+  serve_ranks(turns, comm.rank(), work.work());
+}
+
+}  // namespace
+}  // namespace tabane::bench
+
+int main(int argc, char** argv) {
+  using namespace tabane;
+  try {
+    if (argc != 3) throw core::UsageError("usage: tabane_bench_comm RANKS TURNS_FILE");
+    comm::launch({.ranks = std::stoi(argv[1]), .transport = comm::TransportKind::shm},
+                 [&](comm::Comm& comm) { bench::serve_comm(comm, argv[2]); });
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "tabane_bench_comm: {}\n", error.what());
+    return 2;
+  }
+}
