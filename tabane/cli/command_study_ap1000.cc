@@ -28,7 +28,7 @@ void add_options(CLI::App& command, Ap1000Options& options) {
   command
       .add_option("-n,--processes", study.most_ranks,
                   "The most ranks (default: 4 times the PUs, over MPI all that it has)")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(2, lab::kMostRanksForked))
       ->type_name("N");
   options.calibrate =
       command
@@ -54,6 +54,7 @@ void calibrate(const Ap1000Options& options) {
     throw core::UsageError("--calibrate without a file and --json would both write to stdout");
   if (!options.output.empty())
     throw core::UsageError("--calibrate draws no figures: leave out --output");
+  if (!to_stdout) require_writable_file("--calibrate ", options.choice_file);
   std::string choice;
   run_study(options, [&](const lab::SurveyHooks& hooks) -> std::optional<lab::Study> {
     auto calibration = lab::calibrate_ap1000(core::Topology::detect(), options.study, hooks);

@@ -31,17 +31,7 @@ void JsonOption::add_to(CLI::App& verb) {
 }
 
 void JsonOption::check() const {
-  if (!given() || to_stdout()) return;
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file_, ignored)) {
-    throw core::UsageError(fmt::format("--json={}: is a directory", file_));
-  }
-  const std::filesystem::path parent = std::filesystem::path(file_).parent_path();
-  const std::string folder = parent.empty() ? "." : parent.string();
-  if (access(is_device(file_) ? file_.c_str() : folder.c_str(), W_OK) != 0) {
-    throw core::UsageError(
-        fmt::format("--json={}: cannot write there: {}", file_, std::strerror(errno)));
-  }
+  if (given() && !to_stdout()) require_writable_file("--json=", file_);
 }
 
 void JsonOption::write(const lab::Json& json) const {
@@ -52,6 +42,18 @@ void JsonOption::write(const lab::Json& json) const {
     return;
   }
   write_whole_file(file_, text);
+}
+
+void require_writable_file(std::string_view flag, const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw core::UsageError(fmt::format("{}{}: is a directory", flag, path.string()));
+  }
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (access(is_device(path) ? path.c_str() : folder.c_str(), W_OK) != 0) {
+    throw core::UsageError(
+        fmt::format("{}{}: cannot write there: {}", flag, path.string(), std::strerror(errno)));
+  }
 }
 
 void require_writable_directory(const std::filesystem::path& directory) {

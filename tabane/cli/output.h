@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "tabane/lab/record.h"
 
@@ -25,6 +26,9 @@ class JsonOption {
   CLI::Option* option_ = nullptr;
   std::string file_;
 };
+
+// throws: core::UsageError naming the flag if there can be no file of that name.
+void require_writable_file(std::string_view flag, const std::filesystem::path& path);
 
 // Makes the directory if it is missing. throws: core::UsageError if files cannot be made in it.
 void require_writable_directory(const std::filesystem::path& directory);

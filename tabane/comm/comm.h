@@ -61,7 +61,7 @@ class View {
 };
 
 // A message on its way: the range it was given must live until it is complete. One that ends before
-// that waits.
+// that waits; while an exception passes it does not, and the message may be lost.
 class Request {
  public:
   // rank: of who waits, for errors.
@@ -83,7 +83,8 @@ class Request {
 
 void wait_all(std::span<Request> requests);
 
-// Copies share the group. Not for several threads at once.
+// Copies share the group. Not for several threads at once. Ends, as its views and requests do,
+// before the function that launch() calls.
 // throws, all that communicate: core::LostError naming rank, pid and phase if a rank of the world
 // is gone, within a second; MessageError naming both sides if a message does not fit its receiver,
 // in size or type; core::UsageError if a rank or tag does not exist.
@@ -144,14 +145,17 @@ class Comm {
     return got;
   }
 
+  // No temporaries: the request holds on to the range.
   template <SendableRange R>
-  Request isend(int to, const R& values, int tag = 0) {
+  requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Request
+      isend(int to, R&& values, int tag = 0) {
     using T = std::ranges::range_value_t<R>;
     return Request(transport_->isend(checked_peer(to), label<T>(tag), bytes_of(values)), sizeof(T),
                    rank());
   }
   template <SendableRange R>
-  Request irecv(int from, R&& values, int tag = 0) {
+  requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Request
+      irecv(int from, R&& values, int tag = 0) {
     using T = std::ranges::range_value_t<R>;
     return Request(
         transport_->irecv(checked_source(from), source_label<T>(tag), writable_bytes_of(values)),

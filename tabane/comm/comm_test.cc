@@ -91,7 +91,8 @@ TEST_P(CommOnRanks, GivesMessagesToReceivesInTheOrderInWhichTheyWereAskedFor) {
 TEST_P(CommOnRanks, SendsToItself) {
   run(1, [](Comm& comm) {
     comm.send(0, numbers(1000));
-    Request later = comm.isend(0, numbers(2, 7), 3);
+    const std::vector<int> two = numbers(2, 7);
+    Request later = comm.isend(0, two, 3);
     std::vector<int> values(1000);
     comm.recv(0, values);
     require_equal(values, numbers(1000));

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <exception>
 #include <iterator>
-#include <numeric>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tabane/comm/collective/choice.h"
@@ -111,8 +111,9 @@ void launch_shm(const LaunchOptions& options, const Choice& choice, const Functi
                          .loss_listener = team::LossListener{tell_loss, &world}});
   } catch (const team::TaskError& error) {
     throw core::Error(fmt::format("rank {}: {}", error.task(), what_rank_threw(error)));
-  } catch (const core::LostError& error) {
-    world.throw_failed();
+  } catch (const core::LostError&) {
+    if (world.failed()) world.throw_failed();
+    throw;
   }
 }
 
@@ -132,28 +133,28 @@ core::Placement placement_under_mpi(Comm& comm) {
 }
 
 void launch_mpi(const LaunchOptions& options, const Choice& choice, const Function& f) {
-  Transport& world = mpi_world();
+  std::unique_ptr<Transport> opened = open_mpi_world();
+  Transport& world = *opened;
   if (options.ranks != 0 && options.ranks != world.size()) {
     throw core::UsageError(fmt::format(
         "ranks = {} cannot be where MPI has {}: give 0, or start them with mpirun -n {}",
         options.ranks, world.size(), options.ranks));
   }
   check_grid(world.size(), options.grid);
-  std::vector<int> all(static_cast<std::size_t>(world.size()));
-  std::iota(all.begin(), all.end(), 0);
-  Comm comm(world.make_group(all), choice);
+  Comm comm(std::move(opened), choice);
   try {
     if (options.show_placement) {
       const core::Placement placement = placement_under_mpi(comm);
       if (comm.rank() == 0) options.show_placement(placement);
     }
     f(comm);
+    close_mpi_world(world);
   } catch (const core::LostError& error) {
-    fail_mpi_world(std::string("threw: ") + error.what());
+    fail_mpi_world(world, std::string("threw: ") + error.what());
     throw;
   } catch (...) {
     const std::string what = text_of_current_exception();
-    fail_mpi_world("threw: " + what);
+    fail_mpi_world(world, "threw: " + what);
     throw core::Error(fmt::format("rank {}: {}", comm.rank(), what));
   }
 }

@@ -191,6 +191,16 @@ TEST_F(Launch, TellsALossToAllOtherRanksWhereverTheyWait) {
   }
 }
 
+TEST_F(Launch, TellsThoseInABarrierThatARankHasReturned) {
+  for (const std::string algorithm : {"flags", "counter", "two_level", "messages"}) {
+    error_of<core::Error>([&] {
+      launch(on_shm(4), [&](Comm& comm) {
+        if (comm.rank() != 3) barrier(comm, {.algorithm = algorithm});
+      });
+    });
+  }
+}
+
 TEST_F(Launch, EndsWithItsCaller) {
   constexpr int kRanks = 5;
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);

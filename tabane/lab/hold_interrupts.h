@@ -6,15 +6,16 @@
 
 namespace tabane::lab {
 
-// While it lives, SIGINT waits: for the calling thread and for the processes that it forks. Then it
-// reaches the caller alone, if the others have ended.
+// While it lives, the signals that ask a whole group of processes to end wait: SIGINT (Ctrl-C),
+// SIGTERM (as of timeout) and SIGHUP (the terminal is closed). They do so for the calling thread
+// and for the processes that it forks. Then they reach the caller alone, if the others have ended.
 class HoldInterrupts {
  public:
   HoldInterrupts() {
-    sigset_t interrupt;
-    sigemptyset(&interrupt);
-    sigaddset(&interrupt, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &interrupt, &before_);
+    sigset_t asking;
+    sigemptyset(&asking);
+    for (const int signal_number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&asking, signal_number);
+    pthread_sigmask(SIG_BLOCK, &asking, &before_);
   }
   ~HoldInterrupts() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   HoldInterrupts(const HoldInterrupts&) = delete;

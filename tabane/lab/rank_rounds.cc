@@ -65,9 +65,11 @@ RankSamples conduct(Conductor conductor, std::span<const RankWork> works,
                     const RoundsOptions& options) {
   core::Clock& clock = core::tick_clock();
   const double begin = clock.now();
+  const auto late = [&](double seconds) { return clock.now() - begin > seconds; };
   std::vector<std::size_t> order;
   std::vector<std::uint64_t> iterations(works.size());
   for (std::size_t i = 0; i < works.size(); ++i) {
+    if (late(options.most_seconds)) break;
     if (!works[i]) continue;
     order.push_back(i);
     iterations[i] = fitting_iterations(conductor, i, options.epoch_seconds);
@@ -75,7 +77,8 @@ RankSamples conduct(Conductor conductor, std::span<const RankWork> works,
   RankSamples samples(works.size());
   std::mt19937 random(1992);
   for (int round = 0; round < options.most_rounds; ++round) {
-    if (round >= options.fewest_rounds && clock.now() - begin > options.budget_seconds) break;
+    if (round >= options.fewest_rounds && late(options.budget_seconds)) break;
+    if (late(options.most_seconds)) break;
     std::shuffle(order.begin(), order.end(), random);
     for (const std::size_t i : order) {
       samples[i].push_back(conductor.epoch(i, iterations[i]) / static_cast<double>(iterations[i]));

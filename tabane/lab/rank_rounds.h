@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -22,9 +23,13 @@ struct RoundsOptions {
   double budget_seconds = 0.3;
   int fewest_rounds = 2;  // even when the budget is spent
   int most_rounds = 1000;
+  // After that no other operation or round begins, so that some may have no samples. One that has
+  // begun is not cut short.
+  double most_seconds = std::numeric_limits<double>::infinity();
 };
 
-// Samples of each workload, seconds an iteration by the clock of rank 0, one a round.
+// Samples of each workload, seconds an iteration by the clock of rank 0, one a round: as many of
+// each workload as of any other, or none.
 using RankSamples = std::vector<std::vector<double>>;
 
 // All ranks of the grid call it with the same workloads; the samples are on rank 0, none elsewhere.

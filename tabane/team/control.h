@@ -72,6 +72,10 @@ class Control {
   // Async-signal-safe. thread: -1 if not known.
   void lose(int process, int thread, pid_t pid, bool by_signal, int code);
   bool failed() const { return head_->failure_state.load() != 0; }
+  // Whether the failure is that the system refused something.
+  bool refused() const {
+    return head_->failure_state.load() == 2 && head_->failure.kind == FailureKind::system;
+  }
 
   // Throws what was recorded, if anything. Only when no other process is left.
   void throw_failure();

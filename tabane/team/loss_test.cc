@@ -96,6 +96,41 @@ TEST_F(TeamLoss, IsToldToAllOthersWhicheverProcessItIs) {
   }
 }
 
+TEST_F(TeamLoss, IsToldWhereTheParentHearsNoSignals) {
+  constexpr int kProcesses = 8;
+  for (int lost = 1; lost < kProcesses; ++lost) {
+    reset();
+    EXPECT_THROW(run(kProcesses, kLong,
+                     [&](const Worker& worker) {
+                       signal(SIGCHLD, SIG_DFL);
+                       ++heard_.started;
+                       wait_until_started(kProcesses);
+                       if (worker.process == lost) raise(SIGTERM);
+                       wait_until_heard();
+                       ++heard_.ended;
+                     }),
+                 core::LostError);
+    EXPECT_EQ(heard_.process, lost);
+    EXPECT_EQ(heard_.by_signal, 1);
+    EXPECT_EQ(heard_.code, SIGTERM);
+    EXPECT_EQ(heard_.ended, kProcesses - 1);
+  }
+}
+
+TEST_F(TeamLoss, IsToldOfTheLastProcess) {
+  for (int i = 0; i < 100; ++i) {
+    reset();
+    EXPECT_THROW(run(2, kLong,
+                     [&](const Worker& worker) {
+                       if (worker.process == 1) return;
+                       usleep(300);
+                       raise(SIGKILL);
+                     }),
+                 core::LostError);
+    EXPECT_EQ(heard_.process, 0);
+  }
+}
+
 TEST_F(TeamLoss, IsToldOfAProcessThatExits) {
   EXPECT_THROW(run(3, kLong,
                    [&](const Worker& worker) {

@@ -22,6 +22,7 @@
 #include "tabane/team/child_ends.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/fresh_process.h"
+#include "tabane/team/loss_watch.h"
 #include "tabane/team/worker_loop.h"
 
 namespace tabane::team {
@@ -308,14 +309,14 @@ void ProcessTree::wait_listening() {
   constexpr int kLookAgainMs = 20;
   const std::uint64_t grace_ns = static_cast<std::uint64_t>(listener_->grace_seconds * 1e9);
   std::uint64_t failed_ns = 0;
-  for (;;) {
-    pollfd end{.fd = all_gone_, .events = 0, .revents = 0};
-    if (poll(&end, 1, kLookAgainMs) > 0 && (end.revents & POLLHUP) != 0) break;
+  LossWatch watch_all(control_, all_gone_);
+  while (!watch_all.wait(kLookAgainMs, *listener_)) {
     tell_of_lost_children();
     if (!control_.failed()) {
       if (!any_running()) break;  // something that a task forked holds the pipe open
       continue;
     }
+    if (control_.refused()) break;  // nobody was told
     if (failed_ns == 0) failed_ns = now_ns();
     if (now_ns() - failed_ns > grace_ns) break;
   }
@@ -359,7 +360,9 @@ bool ProcessTree::finished(int process, pid_t got, int status) {
   if (record.finished.load()) return true;
   if (got > 0) {
     const bool by_signal = WIFSIGNALED(status);
-    control_.lose(process, -1, got, by_signal, by_signal ? WTERMSIG(status) : WEXITSTATUS(status));
+    const int code = by_signal ? WTERMSIG(status) : WEXITSTATUS(status);
+    control_.lose(process, -1, got, by_signal, code);
+    if (listener_ != nullptr) tell(*listener_, {process, got, by_signal, code});
   } else {
     control_.fail_system(
         process, "waitpid",

@@ -8,10 +8,11 @@
 
 namespace tabane::team {
 
-SharedBlock::SharedBlock(std::size_t bytes, const std::string& what) : size_(bytes) {
+SharedBlock::SharedBlock(std::size_t bytes, const std::string& what, Reserve reserve)
+    : size_(bytes) {
   if (bytes == 0) return;
-  void* const place =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  const int flags = MAP_SHARED | MAP_ANONYMOUS | (reserve == Reserve::touched ? MAP_NORESERVE : 0);
+  void* const place = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (place == MAP_FAILED) {
     throw core::SystemError("mmap", std::to_string(bytes) + " bytes of " + what, errno);
   }

@@ -9,8 +9,12 @@ namespace tabane::team {
 // Owns an anonymous shared mapping, zero at first. Independent of /dev/shm and of its size.
 class SharedBlock {
  public:
+  // Whether the system sets memory aside for all of it, or only for pages once they are touched:
+  // then a large block of which little is used is not refused (and touching may fail, by SIGBUS).
+  enum class Reserve { all, touched };
+
   // what: names the use in the error. throws: core::SystemError. cost: no page is touched.
-  SharedBlock(std::size_t bytes, const std::string& what);
+  SharedBlock(std::size_t bytes, const std::string& what, Reserve reserve = Reserve::all);
   ~SharedBlock();
   SharedBlock(const SharedBlock&) = delete;
   SharedBlock& operator=(const SharedBlock&) = delete;

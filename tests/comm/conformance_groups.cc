@@ -82,8 +82,9 @@ void random_colors(Comm& world, const Settings& settings) {
 void groups_do_not_mix(Comm& world, const Settings&) {
   auto group = *world.split(0, -world.rank());
   require_equal(group.rank(), world.size() - 1 - world.rank(), "rank in the reverse order");
-  auto in_world = world.isend(next(world), std::array{1}, 5);
-  auto in_group = group.isend(next(group), std::array{2}, 5);
+  const std::array one{1}, two{2};
+  auto in_world = world.isend(next(world), one, 5);
+  auto in_group = group.isend(next(group), two, 5);
   std::array<int, 1> got{};
   group.recv(any_source, got, comm::any_tag);
   require_equal(got[0], 2, "the group's message");

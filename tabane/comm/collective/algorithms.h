@@ -43,6 +43,7 @@ void scatter_binomial(Group& group, const Call& call);
 
 void gather_flags(Group& group, const Call& call);
 void gather_shared(Group& group, const Call& call);
+void gather_written(Group& group, const Call& call);
 void gather_direct(Group& group, const Call& call);
 void gather_polling(Group& group, const Call& call);
 void gather_binomial(Group& group, const Call& call);

@@ -22,7 +22,8 @@ memory   all_reduce  *   *     reduce_scatter
 memory   scatter     *   48    binomial
 memory   scatter     *   8K    flags
 memory   scatter     *   *     direct
-memory   gather      *   *     direct
+memory   gather      *   16K   direct
+memory   gather      *   *     written
 memory   all_gather  *   48    flags
 memory   all_gather  *   1K    shared
 memory   all_gather  16  *     linear
@@ -40,7 +41,8 @@ crowded  all_reduce  *   *     reduce_scatter
 crowded  scatter     *   512   binomial
 crowded  scatter     *   *     direct
 crowded  gather      *   512   binomial
-crowded  gather      *   *     direct
+crowded  gather      *   16K   direct
+crowded  gather      *   *     written
 crowded  all_gather  *   48    counter
 crowded  all_gather  *   16K   shared
 crowded  all_gather  *   *     linear

@@ -78,6 +78,7 @@ constexpr Algorithm kAlgorithms[] = {
 
     {Kind::gather, "flags", gather_flags, beyond_a_line},
     {Kind::gather, "shared", gather_shared, beyond_a_slot},
+    {Kind::gather, "written", gather_written, without_memory},
     {Kind::gather, "direct", gather_direct, nothing},
     {Kind::gather, "polling", gather_polling, nothing},
     {Kind::gather, "binomial", gather_binomial, nothing},

@@ -85,26 +85,22 @@ Function* entry(void* module, const char* name) {
       fmt::format("tabane's module for MPI is of another version: it has no {}", name));
 }
 
-// The module stays loaded: MPI leaves handlers behind that run at exit.
-struct Mpi {
-  Mpi() {
-    const std::optional<MpiLauncher> launcher = mpi_launcher();
-    void* const module = load(launcher);
+// It stays loaded: MPI leaves handlers behind that run at exit.
+struct Module {
+  Module() {
+    void* const module = load(mpi_launcher());
+    open = entry<decltype(tabane_mpi_open)>(module, "tabane_mpi_open");
+    close = entry<decltype(tabane_mpi_close)>(module, "tabane_mpi_close");
     fail = entry<decltype(tabane_mpi_fail)>(module, "tabane_mpi_fail");
-    world.reset(entry<decltype(tabane_mpi_open)>(module, "tabane_mpi_open")());
-    if (!launcher || launcher->ranks == 0 || launcher->ranks == world->size()) return;
-    throw core::UsageError(fmt::format(
-        "{} says that there are {} ranks, but the MPI of tabane's module {} knows of {}: it is not "
-        "the MPI whose launcher was used",
-        launcher->variable, launcher->ranks, fmt::join(launcher->modules, " or "), world->size()));
   }
 
-  std::unique_ptr<Transport> world;
+  decltype(tabane_mpi_open)* open = nullptr;
+  decltype(tabane_mpi_close)* close = nullptr;
   decltype(tabane_mpi_fail)* fail = nullptr;
 };
 
-Mpi& mpi() {
-  static Mpi one;
+const Module& module() {
+  static const Module one;
   return one;
 }
 
@@ -127,8 +123,20 @@ std::optional<MpiLauncher> mpi_launcher() {
   return {};
 }
 
-Transport& mpi_world() { return *mpi().world; }
+std::unique_ptr<Transport> open_mpi_world() {
+  std::unique_ptr<Transport> world(module().open());
+  const std::optional<MpiLauncher> launcher = mpi_launcher();
+  if (!launcher || launcher->ranks == 0 || launcher->ranks == world->size()) return world;
+  throw core::UsageError(fmt::format(
+      "{} says that there are {} ranks, but the MPI of tabane's module {} knows of {}: it is not "
+      "the MPI whose launcher was used",
+      launcher->variable, launcher->ranks, fmt::join(launcher->modules, " or "), world->size()));
+}
 
-void fail_mpi_world(const std::string& how) { mpi().fail(mpi().world.get(), how.c_str()); }
+void close_mpi_world(Transport& world) { module().close(&world); }
+
+void fail_mpi_world(Transport& world, const std::string& how) {
+  module().fail(&world, how.c_str());
+}
 
 }  // namespace tabane::comm

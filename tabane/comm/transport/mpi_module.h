@@ -2,15 +2,20 @@
 // on a machine without MPI.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tabane/comm/transport/transport.h"
 
-// What the module offers. Starts MPI; throws: core::Error. Deleting the transport ends MPI.
+// What the module offers. The first world starts MPI, the end of the process ends it.
+// throws: core::Error.
 extern "C" tabane::comm::Transport* tabane_mpi_open();
-// Tells the other ranks that this one has failed; deleting the transport waits for nobody then.
+// Waits until all ranks have closed the world. throws: core::LostError if one fails instead.
+extern "C" void tabane_mpi_close(tabane::comm::Transport* world);
+// Tells the other ranks that this one has failed, unless one had before; waits for that up to a
+// second. Deleting the transport waits for nobody then.
 extern "C" void tabane_mpi_fail(tabane::comm::Transport* world, const char* how);
 
 namespace tabane::comm {
@@ -24,13 +29,17 @@ struct MpiLauncher {
 // Empty: no MPI launcher. A job's shell under SLURM is none, what srun starts there is one.
 std::optional<MpiLauncher> mpi_launcher();
 
-// All ranks that MPI has started. The first call loads the module and starts MPI, which ends when
-// the process exits. The module is looked for in the directory $TABANE_MPI_MODULE or, if that is
-// not set, beside the program, in ../lib/tabane from there, where it was built and where it was
-// installed.
+// A world of all ranks that MPI has started: each of them calls it. The first call loads the module
+// and starts MPI, which ends when the process exits. The module is looked for in the directory
+// $TABANE_MPI_MODULE or, if that is not set, beside the program, in ../lib/tabane from there, where
+// it was built and where it was installed. A world that is neither closed nor failed when it is
+// deleted is closed.
 // throws: core::UsageError if there is none, or it is not of the MPI that started this process.
-Transport& mpi_world();
+std::unique_ptr<Transport> open_mpi_world();
+// Waits until all ranks have returned, which is what this one does.
+// throws: core::LostError if one fails instead.
+void close_mpi_world(Transport& world);
 // What the rank that failed first tells the others.
-void fail_mpi_world(const std::string& how);
+void fail_mpi_world(Transport& world, const std::string& how);
 
 }  // namespace tabane::comm

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -42,11 +43,20 @@ class PlainMemory : public GroupMemory {
         world_.throw_if_failed();
         continue;
       }
-      world_.throw_if_in_vain(board_, rank_, peer);
+      const int ranks = static_cast<int>(board_.members.size());
+      for (int rank = 0; rank < ranks; ++rank) {
+        if (rank != rank_ && (peer == any_source || rank == peer)) {
+          world_.throw_if_in_vain(board_, rank_, rank);
+        }
+      }
       world_.wait(lock);
     }
   }
   void notify(int) override { notify_all(); }
+  bool write(int, std::byte* there, std::span<const std::byte> bytes) override {
+    std::memcpy(there, bytes.data(), bytes.size());
+    return true;
+  }
   void notify_all() override {
     const std::lock_guard lock(world_.mutex);
     world_.changed();

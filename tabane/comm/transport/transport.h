@@ -56,12 +56,17 @@ class GroupMemory {
   virtual ~GroupMemory() = default;
   virtual std::span<std::byte> bytes() = 0;  // starts at a page
   // Waits until ready() is true, which rank `peer` will bring about: spins, yields, then sleeps
-  // until it has called notify. peer: any_source if it may be any. throws: core::LostError as
-  // recv().
+  // until it has called notify. peer: any_source for what needs all ranks of the group. throws:
+  // core::LostError as recv().
   virtual void wait(int peer, const std::function<bool()>& ready) = 0;
   // After a rank has written what another may wait for. cost: a load each unless it sleeps.
   virtual void notify(int rank) = 0;
   virtual void notify_all() = 0;
+  // Copies to memory of a rank's own, where it waits for that. Returns false, on all ranks or on
+  // some, if the system does not let us.
+  virtual bool write(int /*rank*/, std::byte* /*there*/, std::span<const std::byte> /*bytes*/) {
+    return false;
+  }
 };
 
 // Collectives that the transport does itself, as MPI does. The bytes are whole elements; combine
@@ -103,7 +108,8 @@ class Transport {
                                          std::span<const std::byte> bytes) = 0;
   virtual std::unique_ptr<Pending> irecv(int from, const Label& label,
                                          std::span<std::byte> into) = 0;
-  // Whether a message is there that recv() would take at once.
+  // Whether a message is there that recv() would take at once; false also if none can come any
+  // more.
   virtual bool probe(int from, const Label& label, Arrival& arrival) = 0;
 
   // A group of some ranks of this one, in the order given, this rank among them. All of them call

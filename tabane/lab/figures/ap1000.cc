@@ -52,6 +52,12 @@ std::string curves_data(const CurvesTable& table, double factor) {
   return out;
 }
 
+// Every other connected curve is dashed: one that lies under it can still be seen.
+const char* style_of(bool connected, std::size_t index) {
+  if (!connected) return "yerrorbars lw 1 pt 7 ps 0.5";
+  return index % 2 == 0 ? "yerrorlines lw 2 pt 7 ps 0.5" : "yerrorlines lw 2 dt 2 pt 7 ps 0.5";
+}
+
 // Lines have the colour of the points that they are fitted to, which stand before them.
 std::string plots_of(const CurvesTable& table, bool connected) {
   std::string plots;
@@ -65,8 +71,7 @@ std::string plots_of(const CurvesTable& table, bool connected) {
     } else {
       plots +=
           fmt::format("data index {} using 1:2:3:4 with {} lc rgb '{}' title '{}'", index,
-                      connected ? "yerrorlines lw 2 pt 7 ps 0.5" : "yerrorbars lw 1 pt 7 ps 0.5",
-                      series_colour(colour), plot_label(curve.name));
+                      style_of(connected, colour), series_colour(colour), plot_label(curve.name));
       ++colour;
     }
     ++index;
@@ -148,10 +153,13 @@ std::optional<Figure> figure_of(const Table& table) {
   const auto about = abouts().find(table.name);
   const auto* curves = std::get_if<CurvesTable>(&table.content);
   if (about == abouts().end() || curves == nullptr) return std::nullopt;
-  Range x, y;
+  Range x, y, medians;
   for (const Curve& curve : curves->series) {
     x.add(curve.x);
+    medians.add(curve.y);
     y.add(curve.y);
+    y.add(curve.low);
+    y.add(curve.high);
   }
   if (!(x.low < x.high) || !(y.low <= y.high)) return std::nullopt;
   const int ranks = number_parameter(table, "ranks"), pus = number_parameter(table, "pus");
@@ -165,14 +173,17 @@ std::optional<Figure> figure_of(const Table& table) {
   figure.caption = fmt::format("At {}: {}. {} Both axes are logarithmic.", end,
                                last_values(*curves), about->second.caption);
   const bool messages = table.name.starts_with("ap1000.pingpong");
-  const Shown shown = shown_in(messages ? std::sqrt(y.low * y.high) : y.high, curves->y.unit);
+  const Shown shown =
+      shown_in(messages ? std::sqrt(medians.low * medians.high) : medians.high, curves->y.unit);
   figure.data = curves_data(*curves, shown.factor);
   figure.data_table_html = table_html(*curves);
-  figure.script =
-      script_head(figure.id, 720, 480) + x_axis(*curves, x) +
-      decade_ticks("y", y.low * shown.factor / 1.5, y.high * shown.factor * 1.5) +
-      fmt::format("set xlabel '{}'\nset ylabel '{}, {}'\nset key maxrows 2\n",
-                  plot_label(curves->x.name), plot_label(curves->y.name), plot_label(shown.unit));
+  figure.script = script_head(figure.id, 720, 480) + x_axis(*curves, x) +
+                  decade_ticks("y", y.low * shown.factor / 1.5, y.high * shown.factor * 1.5) +
+                  fmt::format(
+                      "set title '{}' textcolor rgb '{}'\nset xlabel '{}'\nset ylabel '{}, {}'\n"
+                      "set key maxrows 2\n",
+                      plot_label(figure.title, 80), kAxisColour, plot_label(curves->x.name),
+                      plot_label(curves->y.name), plot_label(shown.unit));
   if (curves->x.name == "ranks" && pus >= x.low && pus < x.high) {
     figure.script += mark_of_pus(pus);
     figure.caption += " To the right of the dashed mark ranks take turns on the PUs.";

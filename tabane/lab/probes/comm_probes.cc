@@ -203,10 +203,14 @@ Probe latency_probe() {
 
 Probe bandwidth_probe() {
   Probe probe = probe_of("comm.bandwidth",
-                         "Bandwidth of messages of 1 MiB between ranks on the nearest two PUs");
+                         "Bandwidth of messages of 1 MiB between ranks on the nearest two PUs: the "
+                         "receiver copies out of the sender's memory");
   probe.unit = "B/s";
   probe.better = Better::higher;
-  probe.limit_how = "half of memory.bandwidth.copy of one core where the message fits: one copy";
+  probe.limit_how =
+      "half of memory.bandwidth.copy of one core in the cache that holds message and buffer: a "
+      "message has to be copied at least once, and copying counts each byte twice, read and "
+      "written; the cost of fetching from another core's cache is not in it";
   probe.run = [described = probe](ProbeContext& context) { run_bandwidth(described, context); };
   return probe;
 }

@@ -18,8 +18,6 @@ namespace tabane::lab {
 namespace ap1000 {
 namespace {
 
-constexpr int kMostRanksForked = 4096;  // as comm::launch()
-
 void check(const core::Topology& topology, const Ap1000Options& options) {
   if (options.most_ranks != 0 && options.most_ranks < 2)
     throw core::UsageError("-n: at least 2 ranks, for messages go between two");
@@ -106,19 +104,26 @@ void with_runner(const core::Topology& topology, const Ap1000Options& options,
   if (!complaint.empty()) throw core::UsageError(complaint);
 }
 
+PassOptions pass_options(const Ap1000Options& options, double budget_seconds, int passes) {
+  const double budget = options.budget_seconds > 0 ? options.budget_seconds : budget_seconds;
+  const double most = options.most_seconds > 0 ? options.most_seconds : 2 * budget;
+  return {.budget_seconds = budget, .most_seconds = most, .passes = passes};
+}
+
 bool run_passes(const RankRunner& runner, const std::vector<Job>& jobs, const PassOptions& options,
                 const SurveyHooks& hooks, std::vector<Point>& points) {
   core::Clock& clock = core::tick_clock();
   const double begin = clock.now();
   const std::size_t launches = jobs.size() * static_cast<std::size_t>(options.passes);
-  const RoundsOptions rounds{.budget_seconds =
-                                 options.budget_seconds / static_cast<double>(launches)};
+  RoundsOptions rounds{.budget_seconds = options.budget_seconds / static_cast<double>(launches)};
   for (std::size_t launch = 0; launch < launches; ++launch) {
     const Job& job = jobs[launch % jobs.size()];
     const double spent = clock.now() - begin;
     if (runner.agree(hooks.stop_requested())) return false;
-    // The rounds that every job makes at least may be more than the budget has.
-    if (runner.agree(launch >= jobs.size() && spent > options.budget_seconds)) break;
+    const bool first_pass = launch < jobs.size();
+    if (runner.agree(!first_pass && spent > options.budget_seconds)) break;
+    const double jobs_left = static_cast<double>(first_pass ? jobs.size() - launch : 1);
+    rounds.most_seconds = (options.most_seconds - spent) / jobs_left;
     const double done = static_cast<double>(launch) / static_cast<double>(launches);
     if (runner.shows) hooks.progress(job.what, done, std::max(0.0, options.budget_seconds - spent));
     const RankSamples samples = runner.run(job.ranks, job.workloads, rounds);
@@ -147,6 +152,21 @@ SurveyRecord begin_record(const core::Topology& topology, const Ap1000Options& o
   return record;
 }
 
+namespace {
+
+void note_unmeasured(SurveyRecord& record, const std::vector<Point>& points,
+                     const PassOptions& passes) {
+  const auto missing = std::count_if(points.begin(), points.end(),
+                                     [](const Point& point) { return !point.measured(); });
+  if (missing == 0) return;
+  record.skipped.push_back(
+      {"ap1000",
+       fmt::format("{} of {} operations: the {:.0f} s that it may take were over; ask for "
+                   "fewer ranks with -n",
+                   missing, points.size(), passes.most_seconds)});
+}
+
+}  // namespace
 }  // namespace ap1000
 
 std::optional<Study> run_ap1000(const core::Topology& topology, const Ap1000Options& options,
@@ -159,10 +179,8 @@ std::optional<Study> run_ap1000(const core::Topology& topology, const Ap1000Opti
                   "(64 to 512 cells, 1992)",
               .tables = {},
               .record = begin_record(topology, options, "")};
-  const double default_budget = options.quick ? 20 : 120;
-  const PassOptions passes{
-      .budget_seconds = options.budget_seconds > 0 ? options.budget_seconds : default_budget,
-      .passes = options.quick ? 3 : 10};
+  const PassOptions passes =
+      options.quick ? pass_options(options, 20, 3) : pass_options(options, 120, 10);
   bool shows = true;
   with_runner(topology, options, [&](const RankRunner& runner) {
     shows = runner.shows;
@@ -174,6 +192,7 @@ std::optional<Study> run_ap1000(const core::Topology& topology, const Ap1000Opti
     study.record.complete = run_passes(runner, jobs, passes, hooks, findings.points);
     study.record.duration_s = core::tick_clock().now() - begin;
     if (!shows) return;
+    if (study.record.complete) note_unmeasured(study.record, findings.points, passes);
     add_record(study.record, findings);
     add_tables(study, findings);
   });

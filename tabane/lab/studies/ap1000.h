@@ -10,11 +10,14 @@
 
 namespace tabane::lab {
 
+inline constexpr int kMostRanksForked = 4096;  // as comm::launch()
+
 struct Ap1000Options {
   bool quick = false;
   comm::TransportKind transport = comm::TransportKind::automatic;
   int most_ranks = 0;         // 0: four times the PUs; over MPI as many as there are
   double budget_seconds = 0;  // 0: about 2 minutes, quick 20 s
+  double most_seconds = 0;    // then the rest stays unmeasured; 0: twice the budget
 };
 
 // Under MPI all its processes call it, with the same options; those of other ranks than 0 get null.

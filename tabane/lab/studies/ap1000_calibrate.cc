@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <span>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/core/clock.h"
@@ -18,6 +19,7 @@ namespace {
 using comm::Kind;
 
 constexpr std::uint64_t kMostWholeBytes = std::uint64_t{8} << 20;
+constexpr std::uint64_t kMostOfAllRanks = std::uint64_t{256} << 20;
 constexpr double kSureGain = 1.05;  // less is not worth a rule
 
 const std::uint64_t kSizes[] = {8, 48, 512, 4096, 16384, 65536, 262144, 1048576};
@@ -27,63 +29,68 @@ bool has_root(Kind kind) {
          kind == Kind::gather;
 }
 
-// One rank's buffers of a collective of doubles, and its call.
-class CallBuffers {
- public:
-  CallBuffers(comm::Grid& grid, Kind kind, std::size_t bytes)
-      : combine_(comm::combine_values<double>(comm::Operation::sum)),
-        values_(bytes),
-        whole_in_(bytes * static_cast<std::size_t>(grid.all().size())),
-        whole_out_(whole_in_.size()) {
-    call_.kind = kind;
-    call_.bytes = bytes;
-    call_.element = {comm::type_code<double>(), sizeof(double)};
-    call_.combine = &combine_;
-    const bool whole_in = kind == Kind::scatter || kind == Kind::all_to_all;
-    const bool in_place =
-        kind == Kind::broadcast || kind == Kind::reduce || kind == Kind::all_reduce;
-    if (in_place) {
-      call_.values = values_;
-    } else if (kind != Kind::barrier) {
-      call_.in = whole_in ? std::span<const std::byte>(whole_in_) : values_;
-      call_.out = kind == Kind::scatter ? std::span<std::byte>(values_) : whole_out_;
-    }
-  }
-  CallBuffers(const CallBuffers&) = delete;
-  CallBuffers& operator=(const CallBuffers&) = delete;
+// One rank's buffers, that all its collectives share: of the largest.
+struct Buffers {
+  std::vector<std::byte> values, whole_in, whole_out;
 
-  const comm::Call& call(int root) {
-    call_.root = root;
-    return call_;
+  void fit(std::size_t bytes, std::size_t ranks) {
+    values.resize(std::max(values.size(), bytes));
+    whole_in.resize(std::max(whole_in.size(), bytes * ranks));
+    whole_out.resize(whole_in.size());
   }
-
- private:
-  comm::Combine combine_;
-  std::vector<std::byte> values_, whole_in_, whole_out_;
-  comm::Call call_;
 };
 
-RankWork calls(comm::Grid& grid, const comm::Algorithm& algorithm, std::size_t bytes) {
-  const auto buffers = std::make_shared<CallBuffers>(grid, algorithm.kind, bytes);
-  if (algorithm.refuses(grid.all().group(), buffers->call(0)) != nullptr) return {};
-  return [&grid, &algorithm, buffers, roots = Roots(grid.all())](std::uint64_t iterations) mutable {
+// A rank's call of a collective of doubles.
+comm::Call call_of(Kind kind, std::size_t bytes, std::size_t ranks, Buffers& buffers,
+                   const comm::Combine& combine) {
+  comm::Call call;
+  call.kind = kind;
+  call.bytes = bytes;
+  call.element = {comm::type_code<double>(), sizeof(double)};
+  call.combine = &combine;
+  const std::span<std::byte> values = std::span(buffers.values).first(bytes);
+  const bool in_place = kind == Kind::broadcast || kind == Kind::reduce || kind == Kind::all_reduce;
+  if (in_place) {
+    call.values = values;
+  } else if (kind != Kind::barrier) {
+    const bool whole_in = kind == Kind::scatter || kind == Kind::all_to_all;
+    call.in = whole_in ? std::span(buffers.whole_in).first(bytes * ranks) : values;
+    call.out = kind == Kind::scatter ? values : std::span(buffers.whole_out).first(bytes * ranks);
+  }
+  return call;
+}
+
+RankWork calls(comm::Grid& grid, const comm::Algorithm& algorithm, std::size_t bytes,
+               const std::shared_ptr<Buffers>& buffers) {
+  const auto ranks = static_cast<std::size_t>(grid.all().size());
+  const auto combine =
+      std::make_shared<const comm::Combine>(comm::combine_values<double>(comm::Operation::sum));
+  buffers->fit(bytes, ranks);
+  const comm::Call first = call_of(algorithm.kind, bytes, ranks, *buffers, *combine);
+  if (algorithm.refuses(grid.all().group(), first) != nullptr) return {};
+  return [=, &grid, &algorithm, roots = Roots(grid.all())](std::uint64_t iterations) mutable {
+    // Only now: those that were made later may have moved the buffers.
+    comm::Call call = call_of(algorithm.kind, bytes, ranks, *buffers, *combine);
     for (std::uint64_t i = 0; i < iterations; ++i) {
-      const int root = has_root(algorithm.kind) ? roots.next() : 0;
-      comm::run(grid.all().group(), buffers->call(root), algorithm.name);
+      if (has_root(algorithm.kind)) call.root = roots.next();
+      comm::run(grid.all().group(), call, algorithm.name);
     }
   };
 }
 
 Job calibration_job(int ranks, std::vector<Point>& points) {
   Job job{.ranks = ranks, .what = fmt::format("{} ranks", ranks)};
+  const auto buffers = std::make_shared<Buffers>();
+  const auto all = static_cast<std::uint64_t>(ranks);
   for (const comm::Algorithm& algorithm : comm::algorithms()) {
     for (const std::uint64_t size : kSizes) {
       const std::uint64_t bytes = algorithm.kind == Kind::barrier ? 0 : size;
-      if (bytes * static_cast<std::uint64_t>(ranks) > kMostWholeBytes) break;
+      if (bytes * all > kMostWholeBytes || bytes * all * all > kMostOfAllRanks) break;
       job.points.push_back(points.size());
       job.factors.push_back(1);
-      job.workloads.push_back(
-          [&algorithm, bytes](comm::Grid& grid) { return calls(grid, algorithm, bytes); });
+      job.workloads.push_back([&algorithm, bytes, buffers](comm::Grid& grid) {
+        return calls(grid, algorithm, bytes, buffers);
+      });
       points.push_back({.part = std::string(name_of(algorithm.kind)),
                         .way = std::string(algorithm.name),
                         .ranks = ranks,
@@ -121,7 +128,8 @@ const Point* fastest(const std::vector<const Point*>& points) {
 }
 
 bool surely_faster(const Point& point, const Point& incumbent) {
-  return core::interleaved_ratio(incumbent.seconds, point.seconds).interval.low > kSureGain;
+  const auto gain = ratio_in_turn(incumbent, point);
+  return gain && gain->interval.low > kSureGain;
 }
 
 struct Reach {
@@ -256,10 +264,8 @@ std::optional<Ap1000Calibration> calibrate_ap1000(const core::Topology& topology
            .source = "tabane study ap1000 --calibrate",
            .tables = {},
            .record = begin_record(topology, options, " --calibrate")};
-  const double default_budget = options.quick ? 20 : 90;
-  const PassOptions passes{
-      .budget_seconds = options.budget_seconds > 0 ? options.budget_seconds : default_budget,
-      .passes = options.quick ? 4 : 8};
+  const PassOptions passes =
+      options.quick ? pass_options(options, 20, 4) : pass_options(options, 90, 8);
   bool shows = true;
   with_runner(topology, options, [&](const RankRunner& runner) {
     shows = runner.shows;

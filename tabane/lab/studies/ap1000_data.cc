@@ -6,6 +6,11 @@
 
 namespace tabane::lab::ap1000 {
 
+std::optional<core::Ratio> ratio_in_turn(const Point& a, const Point& b) {
+  if (!a.measured() || a.seconds.size() != b.seconds.size()) return {};
+  return core::interleaved_ratio(a.seconds, b.seconds);
+}
+
 const Point* Findings::find(std::string_view part, std::string_view way, int ranks,
                             std::uint64_t bytes, std::string_view group) const {
   for (const Point& point : points) {

@@ -29,6 +29,9 @@ struct Point {
   double median() const { return core::median(seconds); }
 };
 
+// a / b of samples taken in turn; null if they were not always taken together.
+std::optional<core::Ratio> ratio_in_turn(const Point& a, const Point& b);
+
 struct Findings {
   int pus = 0;            // that the ranks share; 0: not known
   std::string transport;  // "shm", "mpi"
@@ -91,12 +94,15 @@ std::vector<std::uint64_t> ping_pong_sizes(std::uint64_t most);
 // Adds the points and the jobs that measure them.
 std::vector<Job> plan_jobs(const RankRunner& runner, Findings& findings);
 
-// Runs all jobs in turn, again and again, until the budget is spent. Returns false if it was
-// stopped.
 struct PassOptions {
   double budget_seconds = 20;
+  double most_seconds = 40;
   int passes = 3;
 };
+// budget_seconds: if the options have none.
+PassOptions pass_options(const Ap1000Options& options, double budget_seconds, int passes);
+// Runs all jobs in turn, again and again, until the budget is spent. In the first pass, which may
+// take more, each job has an equal share of most_seconds. Returns false if it was stopped.
 bool run_passes(const RankRunner& runner, const std::vector<Job>& jobs, const PassOptions& options,
                 const SurveyHooks& hooks, std::vector<Point>& points);
 

@@ -135,8 +135,8 @@ class Tables {
     add_over_ranks("ap1000.global", "one value of all ranks over the number of ranks",
                    {{"sum", "chosen", 0, "all", "sum, chosen"},
                     {"max_loc", "chosen", 0, "all", "max with index, chosen"},
-                    {"sum", "tree", 0, "all", "sum, tree of messages"},
-                    {"max_loc", "tree", 0, "all", "max with index, tree of messages"}});
+                    {"sum", "tree", 0, "all", "sum, tree"},
+                    {"max_loc", "tree", 0, "all", "max with index, tree"}});
   }
 
   // Of the most ranks.

@@ -24,10 +24,11 @@ std::string with_interval(const Point* point) {
 }
 
 std::string ratio_of(const Point* a, const Point* b) {
-  if (a == nullptr || b == nullptr || a->seconds.size() != b->seconds.size()) return kNone;
-  const core::Ratio ratio = core::interleaved_ratio(a->seconds, b->seconds);
-  return fmt::format("{:.2f} [{:.2f}, {:.2f}]", ratio.value, ratio.interval.low,
-                     ratio.interval.high);
+  if (a == nullptr || b == nullptr) return kNone;
+  const auto ratio = ratio_in_turn(*a, *b);
+  if (!ratio) return kNone;
+  return fmt::format("{:.2f} [{:.2f}, {:.2f}]", ratio->value, ratio->interval.low,
+                     ratio->interval.high);
 }
 
 std::string rate_of(const Point* point) {
@@ -37,6 +38,7 @@ std::string rate_of(const Point* point) {
 
 std::string about_pus(const Findings& findings) {
   if (findings.pus == 0) return "";
+  if (findings.pus == 1) return " There is one PU here, so that all ranks take turns.";
   return fmt::format(" More ranks than the {} PUs here take turns.", findings.pus);
 }
 
@@ -82,8 +84,7 @@ std::vector<std::string> segment_row(const std::string& way, const FitSegment& s
   const bool flat = !(line.slope > 0);
   return {
       way,
-      fmt::format("{} … {}", core::format_bytes(static_cast<std::uint64_t>(segment.from)),
-                  core::format_bytes(static_cast<std::uint64_t>(segment.to))),
+      fmt::format("{} … {}", size_near(segment.from), size_near(segment.to)),
       interval_of(line.t0(), line.intercept_interval, "s"),
       flat ? kNone : interval_of(line.r_inf(), segment.r_inf_interval(), "B/s"),
       flat || !(line.t0() > 0) ? kNone : interval_of(line.n_half(), segment.n_half_interval(), "B"),
@@ -198,7 +199,8 @@ std::optional<std::uint64_t> crossing(const Findings& findings, const std::strin
   for (const Point* elements : findings.over_bytes("vector", "elements", ranks)) {
     const Point* vector = findings.find("vector", way, ranks, elements->bytes);
     if (vector == nullptr) continue;
-    if (core::interleaved_ratio(elements->seconds, vector->seconds).interval.low <= 1)
+    const auto ratio = ratio_in_turn(*elements, *vector);
+    if (!ratio || ratio->interval.low <= 1)
       from.reset();
     else if (!from)
       from = elements->bytes / sizeof(double);

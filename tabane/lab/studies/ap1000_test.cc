@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"
@@ -20,8 +22,11 @@ const core::Topology& machine() {
 }
 
 Ap1000Options tiny() {
-  return {
-      .quick = true, .transport = comm::TransportKind::shm, .most_ranks = 2, .budget_seconds = 0.2};
+  return {.quick = true,
+          .transport = comm::TransportKind::shm,
+          .most_ranks = 2,
+          .budget_seconds = 0.2,
+          .most_seconds = 100};  // for sanitizers
 }
 
 TEST(RankRounds, GivesEachWorkloadAsManySamplesOnRankZero) {
@@ -50,9 +55,33 @@ TEST(RankRounds, GivesEachWorkloadAsManySamplesOnRankZero) {
   for (const double seconds : samples[0]) EXPECT_GT(seconds, 0);
 }
 
+TEST(RankRounds, BeginsNothingWhenTheTimeIsOver) {
+  std::vector<RankWorkload> workloads(3,
+                                      [](comm::Grid&) -> RankWork { return [](std::uint64_t) {}; });
+  const std::function<RankSamples(comm::Comm&)> rank = [&](comm::Comm& ranks) {
+    comm::Grid grid(ranks);
+    return measure_rounds(grid, workloads, {.epoch_seconds = 1e-6, .most_seconds = 0});
+  };
+  const RankSamples samples =
+      *comm::launch_result<RankSamples>({.ranks = 2, .transport = comm::TransportKind::shm}, rank);
+  EXPECT_EQ(samples, RankSamples(3));
+}
+
+TEST(Ap1000, SaysWhatItHadNoTimeFor) {
+  Ap1000Options options = tiny();
+  options.most_seconds = 1e-9;
+  const Study study = *run_ap1000(machine(), options);
+  EXPECT_TRUE(study.record.complete);
+  EXPECT_TRUE(study.record.results.empty());
+  EXPECT_TRUE(study.tables.empty());
+  ASSERT_EQ(study.record.skipped.size(), 1u);
+  EXPECT_NE(study.record.skipped[0].reason.find("fewer ranks"), std::string::npos);
+}
+
 TEST(Ap1000, TwoRanksGiveEveryTable) {
   const Study study = *run_ap1000(machine(), tiny());
   EXPECT_TRUE(study.record.complete);
+  EXPECT_TRUE(study.record.skipped.empty());
   EXPECT_EQ(study.tables.size(), 7u);
   for (const StudyTable& table : study.tables) {
     EXPECT_GT(table.rows.size(), 1u) << table.title;
@@ -80,7 +109,7 @@ TEST(Ap1000, KeepsWhatItHasWhenStopped) {
   EXPECT_EQ(study.record.find("ap1000.barrier.flags.r2"), nullptr);
 }
 
-std::sig_atomic_t interrupted = 0;
+volatile std::sig_atomic_t interrupted = 0;
 void note_interrupt(int) { interrupted = 1; }
 
 TEST(Ap1000, CtrlCDoesNotKillTheRanks) {
@@ -118,6 +147,16 @@ TEST(Ap1000, CalibrationGivesRulesThatCanBeRead) {
   }
   EXPECT_TRUE(barrier && all_to_all) << calibration.choice;
   ASSERT_EQ(calibration.study.tables.size(), 1u);
+
+  const auto file = std::filesystem::path(testing::TempDir()) / "ap1000_choice_of_test.txt";
+  std::ofstream(file) << calibration.choice;
+  const auto sum = comm::launch_result<double>(
+      {.ranks = 2, .transport = comm::TransportKind::shm, .choice_file = file.string()},
+      [](comm::Comm& ranks) {
+        return comm::all_reduce(ranks, 1.0 + ranks.rank(), comm::Operation::sum);
+      });
+  std::filesystem::remove(file);
+  EXPECT_EQ(sum, 3.0);
   EXPECT_NE(calibration.study.tables[0].remark.find("keep what is built in"), std::string::npos);
 }
 

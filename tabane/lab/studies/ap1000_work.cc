@@ -1,6 +1,8 @@
 // The operations of the study ap1000, as each rank runs them.
 #include <algorithm>
+#include <memory>
 #include <set>
+#include <span>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/lab/studies/ap1000_data.h"
@@ -85,28 +87,43 @@ RankWork vector_sums(Grid& grid, std::size_t elements, const char* algorithm) {
       };
 }
 
+// A rank's arrays, that all gathering and scattering shares: any rank is the root at times.
 // Elements of 4 bytes, as in the report.
-RankWork gathers(Grid& grid, std::size_t bytes, comm::Layout layout, const char* algorithm) {
-  const std::size_t elements = bytes / sizeof(float);
-  return [&grid, layout, algorithm, all = std::vector<float>(elements),
-          part = std::vector<float>(elements / static_cast<std::size_t>(grid.all().size())),
-          roots = Roots(grid.all())](std::uint64_t iterations) mutable {
-    for (std::uint64_t i = 0; i < iterations; ++i)
-      comm::gather(grid.all(), part, all, roots.next(), layout, by(algorithm));
-  };
-}
+struct Arrays {
+  std::vector<float> all, part;
 
-RankWork scatters(Grid& grid, std::size_t bytes, comm::Layout layout, const char* algorithm) {
-  const std::size_t elements = bytes / sizeof(float);
-  return [&grid, layout, algorithm, all = std::vector<float>(elements),
-          part = std::vector<float>(elements / static_cast<std::size_t>(grid.all().size())),
-          roots = Roots(grid.all())](std::uint64_t iterations) mutable {
-    for (std::uint64_t i = 0; i < iterations; ++i)
-      comm::scatter(grid.all(), all, part, roots.next(), layout, by(algorithm));
+  void fit(std::size_t elements, int ranks) {
+    all.resize(std::max(all.size(), elements));
+    part.resize(std::max(part.size(), elements / static_cast<std::size_t>(ranks)));
+  }
+};
+
+struct Gathering {
+  bool scatters = false;
+  std::size_t bytes = 0;  // of the whole array
+  comm::Layout layout = comm::Layout::block;
+  const char* algorithm = "";
+};
+
+RankWork gatherings(Grid& grid, const Gathering& what, const std::shared_ptr<Arrays>& arrays) {
+  const std::size_t elements = what.bytes / sizeof(float);
+  const std::size_t elements_a_rank = elements / static_cast<std::size_t>(grid.all().size());
+  arrays->fit(elements, grid.all().size());
+  return [=, &grid, roots = Roots(grid.all())](std::uint64_t iterations) mutable {
+    const std::span<float> all = std::span(arrays->all).first(elements);
+    const std::span<float> part = std::span(arrays->part).first(elements_a_rank);
+    for (std::uint64_t i = 0; i < iterations; ++i) {
+      if (what.scatters)
+        comm::scatter(grid.all(), all, part, roots.next(), what.layout, by(what.algorithm));
+      else
+        comm::gather(grid.all(), part, all, roots.next(), what.layout, by(what.algorithm));
+    }
   };
 }
 
 // ---- the plan ----
+
+constexpr std::uint64_t kMostOfAllRanks = std::uint64_t{256} << 20;  // of the arrays of all ranks
 
 class Planner {
  public:
@@ -195,13 +212,18 @@ void plan_gathering(Planner planner, int ranks) {
   const How hows[] = {{"fine", comm::Layout::cyclic, ""},
                       {"block", comm::Layout::block, ""},
                       {"polling", comm::Layout::block, "polling"}};
+  const auto arrays = std::make_shared<Arrays>();
+  const auto all = static_cast<std::uint64_t>(ranks);
   for (const std::uint64_t part : {64, 1024, 8192, 65536}) {
-    const std::uint64_t bytes = part * static_cast<std::uint64_t>(ranks);
+    const std::uint64_t bytes = part * all;
+    if (bytes * all > kMostOfAllRanks) break;
     for (const How how : hows) {
-      planner.add({.part = "gather", .way = how.way, .bytes = bytes},
-                  [=](Grid& grid) { return gathers(grid, bytes, how.layout, how.algorithm); });
-      planner.add({.part = "scatter", .way = how.way, .bytes = bytes},
-                  [=](Grid& grid) { return scatters(grid, bytes, how.layout, how.algorithm); });
+      for (const bool scatters : {false, true}) {
+        planner.add({.part = scatters ? "scatter" : "gather", .way = how.way, .bytes = bytes},
+                    [=, what = Gathering{scatters, bytes, how.layout, how.algorithm}](Grid& grid) {
+                      return gatherings(grid, what, arrays);
+                    });
+      }
     }
   }
 }

@@ -1,11 +1,20 @@
 #include "tabane/comm/transport/shm/endpoint.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
 
 namespace tabane::comm::shm {
+
+namespace {
+
+// Looks at one channel before all others are looked at, too.
+constexpr int kNarrowPolls = 200;
+
+}  // namespace
 
 struct alignas(4096) NoChannel {
   std::array<std::byte, 8192> bytes{};
@@ -29,6 +38,15 @@ Endpoint::Endpoint(World& world, int rank)
 
 Endpoint::~Endpoint() = default;
 
+std::uint32_t Endpoint::new_context() {
+  constexpr std::uint32_t kMost = (1u << 20) - 1;
+  if (contexts_ == kMost) {
+    throw core::Error("rank " + std::to_string(rank_) + " has made " + std::to_string(kMost) +
+                      " groups, and no more can be told apart");
+  }
+  return static_cast<std::uint32_t>(rank_) << 20 | ++contexts_;
+}
+
 void Endpoint::progress(const bool& enough) {
   const int ranks = world_.ranks();
   for (int i = 0; i < ranks && !enough; ++i) {
@@ -36,14 +54,16 @@ void Endpoint::progress(const bool& enough) {
     if (from >= ranks) from -= ranks;
     if (from == rank_) continue;
     bool took = false;
-    while (!enough && poll(from)) took = true;
+    // No more at once than a channel holds: a fast sender must not keep the rank here.
+    constexpr int kMostLines = 256;
+    for (int n = 0; n < kMostLines && !enough && poll(from); ++n) took = true;
     if (enough && took) polled_first_ = from + 1 == ranks ? 0 : from + 1;
   }
   direct_receives_.for_each([this](Receive& receive) { advance_direct(receive); });
+  direct_sends_.for_each([this](Send& send) { advance_direct(send); });
   if (queued_ > 0) {
     for (int to = 0; to < ranks; ++to) advance_queue(to);
   }
-  direct_sends_.for_each([this](Send& send) { advance_direct(send); });
 }
 
 template <class Operation, class Peers>
@@ -63,9 +83,15 @@ void Endpoint::wait(Receive& receive) {
   if (receive.complete) return;
   if (receive.source == any_source) return wait_for(receive, receive.sources);
   if (open_ > 1) return wait_for(receive, receive.source);
-  // Nothing else is under way: only this channel matters.
+  // Nothing else is under way: for a while only this channel matters. Then the others are emptied,
+  // too: who waits to send here may be whom the source waits for.
   const int from = receive.source;
+  int polls = 0;
   const auto ready = [&] {
+    if (++polls > kNarrowPolls) {
+      progress(receive.complete);
+      return receive.complete;
+    }
     while (!receive.complete && poll(from)) continue;
     if (receive.record >= 0 && !receive.complete) advance_direct(receive);
     return receive.complete;
@@ -78,8 +104,13 @@ bool Endpoint::take_next(Receive& receive) {
   if (open_ > 0 || unexpected_ > 0 || from == any_source || from == rank_) return false;
   Peer& peer = this->peer(from);
   const Line* line = nullptr;
-  const auto ready = [&] { return (line = peer.in.next()) != nullptr; };
+  int polls = 0;
+  const auto ready = [&] {
+    line = peer.in.next();
+    return line != nullptr || ++polls > kNarrowPolls;
+  };
   waiter_.wait(ready, [&] { world_.check(rank_, from, ready); });
+  if (line == nullptr) return false;
   const Envelope envelope = envelope_of(*line);
   if (line->kind != Kind::inline_bytes || !receive.fits(from, envelope)) return false;
   receive.from = from;
@@ -116,7 +147,11 @@ void Endpoint::stop_direct(Receive& receive) noexcept {
   Peer& from = peer(receive.from);
   DirectCopy& record = from.in.record(receive.record);
   record.error.store(ECANCELED);
-  for (int i = 0; i < 1000 && !has_failed(record); ++i) usleep(100);  // or it has died in it
+  // Unless it has died in it.
+  const auto is_there = [&] {
+    return world_.state(receive.from) != RankState::failed && kill(record.sender, 0) == 0;
+  };
+  while (!has_failed(record) && is_there()) usleep(100);
   wake(*from.doorbell);
 }
 

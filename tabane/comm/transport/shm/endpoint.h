@@ -37,10 +37,9 @@ class Endpoint {
 
   int rank() const { return rank_; }
   World& world() { return world_; }
-  // Tells a new group apart from all others of the world; of at most 2^20 a rank, in 4096 ranks.
-  std::uint32_t new_context() {
-    return static_cast<std::uint32_t>(rank_) << 20 | (++contexts_ & 0xfffff);
-  }
+  // Tells a new group apart from all others of the world. throws: core::Error beyond 2^20 - 1
+  // groups of which this rank is the first member.
+  std::uint32_t new_context();
 
   // Returns when the bytes may be changed. throws: core::LostError.
   void send(int to, const Envelope& envelope, const std::byte* bytes) {
@@ -74,6 +73,7 @@ class Endpoint {
 
   // Looks for a message that `pattern` would get. Fills in pattern's from and envelope.
   bool probe(Receive& pattern);
+  bool finds(Receive& pattern);
 
   // What was received is no longer read.
   void release(Stored& stored);

@@ -1,3 +1,4 @@
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -69,6 +70,13 @@ void Endpoint::hand_over(Receive& receive, Unexpected& message) {
 }
 
 bool Endpoint::probe(Receive& pattern) {
+  if (finds(pattern)) return true;
+  world_.check_failed(rank_);
+  if (world_.crowded()) sched_yield();
+  return false;
+}
+
+bool Endpoint::finds(Receive& pattern) {
   const auto find = [&](int from) {
     for (const Unexpected& one : peer(from).unexpected) {
       if (one.taker != nullptr || !pattern.fits(from, one.envelope)) continue;
@@ -155,6 +163,16 @@ void Endpoint::expect_repeat(Peer& peer, const Line& line) {
   Arriving& arriving = peer.arriving;
   const std::int32_t record = arriving.record = line.tag;
   arriving.receive = std::exchange(peer.repeats[static_cast<std::size_t>(record)], nullptr);
+  // The sender may have seen the refusal first.
+  if (arriving.receive == nullptr) {
+    arriving.receive = direct_receives_.find([&](const Receive& one) {
+      return one.record == record && peers_[static_cast<std::size_t>(one.from)].get() == &peer;
+    });
+    if (arriving.receive != nullptr) {
+      arriving.receive->leave();
+      arriving.receive->record = -1;
+    }
+  }
   if (Receive* const receive = arriving.receive) {
     if (matches(*receive)) arriving.into = make_room(*receive);
     return;

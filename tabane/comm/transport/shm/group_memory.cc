@@ -1,6 +1,9 @@
 #include "tabane/comm/transport/shm/group_memory.h"
 
+#include <sys/uio.h>
+
 #include <atomic>
+#include <cerrno>
 #include <utility>
 
 namespace tabane::comm::shm {
@@ -40,16 +43,29 @@ void ShmGroupMemory::wait(int peer, const std::function<bool()>& ready) {
     return false;
   };
   const auto check = [&] {
-    if (peer == any_source) {
-      world_->check(self_, members_, ready);
-    } else {
-      world_->check(self_, members_[static_cast<std::size_t>(peer)], ready);
+    for (std::size_t rank = 0; rank < members_.size(); ++rank) {
+      if (peer != any_source && rank != static_cast<std::size_t>(peer)) continue;
+      if (members_[rank] != self_) world_->check(self_, members_[rank], ready);
     }
   };
   waiter_.wait(polls, check);
 }
 
 void ShmGroupMemory::notify(int rank) { wake(*doorbells_[static_cast<std::size_t>(rank)]); }
+
+bool ShmGroupMemory::write(int rank, std::byte* there, std::span<const std::byte> bytes) {
+  const pid_t pid = world_->pid(members_[static_cast<std::size_t>(rank)]);
+  while (!bytes.empty()) {
+    const iovec from{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    const iovec to{there, bytes.size()};
+    const ssize_t copied = process_vm_writev(pid, &from, 1, &to, 1, 0);
+    if (copied < 0 && errno == EINTR) continue;
+    if (copied <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(copied));
+    there += copied;
+  }
+  return true;
+}
 
 void ShmGroupMemory::notify_all() {
   for (Doorbell* const doorbell : doorbells_) wake(*doorbell);

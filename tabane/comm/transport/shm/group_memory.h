@@ -37,6 +37,7 @@ class ShmGroupMemory : public GroupMemory {
   void wait(int peer, const std::function<bool()>& ready) override;
   void notify(int rank) override;
   void notify_all() override;
+  bool write(int rank, std::byte* there, std::span<const std::byte> bytes) override;
 
  private:
   struct Head;

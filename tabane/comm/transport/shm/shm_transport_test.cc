@@ -302,6 +302,27 @@ TEST(ShmTransport, KeepsGroupsApart) {
   });
 }
 
+// Rank 1 answers rank 0 only when rank 2 has filled its channel to rank 0, and more.
+TEST(ShmTransport, EmptiesAllChannelsWhileItWaitsForOne) {
+  run(3, 0, [](Transport& t) {
+    constexpr int kMessages = 1000;
+    Bytes one(4);
+    if (t.rank() == 2) {
+      for (int i = 0; i < kMessages; ++i) t.send(0, {1, {}}, content(4, i));
+      t.send(1, {1, {}}, one);
+    } else if (t.rank() == 1) {
+      t.recv(2, {1, {}}, one);
+      t.send(0, {1, {}}, one);
+    } else {
+      t.recv(1, {1, {}}, one);
+      for (int i = 0; i < kMessages; ++i) {
+        t.recv(2, {1, {}}, one);
+        EXPECT_EQ(one, content(4, i));
+      }
+    }
+  });
+}
+
 TEST(ShmTransport, FailsWhatWaitsForARankThatIsGone) {
   run(2, 0, [](Transport& t) {
     if (t.rank() == 1) return;  // what rank 0 waits for will not come

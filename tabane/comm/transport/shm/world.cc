@@ -43,7 +43,7 @@ World::World(const MemoryPlan& plan, int usable_pus)
     : plan_(plan),
       crowded_(plan.ranks > usable_pus),
       patience_(patience_for(plan.ranks, usable_pus)),
-      block_(plan.total_bytes, "memory for messages"),
+      block_(plan.total_bytes, "memory for messages", team::SharedBlock::Reserve::touched),
       head_(new (block_.data()) Head),
       channels_(block_.data() + plan.channels_at),
       pages_({}, 0),

@@ -1,0 +1,168 @@
+#include "tabane/comm/transport/mpi/collectives.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "tabane/comm/transport/mpi/envelope.h"
+
+namespace tabane::comm::mpi {
+namespace {
+
+const Combine* current_combine = nullptr;  // of the reduction under way: MPI hands on no context
+
+MPI_Datatype number_type(TypeCode type) {
+  switch (type.code) {
+    case 0x101:
+      return MPI_INT8_T;
+    case 0x102:
+      return MPI_INT16_T;
+    case 0x104:
+      return MPI_INT32_T;
+    case 0x108:
+      return MPI_INT64_T;
+    case 0x202:
+      return MPI_UINT16_T;
+    case 0x204:
+      return MPI_UINT32_T;
+    case 0x208:
+      return MPI_UINT64_T;
+    case 0x304:
+      return MPI_FLOAT;
+    case 0x308:
+      return MPI_DOUBLE;
+    case 0x300 + sizeof(long double):
+      return MPI_LONG_DOUBLE;
+    default:
+      return MPI_DATATYPE_NULL;  // also uint8: a bool looks the same, and adds differently
+  }
+}
+
+MPI_Op operation_of(Operation operation) {
+  switch (operation) {
+    case Operation::sum:
+      return MPI_SUM;
+    case Operation::min:
+      return MPI_MIN;
+    case Operation::max:
+      return MPI_MAX;
+    default:
+      return MPI_OP_NULL;
+  }
+}
+
+}  // namespace
+
+// The lower rank's elements come as `in`; MPI wants the result in `inout`.
+void apply_current(void* in, void* inout, int* length, MPI_Datatype* /*type*/) {
+  std::array<std::byte, 64> lower;
+  const std::size_t bytes = current_combine->element_bytes;
+  for (int i = 0; i < *length; ++i) {
+    std::byte* const upper = static_cast<std::byte*>(inout) + static_cast<std::size_t>(i) * bytes;
+    std::memcpy(lower.data(), static_cast<std::byte*>(in) + static_cast<std::size_t>(i) * bytes,
+                bytes);
+    current_combine->apply(lower.data(), upper, 1);
+    std::memcpy(upper, lower.data(), bytes);
+  }
+}
+
+template <class Start>
+void MpiCollectives::run(const char* call, Start&& start) {
+  const bool of_world = static_cast<int>(world_ranks_.size()) == engine_.size();
+  const Awaited awaited{any_source, world_ranks_, of_world ? engine_.next_collective() : 0};
+  MPI_Request request = MPI_REQUEST_NULL;
+  engine_.check(start(&request), call, any_source);
+  engine_.complete(request, awaited);
+}
+
+template <class Start>
+void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combine,
+                               const char* call, Start&& start) {
+  constexpr std::size_t kMostElements = 1 << 30;
+  Piece piece{values.data(), 0, number_type(combine.type), operation_of(combine.operation)};
+  const bool own = piece.type == MPI_DATATYPE_NULL || piece.operation == MPI_OP_NULL;
+  if (own) {
+    MPI_Type_contiguous(static_cast<int>(combine.element_bytes), MPI_BYTE, &piece.type);
+    MPI_Type_commit(&piece.type);
+    piece.operation = engine_.user_operation();
+    current_combine = &combine;
+  }
+  for (std::size_t left = values.size() / combine.element_bytes; left > 0;) {
+    const std::size_t count = std::min(left, kMostElements);
+    piece.count = static_cast<int>(count);
+    run(call, [&](MPI_Request* request) { return start(piece, request); });
+    piece.start += count * combine.element_bytes;
+    left -= count;
+  }
+  if (own) MPI_Type_free(&piece.type);
+}
+
+void MpiCollectives::barrier() {
+  run("MPI_Ibarrier", [&](MPI_Request* request) { return MPI_Ibarrier(comm_, request); });
+}
+
+void MpiCollectives::broadcast(std::span<std::byte> bytes, int root) {
+  const ByteCount count(bytes.size());
+  run("MPI_Ibcast", [&](MPI_Request* request) {
+    return MPI_Ibcast(bytes.data(), count.count(), count.type(), root, comm_, request);
+  });
+}
+
+bool MpiCollectives::reduce(std::span<std::byte> values, const Combine& combine, int root) {
+  in_pieces(values, combine, "MPI_Ireduce", [&](const Piece& piece, MPI_Request* request) {
+    const bool mine = rank_ == root;
+    return MPI_Ireduce(mine ? MPI_IN_PLACE : piece.start, mine ? piece.start : nullptr, piece.count,
+                       piece.type, piece.operation, root, comm_, request);
+  });
+  return true;
+}
+
+// MPI does not promise that all ranks get the same bits. Sums of two do not depend on their order
+// and come out alike; which of -0.0, 0.0 and NaN min and max prefer may, so one rank decides.
+bool MpiCollectives::all_reduce(std::span<std::byte> values, const Combine& combine) {
+  const bool is_floating = combine.type.code >> 8 == 3;
+  if (is_floating && combine.operation != Operation::sum) {
+    reduce(values, combine, 0);
+    broadcast(values, 0);
+    return true;
+  }
+  in_pieces(values, combine, "MPI_Iallreduce", [&](const Piece& piece, MPI_Request* request) {
+    return MPI_Iallreduce(MPI_IN_PLACE, piece.start, piece.count, piece.type, piece.operation,
+                          comm_, request);
+  });
+  return true;
+}
+
+void MpiCollectives::gather(std::span<const std::byte> block, std::span<std::byte> all, int root) {
+  const ByteCount count(block.size());
+  run("MPI_Igather", [&](MPI_Request* request) {
+    return MPI_Igather(block.data(), count.count(), count.type(), all.data(), count.count(),
+                       count.type(), root, comm_, request);
+  });
+}
+
+void MpiCollectives::scatter(std::span<const std::byte> all, std::span<std::byte> block, int root) {
+  const ByteCount count(block.size());
+  run("MPI_Iscatter", [&](MPI_Request* request) {
+    return MPI_Iscatter(all.data(), count.count(), count.type(), block.data(), count.count(),
+                        count.type(), root, comm_, request);
+  });
+}
+
+void MpiCollectives::all_gather(std::span<const std::byte> block, std::span<std::byte> all) {
+  const ByteCount count(block.size());
+  run("MPI_Iallgather", [&](MPI_Request* request) {
+    return MPI_Iallgather(block.data(), count.count(), count.type(), all.data(), count.count(),
+                          count.type(), comm_, request);
+  });
+}
+
+void MpiCollectives::all_to_all(std::span<const std::byte> out, std::span<std::byte> in) {
+  const ByteCount count(out.size() / world_ranks_.size());
+  run("MPI_Ialltoall", [&](MPI_Request* request) {
+    return MPI_Ialltoall(out.data(), count.count(), count.type(), in.data(), count.count(),
+                         count.type(), comm_, request);
+  });
+}
+
+}  // namespace tabane::comm::mpi

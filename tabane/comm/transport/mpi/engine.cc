@@ -1,0 +1,137 @@
+#include "tabane/comm/transport/mpi/engine.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "tabane/comm/transport/mpi/collectives.h"
+#include "tabane/comm/transport/mpi/receipt.h"
+
+namespace tabane::comm::mpi {
+
+Engine::Engine(Library& library)
+    : library_(library),
+      bulk_(library.duplicate(MPI_COMM_WORLD)),
+      polls_(library.crowded() ? 1 : 500),
+      outbox_(*this),
+      notices_(*this, library.duplicate(MPI_COMM_WORLD)) {
+  MPI_Op_create(apply_current, 0, &user_operation_);
+  library_.set_ends_together(false);
+}
+
+Engine::~Engine() {
+  try {
+    if (!broken_ && !closed_) close({});
+  } catch (const core::Error&) {  // a rank was lost on the last metres: its launcher says so
+    broken_ = true;
+  }
+  if (broken_) return;
+  MPI_Op_free(&user_operation_);
+  MPI_Comm_free(&bulk_);
+  library_.set_ends_together(true);
+}
+
+// What was sent may leave until all ranks have returned; after that nobody will take it, and no
+// later world shall: MPI gives its communicators to new ones. A mark of this rank has been taken
+// when its send is complete, so when all ranks are in the barrier, all marks are. What was sent to
+// a group that its receiver has left is never taken.
+void Engine::close(std::span<const MPI_Comm> comms) {
+  notices_.tell_return(collectives_);
+  wait({rank()}, [&] {
+    notices_.read();
+    return notices_.all_returned() && notices_.are_sent();
+  });
+  MPI_Request request = MPI_REQUEST_NULL;
+  bool in_barrier = false;
+  const auto until = Clock::now() + std::chrono::seconds(1);
+  wait({rank()}, [&] {
+    for (MPI_Comm comm : comms) drain(comm);
+    drain(bulk_);
+    if (!in_barrier && (outbox_.empty() || Clock::now() > until)) {
+      check(MPI_Ibarrier(bulk_, &request), "MPI_Ibarrier", any_source);
+      in_barrier = true;
+    }
+    return in_barrier && test(request, any_source);
+  });
+  closed_ = true;
+}
+
+void Engine::drain(MPI_Comm comm) {
+  for (;;) {
+    int there = 0;
+    MPI_Message message;
+    MPI_Status status;
+    check(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &there, &message, &status), "MPI_Improbe",
+          any_source);
+    if (!there) return;
+    MPI_Count bytes = 0;
+    MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+    const AlignedBytes place = allocate_aligned(static_cast<std::size_t>(bytes));
+    const ByteCount count(static_cast<std::size_t>(bytes));
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Imrecv(place.get(), count.count(), count.type(), &message, &request), "MPI_Imrecv",
+          any_source);
+    complete(request, {rank()});
+  }
+}
+
+void Engine::fail(const char* how) {
+  if (std::exchange(broken_, true)) return;
+  try {
+    notices_.tell_failure(*phase_ ? phase_ : "no call", how);
+    const auto until = Clock::now() + std::chrono::seconds(1);
+    while (!notices_.are_sent() && Clock::now() < until) sched_yield();
+  } catch (const core::Error&) {  // MPI has failed too: its launcher ends the others
+  }
+}
+
+void Engine::lose(int rank, std::string_view phase, std::string_view how) {
+  broken_ = true;
+  throw core::LostError(rank, pid(rank), phase, how);
+}
+
+void Engine::throw_failed(int code, const char* call, int peer) {
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  lose(peer == any_source ? rank() : peer, *phase_ ? phase_ : "no call",
+       std::string(call) + ": " + text.data());
+}
+
+// A few of those under way at each call, in turn: each step makes MPI's own progress for all.
+void Engine::progress() {
+  for (std::size_t i = 0; i < std::min<std::size_t>(receipts_.size(), 4); ++i) {
+    receipts_[cursor_++ % receipts_.size()]->step();
+  }
+  outbox_.progress();
+}
+
+void Engine::check_alive(const Awaited& awaited) {
+  notices_.read();
+  notices_.check_in_vain(awaited);
+}
+
+// A yield to another program costs a whole time slice, so a rank with a PU of its own yields only
+// after a millisecond, when whoever it waits for may lack a PU. MPI cannot wake a sleeping rank, so
+// it sleeps little, and only when it has waited for long.
+void Engine::rest(const Awaited& awaited, Clock::time_point& start) {
+  check_alive(awaited);
+  const Clock::time_point now = Clock::now();
+  if (start == Clock::time_point{}) start = now;
+  if (crowded() || now - start > std::chrono::milliseconds(1)) sched_yield();
+  if (now - start > std::chrono::milliseconds(100)) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+}
+
+std::uint32_t Engine::next_bulk_tag() {
+  bulk_tag_ = bulk_tag_ == static_cast<std::uint32_t>(most_tag()) ? 0 : bulk_tag_ + 1;
+  return bulk_tag_;
+}
+
+}  // namespace tabane::comm::mpi

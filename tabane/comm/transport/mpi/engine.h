@@ -1,0 +1,113 @@
+// What all groups of one world share: how a rank waits, and what is under way.
+//
+// All waits poll: a receive under way must ask for its elements while its rank waits for something
+// else. A rank that waits spins at first, as MPI itself does; where ranks exceed the PUs it yields.
+//
+// MPI ends the whole job when a process dies. What it reports instead (MPI_ERRORS_RETURN), and
+// notices of ranks that failed or returned, become core::LostError.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tabane/comm/transport/mpi/library.h"
+#include "tabane/comm/transport/mpi/notices.h"
+#include "tabane/comm/transport/mpi/outbox.h"
+#include "tabane/comm/transport/transport.h"
+
+namespace tabane::comm::mpi {
+
+class Receipt;
+
+// Ranks are those of the world.
+class Engine {
+ public:
+  // All ranks that MPI knows open a world together.
+  explicit Engine(Library& library);
+  // Closes the world if it is neither closed nor broken.
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  int rank() const { return library_.rank(); }
+  int size() const { return library_.size(); }
+  long pid(int rank) const { return library_.pids()[static_cast<std::size_t>(rank)]; }
+  int most_tag() const { return library_.most_tag(); }
+  bool crowded() const { return library_.crowded(); }
+  MPI_Comm bulk() const { return bulk_; }
+  MPI_Op user_operation() const { return user_operation_; }
+  // A rank was lost, so nothing is waited for and nothing is freed any more.
+  bool broken() const { return broken_; }
+  const Library& library() const { return library_; }
+  Outbox& outbox() { return outbox_; }
+  void set_phase(const char* text) { phase_ = text; }
+
+  // Waits until all ranks have returned. comms: the world's, in which nothing is left then.
+  // throws: core::LostError if one fails instead.
+  void close(std::span<const MPI_Comm> comms);
+  // Takes the messages that nobody wants.
+  void drain(MPI_Comm comm);
+  // Tells the other ranks that this one has failed; waits for that up to a second.
+  void fail(const char* how);
+  [[noreturn]] void lose(int rank, std::string_view phase, std::string_view how);
+
+  // throws: core::LostError if MPI has failed. peer: or any_source.
+  void check(int code, const char* call, int peer) {
+    if (code != MPI_SUCCESS) throw_failed(code, call, peer);
+  }
+  bool test(MPI_Request& request, int peer, MPI_Status* status = MPI_STATUS_IGNORE) {
+    int done = 0;
+    check(MPI_Test(&request, &done, status), "MPI_Test", peer);
+    return done != 0;
+  }
+
+  // Returns once ready() is true; makes progress meanwhile.
+  template <class Ready>
+  void wait(const Awaited& awaited, Ready&& ready) {
+    for (Clock::time_point start{};; rest(awaited, start)) {
+      for (int i = 0; i < polls_; ++i) {
+        if (ready()) return;
+        progress();
+      }
+    }
+  }
+  void complete(MPI_Request& request, const Awaited& awaited) {
+    wait(awaited, [&] { return test(request, awaited.peer); });
+  }
+  void progress();
+  // throws: core::LostError if a rank has failed, or whoever is awaited has returned.
+  void check_alive(const Awaited& awaited);
+
+  // Receives that ask for their elements when their envelope has come, whoever waits for what.
+  void enlist(Receipt& receipt) { receipts_.push_back(&receipt); }
+  void strike(Receipt& receipt) { std::erase(receipts_, &receipt); }
+
+  std::uint32_t next_bulk_tag();
+  // Counts the collectives of all ranks of the world: one begins now.
+  std::uint64_t next_collective() { return ++collectives_; }
+
+ private:
+  [[noreturn]] void throw_failed(int code, const char* call, int peer);
+  // start: of the resting; none before the first call.
+  void rest(const Awaited& awaited, Clock::time_point& start);
+
+  Library& library_;
+  MPI_Comm bulk_;
+  MPI_Op user_operation_ = MPI_OP_NULL;
+  int polls_;  // without a rest
+  std::uint32_t bulk_tag_ = 0;
+  std::uint64_t collectives_ = 0;
+  bool broken_ = false, closed_ = false;
+  const char* phase_ = "";
+  std::vector<Receipt*> receipts_;
+  std::size_t cursor_ = 0;
+  Outbox outbox_;
+  Notices notices_;
+};
+
+}  // namespace tabane::comm::mpi

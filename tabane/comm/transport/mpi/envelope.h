@@ -1,0 +1,78 @@
+// What a message is made of, as MPI carries it: an envelope, 16 bytes that say what it is and up to
+// 4 KiB of elements. Those of a larger one are a second MPI message, under a tag that the envelope
+// names:
+//
+//   sender                                   receiver
+//   [bytes | bulk tag | type | elements] ──> matched by MPI: source, tag
+//   [elements ……………………………………………………] ──> straight into the caller's buffer (> 4 KiB only)
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+namespace tabane::comm::mpi {
+
+constexpr std::size_t kSmallBytes = 4096;
+constexpr std::size_t kAboutBytes = 16;
+
+struct alignas(64) Envelope {
+  std::array<std::byte, 64 - kAboutBytes> unused;  // so that elements are aligned
+  std::uint64_t bytes = 0;
+  std::uint32_t bulk_tag = 0;
+  std::uint16_t type = 0;
+  std::uint16_t reserved = 0;
+  std::array<std::byte, kSmallBytes> elements;
+
+  void* start() { return &bytes; }
+};
+static_assert(offsetof(Envelope, elements) == 64 && offsetof(Envelope, bytes) == 48);
+
+struct FreeAligned {
+  void operator()(std::byte* bytes) const { ::operator delete (bytes, std::align_val_t{64}); }
+};
+using AlignedBytes = std::unique_ptr<std::byte, FreeAligned>;
+
+inline AlignedBytes allocate_aligned(std::size_t bytes) {
+  return AlignedBytes(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{64})));
+}
+
+// Any number of bytes as MPI counts them: in int.
+class ByteCount {
+ public:
+  explicit ByteCount(std::size_t bytes) {
+    if (bytes <= INT_MAX) {
+      count_ = static_cast<int>(bytes);
+      return;
+    }
+    constexpr std::size_t kMiB = 1 << 20;
+    MPI_Datatype mib;
+    MPI_Type_contiguous(kMiB, MPI_BYTE, &mib);
+    const std::array<int, 2> counts{static_cast<int>(bytes / kMiB), static_cast<int>(bytes % kMiB)};
+    const std::array<MPI_Aint, 2> places{0, static_cast<MPI_Aint>(bytes / kMiB * kMiB)};
+    const std::array<MPI_Datatype, 2> types{mib, MPI_BYTE};
+    MPI_Type_create_struct(2, counts.data(), places.data(), types.data(), &type_);
+    MPI_Type_commit(&type_);
+    MPI_Type_free(&mib);
+    count_ = 1;
+  }
+  ~ByteCount() {
+    if (type_ != MPI_BYTE) MPI_Type_free(&type_);
+  }
+  ByteCount(const ByteCount&) = delete;
+  ByteCount& operator=(const ByteCount&) = delete;
+
+  int count() const { return count_; }
+  MPI_Datatype type() const { return type_; }
+
+ private:
+  int count_ = 0;
+  MPI_Datatype type_ = MPI_BYTE;
+};
+
+}  // namespace tabane::comm::mpi

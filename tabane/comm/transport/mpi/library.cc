@@ -1,0 +1,89 @@
+#include "tabane/comm/transport/mpi/library.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstddef>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "tabane/core/error.h"
+
+namespace tabane::comm::mpi {
+namespace {
+
+// By the running kernel: containers share their PUs, and MPI takes them for hosts.
+int color_of_host() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  return static_cast<int>(std::hash<std::string>{}(boot)&INT_MAX);
+}
+
+// All ranks call it and get the same.
+bool some_host_is_crowded() {
+  cpu_set_t pus;
+  CPU_ZERO(&pus);
+  sched_getaffinity(0, sizeof pus, &pus);
+  MPI_Comm host;
+  MPI_Comm_split(MPI_COMM_WORLD, color_of_host(), 0, &host);
+  int ranks = 1;
+  MPI_Comm_size(host, &ranks);
+  MPI_Allreduce(MPI_IN_PLACE, &pus, sizeof pus, MPI_BYTE, MPI_BOR, host);
+  MPI_Comm_free(&host);
+  int crowded = ranks > CPU_COUNT(&pus) ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &crowded, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return crowded != 0;
+}
+
+}  // namespace
+
+Library& Library::get() {
+  static Library one;
+  return one;
+}
+
+Library::Library() {
+  int initialized = 0, provided = 0, size = 0;
+  MPI_Initialized(&initialized);
+  if (!initialized) {
+    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
+      throw core::Error("MPI_Init_thread failed");
+    }
+    started_here_ = true;
+  }
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  int *tag_bound = nullptr, found = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&tag_bound), &found);
+  if (found) most_tag_ = *tag_bound;
+  const long pid = getpid();
+  pids_.resize(static_cast<std::size_t>(size));
+  MPI_Allgather(&pid, 1, MPI_LONG, pids_.data(), 1, MPI_LONG, MPI_COMM_WORLD);
+  crowded_ = some_host_is_crowded();
+}
+
+// MPI's own way to wait for the others keeps the PU from them.
+MPI_Comm Library::duplicate(MPI_Comm of) const {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = MPI_Comm_idup(of, &comm, &request);
+  for (int done = 0; code == MPI_SUCCESS && !done;) {
+    code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (!done && crowded_) sched_yield();
+  }
+  if (code != MPI_SUCCESS) throw core::Error("MPI_Comm_idup failed");
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  return comm;
+}
+
+// Where the last world was not closed, the others could wait for ever: the launcher sees who ends
+// without MPI_Finalize, and ends them.
+Library::~Library() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (started_here_ && ends_together_ && !finalized) MPI_Finalize();
+}
+
+}  // namespace tabane::comm::mpi

@@ -1,0 +1,43 @@
+// MPI itself, which lives from the first world to the end of the process, and what it says of the
+// job.
+#pragma once
+
+#include <mpi.h>
+
+#include <span>
+#include <vector>
+
+namespace tabane::comm::mpi {
+
+class Library {
+ public:
+  // The first call starts MPI: all ranks make it. throws: core::Error.
+  static Library& get();
+
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(pids_.size()); }
+  std::span<const long> pids() const { return pids_; }
+  int most_tag() const { return most_tag_; }
+  // Whether some host has more ranks than PUs that they may use, so that they take turns.
+  bool crowded() const { return crowded_; }
+
+  // A communicator of the same ranks that returns its errors. All ranks of `of` call it.
+  // throws: core::Error.
+  MPI_Comm duplicate(MPI_Comm of) const;
+
+  // Whether all ranks will end MPI: they do when the last world that they opened was closed. One
+  // that has failed never is.
+  void set_ends_together(bool together) { ends_together_ = together; }
+
+ private:
+  Library();
+  ~Library();
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  bool started_here_ = false, crowded_ = false, ends_together_ = true;
+  int rank_ = 0, most_tag_ = 32767;
+  std::vector<long> pids_;
+};
+
+}  // namespace tabane::comm::mpi

@@ -1,0 +1,121 @@
+#include "tabane/comm/transport/mpi/notices.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "tabane/comm/transport/mpi/engine.h"
+
+namespace tabane::comm::mpi {
+namespace {
+
+constexpr int kNobody = -1;
+
+template <std::size_t kSize>
+void copy_text(std::array<char, kSize>& to, std::string_view text) {
+  const std::size_t length = std::min(text.size(), kSize - 1);
+  std::copy_n(text.begin(), length, to.begin());
+  to[length] = '\0';
+}
+
+}  // namespace
+
+Notices::Notices(Engine& engine, MPI_Comm comm)
+    : engine_(engine), comm_(comm), ranks_(static_cast<std::size_t>(engine.size())) {}
+
+Notices::~Notices() {
+  if (!engine_.broken()) {
+    MPI_Comm_free(&comm_);
+  } else if (!requests_.empty()) {
+    static_cast<void>(told_.release());  // MPI may still read it
+  }
+}
+
+void Notices::tell_return(std::uint64_t collectives) {
+  told_->collectives = collectives;
+  ranks_[static_cast<std::size_t>(engine_.rank())].returned = Clock::now();
+  ++returned_count_;
+  tell();
+}
+
+void Notices::tell_failure(const char* phase, const char* how) {
+  told_->failed = true;
+  copy_text(told_->phase, phase);
+  copy_text(told_->how, how);
+  tell();
+}
+
+void Notices::tell() {
+  requests_.reserve(ranks_.size());
+  for (int rank = 0; rank < engine_.size(); ++rank) {
+    if (rank == engine_.rank()) continue;
+    engine_.check(MPI_Isend(told_.get(), sizeof(Notice), MPI_BYTE, rank, 0, comm_,
+                            &requests_.emplace_back(MPI_REQUEST_NULL)),
+                  "MPI_Isend", rank);
+  }
+}
+
+bool Notices::are_sent() {
+  int done = 0;
+  engine_.check(
+      MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE),
+      "MPI_Testall", any_source);
+  if (done) requests_.clear();
+  return done != 0;
+}
+
+void Notices::read() {
+  for (;;) {
+    int there = 0;
+    MPI_Status status;
+    engine_.check(MPI_Iprobe(MPI_ANY_SOURCE, 0, comm_, &there, &status), "MPI_Iprobe", any_source);
+    if (!there) return;
+    Notice notice;
+    const int rank = status.MPI_SOURCE;
+    engine_.check(MPI_Recv(&notice, sizeof notice, MPI_BYTE, rank, 0, comm_, MPI_STATUS_IGNORE),
+                  "MPI_Recv", rank);
+    if (notice.failed) engine_.lose(rank, notice.phase.data(), notice.how.data());
+    ranks_[static_cast<std::size_t>(rank)] = {Clock::now(), notice.collectives};
+    ++returned_count_;
+  }
+}
+
+// Its last messages may still be on their way when its notice comes: it gets some time.
+bool Notices::is_gone(int rank) const {
+  const Clock::time_point when = ranks_[static_cast<std::size_t>(rank)].returned;
+  return when != Clock::time_point::max() && Clock::now() - when > std::chrono::milliseconds(500);
+}
+
+int Notices::who_never_joins(std::uint64_t collectives) const {
+  const auto found = std::ranges::find_if(ranks_, [&](const State& state) {
+    return state.returned != Clock::time_point::max() && state.collectives < collectives;
+  });
+  return found == ranks_.end() ? kNobody : static_cast<int>(found - ranks_.begin());
+}
+
+int Notices::who_of_all_is_gone(std::span<const int> group) const {
+  int gone = kNobody;
+  for (const int rank : group) {
+    if (rank == engine_.rank()) continue;
+    if (!is_gone(rank)) return kNobody;
+    gone = rank;
+  }
+  return gone;
+}
+
+void Notices::check_in_vain(const Awaited& awaited) const {
+  if (returned_count_ == 0 || awaited.peer == engine_.rank()) return;
+  int gone = kNobody;
+  if (awaited.peer != any_source) {
+    gone = is_gone(awaited.peer) ? awaited.peer : kNobody;
+  } else if (awaited.collectives > 0) {
+    gone = who_never_joins(awaited.collectives);
+  } else {
+    gone = who_of_all_is_gone(awaited.group);
+  }
+  if (gone == kNobody) return;
+  throw core::LostError(gone, engine_.pid(gone), "no call",
+                        "returned while rank " + std::to_string(engine_.rank()) + " waits for it");
+}
+
+}  // namespace tabane::comm::mpi

@@ -1,0 +1,74 @@
+// What ranks of a world tell each other when they return or fail, so that nobody waits in vain.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tabane::comm::mpi {
+
+class Engine;
+
+using Clock = std::chrono::steady_clock;
+
+// Whom a rank waits for. Ranks are those of the world.
+struct Awaited {
+  int peer = 0;                     // or any_source
+  std::span<const int> group = {};  // which ranks any_source means
+  // If not 0: all of the world must have begun so many of its collectives.
+  std::uint64_t collectives = 0;
+};
+
+class Notices {
+ public:
+  // comm: owned then.
+  Notices(Engine& engine, MPI_Comm comm);
+  // Frees what MPI needs no longer; all of it if the world was closed.
+  ~Notices();
+  Notices(const Notices&) = delete;
+  Notices& operator=(const Notices&) = delete;
+
+  // What the others are told, once: this rank has returned after so many collectives, or failed.
+  void tell_return(std::uint64_t collectives);
+  void tell_failure(const char* phase, const char* how);
+  // Whether all that was told has left.
+  bool are_sent();
+
+  // throws: core::LostError if a rank has failed.
+  void read();
+  // Whether all ranks, this one too, have returned.
+  bool all_returned() const { return returned_count_ == static_cast<int>(ranks_.size()); }
+
+  // throws: core::LostError if the rank, or all ranks, that could end the wait have returned.
+  void check_in_vain(const Awaited& awaited) const;
+
+ private:
+  struct Notice {
+    bool failed = false;
+    std::uint64_t collectives = 0;
+    std::array<char, 64> phase{};
+    std::array<char, 191> how{};
+  };
+  struct State {
+    Clock::time_point returned = Clock::time_point::max();  // max(): it has not
+    std::uint64_t collectives = 0;
+  };
+  void tell();
+  bool is_gone(int rank) const;
+  int who_never_joins(std::uint64_t collectives) const;
+  int who_of_all_is_gone(std::span<const int> group) const;
+
+  Engine& engine_;
+  MPI_Comm comm_;
+  std::vector<State> ranks_;
+  int returned_count_ = 0;
+  std::unique_ptr<Notice> told_ = std::make_unique<Notice>();
+  std::vector<MPI_Request> requests_;
+};
+
+}  // namespace tabane::comm::mpi

@@ -1,0 +1,93 @@
+// What the transport hands out for messages on their way, and for those that it keeps.
+#pragma once
+
+#include <mpi.h>
+
+#include <exception>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "tabane/comm/transport/mpi/engine.h"
+#include "tabane/comm/transport/mpi/receipt.h"
+#include "tabane/comm/transport/transport.h"
+
+namespace tabane::comm::mpi {
+
+class Sent : public Pending {
+ public:
+  bool test() override { return true; }
+  void wait() override {}
+};
+
+class Sending : public Pending {
+ public:
+  Sending(Engine& engine, MPI_Request request, int peer)
+      : engine_(engine), request_(request), peer_(peer) {}
+  ~Sending() override {
+    if (request_ == MPI_REQUEST_NULL) return;
+    try {
+      if (!engine_.broken()) wait();
+    } catch (const core::Error&) {  // the rank's next call throws it
+    }
+  }
+  bool test() override {
+    engine_.progress();
+    if (engine_.test(request_, peer_)) return true;
+    engine_.check_alive({peer_});
+    return false;
+  }
+  void wait() override { engine_.complete(request_, {peer_}); }
+
+ private:
+  Engine& engine_;
+  MPI_Request request_;
+  int peer_;
+};
+
+class Receiving : public Pending {
+ public:
+  Receiving(Engine& engine, const Receipt::From& from, std::span<std::byte> into)
+      : engine_(engine), receipt_(from, into, false) {
+    engine_.enlist(receipt_);
+  }
+  // A rank that is on its way out waits for nothing.
+  ~Receiving() override {
+    try {
+      if (!engine_.broken() && std::uncaught_exceptions() == 0) receipt_.wait();
+    } catch (const core::Error&) {  // the rank's next call throws it
+    }
+    engine_.strike(receipt_);
+  }
+  bool test() override {
+    engine_.progress();
+    if (!receipt_.step()) {
+      engine_.check_alive(receipt_.awaited());
+      return false;
+    }
+    arrival = receipt_.arrival();
+    return true;
+  }
+  void wait() override {
+    receipt_.wait();
+    arrival = receipt_.arrival();
+  }
+  Receipt& receipt() { return receipt_; }
+
+ private:
+  Engine& engine_;
+  Receipt receipt_;
+};
+
+class Kept : public Parcel {
+ public:
+  explicit Kept(std::unique_ptr<Receipt> receipt) : receipt_(std::move(receipt)) {
+    arrival = receipt_->arrival();
+    bytes = receipt_->kept();
+  }
+
+ private:
+  std::unique_ptr<Receipt> receipt_;
+};
+
+}  // namespace tabane::comm::mpi

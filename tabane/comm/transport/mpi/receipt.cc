@@ -1,0 +1,92 @@
+#include "tabane/comm/transport/mpi/receipt.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace tabane::comm::mpi {
+
+void Receipt::post() {
+  envelope_ = from_.engine->outbox().take_envelope();
+  const int source = from_.source == any_source ? MPI_ANY_SOURCE : from_.source;
+  const int tag = from_.tag == any_tag ? MPI_ANY_TAG : std::abs(from_.tag);
+  from_.engine->check(MPI_Irecv(envelope_->start(), kAboutBytes + kSmallBytes, MPI_BYTE, source,
+                                tag, from_.comm, &request_),
+                      "MPI_Irecv", peer());
+}
+
+bool Receipt::step() {
+  if (stage_ == Stage::complete) return true;
+  MPI_Status status;
+  if (!from_.engine->test(request_, peer(), &status)) return false;
+  if (stage_ == Stage::posted) {
+    const int tag = from_.internal ? -status.MPI_TAG : status.MPI_TAG;
+    arrival_ = {status.MPI_SOURCE, tag, {envelope_->type}, envelope_->bytes};
+    open();
+  } else {
+    stage_ = Stage::complete;
+  }
+  return stage_ == Stage::complete;
+}
+
+void Receipt::open(std::unique_ptr<Envelope> envelope, const Arrival& arrival) {
+  envelope_ = std::move(envelope);
+  arrival_ = arrival;
+  open();
+}
+
+void Receipt::open() {
+  const std::size_t bytes = arrival_.bytes;
+  fits_ = types_fit(arrival_.type, from_.type) && (keeps_ || bytes <= into_.size());
+  if (bytes <= kSmallBytes) {
+    if (keeps_) {
+      kept_ = std::span(envelope_->elements).first(bytes);
+    } else if (fits_ && bytes > 0) {
+      std::memcpy(into_.data(), envelope_->elements.data(), bytes);
+    }
+    stage_ = Stage::complete;
+    return;
+  }
+  std::byte* place = into_.data();
+  if (keeps_ || !fits_) {
+    own_ = allocate_aligned(bytes);
+    place = own_.get();
+    kept_ = {place, bytes};
+  }
+  const int source = from_.world_ranks[static_cast<std::size_t>(arrival_.source)];
+  const ByteCount count(bytes);
+  from_.engine->check(
+      MPI_Irecv(place, count.count(), count.type(), source, static_cast<int>(envelope_->bulk_tag),
+                from_.engine->bulk(), &request_),
+      "MPI_Irecv", source);
+  stage_ = Stage::fetching;
+}
+
+void Receipt::wait() {
+  from_.engine->wait(awaited(), [this] { return step(); });
+}
+
+const Arrival& Receipt::arrival() const {
+  if (!fits_) {
+    throw MessageError(describe_mismatch({arrival_.source, arrival_.type, arrival_.bytes},
+                                         {from_.self, from_.type, into_.size()}, arrival_.tag));
+  }
+  return arrival_;
+}
+
+// One that is given up, because a rank is lost, leaves MPI what it may still write to.
+Receipt::~Receipt() {
+  if (stage_ != Stage::complete && request_ != MPI_REQUEST_NULL) {
+    int done = 0;
+    MPI_Cancel(&request_);
+    MPI_Test(&request_, &done, MPI_STATUS_IGNORE);
+    if (!done) {
+      MPI_Request_free(&request_);
+      static_cast<void>(envelope_.release());
+      static_cast<void>(own_.release());
+    }
+  }
+  if (envelope_) from_.engine->outbox().give_back(std::move(envelope_));
+}
+
+}  // namespace tabane::comm::mpi

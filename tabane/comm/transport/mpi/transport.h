@@ -1,0 +1,72 @@
+// The messages of one group over MPI. It has two communicators, so that any_tag never takes a
+// collective's message.
+#pragma once
+
+#include <mpi.h>
+
+#include <list>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tabane/comm/transport/mpi/collectives.h"
+#include "tabane/comm/transport/mpi/engine.h"
+#include "tabane/comm/transport/mpi/envelope.h"
+#include "tabane/comm/transport/mpi/receipt.h"
+#include "tabane/comm/transport/transport.h"
+
+namespace tabane::comm::mpi {
+
+class MpiTransport : public Transport {
+ public:
+  // comm: owned then. world_ranks: of the group's ranks.
+  MpiTransport(std::shared_ptr<Engine> engine, MPI_Comm comm, int rank,
+               std::vector<int> world_ranks);
+  ~MpiTransport() override;
+
+  // Waits until all ranks of the world, whose transport this is, have returned; otherwise as the
+  // engine's.
+  void close();
+
+  std::string_view name() const override { return "mpi"; }
+
+  void send(int to, const Label& label, std::span<const std::byte> bytes) override;
+  Arrival recv(int from, const Label& label, std::span<std::byte> into) override;
+  std::unique_ptr<Parcel> recv_parcel(int from, const Label& label) override;
+  std::unique_ptr<Pending> isend(int to, const Label& label,
+                                 std::span<const std::byte> bytes) override;
+  std::unique_ptr<Pending> irecv(int from, const Label& label, std::span<std::byte> into) override;
+  bool probe(int from, const Label& label, Arrival& arrival) override;
+  std::unique_ptr<Transport> make_group(std::span<const int> members) override;
+  NativeCollectives* collectives() override { return &collectives_; }
+  bool crowded() const override { return engine_->crowded(); }
+  void check_alive() override { engine_->check_alive({engine_->rank()}); }
+  void set_phase(const char* text) override { engine_->set_phase(text); }
+
+  Engine& engine() { return *engine_; }
+
+ private:
+  // An envelope that a probe has taken. Older than what MPI has of its source and tag.
+  struct Probed {
+    std::unique_ptr<Envelope> envelope;
+    Arrival arrival;
+  };
+
+  int world_rank(int rank) const { return world_ranks_[static_cast<std::size_t>(rank)]; }
+  MPI_Comm comm_of(int tag) const { return tag >= any_tag ? user_ : internal_; }
+  void require_tag(int tag) const;
+  // Starts to send; returns the request of what is not copied, MPI_REQUEST_NULL if all is.
+  MPI_Request start(int to, const Label& label, std::span<const std::byte> bytes);
+  Receipt::From origin(int from, const Label& label) const;
+  void begin(Receipt& receipt, int from, const Label& label);
+  std::list<Probed>::iterator find_probed(int from, int tag);
+
+  std::shared_ptr<Engine> engine_;
+  MPI_Comm user_, internal_;
+  std::vector<int> world_ranks_;
+  std::list<Probed> probed_;
+  MpiCollectives collectives_;
+};
+
+}  // namespace tabane::comm::mpi

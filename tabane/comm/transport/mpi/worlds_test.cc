@@ -1,0 +1,107 @@
+// Under an MPI launcher: launch can be called again and again, whatever a rank did in the one
+// before. Exits with 1, and says why, if not.
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tabane/comm/collectives.h"
+#include "tabane/comm/launch.h"
+
+namespace tabane::comm {
+namespace {
+
+void require(bool holds, const char* what) {
+  if (!holds) throw core::Error(what);
+}
+
+// What launch throws on this rank; empty if nothing.
+std::string loss_of(const std::function<void(Comm&)>& f) {
+  try {
+    launch({.transport = TransportKind::mpi}, f);
+  } catch (const core::LostError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+void run(const std::function<void(Comm&)>& f) { launch({.transport = TransportKind::mpi}, f); }
+
+void many_launches() {
+  for (int i = 0; i < 40; ++i) {
+    run([&](Comm& comm) {
+      if (comm.rank() == i % comm.size()) return;  // early
+      if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+  }
+}
+
+// Longer than a rank that has returned is waited for, and after it.
+void what_was_sent_arrives_after_the_return() {
+  run([](Comm& comm) {
+    if (comm.size() == 1 || comm.rank() > 1) return;
+    constexpr int kMessages = 500;
+    if (comm.rank() == 0) {
+      for (int i = 0; i < kMessages; ++i) comm.send(1, i);
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(800));
+    for (int i = 0; i < kMessages; ++i) require(comm.recv<int>(0) == i, "a message is not there");
+  });
+}
+
+void what_nobody_took_does_not_come_later() {
+  run([](Comm& comm) {
+    const std::vector<double> large(5'000, 1);
+    const int next = (comm.rank() + 1) % comm.size();
+    for (int i = 0; i < 200; ++i) comm.send(next, i);
+    if (next == comm.rank()) comm.send(next, large);
+  });
+  run([](Comm& comm) {
+    barrier(comm);
+    require(!comm.probe(any_source), "a message of the launch before has come");
+    barrier(comm);
+  });
+}
+
+void who_returned_early_is_noticed() {
+  const std::array<std::function<void(Comm&)>, 3> waits{[](Comm& comm) { comm.recv<int>(0); },
+                                                        [](Comm& comm) {
+                                                          while (!comm.probe(0)) {
+                                                          }
+                                                        },
+                                                        [](Comm& comm) { barrier(comm); }};
+  for (const auto& wait : waits) {
+    bool alone = false;
+    const std::string loss = loss_of([&](Comm& comm) {
+      alone = comm.size() == 1;
+      if (comm.rank() != 0) wait(comm);
+    });
+    require(loss.empty() == alone, "the return of rank 0 was not noticed");
+    require(alone || loss.find("returned while rank") != std::string::npos, loss.c_str());
+  }
+}
+
+int run_all() {
+  try {
+    many_launches();
+    what_was_sent_arrives_after_the_return();
+    what_nobody_took_does_not_come_later();
+    who_returned_early_is_noticed();
+    many_launches();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "worlds_test: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tabane::comm
+
+int main() { return tabane::comm::run_all(); }
