@@ -17,7 +17,9 @@ for file in "${all[@]}"; do [ -f "$file" ] && files+=("$file"); done
 # Prints the files whose path matches an extended regular expression.
 matching() { printf '%s\n' "${files[@]}" | grep -E "$1"; }
 mapfile -t sources < <(matching '\.(h|cc)$')
-mapfile -t headers < <(matching '^tabane/.*\.h$' | grep -v -- '-inl\.h$')
+no_header='-inl\.h$'
+pkg-config --exists ompi-c || no_header+='|^tabane/comm/transport/mpi/'
+mapfile -t headers < <(matching '^tabane/.*\.h$' | grep -vE -- "$no_header")
 mapfile -t scripts < <(matching '(\.sh|\.bash|^\.ci/run)$')
 mapfile -t texts < <(
   matching '(\.(h|cc|cmake|in|py|sh|bash|fish|txt|json|md|cff|1)|Makefile|_tabane|/run)$')
@@ -36,10 +38,13 @@ man_page() {
   [ -z "$complaints" ] || { echo "$complaints"; return 1; }
 }
 
+# Of an MPI, if there is one; its headers are not ours to check.
+mpi_flags() { pkg-config --cflags ompi-c 2>/dev/null | sed 's/-I/-isystem /g'; }
+
 # Compiles each public header alone: it includes what it uses.
 headers_alone() {
   local flags
-  flags=$(pkg-config --cflags hwloc libhwy)
+  flags="$(pkg-config --cflags hwloc libhwy) $(mpi_flags)"
   # shellcheck disable=SC2016  # expanded by the inner shell
   printf '%s\n' "${headers[@]}" | xargs -P "$(cmake/jobs.sh)" -I '{}' sh -c '
     printf "#include \"%s\"\n" "$2" |

@@ -59,7 +59,8 @@ _tabane() {
     report) options="-o --output" ;;
     study)
       options="--quick --files --sizes -t --threads -r --runs --dir -o --output --json"
-      options+=" --workloads --malloc --text-size --text --transport -n --processes --calibrate -q --quiet" ;;
+      options+=" --workloads --malloc --text-size --text --transport -n --processes --calibrate"
+      options+=" -q --quiet" ;;
     run)
       options="-c --cpus -m --membind -i --interleave -l --localalloc --placement -t --threads"
       options+=" --huge-pages --malloc --dry-run -q --quiet" ;;
