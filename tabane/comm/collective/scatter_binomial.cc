@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "tabane/comm/collective/algorithms.h"
+#include "tabane/comm/collective/binomial.h"
 #include "tabane/comm/collective/layout.h"
 #include "tabane/comm/collective/messages.h"
 
@@ -11,27 +12,24 @@ namespace tabane::comm {
 // cost: ceil(log2 p) messages one after the other, of p n bytes in all.
 void scatter_binomial(Group& group, const Call& call) {
   Messages messages(group, call);
-  const int p = group.size();
-  const int position = (group.rank() - call.root + p) % p;
-  const auto rank_at = [&](int at) { return (at + call.root) % p; };
-  int span = 1;  // of ranks that this one serves, itself among them
-  while (span < p && (position & span) == 0) span *= 2;
-  const auto served = static_cast<std::size_t>(std::min(span, p - position));
-  if (served == 1) return messages.recv(rank_at(position - span), call.out);
+  const BinomialPlace place(group.size(), group.rank(), call.root);
+  const int p = place.ranks;
+  const auto served = static_cast<std::size_t>(place.served());
+  if (served == 1) return messages.recv(place.parent(), call.out);
   const std::span<std::byte> parts = group.scratch(served * call.bytes);
-  if (position == 0) {
+  if (place.position == 0) {
     for (int at = 0; at < p; ++at) {
-      take_piece(call.in, call, p, rank_at(at), 0,
+      take_piece(call.in, call, p, place.rank_at(at), 0,
                  parts.subspan(static_cast<std::size_t>(at) * call.bytes, call.bytes));
     }
   } else {
-    messages.recv(rank_at(position - span), parts);
+    messages.recv(place.parent(), parts);
   }
-  for (int distance = span / 2; distance > 0; distance /= 2) {
-    if (position + distance >= p) continue;
+  for (int distance = place.span / 2; distance > 0; distance /= 2) {
+    if (place.position + distance >= p) continue;
     const auto begin = static_cast<std::size_t>(distance);
     const std::size_t end = std::min(2 * begin, served);
-    messages.send(rank_at(position + distance),
+    messages.send(place.rank_at(place.position + distance),
                   parts.subspan(begin * call.bytes, (end - begin) * call.bytes));
   }
   copy_bytes(call.out, parts.first(call.bytes));

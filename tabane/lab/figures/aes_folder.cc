@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "tabane/lab/figures/figures.h"
 
@@ -13,11 +12,6 @@ namespace {
 
 // The last part of a dotted name: the number of files.
 std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
-
-std::string text_parameter(const Table& table, const char* key) {
-  const auto at = table.parameters.find(key);
-  return at != table.parameters.end() && at->is_string() ? at->get<std::string>() : "";
-}
 
 // ---- threads × size ----
 
@@ -108,31 +102,6 @@ std::optional<Figure> threads_figure(const Table& table) {
 
 // ---- against the limit ----
 
-struct Range {
-  double low = std::numeric_limits<double>::infinity(), high = 0;
-  void add(double v) {
-    if (!std::isfinite(v) || !(v > 0)) return;
-    low = std::min(low, v);
-    high = std::max(high, v);
-  }
-};
-
-std::string series_data(const CurvesTable& table, double factor) {
-  std::string out;
-  for (const Curve& curve : table.series) {
-    if (curve.x.empty()) continue;
-    out += fmt::format("# {}: x, y, low, high\n", plot_label(curve.name));
-    for (std::size_t i = 0; i < curve.x.size(); ++i) {
-      const double low = curve.low.empty() ? curve.y[i] : curve.low[i];
-      const double high = curve.high.empty() ? curve.y[i] : curve.high[i];
-      out += fmt::format("{:.10g} {:.6g} {:.6g} {:.6g}\n", curve.x[i], curve.y[i] * factor,
-                         low * factor, high * factor);
-    }
-    out += "\n\n";
-  }
-  return out;
-}
-
 std::string ends_sentence(const CurvesTable& table) {
   std::vector<std::string> parts;
   for (const Curve& curve : table.series) {
@@ -147,7 +116,7 @@ std::string ends_sentence(const CurvesTable& table) {
 std::optional<Figure> limit_figure(const Table& table) {
   const auto* curves = std::get_if<CurvesTable>(&table.content);
   if (curves == nullptr) return std::nullopt;
-  Range x, y;
+  PositiveRange x, y;
   y.add(1);
   for (const Curve& curve : curves->series) {
     for (double v : curve.x) x.add(v);
@@ -162,7 +131,7 @@ std::optional<Figure> limit_figure(const Table& table) {
                     "copying with one thread for each PU; tabane chooses its threads.",
                     ends_sentence(*curves)),
                 .script = "",
-                .data = series_data(*curves, 1),
+                .data = curves_data(*curves, 1),
                 .svg = "",
                 .data_table_html = table_html(*curves)};
   figure.script = script_head(figure.id, 640, 420) + byte_ticks(x.low / 1.2, x.high * 1.2) +
@@ -191,7 +160,7 @@ std::optional<Figure> limit_figure(const Table& table) {
 std::optional<Figure> order_figure(const Table& table) {
   const auto* curves = std::get_if<CurvesTable>(&table.content);
   if (curves == nullptr) return std::nullopt;
-  Range x, y;
+  PositiveRange x, y;
   std::vector<std::string> parts;
   for (const Curve& curve : curves->series) {
     if (curve.x.empty()) continue;

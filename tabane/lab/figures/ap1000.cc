@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -12,17 +11,6 @@
 
 namespace tabane::lab {
 namespace {
-
-struct Range {
-  double low = std::numeric_limits<double>::infinity(), high = 0;
-  void add(const std::vector<double>& values) {
-    for (const double v : values) {
-      if (!std::isfinite(v) || !(v > 0)) continue;
-      low = std::min(low, v);
-      high = std::max(high, v);
-    }
-  }
-};
 
 bool is_line(const Curve& curve) { return curve.name.ends_with(", line"); }
 
@@ -32,24 +20,8 @@ int number_parameter(const Table& table, const char* key) {
 }
 
 std::string transport_of(const Table& table) {
-  const auto at = table.parameters.find("transport");
-  return at != table.parameters.end() && at->is_string() ? at->get<std::string>() : "?";
-}
-
-std::string curves_data(const CurvesTable& table, double factor) {
-  std::string out;
-  for (const Curve& curve : table.series) {
-    if (curve.x.empty()) continue;  // gnuplot would not count an empty block
-    out += fmt::format("# {}: x, y, low, high\n", plot_label(curve.name));
-    for (std::size_t i = 0; i < curve.x.size(); ++i) {
-      const double low = curve.low.empty() ? curve.y[i] : curve.low[i];
-      const double high = curve.high.empty() ? curve.y[i] : curve.high[i];
-      out += fmt::format("{:.10g} {:.6g} {:.6g} {:.6g}\n", curve.x[i], curve.y[i] * factor,
-                         low * factor, high * factor);
-    }
-    out += "\n\n";
-  }
-  return out;
+  const std::string name = text_parameter(table, "transport");
+  return name.empty() ? "?" : name;
 }
 
 // Every other connected curve is dashed: one that lies under it can still be seen.
@@ -105,7 +77,7 @@ std::string mark_of_pus(int pus) {
       pus, kMarkColour, kAxisColour);
 }
 
-std::string x_axis(const CurvesTable& table, const Range& x) {
+std::string x_axis(const CurvesTable& table, const PositiveRange& x) {
   if (table.x.unit == "B") return byte_ticks(x.low / 1.3, x.high * 1.3);
   std::set<double> values;
   for (const Curve& curve : table.series) values.insert(curve.x.begin(), curve.x.end());
@@ -153,7 +125,7 @@ std::optional<Figure> figure_of(const Table& table) {
   const auto about = abouts().find(table.name);
   const auto* curves = std::get_if<CurvesTable>(&table.content);
   if (about == abouts().end() || curves == nullptr) return std::nullopt;
-  Range x, y, medians;
+  PositiveRange x, y, medians;
   for (const Curve& curve : curves->series) {
     x.add(curve.x);
     medians.add(curve.y);

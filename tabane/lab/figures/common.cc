@@ -144,6 +144,27 @@ double largest_y(const CurvesTable& table) {
   return largest;
 }
 
+std::string text_parameter(const Table& table, const char* key) {
+  const auto at = table.parameters.find(key);
+  return at != table.parameters.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
+std::string curves_data(const CurvesTable& table, double factor) {
+  std::string out;
+  for (const Curve& curve : table.series) {
+    if (curve.x.empty()) continue;
+    out += fmt::format("# {}: x, y, low, high\n", plot_label(curve.name));
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+      const double low = curve.low.empty() ? curve.y[i] : curve.low[i];
+      const double high = curve.high.empty() ? curve.y[i] : curve.high[i];
+      out += fmt::format("{:.10g} {:.6g} {:.6g} {:.6g}\n", curve.x[i], curve.y[i] * factor,
+                         low * factor, high * factor);
+    }
+    out += "\n\n";
+  }
+  return out;
+}
+
 std::string table_html(const CurvesTable& table) {
   const Shown shown = shown_in(largest_y(table), table.y.unit);
   std::set<double> all_x;

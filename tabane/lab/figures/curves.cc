@@ -58,28 +58,19 @@ std::string curve_plots(const CurvesTable& table) {
   return out + "\n";
 }
 
-struct Range {
-  double low = std::numeric_limits<double>::infinity(), high = 0;
-};
-
-Range positive_range(const CurvesTable& table, bool of_x) {
-  Range range;
-  for (const auto& curve : table.series)
-    for (double v : of_x ? curve.x : curve.y)
-      if (std::isfinite(v) && v > 0) {
-        range.low = std::min(range.low, v);
-        range.high = std::max(range.high, v);
-      }
+PositiveRange positive_range(const CurvesTable& table, bool of_x) {
+  PositiveRange range;
+  for (const auto& curve : table.series) range.add(of_x ? curve.x : curve.y);
   return range;
 }
 
 bool drawable(const CurvesTable& table) {
-  const Range x = positive_range(table, true), y = positive_range(table, false);
+  const PositiveRange x = positive_range(table, true), y = positive_range(table, false);
   return x.low < x.high && y.low <= y.high;
 }
 
 std::string axes(const CurvesTable& table, const Shown& shown, const Style& style) {
-  const Range x = positive_range(table, true), y = positive_range(table, false);
+  const PositiveRange x = positive_range(table, true), y = positive_range(table, false);
   std::string out =
       fmt::format("set xlabel '{}'\nset ylabel '{}'\n", plot_label(style.x_label),
                   fmt::format("{}, {}", plot_label(style.y_label), plot_label(shown.unit)));
@@ -115,7 +106,7 @@ Figure curve_figure(std::string id, std::string title, const CurvesTable& table,
 
 std::vector<std::pair<double, std::string>> cache_marks(const SurveyRecord& record,
                                                         const CurvesTable& table) {
-  const Range x = positive_range(table, true);
+  const PositiveRange x = positive_range(table, true);
   std::vector<std::pair<double, std::string>> marks;
   for (const auto& cache : cache_sizes(record))
     if (cache.bytes > x.low && cache.bytes < x.high)

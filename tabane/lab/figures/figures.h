@@ -4,7 +4,10 @@
 // script go through plot_label(), so that no name in a record can become a gnuplot command.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -92,6 +95,25 @@ const T* find_content(const SurveyRecord& record, std::string_view name) {
 const Curve* find_curve(const CurvesTable& table, std::string_view name);
 // Largest finite y of all series; 0 if there is none.
 double largest_y(const CurvesTable& table);
+// A parameter of a table; empty if it is no text.
+std::string text_parameter(const Table& table, const char* key);
+
+// What a logarithmic axis must show: the positive, finite ones of some values.
+struct PositiveRange {
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+  void add(double v) {
+    if (!std::isfinite(v) || !(v > 0)) return;
+    low = std::min(low, v);
+    high = std::max(high, v);
+  }
+  void add(std::span<const double> values) {
+    for (const double v : values) add(v);
+  }
+};
+
+// Data of a script: a block "x y low high" for each series that has points, for `index` counts no
+// empty block. factor: of y, low and high.
+std::string curves_data(const CurvesTable& table, double factor = 1);
 
 // ---- tables ----
 

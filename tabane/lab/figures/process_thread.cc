@@ -3,49 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "tabane/lab/figures/figures.h"
 
 namespace tabane::lab {
 namespace {
 
-std::string text_parameter(const Table& table, const char* key) {
-  const auto at = table.parameters.find(key);
-  return at != table.parameters.end() && at->is_string() ? at->get<std::string>() : "";
-}
-
 std::string id_of(const Table& table) {
   std::string id = table.name;
   std::replace_if(
       id.begin(), id.end(), [](char c) { return c == '.' || c == '-'; }, '_');
   return plot_label(id, 60);
-}
-
-struct Range {
-  double low = std::numeric_limits<double>::infinity(), high = 0;
-  void add(double v) {
-    if (!std::isfinite(v) || !(v > 0)) return;
-    low = std::min(low, v);
-    high = std::max(high, v);
-  }
-};
-
-std::string curves_data(const CurvesTable& table, double factor) {
-  std::string out;
-  for (const Curve& curve : table.series) {
-    if (curve.x.empty()) continue;  // gnuplot would not count an empty block
-    out += fmt::format("# {}: x, y, low, high\n", plot_label(curve.name));
-    for (std::size_t i = 0; i < curve.x.size(); ++i) {
-      const double low = curve.low.empty() ? curve.y[i] : curve.low[i];
-      const double high = curve.high.empty() ? curve.y[i] : curve.high[i];
-      out += fmt::format("{:.10g} {:.6g} {:.6g} {:.6g}\n", curve.x[i], curve.y[i] * factor,
-                         low * factor, high * factor);
-    }
-    out += "\n\n";
-  }
-  return out;
 }
 
 Figure empty_figure(const Table& table, std::string title) {
@@ -60,7 +28,7 @@ Figure empty_figure(const Table& table, std::string title) {
 std::optional<Figure> forks_figure(const Table& table) {
   const auto* curves = std::get_if<CurvesTable>(&table.content);
   if (curves == nullptr) return std::nullopt;
-  Range x, y;
+  PositiveRange x, y;
   std::vector<std::string> parts;
   for (const Curve& curve : curves->series) {
     for (double v : curve.x) x.add(v);
@@ -115,7 +83,7 @@ std::string scaling_plots(const CurvesTable& curves) {
 std::optional<Figure> scaling_figure(const Table& table, bool efficiency) {
   const auto* curves = std::get_if<CurvesTable>(&table.content);
   if (curves == nullptr) return std::nullopt;
-  Range x, y;
+  PositiveRange x, y;
   std::vector<std::string> parts;
   for (const Curve& curve : curves->series) {
     for (double v : curve.x) x.add(v);
