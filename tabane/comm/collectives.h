@@ -1,9 +1,8 @@
-// Operations of all ranks of a group together: each rank calls them, in the same order, with the
-// same sizes, types, roots and options. Algorithms are chosen by size (see collective/choice.h), or
-// forced by name.
-// throws, all: as Comm; core::UsageError if the root does not exist, sizes cannot be, or the
-// algorithm has no such name or cannot serve this group. In debug builds (NDEBUG not defined) also
-// MessageError naming both if ranks are in different collectives.
+// Operations that all ranks of a group call together: in the same order, with the same sizes,
+// types, roots and options. Rules choose the algorithm (see collective/choice.h) unless it is
+// named. throws, all: as Comm; core::UsageError if the root does not exist, the sizes do not fit
+// each other, or the named algorithm does not exist or cannot serve this group. In debug builds
+// (NDEBUG not defined) also MessageError naming both collectives if ranks are in different ones.
 // After an error that not all ranks had, the group cannot be used for collectives again.
 #pragma once
 
@@ -19,23 +18,23 @@
 namespace tabane::comm {
 
 struct CollectiveOptions {
-  std::string_view algorithm = {};  // empty: chosen
+  std::string_view algorithm = {};  // empty: chosen by rules
 };
 
 // Returns when all ranks have called it.
 void barrier(Comm& comm, const CollectiveOptions& options = {});
 
-// Gives all ranks the root's values.
+// Copies the root's values to all ranks.
 template <SendableRange R>
 void broadcast(Comm& comm, R&& values, int root, const CollectiveOptions& options = {});
 template <Sendable T>
 requires(!SendableRange<T>) void broadcast(Comm& comm, T& value, int root,
                                            const CollectiveOptions& options = {});
 
-// Combines the ranks' values element by element; all ranks, or the root, get the result in place
-// (the others' values are unspecified then). All ranks get the same bits. Floating-point sums are
-// taken in an order that depends on algorithm, size and number of ranks only, so the same call
-// gives the same bits each time.
+// Combines the ranks' values element by element, in place. all_reduce() gives all ranks the result,
+// with the same bits; after reduce() the root has it, and the others' values are unspecified. The
+// order of floating-point sums depends only on algorithm, size and number of ranks, so the same
+// call gives the same bits each time.
 template <SendableRange R>
 void all_reduce(Comm& comm, R&& values, Operation operation, const CollectiveOptions& options = {});
 template <class T>
@@ -45,8 +44,8 @@ template <SendableRange R>
 void reduce(Comm& comm, R&& values, Operation operation, int root,
             const CollectiveOptions& options = {});
 
-// The largest or smallest value, the rank that had it and that rank's index; of equal ones the
-// lowest rank's.
+// Returns the largest or smallest value, the rank that had it and that rank's index; of equal
+// values the lowest rank's.
 template <class T>
 Located<T> all_reduce_max_loc(Comm& comm, T value, std::int64_t index = 0,
                               const CollectiveOptions& options = {});
@@ -54,20 +53,20 @@ template <class T>
 Located<T> all_reduce_min_loc(Comm& comm, T value, std::int64_t index = 0,
                               const CollectiveOptions& options = {});
 
-// The root's `all` (size() times as large as part; elsewhere unused and possibly empty) is cut and
-// handed out, or put together.
+// scatter() cuts the root's `all` into parts, one per rank; gather() puts the parts together there.
+// all: size() times as large as part; on other ranks unused and possibly empty.
 template <SendableRange All, SendableRange Part>
 void scatter(Comm& comm, const All& all, Part&& part, int root, Layout layout = Layout::block,
              const CollectiveOptions& options = {});
 template <SendableRange Part, SendableRange All>
 void gather(Comm& comm, const Part& part, All&& all, int root, Layout layout = Layout::block,
             const CollectiveOptions& options = {});
-// gather() to all ranks.
+// As gather(), but all ranks get `all`.
 template <SendableRange Part, SendableRange All>
 void all_gather(Comm& comm, const Part& part, All&& all, Layout layout = Layout::block,
                 const CollectiveOptions& options = {});
 
-// Rank r's in[s] block is rank s's out[r] block; both hold size() equal blocks.
+// Copies block r of rank s's `out` to block s of rank r's `in`. Both hold size() equal blocks.
 template <SendableRange Out, SendableRange In>
 void all_to_all(Comm& comm, const Out& out, In&& in, const CollectiveOptions& options = {});
 

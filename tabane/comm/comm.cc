@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <tuple>
 
+#include "tabane/comm/collective/board_size.h"
 #include "tabane/comm/collective/group.h"
 
 namespace tabane::comm {
@@ -64,7 +65,8 @@ std::optional<Comm> Comm::split(int color, int key) {
   }
   std::ranges::stable_sort(members, {},
                            [&](int rank) { return all[static_cast<std::size_t>(rank)].key; });
-  Comm part(transport_->make_group(members), group_->choice());
+  const MemoryRequest request = board_request(static_cast<int>(members.size()));
+  Comm part(transport_->make_group(members, request), group_->choice());
   part.group().compare_calls(group_->compares_calls());
   return part;
 }

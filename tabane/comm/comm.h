@@ -40,8 +40,8 @@ inline Received received(const Arrival& arrival, std::size_t element_bytes, int 
 
 }  // namespace internal
 
-// A received message, read where the transport put it; its place is free again when the view ends.
-// Many views may be held; then the sender may have to take slower ways.
+// A received message, read where the transport put it. Its place is free again when the view ends.
+// While many views are held, the sender may have to take slower paths.
 template <Sendable T>
 class View {
  public:
@@ -60,11 +60,11 @@ class View {
   std::unique_ptr<Parcel> parcel_;
 };
 
-// A message on its way: the range it was given must live until it is complete. One that ends before
-// that waits; while an exception passes it does not, and the message may be lost.
+// A message on its way. The range it was given must live until it is complete. The destructor waits
+// for that, but not while an exception passes: then the message may be lost.
 class Request {
  public:
-  // rank: of who waits, for errors.
+  // rank: the one that waits, for errors.
   Request(std::unique_ptr<Pending> pending, std::size_t element_bytes, int rank)
       : pending_(std::move(pending)), element_bytes_(element_bytes), rank_(rank) {}
   bool test() { return pending_->test(); }
@@ -83,14 +83,14 @@ class Request {
 
 void wait_all(std::span<Request> requests);
 
-// Copies share the group. Not for several threads at once. Ends, as its views and requests do,
-// before the function that launch() calls.
+// Copies share the group. One thread at a time may use it. It must end, as its views and requests
+// must, before the function that launch() calls returns.
 // throws, all that communicate: core::LostError naming rank, pid and phase if a rank of the world
-// is gone, within a second; MessageError naming both sides if a message does not fit its receiver,
+// is gone, within a second; MessageError naming both sides if a message does not fit its receiver
 // in size or type; core::UsageError if a rank or tag does not exist.
 class Comm {
  public:
-  // choice: of the collectives' algorithms, see collective/group.h.
+  // choice: chooses the collectives' algorithms, see collective/group.h.
   explicit Comm(std::unique_ptr<Transport> transport,
                 std::shared_ptr<const ChoiceTable> choice = {});
   ~Comm();
@@ -102,8 +102,8 @@ class Comm {
   int rank() const { return transport_->rank(); }
   int size() const { return transport_->size(); }
 
-  // Returns when `values` may be changed: at once up to 4 KiB as long as the receiver keeps up,
-  // else it may wait for the receiver, as MPI_Send.
+  // Returns when `values` may be changed. Up to 4 KiB that is at once, as long as the receiver
+  // keeps up; otherwise it may wait for the receiver, as MPI_Send does.
   template <SendableRange R>
   void send(int to, const R& values, int tag = 0) {
     transport_->send(checked_peer(to), label<std::ranges::range_value_t<R>>(tag), bytes_of(values));
@@ -113,7 +113,8 @@ class Comm {
     send(to, std::span<const T>(&value, 1), tag);
   }
 
-  // Receives a message of at most values' size. from: a rank or any_source; tag: one or any_tag.
+  // Receives a message of at most the size of `values`. from: a rank or any_source; tag: a tag or
+  // any_tag.
   template <SendableRange R>
   Received recv(int from, R&& values, int tag = 0) {
     using T = std::ranges::range_value_t<R>;
@@ -128,7 +129,7 @@ class Comm {
     if (got.count != 1) throw_not_one(got);
     return value[0];
   }
-  // Receives a message of any size without copying it, where the transport can.
+  // Receives a message of any size, without copying it where the transport can.
   template <Sendable T>
   View<T> recv_view(int from, int tag = 0) {
     auto parcel = transport_->recv_parcel(checked_source(from), source_label<T>(tag));
@@ -136,7 +137,8 @@ class Comm {
     return View<T>(std::move(parcel));
   }
 
-  // Sends and receives at once: never waits for itself, as a send and a recv of both sides would.
+  // Sends and receives at once. If both sides called send() and then recv(), each might wait for
+  // the other for ever; here neither does.
   template <SendableRange Out, SendableRange In>
   Received exchange(int to, const Out& out, int from, In&& in, int tag = 0) {
     Request sent = isend(to, out, tag);
@@ -161,7 +163,7 @@ class Comm {
         transport_->irecv(checked_source(from), source_label<T>(tag), writable_bytes_of(values)),
         sizeof(T), rank());
   }
-  // Whether a message is there. T: for the count.
+  // Returns what recv() would take at once, or nothing. T: the elements that `count` counts.
   template <Sendable T = std::byte>
   std::optional<Received> probe(int from, int tag = any_tag) {
     Arrival arrival;
@@ -169,11 +171,11 @@ class Comm {
     return Received{arrival.source, arrival.tag, arrival.bytes / sizeof(T)};
   }
 
-  // Groups of the ranks that gave the same color >= 0, in the order of key, then of rank here; a
-  // negative color: none. All ranks call it.
+  // Returns the group of the ranks that gave the same color >= 0, ordered by key, then by rank
+  // here; nothing for a negative color. All ranks call it.
   std::optional<Comm> split(int color, int key = 0);
 
-  // Names what this rank is doing, for the message if it dies. text: of static storage.
+  // Says what this rank is doing, for the message if it dies. text: of static storage.
   void set_phase(const char* text) { transport_->set_phase(text); }
 
   Transport& transport() { return *transport_; }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tabane/comm/collective/board_size.h"
 #include "tabane/comm/collective/choice.h"
 #include "tabane/comm/transport/mpi_module.h"
 #include "tabane/comm/transport/shm/shm_transport.h"
@@ -55,7 +56,7 @@ void live(shm::World& world, int rank, const Choice& choice, const Function& f) 
   world.enter(rank);
   std::optional<Comm> comm;
   try {
-    comm.emplace(shm::make_shm_transport(world, rank), choice);
+    comm.emplace(shm::make_shm_transport(world, rank, board_request(world.ranks())), choice);
     f(*comm);
     comm.reset();
     world.leave(rank);

@@ -19,34 +19,35 @@ namespace tabane::comm {
 enum class TransportKind { automatic, shm, mpi };
 
 struct LaunchOptions {
-  int ranks =
-      0;  // at most 4096; 0: one a PU; under MPI: as many as MPI has (another number is an error)
-  GridShape grid = {};  // if given, must fit the ranks: checked before anything starts
+  // At most 4096; 0: one per PU. Under MPI: as many as MPI has; another number is an error.
+  int ranks = 0;
+  GridShape grid = {};  // if given, must fit the ranks; checked before anything starts
   TransportKind transport = TransportKind::automatic;
   core::PlacementPolicy placement = core::PlacementPolicy::per_numa_node;
-  // Of shared memory for messages, at most, all ranks together; 0: 1 MiB a pair of ranks, but no
-  // more than 64 MiB.
+  // The most shared memory for the messages of all ranks; 0: 1 MiB per pair of ranks, but no more
+  // than 64 MiB.
   std::size_t message_bytes = 0;
-  std::string choice_file = {};  // collectives' algorithms, see collective/choice.h
-  // Gets the plan before the ranks start, from the launching process (rank 0 under MPI).
+  std::string choice_file = {};  // rules for the collectives' algorithms, see collective/choice.h
+  // Called with the plan before the ranks start, in the launching process (under MPI: on rank 0).
   std::function<void(const core::Placement&)> show_placement = {};
 };
 
-// Which transport `automatic` means here: mpi if the environment is that of an MPI launcher.
+// Returns which transport `automatic` means here: mpi if an MPI launcher has started the process.
 TransportKind detect_transport();
 
 // Calls f on every rank and returns when all have returned. On shm, f sees the caller's data
-// copy-on-write as in a team, and what it changes is lost: see launch_result(). With 1 rank on shm
-// f runs in the calling process. throws: core::LostError naming rank, pid and phase if a rank dies;
-// what f threw on the rank that failed first, as core::Error with "rank R: "; core::UsageError if
-// ranks or grid cannot be, or under an MPI launcher without the MPI module; core::SystemError if
-// memory or processes are refused. Then no rank and no shared memory is left.
-// Under MPI every rank's process calls it, with the same options, and MPI ends when the process
-// exits; processes of ranks that did not fail first throw core::LostError naming the one that did.
+// copy-on-write as in a team, and its changes are lost: see launch_result(). A single rank on shm
+// runs in the calling process. Under MPI the process of every rank calls it with the same options,
+// and MPI ends when the process exits.
+// throws: core::LostError naming rank, pid and phase if a rank dies; what f threw on the rank that
+// failed first, as core::Error with "rank R: "; core::UsageError if ranks or grid are impossible,
+// or under an MPI launcher without the MPI module; core::SystemError if memory or processes are
+// refused. Then no rank and no shared memory is left. Under MPI the processes of the other ranks
+// throw core::LostError naming the rank that failed first.
 void launch(const LaunchOptions& options, const std::function<void(Comm&)>& f);
 
-// The same, and returns what f returned on rank 0; nothing in MPI processes of other ranks. R: as
-// the result of a task of a team (team/serialiser.h).
+// The same, and returns what f returned on rank 0; nothing in the MPI processes of other ranks. R:
+// as the result of a team's task (team/serialiser.h).
 template <class R>
 std::optional<R> launch_result(const LaunchOptions& options, const std::function<R(Comm&)>& f) {
   static_assert(team::Serialisable<R>, "R comes back as bytes: see tabane/team/serialiser.h");

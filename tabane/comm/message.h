@@ -1,4 +1,4 @@
-// What a message is: tags, types, and errors about them.
+// What all transports call a message: tags, types, and the errors about them.
 #pragma once
 
 #include <concepts>
@@ -28,17 +28,18 @@ struct TypeCode {
 // "float64", "int32", "another type"; "bytes".
 std::string name_of(TypeCode type);
 
-// Sender and receiver, or the ranks of a collective, do not mean the same message. what() names
-// both sides.
+// Sender and receiver, or the ranks of a collective, disagree about a message. what() names both
+// sides.
 class MessageError : public core::Error {
  public:
   using core::Error::Error;
 };
 
-// Whether elements sent as one type may be received as the other: the same, or one is bytes.
+// Whether elements sent as one type may be received as the other: if the types are the same, or one
+// of them is bytes.
 bool types_fit(TypeCode sent, TypeCode wanted);
 
-// A message as its sender, or its receiver, means it.
+// What its sender or its receiver says of a message.
 struct MessageEnd {
   int rank = 0;           // in the group
   TypeCode type = {};     // of the elements
@@ -52,8 +53,8 @@ void check_fits(const MessageEnd& sender, const MessageEnd& receiver, int tag);
 // wants int32".
 std::string describe_mismatch(const MessageEnd& sender, const MessageEnd& receiver, int tag);
 
-// What can be sent: a value without pointers that may be copied as bytes. (That a struct holds no
-// pointer cannot be checked.)
+// What can be sent: a value that may be copied as bytes. It must hold no pointers, which cannot be
+// checked for a struct.
 template <class T>
 concept Sendable = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
 

@@ -1,4 +1,4 @@
-// How values of several ranks become one.
+// How the values of several ranks become one.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace tabane::comm {
 
 enum class Operation : std::uint8_t { sum, min, max, min_loc, max_loc };
 
-// A value, and which rank had it and at which index of its own.
+// A value, the rank that had it, and that rank's index of it.
 template <class T>
 struct Located {
   T value{};
@@ -20,12 +20,12 @@ struct Located {
   std::int64_t index = 0;
 };
 
-// An operation without its type: what a collective's algorithm needs.
+// An operation without its C++ type, for the collectives' algorithms.
 struct Combine {
   Operation operation = Operation::sum;
   TypeCode type = {};             // of T, also for Located<T>
   std::size_t element_bytes = 0;  // of T or Located<T>
-  // into[i] = into[i] ∘ from[i]: into is of the lower ranks. They do not overlap.
+  // into[i] = into[i] ∘ from[i], where into comes from lower ranks. They do not overlap.
   void (*apply)(std::byte* into, const std::byte* from, std::size_t elements) = nullptr;
 };
 
@@ -33,7 +33,7 @@ struct Combine {
 template <class T>
 Combine combine_values(Operation operation);
 
-// min_loc and max_loc: of equal values the lower rank's wins. A NaN loses to every number.
+// min_loc and max_loc. Of equal values the lower rank's wins; a NaN loses to every number.
 template <class T>
 Combine combine_located(Operation operation);
 

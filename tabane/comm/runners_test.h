@@ -11,7 +11,9 @@
 
 #include "tabane/comm/comm.h"
 #include "tabane/comm/launch.h"
+#ifndef TABANE_RANKS_ARE_FORKED
 #include "tabane/comm/transport/plain.h"
+#endif
 
 namespace tabane::comm {
 

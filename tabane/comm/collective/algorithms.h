@@ -1,6 +1,6 @@
-// The algorithms; each lies in the file of its name, with its cost. Called by run() only, which
-// has checked the call: two ranks or more, at least one byte (but for barriers). p: ranks, n: bytes
-// of a rank.
+// The algorithms; each one is in the file of its name, with its cost. Only run() calls them, after
+// it has checked the call: two ranks or more, at least one byte (except barriers). p: ranks, n:
+// bytes per rank.
 #pragma once
 
 #include "tabane/comm/collective/call.h"
@@ -14,14 +14,12 @@ void barrier_two_level(Group& group, const Call& call);
 void barrier_messages(Group& group, const Call& call);
 
 void broadcast_flags(Group& group, const Call& call);
-void broadcast_linear(Group& group, const Call& call);
 void broadcast_binomial(Group& group, const Call& call);
-void broadcast_pipeline(Group& group, const Call& call);
 void broadcast_scatter_all_gather(Group& group, const Call& call);
 
-// Orders of combination: flags, counter, shared, linear, reduce_scatter take the ranks one after
-// the other from 0 on, ((v0 v1) v2) v3; two_level so within groups and then the groups; tree and
-// recursive_doubling take neighbours together, (v0 v1) (v2 v3). None depends on the root.
+// Orders of combination: flags, counter, shared, linear and reduce_scatter take the ranks in order
+// from 0, ((v0 v1) v2) v3; two_level does so within groups, then with the groups; tree and
+// recursive_doubling combine neighbours, (v0 v1) (v2 v3). No order depends on the root.
 void reduce_flags(Group& group, const Call& call);
 void reduce_shared(Group& group, const Call& call);
 void reduce_linear(Group& group, const Call& call);
@@ -30,7 +28,6 @@ void reduce_tree(Group& group, const Call& call);
 void all_reduce_flags(Group& group, const Call& call);
 void all_reduce_counter(Group& group, const Call& call);
 void all_reduce_two_level(Group& group, const Call& call);
-void all_reduce_shared(Group& group, const Call& call);
 void all_reduce_linear(Group& group, const Call& call);
 void all_reduce_tree(Group& group, const Call& call);
 void all_reduce_recursive_doubling(Group& group, const Call& call);
@@ -42,7 +39,6 @@ void scatter_polling(Group& group, const Call& call);
 void scatter_binomial(Group& group, const Call& call);
 
 void gather_flags(Group& group, const Call& call);
-void gather_shared(Group& group, const Call& call);
 void gather_written(Group& group, const Call& call);
 void gather_direct(Group& group, const Call& call);
 void gather_polling(Group& group, const Call& call);

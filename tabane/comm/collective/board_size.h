@@ -1,15 +1,21 @@
-// How much shared memory the collectives of a group want, and what for.
+// How much shared memory the collectives of a group use, and what for.
 #pragma once
 
 #include <cstddef>
 
+#include "tabane/comm/transport/transport.h"
+
 namespace tabane::comm {
 
-// What GroupMemory::bytes() should be: a multiple of 4096; 0 for one rank. With less, collectives
-// take smaller pieces.
+// The size at which GroupMemory::bytes() is of full use: a multiple of 4096; 0 for one rank. With
+// less, collectives take smaller pieces.
 std::size_t board_bytes(int ranks);
-// With less than this, they use messages instead.
+// With less than this they use messages instead.
 std::size_t least_board_bytes(int ranks);
+// Both, for Transport::make_group().
+inline MemoryRequest board_request(int ranks) {
+  return {least_board_bytes(ranks), board_bytes(ranks)};
+}
 
 inline constexpr std::size_t kLineBytes = 64;
 inline constexpr std::size_t kLineValueBytes = 48;  // the largest values that one line carries

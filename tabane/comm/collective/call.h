@@ -1,4 +1,4 @@
-// A collective without its types: what its algorithms need to know.
+// A call of a collective without its C++ types: what the algorithms need to know.
 #pragma once
 
 #include <cstddef>
@@ -45,8 +45,8 @@ struct Call {
   int root = 0;  // 0 where there is none
   Element element = {};
   Layout layout = Layout::block;
-  // The bytes of a rank: of the values, or of the part that one rank gives or gets. all_to_all: of
-  // the block of one pair. The same on all ranks.
+  // Bytes per rank: of the values, or of the part that one rank gives or gets; all_to_all: per pair
+  // of ranks. The same on all ranks.
   std::size_t bytes = 0;
 
   std::span<std::byte> values = {};    // broadcast, reduce, all_reduce: in place
@@ -55,7 +55,7 @@ struct Call {
   const Combine* combine = nullptr;    // reduce, all_reduce
 };
 
-// What must be the same on all ranks, for flags to carry.
+// What must be the same on all ranks, small enough to travel with a flag.
 struct Signature {
   std::uint64_t bytes = 0;
   std::uint32_t what = 0;  // bits 0 … 15 type, 16 … 23 operation, 24 … 31 kind
@@ -67,14 +67,14 @@ std::string describe(const Signature& signature);  // "all_reduce of 8 bytes of 
 [[noreturn]] void throw_different_calls(int rank, const Signature& own, int other_rank,
                                         const Signature& other);
 
-// Messages of collectives. One tag a kind: those of one pair stay in the order of calls, so that
+// Messages of collectives have one tag per kind. Those of one pair stay in the order of calls, so
 // an algorithm that receives from a given rank never takes a later call's message.
 inline constexpr int kFirstCollectiveTag = -16;
 inline constexpr int kComparisonTag = kFirstCollectiveTag - kKinds;
 constexpr int tag_of(Kind kind) { return kFirstCollectiveTag - static_cast<int>(kind); }
 
 // Checks the call, compares it with a neighbour's if the group does that, and runs the algorithm of
-// that name, or the chosen one if it is empty.
+// that name, or the one that the rules choose if the name is empty.
 // throws: core::UsageError if there is no such algorithm or it cannot serve this call on this
 // group; core::LostError, MessageError as the transport, and if ranks' calls differ.
 void run(Group& group, const Call& call, std::string_view algorithm);

@@ -1,5 +1,5 @@
-// Which algorithm a collective takes if none is named: rules by setting, collective, ranks and
-// bytes. As text, one rule a line, the first that fits counts:
+// Rules that choose a collective's algorithm if none is named, by setting, collective, ranks and
+// bytes. As text there is one rule per line, and the first one that fits counts:
 //
 //   # setting  collective  most ranks  most bytes  algorithm
 //   memory     broadcast   16          64K         flags
@@ -43,7 +43,7 @@ class ChoiceTable {
  public:
   explicit ChoiceTable(std::vector<Rule> rules);
 
-  // source: for errors, a file's name. throws: core::UsageError naming source, line and what is
+  // source: the file's name, for errors. throws: core::UsageError naming source, line and what is
   // legal there.
   static ChoiceTable parse(std::string_view text, std::string_view source);
   // throws: as parse(); core::SystemError if the file cannot be read.
@@ -52,8 +52,8 @@ class ChoiceTable {
 
   const std::vector<Rule>& rules() const { return rules_; }
 
-  // The algorithm of the first rule that fits and can serve the call; without one, what the
-  // built-in rules say. The same on all ranks.
+  // Returns the algorithm of the first rule that fits and can serve the call; if there is none,
+  // that of the built-in rules. The same on all ranks.
   const Algorithm& pick(const Group& group, const Call& call) const;
 
  private:
@@ -62,7 +62,7 @@ class ChoiceTable {
   std::vector<Rule> rules_;
 };
 
-// The built-in rules. For each collective and setting the last one serves every call.
+// The built-in rules. In each setting the last rule of a collective serves every call.
 const std::shared_ptr<const ChoiceTable>& default_choice();
 std::string_view default_choice_text();
 

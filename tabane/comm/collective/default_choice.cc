@@ -2,16 +2,19 @@
 
 namespace tabane::comm {
 
-// Measured with 2 ranks on 2 PUs (memory) and with 8 ranks on 2 PUs (crowded). What is for more
-// than 16 ranks, or for messages alone, follows from the costs that the algorithms state.
+// Measured with 2 ranks on 2 PUs (memory) and with 4 to 16 ranks on 2 PUs (crowded). The rules for
+// more ranks, and those for messages alone, follow from the costs that the algorithms state.
 std::string_view default_choice_text() {
   return R"(
 memory   barrier     16  *     flags
 memory   barrier     *   *     two_level
 memory   broadcast   2   64    binomial
+memory   broadcast   2   128K  flags
 memory   broadcast   *   32K   flags
 memory   broadcast   4   *     binomial
 memory   broadcast   *   *     scatter_all_gather
+memory   reduce      2   48    flags
+memory   reduce      2   *     shared
 memory   reduce      4   *     tree
 memory   reduce      *   48    flags
 memory   reduce      *   *     tree
@@ -22,6 +25,9 @@ memory   all_reduce  *   *     reduce_scatter
 memory   scatter     *   48    binomial
 memory   scatter     *   8K    flags
 memory   scatter     *   *     direct
+memory   gather      2   48    flags
+memory   gather      2   2K    binomial
+memory   gather      2   *     written
 memory   gather      *   16K   direct
 memory   gather      *   *     written
 memory   all_gather  *   48    flags
@@ -33,14 +39,13 @@ memory   all_to_all  *   *     pairwise
 
 crowded  barrier     *   *     counter
 crowded  broadcast   *   *     flags
-crowded  reduce      *   *     tree
+crowded  reduce      *   *     linear
 crowded  all_reduce  *   48    counter
 crowded  all_reduce  16  64K   linear
 crowded  all_reduce  *   64K   tree
 crowded  all_reduce  *   *     reduce_scatter
 crowded  scatter     *   512   binomial
 crowded  scatter     *   *     direct
-crowded  gather      *   512   binomial
 crowded  gather      *   16K   direct
 crowded  gather      *   *     written
 crowded  all_gather  *   48    counter

@@ -6,9 +6,9 @@ namespace tabane::comm {
 namespace {
 
 // Parts that wait for their messages, on the root.
-class Arriving {
+class ExpectedParts {
  public:
-  Arriving(Group& group, const Call& call)
+  ExpectedParts(Group& group, const Call& call)
       : call_(call), ranks_(group.size()), messages_(group, call) {
     const bool sorted = call.layout == Layout::block;
     into_ = sorted ? call.out : group.scratch(call.bytes * static_cast<std::size_t>(ranks_));
@@ -59,9 +59,9 @@ class Arriving {
 // cost: p - 1 messages of n bytes, all to the root.
 void gather_direct(Group& group, const Call& call) {
   if (group.rank() != call.root) return Messages(group, call).send(call.root, call.in);
-  Arriving arriving(group, call);
+  ExpectedParts parts(group, call);
   put_piece(call.out, call, group.size(), call.root, 0, call.in);
-  arriving.finish();
+  parts.finish();
 }
 
 }  // namespace tabane::comm

@@ -1,6 +1,6 @@
-// What a rank keeps of a group for its collectives: the transport, the view of the shared memory,
-// the table of algorithms. Made by each rank alone: the memory is zero at first, so nothing has to
-// be agreed upon.
+// What a rank keeps of a group for its collectives: the transport, its side of the shared memory,
+// the table of algorithms. Each rank makes it alone: the memory is zero at first, so the ranks need
+// not agree on anything.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ class SharedBoard;  // board.h
 
 class Group {
  public:
-  // choice: which algorithm when, the same on all ranks; null: the built-in one. A group made of
-  // another one should get its choice().
+  // choice: the rules for algorithms, the same on all ranks; null: the built-in ones. A group that
+  // is made from another one should get its choice().
   explicit Group(std::unique_ptr<Transport> transport,
                  std::shared_ptr<const ChoiceTable> choice = {});
   ~Group();
@@ -30,16 +30,16 @@ class Group {
   int rank() const { return transport_->rank(); }
   int size() const { return transport_->size(); }
   const std::shared_ptr<const ChoiceTable>& choice() const { return choice_; }
-  void set_choice(std::shared_ptr<const ChoiceTable> choice);  // null: the built-in one
+  void set_choice(std::shared_ptr<const ChoiceTable> choice);  // null: the built-in rules
 
-  // Null: no shared memory, or less than least_board_bytes(), or one rank only.
+  // Null if there is one rank only, no shared memory, or less than least_board_bytes().
   SharedBoard* board() const { return board_.get(); }
 
-  // Scratch of at least so many bytes, aligned for every type; the last one is gone.
+  // Returns scratch of that size, aligned for every type. The next call ends it.
   std::span<std::byte> scratch(std::size_t bytes);
 
-  // Whether each collective first compares with a neighbour that both are in the same one. Must be
-  // the same on all ranks. cost: a message.
+  // Whether each rank first checks that its neighbour is in the same collective. Must be the same
+  // on all ranks. cost: a message.
   bool compares_calls() const { return compares_calls_; }
   void compare_calls(bool yes) { compares_calls_ = yes; }
   std::uint32_t next_call() { return ++calls_; }  // counted from 1

@@ -34,12 +34,12 @@ T* at(std::byte* board, std::size_t offset) {
   return reinterpret_cast<T*>(board + offset);
 }
 
-void put(Line& line, Word word, std::span<const std::byte> values) {
+void put(BoardLine& line, Word word, std::span<const std::byte> values) {
   if (!values.empty()) std::memcpy(line.values, values.data(), values.size());
   line.word.store(word, std::memory_order_release);
 }
 
-bool has_come(const Line& line, Word word) {
+bool has_come(const BoardLine& line, Word word) {
   return use_of(line.word.load(std::memory_order_acquire)) == use_of(word);
 }
 
@@ -48,9 +48,9 @@ bool has_come(const Line& line, Word word) {
 Lines::Lines(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory)
     : memory_(&memory),
       tickets_(at<std::atomic<std::uint64_t>>(board, 0)),
-      release_(at<Line>(board, kLineBytes)),
-      lines_(at<Line>(board, layout.lines)),
-      leader_lines_(at<Line>(board, layout.leader_lines)),
+      release_(at<BoardLine>(board, kLineBytes)),
+      lines_(at<BoardLine>(board, layout.lines)),
+      leader_lines_(at<BoardLine>(board, layout.leader_lines)),
       ranks_(layout.ranks),
       rank_(rank),
       width_(layout.width),
@@ -86,16 +86,16 @@ void Lines::write_release(Word word, std::span<const std::byte> values) {
 
 const std::byte* Lines::read_release(Word word) { return wait(any_source, *release_, word); }
 
-const std::byte* Lines::wait(int peer, const Line& line, Word word) {
+const std::byte* Lines::wait(int peer, const BoardLine& line, Word word) {
   wait_for_flag(*memory_, peer, [&] { return has_come(line, word); });
   check(rank_, word, peer, line.word.load(std::memory_order_relaxed));
   return line.values;
 }
 
 RootLines::RootLines(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory)
-    : memory_(&memory), lines_(at<Line>(board, layout.root_lines)), rank_(rank) {}
+    : memory_(&memory), lines_(at<BoardLine>(board, layout.root_lines)), rank_(rank) {}
 
-Line& RootLines::line(int rank, std::uint32_t use) const {
+BoardLine& RootLines::line(int rank, std::uint32_t use) const {
   return lines_[2 * rank + static_cast<int>(use & 1)];
 }
 
@@ -105,7 +105,7 @@ Word RootLines::begin(const Call& call) {
   const std::uint32_t use = ++uses_;
   int& root = root_of_[use & 1];
   if (root != any_source && root != rank_) {
-    const Line& last = line(root, use);
+    const BoardLine& last = line(root, use);
     wait_for_flag(*memory_, root, [&] {
       const std::uint32_t seen = use_of(last.word.load(std::memory_order_acquire));
       return seen == use - 2 || seen == use;
@@ -121,7 +121,7 @@ void RootLines::write(Word word, int root, std::span<const std::byte> values) {
 }
 
 const std::byte* RootLines::read(int rank, Word word) {
-  const Line& from = line(rank, use_of(word));
+  const BoardLine& from = line(rank, use_of(word));
   wait_for_flag(*memory_, rank, [&] { return has_come(from, word); });
   check(rank_, word, rank, from.word.load(std::memory_order_relaxed));
   return from.values;

@@ -18,12 +18,12 @@ namespace tabane::comm {
 // shows that a line has come shows also whether it is of the same call.
 using Word = std::uint64_t;
 
-struct alignas(kLineBytes) Line {
+struct alignas(kLineBytes) BoardLine {
   std::atomic<Word> word;
   std::uint64_t unused;
   std::byte values[kLineValueBytes];  // aligned for every type
 };
-static_assert(sizeof(Line) == kLineBytes);
+static_assert(sizeof(BoardLine) == kLineBytes);
 
 // Lines of all ranks for all ranks. Each rank has two and takes them in turn: when it writes one
 // again, it has seen all others in the use between, so they are done with the one before. Every use
@@ -60,11 +60,11 @@ class Lines {
   void notify_all() { memory_->notify_all(); }
 
  private:
-  const std::byte* wait(int peer, const Line& line, Word word);
+  const std::byte* wait(int peer, const BoardLine& line, Word word);
 
   GroupMemory* memory_;
   std::atomic<std::uint64_t>* tickets_;
-  Line *release_, *lines_, *leader_lines_;
+  BoardLine *release_, *lines_, *leader_lines_;
   int ranks_, rank_, width_, leaders_;
   std::uint32_t uses_ = 0;
   std::uint64_t ticket_uses_ = 0;
@@ -83,10 +83,10 @@ class RootLines {
   void end(Word word);  // on the root, when it has read all
 
  private:
-  Line& line(int rank, std::uint32_t use) const;
+  BoardLine& line(int rank, std::uint32_t use) const;
 
   GroupMemory* memory_;
-  Line* lines_;
+  BoardLine* lines_;
   int rank_;
   std::uint32_t uses_ = 0;
   std::array<int, 2> root_of_{any_source, any_source};  // by parity of the use; any_source: none

@@ -70,8 +70,9 @@ class OnTop : public Transport {
   bool probe(int from, const Label& label, Arrival& arrival) override {
     return below_.probe(from, label, arrival);
   }
-  std::unique_ptr<Transport> make_group(std::span<const int> members) override {
-    return below_.make_group(members);
+  std::unique_ptr<Transport> make_group(std::span<const int> members,
+                                        const MemoryRequest& request) override {
+    return below_.make_group(members, request);
   }
   NativeCollectives* collectives() override { return &collectives_; }
 

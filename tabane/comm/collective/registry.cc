@@ -48,9 +48,7 @@ constexpr Algorithm kAlgorithms[] = {
     {Kind::barrier, "native", barrier_native, without_native},
 
     {Kind::broadcast, "flags", broadcast_flags, without_memory},
-    {Kind::broadcast, "linear", broadcast_linear, nothing},
     {Kind::broadcast, "binomial", broadcast_binomial, nothing},
-    {Kind::broadcast, "pipeline", broadcast_pipeline, nothing},
     {Kind::broadcast, "scatter_all_gather", broadcast_scatter_all_gather, nothing},
     {Kind::broadcast, "native", broadcast_native, without_native},
 
@@ -63,7 +61,6 @@ constexpr Algorithm kAlgorithms[] = {
     {Kind::all_reduce, "flags", all_reduce_flags, beyond_a_line},
     {Kind::all_reduce, "counter", all_reduce_counter, beyond_a_line},
     {Kind::all_reduce, "two_level", all_reduce_two_level, beyond_a_line},
-    {Kind::all_reduce, "shared", all_reduce_shared, beyond_a_slot},
     {Kind::all_reduce, "linear", all_reduce_linear, nothing},
     {Kind::all_reduce, "tree", all_reduce_tree, nothing},
     {Kind::all_reduce, "recursive_doubling", all_reduce_recursive_doubling, nothing},
@@ -77,7 +74,6 @@ constexpr Algorithm kAlgorithms[] = {
     {Kind::scatter, "native", scatter_native, without_native},
 
     {Kind::gather, "flags", gather_flags, beyond_a_line},
-    {Kind::gather, "shared", gather_shared, beyond_a_slot},
     {Kind::gather, "written", gather_written, without_memory},
     {Kind::gather, "direct", gather_direct, nothing},
     {Kind::gather, "polling", gather_polling, nothing},

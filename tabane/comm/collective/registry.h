@@ -13,7 +13,7 @@ namespace tabane::comm {
 struct Algorithm {
   Kind kind;
   std::string_view name;
-  // Of two ranks or more, at least one byte (but for barriers), a root that exists.
+  // Needs two ranks or more, at least one byte (except barriers) and a root that exists.
   void (*run)(Group& group, const Call& call);
   // Returns why it cannot serve this call on this group ("needs shared memory"), or null. The same
   // on all ranks.

@@ -13,11 +13,10 @@
 
 namespace tabane::comm {
 
-// All ranks go through the same steps: begin(), write, publish(), and for who reads read() and then
-// end(). Each
-// rank has two slots and takes them in turn; before it writes one again, it waits for those that
-// read it two steps before. throws: as GroupMemory::wait(); MessageError if the other rank's call
-// differs.
+// All ranks go through the same steps: begin(), write, publish(); readers then call read() and
+// end(). Each rank has two slots and takes them in turn: before it writes one again, it waits for
+// the ranks that read it two steps ago. throws: as GroupMemory::wait(); MessageError if the other
+// rank's call differs.
 class Slots {
  public:
   Slots(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory);
@@ -29,7 +28,7 @@ class Slots {
   void publish(const Signature& signature);
   // Returns another rank's slot, once it is published.
   std::span<const std::byte> read(int rank, const Signature& signature);
-  void end();  // by who has read
+  void end();  // after reading
 
  private:
   // count: 2 n once step n is published, 2 n + 1 once this rank has read what it wanted in it.

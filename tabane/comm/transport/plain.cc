@@ -13,22 +13,24 @@
 #include <utility>
 #include <vector>
 
+#include "tabane/comm/collective/board_size.h"
 #include "tabane/comm/transport/plain_world.h"
 
 namespace tabane::comm {
 namespace {
 
-using plain::Board;
 using plain::Mailbox;
 using plain::Message;
 using plain::Posted;
+using plain::Shared;
 using plain::World;
 
 class PlainMemory : public GroupMemory {
  public:
-  PlainMemory(World& world, Board& board, int rank) : world_(world), board_(board), rank_(rank) {}
+  PlainMemory(World& world, Shared& shared, int rank)
+      : world_(world), shared_(shared), rank_(rank) {}
 
-  std::span<std::byte> bytes() override { return {board_.memory.get(), board_.memory_bytes}; }
+  std::span<std::byte> bytes() override { return {shared_.memory.get(), shared_.memory_bytes}; }
 
   // ready() may send and receive, so it is called without the lock. If nothing has changed since
   // then, it is still false.
@@ -43,10 +45,10 @@ class PlainMemory : public GroupMemory {
         world_.throw_if_failed();
         continue;
       }
-      const int ranks = static_cast<int>(board_.members.size());
+      const int ranks = static_cast<int>(shared_.members.size());
       for (int rank = 0; rank < ranks; ++rank) {
         if (rank != rank_ && (peer == any_source || rank == peer)) {
-          world_.throw_if_in_vain(board_, rank_, rank);
+          world_.throw_if_in_vain(shared_, rank_, rank);
         }
       }
       world_.wait(lock);
@@ -64,11 +66,11 @@ class PlainMemory : public GroupMemory {
 
  private:
   World& world_;
-  Board& board_;
+  Shared& shared_;
   int rank_;
 };
 
-class Sent : public Pending {
+class PlainSent : public Pending {
  public:
   bool test() override { return true; }
   void wait() override {}
@@ -84,11 +86,11 @@ struct Taken : Parcel {
 
 class PlainTransport : public Transport {
  public:
-  PlainTransport(std::shared_ptr<World> world, std::shared_ptr<Board> board, int rank)
-      : Transport(rank, static_cast<int>(board->members.size())),
+  PlainTransport(std::shared_ptr<World> world, std::shared_ptr<Shared> shared, int rank)
+      : Transport(rank, static_cast<int>(shared->members.size())),
         world_(std::move(world)),
-        board_(std::move(board)),
-        memory_(*world_, *board_, rank) {}
+        shared_(std::move(shared)),
+        memory_(*world_, *shared_, rank) {}
 
   std::string_view name() const override { return "plain"; }
 
@@ -99,40 +101,41 @@ class PlainTransport : public Transport {
                                  std::span<const std::byte> bytes) override;
   std::unique_ptr<Pending> irecv(int from, const Label& label, std::span<std::byte> into) override;
   bool probe(int from, const Label& label, Arrival& arrival) override;
-  std::unique_ptr<Transport> make_group(std::span<const int> members) override;
+  std::unique_ptr<Transport> make_group(std::span<const int> members,
+                                        const MemoryRequest& request) override;
 
   GroupMemory* memory() override { return &memory_; }
   void set_phase(const char* text) override {
-    world_->set_phase(board_->members[static_cast<std::size_t>(rank())], text);
+    world_->set_phase(shared_->members[static_cast<std::size_t>(rank())], text);
   }
 
   Mailbox& mailbox() { return mailbox_of(rank()); }
   World& world() { return *world_; }
-  const Board& board() const { return *board_; }
+  const Shared& shared() const { return *shared_; }
 
   // Waits for its message; whatever happens, it is not posted afterwards.
   Message wait_for(std::unique_lock<std::mutex>& lock, Posted& posted);
   Arrival put(Message message, TypeCode type, std::span<std::byte> into) const;
 
  private:
-  Mailbox& mailbox_of(int rank) { return board_->mailboxes[static_cast<std::size_t>(rank)]; }
+  Mailbox& mailbox_of(int rank) { return shared_->mailboxes[static_cast<std::size_t>(rank)]; }
   void check_type(const Message& message, TypeCode type) const;
 
   std::shared_ptr<World> world_;
-  std::shared_ptr<Board> board_;
+  std::shared_ptr<Shared> shared_;
   PlainMemory memory_;
 };
 
-class Receive : public Pending {
+class PlainReceive : public Pending {
  public:
-  Receive(PlainTransport& transport, int from, const Label& label, std::span<std::byte> into)
+  PlainReceive(PlainTransport& transport, int from, const Label& label, std::span<std::byte> into)
       : transport_(transport), posted_{from, label, {}}, into_(into) {
     const std::lock_guard lock(transport_.world().mutex);
     transport_.world().throw_if_failed();
     transport_.mailbox().post(posted_);
   }
   // A rank that is on its way out waits for nothing.
-  ~Receive() override {
+  ~PlainReceive() override {
     if (complete_) return;
     if (std::uncaught_exceptions() == 0) {
       try {
@@ -148,7 +151,7 @@ class Receive : public Pending {
     {
       const std::lock_guard lock(transport_.world().mutex);
       if (!complete_ && !posted_.message) {
-        transport_.world().throw_if_in_vain(transport_.board(), transport_.rank(), posted_.from);
+        transport_.world().throw_if_in_vain(transport_.shared(), transport_.rank(), posted_.from);
         return false;
       }
     }
@@ -173,7 +176,7 @@ class Receive : public Pending {
 Message PlainTransport::wait_for(std::unique_lock<std::mutex>& lock, Posted& posted) {
   try {
     while (!posted.message) {
-      world_->throw_if_in_vain(*board_, rank(), posted.from);
+      world_->throw_if_in_vain(*shared_, rank(), posted.from);
       world_->wait(lock);
     }
   } catch (...) {
@@ -206,18 +209,18 @@ void PlainTransport::send(int to, const Label& label, std::span<const std::byte>
 std::unique_ptr<Pending> PlainTransport::isend(int to, const Label& label,
                                                std::span<const std::byte> bytes) {
   send(to, label, bytes);
-  return std::make_unique<Sent>();
+  return std::make_unique<PlainSent>();
 }
 
 Arrival PlainTransport::recv(int from, const Label& label, std::span<std::byte> into) {
-  Receive receive(*this, from, label, into);
+  PlainReceive receive(*this, from, label, into);
   receive.wait();
   return receive.arrival;
 }
 
 std::unique_ptr<Pending> PlainTransport::irecv(int from, const Label& label,
                                                std::span<std::byte> into) {
-  return std::make_unique<Receive>(*this, from, label, into);
+  return std::make_unique<PlainReceive>(*this, from, label, into);
 }
 
 std::unique_ptr<Parcel> PlainTransport::recv_parcel(int from, const Label& label) {
@@ -238,11 +241,12 @@ bool PlainTransport::probe(int from, const Label& label, Arrival& arrival) {
   return found != nullptr;
 }
 
-std::unique_ptr<Transport> PlainTransport::make_group(std::span<const int> members) {
+std::unique_ptr<Transport> PlainTransport::make_group(std::span<const int> members,
+                                                      const MemoryRequest& request) {
   const std::lock_guard lock(world_->mutex);
   world_->throw_if_failed();
   const auto own = std::ranges::find(members, rank()) - members.begin();
-  return std::make_unique<PlainTransport>(world_, board_->join(rank(), members),
+  return std::make_unique<PlainTransport>(world_, shared_->join(rank(), members, request),
                                           static_cast<int>(own));
 }
 
@@ -273,11 +277,11 @@ void run_plain(int ranks, const std::function<void(Comm&)>& f) {
   const auto world = std::make_shared<World>(ranks);
   std::vector<int> all(static_cast<std::size_t>(ranks));
   std::iota(all.begin(), all.end(), 0);
-  const auto board = std::make_shared<Board>(all);
+  const auto shared = std::make_shared<Shared>(all, board_request(ranks));
   std::vector<std::thread> threads;
   for (const int rank : all) {
     threads.emplace_back([&, rank] {
-      Comm comm(std::make_unique<PlainTransport>(world, board, rank));
+      Comm comm(std::make_unique<PlainTransport>(world, shared, rank));
       live(*world, rank, comm, f);
     });
   }

@@ -1,5 +1,5 @@
-// The reference transport: ranks are threads of one process, messages are copied into queues under
-// one lock. Slow and obviously correct: the other transports are tested against it.
+// The reference transport, for tests: ranks are threads of one process, messages are copied into
+// queues under one lock. Slow and obviously correct: the other transports are tested against it.
 #pragma once
 
 #include <functional>

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tabane/comm/collective/board_size.h"
-
 namespace tabane::comm::plain {
 namespace {
 
@@ -54,15 +52,16 @@ const Message* Mailbox::find(int from, const Label& label) const {
   return found == arrived_.end() ? nullptr : &*found;
 }
 
-Board::Board(std::vector<int> world_ranks)
+Shared::Shared(std::vector<int> world_ranks, const MemoryRequest& request)
     : members(std::move(world_ranks)),
       mailboxes(members.size()),
-      memory_bytes(board_bytes(static_cast<int>(members.size()))),
+      memory_bytes(request.most),
       memory(static_cast<std::byte*>(std::aligned_alloc(kPageBytes, memory_bytes))) {
   std::fill_n(memory.get(), memory_bytes, std::byte{});
 }
 
-std::shared_ptr<Board> Board::join(int rank, std::span<const int> group) {
+std::shared_ptr<Shared> Shared::join(int rank, std::span<const int> group,
+                                     const MemoryRequest& request) {
   auto found = std::ranges::find_if(forming_, [&](const Forming& one) {
     return std::ranges::equal(group, one.members) &&
            std::ranges::find(one.joined, rank) == one.joined.end();
@@ -70,13 +69,14 @@ std::shared_ptr<Board> Board::join(int rank, std::span<const int> group) {
   if (found == forming_.end()) {
     std::vector<int> world_ranks;
     for (const int member : group) world_ranks.push_back(members[index(member)]);
-    found = forming_.insert(
-        found, {{group.begin(), group.end()}, {}, std::make_shared<Board>(std::move(world_ranks))});
+    found = forming_.insert(found, {{group.begin(), group.end()},
+                                    {},
+                                    std::make_shared<Shared>(std::move(world_ranks), request)});
   }
   found->joined.push_back(rank);
-  const std::shared_ptr<Board> board = found->board;
+  const std::shared_ptr<Shared> shared = found->shared;
   if (found->joined.size() == group.size()) forming_.erase(found);
-  return board;
+  return shared;
 }
 
 World::World(int ranks) : returned_(index(ranks)), phases_(index(ranks)) {}
@@ -111,20 +111,20 @@ void World::throw_if_failed() const {
   if (failure_) throw failure_->lost;
 }
 
-void World::throw_if_in_vain(const Board& board, int self, int peer) const {
+void World::throw_if_in_vain(const Shared& shared, int self, int peer) const {
   throw_if_failed();
-  if (!is_gone(board, self, peer)) return;
-  const int gone = board.members[index(peer != any_source ? peer : self == 0 ? 1 : 0)];
+  if (!is_gone(shared, self, peer)) return;
+  const int gone = shared.members[index(peer != any_source ? peer : self == 0 ? 1 : 0)];
   throw core::LostError(
       gone, getpid(), phase(gone),
-      fmt::format("returned while rank {} waits for it", board.members[index(self)]));
+      fmt::format("returned while rank {} waits for it", shared.members[index(self)]));
 }
 
-bool World::is_gone(const Board& board, int self, int peer) const {
-  if (peer != any_source) return returned_[index(board.members[index(peer)])];
-  const int size = static_cast<int>(board.members.size());
+bool World::is_gone(const Shared& shared, int self, int peer) const {
+  if (peer != any_source) return returned_[index(shared.members[index(peer)])];
+  const int size = static_cast<int>(shared.members.size());
   for (int rank = 0; rank < size; ++rank) {
-    if (rank != self && !returned_[index(board.members[index(rank)])]) return false;
+    if (rank != self && !returned_[index(shared.members[index(rank)])]) return false;
   }
   return size > 1;
 }

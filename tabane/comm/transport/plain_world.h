@@ -51,12 +51,12 @@ struct FreeMemory {
 };
 
 // What the ranks of one group share.
-struct Board {
-  explicit Board(std::vector<int> world_ranks);
+struct Shared {
+  Shared(std::vector<int> world_ranks, const MemoryRequest& request);
 
-  // Returns the board of a group of some ranks of this one. All of them call it, one after the
-  // other; who has joined a group with this list before begins a new one.
-  std::shared_ptr<Board> join(int rank, std::span<const int> group);
+  // Returns what a group of some ranks of this one shares. All of them call it, one after the
+  // other; a rank that has joined a group with this list before begins a new one.
+  std::shared_ptr<Shared> join(int rank, std::span<const int> group, const MemoryRequest& request);
 
   const std::vector<int> members;  // ranks of the world
   std::vector<Mailbox> mailboxes;
@@ -66,15 +66,15 @@ struct Board {
  private:
   // A group that not all of its members have joined.
   struct Forming {
-    std::vector<int> members;  // ranks of this board
+    std::vector<int> members;  // ranks of this group
     std::vector<int> joined;   // of these
-    std::shared_ptr<Board> board;
+    std::shared_ptr<Shared> shared;
   };
   std::list<Forming> forming_;
 };
 
-// What all ranks share. Everything, and all boards, are read and written under the mutex, but for
-// the phases and the bytes of the groups' memory.
+// What all ranks share. The mutex guards it and what groups share, except the phases and the bytes
+// of the groups' memory.
 class World {
  public:
   struct Failure {
@@ -101,12 +101,12 @@ class World {
 
   // throws: core::LostError.
   void throw_if_failed() const;
-  // The same, also if `peer`, a rank of the board or any_source, has returned.
-  void throw_if_in_vain(const Board& board, int self, int peer) const;
+  // The same, also if `peer`, a rank of the group or any_source, has returned.
+  void throw_if_in_vain(const Shared& shared, int self, int peer) const;
 
  private:
   std::string phase(int rank) const;
-  bool is_gone(const Board& board, int self, int peer) const;
+  bool is_gone(const Shared& shared, int self, int peer) const;
 
   std::condition_variable condition_;
   std::uint64_t changes_ = 0;

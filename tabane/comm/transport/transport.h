@@ -15,10 +15,10 @@
 
 namespace tabane::comm {
 
-// What must fit for a message to be received: who, and under which tag. The type is compared then,
-// and an error if it differs.
+// How a message is found: by its tag, besides who sent it. Then its type is compared; another type
+// is an error.
 struct Label {
-  int tag = 0;         // of the user: 0 … kMostTag; negative ones belong to collectives
+  int tag = 0;         // users': 0 … kMostTag; negative ones belong to collectives
   TypeCode type = {};  // of the elements
 };
 
@@ -30,8 +30,7 @@ struct Arrival {
   std::size_t bytes = 0;
 };
 
-// A message that can be read where it lies. The owner ends it: release() once, from the rank that
-// received it, in any order.
+// A message that can be read where it lies. The rank that received it ends it, in any order.
 class Parcel {
  public:
   virtual ~Parcel() = default;  // releases
@@ -49,28 +48,34 @@ class Pending {
   Arrival arrival;  // of a receive, once complete
 };
 
-// Memory that all ranks of a group map, zero at first; at different addresses perhaps. With it,
-// flags and values reach the others without messages.
+// Memory that all ranks of a group map, perhaps at different addresses; zero at first. Through it,
+// flags and values reach the other ranks without messages.
 class GroupMemory {
  public:
   virtual ~GroupMemory() = default;
   virtual std::span<std::byte> bytes() = 0;  // starts at a page
   // Waits until ready() is true, which rank `peer` will bring about: spins, yields, then sleeps
-  // until it has called notify. peer: any_source for what needs all ranks of the group. throws:
+  // until that rank calls notify. peer: any_source if it takes all ranks of the group. throws:
   // core::LostError as recv().
   virtual void wait(int peer, const std::function<bool()>& ready) = 0;
-  // After a rank has written what another may wait for. cost: a load each unless it sleeps.
+  // For a rank that has written what others may wait for. cost: a load per rank that is awake.
   virtual void notify(int rank) = 0;
   virtual void notify_all() = 0;
-  // Copies to memory of a rank's own, where it waits for that. Returns false, on all ranks or on
-  // some, if the system does not let us.
+  // Copies into the private memory of a rank that waits for it. Returns false, on all ranks or on
+  // some, if the system does not permit it.
   virtual bool write(int /*rank*/, std::byte* /*there*/, std::span<const std::byte> /*bytes*/) {
     return false;
   }
 };
 
+// How many bytes of memory a group asks to share: more than `most` is of no use to it, and less
+// than `least` neither.
+struct MemoryRequest {
+  std::size_t least = 0, most = 0;
+};
+
 // Collectives that the transport does itself, as MPI does. The bytes are whole elements; combine
-// says which. Ranks of the group; all have the same sizes.
+// says of what. Ranks are those of the group; all give the same sizes.
 class NativeCollectives {
  public:
   virtual ~NativeCollectives() = default;
@@ -86,11 +91,11 @@ class NativeCollectives {
   virtual void all_to_all(std::span<const std::byte> out, std::span<std::byte> in) = 0;
 };
 
-// Messages of one pair under one tag arrive in the order in which they were sent. Sending to
-// oneself works, and is complete at once.
-// throws, all of these: core::LostError naming rank, pid and phase if a rank of the world is gone;
-// MessageError if a message does not fit its receiver, in size or type (what arrived is taken).
-// Arguments were checked by the caller: ranks exist, tags are legal.
+// Messages of one pair under one tag arrive in the order in which they were sent. A rank can send
+// to itself; that is complete at once. throws, all of these: core::LostError naming rank, pid and
+// phase if a rank of the world is gone; MessageError if a message does not fit its receiver, in
+// size or type (what arrived is taken). Arguments were checked by the caller: ranks exist, tags are
+// legal.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -98,8 +103,8 @@ class Transport {
   int size() const { return size_; }
   virtual std::string_view name() const = 0;  // "shm", "mpi"
 
-  // Returns when the bytes may be changed. May wait for the receiver, and makes the progress of
-  // pending messages meanwhile.
+  // Returns when the bytes may be changed. May wait for the receiver; pending messages make
+  // progress meanwhile.
   virtual void send(int to, const Label& label, std::span<const std::byte> bytes) = 0;
   // from: a rank or any_source; label.tag: a tag or any_tag (never a collective's message then).
   virtual Arrival recv(int from, const Label& label, std::span<std::byte> into) = 0;
@@ -113,19 +118,21 @@ class Transport {
   virtual bool probe(int from, const Label& label, Arrival& arrival) = 0;
 
   // A group of some ranks of this one, in the order given, this rank among them. All of them call
-  // it, with the same list. May use messages with tags of collectives on this group.
-  virtual std::unique_ptr<Transport> make_group(std::span<const int> members) = 0;
+  // it, with the same list and the same request, which the transport grants if it can. May use
+  // messages with tags of collectives on this group.
+  virtual std::unique_ptr<Transport> make_group(std::span<const int> members,
+                                                const MemoryRequest& request) = 0;
 
   virtual GroupMemory* memory() { return nullptr; }             // null: it has none
   virtual NativeCollectives* collectives() { return nullptr; }  // null: it has none
 
-  // Whether the world has more ranks than PUs, so that they take turns. The same on all ranks.
+  // Whether there are more ranks than PUs, so that they take turns. The same on all ranks.
   virtual bool crowded() const { return false; }
 
   // throws: core::LostError if a rank of the world is known to be gone.
   virtual void check_alive() {}
 
-  // What this rank does, for the message when it dies; empty: nothing known. text: of static
+  // Says what this rank is doing, for the message if it dies; empty: nothing known. text: of static
   // storage. cost: a store.
   virtual void set_phase(const char* /*text*/) {}
 

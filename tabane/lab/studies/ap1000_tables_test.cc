@@ -167,28 +167,28 @@ comm::Setting memory(int) { return comm::Setting::memory; }
 
 TEST(Ap1000Choice, KeepsTheBuiltInUnlessAnotherIsSurelyFaster) {
   // Built in: flags up to 64 KiB.
-  const std::vector<Point> points = {measured("flags", 2, 8, 1.0), measured("linear", 2, 8, 0.97),
-                                     measured("flags", 2, 512, 1.0),
-                                     measured("linear", 2, 512, 0.5)};
+  const std::vector<Point> points = {
+      measured("flags", 2, 8, 1.0), measured("scatter_all_gather", 2, 8, 0.97),
+      measured("flags", 2, 512, 1.0), measured("scatter_all_gather", 2, 512, 0.5)};
   const auto chosen = choose(points, memory);
   ASSERT_EQ(chosen.size(), 2u);
   EXPECT_EQ(chosen[0].chosen->way, "flags");
-  EXPECT_EQ(chosen[1].chosen->way, "linear");
+  EXPECT_EQ(chosen[1].chosen->way, "scatter_all_gather");
   EXPECT_EQ(chosen[1].built_in->way, "flags");
 }
 
 TEST(Ap1000Choice, RulesCutHalfwayBetweenSizesAndSayTheirRanks) {
   const std::vector<Point> points = {
-      measured("flags", 2, 8, 1.0),   measured("linear", 2, 8, 2.0),
-      measured("flags", 2, 512, 2.0), measured("linear", 2, 512, 1.0),
-      measured("flags", 4, 8, 1.0),   measured("linear", 4, 8, 2.0)};
+      measured("flags", 2, 8, 1.0),   measured("scatter_all_gather", 2, 8, 2.0),
+      measured("flags", 2, 512, 2.0), measured("scatter_all_gather", 2, 512, 1.0),
+      measured("flags", 4, 8, 1.0),   measured("scatter_all_gather", 4, 8, 2.0)};
   const comm::ChoiceTable table(rules_of(choose(points, memory)));
   const auto& rules = table.rules();
   ASSERT_EQ(rules.size(), 3u);
   EXPECT_EQ(rules[0].algorithm->name, "flags");
   EXPECT_EQ(rules[0].most_bytes, 64u);  // √(8 · 512)
   EXPECT_EQ(rules[0].most_ranks, 2);
-  EXPECT_EQ(rules[1].algorithm->name, "linear");
+  EXPECT_EQ(rules[1].algorithm->name, "scatter_all_gather");
   EXPECT_EQ(rules[1].most_bytes, comm::Rule::kAnyBytes);
   EXPECT_EQ(rules[2].algorithm->name, "flags");
   EXPECT_EQ(rules[2].most_ranks, comm::Rule::kAnyRanks);

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "tabane/comm/transport/mpi/envelope.h"
+#include "tabane/comm/transport/mpi/packet.h"
 
 namespace tabane::comm::mpi {
 namespace {

@@ -83,7 +83,7 @@ class Engine {
   // throws: core::LostError if a rank has failed, or whoever is awaited has returned.
   void check_alive(const Awaited& awaited);
 
-  // Receives that ask for their elements when their envelope has come, whoever waits for what.
+  // Receives that ask for their elements when their packet has come, whoever waits for what.
   void enlist(Receipt& receipt) { receipts_.push_back(&receipt); }
   void strike(Receipt& receipt) { std::erase(receipts_, &receipt); }
 

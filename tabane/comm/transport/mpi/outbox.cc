@@ -13,20 +13,20 @@ Outbox::Outbox(Engine& engine)
 
 Outbox::~Outbox() {
   for (Orphan& orphan : orphans_) {
-    static_cast<void>(orphan.envelope.release());
+    static_cast<void>(orphan.packet.release());
     static_cast<void>(orphan.elements.release());
   }
 }
 
-std::unique_ptr<Envelope> Outbox::take_envelope() {
-  if (unused_.empty()) return std::make_unique<Envelope>();
-  std::unique_ptr<Envelope> envelope = std::move(unused_.back());
+std::unique_ptr<Packet> Outbox::take_packet() {
+  if (unused_.empty()) return std::make_unique<Packet>();
+  std::unique_ptr<Packet> packet = std::move(unused_.back());
   unused_.pop_back();
-  return envelope;
+  return packet;
 }
 
-void Outbox::give_back(std::unique_ptr<Envelope> envelope) {
-  if (unused_.size() < 64) unused_.push_back(std::move(envelope));
+void Outbox::give_back(std::unique_ptr<Packet> packet) {
+  if (unused_.size() < 64) unused_.push_back(std::move(packet));
 }
 
 void Outbox::adopt(Orphan orphan) {
@@ -51,7 +51,7 @@ void Outbox::progress() {
 
 void Outbox::bury(Orphan orphan) {
   if (orphan.is_mark) --of(marks_, orphan.peer);
-  if (orphan.envelope) give_back(std::move(orphan.envelope));
+  if (orphan.packet) give_back(std::move(orphan.packet));
 }
 
 }  // namespace tabane::comm::mpi

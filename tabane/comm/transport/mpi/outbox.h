@@ -1,4 +1,4 @@
-// Envelopes, and sends that nobody waits for.
+// Packets, and sends that nobody waits for.
 #pragma once
 
 #include <mpi.h>
@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "tabane/comm/transport/mpi/envelope.h"
+#include "tabane/comm/transport/mpi/packet.h"
 
 namespace tabane::comm::mpi {
 
@@ -17,7 +17,7 @@ class Engine;
 struct Orphan {
   MPI_Request request = MPI_REQUEST_NULL;
   int peer = 0;
-  std::unique_ptr<Envelope> envelope = {};
+  std::unique_ptr<Packet> packet = {};
   AlignedBytes elements = {};
   bool is_mark = false;  // complete only when it is received
 };
@@ -31,8 +31,8 @@ class Outbox {
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
-  std::unique_ptr<Envelope> take_envelope();
-  void give_back(std::unique_ptr<Envelope> envelope);
+  std::unique_ptr<Packet> take_packet();
+  void give_back(std::unique_ptr<Packet> packet);
 
   bool empty() const { return orphans_.empty(); }
   void adopt(Orphan orphan);
@@ -53,7 +53,7 @@ class Outbox {
   std::vector<Orphan> orphans_;
   std::vector<int> sent_, marks_;  // by rank
   std::size_t cursor_ = 0;
-  std::vector<std::unique_ptr<Envelope>> unused_;
+  std::vector<std::unique_ptr<Packet>> unused_;
 };
 
 }  // namespace tabane::comm::mpi

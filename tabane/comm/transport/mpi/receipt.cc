@@ -7,11 +7,11 @@
 namespace tabane::comm::mpi {
 
 void Receipt::post() {
-  envelope_ = from_.engine->outbox().take_envelope();
+  packet_ = from_.engine->outbox().take_packet();
   const int source = from_.source == any_source ? MPI_ANY_SOURCE : from_.source;
   const int tag = from_.tag == any_tag ? MPI_ANY_TAG : std::abs(from_.tag);
-  from_.engine->check(MPI_Irecv(envelope_->start(), kAboutBytes + kSmallBytes, MPI_BYTE, source,
-                                tag, from_.comm, &request_),
+  from_.engine->check(MPI_Irecv(packet_->start(), kAboutBytes + kSmallBytes, MPI_BYTE, source, tag,
+                                from_.comm, &request_),
                       "MPI_Irecv", peer());
 }
 
@@ -21,7 +21,7 @@ bool Receipt::step() {
   if (!from_.engine->test(request_, peer(), &status)) return false;
   if (stage_ == Stage::posted) {
     const int tag = from_.internal ? -status.MPI_TAG : status.MPI_TAG;
-    arrival_ = {status.MPI_SOURCE, tag, {envelope_->type}, envelope_->bytes};
+    arrival_ = {status.MPI_SOURCE, tag, {packet_->type}, packet_->bytes};
     open();
   } else {
     stage_ = Stage::complete;
@@ -29,8 +29,8 @@ bool Receipt::step() {
   return stage_ == Stage::complete;
 }
 
-void Receipt::open(std::unique_ptr<Envelope> envelope, const Arrival& arrival) {
-  envelope_ = std::move(envelope);
+void Receipt::open(std::unique_ptr<Packet> packet, const Arrival& arrival) {
+  packet_ = std::move(packet);
   arrival_ = arrival;
   open();
 }
@@ -40,9 +40,9 @@ void Receipt::open() {
   fits_ = types_fit(arrival_.type, from_.type) && (keeps_ || bytes <= into_.size());
   if (bytes <= kSmallBytes) {
     if (keeps_) {
-      kept_ = std::span(envelope_->elements).first(bytes);
+      kept_ = std::span(packet_->elements).first(bytes);
     } else if (fits_ && bytes > 0) {
-      std::memcpy(into_.data(), envelope_->elements.data(), bytes);
+      std::memcpy(into_.data(), packet_->elements.data(), bytes);
     }
     stage_ = Stage::complete;
     return;
@@ -56,7 +56,7 @@ void Receipt::open() {
   const int source = from_.world_ranks[static_cast<std::size_t>(arrival_.source)];
   const ByteCount count(bytes);
   from_.engine->check(
-      MPI_Irecv(place, count.count(), count.type(), source, static_cast<int>(envelope_->bulk_tag),
+      MPI_Irecv(place, count.count(), count.type(), source, static_cast<int>(packet_->bulk_tag),
                 from_.engine->bulk(), &request_),
       "MPI_Irecv", source);
   stage_ = Stage::fetching;
@@ -82,11 +82,11 @@ Receipt::~Receipt() {
     MPI_Test(&request_, &done, MPI_STATUS_IGNORE);
     if (!done) {
       MPI_Request_free(&request_);
-      static_cast<void>(envelope_.release());
+      static_cast<void>(packet_.release());
       static_cast<void>(own_.release());
     }
   }
-  if (envelope_) from_.engine->outbox().give_back(std::move(envelope_));
+  if (packet_) from_.engine->outbox().give_back(std::move(packet_));
 }
 
 }  // namespace tabane::comm::mpi

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "tabane/comm/transport/mpi/engine.h"
-#include "tabane/comm/transport/mpi/envelope.h"
+#include "tabane/comm/transport/mpi/packet.h"
 #include "tabane/comm/transport/transport.h"
 
 namespace tabane::comm::mpi {
@@ -32,8 +32,8 @@ class Receipt {
   Receipt& operator=(const Receipt&) = delete;
 
   void post();
-  // Instead of post(): the envelope has already come.
-  void open(std::unique_ptr<Envelope> envelope, const Arrival& arrival);
+  // Instead of post(): the packet has already come.
+  void open(std::unique_ptr<Packet> packet, const Arrival& arrival);
 
   // Makes progress; returns whether all is there.
   bool step();
@@ -56,7 +56,7 @@ class Receipt {
   bool keeps_;
   Stage stage_ = Stage::posted;
   MPI_Request request_ = MPI_REQUEST_NULL;
-  std::unique_ptr<Envelope> envelope_;
+  std::unique_ptr<Packet> packet_;
   AlignedBytes own_;
   std::span<const std::byte> kept_;
   Arrival arrival_;

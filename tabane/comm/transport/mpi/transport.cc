@@ -43,26 +43,26 @@ void MpiTransport::require_tag(int tag) const {
 
 MPI_Request MpiTransport::start(int to, const Label& label, std::span<const std::byte> bytes) {
   require_tag(label.tag);
-  std::unique_ptr<Envelope> envelope = engine_->outbox().take_envelope();
-  envelope->bytes = bytes.size();
-  envelope->type = label.type.code;
+  std::unique_ptr<Packet> packet = engine_->outbox().take_packet();
+  packet->bytes = bytes.size();
+  packet->type = label.type.code;
   const bool small = bytes.size() <= kSmallBytes;
   if (small && !bytes.empty()) {
-    std::memcpy(envelope->elements.data(), bytes.data(), bytes.size());
+    std::memcpy(packet->elements.data(), bytes.data(), bytes.size());
   }
-  envelope->bulk_tag = small ? 0 : engine_->next_bulk_tag();
-  const auto bulk_tag = static_cast<int>(envelope->bulk_tag);
+  packet->bulk_tag = small ? 0 : engine_->next_bulk_tag();
+  const auto bulk_tag = static_cast<int>(packet->bulk_tag);
 
   // Collectives keep up with each other by themselves.
   const bool may_be_mark = small && label.tag >= 0 && to != rank();
   Orphan orphan{.peer = world_rank(to),
-                .envelope = std::move(envelope),
+                .packet = std::move(packet),
                 .is_mark = may_be_mark && engine_->outbox().next_is_mark(world_rank(to))};
   const std::size_t payload = small ? bytes.size() : 0;
-  const auto send_envelope = orphan.is_mark ? MPI_Issend : MPI_Isend;
+  const auto send_packet = orphan.is_mark ? MPI_Issend : MPI_Isend;
   engine_->check(
-      send_envelope(orphan.envelope->start(), static_cast<int>(kAboutBytes + payload), MPI_BYTE, to,
-                    std::abs(label.tag), comm_of(label.tag), &orphan.request),
+      send_packet(orphan.packet->start(), static_cast<int>(kAboutBytes + payload), MPI_BYTE, to,
+                  std::abs(label.tag), comm_of(label.tag), &orphan.request),
       "MPI_Isend", world_rank(to));
   engine_->outbox().adopt(std::move(orphan));
   if (small) return MPI_REQUEST_NULL;
@@ -120,7 +120,7 @@ void MpiTransport::begin(Receipt& receipt, int from, const Label& label) {
   if (probed == probed_.end()) return receipt.post();
   Probed taken = std::move(*probed);
   probed_.erase(probed);
-  receipt.open(std::move(taken.envelope), taken.arrival);
+  receipt.open(std::move(taken.packet), taken.arrival);
 }
 
 Arrival MpiTransport::recv(int from, const Label& label, std::span<std::byte> into) {
@@ -144,7 +144,7 @@ std::unique_ptr<Pending> MpiTransport::irecv(int from, const Label& label,
   return receiving;
 }
 
-// The size of a large message is in its envelope, so the envelope is taken.
+// The size of a large message is in its packet, so the packet is taken.
 bool MpiTransport::probe(int from, const Label& label, Arrival& arrival) {
   require_tag(label.tag);
   engine_->progress();
@@ -162,21 +162,22 @@ bool MpiTransport::probe(int from, const Label& label, Arrival& arrival) {
       engine_->check_alive({peer, world_ranks_});
       return false;
     }
-    auto envelope = engine_->outbox().take_envelope();
+    auto packet = engine_->outbox().take_packet();
     MPI_Request request;
     engine_->check(
-        MPI_Imrecv(envelope->start(), kAboutBytes + kSmallBytes, MPI_BYTE, &message, &request),
+        MPI_Imrecv(packet->start(), kAboutBytes + kSmallBytes, MPI_BYTE, &message, &request),
         "MPI_Imrecv", any_source);
     engine_->complete(request, {world_rank(status.MPI_SOURCE)});
     const int tag = label.tag < any_tag ? -status.MPI_TAG : status.MPI_TAG;
-    const Arrival found{status.MPI_SOURCE, tag, {envelope->type}, envelope->bytes};
-    probed = probed_.insert(probed_.end(), {std::move(envelope), found});
+    const Arrival found{status.MPI_SOURCE, tag, {packet->type}, packet->bytes};
+    probed = probed_.insert(probed_.end(), {std::move(packet), found});
   }
   arrival = probed->arrival;
   return true;
 }
 
-std::unique_ptr<Transport> MpiTransport::make_group(std::span<const int> members) {
+std::unique_ptr<Transport> MpiTransport::make_group(std::span<const int> members,
+                                                    const MemoryRequest&) {
   MPI_Group all, some;
   MPI_Comm_group(internal_, &all);
   MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &some);

@@ -12,7 +12,7 @@
 
 #include "tabane/comm/transport/mpi/collectives.h"
 #include "tabane/comm/transport/mpi/engine.h"
-#include "tabane/comm/transport/mpi/envelope.h"
+#include "tabane/comm/transport/mpi/packet.h"
 #include "tabane/comm/transport/mpi/receipt.h"
 #include "tabane/comm/transport/transport.h"
 
@@ -38,7 +38,8 @@ class MpiTransport : public Transport {
                                  std::span<const std::byte> bytes) override;
   std::unique_ptr<Pending> irecv(int from, const Label& label, std::span<std::byte> into) override;
   bool probe(int from, const Label& label, Arrival& arrival) override;
-  std::unique_ptr<Transport> make_group(std::span<const int> members) override;
+  std::unique_ptr<Transport> make_group(std::span<const int> members,
+                                        const MemoryRequest& request) override;
   NativeCollectives* collectives() override { return &collectives_; }
   bool crowded() const override { return engine_->crowded(); }
   void check_alive() override { engine_->check_alive({engine_->rank()}); }
@@ -47,9 +48,9 @@ class MpiTransport : public Transport {
   Engine& engine() { return *engine_; }
 
  private:
-  // An envelope that a probe has taken. Older than what MPI has of its source and tag.
+  // A packet that a probe has taken. Older than what MPI has of its source and tag.
   struct Probed {
-    std::unique_ptr<Envelope> envelope;
+    std::unique_ptr<Packet> packet;
     Arrival arrival;
   };
 

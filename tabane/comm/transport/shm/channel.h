@@ -26,7 +26,7 @@
 
 namespace tabane::comm::shm {
 
-enum class Kind : std::uint8_t {
+enum class LineKind : std::uint8_t {
   inline_bytes,  // the message is in this line and the next ones
   run,           // its first piece; all pieces will lie one after the other from block `block` on
   scattered,     // its first piece; each piece has blocks of its own
@@ -41,7 +41,7 @@ struct alignas(64) Line {
   std::uint64_t bytes = 0;  // of the message; of a `more`: unused
   std::uint32_t context = 0;
   std::uint16_t type = 0;
-  Kind kind = Kind::inline_bytes;
+  LineKind kind = LineKind::inline_bytes;
   std::uint8_t block = 0;
   std::byte payload[40] = {};  // a piece: its size, 4 bytes
 
@@ -133,7 +133,7 @@ class Sender {
     } else {
       put_lines(line, bytes, envelope.bytes);
     }
-    publish(line, envelope, Kind::inline_bytes, 0, lines);
+    publish(line, envelope, LineKind::inline_bytes, 0, lines);
     return true;
   }
 
@@ -145,7 +145,7 @@ class Sender {
     return position_ + lines - consumed_ <= layout_.line_count;
   }
   // One line about a piece or a record. Needs has_lines(1).
-  void put(const Envelope& envelope, Kind kind, int block, std::uint32_t piece_bytes) {
+  void put(const Envelope& envelope, LineKind kind, int block, std::uint32_t piece_bytes) {
     Line& line = layout_.lines[position_ & mask_];
     std::memcpy(line.payload, &piece_bytes, sizeof piece_bytes);
     publish(line, envelope, kind, block, 1);
@@ -187,7 +187,8 @@ class Sender {
     }
   }
   void put_lines(Line& first, const std::byte* bytes, std::size_t size);
-  void publish(Line& line, const Envelope& envelope, Kind kind, int block, std::uint32_t lines) {
+  void publish(Line& line, const Envelope& envelope, LineKind kind, int block,
+               std::uint32_t lines) {
     line.tag = envelope.tag;
     line.bytes = envelope.bytes;
     line.context = envelope.context;

@@ -128,7 +128,7 @@ void stream(std::size_t memory_size, int messages) {
       while ((block = sender.take_blocks(blocks)) < 0) std::this_thread::yield();
       std::ranges::copy(bytes, sender.block(block));
       while (!sender.has_lines(1)) std::this_thread::yield();
-      sender.put(envelope, Kind::run, block, static_cast<std::uint32_t>(bytes.size()));
+      sender.put(envelope, LineKind::run, block, static_cast<std::uint32_t>(bytes.size()));
     }
   });
   Receiver receiver(*memory.layout);
@@ -149,7 +149,7 @@ void stream(std::size_t memory_size, int messages) {
     const auto seed = static_cast<std::uint32_t>(i);
     ASSERT_EQ(line->bytes, sizes[seed]);
     std::uint32_t lines = 1;
-    if (line->kind == Kind::inline_bytes) {
+    if (line->kind == LineKind::inline_bytes) {
       std::vector<std::byte> bytes(line->bytes);
       receiver.copy_inline(*line, bytes.data());
       ASSERT_EQ(bytes, content(sizes[seed], seed)) << i;

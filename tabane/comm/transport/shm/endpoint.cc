@@ -112,7 +112,7 @@ bool Endpoint::take_next(Receive& receive) {
   waiter_.wait(ready, [&] { world_.check(rank_, from, ready); });
   if (line == nullptr) return false;
   const Envelope envelope = envelope_of(*line);
-  if (line->kind != Kind::inline_bytes || !receive.fits(from, envelope)) return false;
+  if (line->kind != LineKind::inline_bytes || !receive.fits(from, envelope)) return false;
   receive.from = from;
   receive.envelope = envelope;
   if (matches(receive)) peer.in.copy_inline(*line, make_room(receive));
@@ -165,7 +165,9 @@ void Endpoint::abandon(Receive& receive) noexcept {
       peer->arriving.receive = nullptr;
       peer->arriving.into = nullptr;
       peer->arriving.stays = false;
+      // Its blocks go back with its last piece, not with the receive.
       peer->held_blocks -= receive.stored.blocks;
+      receive.stored.first_block = -1;
     }
     for (Unexpected& message : peer->unexpected) {
       if (message.taker == &receive) message.taker = nullptr;

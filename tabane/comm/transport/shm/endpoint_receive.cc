@@ -111,14 +111,14 @@ bool Endpoint::poll(int from) {
   if (line == nullptr) return false;
   std::uint32_t lines = 1;
   switch (line->kind) {
-    case Kind::inline_bytes:
+    case LineKind::inline_bytes:
       lines = lines_for(line->bytes);
       arrive_inline(peer, from, *line);
       break;
-    case Kind::direct:
+    case LineKind::direct:
       arrive_direct(peer, from, *line);
       break;
-    case Kind::more:
+    case LineKind::more:
       take_piece(peer, *line);
       break;
     default:
@@ -151,7 +151,7 @@ void Endpoint::arrive_direct(Peer& peer, int from, const Line& line) {
 void Endpoint::arrive_in_pieces(Peer& peer, int from, const Line& line) {
   Arriving& arriving = peer.arriving;
   arriving = {.kind = line.kind, .first_block = line.block, .total = line.bytes};
-  if (line.kind == Kind::repeat) {
+  if (line.kind == LineKind::repeat) {
     expect_repeat(peer, line);
   } else {
     choose_place(peer, from, envelope_of(line));
@@ -204,7 +204,7 @@ void Endpoint::choose_place(Peer& peer, int from, const Envelope& envelope) {
     stored = &arriving.unexpected->stored;
   }
   const std::uint32_t blocks = peer.in.blocks_for(envelope.bytes);
-  if (arriving.kind == Kind::run && peer.held_blocks + blocks <= peer.in.block_count() / 2) {
+  if (arriving.kind == LineKind::run && peer.held_blocks + blocks <= peer.in.block_count() / 2) {
     peer.held_blocks += blocks;
     arriving.stays = true;
     *stored = {.source = from,
@@ -219,7 +219,7 @@ void Endpoint::choose_place(Peer& peer, int from, const Envelope& envelope) {
 void Endpoint::take_piece(Peer& peer, const Line& line) {
   Arriving& arriving = peer.arriving;
   const std::size_t size = line.piece_bytes();
-  const bool is_run = arriving.kind == Kind::run;
+  const bool is_run = arriving.kind == LineKind::run;
   if (arriving.into != nullptr) {
     const std::byte* const piece =
         is_run ? peer.in.block(arriving.first_block) + arriving.done : peer.in.block(line.block);
@@ -235,7 +235,7 @@ void Endpoint::take_piece(Peer& peer, const Line& line) {
 
 void Endpoint::finish_arriving(Peer& peer) {
   const Arriving arriving = std::exchange(peer.arriving, {});
-  if (arriving.kind == Kind::run && !arriving.stays) {
+  if (arriving.kind == LineKind::run && !arriving.stays) {
     peer.in.release_blocks(arriving.first_block, peer.in.blocks_for(arriving.total));
     wake(*peer.doorbell);
   }

@@ -84,21 +84,21 @@ bool Endpoint::advance(Peer& peer, Send& send) {
 bool Endpoint::begin(Peer& peer, Send& send) {
   Sender& out = peer.out;
   if (!out.has_lines(1)) return false;
-  if (send.kind == Kind::run) {  // not if a direct copy was refused
+  if (send.kind == LineKind::run) {  // not if a direct copy was refused
     const std::size_t bytes = send.envelope.bytes;
     if (bytes > direct_from(peer) && may_copy_directly(peer, send.to) &&
         announce_direct(peer, send)) {
       return true;
     }
     const std::uint32_t half = out.block_count() / 2;
-    send.kind = Kind::scattered;
+    send.kind = LineKind::scattered;
     if (bytes <= half * out.block_bytes()) {
       send.first_block = out.take_blocks(out.blocks_for(bytes));
       if (send.first_block >= 0) {
-        send.kind = Kind::run;
+        send.kind = LineKind::run;
       } else if (out.free_blocks() < half) {
         // The receiver holds at most half of the blocks, so more will come back.
-        send.kind = Kind::run;
+        send.kind = LineKind::run;
         return false;
       }
     }
@@ -134,7 +134,7 @@ bool Endpoint::announce_direct(Peer& peer, Send& send) {
   record.bytes = send.envelope.bytes;
   send.record = index;
   send.started = true;
-  peer.out.put(send.envelope, Kind::direct, index, 0);
+  peer.out.put(send.envelope, LineKind::direct, index, 0);
   wake(*peer.doorbell);
   return true;
 }
@@ -142,7 +142,7 @@ bool Endpoint::announce_direct(Peer& peer, Send& send) {
 bool Endpoint::put_piece(Peer& peer, Send& send) {
   Sender& out = peer.out;
   if (!out.has_lines(1)) return false;
-  const bool is_run = send.kind == Kind::run;
+  const bool is_run = send.kind == LineKind::run;
   const std::size_t left = send.envelope.bytes - send.done;
   std::size_t size = std::min(left, kPieceBytes);
   int block = send.first_block;
@@ -157,7 +157,7 @@ bool Endpoint::put_piece(Peer& peer, Send& send) {
     place = out.block(block);
   }
   std::memcpy(place, send.bytes + send.done, size);
-  out.put(send.envelope, send.done == 0 ? send.kind : Kind::more, block,
+  out.put(send.envelope, send.done == 0 ? send.kind : LineKind::more, block,
           static_cast<std::uint32_t>(size));
   send.done += size;
   wake(*peer.doorbell);
@@ -192,7 +192,7 @@ void Endpoint::repeat_in_pieces(Peer& peer, Send& send) {
   send.leave();
   send.envelope.tag = send.record;
   send.record = -1;
-  send.kind = Kind::repeat;
+  send.kind = LineKind::repeat;
   send.started = false;
   enqueue(peer, send);
 }

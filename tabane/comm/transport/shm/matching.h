@@ -128,7 +128,7 @@ struct Unexpected {
 struct Arriving {
   Receive* receive = nullptr;        // for whom it is …
   Unexpected* unexpected = nullptr;  // … or what becomes of it; neither: nobody wants it any more
-  Kind kind = Kind::run;
+  LineKind kind = LineKind::run;
   std::byte* into = nullptr;  // null: stays in blocks, or is dropped
   bool stays = false;
   int first_block = 0;  // of a run
@@ -145,7 +145,7 @@ struct Send : Waiting<Send> {
 
   bool started = false;
   std::size_t done = 0;  // bytes that are in blocks
-  Kind kind = Kind::run;
+  LineKind kind = LineKind::run;
   int first_block = 0;  // of a run
   int record = -1;
   std::unique_ptr<std::byte[]> own = nullptr;  // the bytes, after their owner has gone

@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "tabane/comm/collective/board_size.h"
 #include "tabane/comm/transport/shm/pending.h"
 
 namespace tabane::comm::shm {
@@ -23,23 +22,22 @@ struct GroupNews {
   std::uint64_t offset = 0, bytes = 0;  // of its memory; bytes is 0 if there is none
 };
 
-// What collectives want; but half of the memory is for the group of all ranks, and of the other
-// half each rank can be in four groups with its share.
-std::size_t memory_bytes(const World& world, int members) {
+// What is asked for; but half of the memory is for the group of all ranks, and of the other half
+// each rank can be in four groups with its share.
+std::size_t memory_bytes(const World& world, int members, const MemoryRequest& request) {
   const std::size_t half = world.plan().group_bytes / 2;
   const std::size_t share = members == world.ranks()
                                 ? half
                                 : half * static_cast<std::size_t>(members) /
                                       (4 * static_cast<std::size_t>(world.ranks()));
-  return std::min(board_bytes(members), std::max(share, least_board_bytes(members)));
+  return std::min(request.most, std::max(share, request.least));
 }
 
-GroupNews make_news(Endpoint& endpoint, int members) {
+GroupNews make_news(Endpoint& endpoint, int members, const MemoryRequest& request) {
   GroupNews news{.context = endpoint.new_context()};
   if (members == 1) return news;
-  const std::size_t wanted = memory_bytes(endpoint.world(), members);
-  const std::size_t least = std::min(wanted, least_board_bytes(members));
-  for (const std::size_t bytes : {wanted, least}) {
+  for (const std::size_t bytes :
+       {memory_bytes(endpoint.world(), members, request), request.least}) {
     const auto offset = ShmGroupMemory::allocate(endpoint.world(), bytes);
     if (!offset) continue;
     news.offset = *offset;
@@ -50,11 +48,12 @@ GroupNews make_news(Endpoint& endpoint, int members) {
 }
 
 // The news, on all members; told is the group's parent, in which `members` are ranks.
-GroupNews spread_news(Endpoint& endpoint, std::uint32_t parent, std::span<const int> members) {
+GroupNews spread_news(Endpoint& endpoint, std::uint32_t parent, std::span<const int> members,
+                      const MemoryRequest& request) {
   GroupNews news;
   const Envelope envelope{parent, kGroupTag, 0, sizeof news};
   if (members.front() == endpoint.rank()) {
-    news = make_news(endpoint, static_cast<int>(members.size()));
+    news = make_news(endpoint, static_cast<int>(members.size()), request);
     for (const int other : members.subspan(1)) {
       endpoint.send(other, envelope, reinterpret_cast<const std::byte*>(&news));
     }
@@ -70,8 +69,8 @@ GroupNews spread_news(Endpoint& endpoint, std::uint32_t parent, std::span<const 
 }
 
 std::unique_ptr<Transport> join(const std::shared_ptr<Endpoint>& endpoint, std::uint32_t parent,
-                                std::vector<int> world_ranks) {
-  const GroupNews news = spread_news(*endpoint, parent, world_ranks);
+                                std::vector<int> world_ranks, const MemoryRequest& request) {
+  const GroupNews news = spread_news(*endpoint, parent, world_ranks, request);
   World& world = endpoint->world();
   std::unique_ptr<GroupMemory> memory;
   if (news.bytes > 0) {
@@ -95,10 +94,11 @@ Members::Members(std::vector<int> world_ranks, int ranks_in_world, int self_in_w
   self = in_group[static_cast<std::size_t>(self_in_world)];
 }
 
-std::unique_ptr<Transport> make_shm_transport(World& world, int rank) {
+std::unique_ptr<Transport> make_shm_transport(World& world, int rank,
+                                              const MemoryRequest& request) {
   std::vector<int> all(static_cast<std::size_t>(world.ranks()));
   std::iota(all.begin(), all.end(), 0);
-  return join(std::make_shared<Endpoint>(world, rank), 0, std::move(all));
+  return join(std::make_shared<Endpoint>(world, rank), 0, std::move(all), request);
 }
 
 ShmTransport::ShmTransport(std::shared_ptr<Endpoint> endpoint,
@@ -165,11 +165,12 @@ bool ShmTransport::probe(int from, const Label& label, Arrival& arrival) {
   return true;
 }
 
-std::unique_ptr<Transport> ShmTransport::make_group(std::span<const int> members) {
+std::unique_ptr<Transport> ShmTransport::make_group(std::span<const int> members,
+                                                    const MemoryRequest& request) {
   std::vector<int> world_ranks;
   world_ranks.reserve(members.size());
   for (const int member : members) world_ranks.push_back(in_world(member));
-  return join(endpoint_, context_, std::move(world_ranks));
+  return join(endpoint_, context_, std::move(world_ranks), request);
 }
 
 void ShmTransport::set_phase(const char* text) {

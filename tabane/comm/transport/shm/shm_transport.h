@@ -11,9 +11,9 @@
 
 namespace tabane::comm::shm {
 
-// The group of all ranks, in the process of one of them after World::enter(). All ranks call it; it
-// sends messages. world lives longer than all that came of it.
-std::unique_ptr<Transport> make_shm_transport(World& world, int rank);
+// The group of all ranks, in the process of one of them after World::enter(). All ranks call it,
+// with the same request; it sends messages. world lives longer than all that came of it.
+std::unique_ptr<Transport> make_shm_transport(World& world, int rank, const MemoryRequest& request);
 
 // Who is in a group.
 struct Members {
@@ -41,7 +41,8 @@ class ShmTransport : public Transport {
                                  std::span<const std::byte> bytes) override;
   std::unique_ptr<Pending> irecv(int from, const Label& label, std::span<std::byte> into) override;
   bool probe(int from, const Label& label, Arrival& arrival) override;
-  std::unique_ptr<Transport> make_group(std::span<const int> members) override;
+  std::unique_ptr<Transport> make_group(std::span<const int> members,
+                                        const MemoryRequest& request) override;
   GroupMemory* memory() override { return memory_.get(); }
   bool crowded() const override { return endpoint_->world().crowded(); }
   void check_alive() override { endpoint_->world().check_failed(endpoint_->rank()); }

@@ -32,6 +32,8 @@ Bytes content(std::size_t size, int seed) {
   return bytes;
 }
 
+constexpr MemoryRequest kRequest{4096, 64 * 1024};
+
 // Runs f on ranks that are processes; their failed expectations are printed, and fail this test.
 void run(int ranks, std::size_t message_bytes, const std::function<void(Transport&)>& f) {
   World world(plan_memory(ranks, message_bytes), 2);
@@ -40,7 +42,7 @@ void run(int ranks, std::size_t message_bytes, const std::function<void(Transpor
     pids.push_back(team::fork_child([&, rank] {
       world.enter(rank);
       try {
-        f(*make_shm_transport(world, rank));
+        f(*make_shm_transport(world, rank, kRequest));
       } catch (const std::exception& error) {
         ADD_FAILURE() << "rank " << rank << ": " << error.what();
         world.fail(rank, getpid(), error.what());
@@ -287,7 +289,7 @@ TEST(ShmTransport, KeepsGroupsApart) {
   run(4, 0, [](Transport& t) {
     const bool odd = t.rank() % 2 == 1;
     const std::vector<int> evens{2, 0}, odds{1, 3};
-    const auto group = t.make_group(odd ? odds : evens);
+    const auto group = t.make_group(odd ? odds : evens, kRequest);
     ASSERT_EQ(group->size(), 2);
     EXPECT_EQ((odd ? odds : evens)[static_cast<std::size_t>(group->rank())], t.rank());
     ASSERT_NE(group->memory(), nullptr);

@@ -1,5 +1,5 @@
-// What a message is made of, as MPI carries it: an envelope, 16 bytes that say what it is and up to
-// 4 KiB of elements. Those of a larger one are a second MPI message, under a tag that the envelope
+// What a message is made of, as MPI carries it: a packet, 16 bytes that say what it is and up to
+// 4 KiB of elements. Those of a larger one are a second MPI message, under a tag that the packet
 // names:
 //
 //   sender                                   receiver
@@ -21,7 +21,7 @@ namespace tabane::comm::mpi {
 constexpr std::size_t kSmallBytes = 4096;
 constexpr std::size_t kAboutBytes = 16;
 
-struct alignas(64) Envelope {
+struct alignas(64) Packet {
   std::array<std::byte, 64 - kAboutBytes> unused;  // so that elements are aligned
   std::uint64_t bytes = 0;
   std::uint32_t bulk_tag = 0;
@@ -31,7 +31,7 @@ struct alignas(64) Envelope {
 
   void* start() { return &bytes; }
 };
-static_assert(offsetof(Envelope, elements) == 64 && offsetof(Envelope, bytes) == 48);
+static_assert(offsetof(Packet, elements) == 64 && offsetof(Packet, bytes) == 48);
 
 struct FreeAligned {
   void operator()(std::byte* bytes) const { ::operator delete (bytes, std::align_val_t{64}); }
