@@ -2,8 +2,8 @@
 #pragma once
 
 #include "tabane/workloads/aes_dir/file_task.h"
-#include "tabane/workloads/aes_dir/job.h"
 #include "tabane/workloads/aes_dir/plan.h"
+#include "tabane/workloads/aes_dir/request.h"
 
 namespace tabane::workloads::aes_dir {
 
