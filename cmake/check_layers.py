@@ -69,6 +69,8 @@ def include_findings(path, quote, name):
         return
     if name == "mpi.h" and not path.startswith(MPI_FOLDER):
         yield "only comm/transport/mpi/ includes mpi.h"
+    if name.endswith("_test.h"):
+        yield "only tests include x_test.h"
     if re.match(r"hwloc[./]", name) and path not in HWLOC_FILES:
         yield "only core/topology.cc, placement.cc and memory.cc include hwloc"
     parts = name.split("/")
@@ -196,6 +198,8 @@ CASES = [
     ("tabane/lab/mpi/engine.cc", "#include <mpi.h>", "mpi.h"),
     ("tabane/comm/transport/mpi/engine.h", "#include <mpi.h>", None),
     ("tabane/comm/transport/mpi/engine.cc", "#  include <mpi.h>", None),
+    ("tabane/core/a.cc", '#include "tabane/core/tools_test.h"', "only tests include x_test.h"),
+    ("tabane/core/a_test.cc", '#include "tabane/core/tools_test.h"', None),
     ("tabane/core/clock.cc", "#include <hwloc.h>", "hwloc"),
     ("tabane/lab/a.cc", "#include <hwloc/glibc-sched.h>", "hwloc"),
     ("tabane/core/topology.cc", "#include <hwloc.h>", None),

@@ -29,7 +29,7 @@ std::vector<std::string> environment_with(const std::string& library) {
     if (library.empty() || !text.starts_with(kPreload)) {
       variables.push_back(text);
     } else if (text.size() > std::strlen(kPreload)) {
-      preload += ":" + text.substr(std::strlen(kPreload));
+      preload.append(":").append(text, std::strlen(kPreload));
     }
   }
   if (!library.empty()) variables.push_back(kPreload + preload);

@@ -95,7 +95,7 @@ std::optional<CopySpeed> measure_copy_speed(const Tree& tree, int in_root, int t
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> failed = false;
   std::barrier together(static_cast<std::ptrdiff_t>(threads) + 1);
-  std::vector<std::jthread> crew;
+  std::vector<std::jthread> copiers;
   const auto work = [&] {
     DirectoryOpener directories(tree, in_root, false);
     Buffers buffers;
@@ -111,10 +111,10 @@ std::optional<CopySpeed> measure_copy_speed(const Tree& tree, int in_root, int t
     together.arrive_and_wait();
   };
   try {
-    while (crew.size() < threads) crew.emplace_back(work);
+    while (copiers.size() < threads) copiers.emplace_back(work);
   } catch (const std::system_error&) {
     failed = true;  // no more threads here: those that wait are let go
-    for (std::size_t missing = threads - crew.size(); missing > 0; --missing) {
+    for (std::size_t missing = threads - copiers.size(); missing > 0; --missing) {
       together.arrive_and_drop();
     }
   }

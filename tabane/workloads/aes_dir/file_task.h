@@ -79,8 +79,8 @@ class FileTask {
   void fail(const std::exception& error);
 
   // Makes the output; `prepare` calls it when it knows what is expected.
-  // expected_bytes: of a complete output, from…to; if resuming, an output that has this size, the
-  // times of the input, and for which `belongs` holds, is kept: returns false.
+  // least_bytes, most_bytes: of a complete output; if resuming, an output of such a size that has
+  // the times of the input, and for which `belongs` holds, is kept: returns false.
   bool open_output(
       std::uint64_t least_bytes, std::uint64_t most_bytes,
       const std::function<bool(int output)>& belongs = [](int) { return true; });

@@ -12,10 +12,10 @@
 
 #include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/copy_speed.h"
-#include "tabane/workloads/aes_dir/crew.h"
 #include "tabane/workloads/aes_dir/file_task.h"
 #include "tabane/workloads/aes_dir/plan.h"
 #include "tabane/workloads/aes_dir/preflight.h"
+#include "tabane/workloads/aes_dir/threads.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -147,7 +147,7 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   }
 
   const auto worked_from = Clock::now();
-  run_crew(job, plan, engine, hooks);
+  run_job_threads(job, plan, engine, hooks);
   if (out_root.valid() && !places.single_file && !job.stop) {
     finish_directories(places, out_root.get(), made_root, outcome.failures);
   }

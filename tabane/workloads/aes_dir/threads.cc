@@ -1,4 +1,4 @@
-#include "tabane/workloads/aes_dir/crew.h"
+#include "tabane/workloads/aes_dir/threads.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -135,16 +135,16 @@ void work_cbc(JobState& job, Queue<CbcTask>& queue, Engine engine) {
       [&](CbcTask& task, Range range) { worker.decrypt(task, range.first, range.count); });
 }
 
-// Calls `work` in each thread of the plan; see run_crew().
+// Calls `work` in each thread of the plan; see run_job_threads().
 void run_threads(JobState& job, const Plan& plan, const std::function<void()>& work,
                  const Hooks& hooks) {
   std::mutex mutex;
   std::condition_variable changed;
   unsigned working = plan.threads;
   std::exception_ptr problem;
-  std::vector<std::jthread> crew;
+  std::vector<std::jthread> threads;
   const auto start_one = [&] {
-    crew.emplace_back([&] {
+    threads.emplace_back([&] {
       std::exception_ptr mine;
       try {
         work();
@@ -159,12 +159,12 @@ void run_threads(JobState& job, const Plan& plan, const std::function<void()>& w
     });
   };
   try {
-    while (crew.size() < plan.threads) start_one();
+    while (threads.size() < plan.threads) start_one();
   } catch (const std::system_error&) {
     // Where the system gives fewer threads, they do all the work.
-    if (crew.empty()) throw;
+    if (threads.empty()) throw;
     const std::lock_guard lock(mutex);
-    working -= plan.threads - static_cast<unsigned>(crew.size());
+    working -= plan.threads - static_cast<unsigned>(threads.size());
   }
   const std::uint64_t bytes_total = job.tree.bytes();
   const auto report = [&] {
@@ -179,14 +179,14 @@ void run_threads(JobState& job, const Plan& plan, const std::function<void()>& w
     report();
   }
   lock.unlock();
-  crew.clear();
+  threads.clear();
   if (problem) std::rethrow_exception(problem);
   report();
 }
 
 }  // namespace
 
-void run_crew(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks) {
+void run_job_threads(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks) {
   if (job.request.cipher == Cipher::aes_256_gcm) {
     Queue<SealedTask> queue(job, plan);
     run_threads(
