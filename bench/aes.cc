@@ -27,7 +27,7 @@ core::MeasureOptions whole_commands(const Settings& settings) {
 
 struct Bench {
   Panel& panel;
-  Crew& crew;
+  core::PinnedPool& pool;
   Usage total;  // of all runs of tabane
 
   // Whether one of the questions "what, verb cipher" is to be measured.
@@ -89,7 +89,7 @@ void ask_large_files(Bench& bench, Place& place, const CipherKind& kind, Directi
       question.peers.back().missing = "not built in, or not for this processor";
     }
   }
-  question.peers.push_back(aes_alone(kind, direction, place.bytes(), bench.crew));
+  question.peers.push_back(aes_alone(kind, direction, place.bytes(), bench.pool));
   question.peers.push_back(place.copy_alone(direction));
   tell_against_halves(bench.panel, bench.panel.ask(question));
 }
@@ -130,7 +130,7 @@ void ask_about_large_files(Bench& bench) {
   const bool compared = bench.wants_one(what, all_ciphers());
   const bool repeated = bench.panel.wants(again);
   if (!compared && !repeated) return;
-  Place place(bench.panel.settings(), bench.crew, bench.total);
+  Place place(bench.panel.settings(), bench.pool, bench.total);
   const std::string missing = place.missing(100 * 4 * kMiB);
   if (!missing.empty()) return bench.skip(what, all_ciphers(), missing);
   place.fill(0, 100, 4 * kMiB);
@@ -148,7 +148,7 @@ void ask_about_large_files(Bench& bench) {
 void ask_about_small_files(Bench& bench) {
   const std::string what = "20000 files of 1 KiB";
   if (!bench.wants_one(what, {gcm()})) return;
-  Place place(bench.panel.settings(), bench.crew, bench.total);
+  Place place(bench.panel.settings(), bench.pool, bench.total);
   const std::string missing = place.missing(20000 * 2 * 4096);
   if (!missing.empty()) return bench.skip(what, {gcm()}, missing);
   place.fill(100, 200, 1024);
@@ -172,7 +172,7 @@ void ask_about_one_file(Bench& bench) {
   const std::uint64_t bytes = (bench.panel.settings().quick ? 1024 : 4096) * kMiB;
   const std::string what = "1 file of " + core::format_bytes(bytes);
   if (!bench.wants_one(what, {gcm()})) return;
-  Place place(bench.panel.settings(), bench.crew, bench.total);
+  Place place(bench.panel.settings(), bench.pool, bench.total);
   const std::string missing = place.missing(bytes);
   if (!missing.empty()) return bench.skip(what, {gcm()}, missing);
   place.fill_one_file(bytes);
@@ -185,9 +185,9 @@ void ask_about_one_file(Bench& bench) {
                       {}};
     question.measure = whole_commands(bench.panel.settings());
     question.peers = {place.cp(direction, 0.8, &cp),
-                      aes_alone(gcm(), direction, bytes, bench.crew)};
+                      aes_alone(gcm(), direction, bytes, bench.pool)};
     if (bench.panel.ask(question).empty()) continue;
-    const double cores = static_cast<double>(bench.crew.size());
+    const double cores = static_cast<double>(bench.pool.size());
     bench.panel.tell(
         {question.name, "tabane: cores busy", ours.cores_busy(), "1", 0.9 * cores, true});
     bench.panel.tell({question.name, "cp: cores busy", cp.cores_busy(), "1"});
@@ -201,8 +201,8 @@ void ask_aes(Panel& panel) {
   const core::Topology topology = core::Topology::detect();
   for (const core::Pu& pu : topology.pus()) pus.push_back(pu.os_index);
   ask_streams(panel, pus.back());
-  Crew crew(pus);
-  Bench bench{panel, crew, {}};
+  core::PinnedPool pool(pus);
+  Bench bench{panel, pool, {}};
   ask_about_large_files(bench);
   ask_about_small_files(bench);
   ask_about_one_file(bench);

@@ -7,9 +7,9 @@
 #include <atomic>
 #include <memory>
 
+#include "tabane/core/binding.h"
 #include "tabane/core/error.h"
 #include "tabane/core/memory.h"
-#include "tabane/core/placement.h"
 #include "tabane/core/units.h"
 #include "tabane/workloads/aes_dir/cbc_cipher.h"
 #include "tabane/workloads/aes_dir/chunk_cipher.h"
@@ -160,18 +160,19 @@ std::vector<CipherKind> all_ciphers() {
           {Cipher::aes_256_gcm, "aes-256-gcm", "-aes-256-cbc", 32}};
 }
 
-Entrant aes_alone(const CipherKind& kind, Direction direction, std::uint64_t bytes, Crew& crew) {
+Entrant aes_alone(const CipherKind& kind, Direction direction, std::uint64_t bytes,
+                  core::PinnedPool& pool) {
   const auto workers = std::make_shared<std::vector<std::unique_ptr<Worker>>>();
-  for (std::size_t i = 0; i < crew.size(); ++i) {
+  for (std::size_t i = 0; i < pool.size(); ++i) {
     if (kind.chained()) {
       workers->push_back(std::make_unique<ChainWorker>(kind, direction));
     } else {
       workers->push_back(std::make_unique<ChunkWorker>(direction));
     }
   }
-  const auto once = [workers, bytes, &crew] {
+  const auto once = [workers, bytes, &pool] {
     std::atomic<std::uint64_t> taken{0};
-    crew.run([&](std::size_t i) {
+    pool.run([&](std::size_t i) {
       Worker& worker = *(*workers)[i];
       const std::uint64_t step = worker.pieces() * kPiece;
       while (taken.fetch_add(step, std::memory_order_relaxed) < bytes) worker.process();

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/bench.h"
-#include "bench/crew.h"
+#include "tabane/core/pinned_pool.h"
 #include "tabane/workloads/aes_dir/job.h"
 
 namespace tabane::bench {
@@ -23,10 +23,10 @@ struct CipherKind {
 
 std::vector<CipherKind> all_ciphers();
 
-// AES of `bytes` in the crew's caches; the peer of target 0 that tells what AES alone costs.
-// The crew outlives the entrant.
+// AES of `bytes` in the pool's caches; the peer of target 0 that tells what AES alone costs.
+// The pool outlives the entrant.
 Entrant aes_alone(const CipherKind& kind, workloads::aes_dir::Direction direction,
-                  std::uint64_t bytes, Crew& crew);
+                  std::uint64_t bytes, core::PinnedPool& pool);
 
 // CBC encryption of 16 streams on the PU `pu` against one stream of OpenSSL.
 void ask_streams(Panel& panel, unsigned pu);

@@ -9,13 +9,14 @@
 #include <cerrno>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/core/units.h"
 #include "tabane/workloads/aes_dir/tree.h"
 
 namespace tabane::bench {
 namespace {
 
-using workloads::aes_dir::Descriptor;
+using core::Descriptor;
 
 constexpr std::uint64_t kReserve = std::uint64_t{1} << 30;  // for the programs
 // One for all files, nothing stored: what openssl enc does.
@@ -45,11 +46,11 @@ std::string verb(Direction direction) {
   return direction == Direction::encrypt ? "encrypt" : "decrypt";
 }
 
-Place::Place(const Settings& settings, Crew& crew, Usage& total)
+Place::Place(const Settings& settings, core::PinnedPool& pool, Usage& total)
     : program_(settings.program),
-      crew_(crew),
+      pool_(pool),
       total_(total),
-      scratch_(settings.directory),
+      scratch_("tabane-bench", settings.directory),
       plain_(scratch_ / "plain"),
       sealed_(scratch_ / "sealed"),
       sealed_by_openssl_(scratch_ / "sealed-by-openssl"),
@@ -57,17 +58,19 @@ Place::Place(const Settings& settings, Crew& crew, Usage& total)
   const std::vector<std::byte> key = example_key();
   for (const std::byte b : key) hex_key_ += fmt::format("{:02x}", std::to_integer<unsigned>(b));
   for (const std::size_t bytes : {std::size_t{16}, std::size_t{32}}) {
-    write_file(key_path(bytes), std::span(key).first(bytes));
+    core::write_file(key_path(bytes), {reinterpret_cast<const char*>(key.data()), bytes});
     fs::permissions(key_path(bytes), fs::perms::owner_read | fs::perms::owner_write);
   }
 }
 
 std::string Place::missing(std::uint64_t bytes) const {
   if (program_.empty()) return "no tabane in the folder above this program (see --program)";
-  const std::uint64_t needed = 4 * bytes + kReserve, free = scratch_.free_bytes();
+  const std::uint64_t needed = 4 * bytes + kReserve;
+  const std::uint64_t free = core::writable_bytes(scratch_.path());
   if (free >= needed) return "";
   return fmt::format("needs {} in {}, {} are free", core::format_bytes(needed),
-                     scratch_.path().parent_path().string(), core::format_bytes(free));
+                     scratch_.path().parent_path().parent_path().string(),
+                     core::format_bytes(free));
 }
 
 void Place::fill(std::size_t folders, std::size_t files, std::uint64_t bytes_each) {
@@ -156,21 +159,21 @@ Entrant Place::cp(Direction direction, double target, Usage* own) const {
 Entrant Place::parallel_cp(Direction direction, double target) const {
   std::vector<std::string> paths;
   for (const std::string& top : tops_) paths.push_back(input(direction) / top);
-  const std::size_t share = (paths.size() + crew_.size() - 1) / crew_.size();
+  const std::size_t share = (paths.size() + pool_.size() - 1) / pool_.size();
   const fs::path names = list("paths of " + verb(direction), paths);
   const bool folders = names_.size() != tops_.size();
   Command command{
-      "xargs", "-0", "-a", names, "-P", std::to_string(crew_.size()), "-n", std::to_string(share),
+      "xargs", "-0", "-a", names, "-P", std::to_string(pool_.size()), "-n", std::to_string(share),
       "cp"};
   if (folders) command.push_back("-r");
   command.insert(command.end(), {"-t", out_});
-  return entrant(fmt::format("xargs -P{} cp{} -t", crew_.size(), folders ? " -r" : ""),
+  return entrant(fmt::format("xargs -P{} cp{} -t", pool_.size(), folders ? " -r" : ""),
                  std::move(command), target, nullptr);
 }
 
 Entrant Place::openssl_enc(const CipherKind& kind, Direction direction, double target) const {
   const bool encrypts = direction == Direction::encrypt;
-  const std::string processes = std::to_string(crew_.size());
+  const std::string processes = std::to_string(pool_.size());
   Command command{"xargs", "-0", "-a", list("names", names_), "-P", processes, "-I{}"};
   command.insert(command.end(), {"openssl", "enc", encrypts ? "-e" : "-d", kind.openssl});
   command.insert(command.end(), {"-K", hex_key_.substr(0, 2 * kind.key_bytes), "-iv", kIv});
@@ -184,10 +187,10 @@ Entrant Place::openssl_enc(const CipherKind& kind, Direction direction, double t
 }
 
 Entrant Place::copy_alone(Direction direction) const {
-  const auto once = [&crew = crew_, names = names_, in = input(direction), out = out_] {
+  const auto once = [&pool = pool_, names = names_, in = input(direction), out = out_] {
     std::atomic<std::size_t> taken{0};
     std::atomic<int> error{0};
-    crew.run([&](std::size_t) {
+    pool.run([&](std::size_t) {
       for (std::size_t i; (i = taken.fetch_add(1)) < names.size();) {
         if (const int code = copy_by_range(in / names[i], out / names[i])) error = code;
       }
@@ -204,7 +207,7 @@ Entrant Place::copy_alone(Direction direction) const {
 fs::path Place::list(const std::string& name, const std::vector<std::string>& entries) const {
   std::string text;
   for (const std::string& entry : entries) text += entry + '\0';
-  write_file(scratch_ / name, std::as_bytes(std::span(text)));
+  core::write_file(scratch_ / name, text);
   return scratch_ / name;
 }
 

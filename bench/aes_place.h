@@ -8,8 +8,9 @@
 #include "bench/aes_memory.h"
 #include "bench/bench.h"
 #include "bench/command.h"
-#include "bench/crew.h"
 #include "bench/scratch.h"
+#include "tabane/core/pinned_pool.h"
+#include "tabane/core/scratch_folder.h"
 
 namespace tabane::bench {
 
@@ -21,9 +22,9 @@ std::string verb(Direction direction);
 // each command, outside its time.
 class Place {
  public:
-  // crew: one worker a PU; commands that work in parallel are given as many processes.
+  // pool: one worker a PU; commands that work in parallel are given as many processes.
   // total: gets what all runs of tabane use. Both outlive the place.
-  Place(const Settings& settings, Crew& crew, Usage& total);
+  Place(const Settings& settings, core::PinnedPool& pool, Usage& total);
 
   // Why `bytes` of plain files cannot be worked on here; empty: they can.
   std::string missing(std::uint64_t bytes) const;
@@ -65,9 +66,9 @@ class Place {
   fs::path list(const std::string& name, const std::vector<std::string>& entries) const;
 
   std::string program_;
-  Crew& crew_;
+  core::PinnedPool& pool_;
   Usage& total_;
-  Scratch scratch_;
+  core::ScratchFolder scratch_;
   fs::path plain_, sealed_, sealed_by_openssl_, out_;
   std::string hex_key_;
   std::vector<std::string> tops_;   // entries of the plain folder

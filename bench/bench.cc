@@ -6,10 +6,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/core/units.h"
 
 namespace tabane::bench {
@@ -171,10 +171,7 @@ void Panel::write(const std::string& directory) const {
   std::error_code ignored;
   std::filesystem::create_directories(directory, ignored);
   const std::string path = (std::filesystem::path(directory) / (topic_ + ".json")).string();
-  std::ofstream out(path);
-  out << list.dump(2) << '\n';
-  out.close();
-  if (!out) throw core::SystemError("write", path, errno);
+  core::write_file(path, list.dump(2) + '\n');
 }
 
 std::vector<Topic> all_topics() {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -11,10 +12,10 @@
 #include "bench/comm_turn.h"
 #include "bench/command.h"
 #include "bench/remote.h"
-#include "bench/scratch.h"
 #include "tabane/comm/transport/shm/memory_plan.h"
+#include "tabane/core/binding.h"
 #include "tabane/core/error.h"
-#include "tabane/core/placement.h"
+#include "tabane/core/scratch_folder.h"
 #include "tabane/core/topology.h"
 #include "tabane/core/units.h"
 
@@ -89,7 +90,7 @@ class Field {
  public:
   Field(int ranks, std::array<unsigned, 2> pus, const std::string& directory)
       : ranks_(ranks),
-        scratch_(directory),
+        scratch_("tabane-bench", directory),
         bound_(pus),
         ours_("tabane", Command{beside_this_program("tabane_bench_comm"), std::to_string(ranks),
                                 turns_file("tabane")}) {
@@ -128,13 +129,13 @@ class Field {
   }
 
   std::string turns_file(const std::string& name) {
-    const fs::path file = scratch_ / name;
-    write_file(file, std::vector<std::byte>(Turns::kFileBytes));
+    const std::filesystem::path file = scratch_ / name;
+    core::write_file(file, std::string(Turns::kFileBytes, '\0'));
     return file.string();
   }
 
   int ranks_;
-  Scratch scratch_;
+  core::ScratchFolder scratch_;
   core::ScopedBinding bound_;  // for those started here
   Ranks ours_;
   std::vector<Ranks> mpis_;  // as kMpis

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 
 namespace tabane::bench {
 namespace {
@@ -26,12 +27,10 @@ void wake_all(std::atomic<std::uint32_t>& word) {
 }  // namespace
 
 Turns::Turns(const std::string& path, int ranks) : ranks_(ranks) {
-  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0) throw core::SystemError("open", path, errno);
-  void* const memory = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  const int error = errno;
-  close(file);
-  if (memory == MAP_FAILED) throw core::SystemError("mmap", path, error);
+  const core::Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!file.valid()) throw core::SystemError("open", path, errno);
+  void* const memory = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (memory == MAP_FAILED) throw core::SystemError("mmap", path, errno);
   shared_ = static_cast<Shared*>(memory);
 }
 

@@ -14,6 +14,7 @@
 
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 
 namespace tabane::bench {
 namespace {
@@ -21,25 +22,22 @@ namespace {
 // Keeps what a command says for the case that it fails.
 class Messages {
  public:
-  Messages() : fd_(memfd_create("messages", MFD_CLOEXEC)) {
-    if (fd_ < 0) throw core::SystemError("memfd_create", "messages", errno);
+  Messages() : file_(memfd_create("messages", MFD_CLOEXEC)) {
+    if (!file_.valid()) throw core::SystemError("memfd_create", "messages", errno);
   }
-  ~Messages() { close(fd_); }
-  Messages(const Messages&) = delete;
-  Messages& operator=(const Messages&) = delete;
 
-  int fd() const { return fd_; }
+  int fd() const { return file_.get(); }
   std::string last_line() const {
-    const off_t end = lseek(fd_, 0, SEEK_END);
-    std::string text(static_cast<std::size_t>(std::min<off_t>(end, 1000)), '\0');
-    const ssize_t got = pread(fd_, text.data(), text.size(), end - static_cast<off_t>(text.size()));
-    text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    const off_t end = lseek(fd(), 0, SEEK_END);
+    std::string text(static_cast<std::size_t>(std::clamp<off_t>(end, 0, 1000)), '\0');
+    const auto begin = static_cast<std::uint64_t>(end) - text.size();
+    text.resize(core::read_all_at(fd(), text.data(), text.size(), begin, "messages"));
     while (!text.empty() && text.back() == '\n') text.pop_back();
     return text.substr(text.rfind('\n') + 1);
   }
 
  private:
-  int fd_;
+  core::Descriptor file_;
 };
 
 class FileActions {
@@ -63,10 +61,8 @@ class FileActions {
 // Linux starts the peak of a spawned program at that of its parent, which the parent can take back
 // to what it holds now.
 void forget_own_peak() {
-  const int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  [[maybe_unused]] const ssize_t refused = write(fd, "5", 1);
-  close(fd);
+  const core::Descriptor file(open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC));
+  [[maybe_unused]] const ssize_t refused = write(file.get(), "5", 1);
 }
 
 double seconds(const timeval& t) {

@@ -5,14 +5,13 @@
 // side.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "bench/bench.h"
+#include "tabane/core/helper_process.h"
 
 namespace tabane::bench {
 
@@ -22,10 +21,6 @@ class Remote {
   // within_seconds: how long at most; 0: as long as it takes.
   // throws: core::SystemError if it cannot be started; core::Error if it ends or takes too long.
   Remote(std::string name, const std::vector<std::string>& command, double within_seconds = 0);
-  // Lets the program end and waits for it.
-  ~Remote();
-  Remote(const Remote&) = delete;
-  Remote& operator=(const Remote&) = delete;
 
   // Lets it work `count` times. throws: core::Error with its message if it fails or ends.
   std::uint64_t ask(std::string_view verb, std::uint64_t count = 1);
@@ -36,16 +31,12 @@ class Remote {
   // Waits for a reply, and returns whether one comes. Otherwise ends the program by SIGTERM.
   bool replies_within(double seconds);
 
-  // ask() as work to measure. The remote outlives it. cost: two wake-ups an epoch.
+  // ask() as work to measure. The remote outlives it. cost: two wake-ups per epoch.
   core::Work work(std::string verb);
 
  private:
-  std::string read_line();
-
   std::string name_;
-  int socket_ = -1;
-  pid_t pid_ = 0;
-  std::string read_;  // and not yet used
+  core::HelperProcess process_;
 };
 
 // The path of a file that was built beside this program. throws: core::SystemError.

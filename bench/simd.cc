@@ -4,11 +4,11 @@
 #include <string>
 
 #include "bench/bench.h"
-#include "bench/crew.h"
 #include "bench/peers_simd.h"
+#include "tabane/core/binding.h"
 #include "tabane/core/keep.h"
 #include "tabane/core/memory.h"
-#include "tabane/core/placement.h"
+#include "tabane/core/pinned_pool.h"
 #include "tabane/core/topology.h"
 #include "tabane/simd/add.h"
 #include "tabane/simd/axpy.h"
@@ -225,11 +225,11 @@ void ask_in_cache(Panel& panel, const std::string& where, const Arrays& arrays) 
 // Three arrays for each worker, large pages asked for, every page first touched by its worker.
 class MemoryArrays {
  public:
-  MemoryArrays(std::size_t bytes_each, std::size_t workers, Crew& crew)
+  MemoryArrays(std::size_t bytes_each, std::size_t workers, core::PinnedPool& pool)
       : x_(bytes_each, kHuge), y_(bytes_each, kHuge), z_(bytes_each, kHuge), parts_(workers) {
     // Whole pages a worker.
     const std::size_t n = bytes_each / sizeof(double) / workers / 512 * 512;
-    crew.run([&](std::size_t w) {
+    pool.run([&](std::size_t w) {
       const auto part = [&](core::Region& r) { return r.as<double>().data() + w * n; };
       parts_[w] = {part(x_), part(y_), part(z_), n, simd::Streaming::always()};
       simd::set({parts_[w].x, n}, 1.0);
@@ -246,23 +246,23 @@ class MemoryArrays {
   std::vector<Arrays> parts_;
 };
 
-core::Work on_crew(Run once, Crew& crew, const MemoryArrays& arrays) {
-  return [once = std::move(once), &crew, &arrays](std::uint64_t iterations) {
+core::Work on_pool(Run once, core::PinnedPool& pool, const MemoryArrays& arrays) {
+  return [once = std::move(once), &pool, &arrays](std::uint64_t iterations) {
     for (std::uint64_t i = 0; i < iterations; ++i) {
-      crew.run([&](std::size_t worker) { once(arrays.part(worker)); });
+      pool.run([&](std::size_t worker) { once(arrays.part(worker)); });
     }
   };
 }
 
-Question memory_question(const Kernel& kernel, const std::string& where, Crew& crew,
+Question memory_question(const Kernel& kernel, const std::string& where, core::PinnedPool& pool,
                          const MemoryArrays& arrays) {
   const double amount = kernel.bytes_per_element * arrays.elements();
   Question question{kernel.name + ", " + where, "B/s", {}, {}};
   question.ours = {
-      .name = "tabane", .work = on_crew(kernel.ours.once, crew, arrays), .amount = amount};
+      .name = "tabane", .work = on_pool(kernel.ours.once, pool, arrays), .amount = amount};
   for (const Candidate& peer : kernel.peers) {
     Entrant entrant{.name = peer.name, .amount = amount, .target = 0.95, .missing = peer.missing};
-    if (entrant.missing.empty()) entrant.work = on_crew(peer.once, crew, arrays);
+    if (entrant.missing.empty()) entrant.work = on_pool(peer.once, pool, arrays);
     question.peers.push_back(std::move(entrant));
   }
   return question;
@@ -281,9 +281,9 @@ void ask_in_memory(Panel& panel, const std::string& where, std::span<const unsig
     }
   }
   if (wanted.empty()) return;
-  Crew crew(pus);
-  const MemoryArrays arrays(bytes_each, pus.size(), crew);
-  for (const Kernel& kernel : wanted) panel.ask(memory_question(kernel, where, crew, arrays));
+  core::PinnedPool pool(pus);
+  const MemoryArrays arrays(bytes_each, pus.size(), pool);
+  for (const Kernel& kernel : wanted) panel.ask(memory_question(kernel, where, pool, arrays));
 }
 
 // Four times all last-level caches, as STREAM asks; 128 MiB where the system does not tell.

@@ -12,12 +12,14 @@
 #include "bench/remote.h"
 #include "bench/scratch.h"
 #include "bench/team_work.h"
+#include "tabane/core/cgroup.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/core/keep.h"
+#include "tabane/core/scratch_folder.h"
 #include "tabane/core/topology.h"
 #include "tabane/core/units.h"
-#include "tabane/team/available_memory.h"
 
 namespace tabane::bench {
 namespace {
@@ -44,7 +46,8 @@ Entrant entrant(std::string name, core::Work work, double amount, double target)
 }
 
 std::uint64_t free_memory() {
-  return team::available_memory().value_or(std::numeric_limits<std::uint64_t>::max());
+  const auto bytes = core::usable_memory_bytes();
+  return bytes ? static_cast<std::uint64_t>(*bytes) : std::numeric_limits<std::uint64_t>::max();
 }
 
 void skip(Panel& panel, const std::string& name, const std::string& reason) {
@@ -220,13 +223,13 @@ constexpr std::size_t kPiecesPerPu = 16;
 void write_corpus(const fs::path& path, std::uint64_t bytes) {
   const std::string text =
       workloads::malloc_map::generate_corpus({.bytes = bytes, .vocabulary = 200'000});
-  write_file(path, std::as_bytes(std::span(text)));
+  core::write_file(path, text);
 }
 
 void ask_word_count(Panel& panel, const std::string& name, std::uint64_t bytes, std::size_t pus) {
   // The file, three texts, and the tables and lists of words of all processes.
   if (free_memory() < 5 * bytes + kGiB) return skip(panel, name, "too little free memory");
-  const Scratch scratch(panel.settings().directory);
+  const core::ScratchFolder scratch("tabane-bench", panel.settings().directory);
   const fs::path path = scratch / "text";
   write_corpus(path, bytes);
   const std::string piece_bytes = std::to_string(bytes / (kPiecesPerPu * pus) + 1);

@@ -14,6 +14,7 @@
 
 #include "bench/served.h"
 #include "bench/team_work.h"
+#include "tabane/core/file.h"
 
 namespace tabane::bench {
 namespace {
@@ -86,7 +87,7 @@ int serve_spin(std::size_t tasks, std::uint64_t rounds) {
 }
 
 int serve_words(const std::string& path, std::size_t piece_bytes) {
-  const std::string text = read_text(path);
+  const std::string text = core::read_file(path);
   const Pieces pieces = words::cut_between_words(text, piece_bytes, kWordRule);
   std::map<std::string, Served> work;
   serve_results(work, "same-tables", [&] { return count_by_same_tables(pieces); });

@@ -16,8 +16,9 @@
 
 #include "bench/served.h"
 #include "bench/team_work.h"
+#include "tabane/core/binding.h"
 #include "tabane/core/error.h"
-#include "tabane/core/placement.h"
+#include "tabane/core/file.h"
 #include "tabane/team/fork_cost.h"
 #include "tabane/team/team.h"
 
@@ -138,7 +139,7 @@ int serve_spin(std::size_t tasks, std::uint64_t rounds, unsigned pu) {
 
 int serve_words(const std::string& path, std::size_t piece_bytes, int processes, int threads) {
   namespace words = workloads::malloc_map;
-  const std::string text = read_text(path);
+  const std::string text = core::read_file(path);
   const auto pieces = words::cut_between_words(text, piece_bytes, kWordRule);
   std::map<std::string, Served> work;
   serve_results(work, "team", [&] {

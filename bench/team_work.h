@@ -1,11 +1,8 @@
 // The tasks that teams and their peers do: arithmetic of a known length, and counting words.
 #pragma once
 
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
 #include <string_view>
@@ -40,15 +37,6 @@ std::uint64_t fingerprint(const Table& table) {
 }
 
 inline constexpr auto kWordRule = workloads::malloc_map::WordRule::whitespace;
-
-// throws: core::SystemError.
-inline std::string read_text(const std::filesystem::path& path) {
-  std::string text(std::filesystem::file_size(path), '\0');
-  std::ifstream in(path, std::ios::binary);
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!in) throw core::SystemError("read", path.string(), errno);
-  return text;
-}
 
 // Adds work that has results, and under "check-VERB" the fingerprint of these.
 template <class F>

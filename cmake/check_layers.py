@@ -4,11 +4,13 @@
 usage: check_layers.py [FILE…]        checks these sources (paths from the repository root)
        check_layers.py --self-test    proves that each rule fires, and stays quiet where it must
 
+Inside a module, includes point to the same room or to one above it; rooms.txt has the rooms.
 Tests (x_test.cc, tests/), bench/ and examples/ may include and call anything.
 """
 
 import re
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 MAY_INCLUDE = {
@@ -52,7 +54,7 @@ def without(text, strings):
 
 
 def is_free(path):
-    return path.endswith("_test.cc") or not path.startswith("tabane/")
+    return path.endswith(("_test.cc", "_test.h")) or not path.startswith("tabane/")
 
 
 def include_findings(path, quote, name):
@@ -67,6 +69,8 @@ def include_findings(path, quote, name):
         return
     if name == "mpi.h" and not path.startswith(MPI_FOLDER):
         yield "only comm/transport/mpi/ includes mpi.h"
+    if name.endswith("_test.h"):
+        yield "only tests include x_test.h"
     if re.match(r"hwloc[./]", name) and path not in HWLOC_FILES:
         yield "only core/topology.cc, placement.cc and memory.cc include hwloc"
     parts = name.split("/")
@@ -92,6 +96,69 @@ def call_findings(path, line):
         yield "only cli/ ends the program"
     if READS_ARGV.search(line):
         yield "only cli/ reads argv"
+
+
+def read_rooms(text):
+    """Returns {module: [(room, [pattern, …]), …]}, rooms in their order."""
+    modules = {}
+    for line in text.splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        if not line.startswith(" "):
+            rooms = modules.setdefault(line.strip(), [])
+        else:
+            room, patterns = line.strip().split(":")
+            rooms.append((room, patterns.split()))
+    return modules
+
+
+def module_of(path):
+    """Returns the module whose rooms hold the path; each workload has its own."""
+    parts = path.split("/")
+    return "/".join(parts[1:3] if parts[1] == "workloads" and len(parts) > 3 else parts[1:2])
+
+
+def fits(name, pattern):
+    """Whether a path fits a pattern; as in the shell, * stops at a slash."""
+    names, patterns = name.split("/"), pattern.split("/")
+    return len(names) == len(patterns) and all(map(fnmatchcase, names, patterns))
+
+
+def rooms_of(path, rooms):
+    """Returns the positions of the rooms that hold the path."""
+    name = path[len(f"tabane/{module_of(path)}/"):]
+    return [i for i, (_, patterns) in enumerate(rooms)
+            if any(fits(name, pattern) for pattern in patterns)]
+
+
+def room_findings(path, text, modules):
+    """Yields (line number, sentence); nothing for a module that has no rooms."""
+    module = module_of(path)
+    if is_free(path) or module not in modules:
+        return
+    rooms = modules[module]
+    here = rooms_of(path, rooms)
+    if len(here) != 1:
+        names = " and ".join(rooms[i][0] for i in here) or "none"
+        yield 1, f"belongs to exactly one room of {module}/ (cmake/rooms.txt), not to {names}"
+        return
+    for number, line in enumerate(without(text, strings=False).split("\n"), 1):
+        match = INCLUDE.match(line)
+        if not match or not match.group(2).startswith(f"tabane/{module}/"):
+            continue
+        for there in rooms_of(match.group(2), rooms):
+            if there > here[0]:
+                yield number, (f'room "{rooms[here[0]][0]}" of {module}/ may not include '
+                               f'room "{rooms[there][0]}", which stands below it')
+
+
+def stale_rooms(modules, exists):
+    """Yields a sentence for each pattern that no file matches."""
+    for module, rooms in modules.items():
+        for room, patterns in rooms:
+            for pattern in patterns:
+                if not exists(module, pattern):
+                    yield f'{module}/{pattern} in room "{room}": there is no such file'
 
 
 def findings(path, text):
@@ -131,6 +198,8 @@ CASES = [
     ("tabane/lab/mpi/engine.cc", "#include <mpi.h>", "mpi.h"),
     ("tabane/comm/transport/mpi/engine.h", "#include <mpi.h>", None),
     ("tabane/comm/transport/mpi/engine.cc", "#  include <mpi.h>", None),
+    ("tabane/core/a.cc", '#include "tabane/core/tools_test.h"', "only tests include x_test.h"),
+    ("tabane/core/a_test.cc", '#include "tabane/core/tools_test.h"', None),
     ("tabane/core/clock.cc", "#include <hwloc.h>", "hwloc"),
     ("tabane/lab/a.cc", "#include <hwloc/glibc-sched.h>", "hwloc"),
     ("tabane/core/topology.cc", "#include <hwloc.h>", None),
@@ -171,27 +240,73 @@ CASES = [
 ]
 
 
+ROOMS = """
+# a comment
+core
+  base: err*.* units.h
+  machine: topology.* place*.*
+  twice: place.h
+
+workloads/slalom
+  problem: problem.h
+  solving: deep/*.*
+"""
+
+# As CASES, with ROOMS.
+ROOM_CASES = [
+    ("tabane/core/error.h", '#include "tabane/core/topology.h"', 'room "base" of core/ may not'),
+    ("tabane/core/error.h", '// #include "tabane/core/topology.h"', None),
+    ("tabane/core/error_test.cc", '#include "tabane/core/topology.h"', None),
+    ("tabane/core/helpers_test.h", '#include "tabane/core/topology.h"', None),
+    ("tabane/core/error.cc", '#include "tabane/core/units.h"', None),
+    ("tabane/core/topology.cc", '#include "tabane/core/error.h"', None),
+    ("tabane/core/topology.cc", '#include "tabane/core/placement.h"', None),
+    ("tabane/core/odd.cc", "", "exactly one room of core/ (cmake/rooms.txt), not to none"),
+    ("tabane/core/place.h", "", "not to machine and twice"),
+    ("tabane/core/deep/error.h", "", "not to none"),
+    ("tabane/workloads/slalom/problem.h", '#include "tabane/workloads/slalom/deep/solve.h"',
+     'room "problem" of workloads/slalom/ may not include room "solving"'),
+    ("tabane/workloads/slalom/deep/a.cc", '#include "tabane/workloads/slalom/problem.h"', None),
+    ("tabane/workloads/slalom/problem.h", '#include "tabane/core/topology.h"', None),
+    ("tabane/team/fork.h", '#include "tabane/team/odd.h"', None),
+    ("bench/a.cc", '#include "tabane/core/topology.h"', None),
+]
+
+
 def self_test():
     failures = 0
-    for path, source, expected in CASES:
-        found = [sentence for _, sentence in findings(path, source)]
+    modules = read_rooms(ROOMS)
+    found_in = [(case, [s for _, s in findings(*case[:2])]) for case in CASES]
+    found_in += [(case, [s for _, s in room_findings(*case[:2], modules)]) for case in ROOM_CASES]
+    stale = list(stale_rooms(modules, lambda module, pattern: pattern != "units.h"))
+    found_in.append((("rooms.txt", ROOMS, 'core/units.h in room "base": there is no'), stale))
+    for (path, source, expected), found in found_in:
         right = any(expected in s for s in found) if expected else not found
         if not right:
             failures += 1
             print(f"{path}: {source!r}: expected {expected!r}, found {found}", file=sys.stderr)
-    print(f"check_layers: {len(CASES)} cases, {failures} wrong")
+    print(f"check_layers: {len(found_in)} cases, {failures} wrong")
     return 1 if failures else 0
 
 
 def main(arguments):
     if arguments == ["--self-test"]:
         return self_test()
-    bad = 0
+    root = Path(__file__).resolve().parent.parent
+    modules = read_rooms((root / "cmake/rooms.txt").read_text(encoding="utf-8"))
+    found = [f"cmake/rooms.txt: {sentence}" for sentence in stale_rooms(
+        modules, lambda module, pattern: any((root / "tabane" / module).glob(pattern)))]
     for path in arguments:
-        for number, sentence in findings(path, Path(path).read_text(encoding="utf-8")):
-            bad += 1
-            print(f"{path}:{number}: {sentence}", file=sys.stderr)
-    return 1 if bad else 0
+        text = Path(path).read_text(encoding="utf-8")
+        found += [f"{path}:{number}: {sentence}" for number, sentence in
+                  [*findings(path, text), *room_findings(path, text, modules)]]
+    without_rooms = {module_of(path) for path in arguments if not is_free(path)} - modules.keys()
+    if without_rooms:
+        print("check_layers: not checked inside, because they have no rooms yet:",
+              *sorted(without_rooms))
+    if found:
+        print("\n".join(found), file=sys.stderr)
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include "tabane/cli/options.h"
 #include "tabane/cli/output.h"
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/lab/report.h"
 
 namespace tabane::cli {
@@ -19,7 +20,7 @@ struct Options {
 };
 
 lab::SurveyRecord read_survey(const std::string& file) {
-  const lab::Json json = lab::Json::parse(read_whole_file(file), nullptr, false);
+  const lab::Json json = lab::Json::parse(core::read_file(file), nullptr, false);
   if (json.is_discarded()) throw core::UsageError(fmt::format("{}: not JSON", file));
   try {
     return lab::survey_from_json(json);

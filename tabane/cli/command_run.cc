@@ -9,6 +9,7 @@
 #include "tabane/cli/command.h"
 #include "tabane/cli/options.h"
 #include "tabane/cli/run_plan.h"
+#include "tabane/core/binding.h"
 #include "tabane/core/error.h"
 
 namespace tabane::cli {

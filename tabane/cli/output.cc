@@ -6,11 +6,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 
 namespace tabane::cli {
 namespace {
@@ -75,26 +74,17 @@ void require_writable_directory(const std::filesystem::path& directory) {
 void write_whole_file(const std::filesystem::path& path, const std::string& text) {
   const bool replace = !is_device(path);
   const std::filesystem::path temporary = replace ? path.string() + ".part" : path.string();
-  std::ofstream out(temporary, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) {
-    const int code = errno;
+  try {
+    core::write_file(temporary, text);
+  } catch (const core::SystemError& error) {
     std::error_code ignored;
     if (replace) std::filesystem::remove(temporary, ignored);
-    throw core::SystemError("write", path.string(), code);
+    throw core::SystemError("write", path.string(), error.code());
   }
   if (!replace) return;
   std::error_code error;
   std::filesystem::rename(temporary, path, error);
   if (error) throw core::SystemError("rename", path.string(), error.value());
-}
-
-std::string read_whole_file(const std::filesystem::path& path) {
-  if (std::filesystem::is_directory(path)) throw core::SystemError("read", path.string(), EISDIR);
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw core::SystemError("open", path.string(), errno);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 }  // namespace tabane::cli

@@ -37,7 +37,4 @@ void require_writable_directory(const std::filesystem::path& directory);
 // moment; to a device or a pipe it writes at once. throws: core::SystemError naming the file.
 void write_whole_file(const std::filesystem::path& path, const std::string& text);
 
-// Reads a file. throws: core::SystemError naming it.
-std::string read_whole_file(const std::filesystem::path& path);
-
 }  // namespace tabane::cli

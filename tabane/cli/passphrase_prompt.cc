@@ -13,13 +13,14 @@
 #include <string_view>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/secret.h"
 #include "tabane/workloads/aes_dir/tree.h"
 
 namespace tabane::cli {
 namespace {
 
-using workloads::aes_dir::Descriptor;
+using core::Descriptor;
 using workloads::aes_dir::Passphrase;
 
 constexpr std::size_t kMostBytes = 1024;

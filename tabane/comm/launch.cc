@@ -18,6 +18,7 @@
 #include "tabane/comm/transport/mpi_module.h"
 #include "tabane/comm/transport/shm/shm_transport.h"
 #include "tabane/comm/transport/shm/world.h"
+#include "tabane/core/binding.h"
 #include "tabane/team/crew.h"
 #include "tabane/team/places.h"
 #include "tabane/team/team.h"

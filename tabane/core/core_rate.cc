@@ -7,9 +7,9 @@
 #include <string>
 #include <thread>
 
+#include "tabane/core/binding.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
-#include "tabane/core/placement.h"
 
 namespace tabane::core {
 namespace {

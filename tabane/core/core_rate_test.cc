@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "tabane/core/binding.h"
 #include "tabane/core/error.h"
-#include "tabane/core/placement.h"
 
 namespace tabane::core {
 namespace {

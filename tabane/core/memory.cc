@@ -18,6 +18,7 @@
 
 #include "tabane/core/cpu_list.h"
 #include "tabane/core/error.h"
+#include "tabane/core/system_files.h"
 
 namespace tabane::core {
 namespace {
@@ -25,13 +26,6 @@ namespace {
 constexpr std::size_t kMostNodes = 1024;
 constexpr std::size_t kBitsPerWord = sizeof(unsigned long) * CHAR_BIT;
 constexpr std::size_t kPagesPerQuery = 16384;
-
-std::string first_line(const char* path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 std::vector<unsigned> read_node_list(const std::string& text) {
   try {
@@ -43,16 +37,11 @@ std::vector<unsigned> read_node_list(const std::string& text) {
 
 // The nodes that this process may allocate on; node 0 if the system does not tell.
 std::vector<unsigned> allowed_nodes() {
-  std::vector<unsigned> allowed;
-  std::ifstream status("/proc/self/status");
-  const std::string key = "Mems_allowed_list:";
-  for (std::string line; std::getline(status, line);) {
-    if (!line.starts_with(key)) continue;
-    const std::size_t begin = line.find_first_not_of(" \t", key.size());
-    if (begin != std::string::npos) allowed = read_node_list(line.substr(begin));
-  }
+  const SystemFiles files;
+  std::vector<unsigned> allowed =
+      read_node_list(files.field("/proc/self/status", "Mems_allowed_list").value_or(""));
   const std::vector<unsigned> with_memory =
-      read_node_list(first_line("/sys/devices/system/node/has_memory"));
+      read_node_list(files.text("/sys/devices/system/node/has_memory").value_or(""));
   if (!with_memory.empty()) {
     std::erase_if(allowed, [&](unsigned node) {
       return std::find(with_memory.begin(), with_memory.end(), node) == with_memory.end();
@@ -185,7 +174,8 @@ std::size_t page_bytes() {
 
 std::size_t huge_page_bytes() {
   static const std::size_t bytes = [] {
-    const std::string line = first_line("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
+    const std::string line =
+        SystemFiles().text("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").value_or("");
     const unsigned long long value = std::strtoull(line.c_str(), nullptr, 10);
     return value % page_bytes() == 0 ? static_cast<std::size_t>(value) : 0;
   }();
@@ -193,7 +183,8 @@ std::size_t huge_page_bytes() {
 }
 
 bool huge_pages_possible() {
-  const std::string line = first_line("/sys/kernel/mm/transparent_hugepage/enabled");
+  const std::string line =
+      SystemFiles().text("/sys/kernel/mm/transparent_hugepage/enabled").value_or("");
   const bool granted =
       line.find("[always]") != std::string::npos || line.find("[madvise]") != std::string::npos;
   return granted && huge_page_bytes() > 0 && prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) != 1;

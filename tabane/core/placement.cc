@@ -1,9 +1,8 @@
 #include "tabane/core/placement.h"
 
-#include <sched.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -202,15 +201,6 @@ std::string where(const std::vector<unsigned>& pus, const Topology& topology) {
   return text;
 }
 
-struct CpuSet {
-  explicit CpuSet(std::size_t cpus)
-      : set(CPU_ALLOC(cpus), [](cpu_set_t* s) { CPU_FREE(s); }), bytes(CPU_ALLOC_SIZE(cpus)) {
-    CPU_ZERO_S(bytes, set.get());
-  }
-  std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set;
-  std::size_t bytes;
-};
-
 }  // namespace
 
 PlacementPolicy parse_placement_policy(std::string_view text) {
@@ -218,8 +208,8 @@ PlacementPolicy parse_placement_policy(std::string_view text) {
                             PlacementPolicy::per_numa_node, PlacementPolicy::none}) {
     if (text == to_string(policy)) return policy;
   }
-  throw UsageError("\"" + std::string(text) +
-                   "\" is not a placement: use compact, scatter, numa or none");
+  throw UsageError(
+      fmt::format("\"{}\" is not a placement: use compact, scatter, numa or none", text));
 }
 
 std::string_view to_string(PlacementPolicy policy) {
@@ -293,45 +283,6 @@ std::string describe(const Placement& placement, const Topology& topology) {
     text += " worker " + std::to_string(place.worker) + " -> " + where(place.pus, topology);
   }
   return text + '\n';
-}
-
-void bind_this_thread(std::span<const unsigned> pus) {
-  if (pus.empty()) return;
-  const CpuSet cpus(*std::max_element(pus.begin(), pus.end()) + std::size_t{1});
-  for (const unsigned pu : pus) CPU_SET_S(pu, cpus.bytes, cpus.set.get());
-  if (sched_setaffinity(0, cpus.bytes, cpus.set.get()) != 0) {
-    throw SystemError("sched_setaffinity", "PUs " + format_cpu_list(pus), errno);
-  }
-}
-
-std::vector<unsigned> thread_binding() {
-  // The kernel refuses a set that is smaller than its own, whose size it does not tell.
-  for (std::size_t size = 1024; size <= (std::size_t{1} << 20); size *= 2) {
-    const CpuSet cpus(size);
-    if (sched_getaffinity(0, cpus.bytes, cpus.set.get()) == 0) {
-      std::vector<unsigned> pus;
-      for (std::size_t i = 0; i < size; ++i) {
-        if (CPU_ISSET_S(i, cpus.bytes, cpus.set.get())) pus.push_back(static_cast<unsigned>(i));
-      }
-      return pus;
-    }
-    if (errno != EINVAL) break;
-  }
-  throw SystemError("sched_getaffinity", "", errno);
-}
-
-ScopedBinding::ScopedBinding(std::span<const unsigned> pus) : old_(thread_binding()) {
-  bind_this_thread(pus);
-}
-
-ScopedBinding::ScopedBinding(unsigned pu) : ScopedBinding(std::span<const unsigned>(&pu, 1)) {}
-
-ScopedBinding::~ScopedBinding() {
-  try {
-    bind_this_thread(old_);
-  } catch (const Error&) {
-    // The old PUs may have left the cpuset meanwhile; the thread then keeps what it has.
-  }
 }
 
 }  // namespace tabane::core

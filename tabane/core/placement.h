@@ -1,4 +1,4 @@
-// Placement is the plan: which PU each worker of each process gets. Binding is the act.
+// Placement is the plan: which PU each worker of each process gets. Binding (binding.h) is the act.
 #pragma once
 
 #include <cstddef>
@@ -58,24 +58,5 @@ Placement plan_placement(const Topology& topology, std::span<const unsigned> pus
 
 // Draws the plan as a table, one process a line: "process 0: worker 0 -> PU 0 (core 0, node 0) …".
 std::string describe(const Placement& placement, const Topology& topology);
-
-// Binds the calling thread to any of the PUs; no PUs: leaves it as it is.
-// throws: SystemError naming the PUs.
-void bind_this_thread(std::span<const unsigned> pus);
-// The PUs that the calling thread may run on now, ascending.
-std::vector<unsigned> thread_binding();
-
-// Binds the calling thread for a scope and puts the old binding back.
-class ScopedBinding {
- public:
-  explicit ScopedBinding(std::span<const unsigned> pus);
-  explicit ScopedBinding(unsigned pu);
-  ~ScopedBinding();
-  ScopedBinding(const ScopedBinding&) = delete;
-  ScopedBinding& operator=(const ScopedBinding&) = delete;
-
- private:
-  std::vector<unsigned> old_;
-};
 
 }  // namespace tabane::core

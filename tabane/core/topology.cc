@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <set>
 
+#include "tabane/core/binding.h"
+#include "tabane/core/cgroup.h"
 #include "tabane/core/cpu_list.h"
 #include "tabane/core/error.h"
-#include "tabane/core/placement.h"
+#include "tabane/core/system_files.h"
 
 namespace tabane::core {
 
@@ -136,22 +137,10 @@ std::vector<CacheLevel> read_caches(hwloc_topology_t topology, const Usable& usa
   return levels;
 }
 
-std::string cgroup_path() {
-  std::ifstream file("/proc/self/cgroup");
-  std::string unified;
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t path = line.find(":/");
-    if (path == std::string::npos) continue;
-    if (line.find("cpuset") < path) return line.substr(path + 1);
-    if (line.starts_with("0::")) unified = line.substr(path + 1);
-  }
-  return unified;
-}
-
 std::string restriction_text(bool by_cgroup, bool by_affinity) {
   std::string text;
   if (by_cgroup) {
-    const std::string path = cgroup_path();
+    const std::string path = cgroup_path(SystemFiles(), "cpuset");
     text = "the cpuset of this process's cgroup" + (path.empty() ? "" : " " + path);
   }
   if (by_affinity) {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <set>
 
+#include "tabane/core/binding.h"
 #include "tabane/core/error.h"
-#include "tabane/core/placement.h"
 
 namespace tabane::core {
 namespace {

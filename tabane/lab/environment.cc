@@ -120,7 +120,7 @@ Json pu_list(const core::Topology& topology) {
 
 Json memory_bytes(const core::Topology& topology) {
   if (topology.is_this_machine()) {
-    return count_or_null(SystemFiles().field_number("/proc/meminfo", "MemTotal"));
+    return count_or_null(core::SystemFiles().field_number("/proc/meminfo", "MemTotal"));
   }
   std::uint64_t bytes = 0;
   for (const core::NumaNode& node : topology.numa_nodes()) bytes += node.bytes;
@@ -134,7 +134,7 @@ Json describe_machine(const core::Topology& topology) {
   Json machine;
   machine["name"] = here ? host_name() : "synthetic machine";
   machine["summary"] = topology.summary();
-  machine["cpu_model"] = here ? or_null(cpu_model(SystemFiles())) : Json(nullptr);
+  machine["cpu_model"] = here ? or_null(cpu_model(core::SystemFiles())) : Json(nullptr);
   machine["pus"] = topology.pus().size();
   machine["cores"] = topology.core_count();
   machine["packages"] = topology.package_count();
@@ -147,7 +147,7 @@ Json describe_machine(const core::Topology& topology) {
 }
 
 Json read_environment(const std::string& root) {
-  const SystemFiles files(root);
+  const core::SystemFiles files(root);
   Json environment;
   environment["processor"] = processor_group(files);
   environment["memory"] = memory_group(files);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tabane/lab/cgroup.h"
+#include "tabane/core/cgroup.h"
 #include "tabane/lab/environment_groups.h"
 
 namespace tabane::lab {
@@ -74,7 +74,7 @@ std::string steering_variables() {
   return all.empty() ? "none" : all;
 }
 
-Json container(const SystemFiles& files) {
+Json container(const core::SystemFiles& files) {
   if (std::getenv("APPTAINER_CONTAINER") != nullptr) return "Apptainer";
   if (std::getenv("SINGULARITY_CONTAINER") != nullptr) return "Singularity";
   if (files.exists("/run/.containerenv")) return "Podman";
@@ -95,8 +95,8 @@ Json batch_job() {
 
 }  // namespace
 
-Json process_group(const SystemFiles& files) {
-  const CgroupLimits cgroup = read_cgroup_limits(files);
+Json process_group(const core::SystemFiles& files) {
+  const core::CgroupLimits cgroup = core::read_cgroup_limits(files);
   const auto limit_or_none = [&](const std::optional<double>& value) -> Json {
     if (value) return *value;
     return cgroup.seen ? Json("none") : Json(nullptr);

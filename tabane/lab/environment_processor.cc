@@ -33,25 +33,26 @@ bool is_cpu_directory(const std::string& name) {
          std::all_of(name.begin() + 3, name.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
-std::vector<double> frequencies_mhz(const SystemFiles& files) {
+std::vector<double> frequencies_mhz(const core::SystemFiles& files) {
   std::vector<double> mhz = of_every_cpu(files, "/cpufreq/scaling_cur_freq");
   for (double& value : mhz) value /= 1000;
   if (!mhz.empty()) return mhz;
   std::istringstream cpuinfo(files.text("/proc/cpuinfo").value_or(""));
   for (std::string line; std::getline(cpuinfo, line);) {
     if (!line.starts_with("cpu MHz")) continue;
-    if (const auto value = leading_number(line.substr(line.find(':') + 1))) mhz.push_back(*value);
+    if (const auto value = core::leading_number(line.substr(line.find(':') + 1)))
+      mhz.push_back(*value);
   }
   return mhz;
 }
 
-Json boost(const SystemFiles& files) {
+Json boost(const core::SystemFiles& files) {
   if (const auto on = files.number(std::string(kCpu) + "/cpufreq/boost")) return *on != 0;
   if (const auto off = files.number(std::string(kCpu) + "/intel_pstate/no_turbo")) return *off == 0;
   return nullptr;
 }
 
-Json mitigations(const SystemFiles& files) {
+Json mitigations(const core::SystemFiles& files) {
   const std::string directory = std::string(kCpu) + "/vulnerabilities";
   const std::vector<std::string> names = files.names(directory);
   std::string active;
@@ -66,7 +67,7 @@ Json mitigations(const SystemFiles& files) {
 
 }  // namespace
 
-std::optional<std::string> cpu_model(const SystemFiles& files) {
+std::optional<std::string> cpu_model(const core::SystemFiles& files) {
   for (const char* key : {"model name", "Model Name", "Processor", "cpu model"}) {
     if (auto model = files.field("/proc/cpuinfo", key)) return model;
   }
@@ -76,7 +77,7 @@ std::optional<std::string> cpu_model(const SystemFiles& files) {
   return "implementer " + *implementer + ", part " + *part;
 }
 
-std::vector<std::string> cpu_flags(const SystemFiles& files) {
+std::vector<std::string> cpu_flags(const core::SystemFiles& files) {
   auto line = files.field("/proc/cpuinfo", "flags");
   if (!line) line = files.field("/proc/cpuinfo", "Features");
   std::istringstream words(line.value_or(""));
@@ -85,7 +86,7 @@ std::vector<std::string> cpu_flags(const SystemFiles& files) {
   return flags;
 }
 
-std::vector<double> of_every_cpu(const SystemFiles& files, const std::string& file) {
+std::vector<double> of_every_cpu(const core::SystemFiles& files, const std::string& file) {
   std::vector<double> values;
   for (const std::string& name : files.names(kCpu)) {
     if (!is_cpu_directory(name)) continue;
@@ -96,7 +97,7 @@ std::vector<double> of_every_cpu(const SystemFiles& files, const std::string& fi
   return values;
 }
 
-Json processor_group(const SystemFiles& files) {
+Json processor_group(const core::SystemFiles& files) {
   const std::string cpu = kCpu;
   const std::string frequency = cpu + "/cpu0/cpufreq";
   const auto info = [&](const char* key) { return files.field("/proc/cpuinfo", key); };

@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kThp = "/sys/kernel/mm/transparent_hugepage";
 
 // The parameters that change timing. The others may hold names of the site.
-Json kernel_parameters(const SystemFiles& files) {
+Json kernel_parameters(const core::SystemFiles& files) {
   constexpr std::array<std::string_view, 24> kNames = {"isolcpus",
                                                        "nohz_full",
                                                        "nohz",
@@ -50,13 +50,13 @@ Json kernel_parameters(const SystemFiles& files) {
   return kept.empty() ? Json("none that change timing") : Json(kept);
 }
 
-Json cpu_list(const SystemFiles& files, const std::string& file) {
+Json cpu_list(const core::SystemFiles& files, const std::string& file) {
   if (!files.exists(file)) return nullptr;
   std::string list = files.text(file).value_or("none");
   return list == "(null)" ? "none" : list;
 }
 
-Json virtual_machine(const SystemFiles& files, const std::string& product) {
+Json virtual_machine(const core::SystemFiles& files, const std::string& product) {
   const std::vector<std::string> flags = cpu_flags(files);
   if (std::find(flags.begin(), flags.end(), "hypervisor") != flags.end()) return true;
   for (const char* name : {"Virtual", "KVM", "QEMU", "VMware", "HVM"}) {
@@ -68,7 +68,7 @@ Json virtual_machine(const SystemFiles& files, const std::string& product) {
 }
 
 // The share of all CPU time since the start in which another guest had the CPU.
-Json steal_share(const SystemFiles& files) {
+Json steal_share(const core::SystemFiles& files) {
   const auto line = files.field("/proc/stat", "cpu");
   if (!line) return nullptr;
   // user nice system idle iowait irq softirq steal; guest times are already part of user.
@@ -82,7 +82,7 @@ Json steal_share(const SystemFiles& files) {
   return sum > 0 ? Json(times[7] / sum) : Json(nullptr);
 }
 
-Json temperature(const SystemFiles& files) {
+Json temperature(const core::SystemFiles& files) {
   std::optional<double> hottest;
   const auto consider = [&](std::optional<double> millidegrees) {
     if (millidegrees && (!hottest || *millidegrees / 1000 > *hottest))
@@ -105,7 +105,7 @@ Json temperature(const SystemFiles& files) {
 
 }  // namespace
 
-Json memory_group(const SystemFiles& files) {
+Json memory_group(const core::SystemFiles& files) {
   const auto bytes = [&](const char* key) {
     return count_or_null(files.field_number("/proc/meminfo", key));
   };
@@ -129,7 +129,7 @@ Json memory_group(const SystemFiles& files) {
   return group;
 }
 
-Json kernel_group(const SystemFiles& files) {
+Json kernel_group(const core::SystemFiles& files) {
   const std::string cpu = "/sys/devices/system/cpu";
   Json group;
   group["release"] = or_null(files.text("/proc/sys/kernel/osrelease"));
@@ -144,7 +144,7 @@ Json kernel_group(const SystemFiles& files) {
   return group;
 }
 
-Json system_group(const SystemFiles& files) {
+Json system_group(const core::SystemFiles& files) {
   const std::string dmi = "/sys/class/dmi/id";
   const auto product = files.text(dmi + "/product_name");
   const std::vector<double> throttles =

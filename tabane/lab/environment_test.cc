@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "tabane/lab/fake_machine.h"
+#include "tabane/core/fake_machine.h"
 
 namespace tabane::lab {
 namespace {
@@ -26,7 +26,7 @@ class Variable {
   std::optional<std::string> old_;
 };
 
-void recorded_server(FakeMachine& machine) {
+void recorded_server(core::FakeMachine& machine) {
   const std::string cpu = "/sys/devices/system/cpu";
   machine
       .file("/proc/cpuinfo",
@@ -65,7 +65,7 @@ void recorded_server(FakeMachine& machine) {
 }
 
 TEST(Environment, ReadsARecordedServer) {
-  FakeMachine machine;
+  core::FakeMachine machine;
   recorded_server(machine);
   const Json environment = read_environment(machine.root());
   const Json& processor = environment.at("processor");
@@ -101,7 +101,7 @@ TEST(Environment, ReadsARecordedServer) {
 }
 
 TEST(Environment, IsNullAndNotZeroWhereNothingCanBeRead) {
-  const FakeMachine machine;
+  const core::FakeMachine machine;
   const Json environment = read_environment(machine.root());
   for (const auto& [group, names] :
        {std::pair<std::string, std::vector<std::string>>{
@@ -141,23 +141,23 @@ TEST(Environment, TellsTheTimerOfThisMachine) {
 }
 
 TEST(Environment, KeepsKernelParametersThatChangeTimingAndNoOthers) {
-  FakeMachine machine;
+  core::FakeMachine machine;
   recorded_server(machine);
   const Json environment = read_environment(machine.root());
   EXPECT_EQ(environment.at("kernel").at("parameters"), "isolcpus=2-3 mitigations=off");
 }
 
 TEST(Environment, SeesAVirtualMachineByItsFlagOrItsProduct) {
-  FakeMachine flag;
+  core::FakeMachine flag;
   flag.file("/proc/cpuinfo", "flags\t: fpu hypervisor\n");
   EXPECT_EQ(read_environment(flag.root()).at("system").at("virtual machine"), true);
-  FakeMachine product;
+  core::FakeMachine product;
   product.file("/sys/class/dmi/id/product_name", "KVM Virtual Machine\n");
   EXPECT_EQ(read_environment(product.root()).at("system").at("virtual machine"), true);
 }
 
 TEST(Environment, NamesAnArmProcessorByItsParts) {
-  FakeMachine machine;
+  core::FakeMachine machine;
   machine.file(
       "/proc/cpuinfo",
       "processor\t: 0\nFeatures\t: fp asimd sve\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n");

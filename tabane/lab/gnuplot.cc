@@ -11,10 +11,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
+#include <filesystem>
 #include <system_error>
 
+#include "tabane/core/error.h"
+#include "tabane/core/file.h"
+#include "tabane/core/scratch_folder.h"
 #include "tabane/lab/figures/figures.h"
 #include "tabane/lab/text.h"
 
@@ -23,32 +25,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::error_code ignored;
-    fs::path base = fs::temp_directory_path(ignored);
-    std::string name = (base.empty() ? fs::path(".") : base) / "tabane-figure-XXXXXX";
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  const fs::path& path() const { return path_; }  // empty: could not be made
-
- private:
-  fs::path path_;
-};
-
+// Empty if gnuplot wrote no such file.
 std::string read_text(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return std::move(out).str();
+  return fs::exists(path) ? core::read_file(path) : std::string();
 }
 
 // Starts program with one argument in directory, with its messages in messages.txt there. Returns
@@ -143,19 +122,12 @@ std::string attribute(std::string_view svg, std::string_view name) {
   return std::string(svg.substr(begin, svg.find('"', begin) - begin));
 }
 
-}  // namespace
-
-Drawing run_gnuplot(const std::string& stem, const std::string& script, const std::string& data,
-                    const std::string& program) {
-  const TemporaryDirectory directory;
-  if (directory.path().empty())
-    return {"", "no temporary directory can be made for gnuplot", false};
-  {
-    std::ofstream(directory.path() / (stem + ".gp"), std::ios::binary) << script;
-    std::ofstream(directory.path() / (stem + ".dat"), std::ios::binary) << data;
-  }
+Drawing draw_in(const fs::path& directory, const std::string& stem, const std::string& script,
+                const std::string& data, const std::string& program) {
+  core::write_file(directory / (stem + ".gp"), script);
+  core::write_file(directory / (stem + ".dat"), data);
   int status = 0;
-  if (const int failed = spawn_in(directory.path(), program, stem + ".gp", status); failed != 0)
+  if (const int failed = spawn_in(directory, program, stem + ".gp", status); failed != 0)
     return {"", fmt::format("{} cannot be run: {}", program, std::strerror(failed)),
             failed == ENOENT};
   // A spawn emulated by a forked child reports a missing program only by its exit code.
@@ -164,12 +136,23 @@ Drawing run_gnuplot(const std::string& stem, const std::string& script, const st
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     return {"",
             fmt::format("{} failed on {}.gp: {}", program, stem,
-                        first_line(read_text(directory.path() / "messages.txt"))),
+                        first_line(read_text(directory / "messages.txt"))),
             false};
-  std::string svg = read_text(directory.path() / (stem + ".svg"));
+  std::string svg = read_text(directory / (stem + ".svg"));
   if (svg.find("</svg>") == std::string::npos)
     return {"", fmt::format("{} wrote no {}.svg", program, stem), false};
   return {std::move(svg), "", false};
+}
+
+}  // namespace
+
+Drawing run_gnuplot(const std::string& stem, const std::string& script, const std::string& data,
+                    const std::string& program) {
+  try {
+    return draw_in(core::ScratchFolder("tabane-figure").path(), stem, script, data, program);
+  } catch (const core::SystemError& error) {
+    return {"", fmt::format("gnuplot has no files to work on: {}", error.what()), false};
+  }
 }
 
 std::string inline_svg(std::string_view svg, std::string_view prefix, std::string_view title) {

@@ -2,11 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <limits>
 #include <vector>
 
-#include "tabane/simd/targets_test.h"
+#include "tabane/simd/reduction_test.h"
 
 namespace tabane::simd {
 namespace {
@@ -47,60 +46,17 @@ TEST(Dot, DoesNotMultiplyAnInfinityByWhatItLeftOut) {
   });
 }
 
-// The bound of dot.h against a reference in long double, whose own error is far smaller.
 template <class T>
-void expect_within_bound(std::size_t n) {
-  const auto x = some_values<T>(n, 1), y = some_values<T>(n, 2);
-  long double exact = 0, size = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const long double term = static_cast<long double>(x[i]) * y[i];
-    exact += term;
-    size += std::fabs(term);
-  }
-  const double k = std::ceil(static_cast<double>(n) / static_cast<double>(8 * lanes<T>())) + 8 +
-                   std::log2(static_cast<double>(lanes<T>()));
-  const auto error = static_cast<double>(std::fabs(static_cast<long double>(dot(x, y)) - exact));
-  EXPECT_LE(error, 1.01 * k * unit_roundoff<T>() * static_cast<double>(size)) << n;
-}
+struct TypedDot {
+  using Element = T;
+  static T run(In<T> x, In<T> y) { return dot(x, y); }
+  static T reference(In<T> x, In<T> y) { return dot_reference(x, y); }
+  static long double term(long double x, long double y) { return x * y; }
+  static constexpr int kSteps = 8;
+};
 
-TEST(Dot, StaysWithinItsErrorBoundOnEveryTarget) {
-  on_every_target([] {
-    for (const std::size_t n : awkward_sizes()) {
-      expect_within_bound<double>(n);
-      expect_within_bound<float>(n);
-    }
-  });
-}
-
-template <class T>
-void expect_reference(std::size_t n) {
-  const auto x = some_values<T>(n, 1), y = some_values<T>(n, 2);
-  const double tolerance =
-      2 * static_cast<double>(n + 1) * static_cast<double>(n + 1) * unit_roundoff<T>();
-  EXPECT_NEAR(dot(x, y), dot_reference(x, y), tolerance) << n;
-}
-
-TEST(Dot, AgreesWithThePlainLoopOnEveryTarget) {
-  on_every_target([] {
-    for (const std::size_t n : awkward_sizes()) {
-      expect_reference<double>(n);
-      expect_reference<float>(n);
-    }
-  });
-}
-
-TEST(Dot, RepeatsToTheLastBitAtEveryAlignment) {
-  on_every_target([] {
-    for (const std::size_t n : awkward_sizes()) {
-      const auto values = some_values<double>(n, 1);
-      const double first = dot(values, values);
-      for (std::size_t offset = 0; offset < 8; ++offset) {
-        Placed<double> x(values, offset), y(values, 7 - offset);
-        EXPECT_EQ(dot(x.span(), y.span()), first) << n << ", " << offset;
-      }
-    }
-  });
-}
+using Types = testing::Types<TypedDot<double>, TypedDot<float>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Dot, Reduction, Types, ElementName);
 
 }  // namespace
 }  // namespace tabane::simd

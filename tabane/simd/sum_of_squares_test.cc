@@ -2,11 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <numeric>
 #include <vector>
 
-#include "tabane/simd/targets_test.h"
+#include "tabane/simd/reduction_test.h"
 
 namespace tabane::simd {
 namespace {
@@ -32,61 +31,17 @@ TEST(SumOfSquares, OfTheFirstNumbersIsPyramidal) {
   });
 }
 
-// The bound of sum_of_squares.h against a reference in long double, whose own error is far smaller.
 template <class T>
-void expect_within_bound(std::size_t n) {
-  const auto x = some_values<T>(n, 1);
-  long double exact = 0, size = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const long double term = static_cast<long double>(x[i]) * x[i];
-    exact += term;
-    size += std::fabs(term);
-  }
-  const double k = std::ceil(static_cast<double>(n) / static_cast<double>(8 * lanes<T>())) + 8 +
-                   std::log2(static_cast<double>(lanes<T>()));
-  const auto error =
-      static_cast<double>(std::fabs(static_cast<long double>(sum_of_squares(x)) - exact));
-  EXPECT_LE(error, 1.01 * k * unit_roundoff<T>() * static_cast<double>(size)) << n;
-}
+struct TypedSumOfSquares {
+  using Element = T;
+  static T run(In<T> x, In<T>) { return sum_of_squares(x); }
+  static T reference(In<T> x, In<T>) { return sum_of_squares_reference(x); }
+  static long double term(long double x, long double) { return x * x; }
+  static constexpr int kSteps = 8;
+};
 
-TEST(SumOfSquares, StaysWithinItsErrorBoundOnEveryTarget) {
-  on_every_target([] {
-    for (const std::size_t n : awkward_sizes()) {
-      expect_within_bound<double>(n);
-      expect_within_bound<float>(n);
-    }
-  });
-}
-
-template <class T>
-void expect_reference(std::size_t n) {
-  const auto x = some_values<T>(n, 1);
-  const double tolerance =
-      2 * static_cast<double>(n + 1) * static_cast<double>(n + 1) * unit_roundoff<T>();
-  EXPECT_NEAR(sum_of_squares(x), sum_of_squares_reference(x), tolerance) << n;
-}
-
-TEST(SumOfSquares, AgreesWithThePlainLoopOnEveryTarget) {
-  on_every_target([] {
-    for (const std::size_t n : awkward_sizes()) {
-      expect_reference<double>(n);
-      expect_reference<float>(n);
-    }
-  });
-}
-
-TEST(SumOfSquares, RepeatsToTheLastBitAtEveryAlignment) {
-  on_every_target([] {
-    for (const std::size_t n : awkward_sizes()) {
-      const auto values = some_values<double>(n, 1);
-      const double first = sum_of_squares(values);
-      for (std::size_t offset = 0; offset < 8; ++offset) {
-        Placed<double> x(values, offset);
-        EXPECT_EQ(sum_of_squares(x.span()), first) << n << ", " << offset;
-      }
-    }
-  });
-}
+using Types = testing::Types<TypedSumOfSquares<double>, TypedSumOfSquares<float>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(SumOfSquares, Reduction, Types, ElementName);
 
 }  // namespace
 }  // namespace tabane::simd

@@ -2,11 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <numeric>
 #include <vector>
 
-#include "tabane/simd/targets_test.h"
+#include "tabane/simd/reduction_test.h"
 
 namespace tabane::simd {
 namespace {
@@ -31,60 +30,17 @@ TEST(Sum, OfTheFirstNumbersIsTriangular) {
   });
 }
 
-// The bound of sum.h against a reference in long double, whose own error is far smaller.
 template <class T>
-void expect_within_bound(std::size_t n) {
-  const auto x = some_values<T>(n, 1);
-  long double exact = 0, size = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const long double term = static_cast<long double>(x[i]);
-    exact += term;
-    size += std::fabs(term);
-  }
-  const double k = std::ceil(static_cast<double>(n) / static_cast<double>(8 * lanes<T>())) + 7 +
-                   std::log2(static_cast<double>(lanes<T>()));
-  const auto error = static_cast<double>(std::fabs(static_cast<long double>(sum(x)) - exact));
-  EXPECT_LE(error, 1.01 * k * unit_roundoff<T>() * static_cast<double>(size)) << n;
-}
+struct TypedSum {
+  using Element = T;
+  static T run(In<T> x, In<T>) { return sum(x); }
+  static T reference(In<T> x, In<T>) { return sum_reference(x); }
+  static long double term(long double x, long double) { return x; }
+  static constexpr int kSteps = 7;
+};
 
-TEST(Sum, StaysWithinItsErrorBoundOnEveryTarget) {
-  on_every_target([] {
-    for (const std::size_t n : awkward_sizes()) {
-      expect_within_bound<double>(n);
-      expect_within_bound<float>(n);
-    }
-  });
-}
-
-template <class T>
-void expect_reference(std::size_t n) {
-  const auto x = some_values<T>(n, 1);
-  const double tolerance =
-      2 * static_cast<double>(n + 1) * static_cast<double>(n + 1) * unit_roundoff<T>();
-  EXPECT_NEAR(sum(x), sum_reference(x), tolerance) << n;
-}
-
-TEST(Sum, AgreesWithThePlainLoopOnEveryTarget) {
-  on_every_target([] {
-    for (const std::size_t n : awkward_sizes()) {
-      expect_reference<double>(n);
-      expect_reference<float>(n);
-    }
-  });
-}
-
-TEST(Sum, RepeatsToTheLastBitAtEveryAlignment) {
-  on_every_target([] {
-    for (const std::size_t n : awkward_sizes()) {
-      const auto values = some_values<double>(n, 1);
-      const double first = sum(values);
-      for (std::size_t offset = 0; offset < 8; ++offset) {
-        Placed<double> x(values, offset);
-        EXPECT_EQ(sum(x.span()), first) << n << ", " << offset;
-      }
-    }
-  });
-}
+using Types = testing::Types<TypedSum<double>, TypedSum<float>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Sum, Reduction, Types, ElementName);
 
 }  // namespace
 }  // namespace tabane::simd

@@ -8,6 +8,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tabane/simd/target.h"
@@ -65,6 +66,18 @@ class Placed {
  private:
   std::vector<T> memory_;
   std::span<T> span_;
+};
+
+// The operand that a kernel reads.
+template <class T>
+using In = std::span<const T>;
+
+// Names an instance of a typed test by its element.
+struct ElementName {
+  template <class Kernel>
+  static std::string GetName(int) {
+    return std::is_same_v<typename Kernel::Element, float> ? "float" : "double";
+  }
 };
 
 // Half the distance from 1 to the next number.

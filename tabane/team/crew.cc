@@ -7,6 +7,7 @@
 #include <system_error>
 #include <thread>
 
+#include "tabane/core/binding.h"
 #include "tabane/core/error.h"
 #include "tabane/core/topology.h"
 #include "tabane/team/control.h"

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <vector>
 
+#include "tabane/core/binding.h"
+
 namespace tabane::team {
 namespace {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <new>
 
-#include "tabane/team/available_memory.h"
+#include "tabane/core/cgroup.h"
 
 namespace tabane::team {
 namespace {
@@ -27,7 +27,7 @@ void check_result_bytes(std::size_t bytes, std::size_t most) {
 
 std::size_t most_result_bytes(const std::optional<std::size_t>& allowed) {
   if (allowed) return *allowed;
-  const std::optional<std::uint64_t> available = available_memory();
+  const std::optional<double> available = core::usable_memory_bytes();
   return available ? static_cast<std::size_t>(*available / 2) : SIZE_MAX;
 }
 

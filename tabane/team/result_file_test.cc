@@ -6,7 +6,6 @@
 #include <string>
 #include <thread>
 
-#include "tabane/team/available_memory.h"
 #include "tabane/team/leftovers_test.h"
 
 namespace tabane::team {
@@ -92,13 +91,6 @@ TEST(BytesOfResults, RefusesProductsThatOverflowAndWhatIsNotAllowed) {
   EXPECT_EQ(bytes_of_results(10, 8, 80), 80u);
   EXPECT_THROW(bytes_of_results(10, 8, 79), ResultError);
   EXPECT_THROW(bytes_of_results(SIZE_MAX / 2, 8, std::nullopt), ResultError);
-}
-
-TEST(AvailableMemory, IsSomeOnARunningMachine) {
-  const auto available = available_memory();
-  ASSERT_TRUE(available.has_value());
-  EXPECT_GT(*available, std::uint64_t{1} << 20);
-  EXPECT_LT(*available, std::uint64_t{1} << 50);
 }
 
 }  // namespace

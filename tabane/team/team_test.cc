@@ -15,6 +15,7 @@
 #include <set>
 #include <string>
 
+#include "tabane/core/binding.h"
 #include "tabane/team/crew.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/leftovers_test.h"

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "tabane/core/binding.h"
 #include "tabane/core/placement.h"
 #include "tabane/team/team.h"
 

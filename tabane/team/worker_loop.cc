@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <exception>
 
+#include "tabane/core/binding.h"
 #include "tabane/core/error.h"
-#include "tabane/core/placement.h"
 #include "tabane/team/chunk_size.h"
 #include "tabane/team/fresh_process.h"
 #include "tabane/team/result_file.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "tabane/core/binding.h"
 #include "tabane/core/keep.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/kernels.h"

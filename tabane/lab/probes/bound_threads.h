@@ -6,7 +6,7 @@
 #include <span>
 
 #include "tabane/core/error.h"
-#include "tabane/lab/pinned_pool.h"
+#include "tabane/core/pinned_pool.h"
 #include "tabane/lab/probe.h"
 
 namespace tabane::lab {
@@ -21,7 +21,7 @@ inline void require_this_machine(const ProbeContext& context) {
 // body may wait for another one. throws: NotHere if a thread cannot be bound; then no body ran.
 inline void run_bound(std::span<const unsigned> pus, const std::function<void(std::size_t)>& body) {
   try {
-    PinnedPool(pus).run(body);
+    core::PinnedPool(pus).run(body);
   } catch (const core::SystemError& error) {
     throw NotHere(error.what());
   }

@@ -8,6 +8,7 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
+#include "tabane/core/binding.h"
 #include "tabane/core/placement.h"
 #include "tabane/lab/hold_interrupts.h"
 #include "tabane/lab/probe.h"

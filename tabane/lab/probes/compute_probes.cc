@@ -3,9 +3,10 @@
 
 #include <cmath>
 
+#include "tabane/core/binding.h"
 #include "tabane/core/core_rate.h"
 #include "tabane/core/keep.h"
-#include "tabane/lab/pinned_pool.h"
+#include "tabane/core/pinned_pool.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/kernels.h"
 #include "tabane/lab/probes/plan.h"
@@ -130,7 +131,7 @@ void run_peak_core(const Probe& probe, ProbeContext& context) {
 
 void run_peak_machine(const Probe& probe, ProbeContext& context) {
   const std::vector<unsigned> pus = one_pu_per_core(context.topology());
-  PinnedPool pool(pus);
+  core::PinnedPool pool(pus);
   const auto on = [&](std::size_t workers) {
     return [&, workers](std::uint64_t iterations) {
       pool.run([&](std::size_t i) {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "tabane/core/keep.h"
-#include "tabane/lab/pinned_pool.h"
+#include "tabane/core/pinned_pool.h"
 #include "tabane/simd/add.h"
 #include "tabane/simd/axpy.h"
 #include "tabane/simd/copy.h"
@@ -114,7 +114,7 @@ double ParallelRun::alone_rate() const { return bytes_of_each / alone.median(); 
 ParallelRun run_on_all(std::span<const unsigned> pus, const Kernel& kernel,
                        std::uint64_t bytes_of_each, simd::Streaming streaming,
                        const core::MeasureOptions& options) {
-  PinnedPool pool(pus);
+  core::PinnedPool pool(pus);
   std::vector<std::unique_ptr<WorkingSet>> sets(pus.size());
   // Each thread makes its own arrays, so that first touch places them on its node.
   pool.run(

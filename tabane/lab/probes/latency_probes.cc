@@ -9,12 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "tabane/core/binding.h"
+#include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
 #include "tabane/core/keep.h"
 #include "tabane/core/measurement.h"
 #include "tabane/core/memory.h"
-#include "tabane/core/placement.h"
-#include "tabane/lab/cgroup.h"
+#include "tabane/core/topology.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/plan.h"
 #include "tabane/lab/probes/pointer_chase.h"
@@ -52,7 +53,7 @@ Plan plan_sizes(const ProbeContext& context) {
     plan.last_level = cache.bytes;
     plan.caches.emplace_back(cache.level, whole_lines(static_cast<double>(cache.bytes) / 2));
   }
-  const double usable = usable_memory_bytes(SystemFiles()).value_or(1024.0 * kMiB);
+  const double usable = core::usable_memory_bytes().value_or(1024.0 * kMiB);
   // A probe with little time stays at sizes whose cycles it can link in that time.
   const std::uint64_t affordable = static_cast<std::uint64_t>(
       std::max(64.0, (context.quick() ? 512.0 : 256.0) * context.budget_seconds()) * kMiB);

@@ -10,13 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "tabane/core/binding.h"
+#include "tabane/core/cgroup.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/keep.h"
 #include "tabane/core/measurement.h"
 #include "tabane/core/memory.h"
-#include "tabane/core/placement.h"
-#include "tabane/lab/cgroup.h"
+#include "tabane/core/topology.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/bound_threads.h"
 #include "tabane/lab/probes/plan.h"
@@ -60,11 +61,11 @@ Nodes find_nodes(const ProbeContext& context) {
 // What may be taken of a node: a quarter of it, of the machine's free memory, and never the last of
 // the node, as memory bound to a full node ends the process.
 std::uint64_t node_limit(const core::NumaNode& node) {
-  const SystemFiles files;
+  const core::SystemFiles files;
   const std::string meminfo =
       "/sys/devices/system/node/node" + std::to_string(node.os_index) + "/meminfo";
   const std::string prefix = "Node " + std::to_string(node.os_index) + " ";
-  double bytes = usable_memory_bytes(files).value_or(1024.0 * kMiB) / 4;
+  double bytes = core::usable_memory_bytes(files).value_or(1024.0 * kMiB) / 4;
   if (node.bytes > 0) bytes = std::min(bytes, static_cast<double>(node.bytes) / 4);
   if (const auto free = files.field_number(meminfo, prefix + "MemFree")) {
     const double cached = files.field_number(meminfo, prefix + "Inactive(file)").value_or(0);

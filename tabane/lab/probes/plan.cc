@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "tabane/core/cgroup.h"
 #include "tabane/core/memory.h"
 #include "tabane/core/units.h"
-#include "tabane/lab/cgroup.h"
 
 namespace tabane::lab {
 namespace {
@@ -21,7 +21,7 @@ std::uint64_t usable_memory(const core::Topology& topology) {
   for (const core::NumaNode& node : topology.numa_nodes()) bytes += node.bytes;
   if (!topology.is_this_machine()) return bytes;
   // A control group may leave far less than the nodes have.
-  const auto usable = usable_memory_bytes(SystemFiles());
+  const auto usable = core::usable_memory_bytes();
   if (!usable) return bytes;
   const std::uint64_t free = std::max(static_cast<std::uint64_t>(*usable), 16 * kMiB);
   return bytes == 0 ? free : std::min(bytes, free);

@@ -11,18 +11,18 @@
 #include <utility>
 #include <vector>
 
+#include "tabane/core/cgroup.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/fit.h"
 #include "tabane/core/memory.h"
+#include "tabane/core/pinned_pool.h"
 #include "tabane/core/placement.h"
+#include "tabane/core/system_files.h"
 #include "tabane/core/units.h"
-#include "tabane/lab/cgroup.h"
-#include "tabane/lab/pinned_pool.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/bound_threads.h"
 #include "tabane/lab/probes/plan.h"
-#include "tabane/lab/system_files.h"
 #include "tabane/team/fork.h"
 
 namespace tabane::lab {
@@ -33,7 +33,7 @@ constexpr std::size_t kGiB = std::size_t{1} << 30;
 
 // A quarter of what may be used, so that no probe makes the machine swap.
 double memory_allowance() {
-  const auto usable = usable_memory_bytes(SystemFiles());
+  const auto usable = core::usable_memory_bytes();
   if (!usable) throw NotHere("the system does not tell how much memory is available");
   double bytes = *usable / 4;
   for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
@@ -147,7 +147,7 @@ Result per_gib(const Probe& probe, const Curve& curve) {
 Result smallest_fork(const Probe& probe, double budget_seconds) {
   Result result = probe.result();
   core::Series series = measure_fork(budget_seconds);
-  const auto resident = SystemFiles().field_number("/proc/self/status", "VmRSS");
+  const auto resident = core::SystemFiles().field_number("/proc/self/status", "VmRSS");
   result.parameters["own_resident_bytes"] =
       resident ? Json(static_cast<std::uint64_t>(*resident)) : Json(nullptr);
   result.parameters["child"] = "ends at once";
@@ -239,7 +239,7 @@ std::vector<double> sample_for(double budget_seconds, const std::function<double
 }
 
 // Pages a second that one thread of each PU touches for the first time, all at once.
-double first_touch_rate(PinnedPool& pool, std::size_t bytes_each) {
+double first_touch_rate(core::PinnedPool& pool, std::size_t bytes_each) {
   core::Clock& clock = core::tick_clock();
   std::vector<core::Region> regions;
   for (std::size_t i = 0; i < pool.size(); ++i) {
@@ -264,7 +264,7 @@ Result page_fault_result(const Probe& probe, ProbeContext& context, std::span<co
       memory_allowance() / static_cast<double>(core::page_bytes() * pus.size());
   const std::size_t pages = std::min(pages_wanted, static_cast<std::size_t>(allowance));
   if (pages == 0) throw NotHere("there is no memory to touch");
-  PinnedPool pool(pus);
+  core::PinnedPool pool(pus);
   std::vector<double> samples = sample_for(
       context.budget_seconds() * (to - from),
       [&] { return first_touch_rate(pool, pages * core::page_bytes()); },

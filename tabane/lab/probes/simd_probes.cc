@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 
+#include "tabane/core/binding.h"
 #include "tabane/core/keep.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/kernels.h"

@@ -7,15 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "tabane/core/cgroup.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/memory.h"
 #include "tabane/core/statistics.h"
-#include "tabane/lab/cgroup.h"
+#include "tabane/core/system_files.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/bound_threads.h"
 #include "tabane/lab/probes/plan.h"
-#include "tabane/lab/system_files.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/fork_order.h"
 
@@ -54,7 +54,7 @@ double start_and_join(int processes, ForkOrder order) {
 
 // The same work whatever the number of processes: a page copied for each of them.
 std::size_t bytes_to_hold(int processes, bool quick) {
-  const auto usable = usable_memory_bytes(SystemFiles());
+  const auto usable = core::usable_memory_bytes();
   if (!usable) throw NotHere("the system does not tell how much memory is available");
   const std::size_t wanted = (quick ? 512 : 4096) * kMiB / static_cast<std::size_t>(processes);
   const auto allowed = static_cast<std::size_t>(*usable / 4) / kMiB * kMiB;

@@ -12,10 +12,10 @@
 #include <system_error>
 #include <thread>
 
+#include "tabane/core/cgroup.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
-#include "tabane/lab/cgroup.h"
 #include "tabane/lab/environment.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/version.h"
@@ -121,7 +121,7 @@ Needed needed(const Cell& cell, unsigned most_threads) {
 
 // Takes out the cells that do not fit.
 void keep_what_fits(Plan& plan, const Place& place, unsigned most_threads) {
-  const auto memory = usable_memory_bytes(SystemFiles());
+  const auto memory = core::usable_memory_bytes();
   std::erase_if(plan.cells, [&](const Cell& cell) {
     const Needed need = needed(cell, most_threads);
     const std::uint64_t in_memory = need.in_memory + (place.in_memory ? need.in_files : 0);

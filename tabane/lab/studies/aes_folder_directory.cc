@@ -1,18 +1,12 @@
 #include "tabane/lab/studies/aes_folder_directory.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/magic.h>
 #include <openssl/evp.h>
-#include <sys/file.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -25,10 +19,8 @@ namespace tabane::lab::aes_folder {
 namespace {
 
 namespace fs = std::filesystem;
-using workloads::aes_dir::Descriptor;
 
 constexpr const char* kMemoryDirectory = "/dev/shm";
-constexpr const char* kNamePrefix = "tabane-aes-folder-";
 
 bool writable(const std::string& directory) {
   std::error_code ignored;
@@ -36,33 +28,9 @@ bool writable(const std::string& directory) {
 }
 
 Place describe(const std::string& directory) {
-  Place place{.directory = directory};
-  struct statfs status {};
-  if (statfs(directory.c_str(), &status) != 0) return place;
-  const auto type = static_cast<unsigned long>(status.f_type);
-  place.in_memory = type == TMPFS_MAGIC || type == RAMFS_MAGIC;
-  place.free_bytes =
-      static_cast<std::uint64_t>(status.f_bavail) * static_cast<std::uint64_t>(status.f_bsize);
-  return place;
-}
-
-Descriptor lock_directory(const std::string& path) {
-  Descriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-  if (directory.valid() && flock(directory.get(), LOCK_EX | LOCK_NB) != 0) directory.reset();
-  return directory;
-}
-
-// A study that runs holds a lock on its directory; what is not locked was left by one that was
-// killed.
-void remove_what_killed_studies_left(const std::string& place) {
-  std::error_code ignored;
-  for (fs::directory_iterator it(place, ignored), end; !ignored && it != end;
-       it.increment(ignored)) {
-    const std::string name = it->path().filename().string();
-    if (!name.starts_with(kNamePrefix)) continue;
-    std::error_code failed;
-    if (lock_directory(it->path().string()).valid()) fs::remove_all(it->path(), failed);
-  }
+  return {.directory = directory,
+          .in_memory = core::is_in_memory(directory),
+          .free_bytes = core::writable_bytes(directory)};
 }
 
 void make_directory(const std::string& path) {
@@ -103,31 +71,20 @@ Place find_place(const std::string& wanted) {
   return place;
 }
 
-Scratch::Scratch(const std::string& place) {
-  remove_what_killed_studies_left(place);
-  path_ = place + "/" + kNamePrefix + "XXXXXX";
-  if (mkdtemp(path_.data()) == nullptr) throw core::SystemError("mkdtemp", path_, errno);
-  lock_ = lock_directory(path_);
-  in_ = path_ + "/in";
-  out_ = path_ + "/out";
-  make_directory(in_);
-  make_directory(out_);
-}
-
-Scratch::~Scratch() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
+Scratch::Scratch(const std::string& place) : folder_("tabane-aes-folder", place) {
+  make_directory(in());
+  make_directory(out());
 }
 
 void Scratch::fill_input(std::uint64_t files, std::uint64_t bytes) {
-  empty(in_);
+  empty(in());
   empty_output();
   std::mt19937_64 random(files * 31 + bytes);
   std::vector<std::uint64_t> words((bytes + 7) / 8);
   std::generate(words.begin(), words.end(), std::ref(random));
   for (std::uint64_t i = 0; i < files; ++i) {
     if (!words.empty()) words[0] = random();  // no two files are the same
-    const std::string path = fmt::format("{}/{:06}", in_, i);
+    const std::string path = fmt::format("{}/{:06}", in(), i);
     errno = 0;
     std::ofstream file(path, std::ios::binary);
     file.write(reinterpret_cast<const char*>(words.data()), static_cast<std::streamsize>(bytes));
@@ -136,7 +93,7 @@ void Scratch::fill_input(std::uint64_t files, std::uint64_t bytes) {
   }
 }
 
-void Scratch::empty_output() { empty(out_); }
+void Scratch::empty_output() { empty(out()); }
 
 std::string digest_of_directory(const std::string& directory) {
   std::error_code failed;

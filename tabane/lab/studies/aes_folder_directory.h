@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tabane/workloads/aes_dir/tree.h"
+#include "tabane/core/scratch_folder.h"
 
 namespace tabane::lab::aes_folder {
 
@@ -27,12 +27,9 @@ class Scratch {
  public:
   // throws: core::SystemError naming the directory.
   explicit Scratch(const std::string& place);
-  ~Scratch();  // removes it with all that is in it
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
 
-  const std::string& in() const { return in_; }
-  const std::string& out() const { return out_; }
+  std::string in() const { return (folder_ / "in").string(); }
+  std::string out() const { return (folder_ / "out").string(); }
 
   // Replaces the input by `files` files of `bytes` random bytes each.
   // throws: core::SystemError, as when the place is full.
@@ -40,8 +37,7 @@ class Scratch {
   void empty_output();
 
  private:
-  std::string path_, in_, out_;
-  workloads::aes_dir::Descriptor lock_;
+  core::ScratchFolder folder_;
 };
 
 // SHA-256 of the names and contents of a directory's files, as 64 hexadecimal digits.

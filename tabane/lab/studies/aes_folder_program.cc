@@ -17,13 +17,14 @@
 #include <new>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/core/keep.h"
 #include "tabane/workloads/aes_dir/tree.h"
 
 namespace tabane::lab::aes_folder {
 namespace {
 
-using workloads::aes_dir::Descriptor;
+using core::Descriptor;
 
 [[noreturn]] void fail(const char* call, const std::string& path) {
   throw core::SystemError(call, path, errno);

@@ -2,10 +2,11 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include "tabane/core/binding.h"
 #include "tabane/core/core_rate.h"
 #include "tabane/core/error.h"
 #include "tabane/core/keep.h"
-#include "tabane/core/placement.h"
+#include "tabane/core/topology.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/probes/plan.h"
 #include "tabane/lab/studies/dependent_chain.h"

@@ -9,10 +9,10 @@
 #include <numeric>
 #include <random>
 
+#include "tabane/core/cgroup.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
-#include "tabane/lab/cgroup.h"
 #include "tabane/lab/environment.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/studies/process_thread_data.h"
@@ -53,7 +53,7 @@ std::vector<Shape> comparison_shapes(int pus) {
 }
 
 std::vector<std::uint64_t> fork_sizes(bool quick) {
-  const auto usable = usable_memory_bytes(SystemFiles());
+  const auto usable = core::usable_memory_bytes();
   // Preparing may need as much again for a while.
   const double most = std::min(usable ? *usable / 4 : 0.0, quick ? 256.0 * kMi : 4096.0 * kMi);
   std::vector<std::uint64_t> sizes;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "tabane/core/file.h"
+
 namespace tabane::workloads::aes_dir {
 namespace {
 
@@ -21,7 +23,7 @@ std::uint64_t padded(std::uint64_t bytes) { return (bytes / kBlockBytes + 1) * k
 
 // A file on its way through one lane: buffer = the IV, then the slice with room for its padding.
 struct CbcFileWorker::Lane {
-  std::shared_ptr<FileTask> task;
+  std::shared_ptr<CbcTask> task;
   std::byte* buffer;
   std::uint64_t done = 0;  // plain bytes
   std::size_t bytes = 0;   // of this slice, padded at the end
@@ -39,46 +41,47 @@ std::byte* CbcFileWorker::lane_buffer(std::size_t lane) {
   return buffer_.data() + kLaneGap + lane * (slice_ + 2 * kBlockBytes + kLaneGap);
 }
 
-void CbcFileWorker::prepare_to_encrypt(FileTask& task) {
-  task.plain_bytes = task.in_bytes();
-  const std::uint64_t expected = stored_iv_bytes(task) + padded(task.plain_bytes);
+void CbcFileWorker::prepare_to_encrypt(CbcTask& task) {
+  task.bytes_ = task.in_bytes();
+  const std::uint64_t expected = stored_iv_bytes(task) + padded(task.bytes_);
   if (!task.open_output(expected, expected, [&](int out) { return begins_like(task, out); }))
     return;
   if (task.job().request.fixed_iv) {
-    task.iv = *task.job().request.fixed_iv;
+    task.iv_ = *task.job().request.fixed_iv;
   } else {
-    fill_random(task.iv);
+    fill_random(task.iv_);
   }
 }
 
 // Whether an output's first block is that of the input with this key.
-bool CbcFileWorker::begins_like(FileTask& task, int output) {
+bool CbcFileWorker::begins_like(CbcTask& task, int output) {
   Block iv, block, plain;
   std::uint64_t offset = 0;
   if (task.job().request.fixed_iv) {
     iv = *task.job().request.fixed_iv;
   } else {
-    read_all_at(output, iv.data(), iv.size(), 0, "its output");
+    core::read_all_at(output, iv.data(), iv.size(), 0, "its output");
     offset = kBlockBytes;
   }
-  read_all_at(output, block.data(), block.size(), offset, "its output");
+  core::read_all_at(output, block.data(), block.size(), offset, "its output");
   cipher_.decrypt({.in = block.data(), .out = block.data(), .bytes = kBlockBytes, .iv = &iv});
-  const std::size_t size = read_all_at(task.in(), plain.data(), plain.size(), 0, task.path());
+  const std::size_t size = core::read_all_at(task.in(), plain.data(), plain.size(), 0, task.path());
   if (size < kBlockBytes) pad_pkcs7(plain.data(), size);
   return plain == block;
 }
 
 void CbcFileWorker::read_slice(Lane& lane) {
-  FileTask& task = *lane.task;
+  CbcTask& task = *lane.task;
   if (task.job().stop) throw Stopped();
-  const std::uint64_t left = task.plain_bytes - lane.done;
+  const std::uint64_t left = task.bytes_ - lane.done;
   lane.bytes = static_cast<std::size_t>(std::min<std::uint64_t>(slice_, left));
   lane.last = left < slice_;  // a full last slice has its padding in a slice of its own
-  if (read_all_at(task.in(), lane.slice(), lane.bytes, lane.done, task.path()) != lane.bytes) {
+  if (core::read_all_at(task.in(), lane.slice(), lane.bytes, lane.done, task.path()) !=
+      lane.bytes) {
     throw ChangedWhileRead();
   }
   task.job().bytes_done += lane.bytes;
-  if (lane.done == 0) std::ranges::copy(task.iv, lane.buffer);
+  if (lane.done == 0) std::ranges::copy(task.iv_, lane.buffer);
   if (lane.last) lane.bytes = pad_pkcs7(lane.slice(), lane.bytes);
 }
 
@@ -87,12 +90,12 @@ void CbcFileWorker::write_slice(Lane& lane) {
   // The IV goes with the first slice: small files take one system call.
   const std::size_t in_front = lane.done == 0 ? static_cast<std::size_t>(stored) : 0;
   const std::uint64_t offset = lane.done == 0 ? 0 : stored + lane.done;
-  write_all_at(lane.task->out(), lane.slice() - in_front, in_front + lane.bytes, offset,
-               lane.task->path());
+  core::write_all_at(lane.task->out(), lane.slice() - in_front, in_front + lane.bytes, offset,
+                     lane.task->path());
   lane.done += lane.bytes;
 }
 
-void CbcFileWorker::encrypt(const std::function<std::shared_ptr<FileTask>()>& next) {
+void CbcFileWorker::encrypt(const std::function<std::shared_ptr<CbcTask>()>& next) {
   std::vector<Lane> lanes;
   std::vector<std::byte*> free;
   for (std::size_t i = cipher_.lanes(); i-- > 0;) {
@@ -110,7 +113,7 @@ void CbcFileWorker::encrypt(const std::function<std::shared_ptr<FileTask>()>& ne
   std::vector<ChainPiece> pieces;
   for (bool more = true;;) {
     while (more && !free.empty()) {
-      std::shared_ptr<FileTask> task = next();
+      std::shared_ptr<CbcTask> task = next();
       more = task != nullptr;
       if (!more) break;
       lanes.push_back({.task = std::move(task), .buffer = free.back()});
@@ -120,7 +123,7 @@ void CbcFileWorker::encrypt(const std::function<std::shared_ptr<FileTask>()>& ne
     pieces.clear();
     for (Lane& lane : lanes) {
       attempt(lane, [&] { read_slice(lane); });
-      pieces.push_back({lane.slice(), lane.slice(), lane.bytes, &lane.task->iv});
+      pieces.push_back({lane.slice(), lane.slice(), lane.bytes, &lane.task->iv_});
     }
     cipher_.encrypt(pieces);
     for (Lane& lane : lanes) {
@@ -133,7 +136,7 @@ void CbcFileWorker::encrypt(const std::function<std::shared_ptr<FileTask>()>& ne
   }
 }
 
-void CbcFileWorker::prepare_to_decrypt(FileTask& task) {
+void CbcFileWorker::prepare_to_decrypt(CbcTask& task) {
   const std::uint64_t stored = stored_iv_bytes(task);
   const std::uint64_t bytes = task.in_bytes();
   if (bytes < stored + kBlockBytes || bytes % kBlockBytes != 0) {
@@ -141,20 +144,21 @@ void CbcFileWorker::prepare_to_decrypt(FileTask& task) {
                       bytes);
   }
   if (stored == 0) {
-    task.iv = *task.job().request.fixed_iv;
-  } else if (read_all_at(task.in(), task.iv.data(), kBlockBytes, 0, task.path()) != kBlockBytes) {
+    task.iv_ = *task.job().request.fixed_iv;
+  } else if (core::read_all_at(task.in(), task.iv_.data(), kBlockBytes, 0, task.path()) !=
+             kBlockBytes) {
     throw ChangedWhileRead();
   }
-  task.plain_bytes = bytes - stored;
-  task.open_output(task.plain_bytes - kBlockBytes, task.plain_bytes - 1);
+  task.bytes_ = bytes - stored;
+  task.open_output(task.bytes_ - kBlockBytes, task.bytes_ - 1);
 }
 
-void CbcFileWorker::decrypt(FileTask& task, std::uint64_t first, std::uint64_t count) {
-  const std::uint64_t end = std::min(task.plain_bytes, first + count);
-  Block iv = task.iv;
+void CbcFileWorker::decrypt(CbcTask& task, std::uint64_t first, std::uint64_t count) {
+  const std::uint64_t end = std::min(task.bytes_, first + count);
+  Block iv = task.iv_;
   if (first > 0 && first < end) {
     const std::uint64_t before = stored_iv_bytes(task) + first - kBlockBytes;
-    if (read_all_at(task.in(), iv.data(), kBlockBytes, before, task.path()) != kBlockBytes) {
+    if (core::read_all_at(task.in(), iv.data(), kBlockBytes, before, task.path()) != kBlockBytes) {
       throw ChangedWhileRead();
     }
   }
@@ -166,16 +170,16 @@ void CbcFileWorker::decrypt(FileTask& task, std::uint64_t first, std::uint64_t c
   }
 }
 
-void CbcFileWorker::decrypt_group(FileTask& task, std::uint64_t first, std::size_t bytes,
+void CbcFileWorker::decrypt_group(CbcTask& task, std::uint64_t first, std::size_t bytes,
                                   Block& iv) {
   const std::uint64_t stored = stored_iv_bytes(task);
   std::byte* const group = buffer_.data();
-  if (read_all_at(task.in(), group, bytes, stored + first, task.path()) != bytes) {
+  if (core::read_all_at(task.in(), group, bytes, stored + first, task.path()) != bytes) {
     throw ChangedWhileRead();
   }
   cipher_.decrypt({.in = group, .out = group, .bytes = bytes, .iv = &iv});
   std::size_t plain = bytes;
-  if (first + bytes == task.plain_bytes) {
+  if (first + bytes == task.bytes_) {
     const std::ptrdiff_t unpadded = unpad_pkcs7({group, bytes});
     if (unpadded < 0) {
       throw DamageError("the padding is not legal: another key, or the file was changed",
@@ -183,7 +187,7 @@ void CbcFileWorker::decrypt_group(FileTask& task, std::uint64_t first, std::size
     }
     plain = static_cast<std::size_t>(unpadded);
   }
-  if (task.out() >= 0) write_all_at(task.out(), group, plain, first, task.path());
+  if (task.out() >= 0) core::write_all_at(task.out(), group, plain, first, task.path());
   task.job().bytes_done += bytes;
 }
 

@@ -12,28 +12,41 @@
 
 namespace tabane::workloads::aes_dir {
 
+// A file on its way to or from AES-CBC; a worker prepares it.
+class CbcTask : public FileTask {
+ public:
+  using FileTask::FileTask;
+  // Of the plain file; of an encrypted one, with the padding.
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  friend class CbcFileWorker;
+  std::uint64_t bytes_ = 0;
+  Block iv_{};
+};
+
 class CbcFileWorker {
  public:
   // key: 16 or 32 bytes.
   CbcFileWorker(std::span<const std::byte> key, Engine engine);
 
   // What FileTask::start() needs.
-  void prepare_to_encrypt(FileTask& task);
-  void prepare_to_decrypt(FileTask& task);
+  void prepare_to_encrypt(CbcTask& task);
+  void prepare_to_decrypt(CbcTask& task);
 
   // Encrypts the files that `next` hands out, already started; null: no more. Ends their pieces.
-  void encrypt(const std::function<std::shared_ptr<FileTask>()>& next);
+  void encrypt(const std::function<std::shared_ptr<CbcTask>()>& next);
   // The bytes [first, first + count) behind the stored IV, or to the end. first: a multiple of 16.
   // Also verifies: then nothing is written.
-  void decrypt(FileTask& task, std::uint64_t first, std::uint64_t count);
+  void decrypt(CbcTask& task, std::uint64_t first, std::uint64_t count);
 
  private:
   struct Lane;
   std::byte* lane_buffer(std::size_t lane);
   void read_slice(Lane& lane);
   void write_slice(Lane& lane);
-  bool begins_like(FileTask& task, int output);
-  void decrypt_group(FileTask& task, std::uint64_t first, std::size_t bytes, Block& iv);
+  bool begins_like(CbcTask& task, int output);
+  void decrypt_group(CbcTask& task, std::uint64_t first, std::size_t bytes, Block& iv);
 
   CbcCipher cipher_;
   std::size_t slice_;  // bytes of one lane's next piece

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/page_buffer.h"
 #include "tabane/workloads/aes_dir/sealed_format.h"
@@ -63,18 +64,20 @@ void copy_part(int in, int out, Part part, Buffers& buffers) {
   for (std::uint64_t at = 0; at < part.bytes;) {
     const auto want =
         static_cast<std::size_t>(std::min<std::uint64_t>(part.bytes - at, kBufferBytes));
-    const std::size_t got = read_all_at(in, buffers.in.data(), want, part.offset + at, "a copy");
+    const std::size_t got =
+        core::read_all_at(in, buffers.in.data(), want, part.offset + at, "a copy");
     if (got == 0) return;
-    write_all_at(out, buffers.random.data(), got, at, "a copy");
+    core::write_all_at(out, buffers.random.data(), got, at, "a copy");
     at += got;
   }
 }
 
 std::unique_ptr<OutputFile> copy_one(const Tree& tree, DirectoryOpener& directories,
-                                     const SharedDescriptor& to, Part part, Buffers& buffers) {
+                                     const core::SharedDescriptor& to, Part part,
+                                     Buffers& buffers) {
   const TreeFile& file = tree.files[part.file];
-  const SharedDescriptor from = directories.open(file.directory);
-  const Descriptor in(
+  const core::SharedDescriptor from = directories.open(file.directory);
+  const core::Descriptor in(
       openat(from->get(), tree.name(file.name_at), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!in.valid()) throw core::SystemError("open", tree.path(file), errno);
   auto out = std::make_unique<OutputFile>(to, "a copy", 0600);
@@ -88,11 +91,11 @@ std::optional<CopySpeed> measure_copy_speed(const Tree& tree, int in_root, int t
                                             unsigned threads) {
   if (tree.bytes() < kFairBytes && tree.files.size() < kFairFiles) return std::nullopt;
   const std::vector<Part> parts = choose_parts(tree, threads);
-  const auto target = std::make_shared<const Descriptor>(fcntl(to, F_DUPFD_CLOEXEC, 0));
+  const auto target = std::make_shared<const core::Descriptor>(fcntl(to, F_DUPFD_CLOEXEC, 0));
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> failed = false;
   std::barrier together(static_cast<std::ptrdiff_t>(threads) + 1);
-  std::vector<std::jthread> crew;
+  std::vector<std::jthread> copiers;
   const auto work = [&] {
     DirectoryOpener directories(tree, in_root, false);
     Buffers buffers;
@@ -108,10 +111,10 @@ std::optional<CopySpeed> measure_copy_speed(const Tree& tree, int in_root, int t
     together.arrive_and_wait();
   };
   try {
-    while (crew.size() < threads) crew.emplace_back(work);
+    while (copiers.size() < threads) copiers.emplace_back(work);
   } catch (const std::system_error&) {
     failed = true;  // no more threads here: those that wait are let go
-    for (std::size_t missing = threads - crew.size(); missing > 0; --missing) {
+    for (std::size_t missing = threads - copiers.size(); missing > 0; --missing) {
       together.arrive_and_drop();
     }
   }

@@ -36,14 +36,14 @@ Directories::Directories(const JobState& job) : in(job.tree, job.in_root, false)
   if (job.out_root >= 0) out.emplace(job.tree, job.out_root, true);
 }
 
-bool FileTask::start(Directories& directories, const std::function<void(FileTask&)>& prepare) {
+bool FileTask::start(Directories& directories, const std::function<void()>& prepare) {
   const std::lock_guard lock(mutex_);
   if (phase_ == Phase::fresh) {
     phase_ = Phase::nothing_to_do;
     try {
       open_input(directories);
       if (directories.out) out_directory_ = directories.out->open(file().directory);
-      prepare(*this);
+      prepare();
       if (output_ || job_.out_root < 0) phase_ = Phase::working;
     } catch (const std::exception& error) {
       fail(error);
@@ -53,7 +53,7 @@ bool FileTask::start(Directories& directories, const std::function<void(FileTask
 }
 
 void FileTask::open_input(Directories& directories) {
-  const SharedDescriptor directory = directories.in.open(file().directory);
+  const core::SharedDescriptor directory = directories.in.open(file().directory);
   // Not blocking: the file may have become a FIFO since the scan.
   in_.reset(openat(directory->get(), job_.tree.name(file().name_at),
                    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -83,7 +83,8 @@ bool FileTask::open_output(std::uint64_t least_bytes, std::uint64_t most_bytes,
 
 bool FileTask::is_current(int directory, const char* name, std::uint64_t least, std::uint64_t most,
                           const std::function<bool(int)>& belongs) const {
-  const Descriptor there(openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const core::Descriptor there(
+      openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat seen {};
   if (!there.valid() || fstat(there.get(), &seen) != 0 || !S_ISREG(seen.st_mode)) return false;
   const auto bytes = static_cast<std::uint64_t>(seen.st_size);
@@ -99,7 +100,7 @@ void FileTask::require_unchanged() const {
   }
   // Files that the system makes up as they are read say that they are empty.
   char more;
-  if (after.st_size == 0 && read_all_at(in_.get(), &more, 1, 0, path()) != 0) {
+  if (after.st_size == 0 && core::read_all_at(in_.get(), &more, 1, 0, path()) != 0) {
     throw ChangedWhileRead();
   }
 }

@@ -12,10 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "tabane/workloads/aes_dir/job.h"
+#include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/key_ring.h"
 #include "tabane/workloads/aes_dir/output_file.h"
-#include "tabane/workloads/aes_dir/plan.h"
+#include "tabane/workloads/aes_dir/request.h"
+#include "tabane/workloads/aes_dir/tree.h"
 
 namespace tabane::workloads::aes_dir {
 
@@ -63,6 +64,7 @@ struct Directories {
   std::optional<DirectoryOpener> out;
 };
 
+// What is the same for each format; the task of a format adds what it knows about its file.
 class FileTask {
  public:
   FileTask(JobState& job, std::uint32_t file, std::uint32_t pieces)
@@ -70,15 +72,15 @@ class FileTask {
 
   // Called by each piece before its work: the first opens the file and calls `prepare`, which reads
   // or makes the header. Returns whether there is work: not for a file that is kept or has failed.
-  bool start(Directories& directories, const std::function<void(FileTask&)>& prepare);
+  bool start(Directories& directories, const std::function<void()>& prepare);
   // Called by each piece after its work, or after start() returned false. The last one commits.
   void end_piece();
   // Notes that a piece could not be done.
   void fail(const std::exception& error);
 
   // Makes the output; `prepare` calls it when it knows what is expected.
-  // expected_bytes: of a complete output, from…to; if resuming, an output that has this size, the
-  // times of the input, and for which `belongs` holds, is kept: returns false.
+  // least_bytes, most_bytes: of a complete output; if resuming, an output of such a size that has
+  // the times of the input, and for which `belongs` holds, is kept: returns false.
   bool open_output(
       std::uint64_t least_bytes, std::uint64_t most_bytes,
       const std::function<bool(int output)>& belongs = [](int) { return true; });
@@ -89,13 +91,6 @@ class FileTask {
   bool failed() const { return failed_; }
   const std::string& path() const { return path_; }  // below the root
   JobState& job() const { return job_; }
-
-  // For the cipher at hand.
-  Header header;
-  FileKeys keys;
-  std::array<std::byte, kHeaderBytes> header_bytes{};
-  std::uint64_t plain_bytes = 0;
-  Block iv{};
 
  private:
   const TreeFile& file() const { return job_.tree.files[index_]; }
@@ -112,8 +107,8 @@ class FileTask {
   std::mutex mutex_;
   Phase phase_ = Phase::fresh;
   std::atomic<bool> failed_ = false;
-  Descriptor in_;
-  SharedDescriptor out_directory_;
+  core::Descriptor in_;
+  core::SharedDescriptor out_directory_;
   std::optional<OutputFile> output_;
   struct stat before_ {};
 };

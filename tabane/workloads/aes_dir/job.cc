@@ -10,11 +10,12 @@
 #include <filesystem>
 #include <thread>
 
+#include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/copy_speed.h"
-#include "tabane/workloads/aes_dir/crew.h"
 #include "tabane/workloads/aes_dir/file_task.h"
 #include "tabane/workloads/aes_dir/plan.h"
 #include "tabane/workloads/aes_dir/preflight.h"
+#include "tabane/workloads/aes_dir/threads.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -42,7 +43,7 @@ void finish_directories(const Places& places, int out_root, bool made_root,
   for (auto i = static_cast<std::uint32_t>(places.tree.directories.size());
        i-- > (made_root ? 0u : 1u);) {
     try {
-      const SharedDescriptor from = in.open(i), to = out.open(i);
+      const core::SharedDescriptor from = in.open(i), to = out.open(i);
       struct stat source {};
       if (fstat(from->get(), &source) != 0) continue;
       const timespec times[2] = {source.st_atim, source.st_mtim};
@@ -107,8 +108,6 @@ void prepare_keys(const Request& request, const Places& places, int out_root, Jo
 
 }  // namespace
 
-std::size_t key_bytes(Cipher cipher) { return cipher == Cipher::aes_128_cbc ? 16 : 32; }
-
 Outcome run_job(const Request& request, const Hooks& hooks) {
   using Clock = std::chrono::steady_clock;
   check(request);
@@ -130,7 +129,7 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   }
 
   const bool made_root = !std::filesystem::exists(places.out_path);
-  Descriptor out_root;
+  core::Descriptor out_root;
   if (request.direction != Direction::verify) out_root = open_output_root(places, request);
   JobState job(request, places.tree, places.in_root.get(), out_root.get(), keys);
   job.output_name = places.output_name;
@@ -148,7 +147,7 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   }
 
   const auto worked_from = Clock::now();
-  run_crew(job, plan, engine, hooks);
+  run_job_threads(job, plan, engine, hooks);
   if (out_root.valid() && !places.single_file && !job.stop) {
     finish_directories(places, out_root.get(), made_root, outcome.failures);
   }

@@ -7,9 +7,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
+#include "tabane/core/file.h"
+#include "tabane/core/scratch_folder.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 
 namespace tabane::workloads::aes_dir {
@@ -26,14 +27,8 @@ std::string pattern(std::size_t bytes, unsigned seed) {
   return text;
 }
 
-void write(const fs::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
-std::string read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+using core::read_file;
+using core::write_file;
 
 struct Entry {
   std::string content;
@@ -49,7 +44,7 @@ std::map<std::string, Entry> everything(const fs::path& root) {
     struct stat seen {};
     lstat(item.path().c_str(), &seen);
     entries[item.path().lexically_relative(root)] = {
-        item.is_regular_file() ? read(item.path()) : "", seen.st_mode,
+        item.is_regular_file() ? read_file(item.path()) : "", seen.st_mode,
         seen.st_mtim.tv_sec * 1'000'000'000 + seen.st_mtim.tv_nsec};
   }
   return entries;
@@ -58,14 +53,11 @@ std::map<std::string, Entry> everything(const fs::path& root) {
 class Job : public testing::Test {
  protected:
   Job() {
-    std::string name = (fs::temp_directory_path() / "tabane-job-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw core::SystemError("mkdtemp", name, errno);
-    root = name;
     fs::create_directories(root / "in/sub/empty");
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       const bool below = sizes[i] == 1 || sizes[i] == 65535 || sizes[i] == 5000001;
-      write(root / (below ? "in/sub" : "in") / std::to_string(sizes[i]),
-            pattern(sizes[i], static_cast<unsigned>(i)));
+      write_file(root / (below ? "in/sub" : "in") / std::to_string(sizes[i]),
+                 pattern(sizes[i], static_cast<unsigned>(i)));
     }
     fs::permissions(root / "in/65536", fs::perms{0640});
     fs::permissions(root / "in/sub", fs::perms{0750});
@@ -73,7 +65,6 @@ class Job : public testing::Test {
     utimensat(AT_FDCWD, (root / "in/65536").c_str(), times, 0);
     utimensat(AT_FDCWD, (root / "in/sub").c_str(), times, 0);
   }
-  ~Job() override { fs::remove_all(root); }
 
   Request request(Direction direction, const std::string& in, const std::string& out,
                   Cipher cipher = Cipher::aes_256_gcm) const {
@@ -96,7 +87,8 @@ class Job : public testing::Test {
 
   const std::vector<std::size_t> sizes = {0,     1,     15,     16,     17,      65535,  65536,
                                           65537, 32767, 262143, 262144, 1048579, 5000001};
-  fs::path root;
+  const core::ScratchFolder folder{"tabane-test"};
+  const fs::path root = folder.path();
 };
 
 TEST_F(Job, GivesBackEveryTreeWithEveryCipherEngineAndNumberOfThreads) {
@@ -156,15 +148,15 @@ TEST_F(Job, TakesASingleFileToAFileOrIntoADirectory) {
   EXPECT_EQ(fs::file_size(root / "one"), sealed_bytes(65537));
   fs::create_directory(root / "into");
   run(Direction::decrypt, "one", "into");
-  EXPECT_EQ(read(root / "into/one"), read(root / "in/65537"));
+  EXPECT_EQ(read_file(root / "into/one"), read_file(root / "in/65537"));
 }
 
 TEST_F(Job, NamesFileAndOffsetOfDamageAndDoesTheOthers) {
   run(Direction::encrypt, "in", "sealed");
-  std::string bytes = read(root / "sealed/sub/5000001");
+  std::string bytes = read_file(root / "sealed/sub/5000001");
   const std::size_t place = kHeaderBytes + 3 * (65536 + kTagBytes) + 100;
   bytes[place] = static_cast<char>(bytes[place] ^ 1);
-  write(root / "sealed/sub/5000001", bytes);
+  write_file(root / "sealed/sub/5000001", bytes);
   const Outcome outcome = run(Direction::decrypt, "sealed", "opened");
   EXPECT_TRUE(outcome.complete);
   ASSERT_EQ(outcome.failures.size(), 1u);
@@ -172,7 +164,7 @@ TEST_F(Job, NamesFileAndOffsetOfDamageAndDoesTheOthers) {
   EXPECT_NE(outcome.failures[0].what.find("196752"), std::string::npos) << outcome.failures[0].what;
   EXPECT_FALSE(fs::exists(root / "opened/sub/5000001"));
   EXPECT_EQ(outcome.files, sizes.size() - 1);
-  EXPECT_EQ(read(root / "opened/65536"), read(root / "in/65536"));
+  EXPECT_EQ(read_file(root / "opened/65536"), read_file(root / "in/65536"));
   expect_no_temporary();
 }
 
@@ -196,17 +188,17 @@ TEST_F(Job, SaysThatTheKeyIsWrongBeforeItWrites) {
 
 TEST_F(Job, ResumesByDoingOnlyWhatIsMissingOrChanged) {
   run(Direction::encrypt, "in", "sealed");
-  const std::string kept = read(root / "sealed/65536");
+  const std::string kept = read_file(root / "sealed/65536");
   fs::remove(root / "sealed/sub/1");
-  write(root / "in/16", "other content");
-  write(root / "sealed/.tabane-0123456789abcdef.part", "of a killed run");
+  write_file(root / "in/16", "other content");
+  write_file(root / "sealed/.tabane-0123456789abcdef.part", "of a killed run");
   Request again = request(Direction::encrypt, "in", "sealed");
   again.resume = true;
   const Outcome outcome = run_job(again);
   EXPECT_EQ(outcome.files, 2u);
   EXPECT_EQ(outcome.files_kept, sizes.size() - 2);
   EXPECT_EQ(outcome.leftovers_removed, 1u);
-  EXPECT_EQ(read(root / "sealed/65536"), kept);
+  EXPECT_EQ(read_file(root / "sealed/65536"), kept);
   expect_no_temporary();
   run(Direction::decrypt, "sealed", "opened");
   EXPECT_EQ(everything(root / "opened"), everything(root / "in"));
@@ -242,12 +234,12 @@ TEST_F(Job, ResumesAPassphraseWithTheSaltThatIsThere) {
     return r;
   };
   run_job(with_passphrase(Direction::encrypt, "in", "sealed"));
-  const std::string salt = read(root / "sealed/65536").substr(16, kScryptSaltBytes);
+  const std::string salt = read_file(root / "sealed/65536").substr(16, kScryptSaltBytes);
   fs::remove(root / "sealed/16");
   Request again = with_passphrase(Direction::encrypt, "in", "sealed");
   again.resume = true;
   EXPECT_EQ(run_job(again).files, 1u);
-  EXPECT_EQ(read(root / "sealed/16").substr(16, kScryptSaltBytes), salt);
+  EXPECT_EQ(read_file(root / "sealed/16").substr(16, kScryptSaltBytes), salt);
   run_job(with_passphrase(Direction::decrypt, "sealed", "opened"));
   EXPECT_EQ(everything(root / "opened"), everything(root / "in"));
   EXPECT_THROW(run(Direction::decrypt, "sealed", "with_a_key"), core::Error);
@@ -264,18 +256,18 @@ TEST_F(Job, RefusesPlacesThatCannotBeMeant) {
   EXPECT_THROW(run(Direction::encrypt, "nothing", "out"), core::SystemError);
   EXPECT_THROW(run(Direction::encrypt, "in", "missing/out"), core::SystemError);
   fs::create_directory(root / "full");
-  write(root / "full/x", "x");
+  write_file(root / "full/x", "x");
   EXPECT_THROW(run(Direction::encrypt, "in", "full"), core::UsageError);
-  EXPECT_EQ(read(root / "full/x"), "x");
+  EXPECT_EQ(read_file(root / "full/x"), "x");
 }
 
 TEST_F(Job, ReplacesOnlyWhenForced) {
   run(Direction::encrypt, "in", "sealed");
-  const std::string before = read(root / "sealed/16");
+  const std::string before = read_file(root / "sealed/16");
   Request again = request(Direction::encrypt, "in", "sealed");
   again.force = true;
   EXPECT_EQ(run_job(again).files, sizes.size());
-  EXPECT_NE(read(root / "sealed/16"), before);
+  EXPECT_NE(read_file(root / "sealed/16"), before);
 }
 
 TEST_F(Job, CountsWhatItLeavesOut) {
@@ -312,7 +304,7 @@ TEST_F(Job, RefusesCiphersThatDoNotGoWithTheRest) {
 TEST_F(Job, StopsWhenAskedAndLeavesNoHalfFile) {
   // Long enough that the first look at the hooks, after a tenth of a second, comes before the end.
   fs::create_directory(root / "big");
-  write(root / "big/a", "");
+  write_file(root / "big/a", "");
   fs::resize_file(root / "big/a", std::uintmax_t{3} << 30);
   Request r = request(Direction::encrypt, "big", "sealed");
   r.measure_copy = false;

@@ -9,7 +9,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "tabane/workloads/aes_dir/tree.h"
+#include "tabane/core/error.h"
+#include "tabane/core/file.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -17,26 +18,15 @@ namespace {
 constexpr std::size_t kMostOfKeyFile = 192;  // a hexadecimal key and much white space
 constexpr std::size_t kMostOfLine = 1024;
 
-Descriptor open_to_read(const std::string& path) {
-  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+core::Descriptor open_to_read(const std::string& path) {
+  core::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!file.valid()) throw core::SystemError("open", path, errno);
   return file;
 }
 
-// Reads until the buffer is full or the file ends; a pipe may give less at a time.
-std::span<const std::byte> read_some(const Descriptor& file, const std::string& path,
+std::span<const std::byte> read_some(const core::Descriptor& file, const std::string& path,
                                      std::span<std::byte> buffer) {
-  std::size_t size = 0;
-  while (size < buffer.size()) {
-    const ssize_t got = read(file.get(), buffer.data() + size, buffer.size() - size);
-    if (got == 0) break;
-    if (got > 0) {
-      size += static_cast<std::size_t>(got);
-    } else if (errno != EINTR) {
-      throw core::SystemError("read", path, errno);
-    }
-  }
-  return buffer.first(size);
+  return buffer.first(core::read_all(file.get(), buffer.data(), buffer.size(), path));
 }
 
 // Returns 16 for what is no digit.
@@ -66,25 +56,19 @@ bool decode_hexadecimal(std::span<const std::byte> text, std::span<std::byte> ke
   return wrong == 0;
 }
 
-std::string warning_of(const Descriptor& file, const std::string& path) {
+std::string warning_of(const core::Descriptor& file, const std::string& path) {
   struct stat status;
   if (fstat(file.get(), &status) != 0) throw core::SystemError("fstat", path, errno);
   if (!S_ISREG(status.st_mode) || (status.st_mode & 077) == 0) return {};
   return fmt::format("others may have access to {}: chmod 600 {}", path, path);
 }
 
-void write_and_close(Descriptor file, const std::string& path, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(file.get(), bytes.data(), bytes.size());
-    if (written >= 0) {
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
-    } else if (errno != EINTR) {
-      throw core::SystemError("write", path, errno);
-    }
-  }
+void write_and_close(core::Descriptor file, const std::string& path,
+                     std::span<const std::byte> bytes) {
+  core::write_all(file.get(), bytes.data(), bytes.size(), path);
   // Some file systems have no fsync (EINVAL).
   if (fsync(file.get()) != 0 && errno != EINVAL) throw core::SystemError("fsync", path, errno);
-  if (close(file.release()) != 0) throw core::SystemError("close", path, errno);
+  file.close(path);
 }
 
 }  // namespace
@@ -100,7 +84,7 @@ Passphrase& Passphrase::operator=(Passphrase&& other) noexcept {
 
 KeyFile read_key_file(const std::string& path, std::size_t bytes) {
   TABANE_ASSERT(bytes == 16 || bytes == kMasterKeyBytes);
-  const Descriptor file = open_to_read(path);
+  const core::Descriptor file = open_to_read(path);
   KeyFile result;
   result.warning = warning_of(file, path);
   SecretBytes<kMostOfKeyFile> buffer;
@@ -119,7 +103,7 @@ KeyFile read_key_file(const std::string& path, std::size_t bytes) {
 }
 
 Passphrase read_passphrase_file(const std::string& path) {
-  const Descriptor file = open_to_read(path);
+  const core::Descriptor file = open_to_read(path);
   SecretBytes<kMostOfLine + 2> buffer;  // room for the end of the longest line
   auto line = read_some(file, path, buffer.bytes());
   const auto end = std::ranges::find(line, std::byte{'\n'});
@@ -136,7 +120,8 @@ Passphrase read_passphrase_file(const std::string& path) {
 void write_new_key_file(const std::string& path) {
   MasterKey key;
   fill_random(key.bytes());
-  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  core::Descriptor file(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.valid()) throw core::SystemError("open", path, errno);
   try {
     write_and_close(std::move(file), path, key.bytes());

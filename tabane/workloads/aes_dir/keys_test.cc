@@ -8,8 +8,9 @@
 #include <cctype>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 
+#include "tabane/core/file.h"
+#include "tabane/core/scratch_folder.h"
 #include "tabane/workloads/aes_dir/test_bytes.h"
 
 namespace tabane::workloads::aes_dir {
@@ -19,19 +20,12 @@ namespace fs = std::filesystem;
 
 class KeyFiles : public testing::Test {
  protected:
-  KeyFiles() {
-    std::string name = (fs::temp_directory_path() / "tabane-keys-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
-    directory_ = name;
-  }
-  ~KeyFiles() override { fs::remove_all(directory_); }
-
   std::string path(const std::string& name) const { return (directory_ / name).string(); }
 
   std::string file(const std::string& content, fs::perms mode = fs::perms{0600}) const {
     const std::string name = path("key");
     fs::remove(name);
-    std::ofstream(name, std::ios::binary) << content;
+    core::write_file(name, content);
     fs::permissions(name, mode);
     return name;
   }
@@ -53,7 +47,8 @@ class KeyFiles : public testing::Test {
     return hex(read_passphrase_file(file(content)).bytes());
   }
 
-  fs::path directory_;
+  const core::ScratchFolder folder_{"tabane-test"};
+  const fs::path directory_ = folder_.path();
 };
 
 std::string as_text(std::span<const std::byte> bytes) {

@@ -46,7 +46,7 @@ void put_temporary_name(std::uint64_t number, char* out) {
 }
 
 std::vector<std::string> leftovers(int directory) {
-  Descriptor own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  core::Descriptor own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(own.valid() ? ::fdopendir(own.get()) : nullptr,
                                                    ::closedir);
   if (!stream) throw core::SystemError("open directory", "", errno);
@@ -80,7 +80,7 @@ std::size_t remove_leftovers(int directory) {
       throw core::SystemError("fstatat", name, errno);
     }
     if (!S_ISREG(status.st_mode)) continue;
-    const Descriptor file(
+    const core::Descriptor file(
         ::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (file.valid() && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       continue;  // another job is writing it
@@ -94,7 +94,7 @@ std::size_t remove_leftovers(int directory) {
   return removed;
 }
 
-OutputFile::OutputFile(SharedDescriptor directory, std::string name, mode_t mode)
+OutputFile::OutputFile(core::SharedDescriptor directory, std::string name, mode_t mode)
     : directory_(std::move(directory)), name_(std::move(name)) {
   create(mode);
 }
@@ -133,14 +133,6 @@ void OutputFile::copy_mode(const struct stat& source) {
   if (::fchmod(file_.get(), wanted) != 0) throw core::SystemError("fchmod", name_, errno);
 }
 
-// Remote file systems tell only here that a write has failed. The descriptor is gone even if close
-// was interrupted.
-void OutputFile::close_file() {
-  if (::close(file_.release()) != 0 && errno != EINTR) {
-    throw core::SystemError("close", name_, errno);
-  }
-}
-
 void OutputFile::rename(bool replace) {
   const int at = directory_->get();
   const char* name = name_.c_str();
@@ -167,40 +159,13 @@ void OutputFile::commit(const struct stat& source, Commit how) {
   if (::futimens(file_.get(), times) != 0) throw core::SystemError("futimens", name_, errno);
   if (how.fsync && ::fsync(file_.get()) != 0) throw core::SystemError("fsync", name_, errno);
   // Holds the lock until the file has its name.
-  const Descriptor locked(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
-  close_file();
+  const core::Descriptor locked(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
+  file_.close(name_);
   rename(how.replace);
   // EINVAL: a file system that has nothing to do for directories.
   if (how.fsync && ::fsync(directory_->get()) != 0 && errno != EINVAL) {
     throw core::SystemError("fsync of the directory", name_, errno);
   }
-}
-
-void write_all_at(int fd, const void* bytes, std::size_t size, std::uint64_t offset,
-                  std::string_view what) {
-  const char* from = static_cast<const char*>(bytes);
-  while (size > 0) {
-    const ssize_t done = ::pwrite(fd, from, size, static_cast<off_t>(offset));
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) throw core::SystemError("pwrite", what, done < 0 ? errno : EIO);
-    from += done;
-    size -= static_cast<std::size_t>(done);
-    offset += static_cast<std::uint64_t>(done);
-  }
-}
-
-std::size_t read_all_at(int fd, void* bytes, std::size_t size, std::uint64_t offset,
-                        std::string_view what) {
-  std::size_t total = 0;
-  while (total < size) {
-    const ssize_t done = ::pread(fd, static_cast<char*>(bytes) + total, size - total,
-                                 static_cast<off_t>(offset + total));
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) throw core::SystemError("pread", what, errno);
-    if (done == 0) break;
-    total += static_cast<std::size_t>(done);
-  }
-  return total;
 }
 
 }  // namespace tabane::workloads::aes_dir

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "tabane/workloads/aes_dir/tree.h"
+#include "tabane/core/file.h"
 
 namespace tabane::workloads::aes_dir {
 
@@ -22,7 +22,7 @@ class OutputFile {
  public:
   // Makes the temporary file with permissions `mode`.
   // throws: core::SystemError naming the final file.
-  OutputFile(SharedDescriptor directory, std::string name, mode_t mode);
+  OutputFile(core::SharedDescriptor directory, std::string name, mode_t mode);
   ~OutputFile();  // removes it unless it was committed
   OutputFile(OutputFile&&) = delete;
   OutputFile& operator=(OutputFile&&) = delete;
@@ -42,22 +42,13 @@ class OutputFile {
  private:
   void create(mode_t mode);
   void copy_mode(const struct stat& source);
-  void close_file();
   void rename(bool replace);
 
-  SharedDescriptor directory_;
+  core::SharedDescriptor directory_;
   std::string name_;
   char temporary_[32];
-  Descriptor file_;
+  core::Descriptor file_;
   bool committed_ = false;
 };
-
-// Writes all bytes at an offset. throws: core::SystemError naming `what`.
-void write_all_at(int fd, const void* bytes, std::size_t size, std::uint64_t offset,
-                  std::string_view what);
-
-// Reads until size or the end of the file; returns what was read. throws: core::SystemError.
-std::size_t read_all_at(int fd, void* bytes, std::size_t size, std::uint64_t offset,
-                        std::string_view what);
 
 }  // namespace tabane::workloads::aes_dir

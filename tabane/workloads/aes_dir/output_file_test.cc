@@ -22,6 +22,8 @@
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
+#include "tabane/core/scratch_folder.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -31,9 +33,7 @@ using Names = std::set<std::string>;
 class TemporaryDirectory : public testing::Test {
  protected:
   void SetUp() override {
-    place_ = (std::filesystem::temp_directory_path() / "tabane-output-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(place_.data()), nullptr);
-    directory_ = std::make_shared<const Descriptor>(
+    directory_ = std::make_shared<const core::Descriptor>(
         ::open(place_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     ASSERT_TRUE(directory_->valid());
     put("source", "");
@@ -43,22 +43,14 @@ class TemporaryDirectory : public testing::Test {
     source_.st_atim = {1'000'000'000, 123'456'789};
     source_.st_mtim = {1'234'567'890, 987'654'321};
   }
-  void TearDown() override { std::filesystem::remove_all(place_); }
 
   int at() const { return directory_->get(); }
 
   void put(const std::string& name, std::string_view text) {
-    const Descriptor made(::openat(at(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600));
-    ASSERT_TRUE(made.valid());
-    write_all_at(made.get(), text.data(), text.size(), 0, name);
+    core::write_file(folder_ / name, text);
   }
 
-  std::string text(const std::string& name) {
-    const Descriptor file(::openat(at(), name.c_str(), O_RDONLY));
-    std::string bytes(100, '\0');
-    bytes.resize(read_all_at(file.get(), bytes.data(), bytes.size(), 0, name));
-    return bytes;
-  }
+  std::string text(const std::string& name) { return core::read_file(folder_ / name); }
 
   Names names() {
     Names found;
@@ -80,8 +72,9 @@ class TemporaryDirectory : public testing::Test {
     return status("m").st_mode & 07777;
   }
 
-  std::string place_;
-  SharedDescriptor directory_;
+  const core::ScratchFolder folder_{"tabane-test"};
+  const std::string place_ = folder_.path().string();
+  core::SharedDescriptor directory_;
   struct stat source_ {};
 };
 
@@ -114,7 +107,7 @@ TEST_F(OutputFileIn, StandsUnderATemporaryNameUntilCommit) {
   OutputFile file(directory_, "final", 0600);
   ASSERT_EQ(names().size(), 1u);
   EXPECT_TRUE(is_temporary_name(*names().begin()));
-  write_all_at(file.fd(), "text", 4, 0, "final");
+  core::write_all_at(file.fd(), "text", 4, 0, "final");
   file.commit(source_, {});
   EXPECT_EQ(names(), Names{"final"});
   EXPECT_EQ(text("final"), "text");
@@ -123,20 +116,20 @@ TEST_F(OutputFileIn, StandsUnderATemporaryNameUntilCommit) {
 TEST_F(OutputFileIn, LeavesNothingWithoutCommit) {
   {
     OutputFile file(directory_, "final", 0600);
-    write_all_at(file.fd(), "text", 4, 0, "final");
+    core::write_all_at(file.fd(), "text", 4, 0, "final");
   }
   EXPECT_EQ(names(), Names{});
 }
 
 TEST_F(OutputFileIn, LeavesNoTemporaryFileAndNoDescriptorBehind) {
-  const int free_before = Descriptor(::open("/dev/null", O_RDONLY)).get();
+  const int free_before = core::Descriptor(::open("/dev/null", O_RDONLY)).get();
   for (int i = 0; i < 3; ++i) {
     OutputFile(directory_, "dropped", 0600);
     OutputFile kept(directory_, "kept" + std::to_string(i), 0600);
     kept.commit(source_, {});
   }
   EXPECT_EQ(names(), (Names{"kept0", "kept1", "kept2"}));
-  EXPECT_EQ(Descriptor(::open("/dev/null", O_RDONLY)).get(), free_before);
+  EXPECT_EQ(core::Descriptor(::open("/dev/null", O_RDONLY)).get(), free_before);
 }
 
 TEST_F(OutputFileIn, RefusesATakenNameAndLeavesTheOldFile) {
@@ -155,7 +148,7 @@ TEST_F(OutputFileIn, RefusesANameTakenByALinkThatLeadsNowhere) {
 TEST_F(OutputFileIn, ReplacesIfAsked) {
   put("final", "old text");
   OutputFile file(directory_, "final", 0600);
-  write_all_at(file.fd(), "new", 3, 0, "final");
+  core::write_all_at(file.fd(), "new", 3, 0, "final");
   file.commit(source_, {.replace = true});
   EXPECT_EQ(names(), Names{"final"});
   EXPECT_EQ(text("final"), "new");
@@ -186,7 +179,7 @@ TEST_F(OutputFileIn, NamesTheFinalFileInErrors) {
     EXPECT_EQ(std::string(error.what()).rfind("final: ", 0), 0u) << error.what();
   }
   try {
-    OutputFile(std::make_shared<const Descriptor>(), "final", 0600);
+    OutputFile(std::make_shared<const core::Descriptor>(), "final", 0600);
     FAIL();
   } catch (const core::SystemError& error) {
     EXPECT_STREQ(error.what(), "final: openat: Bad file descriptor");
@@ -195,7 +188,7 @@ TEST_F(OutputFileIn, NamesTheFinalFileInErrors) {
 
 TEST_F(OutputFileIn, KeepsTimesToTheNanosecond) {
   OutputFile file(directory_, "final", 0600);
-  write_all_at(file.fd(), "text", 4, 0, "final");
+  core::write_all_at(file.fd(), "text", 4, 0, "final");
   file.commit(source_, {.fsync = true});
   const struct stat made = status("final");
   EXPECT_EQ(made.st_atim.tv_sec, source_.st_atim.tv_sec);
@@ -234,7 +227,7 @@ TEST_F(OutputFileIn, MayBeMadeTwiceAtOnceUnderOneName) {
   OutputFile first(directory_, "final", 0600);
   OutputFile second(directory_, "final", 0600);
   EXPECT_EQ(names().size(), 2u);
-  write_all_at(second.fd(), "second", 6, 0, "final");
+  core::write_all_at(second.fd(), "second", 6, 0, "final");
   second.commit(source_, {});
   EXPECT_EQ(code_of([&] { first.commit(source_, {}); }), EEXIST);
   EXPECT_EQ(text("final"), "second");
@@ -299,7 +292,7 @@ TEST_F(OutputFileIn, LinksWhereTheFileSystemCannotRenameWithoutReplacing) {
     refused = refuse_renameat2();
     if (!refused) return;
     OutputFile file(directory_, "final", 0600);
-    write_all_at(file.fd(), "text", 4, 0, "final");
+    core::write_all_at(file.fd(), "text", 4, 0, "final");
     linked = code_of([&] { file.commit(source_, {}); });
     taken = code_of([this] { OutputFile(directory_, "final", 0600).commit(source_, {}); });
   }).join();
@@ -338,54 +331,6 @@ TEST_F(Leftovers, AreAllFoundAmongMany) {
 
 TEST_F(Leftovers, CannotBeLookedForWithoutADirectory) {
   EXPECT_EQ(code_of([] { remove_leftovers(-1); }), EBADF);
-}
-
-using PositionedIo = TemporaryDirectory;
-
-TEST_F(PositionedIo, WritesAndReadsAtOffsets) {
-  const Descriptor file(::openat(at(), "f", O_RDWR | O_CREAT, 0600));
-  write_all_at(file.get(), "world", 5, 6, "f");
-  write_all_at(file.get(), "hello ", 6, 0, "f");
-  write_all_at(file.get(), nullptr, 0, 3, "f");
-  char bytes[20] = {};
-  EXPECT_EQ(read_all_at(file.get(), bytes, 20, 0, "f"), 11u);
-  EXPECT_STREQ(bytes, "hello world");
-  EXPECT_EQ(read_all_at(file.get(), bytes, 4, 2, "f"), 4u);
-  EXPECT_EQ(std::string(bytes, 4), "llo ");
-  EXPECT_EQ(read_all_at(file.get(), bytes, 4, 11, "f"), 0u);
-  EXPECT_EQ(read_all_at(file.get(), bytes, 4, 1000, "f"), 0u);
-}
-
-TEST_F(PositionedIo, GoesOnAfterAShortWriteAndTellsWhyItEnds) {
-  const Descriptor file(::openat(at(), "f", O_RDWR | O_CREAT, 0600));
-  const std::vector<char> bytes(8000, 'x');
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  rlimit small = before;
-  small.rlim_cur = 5000;
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  const int code = code_of([&] { write_all_at(file.get(), bytes.data(), bytes.size(), 0, "f"); });
-  ::setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
-  EXPECT_EQ(code, EFBIG);
-  EXPECT_EQ(status("f").st_size, 5000);
-}
-
-TEST_F(PositionedIo, NamesWhatCouldNotBeWrittenOrRead) {
-  try {
-    write_all_at(-1, "x", 1, 0, "a/b");
-    FAIL();
-  } catch (const core::SystemError& error) {
-    EXPECT_STREQ(error.what(), "a/b: pwrite: Bad file descriptor");
-  }
-  char byte = 0;
-  try {
-    read_all_at(-1, &byte, 1, 0, "a/b");
-    FAIL();
-  } catch (const core::SystemError& error) {
-    EXPECT_STREQ(error.what(), "a/b: pread: Bad file descriptor");
-  }
 }
 
 }  // namespace

@@ -93,11 +93,12 @@ void place_file(const Request& request, std::uint64_t bytes, Places& places) {
 
 // The header of a sealed file, if it can be read as one.
 std::optional<std::array<std::byte, kHeaderBytes>> header_of(int directory, const char* name) {
-  const Descriptor file(openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const core::Descriptor file(
+      openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   std::array<std::byte, kHeaderBytes> bytes;
   if (!file.valid()) return std::nullopt;
   try {
-    if (read_all_at(file.get(), bytes.data(), bytes.size(), 0, name) != bytes.size()) {
+    if (core::read_all_at(file.get(), bytes.data(), bytes.size(), 0, name) != bytes.size()) {
       return std::nullopt;
     }
     decode_header(bytes);
@@ -114,7 +115,7 @@ void for_sealed_files(const Tree& tree, int root, const std::string& name_of_sin
   DirectoryOpener directories(tree, root, false);
   for (const TreeFile& file : tree.files) {
     try {
-      const SharedDescriptor directory = directories.open(file.directory);
+      const core::SharedDescriptor directory = directories.open(file.directory);
       const char* name = name_of_single.empty() ? tree.name(file.name_at) : name_of_single.c_str();
       const auto header = header_of(directory->get(), name);
       if (header && each(*header)) return;
@@ -145,11 +146,11 @@ Places look_at_places(const Request& request) {
   return places;
 }
 
-Descriptor open_output_root(const Places& places, const Request& request) {
+core::Descriptor open_output_root(const Places& places, const Request& request) {
   if (!places.single_file && mkdir(places.out_path.c_str(), 0700) != 0 && errno != EEXIST) {
     throw core::SystemError("make the directory", request.out, errno);
   }
-  Descriptor root(open(places.out_path.c_str(), kDirectory));
+  core::Descriptor root(open(places.out_path.c_str(), kDirectory));
   if (!root.valid()) throw core::SystemError("open", places.out_path, errno);
   // Single files may go into one directory side by side.
   const int lock = (places.single_file ? LOCK_SH : LOCK_EX) | LOCK_NB;

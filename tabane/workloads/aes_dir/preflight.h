@@ -3,15 +3,16 @@
 
 #include <string>
 
-#include "tabane/workloads/aes_dir/job.h"
+#include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/key_ring.h"
+#include "tabane/workloads/aes_dir/request.h"
 #include "tabane/workloads/aes_dir/tree.h"
 
 namespace tabane::workloads::aes_dir {
 
 struct Places {
   Tree tree;
-  Descriptor in_root;
+  core::Descriptor in_root;
   std::string
       out_parent;  // of a directory job: where `out_name` is made; empty: nothing is written
   std::string output_name;  // of a single file
@@ -24,7 +25,7 @@ Places look_at_places(const Request& request);
 
 // Opens the output's directory, made if it is missing, and takes its lock: two jobs do not write
 // into one directory tree. throws: core::SystemError; core::UsageError if another job writes there.
-Descriptor open_output_root(const Places& places, const Request& request);
+core::Descriptor open_output_root(const Places& places, const Request& request);
 
 // Removes what a killed job left in the directories that this job writes to; returns how many
 // files.

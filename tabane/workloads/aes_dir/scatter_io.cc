@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tabane/workloads/aes_dir/output_file.h"
+#include "tabane/core/file.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -30,7 +30,7 @@ std::size_t read_all_into(int fd, std::span<const iovec> places, std::uint64_t o
       preadv(fd, places.data(), static_cast<int>(places.size()), static_cast<off_t>(offset));
   std::size_t total = static_cast<std::size_t>(std::max<ssize_t>(first, 0));
   for_the_rest(places, total, offset, [&](std::byte* at, std::size_t size, std::uint64_t from) {
-    const std::size_t read = read_all_at(fd, at, size, from, what);
+    const std::size_t read = core::read_all_at(fd, at, size, from, what);
     total += read;
     return read == size;
   });
@@ -43,7 +43,7 @@ void write_all_from(int fd, std::span<const iovec> places, std::uint64_t offset,
       pwritev(fd, places.data(), static_cast<int>(places.size()), static_cast<off_t>(offset));
   for_the_rest(places, static_cast<std::size_t>(std::max<ssize_t>(first, 0)), offset,
                [&](const std::byte* at, std::size_t size, std::uint64_t to) {
-                 write_all_at(fd, at, size, to, what);
+                 core::write_all_at(fd, at, size, to, what);
                  return true;
                });
 }

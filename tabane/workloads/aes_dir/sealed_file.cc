@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/scatter_io.h"
 
 namespace tabane::workloads::aes_dir {
@@ -18,7 +19,7 @@ constexpr std::size_t kMostInGroup = 64;                     // chunks of 4 KiB,
 bool is_sealed_with(KeyRing& keys, int output) {
   std::array<std::byte, kHeaderBytes> bytes;
   try {
-    if (read_all_at(output, bytes.data(), bytes.size(), 0, "its output") != bytes.size()) {
+    if (core::read_all_at(output, bytes.data(), bytes.size(), 0, "its output") != bytes.size()) {
       return false;
     }
     const Header header = decode_header(bytes);
@@ -57,25 +58,25 @@ struct SealedFileWorker::Group {
 
 SealedFileWorker::SealedFileWorker(Engine engine) : cipher_(engine) {}
 
-std::uint64_t chunks_of(std::uint64_t plain_bytes, const Header& header) {
-  const std::uint64_t chunk = header.chunk_bytes();
-  return std::max<std::uint64_t>(1, plain_bytes / chunk + (plain_bytes % chunk != 0));
+std::uint64_t SealedTask::chunks() const {
+  const std::uint64_t chunk = chunk_bytes();
+  return std::max<std::uint64_t>(1, plain_bytes_ / chunk + (plain_bytes_ % chunk != 0));
 }
 
-void SealedFileWorker::prepare_to_seal(FileTask& task) {
+void SealedFileWorker::prepare_to_seal(SealedTask& task) {
   const JobState& job = task.job();
-  task.plain_bytes = task.in_bytes();
-  task.header = {
+  task.plain_bytes_ = task.in_bytes();
+  task.header_ = {
       .source = job.source, .chunk_log2 = kChunkLog2, .scrypt = job.scrypt, .file_salt = {}};
-  if (chunks_of(task.plain_bytes, task.header) > std::uint64_t{1} << 32) {
+  if (task.chunks() > std::uint64_t{1} << 32) {
     throw core::Error("is larger than 256 TiB, the most that one sealed file holds");
   }
-  const std::uint64_t sealed = sealed_bytes(task.plain_bytes);
+  const std::uint64_t sealed = sealed_bytes(task.plain_bytes_);
   const auto belongs = [&](int output) { return is_sealed_with(job.keys, output); };
   if (!task.open_output(sealed, sealed, belongs)) return;
-  draw_salt(task.header.file_salt);
-  task.keys = derive_file_keys(task.header, job.keys.master_for(task.header));
-  task.header_bytes = encode_header(task.header, task.keys);
+  draw_salt(task.header_.file_salt);
+  task.keys_ = derive_file_keys(task.header_, job.keys.master_for(task.header_));
+  task.header_bytes_ = encode_header(task.header_, task.keys_);
 }
 
 void SealedFileWorker::draw_salt(std::span<std::byte, kFileSaltBytes> salt) {
@@ -87,43 +88,43 @@ void SealedFileWorker::draw_salt(std::span<std::byte, kFileSaltBytes> salt) {
   salts_used_ += salt.size();
 }
 
-void SealedFileWorker::prepare_to_open(FileTask& task) {
+void SealedFileWorker::prepare_to_open(SealedTask& task) {
   const std::size_t there =
-      read_all_at(task.in(), task.header_bytes.data(), kHeaderBytes, 0, task.path());
-  task.header = decode_header(std::span(task.header_bytes).first(there));
-  task.keys = derive_file_keys(task.header, task.job().keys.master_for(task.header));
-  if (!key_fits(task.header_bytes, task.keys)) {
+      core::read_all_at(task.in(), task.header_bytes_.data(), kHeaderBytes, 0, task.path());
+  task.header_ = decode_header(std::span(task.header_bytes_).first(there));
+  task.keys_ = derive_file_keys(task.header_, task.job().keys.master_for(task.header_));
+  if (!key_fits(task.header_bytes_, task.keys_)) {
     throw DamageError("the key does not fit, or the header is damaged",
                       kHeaderBytes - kKeyCheckBytes);
   }
-  task.plain_bytes = opened_bytes(task.in_bytes(), task.header.chunk_log2);
-  task.open_output(task.plain_bytes, task.plain_bytes);
+  task.plain_bytes_ = opened_bytes(task.in_bytes(), task.header_.chunk_log2);
+  task.open_output(task.plain_bytes_, task.plain_bytes_);
 }
 
-void SealedFileWorker::encrypt(FileTask& task, std::uint64_t first, std::uint64_t count) {
+void SealedFileWorker::encrypt(SealedTask& task, std::uint64_t first, std::uint64_t count) {
   for_groups(task, first, count, &SealedFileWorker::seal_group);
 }
 
-void SealedFileWorker::decrypt(FileTask& task, std::uint64_t first, std::uint64_t count) {
+void SealedFileWorker::decrypt(SealedTask& task, std::uint64_t first, std::uint64_t count) {
   for_groups(task, first, count, &SealedFileWorker::open_group);
 }
 
-void SealedFileWorker::for_groups(FileTask& task, std::uint64_t first, std::uint64_t count,
-                                  void (SealedFileWorker::*step)(FileTask&, const Group&)) {
-  const std::size_t chunk = task.header.chunk_bytes();
+void SealedFileWorker::for_groups(SealedTask& task, std::uint64_t first, std::uint64_t count,
+                                  void (SealedFileWorker::*step)(SealedTask&, const Group&)) {
+  const std::size_t chunk = task.header_.chunk_bytes();
   const std::size_t in_group = std::clamp<std::size_t>(kGroupBytes / chunk, 1, kMostInGroup);
-  const std::uint64_t end = std::min(chunks_of(task.plain_bytes, task.header), first + count);
+  const std::uint64_t end = std::min(task.chunks(), first + count);
   buffer_.reserve(kHeaderBytes + in_group * (chunk + kTagBytes));
-  cipher_.set_key(task.keys);
+  cipher_.set_key(task.keys_);
   for (std::uint64_t at = first; at < end; at += in_group) {
     if (task.job().stop || task.failed()) throw Stopped();
     const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(in_group, end - at));
     (this->*step)(task,
-                  {.first = at, .count = here, .chunk = chunk, .plain_bytes = task.plain_bytes});
+                  {.first = at, .count = here, .chunk = chunk, .plain_bytes = task.plain_bytes_});
   }
 }
 
-void SealedFileWorker::seal_group(FileTask& task, const Group& group) {
+void SealedFileWorker::seal_group(SealedTask& task, const Group& group) {
   std::byte* const chunks = buffer_.data() + kHeaderBytes;
   std::array<iovec, kMostInGroup> places;
   const std::size_t plain = group.plain_size();
@@ -139,18 +140,19 @@ void SealedFileWorker::seal_group(FileTask& task, const Group& group) {
   }
   // The header goes with the first chunks: small files take one system call.
   if (group.first == 0) {
-    std::ranges::copy(task.header_bytes, buffer_.data());
-    write_all_at(task.out(), buffer_.data(), kHeaderBytes + group.sealed_size(), 0, task.path());
+    std::ranges::copy(task.header_bytes_, buffer_.data());
+    core::write_all_at(task.out(), buffer_.data(), kHeaderBytes + group.sealed_size(), 0,
+                       task.path());
   } else {
-    write_all_at(task.out(), chunks, group.sealed_size(), group.sealed_offset(), task.path());
+    core::write_all_at(task.out(), chunks, group.sealed_size(), group.sealed_offset(), task.path());
   }
   task.job().bytes_done += plain;
 }
 
-void SealedFileWorker::open_group(FileTask& task, const Group& group) {
+void SealedFileWorker::open_group(SealedTask& task, const Group& group) {
   std::byte* const chunks = buffer_.data() + kHeaderBytes;
   const std::size_t sealed = group.sealed_size();
-  if (read_all_at(task.in(), chunks, sealed, group.sealed_offset(), task.path()) != sealed) {
+  if (core::read_all_at(task.in(), chunks, sealed, group.sealed_offset(), task.path()) != sealed) {
     throw ChangedWhileRead();
   }
   for (std::size_t i = 0; i < group.count; ++i) {

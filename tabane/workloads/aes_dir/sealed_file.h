@@ -9,26 +9,41 @@
 
 namespace tabane::workloads::aes_dir {
 
+// A file on its way to or from the sealed format; a worker prepares it.
+class SealedTask : public FileTask {
+ public:
+  using FileTask::FileTask;
+  std::uint64_t chunk_bytes() const { return header_.chunk_bytes(); }
+  std::uint64_t chunks() const;  // at least one
+
+ private:
+  friend class SealedFileWorker;
+  Header header_;
+  FileKeys keys_;
+  std::array<std::byte, kHeaderBytes> header_bytes_{};
+  std::uint64_t plain_bytes_ = 0;
+};
+
 // One thread's cipher and buffer.
 class SealedFileWorker {
  public:
   explicit SealedFileWorker(Engine engine);
 
   // What FileTask::start() needs: draws a salt and makes the header; reads and checks the header.
-  void prepare_to_seal(FileTask& task);
-  static void prepare_to_open(FileTask& task);
+  void prepare_to_seal(SealedTask& task);
+  static void prepare_to_open(SealedTask& task);
 
   // Chunks [first, first + count) of the file, or to its end.
-  void encrypt(FileTask& task, std::uint64_t first, std::uint64_t count);
+  void encrypt(SealedTask& task, std::uint64_t first, std::uint64_t count);
   // Also verifies: then nothing is written.
-  void decrypt(FileTask& task, std::uint64_t first, std::uint64_t count);
+  void decrypt(SealedTask& task, std::uint64_t first, std::uint64_t count);
 
  private:
   struct Group;
-  void for_groups(FileTask& task, std::uint64_t first, std::uint64_t count,
-                  void (SealedFileWorker::*step)(FileTask&, const Group&));
-  void seal_group(FileTask& task, const Group& group);
-  void open_group(FileTask& task, const Group& group);
+  void for_groups(SealedTask& task, std::uint64_t first, std::uint64_t count,
+                  void (SealedFileWorker::*step)(SealedTask&, const Group&));
+  void seal_group(SealedTask& task, const Group& group);
+  void open_group(SealedTask& task, const Group& group);
 
   void draw_salt(std::span<std::byte, kFileSaltBytes> salt);
 
@@ -37,8 +52,5 @@ class SealedFileWorker {
   std::size_t salts_used_ = sizeof salts_;            // bytes
   PageBuffer buffer_;                                 // header, then chunks with their tags
 };
-
-// Chunks of a file of `plain_bytes`: at least one.
-std::uint64_t chunks_of(std::uint64_t plain_bytes, const Header& header);
 
 }  // namespace tabane::workloads::aes_dir

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 
 namespace tabane::workloads::aes_dir {
@@ -96,7 +97,7 @@ class Scanner {
     // The caller's descriptor of the root keeps its own position.
     const int fd = directory == 0 ? ::openat(root_, ".", kOpenDirectory)
                                   : ::fcntl(opener_.open(directory)->get(), F_DUPFD_CLOEXEC, 0);
-    Descriptor owned(fd);
+    core::Descriptor owned(fd);
     DirectoryStream stream(owned.valid() ? ::fdopendir(fd) : nullptr);
     if (!stream) throw core::SystemError("open directory", tree_.path(directory), errno);
     owned.release();
@@ -200,18 +201,6 @@ class Scanner {
 
 }  // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this != &other) reset(other.release());
-  return *this;
-}
-
-int Descriptor::release() { return std::exchange(fd_, -1); }
-
-void Descriptor::reset(int fd) {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = fd;
-}
-
 std::string Tree::path(std::uint32_t directory) const {
   std::vector<std::uint32_t> chain;
   for (; directory != 0; directory = directories[directory].parent) chain.push_back(directory);
@@ -247,8 +236,8 @@ Tree single_file(const std::string& name, std::uint64_t bytes) {
 
 DirectoryOpener::DirectoryOpener(const Tree& tree, int root, bool make, std::size_t keep)
     : tree_(tree),
-      root_(new Descriptor(root),
-            [](Descriptor* borrowed) {
+      root_(new core::Descriptor(root),
+            [](core::Descriptor* borrowed) {
               borrowed->release();
               delete borrowed;
             }),
@@ -260,7 +249,7 @@ DirectoryOpener::DirectoryOpener(const Tree& tree, int root, bool make, std::siz
 // Returns the innermost directory held on the path, and lists the steps below it.
 // Parents have smaller numbers than their children: what is held with a number above that of the
 // place reached on the way up is not on the path.
-SharedDescriptor DirectoryOpener::nearest(std::uint32_t directory) {
+core::SharedDescriptor DirectoryOpener::nearest(std::uint32_t directory) {
   steps_.clear();
   for (; directory != 0; directory = tree_.directories[directory].parent) {
     while (!chain_.empty() && chain_.back().directory > directory) chain_.pop_back();
@@ -271,9 +260,9 @@ SharedDescriptor DirectoryOpener::nearest(std::uint32_t directory) {
   return root_;
 }
 
-Descriptor DirectoryOpener::step(int parent, std::uint32_t directory) const {
+core::Descriptor DirectoryOpener::step(int parent, std::uint32_t directory) const {
   const char* name = tree_.name(tree_.directories[directory].name_at);
-  Descriptor opened(::openat(parent, name, kOpenDirectory));
+  core::Descriptor opened(::openat(parent, name, kOpenDirectory));
   if (!opened.valid() && errno == ENOENT && make_) {
     if (::mkdirat(parent, name, 0700) != 0 && errno != EEXIST) {
       throw core::SystemError("mkdirat", tree_.path(directory), errno);
@@ -284,10 +273,10 @@ Descriptor DirectoryOpener::step(int parent, std::uint32_t directory) const {
   return opened;
 }
 
-SharedDescriptor DirectoryOpener::open(std::uint32_t directory) {
-  SharedDescriptor reached = nearest(directory);
+core::SharedDescriptor DirectoryOpener::open(std::uint32_t directory) {
+  core::SharedDescriptor reached = nearest(directory);
   for (; !steps_.empty(); steps_.pop_back()) {
-    reached = std::make_shared<const Descriptor>(step(reached->get(), steps_.back()));
+    reached = std::make_shared<const core::Descriptor>(step(reached->get(), steps_.back()));
     if (chain_.size() == keep_) chain_.erase(chain_.begin());
     chain_.push_back({steps_.back(), reached});
   }

@@ -9,30 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "tabane/core/file.h"
+
 namespace tabane::workloads::aes_dir {
-
-// Owns a file descriptor.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { reset(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-  int release();
-  void reset(int fd = -1);
-
- private:
-  int fd_ = -1;
-};
-
-// Stays open as long as someone holds it, in whatever thread.
-using SharedDescriptor = std::shared_ptr<const Descriptor>;
 
 // Something that went wrong with one file or directory; the others go on.
 struct Failure {
@@ -84,19 +63,19 @@ class DirectoryOpener {
   DirectoryOpener(const Tree& tree, int root, bool make, std::size_t keep = 2);
   // Returns the directory; for the root, `root` itself. throws: core::SystemError naming the path.
   // cost: one openat for each component below the nearest directory held.
-  SharedDescriptor open(std::uint32_t directory);
+  core::SharedDescriptor open(std::uint32_t directory);
 
  private:
   struct Held {
     std::uint32_t directory;
-    SharedDescriptor opened;
+    core::SharedDescriptor opened;
   };
 
-  SharedDescriptor nearest(std::uint32_t directory);
-  Descriptor step(int parent, std::uint32_t directory) const;
+  core::SharedDescriptor nearest(std::uint32_t directory);
+  core::Descriptor step(int parent, std::uint32_t directory) const;
 
   const Tree& tree_;
-  SharedDescriptor root_;  // not closed
+  core::SharedDescriptor root_;  // not closed
   bool make_;
   std::size_t keep_;
   std::vector<Held> chain_;           // the innermost of the path to the last one, outermost first

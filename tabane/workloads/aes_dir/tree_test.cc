@@ -18,6 +18,8 @@
 #include <thread>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
+#include "tabane/core/scratch_folder.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -27,12 +29,9 @@ using Names = std::vector<std::string>;
 class TemporaryTree : public testing::Test {
  protected:
   void SetUp() override {
-    place_ = (std::filesystem::temp_directory_path() / "tabane-tree-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(place_.data()), nullptr);
     root_.reset(::open(place_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     ASSERT_TRUE(root_.valid());
   }
-  void TearDown() override { std::filesystem::remove_all(place_); }
 
   int root() const { return root_.get(); }
 
@@ -41,7 +40,7 @@ class TemporaryTree : public testing::Test {
   void file(const std::string& path, std::size_t bytes = 0) { file_at(root(), path, bytes); }
 
   static void file_at(int at, const std::string& path, std::size_t bytes = 0) {
-    const Descriptor made(
+    const core::Descriptor made(
         ::openat(at, path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     ASSERT_TRUE(made.valid()) << path;
     ASSERT_EQ(::ftruncate(made.get(), static_cast<off_t>(bytes)), 0);
@@ -50,7 +49,7 @@ class TemporaryTree : public testing::Test {
   // root/d/d/d…; fill gets each of them open.
   template <typename Fill>
   void chain(int levels, Fill fill) {
-    Descriptor at(::dup(root()));
+    core::Descriptor at(::dup(root()));
     for (int level = 0; level < levels; ++level) {
       ASSERT_EQ(::mkdirat(at.get(), "d", 0700), 0);
       at.reset(::openat(at.get(), "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -69,8 +68,9 @@ class TemporaryTree : public testing::Test {
     }
   }
 
-  std::string place_;
-  Descriptor root_;
+  const core::ScratchFolder folder_{"tabane-test"};
+  const std::string place_ = folder_.path().string();
+  core::Descriptor root_;
 };
 
 Names file_paths(const Tree& tree) {
@@ -99,7 +99,7 @@ class FewDescriptors {
   explicit FewDescriptors(int more) {
     ::getrlimit(RLIMIT_NOFILE, &before_);
     rlimit few = before_;
-    const Descriptor next(::open("/dev/null", O_RDONLY));
+    const core::Descriptor next(::open("/dev/null", O_RDONLY));
     few.rlim_cur = static_cast<rlim_t>(next.get() + more);
     ::setrlimit(RLIMIT_NOFILE, &few);
   }
@@ -118,26 +118,6 @@ void expect_parents_first_and_files_together(const Tree& tree) {
     if (i > 0 && tree.files[i].directory == tree.files[i - 1].directory) continue;
     EXPECT_TRUE(seen.insert(tree.files[i].directory).second) << tree.path(tree.files[i]);
   }
-}
-
-TEST(DescriptorOwner, ClosesWhatItHoldsAndGivesItAwayOnce) {
-  const int before = open_descriptors();
-  {
-    Descriptor first(::open("/dev/null", O_RDONLY));
-    Descriptor second(std::move(first));
-    EXPECT_FALSE(first.valid());
-    EXPECT_TRUE(second.valid());
-    Descriptor third(::open("/dev/null", O_RDONLY));
-    third = std::move(second);
-    EXPECT_EQ(open_descriptors(), before + 1);
-    Descriptor& self = third;
-    third = std::move(self);
-    EXPECT_TRUE(third.valid());
-    const int given = third.release();
-    EXPECT_FALSE(third.valid());
-    EXPECT_EQ(::close(given), 0);
-  }
-  EXPECT_EQ(open_descriptors(), before);
 }
 
 using Scan = TemporaryTree;
@@ -194,7 +174,7 @@ TEST_F(Scan, CountsLinksAndSpecialFilesAndLeavesThemOut) {
   ASSERT_EQ(::symlinkat(".", root(), "loop"), 0);
   ASSERT_EQ(::symlinkat("nowhere", root(), "dangling"), 0);
   ASSERT_EQ(::mkfifoat(root(), "fifo", 0600), 0);
-  const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const core::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string path = place_ + "/socket";
@@ -312,7 +292,7 @@ TEST_F(Scan, GoesOnAfterADirectoryThatCannotBeRead) {
 
 TEST_F(Scan, ThrowsIfTheRootIsNoDirectory) {
   file("file");
-  const Descriptor no_directory(::openat(root(), "file", O_RDONLY | O_CLOEXEC));
+  const core::Descriptor no_directory(::openat(root(), "file", O_RDONLY | O_CLOEXEC));
   try {
     scan(no_directory.get(), {});
     FAIL();
@@ -376,7 +356,7 @@ TEST_F(Opener, GivesDescriptorsThatOutliveItAndLeavesTheRootOpen) {
   directory("a");
   directory("b");
   const Tree tree = scan(root(), {});
-  SharedDescriptor a, b;
+  core::SharedDescriptor a, b;
   {
     DirectoryOpener opener(tree, root(), false, 1);
     EXPECT_EQ(opener.open(0)->get(), root());
@@ -394,8 +374,8 @@ TEST_F(Opener, MakesWhatIsMissingForTheOwnerAlone) {
   directory("in/a/b");
   directory("out");
   directory("out/a");
-  const Descriptor in(::openat(root(), "in", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const Descriptor out(::openat(root(), "out", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const core::Descriptor in(::openat(root(), "in", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const core::Descriptor out(::openat(root(), "out", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const Tree tree = scan(in.get(), {});
   DirectoryOpener(tree, out.get(), true).open(2);
   struct stat made {};

@@ -1,12 +1,10 @@
 // Texts to count the words of: generated, or from files.
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <numeric>
 #include <system_error>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/workloads/malloc_map/random.h"
 #include "tabane/workloads/malloc_map/words.h"
 
@@ -101,21 +99,6 @@ std::string_view separator(std::uint64_t drawn) {
   }
 }
 
-void append_file(const std::filesystem::path& path, std::string& text) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  const auto failed = [&] {
-    throw core::SystemError("read", path.string(), errno != 0 ? errno : EIO);
-  };
-  if (!in) failed();
-  const auto size = static_cast<std::size_t>(in.tellg());
-  const std::size_t before = text.size();
-  text.resize(before + size + 1);
-  in.seekg(0);
-  if (!in.read(text.data() + before, static_cast<std::streamsize>(size))) failed();
-  text.back() = '\n';
-}
-
 }  // namespace
 
 std::string generate_corpus(const CorpusProblem& problem) {
@@ -156,7 +139,7 @@ std::string load_corpus(const std::filesystem::path& directory) {
   if (files.empty()) throw core::UsageError(directory.string() + " has no files");
   std::sort(files.begin(), files.end());
   std::string text;
-  for (const auto& file : files) append_file(file, text);
+  for (const auto& file : files) text.append(core::read_file(file)).push_back('\n');
   return text;
 }
 

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <random>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
+#include "tabane/core/scratch_folder.h"
 
 namespace tabane::workloads::malloc_map {
 namespace {
@@ -22,16 +23,12 @@ Plain ordered(const WordCounts& counts) { return {counts.begin(), counts.end()};
 
 class Directory : public ::testing::Test {
  protected:
-  Directory() {
-    std::string name = fs::temp_directory_path() / "tabane-test-XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~Directory() override { fs::remove_all(path_); }
   void write(const std::string& name, const std::string& text) const {
     fs::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name, std::ios::binary) << text;
+    core::write_file(path_ / name, text);
   }
-  fs::path path_;
+  const core::ScratchFolder folder_{"tabane-test"};
+  const fs::path path_ = folder_.path();
 };
 using Words = Directory;
 using Corpus = Directory;

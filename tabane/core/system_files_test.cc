@@ -1,10 +1,10 @@
-#include "tabane/lab/system_files.h"
+#include "tabane/core/system_files.h"
 
 #include <gtest/gtest.h>
 
-#include "tabane/lab/fake_machine.h"
+#include "tabane/core/fake_machine.h"
 
-namespace tabane::lab {
+namespace tabane::core {
 namespace {
 
 TEST(SystemFiles, GiveNullForWhatIsMissing) {
@@ -56,4 +56,4 @@ TEST(SystemFiles, ListNamesInOrder) {
 }
 
 }  // namespace
-}  // namespace tabane::lab
+}  // namespace tabane::core

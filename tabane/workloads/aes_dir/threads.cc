@@ -1,9 +1,12 @@
-#include "tabane/workloads/aes_dir/crew.h"
+#include "tabane/workloads/aes_dir/threads.h"
 
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
-#include <limits>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
 #include <system_error>
 #include <thread>
 
@@ -14,13 +17,14 @@ namespace tabane::workloads::aes_dir {
 namespace {
 
 // Hands out the plan's units; the pieces of one file share its task.
+template <class Task>
 class Queue {
  public:
   Queue(JobState& job, const Plan& plan) : job_(job), plan_(plan), shared_(plan.units.size()) {
     for (std::size_t i = 0; i < plan.units.size(); ++i) {
       const Unit& unit = plan.units[i];
       if (unit.pieces == 1) continue;
-      shared_[i] = unit.piece == 0 ? std::make_shared<FileTask>(job, unit.first_file, unit.pieces)
+      shared_[i] = unit.piece == 0 ? std::make_shared<Task>(job, unit.first_file, unit.pieces)
                                    : shared_[i - 1];
     }
   }
@@ -31,9 +35,9 @@ class Queue {
     return job_.stop || i >= plan_.units.size() ? nullptr : &plan_.units[i];
   }
 
-  std::shared_ptr<FileTask> task(const Unit& unit, std::uint32_t which) const {
+  std::shared_ptr<Task> task(const Unit& unit, std::uint32_t which) const {
     if (unit.pieces > 1) return shared_[static_cast<std::size_t>(&unit - plan_.units.data())];
-    return std::make_shared<FileTask>(job_, unit.first_file + which, 1);
+    return std::make_shared<Task>(job_, unit.first_file + which, 1);
   }
 
   const Plan& plan() const { return plan_; }
@@ -41,7 +45,7 @@ class Queue {
  private:
   JobState& job_;
   const Plan& plan_;
-  std::vector<std::shared_ptr<FileTask>> shared_;
+  std::vector<std::shared_ptr<Task>> shared_;
   std::atomic<std::size_t> next_ = 0;
 };
 
@@ -59,49 +63,52 @@ Range range_of(const Unit& unit, std::uint64_t piece_bytes, std::uint64_t step,
   return {first, end - first};
 }
 
-void work_piece(FileTask& task, Directories& directories,
-                const std::function<void(FileTask&)>& prepare,
-                const std::function<void(FileTask&)>& work) {
+void work_piece(FileTask& task, Directories& directories, const std::function<void()>& prepare,
+                const std::function<void()>& work) {
   try {
-    if (task.start(directories, prepare)) work(task);
+    if (task.start(directories, prepare)) work();
   } catch (const std::exception& error) {
     task.fail(error);
   }
   task.end_piece();
 }
 
-void work_sealed(JobState& job, Queue& queue, Engine engine) {
+// Does whole units, piece by piece. prepare(task), range(unit, task), work(task, range): the
+// format's.
+template <class Task, class Prepare, class RangeOf, class Work>
+void work_units(JobState& job, Queue<Task>& queue, const Prepare& prepare, const RangeOf& range,
+                const Work& work) {
   Directories directories(job);
-  SealedFileWorker worker(engine);
-  const bool sealing = job.request.direction == Direction::encrypt;
   while (const Unit* unit = queue.next()) {
     for (std::uint32_t i = 0; i < unit->files && !job.stop; ++i) {
       const auto task = queue.task(*unit, i);
-      const auto prepare = [&](FileTask& t) {
-        sealing ? worker.prepare_to_seal(t) : worker.prepare_to_open(t);
-      };
-      work_piece(*task, directories, prepare, [&](FileTask&) {
-        const Range chunks = range_of(*unit, queue.plan().piece_bytes, task->header.chunk_bytes(),
-                                      chunks_of(task->plain_bytes, task->header));
-        if (sealing)
-          worker.encrypt(*task, chunks.first, chunks.count);
-        else
-          worker.decrypt(*task, chunks.first, chunks.count);
-      });
+      work_piece(
+          *task, directories, [&] { prepare(*task); }, [&] { work(*task, range(*unit, *task)); });
     }
   }
 }
 
-std::span<const std::byte> cbc_key(const Request& request) {
-  return std::span(request.key.bytes()).first(key_bytes(request.cipher));
+void work_sealed(JobState& job, Queue<SealedTask>& queue, Engine engine) {
+  SealedFileWorker worker(engine);
+  const auto chunks = [&](const Unit& unit, const SealedTask& task) {
+    return range_of(unit, queue.plan().piece_bytes, task.chunk_bytes(), task.chunks());
+  };
+  if (job.request.direction == Direction::encrypt) {
+    work_units(
+        job, queue, [&](SealedTask& task) { worker.prepare_to_seal(task); }, chunks,
+        [&](SealedTask& task, Range range) { worker.encrypt(task, range.first, range.count); });
+  } else {
+    work_units(
+        job, queue, [&](SealedTask& task) { worker.prepare_to_open(task); }, chunks,
+        [&](SealedTask& task, Range range) { worker.decrypt(task, range.first, range.count); });
+  }
 }
 
-void encrypt_cbc(JobState& job, Queue& queue, Engine engine) {
+void encrypt_cbc(JobState& job, Queue<CbcTask>& queue, CbcFileWorker& worker) {
   Directories directories(job);
-  CbcFileWorker worker(cbc_key(job.request), engine);
   const Unit* unit = nullptr;
   std::uint32_t done = 0;
-  worker.encrypt([&]() -> std::shared_ptr<FileTask> {
+  worker.encrypt([&]() -> std::shared_ptr<CbcTask> {
     while (!job.stop) {
       if (!unit || done == unit->files) {
         unit = queue.next();
@@ -109,49 +116,38 @@ void encrypt_cbc(JobState& job, Queue& queue, Engine engine) {
         if (!unit) return nullptr;
       }
       auto task = queue.task(*unit, done++);
-      if (task->start(directories, [&](FileTask& t) { worker.prepare_to_encrypt(t); })) return task;
+      if (task->start(directories, [&] { worker.prepare_to_encrypt(*task); })) return task;
       task->end_piece();
     }
     return nullptr;
   });
 }
 
-void decrypt_cbc(JobState& job, Queue& queue, Engine engine) {
-  Directories directories(job);
-  CbcFileWorker worker(cbc_key(job.request), engine);
-  while (const Unit* unit = queue.next()) {
-    for (std::uint32_t i = 0; i < unit->files && !job.stop; ++i) {
-      const auto task = queue.task(*unit, i);
-      work_piece(
-          *task, directories, [&](FileTask& t) { worker.prepare_to_decrypt(t); },
-          [&](FileTask&) {
-            const Range bytes = range_of(*unit, queue.plan().piece_bytes, 1, task->plain_bytes);
-            worker.decrypt(*task, bytes.first, bytes.count);
-          });
-    }
-  }
+void work_cbc(JobState& job, Queue<CbcTask>& queue, Engine engine) {
+  const Request& request = job.request;
+  CbcFileWorker worker(std::span(request.key.bytes()).first(key_bytes(request.cipher)), engine);
+  if (request.direction == Direction::encrypt) return encrypt_cbc(job, queue, worker);
+  work_units(
+      job, queue, [&](CbcTask& task) { worker.prepare_to_decrypt(task); },
+      [&](const Unit& unit, const CbcTask& task) {
+        return range_of(unit, queue.plan().piece_bytes, 1, task.bytes());
+      },
+      [&](CbcTask& task, Range range) { worker.decrypt(task, range.first, range.count); });
 }
 
-void work(JobState& job, Queue& queue, Engine engine) {
-  if (job.request.cipher == Cipher::aes_256_gcm) return work_sealed(job, queue, engine);
-  if (job.request.direction == Direction::encrypt) return encrypt_cbc(job, queue, engine);
-  decrypt_cbc(job, queue, engine);
-}
-
-}  // namespace
-
-void run_crew(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks) {
-  Queue queue(job, plan);
+// Calls `work` in each thread of the plan; see run_job_threads().
+void run_threads(JobState& job, const Plan& plan, const std::function<void()>& work,
+                 const Hooks& hooks) {
   std::mutex mutex;
   std::condition_variable changed;
   unsigned working = plan.threads;
   std::exception_ptr problem;
-  std::vector<std::jthread> crew;
+  std::vector<std::jthread> threads;
   const auto start_one = [&] {
-    crew.emplace_back([&] {
+    threads.emplace_back([&] {
       std::exception_ptr mine;
       try {
-        work(job, queue, engine);
+        work();
       } catch (...) {
         mine = std::current_exception();
         job.stop = true;
@@ -163,12 +159,12 @@ void run_crew(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks
     });
   };
   try {
-    while (crew.size() < plan.threads) start_one();
+    while (threads.size() < plan.threads) start_one();
   } catch (const std::system_error&) {
     // Where the system gives fewer threads, they do all the work.
-    if (crew.empty()) throw;
+    if (threads.empty()) throw;
     const std::lock_guard lock(mutex);
-    working -= plan.threads - static_cast<unsigned>(crew.size());
+    working -= plan.threads - static_cast<unsigned>(threads.size());
   }
   const std::uint64_t bytes_total = job.tree.bytes();
   const auto report = [&] {
@@ -183,9 +179,23 @@ void run_crew(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks
     report();
   }
   lock.unlock();
-  crew.clear();
+  threads.clear();
   if (problem) std::rethrow_exception(problem);
   report();
+}
+
+}  // namespace
+
+void run_job_threads(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks) {
+  if (job.request.cipher == Cipher::aes_256_gcm) {
+    Queue<SealedTask> queue(job, plan);
+    run_threads(
+        job, plan, [&] { work_sealed(job, queue, engine); }, hooks);
+  } else {
+    Queue<CbcTask> queue(job, plan);
+    run_threads(
+        job, plan, [&] { work_cbc(job, queue, engine); }, hooks);
+  }
 }
 
 }  // namespace tabane::workloads::aes_dir

@@ -1,4 +1,4 @@
-#include "tabane/lab/system_files.h"
+#include "tabane/core/system_files.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 #include <sstream>
 #include <system_error>
 
-namespace tabane::lab {
+namespace tabane::core {
 namespace {
 
 constexpr const char* kSpace = " \t\n\r";
@@ -89,4 +89,4 @@ bool SystemFiles::exists(const std::string& path) const {
   return std::filesystem::exists(root_ + path, error);
 }
 
-}  // namespace tabane::lab
+}  // namespace tabane::core

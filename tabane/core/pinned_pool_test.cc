@@ -1,16 +1,17 @@
-#include "tabane/lab/pinned_pool.h"
+#include "tabane/core/pinned_pool.h"
 
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
+#include "tabane/core/binding.h"
 #include "tabane/core/error.h"
-#include "tabane/core/placement.h"
+#include "tabane/core/topology.h"
 
-namespace tabane::lab {
+namespace tabane::core {
 namespace {
 
-std::vector<unsigned> usable_pus() { return core::Topology::detect().pu_os_indices(); }
+std::vector<unsigned> usable_pus() { return Topology::detect().pu_os_indices(); }
 
 TEST(PinnedPool, RunsTheWorkOnceOnEveryThreadInEveryRound) {
   PinnedPool pool(usable_pus());
@@ -23,7 +24,7 @@ TEST(PinnedPool, BindsEachThreadToItsPu) {
   const std::vector<unsigned> pus = usable_pus();
   PinnedPool pool(pus);
   std::vector<std::vector<unsigned>> bound(pus.size());
-  pool.run([&](std::size_t i) { bound[i] = core::thread_binding(); });
+  pool.run([&](std::size_t i) { bound[i] = thread_binding(); });
   for (std::size_t i = 0; i < pus.size(); ++i) EXPECT_EQ(bound[i], std::vector<unsigned>{pus[i]});
 }
 
@@ -37,8 +38,8 @@ TEST(PinnedPool, RethrowsTheExceptionOfAWorkerAndStaysUsable) {
 
 TEST(PinnedPool, RefusesAPuThatDoesNotExist) {
   const std::vector<unsigned> pus = {60000};
-  EXPECT_THROW(PinnedPool pool(pus), core::SystemError);
+  EXPECT_THROW(PinnedPool pool(pus), SystemError);
 }
 
 }  // namespace
-}  // namespace tabane::lab
+}  // namespace tabane::core

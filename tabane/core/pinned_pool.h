@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace tabane::lab {
+namespace tabane::core {
 
 class PinnedPool {
  public:
@@ -42,4 +42,4 @@ class PinnedPool {
   std::exception_ptr error_;
 };
 
-}  // namespace tabane::lab
+}  // namespace tabane::core

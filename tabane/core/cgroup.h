@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "tabane/lab/system_files.h"
+#include "tabane/core/system_files.h"
 
-namespace tabane::lab {
+namespace tabane::core {
 
 // The strictest limit on the way from the process's group to the top. Null: no limit is set, or
 // none can be read; `seen` tells which.
@@ -22,8 +22,12 @@ struct CgroupLimits {
 
 CgroupLimits read_cgroup_limits(const SystemFiles& files);
 
-// Bytes that this process can take without swapping or being killed: the memory available on the
-// machine, or what the groups leave of it. Null if the system does not tell.
-std::optional<double> usable_memory_bytes(const SystemFiles& files);
+// The path, below the mount point, of the process's group for a controller ("cpuset"): that of
+// version 1 if it has the controller, otherwise that of version 2. Empty: the system does not tell.
+std::string cgroup_path(const SystemFiles& files, const std::string& controller);
 
-}  // namespace tabane::lab
+// Bytes that this process can take without swapping or being killed: the memory available on the
+// machine, or what the groups leave of it. Null if the system does not tell. cost: some 50 us.
+std::optional<double> usable_memory_bytes(const SystemFiles& files = SystemFiles());
+
+}  // namespace tabane::core

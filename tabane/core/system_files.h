@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace tabane::lab {
+namespace tabane::core {
 
 // The files of /proc and /sys. What is missing or may not be read is null, never an error.
 class SystemFiles {
@@ -35,4 +35,4 @@ class SystemFiles {
 
 std::optional<double> leading_number(const std::string& text);
 
-}  // namespace tabane::lab
+}  // namespace tabane::core

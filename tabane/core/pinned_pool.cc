@@ -1,10 +1,10 @@
-#include "tabane/lab/pinned_pool.h"
+#include "tabane/core/pinned_pool.h"
 
 #include <utility>
 
-#include "tabane/core/placement.h"
+#include "tabane/core/binding.h"
 
-namespace tabane::lab {
+namespace tabane::core {
 
 PinnedPool::PinnedPool(std::span<const unsigned> pus) {
   unfinished_ = static_cast<unsigned>(pus.size());
@@ -57,7 +57,7 @@ void PinnedPool::serve(std::size_t index, unsigned pu) {
       if (!error_) error_ = std::current_exception();
     }
   };
-  guarded([&] { core::bind_this_thread(std::span(&pu, 1)); });
+  guarded([&] { bind_this_thread(std::span(&pu, 1)); });
   unsigned seen = 0;
   finish_one();
   for (;;) {
@@ -69,4 +69,4 @@ void PinnedPool::serve(std::size_t index, unsigned pu) {
   }
 }
 
-}  // namespace tabane::lab
+}  // namespace tabane::core

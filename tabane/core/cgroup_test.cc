@@ -1,10 +1,10 @@
-#include "tabane/lab/cgroup.h"
+#include "tabane/core/cgroup.h"
 
 #include <gtest/gtest.h>
 
-#include "tabane/lab/fake_machine.h"
+#include "tabane/core/fake_machine.h"
 
-namespace tabane::lab {
+namespace tabane::core {
 namespace {
 
 TEST(CgroupLimits, AreNotSeenWithoutFiles) {
@@ -57,6 +57,27 @@ TEST(CgroupLimits, OfVersion1LeaveOutNoLimitMarks) {
   EXPECT_EQ(limits.cpuset, "0-1");
 }
 
+TEST(CgroupLimits, OfVersion1NeedNoGroupOfVersion2BesideThem) {
+  FakeMachine machine;
+  machine.file("/proc/self/cgroup", "2:memory:/job\n")
+      .file("/proc/meminfo", "MemAvailable: 100 kB\n")
+      .file("/sys/fs/cgroup/memory/memory.limit_in_bytes", "90000\n")
+      .file("/sys/fs/cgroup/memory/memory.usage_in_bytes", "10000\n")
+      .file("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "50000\n")
+      .file("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "20000\n")
+      .file("/sys/fs/cgroup/memory/job/memory.stat", "total_inactive_file 5000\n");
+  EXPECT_EQ(usable_memory_bytes(SystemFiles(machine.root())), 35000);
+}
+
+TEST(CgroupPath, IsThatOfVersion1IfItHasTheControllerOtherwiseThatOfVersion2) {
+  FakeMachine machine;
+  EXPECT_EQ(cgroup_path(SystemFiles(machine.root()), "cpuset"), "");
+  machine.file("/proc/self/cgroup", "0::/slice/job\n");
+  EXPECT_EQ(cgroup_path(SystemFiles(machine.root()), "cpuset"), "/slice/job");
+  machine.file("/proc/self/cgroup", "3:cpuset,cpu:/set\n1:cpuacct:/\n0::/slice/job\n");
+  EXPECT_EQ(cgroup_path(SystemFiles(machine.root()), "cpuset"), "/set");
+}
+
 TEST(UsableMemory, IsWhatTheMachineOrTheGroupLeaves) {
   FakeMachine machine;
   EXPECT_FALSE(usable_memory_bytes(SystemFiles(machine.root())));
@@ -70,5 +91,12 @@ TEST(UsableMemory, IsWhatTheMachineOrTheGroupLeaves) {
   EXPECT_EQ(usable_memory_bytes(SystemFiles(machine.root())), 4600);
 }
 
+TEST(UsableMemory, IsSomeOnThisMachine) {
+  const auto usable = usable_memory_bytes();
+  ASSERT_TRUE(usable.has_value());
+  EXPECT_GT(*usable, 0x1p20);
+  EXPECT_LT(*usable, 0x1p50);
+}
+
 }  // namespace
-}  // namespace tabane::lab
+}  // namespace tabane::core

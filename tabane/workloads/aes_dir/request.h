@@ -1,0 +1,50 @@
+// What a job is asked to do, and what it tells while it runs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tabane/workloads/aes_dir/cbc_cipher.h"
+#include "tabane/workloads/aes_dir/engine.h"
+#include "tabane/workloads/aes_dir/keys.h"
+
+namespace tabane::workloads::aes_dir {
+
+enum class Direction { encrypt, decrypt, verify };
+enum class Cipher { aes_256_gcm, aes_128_cbc, aes_256_cbc };
+
+// Bytes of a key file for the cipher: 16 or 32.
+constexpr std::size_t key_bytes(Cipher cipher) { return cipher == Cipher::aes_128_cbc ? 16 : 32; }
+
+struct Request {
+  Direction direction = Direction::encrypt;
+  Cipher cipher = Cipher::aes_256_gcm;
+  std::string in, out;    // out: not for verify
+  MasterKey key;          // used if there is no passphrase; AES-128 takes the first 16 bytes
+  Passphrase passphrase;  // not for CBC
+  std::optional<Block> fixed_iv;  // CBC: for all files, nothing stored; otherwise stored in front
+  std::vector<std::string> excludes;
+  bool dry_run = false;  // plan and check, write nothing
+  bool resume = false;   // keep what is complete and current
+  bool force = false;    // replace what is there
+  bool fsync = false;
+  unsigned threads = 0;  // 0: chosen from the files and the machine
+  Engine engine = Engine::automatic;
+  bool measure_copy =
+      true;  // copies about 1 % of the files first, for Outcome::copy_bytes_per_second
+};
+
+struct Progress {
+  std::uint64_t files = 0, bytes = 0;              // done
+  std::uint64_t files_total = 0, bytes_total = 0;  // of the input
+};
+
+struct Hooks {
+  std::function<bool()> stop_requested = [] { return false; };
+  std::function<void(const Progress&)> progress = [](const Progress&) {};  // ten times a second
+};
+
+}  // namespace tabane::workloads::aes_dir
