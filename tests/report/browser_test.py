@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 
 QUIET = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
@@ -62,8 +63,12 @@ class Browser:
         request = urllib.request.Request(self.base + path, data, method=method,
                                          headers={"Content-Type": "application/json"})
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(request, timeout=120) as reply:
-            return json.load(reply)["value"]
+        try:
+            with opener.open(request, timeout=120) as reply:
+                return json.load(reply)["value"]
+        except urllib.error.HTTPError as error:
+            said = error.read().decode(errors="replace")
+            raise RuntimeError(f"{method} {path}: {error}: {said}") from error
 
     def post(self, path, body):
         return self.call("POST", f"/session/{self.session}{path}", body)

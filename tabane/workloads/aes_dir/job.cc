@@ -107,6 +107,12 @@ void prepare_keys(const Request& request, const Places& places, int out_root, Jo
 
 }  // namespace
 
+void check_job(const Request& request) {
+  check(request);
+  resolve(request.engine);
+  look_at_places(request);
+}
+
 std::size_t key_bytes(Cipher cipher) { return cipher == Cipher::aes_128_cbc ? 16 : 32; }
 
 Outcome run_job(const Request& request, const Hooks& hooks) {
