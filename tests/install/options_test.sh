@@ -27,16 +27,30 @@ same() {  # WHERE EXPECTED FOUND
   [ "$2" = "$3" ] || complain "$1 differs from what is expected (<) by:" \
     $'\n'"$(diff <(echo "$2") <(echo "$3") | grep '^[<>]')"
 }
-# Complains unless the file has all the words, after the line that begins a section.
-knows() {  # FILE SECTION WORD…
-  local file=$1 section=$2 word text
+# Prints what a document says of a verb, with options as users type them.
+part_of() {  # FILE [VERB [NAME]]
+  local file=$1
+  shift
+  case $file in
+    tabane.1)
+      awk -v head=".S$([ $# -gt 0 ] && echo "S $1" || echo "H OPTIONS")" \
+        '$0 == head { inside = 1; next } /^\.S[SH] / { inside = 0 } inside' "$documents/$file" ;;
+    _tabane)
+      awk -v head="_tabane$([ $# -eq 0 ] || printf '_%s' "$@")() {" \
+        '$0 == head { inside = 1 } /^}/ { inside = 0 } inside' "$documents/$file" ;;
+    tabane.fish)
+      local from="__fish_seen_subcommand_from "
+      grep -E -- "-n '($([ $# -gt 0 ] && echo "$from$1${2+; and $from$2}" ||
+        echo __fish_use_subcommand))(; and not [^']*)?'" "$documents/$file" ;;
+  esac | sed 's/\\-/-/g; s/ -l / --/g; s/ -s / -/g'
+}
+# knows FILE WORDS [VERB [NAME]]: complains of each word that the document does not have there.
+knows() {
+  local file=$1 words=$2 text word
   shift 2
-  # The man page writes "\-" for "-", and fish "-l name" for "--name".
-  text=$(awk -v section="$section" 'index($0, section) { inside = 1 } inside' "$documents/$file" |
-    sed 's/\\-/-/g; s/ -l / --/g; s/ -s / -/g')
-  for word in "$@"; do
-    grep -qE -- "(^|[^a-z-])$word([^a-z-]|\$)" <<<"$text" ||
-      complain "$file, from '$section': $word is missing"
+  text=$(part_of "$file" "$@")
+  for word in $words; do
+    grep -qE -- "(^|[^a-z-])$word([^a-z-]|\$)" <<<"$text" || complain "$file, $*: $word is missing"
   done
 }
 lines() { printf '%s\n' "$@" | sort -u; }
@@ -50,17 +64,15 @@ check_verb() {
   [ -n "$options" ] || complain "$* --help shows no options"
   same "bash, $*" "$options" "$(offered tabane "$@" -)"
   [ -z "$names" ] || same "bash, names of $*" "$names" "$(offered tabane "$@" '' | grep -v '^-')"
-  # shellcheck disable=SC2086  # options are words
-  {
-    knows _tabane "_tabane$(printf '_%s' "$@" | sed 's/_$//')()" $options
-    knows tabane.fish "complete -c tabane -n" $options $names
-    [ $# -eq 0 ] || knows tabane.1 ".SS $1" $(grep -vx -e -h -e --help <<<"$options") "${@:$#}"
-  }
+  knows _tabane "$options $names" "$@"
+  knows tabane.fish "$options $names" "$@"
+  # --help stands once in the man page, with the program's own options.
+  [ $# -eq 0 ] || options=$(grep -vx -e -h -e --help <<<"$options" || true)
+  knows tabane.1 "$options" "$@"
   local name
   for name in $names; do check_verb "$@" "$name"; done
 }
 check_verb
-knows tabane.1 ".SH OPTIONS" -h --help -V --version
 
 # A study's name is offered once, and then the options of that study alone.
 same "bash, study h" "ha8000" "$(offered tabane study h)"
