@@ -95,6 +95,15 @@ for shell in zsh fish; do
     $shell -n "$file" || complain "$shell does not understand $file"
   fi
 done
+if command -v fish >/dev/null; then
+  offered_by_fish() {
+    PATH=$(dirname "$tabane"):$PATH fish -c "source $documents/tabane.fish; complete -C '$1'" |
+      cut -f1 | sort -u
+  }
+  same "fish, studies" "$("$tabane" study --help | names_of_help)" \
+    "$(offered_by_fish 'tabane study ')"
+  same "fish, a second study" "" "$(offered_by_fish 'tabane study ha8000 ap')"
+fi
 if command -v groff >/dev/null; then
   said=$(groff -mandoc -Tutf8 -ww -z "$documents/tabane.1" 2>&1)
   same "groff" "" "$said"
