@@ -59,17 +59,27 @@ std::string tables_below(const CLI::App& verb) {
   return text;
 }
 
-// Replaces one line of the template; notes the verb whose options it shows.
+std::string options_text(const CLI::App& verb) {
+  return verbs_of(verb).empty() ? table_of(verb) : tables_below(verb);
+}
+
+// A line of the template, or what it stands for; notes the verbs whose options it shows.
 std::string line_of(const CLI::App& app, const std::string& line, std::set<std::string>& shown) {
   if (line == "@options@") return table_of(app);
   if (!line.starts_with("@options ") || !line.ends_with('@')) return line + "\n";
   const std::string name = line.substr(9, line.size() - 10);
+  std::string text;
   for (const CLI::App* verb : verbs_of(app)) {
-    if (verb->get_name() != name) continue;
-    shown.insert(name);
-    return verbs_of(*verb).empty() ? table_of(*verb) : tables_below(*verb);
+    if (verb->get_name() == name) {
+      shown.insert(name);
+      return options_text(*verb);
+    }
+    if (name != "others" || shown.contains(verb->get_name())) continue;
+    text += fmt::format(".SS {}\n{}.\n{}", verb->get_name(), roff(verb->get_description()),
+                        options_text(*verb));
   }
-  throw core::UsageError(fmt::format("{}: there is no such verb", line));
+  if (name != "others") throw core::UsageError(fmt::format("{}: there is no such verb", line));
+  return text;
 }
 
 }  // namespace
@@ -79,10 +89,6 @@ std::string man_page(const CLI::App& app, const std::string& page_template) {
   std::set<std::string> shown;
   std::string page;
   for (std::string line; std::getline(lines, line);) page += line_of(app, line, shown);
-  for (const CLI::App* verb : verbs_of(app)) {
-    if (!shown.contains(verb->get_name()))
-      throw core::UsageError("the template has no line @options " + verb->get_name() + "@");
-  }
   const std::string mark = "@version@";
   if (const std::size_t at = page.find(mark); at != std::string::npos)
     page.replace(at, mark.size(), lab::version());

@@ -107,12 +107,6 @@ void prepare_keys(const Request& request, const Places& places, int out_root, Jo
 
 }  // namespace
 
-void check_job(const Request& request) {
-  check(request);
-  resolve(request.engine);
-  look_at_places(request);
-}
-
 std::size_t key_bytes(Cipher cipher) { return cipher == Cipher::aes_128_cbc ? 16 : 32; }
 
 Outcome run_job(const Request& request, const Hooks& hooks) {
@@ -163,6 +157,12 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   outcome.seconds = seconds.count();
   collect(job, outcome);
   return outcome;
+}
+
+void check_job(const Request& request) {
+  check(request);
+  resolve(request.engine);
+  look_at_places(request);
 }
 
 }  // namespace tabane::workloads::aes_dir
