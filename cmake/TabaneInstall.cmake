@@ -44,12 +44,24 @@ install(FILES ${PROJECT_BINARY_DIR}/tabane.pc DESTINATION ${CMAKE_INSTALL_LIBDIR
 set_target_properties(tabane PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS tabane RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
-install(FILES docs/tabane.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(
-  FILES docs/completions/tabane.bash
-  RENAME tabane
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-install(FILES docs/completions/_tabane DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-install(
-  FILES docs/completions/tabane.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+# Man page and completions are made by the program itself, from the definitions of its options.
+set(generated ${PROJECT_BINARY_DIR}/documents)
+file(MAKE_DIRECTORY ${generated})
+add_custom_command(
+  OUTPUT ${generated}/tabane.1 ${generated}/tabane ${generated}/_tabane ${generated}/tabane.fish
+  COMMAND tabane generate-docs man --template ${PROJECT_SOURCE_DIR}/docs/tabane.1.in
+          -o ${generated}/tabane.1
+  COMMAND tabane generate-docs bash -o ${generated}/tabane
+  COMMAND tabane generate-docs zsh -o ${generated}/_tabane
+  COMMAND tabane generate-docs fish -o ${generated}/tabane.fish
+  DEPENDS tabane docs/tabane.1.in
+  VERBATIM)
+add_custom_target(tabane_documents ALL DEPENDS ${generated}/tabane.1)
+install(FILES ${generated}/tabane.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${generated}/tabane DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${generated}/_tabane DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${generated}/tabane.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES docs/comm.md docs/sealed-format.md docs/survey-format.md GLOSSARY.md
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

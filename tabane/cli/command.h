@@ -26,6 +26,8 @@ void add_study_command(CLI::App& app, int& exit_code);
 void add_run_command(CLI::App& app, int& exit_code);
 void add_encrypt_commands(CLI::App& app, int& exit_code);  // encrypt, decrypt, verify
 void add_keygen_command(CLI::App& app, int& exit_code);
+// Hidden: writes the man page and the completions of the program when it is built.
+void add_generate_docs_command(CLI::App& app, int& exit_code);
 
 // Puts "--" before the first word of the command of `tabane run`, where the user left it out, so
 // that the command's options stay the command's. arguments: without the program's name.

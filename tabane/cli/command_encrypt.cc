@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -28,18 +29,18 @@ using namespace workloads::aes_dir;
 constexpr std::size_t kFailuresShown = 100;
 
 constexpr const char* kEncryptExamples =
-    "  tabane keygen my.key                             a key that only you can read\n"
-    "  tabane encrypt --key-file my.key photos sealed   every file below photos, into sealed\n"
+    "  tabane keygen my.key                             makes a key that only you can read\n"
+    "  tabane encrypt --key-file my.key photos sealed   encrypts every file below photos\n"
     "  tabane encrypt photos sealed                     asks for a passphrase\n"
     "  tabane encrypt --resume --key-file my.key photos sealed\n"
-    "                                                   only what is missing or has changed\n"
+    "                                                   does only what is missing or has changed\n"
     "  tabane encrypt --exclude '*.tmp' --exclude cache/thumbs --dry-run photos sealed\n"
     "                                                   only shows what would be done\n"
     "  tabane encrypt --cipher aes-128-cbc --key-file 16.key book sealed\n"
-    "                                                   for readers of that format";
+    "                                                   writes what openssl enc reads";
 constexpr const char* kDecryptExamples =
-    "  tabane decrypt --key-file my.key sealed photos   every file below sealed, into photos\n"
-    "  tabane decrypt sealed/letter.txt letter.txt      one file; asks for its passphrase";
+    "  tabane decrypt --key-file my.key sealed photos   decrypts every file below sealed\n"
+    "  tabane decrypt sealed/letter.txt letter.txt      decrypts one file, asks for its passphrase";
 constexpr const char* kVerifyExamples =
     "  tabane verify --key-file my.key sealed   reads and checks every byte, writes nothing";
 
@@ -56,16 +57,18 @@ struct Options {
   JsonOption json;
 };
 
-// The value that --option names. throws: core::UsageError with the legal names.
-template <class T>
-T value_of(const char* option, const std::string& given, std::initializer_list<T> values) {
-  std::string legal;
-  for (const T value : values) {
-    if (name_of(value) == given) return value;
-    legal += (legal.empty() ? "" : ", ") + name_of(value);
-  }
-  throw core::UsageError(
-      fmt::format("{}: there is no '{}'; legal are {}", option, printable(given), legal));
+constexpr std::array kCiphers = {Cipher::aes_256_gcm, Cipher::aes_128_cbc, Cipher::aes_256_cbc};
+constexpr std::array kEngines = {Engine::automatic, Engine::openssl, Engine::ipsec_mb};
+
+std::vector<std::string> names_of(const auto& values) {
+  std::vector<std::string> names;
+  for (const auto value : values) names.push_back(name_of(value));
+  return names;
+}
+
+// The value of a name that one_of() has checked.
+auto value_of(const std::string& name, const auto& values) {
+  return *std::ranges::find_if(values, [&](const auto value) { return name_of(value) == name; });
 }
 
 Block block_of(const std::string& hex) {
@@ -84,10 +87,8 @@ Block block_of(const std::string& hex) {
 
 void complete_request(Options& options) {
   Request& request = options.request;
-  request.cipher = value_of("--cipher", options.cipher,
-                            {Cipher::aes_256_gcm, Cipher::aes_128_cbc, Cipher::aes_256_cbc});
-  request.engine =
-      value_of("--engine", options.engine, {Engine::automatic, Engine::openssl, Engine::ipsec_mb});
+  request.cipher = value_of(options.cipher, kCiphers);
+  request.engine = value_of(options.engine, kEngines);
   if (options.threads && *options.threads < 1) {
     throw core::UsageError("--threads: the number of threads is at least 1");
   }
@@ -126,6 +127,7 @@ void read_key(const Options& options, Request& request) {
   } else if (options.passphrase_file) {
     request.passphrase = read_passphrase_file(*options.passphrase_file);
   } else {
+    check_job(request);  // nobody likes to type a passphrase for nothing
     request.passphrase = ask_passphrase(request.direction == Direction::encrypt);
   }
 }
@@ -202,44 +204,53 @@ int run(Options& options) {
 }
 
 void add_key_options(CLI::App& verb, Options& options) {
-  CLI::Option* key = verb.add_option("--key-file", options.key_file,
-                                     "The key: raw bytes or hexadecimal (see tabane keygen)");
-  CLI::Option* passphrase =
-      verb.add_option("--passphrase-file", options.passphrase_file,
-                      "The passphrase: the first line of FILE; otherwise it is asked for");
+  CLI::Option* key =
+      verb.add_option("--key-file", options.key_file,
+                      "Read the key from FILE, as raw bytes or hexadecimal (see tabane keygen)");
+  CLI::Option* passphrase = verb.add_option(
+      "--passphrase-file", options.passphrase_file,
+      "Read the passphrase from the first line of FILE; without a key file and this, "
+      "tabane asks for it");
   key->type_name("FILE")->excludes(passphrase);
   passphrase->type_name("FILE");
-  verb.add_option("--cipher", options.cipher,
-                  "aes-256-gcm (default), or without authentication aes-128-cbc, aes-256-cbc")
-      ->type_name("NAME");
+  verb.add_option(
+          "--cipher", options.cipher,
+          "Use aes-256-gcm (default), or aes-128-cbc or aes-256-cbc, which detect no changes")
+      ->type_name("NAME")
+      ->check(one_of(names_of(kCiphers)));
   verb.add_option("--iv", options.iv,
-                  "CBC only: the one initialisation vector of all files, which then hold no other")
+                  "With CBC: use this initialisation vector for all files and store none in them")
       ->type_name("HEX");
 }
 
 void add_writing_options(CLI::App& verb, Request& request) {
-  verb.add_flag("--dry-run", request.dry_run, "Only show what would be done");
-  CLI::Option* resume =
-      verb.add_flag("--resume", request.resume,
-                    "Keep what is complete and current in OUT, do the rest, clean up");
-  verb.add_flag("--force", request.force, "Replace what is in OUT")->excludes(resume);
-  verb.add_flag("--fsync", request.fsync, "Each file is on the disk before it gets its name");
+  verb.add_flag("--dry-run", request.dry_run,
+                "Look at everything, write nothing, show what would be done");
+  CLI::Option* resume = verb.add_flag(
+      "--resume", request.resume,
+      "Keep what is complete and current in OUT, do the rest, remove temporary files");
+  verb.add_flag("--force", request.force, "Replace what is in OUT; not with --resume")
+      ->excludes(resume);
+  verb.add_flag("--fsync", request.fsync,
+                "Wait until each file is on the disk before it gets its name");
 }
 
 void add_common_options(CLI::App& verb, Options& options) {
   verb.add_option("--exclude", options.request.excludes,
-                  "Leave out what has a name ('*.tmp') or, with a '/', a path below IN that "
-                  "matches; repeatable")
+                  "Leave out names that match ('*.tmp'), or paths below IN if GLOB contains a '/'; "
+                  "the option may be repeated")
       ->type_name("GLOB")
       ->take_all()
       ->allow_extra_args(false);
   verb.add_option("-t,--threads", options.threads,
-                  "Threads; default: chosen from the files and the machine")
+                  "Use N threads; default: chosen from the files and the machine")
       ->type_name("N");
-  verb.add_option("--engine", options.engine, "auto (default), openssl or ipsec-mb")
-      ->type_name("NAME");
+  verb.add_option("--engine", options.engine,
+                  "Compute AES with auto (the faster one, the default), openssl or ipsec-mb")
+      ->type_name("NAME")
+      ->check(one_of(names_of(kEngines)));
   options.json.add_to(verb);
-  verb.add_flag("-q,--quiet", options.quiet, "No progress and no summary");
+  verb.add_flag("-q,--quiet", options.quiet, "Show no progress and no summary");
   verb.add_flag("-v,--verbose", options.verbose,
                 fmt::format("List all failures, not only the first {}", kFailuresShown));
 }
@@ -250,10 +261,10 @@ void add_verb(CLI::App& app, int& exit_code, Direction direction, const char* wh
   options->request.direction = direction;
   CLI::App* verb = app.add_subcommand(name_of(direction), what);
   show_examples_first(*verb, examples);
-  verb->add_option("IN", options->request.in, "A file, or a directory with all below it")
+  verb->add_option("IN", options->request.in, "The input: a file, or a directory with all below it")
       ->required();
   if (direction != Direction::verify) {
-    verb->add_option("OUT", options->request.out, "A file; for a directory a directory")
+    verb->add_option("OUT", options->request.out, "The output: a file, or a directory if IN is one")
         ->required();
   }
   add_key_options(*verb, *options);

@@ -30,10 +30,17 @@ lab::SurveyRecord read_survey(const std::string& file) {
 }
 
 void run(const Options& options) {
+  const bool to_stdout = options.page == "-";
+  if (!to_stdout) require_writable_file("--output ", options.page);
   const lab::SurveyRecord record = read_survey(options.survey);
   std::vector<lab::Figure> figures = lab::make_figures(record);
   if (const auto remark = lab::draw(figures)) fmt::print(stderr, "tabane: {}\n", *remark);
-  write_whole_file(options.page, lab::render_html(record, figures));
+  const std::string page = lab::render_html(record, figures);
+  if (to_stdout) {
+    std::fputs(page.c_str(), stdout);
+    return;
+  }
+  write_whole_file(options.page, page);
   fmt::print("{}\n", options.page);
 }
 
@@ -43,8 +50,9 @@ void add_report_command(CLI::App& app, int&) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("report", "Make the page of a survey again from its JSON");
   show_examples_first(*verb, "  tabane report tabane-report/survey.json -o report.html");
-  verb->add_option("FILE.json", options->survey, "A survey's survey.json")->required();
-  verb->add_option("-o,--output", options->page, "The page to write (default report.html)")
+  verb->add_option("FILE.json", options->survey, "The survey.json of a survey")->required();
+  verb->add_option("-o,--output", options->page,
+                   "Write the page to FILE.html (default report.html), or with - to stdout")
       ->type_name("FILE.html");
   verb->callback([options] { run(*options); });
 }

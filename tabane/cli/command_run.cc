@@ -16,15 +16,14 @@ namespace tabane::cli {
 namespace {
 
 constexpr const char* kExamples =
-    "  tabane run -- ./solver               one thread for each usable PU, bound, neighbours "
-    "first\n"
+    "  tabane run -- ./solver               one bound thread per usable PU, neighbours first\n"
     "  tabane run -c 0-7 -m 0 -- ./solver   on CPUs 0 to 7 with memory of NUMA node 0 only\n"
     "  tabane run --placement scatter -t 8 -i all -- ./solver\n"
     "                                       8 threads far apart, memory over all NUMA nodes\n"
     "  tabane run --malloc jemalloc --huge-pages -- ./server\n"
     "                                       with another allocator that asks for huge pages\n"
     "  tabane run -t 4 --dry-run -- ./solver\n"
-    "                                       only shows the binding map\n";
+    "                                       only shows the binding map";
 
 struct Options {
   RunRequest request;
@@ -45,8 +44,8 @@ std::vector<std::string> command_of(const Options& options, const CLI::App& verb
   if (!rest.empty() && rest.front() == "--") {
     rest.erase(rest.begin());
   } else if (!rest.empty() && rest.front().starts_with('-')) {
-    throw core::UsageError("run does not know the option " + rest.front() +
-                           ": see tabane run --help, and write -- before the command");
+    throw core::UsageError("run: there is no option '" + rest.front() +
+                           "'; see 'tabane run --help', and write -- before the command");
   }
   rest.insert(rest.begin(), options.program);
   return rest;
@@ -118,30 +117,38 @@ std::vector<std::string> mark_command(const CLI::App& app, std::vector<std::stri
 void add_run_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   RunRequest& request = options->request;
-  CLI::App* verb = app.add_subcommand("run", "Runs a command in chosen places, on chosen memory");
+  CLI::App* verb = app.add_subcommand("run", "Run a command in chosen places, on chosen memory");
   show_examples_first(*verb, kExamples);
   verb->prefix_command();
-  verb->add_option("-c,--cpus", request.cpus, "CPUs, for example 0-3,8 or 0-15:2 or all")
+  verb->add_option("-c,--cpus", request.cpus, "Use these CPUs, for example 0-3,8 or 0-15:2 or all")
       ->type_name("LIST");
-  auto* bind = verb->add_option("-m,--membind", request.membind, "Memory of these NUMA nodes only");
+  auto* bind =
+      verb->add_option("-m,--membind", request.membind, "Take memory of these NUMA nodes only");
   auto* interleave = verb->add_option("-i,--interleave", request.interleave,
-                                      "Pages in turn over these NUMA nodes");
-  auto* local = verb->add_flag("-l,--localalloc", request.localalloc,
-                               "Memory of the node of the thread that first writes it");
+                                      "Take pages in turn from these NUMA nodes");
+  auto* local =
+      verb->add_flag("-l,--localalloc", request.localalloc,
+                     "Take memory of the node of the thread that first writes it; at most one of "
+                     "-m, -i and -l can be given");
   bind->type_name("NODES")->excludes(interleave)->excludes(local);
   interleave->type_name("NODES")->excludes(local);
   verb->add_option("--placement", request.placement,
-                   "compact (default), scatter, numa, or none (threads are not bound one by one)")
-      ->type_name("POLICY");
-  verb->add_option("-t,--threads", request.threads,
-                   "Threads; default: OMP_NUM_THREADS if set, else one for each chosen CPU")
+                   "Place threads by POLICY: compact (neighbours first, the default), scatter (far "
+                   "apart), numa, or none (threads are not bound one by one)")
+      ->type_name("POLICY")
+      ->check(one_of({"compact", "scatter", "numa", "none"}));
+  verb->add_option(
+          "-t,--threads", request.threads,
+          "Start N threads; default: OMP_NUM_THREADS if it is set, else one per chosen CPU")
       ->type_name("N");
-  verb->add_flag("--huge-pages", request.huge_pages, "The allocator asks for huge pages");
-  verb->add_option("--malloc", request.allocator, "glibc, jemalloc, mimalloc or tcmalloc")
-      ->type_name("NAME");
-  verb->add_flag("--dry-run", options->dry_run, "Only shows on stdout what would be done");
-  verb->add_flag("-q,--quiet", options->quiet, "Shows no binding map and no warnings");
-  verb->add_option("command", options->program, "The command with its arguments, after --")
+  verb->add_flag("--huge-pages", request.huge_pages, "Let the allocator ask for huge pages");
+  verb->add_option("--malloc", request.allocator,
+                   "Use this allocator: glibc, jemalloc, mimalloc or tcmalloc")
+      ->type_name("NAME")
+      ->check(one_of({"glibc", "jemalloc", "mimalloc", "tcmalloc"}));
+  verb->add_flag("--dry-run", options->dry_run, "Only show on stdout what would be done");
+  verb->add_flag("-q,--quiet", options->quiet, "Show no binding map and no warnings");
+  verb->add_option("COMMAND", options->program, "The command with its arguments, after --")
       ->required();
   verb->callback([options, verb, &exit_code] {
     try {

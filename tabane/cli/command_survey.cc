@@ -1,10 +1,12 @@
 // tabane survey: measures this machine and writes the report.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
 
 #include "tabane/cli/command.h"
+#include "tabane/cli/layout.h"
 #include "tabane/cli/options.h"
 #include "tabane/cli/output.h"
 #include "tabane/cli/progress.h"
@@ -21,14 +23,15 @@ struct Options {
   std::string directory = "tabane-report";
   bool directory_given = false;
   bool list = false;
+  bool wide = false;
   bool quick = false;
   bool quiet = false;
   JsonOption json;
   std::string command_line;
 };
 
-void list_probes(const std::vector<std::string>& only) {
-  const auto probes = lab::select_probes(lab::all_probes(core::Topology::detect()), only);
+void list_probes(const Options& options) {
+  const auto probes = lab::select_probes(lab::all_probes(core::Topology::detect()), options.only);
   std::vector<std::vector<std::string>> rows = {
       {"PROBE", "UNIT", "BETTER", "VERSION", "MEASURES", "LIMIT"}};
   for (const lab::Probe& probe : probes) {
@@ -38,22 +41,27 @@ void list_probes(const std::vector<std::string>& only) {
     rows.push_back({probe.name, probe.unit, better, std::to_string(probe.version), probe.what,
                     probe.limit_how.empty() ? "none known" : probe.limit_how});
   }
-  std::fputs(text_table(rows).c_str(), stdout);
+  std::fputs(fit_table(rows, layout_width(STDOUT_FILENO, options.wide)).c_str(), stdout);
 }
 
 void print_warnings(const lab::SurveyRecord& record) {
+  const std::size_t width = layout_width(STDERR_FILENO);
   for (const lab::Warning& warning : record.warnings) {
-    fmt::print(stderr, "\nwarning: {}\n  may mean: {}\n  to do: {}\n", warning.seen,
-               warning.may_mean, warning.do_this);
+    fmt::print(stderr, "\n{}\n  {}\n  {}\n", wrap_text("warning: " + warning.seen, width, 2),
+               wrap_text("may mean: " + warning.may_mean, width - 2, 2),
+               wrap_text("to do: " + warning.do_this, width - 2, 2));
   }
 }
 
 void print_end(const lab::SurveyRecord& record) {
+  const std::size_t width = layout_width(STDOUT_FILENO);
   for (const lab::Skipped& skipped : record.skipped) {
-    fmt::print("{:<34} not measured: {}\n", skipped.name, skipped.reason);
+    fmt::print("{}\n", wrap_text(skipped.name + " not measured: " + skipped.reason, width, 4));
   }
   fmt::print("\n");
-  for (const std::string& sentence : record.sentences) fmt::print("{}\n", sentence);
+  for (const std::string& sentence : record.sentences) {
+    fmt::print("{}\n", wrap_text(sentence, width));
+  }
 }
 
 // Every probe's figures are saved as soon as they are known; the report is made at the end.
@@ -94,7 +102,7 @@ void write_results(const Options& options, const lab::SurveyRecord& record, bool
 
 void run(const Options& options) {
   if (options.list) {
-    list_probes(options.only);
+    list_probes(options);
     return;
   }
   // JSON alone asks for no directory.
@@ -129,25 +137,28 @@ void add_survey_command(CLI::App& app, int&) {
       app.add_subcommand("survey", "Measure this machine and show how close to its limits it runs");
   show_examples_first(
       *verb,
-      "  tabane survey                     everything, into tabane-report/report.html\n"
-      "  tabane survey --quick -o there    in half a minute, into there/\n"
-      "  tabane survey --only 'simd.*.l1' --only clock\n"
+      "  tabane survey                     measures everything, into tabane-report/report.html\n"
+      "  tabane survey --quick -o there    takes half a minute, writes into there/\n"
+      "  tabane survey --only 'simd.*.l1',clock\n"
       "  tabane survey --quick --json | jq '.results[] | {name, value, unit}'");
-  verb->add_flag("--list", options->list, "List the probes of this machine and stop");
-  verb->add_option(
-          "--only", options->only,
-          "Run the probes that match PATTERN ('simd.*.l1'), or lie below it (clock); repeatable")
-      ->type_name("PATTERN")
+  verb->add_flag("--list", options->list, "List the probes of this machine and measure nothing");
+  verb->add_flag("--wide", options->wide, "With --list: one line per probe, however long");
+  verb->add_option("--only", options->only,
+                   "Measure only the probes that match a pattern ('simd.*.l1') or lie below a name "
+                   "(clock); separate several by commas, or repeat the option")
+      ->type_name("PATTERN,...")
+      ->delimiter(',')
       ->take_all()
       ->allow_extra_args(false);
-  verb->add_flag("--quick", options->quick, "Take at most 30 s: fewer samples, smaller sizes");
+  verb->add_flag("--quick", options->quick,
+                 "Take at most 30 s, with fewer samples and smaller sizes");
   CLI::Option* directory =
       verb->add_option(
               "-o,--output", options->directory,
-              "Directory for survey.json, report.html and the figures (default tabane-report)")
+              "Write survey.json, report.html and the figures into DIR (default tabane-report)")
           ->type_name("DIR");
   options->json.add_to(*verb);
-  verb->add_flag("-q,--quiet", options->quiet, "No progress, table or warnings");
+  verb->add_flag("-q,--quiet", options->quiet, "Show no progress, table or warnings");
   verb->callback([options, directory] {
     options->directory_given = directory->count() > 0;
     options->command_line = "tabane survey";

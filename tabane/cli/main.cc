@@ -5,42 +5,22 @@
 #include <exception>
 
 #include "tabane/cli/command.h"
+#include "tabane/cli/options.h"
 #include "tabane/cli/printable.h"
 #include "tabane/cli/version.h"
+#include "tabane/cli/wrong_arguments.h"
 #include "tabane/core/error.h"
 
 namespace tabane::cli {
 namespace {
 
-int fail(const std::exception& error, int code) {
-  std::fprintf(stderr, "tabane: %s\n", printable(error.what()).c_str());
+int fail(const std::string& sentence, int code) {
+  std::fprintf(stderr, "%s\n", printable(sentence).c_str());
   return code;
 }
 
-// The names of a verb's own verbs, for one who mistyped or forgot one.
-std::string names_of_verbs(const CLI::App& app) {
-  std::string names;
-  for (const CLI::App* verb : app.get_subcommands({})) {
-    names += (names.empty() ? "" : ", ") + verb->get_name();
-  }
-  return names;
-}
-
-int complain(const CLI::App& app, const CLI::ParseError& error) {
-  const CLI::App* verb = &app;
-  std::string typed = "tabane";
-  while (!verb->get_subcommands().empty()) {
-    verb = verb->get_subcommands().front();
-    typed += " " + verb->get_name();
-  }
-  std::string text = typed + ": " + error.what();
-  const std::vector<std::string> unknown = app.remaining(true);
-  if (!unknown.empty()) text = typed + ": there is no '" + unknown.front() + "'";
-  while (text.ends_with('\n') || text.ends_with('.')) text.pop_back();
-  const std::string verbs = names_of_verbs(*verb);
-  if (!verbs.empty()) text += "; legal are " + verbs;
-  std::fprintf(stderr, "%s; see '%s --help'\n", text.c_str(), typed.c_str());
-  return kUsage;
+int fail(const std::exception& error, int code) {
+  return fail(std::string("tabane: ") + error.what(), code);
 }
 
 // CLI11 would take the word after a bare --json for its file.
@@ -52,31 +32,35 @@ void mark_json(std::vector<std::string>& arguments) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Bundles cores, memory and machines into one fast job, and shows its limits",
+  CLI::App app{"Bundle cores, memory and machines into one fast job, and show its limits",
                "tabane"};
   int exit_code = kOk;
-  app.set_version_flag("-V,--version", version_text());
+  app.set_version_flag("-V,--version", version_text(),
+                       "Print the version, the compiler and the libraries, and exit");
+  app.set_help_flag("-h,--help", "Print this help and exit");
   app.require_subcommand(1);
+  fit_help_to_terminal(app);
   add_survey_command(app, exit_code);
   add_report_command(app, exit_code);
   add_study_command(app, exit_code);
   add_run_command(app, exit_code);
   add_encrypt_commands(app, exit_code);
   add_keygen_command(app, exit_code);
+  add_generate_docs_command(app, exit_code);
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);
     return kUsage;
   }
+  const std::vector<std::string> typed(argv + 1, argv + argc);
   try {
-    std::vector<std::string> arguments =
-        mark_command(app, std::vector<std::string>(argv + 1, argv + argc));
+    std::vector<std::string> arguments = mark_command(app, typed);
     mark_json(arguments);
     std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes a vector
     app.parse(std::move(arguments));
   } catch (const CLI::Success& help_or_version) {
     return app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
-    return complain(app, error);
+    return fail(wrong_arguments(app, error, typed), kUsage);
   }
   return exit_code;
 }

@@ -23,8 +23,7 @@ bool is_device(const std::filesystem::path& path) {
 }  // namespace
 
 void JsonOption::add_to(CLI::App& verb) {
-  option_ = verb.add_option("--json", file_,
-                            "Write the results as JSON: to stdout, or with =FILE to FILE")
+  option_ = verb.add_option("--json", file_, "Write the results as JSON to stdout, or to FILE")
                 ->expected(0, 1)
                 ->type_name("[=FILE]");
 }

@@ -8,6 +8,8 @@
 #include <csignal>
 #include <cstdio>
 
+#include "tabane/cli/layout.h"
+
 namespace tabane::cli {
 namespace {
 
@@ -25,18 +27,33 @@ ProgressLine::ProgressLine(bool quiet) : on_(!quiet && isatty(STDERR_FILENO) == 
 
 ProgressLine::~ProgressLine() { clear(); }
 
-void ProgressLine::show(const std::string& what, double done, double seconds_left) {
-  if (!on_) return;
-  constexpr int kWidth = 24;
-  const int filled = static_cast<int>(std::clamp(done, 0.0, 1.0) * kWidth);
+std::string progress_line(const std::string& what, double done, double seconds_left,
+                          std::size_t width) {
+  const double share = std::clamp(done, 0.0, 1.0);
   std::string left;
   if (seconds_left >= 0) {
     const int seconds = static_cast<int>(std::ceil(seconds_left));
     left = fmt::format("  {}:{:02} left", seconds / 60, seconds % 60);
   }
-  const std::string line = fmt::format("\r[{}{}] {:3.0f} %  {}{}\033[K", std::string(filled, '='),
-                                       std::string(kWidth - filled, ' '), 100 * done, what, left);
-  std::fputs(line.c_str(), stderr);
+  const std::string percent = fmt::format("{:3.0f} %  ", 100 * share);
+  const std::size_t taken = percent.size() + left.size();
+  const std::size_t room = width > taken ? width - taken : 0;
+  std::string bar;
+  for (const std::size_t columns : {24, 12}) {
+    if (display_width(what) + columns + 3 > room) continue;
+    const std::string filled(static_cast<std::size_t>(share * static_cast<double>(columns)), '=');
+    bar = fmt::format("[{:{}}] ", filled, columns);
+    break;
+  }
+  const std::string shown = cut_to_width(what, room - bar.size());
+  return cut_to_width(fmt::format("{}{}{}{}", bar, percent, shown, left), width);
+}
+
+void ProgressLine::show(const std::string& what, double done, double seconds_left) {
+  if (!on_) return;
+  // A character in the last column would let some terminals begin another line.
+  const std::size_t width = terminal_width(STDERR_FILENO).value_or(2) - 1;
+  fmt::print(stderr, "\r{}\033[K", progress_line(what, done, seconds_left, width));
   std::fflush(stderr);
   drawn_ = true;
 }

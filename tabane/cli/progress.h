@@ -1,11 +1,17 @@
 // A progress line on a terminal, and Ctrl-C as a request to stop rather than a death.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace tabane::cli {
 
-// Draws "[=====>    ]  42 %  simd.dot.l1  1:02 left" on stderr, on a terminal only; clears it at
+// Returns "[=====     ]  42 %  simd.dot.l1  1:02 left" in at most `width` columns, if need be
+// with a shorter bar, without it, and with less of `what`.
+std::string progress_line(const std::string& what, double done, double seconds_left,
+                          std::size_t width);
+
+// Draws progress_line() on stderr, on a terminal only, in the width that it has now; clears it at
 // the end.
 class ProgressLine {
  public:

@@ -1,20 +1,21 @@
 #!/bin/bash
-# Man page and completions know every verb and option that --help shows, and no other.
-# usage: options_test.sh TABANE DOCS_DIR
+# Man page and completions, as the build makes them, know what --help shows, and bash offers it in
+# its place.
+# usage: options_test.sh TABANE DOCUMENTS_DIR
 set -euo pipefail
-tabane=$1 docs=$2
+tabane=$1 documents=$2
 # shellcheck source=/dev/null
-source "$docs/completions/tabane.bash"
+source "$documents/tabane"
 bad=0
 complain() { echo "$*"; bad=1; }
 
 # Prints the names below "Subcommands:" in a help text.
-subcommands_of_help() {
+names_of_help() {
   awk '/^Subcommands:/ { inside = 1; next } inside && /^  [a-z]/ { print $1 }' | sort
 }
 # Prints the options at the starts of the lines of a help text, one a line, sorted.
 options_of_help() {
-  grep -oE '^  +-[^ ]+' | grep -oE -- '--?[A-Za-z][A-Za-z0-9-]*' | sort -u
+  grep -oE '^  -[^ ]+(, --[^ ]+)?' | grep -oE -- '--?[A-Za-z][A-Za-z0-9-]*' | sort -u
 }
 # Prints what bash would offer after the words.
 offered() {
@@ -22,49 +23,90 @@ offered() {
   _tabane
   printf '%s\n' "${COMPREPLY[@]}" | sort -u
 }
-man_section() {  # VERB, or OPTIONS for those of all verbs
-  awk -v verb="$1" '/^\.S[SH] / { inside = ($2 == verb) } inside' "$docs/tabane.1" |
-    sed 's/\\-/-/g; s/\\f[A-Z]/ /g' | grep -A1 '^\.TP' |
-    grep -oE -- '(^|[ "])--?[A-Za-z][A-Za-z0-9-]*' | tr -d ' "' | sort -u
-}
-zsh_section() {
-  awk -v name="_tabane${1:+_}$1() {" '$0 == name { inside = 1 } /^}/ { inside = 0 } inside' \
-    "$docs/completions/_tabane" | sed 's/\[.*//; s/:.*//; s/([^)]*)//' |
-    grep -oE -- '--?[A-Za-z][A-Za-z0-9-]*' | grep -vx -- '-[CS]' | sort -u
-}
-fish_section() {
-  grep -E "$1" "$docs/completions/tabane.fish" | grep -oE -- ' -(s [A-Za-z]|l [a-z-]+)' |
-    sed 's/^ -s /-/; s/^ -l /--/' | sort -u
-}
 same() {  # WHERE EXPECTED FOUND
-  [ "$2" = "$3" ] || complain "$1 differs from --help (<) by:" \
+  [ "$2" = "$3" ] || complain "$1 differs from what is expected (<) by:" \
     $'\n'"$(diff <(echo "$2") <(echo "$3") | grep '^[<>]')"
 }
-
-verbs=$("$tabane" --help | subcommands_of_help)
-[ -n "$verbs" ] || complain "--help shows no verbs"
-common=$'--help\n-h'
-
-top=$("$tabane" --help | options_of_help)
-same "bash, first word" "$(printf '%s\n' "$verbs" "$top" | sort -u)" "$(offered tabane '')"
-same "man page, OPTIONS" "$top" "$(man_section OPTIONS)"
-same "zsh, first word" "$top" "$(zsh_section '')"
-same "fish, first word" "$top" "$(fish_section __fish_use_subcommand)"
-
-for verb in $verbs; do
-  names=$("$tabane" "$verb" --help | subcommands_of_help)
-  options=$({ "$tabane" "$verb" --help
-    for name in $names; do "$tabane" "$verb" "$name" --help; done; } | options_of_help)
-  [ -n "$options" ] || complain "$verb --help shows no options"
-  same "bash, $verb" "$options" "$(offered tabane "$verb" -)"
-  same "man page, $verb" "$options" "$({ man_section "$verb"; echo "$common"; } | sort -u)"
-  same "zsh, $verb" "$options" "$(zsh_section "$verb")"
-  same "fish, $verb" "$options" "$(fish_section "_from $verb'")"
-  for name in $names; do
-    for file in tabane.1 completions/tabane.bash completions/_tabane completions/tabane.fish; do
-      grep -qw "$name" "$docs/$file" || complain "$file does not know $verb $name"
-    done
+# Prints what a document says of a verb, with options as users type them.
+part_of() {  # FILE [VERB [NAME]]
+  local file=$1
+  shift
+  case $file in
+    tabane.1)
+      awk -v head=".S$([ $# -gt 0 ] && echo "S $1" || echo "H OPTIONS")" \
+        '$0 == head { inside = 1; next } /^\.S[SH] / { inside = 0 } inside' "$documents/$file" ;;
+    _tabane)
+      awk -v head="_tabane$([ $# -eq 0 ] || printf '_%s' "$@")() {" \
+        '$0 == head { inside = 1 } /^}/ { inside = 0 } inside' "$documents/$file" ;;
+    tabane.fish)
+      local from="__fish_seen_subcommand_from "
+      grep -E -- "-n '($([ $# -gt 0 ] && echo "$from$1${2+; and $from$2}" ||
+        echo __fish_use_subcommand))(; and not [^']*)?'" "$documents/$file" ;;
+  esac | sed 's/\\-/-/g; s/ -l / --/g; s/ -s / -/g'
+}
+# knows FILE WORDS [VERB [NAME]]: complains of each word that the document does not have there.
+knows() {
+  local file=$1 words=$2 text word
+  shift 2
+  text=$(part_of "$file" "$@")
+  for word in $words; do
+    grep -qE -- "(^|[^a-z-])$word([^a-z-]|\$)" <<<"$text" || complain "$file, $*: $word is missing"
   done
+}
+lines() { printf '%s\n' "$@" | sort -u; }
+
+# check_verb NAME…: a verb and its name, or the program.
+check_verb() {
+  local help names options
+  help=$("$tabane" "$@" --help)
+  names=$(names_of_help <<<"$help")
+  options=$(options_of_help <<<"$help")
+  [ -n "$options" ] || complain "$* --help shows no options"
+  same "bash, $*" "$options" "$(offered tabane "$@" -)"
+  [ -z "$names" ] || same "bash, names of $*" "$names" "$(offered tabane "$@" '' | grep -v '^-')"
+  knows _tabane "$options $names" "$@"
+  knows tabane.fish "$options $names" "$@"
+  # --help stands once in the man page, with the program's own options.
+  [ $# -eq 0 ] || options=$(grep -vx -e -h -e --help <<<"$options" || true)
+  knows tabane.1 "$options" "$@"
+  local name
+  for name in $names; do check_verb "$@" "$name"; done
+}
+check_verb
+
+# A study's name is offered once, and then the options of that study alone.
+same "bash, study h" "ha8000" "$(offered tabane study h)"
+same "bash, a second study" "" "$(offered tabane study ha8000 ap)"
+offered tabane study ha8000 - | grep -qx -e --transport && complain "ha8000 has no --transport"
+same "bash, --transport" "mpi" "$(offered tabane study ap1000 --transport m)"
+same "bash, --cipher=" "$(lines aes-128-cbc aes-256-cbc aes-256-gcm)" \
+  "$(offered tabane encrypt --cipher =)"
+same "bash, --placement=s" "scatter" "$(offered tabane run --placement = s)"
+same "bash, a number" "" "$(offered tabane run -t '')"
+cd "$documents"
+same "bash, --json=" "tabane.fish" "$(offered tabane survey --json = tabane.f)"
+same "bash, IN" "tabane.fish" "$(offered tabane encrypt tabane.f)"
+same "bash, the command's file" "tabane.fish" "$(offered tabane run -t 2 -- cat tabane.f)"
+offered tabane run -- ca | grep -qx cat || complain "bash offers no commands to run"
+
+for shell in zsh fish; do
+  file=$documents/$([ $shell = zsh ] && echo _tabane || echo tabane.fish)
+  if command -v $shell >/dev/null; then
+    $shell -n "$file" || complain "$shell does not understand $file"
+  fi
 done
-[ "$bad" -eq 0 ] && echo "all verbs and options are known: $(echo "$verbs" | tr '\n' ' ')"
+if command -v fish >/dev/null; then
+  offered_by_fish() {
+    PATH=$(dirname "$tabane"):$PATH fish -c "source $documents/tabane.fish; complete -C '$1'" |
+      cut -f1 | sort -u
+  }
+  same "fish, studies" "$("$tabane" study --help | names_of_help)" \
+    "$(offered_by_fish 'tabane study ')"
+  same "fish, a second study" "" "$(offered_by_fish 'tabane study ha8000 ap')"
+fi
+if command -v groff >/dev/null; then
+  said=$(groff -mandoc -Tutf8 -ww -z "$documents/tabane.1" 2>&1)
+  same "groff" "" "$said"
+fi
+[ "$bad" -eq 0 ] && echo "all verbs and options are known"
 exit "$bad"

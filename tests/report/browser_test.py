@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 
 QUIET = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
@@ -34,26 +35,47 @@ return {scroll: document.documentElement.scrollWidth, window: window.innerWidth,
 """
 
 
+def wait_for(attempt):
+    """Returns what attempt() returns once it does not fail; gives up after 20 s."""
+    for _ in range(200):
+        try:
+            return attempt()
+        except (OSError, IndexError):
+            time.sleep(0.1)
+    return attempt()
+
+
 class Browser:
-    """A session of chromedriver, through its HTTP interface."""
+    """A session of chromedriver, through its HTTP interface.
+
+    Everything is addressed by 127.0.0.1: by itself the driver asks for "localhost", a name that
+    a machine without /etc/hosts does not know. So Chromium is started here.
+    """
 
     def __init__(self, chromium, driver, profile):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self.base = f"http://127.0.0.1:{port}"
-        self.driver = subprocess.Popen([driver, f"--port={port}"], stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.DEVNULL)
         self.session = None
-        options = {"binary": chromium, "args": QUIET + [f"--user-data-dir={profile}"]}
-        capabilities = {"browserName": "chrome", "goog:chromeOptions": options,
+        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.processes = [
+            subprocess.Popen([chromium, *QUIET, f"--user-data-dir={profile}",
+                              "--remote-debugging-address=127.0.0.1",
+                              "--remote-debugging-port=0", "about:blank"], **silent),
+            subprocess.Popen([driver, f"--port={port}"], **silent)]
+        try:
+            self.open_session(pathlib.Path(profile) / "DevToolsActivePort")
+        except BaseException:
+            self.close()
+            raise
+
+    def open_session(self, port_file):
+        debugger = "127.0.0.1:" + wait_for(lambda: port_file.read_text().split()[0])
+        wait_for(lambda: self.call("GET", "/status"))
+        capabilities = {"browserName": "chrome",
+                        "goog:chromeOptions": {"debuggerAddress": debugger},
                         "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
-        for attempt in range(100):
-            try:
-                self.call("GET", "/status")
-                break
-            except OSError:
-                time.sleep(0.1)
         reply = self.call("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})
         self.session = reply["sessionId"]
 
@@ -62,8 +84,12 @@ class Browser:
         request = urllib.request.Request(self.base + path, data, method=method,
                                          headers={"Content-Type": "application/json"})
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(request, timeout=120) as reply:
-            return json.load(reply)["value"]
+        try:
+            with opener.open(request, timeout=120) as reply:
+                return json.load(reply)["value"]
+        except urllib.error.HTTPError as error:
+            said = error.read().decode(errors="replace")
+            raise RuntimeError(f"{method} {path}: {error}: {said}") from error
 
     def post(self, path, body):
         return self.call("POST", f"/session/{self.session}{path}", body)
@@ -81,10 +107,12 @@ class Browser:
         try:
             if self.session:
                 self.call("DELETE", f"/session/{self.session}")
-        except OSError:
+        except (OSError, RuntimeError):
             pass
-        self.driver.terminate()
-        self.driver.wait()
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            process.wait()
 
 
 def network_requests(browser, own):

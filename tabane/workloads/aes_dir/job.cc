@@ -158,4 +158,10 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   return outcome;
 }
 
+void check_job(const Request& request) {
+  check(request);
+  resolve(request.engine);
+  look_at_places(request);
+}
+
 }  // namespace tabane::workloads::aes_dir

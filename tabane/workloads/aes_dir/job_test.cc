@@ -254,11 +254,19 @@ TEST_F(Job, RefusesPlacesThatCannotBeMeant) {
   EXPECT_THROW(run(Direction::encrypt, "in/16", "in/65536"), core::UsageError);
   EXPECT_THROW(run(Direction::encrypt, "/dev/null", "out"), core::UsageError);
   EXPECT_THROW(run(Direction::encrypt, "nothing", "out"), core::SystemError);
-  EXPECT_THROW(run(Direction::encrypt, "in", "missing/out"), core::SystemError);
+  EXPECT_THROW(run(Direction::encrypt, "in", "missing/out"), core::UsageError);
   fs::create_directory(root / "full");
   write_file(root / "full/x", "x");
   EXPECT_THROW(run(Direction::encrypt, "in", "full"), core::UsageError);
   EXPECT_EQ(read_file(root / "full/x"), "x");
+}
+
+TEST_F(Job, RefusesADirectoryWithoutSealedFilesAndLeavesNothing) {
+  EXPECT_THROW(run(Direction::decrypt, "in", "out"), core::Error);
+  EXPECT_FALSE(fs::exists(root / "out"));
+  EXPECT_THROW(check_job(request(Direction::verify, "in", "")), core::Error);
+  EXPECT_NO_THROW(check_job(request(Direction::encrypt, "in", "out")));
+  EXPECT_FALSE(fs::exists(root / "out"));
 }
 
 TEST_F(Job, ReplacesOnlyWhenForced) {

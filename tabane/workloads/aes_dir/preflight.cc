@@ -48,6 +48,13 @@ void require_apart(const fs::path& in, const fs::path& out) {
   }
 }
 
+// The directory that OUT is made in must be there.
+void require_parent(const fs::path& out) {
+  if (fs::is_directory(out.parent_path())) return;
+  throw core::UsageError(fmt::format("OUT ({}) cannot be made: there is no directory {}",
+                                     out.string(), out.parent_path().string()));
+}
+
 void place_directory(const Request& request, Places& places) {
   places.in_root.reset(open(request.in.c_str(), kDirectory));
   if (!places.in_root.valid()) throw core::SystemError("open", request.in, errno);
@@ -63,6 +70,7 @@ void place_directory(const Request& request, Places& places) {
           "OUT ({}) is not empty; --resume keeps what is complete there, --force replaces it",
           request.out));
     }
+    require_parent(out);
     places.out_path = out;
   }
   places.tree = scan(places.in_root.get(), request.excludes);
@@ -87,6 +95,7 @@ void place_file(const Request& request, std::uint64_t bytes, Places& places) {
   if (fs::exists(there) && !request.force && !request.resume) {
     throw core::UsageError(fmt::format("OUT ({}) exists; --force replaces it", out.string()));
   }
+  require_parent(out);
   places.out_path = out.parent_path();
   places.output_name = out.filename();
 }
@@ -130,6 +139,19 @@ bool fits(std::span<const std::byte, kHeaderBytes> bytes, KeyRing& keys) {
   return key_fits(bytes, derive_file_keys(header, keys.master_for(header)));
 }
 
+// A directory that was never encrypted would otherwise give a failure for each of its files.
+void require_sealed_files(const Request& request, const Places& places) {
+  const bool opens = request.direction != Direction::encrypt;
+  if (!opens || request.cipher != Cipher::aes_256_gcm || places.tree.files.empty()) return;
+  bool any = false;
+  for_sealed_files(places.tree, places.in_root.get(), "", [&](const auto&) { return any = true; });
+  if (any) return;
+  throw core::Error(fmt::format(
+      "IN ({}) holds no sealed file that can be read; what was encrypted with CBC needs "
+      "the same --cipher here",
+      request.in));
+}
+
 }  // namespace
 
 Places look_at_places(const Request& request) {
@@ -138,6 +160,7 @@ Places look_at_places(const Request& request) {
   if (stat(request.in.c_str(), &in) != 0) throw core::SystemError("open", request.in, errno);
   if (S_ISDIR(in.st_mode)) {
     place_directory(request, places);
+    require_sealed_files(request, places);
   } else if (S_ISREG(in.st_mode)) {
     place_file(request, static_cast<std::uint64_t>(in.st_size), places);
   } else {

@@ -1,0 +1,46 @@
+// Text that fits the terminal: widths in columns, wrapped paragraphs, tables of a given width.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tabane::cli {
+
+// A width that nothing exceeds: --wide.
+inline constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+
+// The least that is laid out for.
+inline constexpr std::size_t kNarrowestTerminal = 20;
+
+// Returns the columns of the terminal behind a descriptor, 80 if it does not say; nullopt if there
+// is no terminal. Asks at each call, because the user may have changed the window's size.
+std::optional<std::size_t> terminal_width(int descriptor);
+
+// Returns the width for results: the terminal's; 100 where the output is a file or a pipe (the same
+// everywhere, so that files can be compared), or COLUMNS if that is set; kNoLimit for --wide.
+std::size_t layout_width(int descriptor, bool wide = false);
+
+// Returns the columns that a line of UTF-8 takes: two for a wide East Asian character, none for a
+// combining mark, one for a byte that belongs to no character.
+std::size_t display_width(std::string_view line);
+
+// Returns the line, or if it is wider than `width` its beginning and "…".
+std::string cut_to_width(std::string_view line, std::size_t width);
+
+// Breaks text at blanks, and longer words anywhere, into lines of at most `width` columns, all but
+// the first indented. Line ends of the text stay; a run of blanks becomes one; a no-break space is
+// part of its word. There is no line end after the last line.
+std::string wrap_text(std::string_view text, std::size_t width, std::size_t indent = 0);
+
+// Lays rows out in aligned columns, two blanks between them; the first row is the head. Columns
+// whose cells below the head all begin with a digit, a sign or "–" are aligned to the right.
+// A table wider than `width` becomes narrower by the first of these that is enough: cells of
+// several words wrap; these columns move below their row, each cell after its column's head;
+// columns that do not fit follow in another table, which repeats the first column.
+std::string fit_table(const std::vector<std::vector<std::string>>& rows, std::size_t width);
+
+}  // namespace tabane::cli

@@ -1,0 +1,121 @@
+"""What tabane says of wrong arguments, and that it says so before any work or question."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TABANE = sys.argv.pop(1)
+
+
+def tabane(*arguments, **variables):
+    """Runs without a terminal, so that nothing can wait for an answer."""
+    environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | variables
+    return subprocess.run([TABANE, *map(str, arguments)], env=environment, capture_output=True,
+                          text=True, timeout=60, stdin=subprocess.DEVNULL, start_new_session=True)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def refused(self, sentence, *arguments, code=2):
+        with self.subTest(arguments):
+            result = tabane(*arguments)
+            self.assertEqual(result.returncode, code, result.stderr)
+            self.assertEqual(result.stdout, "")
+            self.assertIn(sentence, result.stderr)
+            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+
+
+class Sentence(Case):
+    def test_names_what_is_wrong_and_what_is_legal(self):
+        for arguments, sentence in (
+                ("surevy", "there is no 'surevy'; legal are survey, report"),
+                ("study", "NAME is missing; legal are ha8000"),
+                ("study ha9000", "there is no 'ha9000'; legal are ha8000"),
+                ("survey --bogus", "tabane survey: there is no option '--bogus'"),
+                ("survey extra", "'extra' is an argument too many"),
+                ("survey -o", "--output: its DIR is missing"),
+                ("encrypt", "IN is missing"),
+                ("encrypt in", "OUT is missing"),
+                ("encrypt --cipher rot13 a b", "there is no 'rot13'; legal are aes-256-gcm"),
+                ("encrypt --resume --force a b", "--resume and --force exclude each other"),
+                ("run", "COMMAND is missing"),
+                ("run --bogus -- true", "there is no option '--bogus'"),
+                ("run -m 0 -i 0 -- true", "--membind and --interleave exclude each other"),
+                ("run -t two -- true", "--threads: 'two' is not a number"),
+                ("run --placement near -- true", "legal are compact, scatter, numa, none"),
+                ("study ap1000 -n 1", "--processes: '1' is not between 2 and 4096")):
+            self.refused(sentence, *arguments.split())
+
+    def test_tells_how_a_value_is_written(self):
+        self.refused("--json=a.json", "survey", "--json", "a.json")
+        self.refused("--json=a.json", "encrypt", "--json", "a.json", "in", "out")
+        self.refused("--only clock,latency", "survey", "--only", "clock", "latency")
+
+
+class Lists(Case):
+    def test_take_commas_and_repeated_options(self):
+        def names(*only):
+            lines = tabane("survey", "--list", "--wide", *only).stdout.splitlines()
+            return [line.split()[0] for line in lines[1:]]
+        both = names("--only", "clock,latency")
+        self.assertEqual(both, names("--only", "clock", "--only", "latency"))
+        self.assertEqual({name.split(".")[0] for name in both}, {"clock", "latency"})
+
+
+class Paths(Case):
+    def test_are_checked_before_a_passphrase_is_asked_for(self):
+        # There is no terminal to ask on, which would be another sentence.
+        (self.folder / "in").mkdir()
+        (self.folder / "in" / "letter").write_text("plain")
+        (self.folder / "full").mkdir()
+        (self.folder / "full" / "letter").touch()
+        source = self.folder / "in"
+        missing = self.folder / "missing"
+        for verb, out in (("encrypt", ["out"]), ("decrypt", ["out"]), ("verify", [])):
+            self.refused("missing: ", verb, missing, *out, code=1)
+        self.refused("is not empty", "encrypt", source, self.folder / "full")
+        self.refused("there is no directory", "encrypt", source, missing / "out")
+        self.refused("there is no directory", "encrypt", source / "letter", missing / "out")
+        self.refused("lies inside IN", "encrypt", source, source / "out")
+        self.refused("holds no sealed file", "verify", source, code=1)
+
+    def test_of_plain_files_are_refused_by_decrypt_in_one_line(self):
+        for i in range(150):
+            folder = self.folder / "plain" / str(i)
+            folder.mkdir(parents=True)
+            (folder / "letter").write_text("not sealed" * 20)
+        key = self.folder / "key"
+        tabane("keygen", key)
+        out = self.folder / "out"
+        self.refused("holds no sealed file", "decrypt", "--key-file", key, self.folder / "plain",
+                     out, code=1)
+        self.assertFalse(out.exists())
+
+    def test_of_a_key_that_exists_are_kept(self):
+        key = self.folder / "key"
+        key.write_text("old")
+        self.refused("never replaced", "keygen", key, code=1)
+        self.assertEqual(key.read_text(), "old")
+
+    def test_of_a_page_are_checked_before_it_is_drawn(self):
+        self.refused("/nowhere/page.html", "report", "missing.json", "-o", "/nowhere/page.html")
+
+
+class Help(Case):
+    def test_fits_the_width_that_is_asked_for(self):
+        for verb in ([], ["survey"], ["encrypt"], ["run"], ["study"], ["study", "aes-folder"]):
+            for width in (40, 80, 100):
+                text = tabane(*verb, "--help", COLUMNS=str(width)).stdout
+                text = text[text.find("Options:"):]
+                self.assertLessEqual(max(map(len, text.splitlines())), width, text)
+
+
+if __name__ == "__main__":
+    unittest.main()
