@@ -19,8 +19,8 @@
 #include "tabane/comm/transport/shm/shm_transport.h"
 #include "tabane/comm/transport/shm/world.h"
 #include "tabane/core/binding.h"
-#include "tabane/team/crew.h"
 #include "tabane/team/places.h"
+#include "tabane/team/run_job.h"
 #include "tabane/team/team.h"
 
 namespace tabane::comm {
@@ -106,11 +106,11 @@ void launch_shm(const LaunchOptions& options, const Choice& choice, const Functi
                         if (at.begins(rank)) live(world, static_cast<int>(rank), choice, f);
                       }};
   try {
-    team::run_crew(job, {.processes = ranks,
-                         .forked = ranks > 1,
-                         .placement = options.placement,
-                         .fixed_places = true,
-                         .loss_listener = team::LossListener{tell_loss, &world}});
+    team::run_job(job, {.processes = ranks,
+                        .forked = ranks > 1,
+                        .placement = options.placement,
+                        .fixed_places = true,
+                        .loss_listener = team::LossListener{tell_loss, &world}});
   } catch (const team::TaskError& error) {
     throw core::Error(fmt::format("rank {}: {}", error.task(), what_rank_threw(error)));
   } catch (const core::LostError&) {

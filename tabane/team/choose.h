@@ -8,6 +8,7 @@
 
 #include "tabane/core/topology.h"
 #include "tabane/team/scalability_law.h"
+#include "tabane/team/shape.h"
 
 namespace tabane::team {
 
@@ -18,12 +19,6 @@ struct Limits {
   // spent, for from less nothing is learnt.
   double most_sample_share = 0.05;
   double most_sample_seconds = 2;  // no run is begun that is expected to exceed it
-};
-
-struct Shape {
-  int processes = 1, threads = 1;  // in each process
-  int workers() const { return processes * threads; }
-  auto operator<=>(const Shape&) const = default;
 };
 
 // What a run of some tasks took.
@@ -40,9 +35,7 @@ class Experiment {
   // placed as a team places itself; so task_seconds of two runs can be compared position by
   // position. count: 1 … n.
   virtual Trial run(Shape shape, std::size_t count) = 0;
-  // Seconds to start and end a team of this shape that does nothing, with what is mapped now. What
-  // takes longer than kLongStart may be an estimate (see fork_cost.h).
-  static constexpr double kLongStart = 0.1;
+  // Seconds to start and end a team of this shape that does nothing, with what is mapped now.
   virtual double start_seconds(Shape shape) = 0;
   // Seconds to return the result of one task from a child process.
   virtual double result_seconds() = 0;

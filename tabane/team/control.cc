@@ -12,7 +12,7 @@
 #include <new>
 
 #include "tabane/core/error.h"
-#include "tabane/team/team.h"
+#include "tabane/team/task_error.h"
 
 namespace tabane::team {
 namespace {

@@ -1,5 +1,5 @@
-// What the processes of a team tell each other while they run: the next task, who is where, the
-// first failure, and when to stop. Lives in shared memory and holds no pointers.
+// What the processes of a team share while they work: the next task, which worker is in which task,
+// the first failure, and whether to stop. Lies in shared memory and holds no pointers.
 #pragma once
 
 #include <sys/types.h>
@@ -18,15 +18,15 @@ namespace tabane::team {
 
 inline constexpr std::size_t kNoTask = SIZE_MAX;
 
-// Nanoseconds of CLOCK_MONOTONIC, the same in all processes; a few tens of nanoseconds a read.
+// Nanoseconds of CLOCK_MONOTONIC, which all processes share. cost: a few tens of nanoseconds.
 std::uint64_t now_ns();
 
 struct ProcessRecord {
   std::atomic<pid_t> pid{0};          // 0: not forked
-  std::atomic<bool> finished{false};  // has done all it should and leaves now
+  std::atomic<bool> finished{false};  // has done all its work and is about to end
   std::atomic<bool> reaped{false};    // by its parent
   std::atomic<std::uint64_t> begin_ns{0};
-  std::atomic<bool> place_taken{false};  // the place of this index, by whichever process
+  std::atomic<bool> place_taken{false};  // the place with this index, by any process
 };
 
 struct alignas(64) WorkerRecord {
@@ -37,7 +37,7 @@ struct alignas(64) WorkerRecord {
 
 enum class FailureKind : int { none, task, system, lost };
 
-// Plain memory: also written inside a signal handler and read after its writer is dead.
+// Plain memory, because a signal handler may write it and its reader may outlive the writer.
 struct Failure {
   FailureKind kind = FailureKind::none;
   int process = 0;
@@ -66,26 +66,26 @@ class Control {
   std::atomic<bool>& stop() { return head_->stop; }
   std::atomic<int>& unbound_workers() { return head_->unbound_workers; }
 
-  // Records the first failure and stops the team; later ones change nothing.
+  // Records the first failure and stops the team; later failures change nothing.
   void fail_task(const Worker& worker, std::string_view message);
   void fail_system(int process, std::string_view call, std::string_view operand, int code);
   // Async-signal-safe. thread: -1 if not known.
   void lose(int process, int thread, pid_t pid, bool by_signal, int code);
   bool failed() const { return head_->failure_state.load() != 0; }
-  // Whether the failure is that the system refused something.
+  // Tells whether the failure is a call that the system refused.
   bool refused() const {
     return head_->failure_state.load() == 2 && head_->failure.kind == FailureKind::system;
   }
 
-  // Throws what was recorded, if anything. Only when no other process is left.
+  // Throws the recorded failure, if there is one. Only when no other process is left.
   void throw_failure();
 
-  // Waits until all workers have called this; returns early when the team stops.
+  // Waits until all workers have called this or the team stops.
   void meet_workers();
 
-  // Process side: says that all work of the process is done and waits for release().
+  // In a process: reports that all its work is done and waits for release().
   void arrive();
-  // Caller's side: waits up to `seconds` for more arrivals. Returns whether all are there.
+  // In the caller: waits up to `seconds` for more arrivals. Returns whether all have arrived.
   bool wait_for_arrivals(double seconds);
   void release();
 

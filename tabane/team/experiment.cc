@@ -24,18 +24,18 @@ std::size_t SpreadOrder::operator()(std::size_t k) const {
   return static_cast<std::size_t>(static_cast<Wide>(k) * step_ % n_);
 }
 
-TaskExperiment::TaskExperiment(std::size_t n, Sample sample, const Crew& like)
+TaskExperiment::TaskExperiment(std::size_t n, Sample sample, const JobOptions& like)
     : n_(n), sample_(std::move(sample)), like_(like) {
   if (n == 0) throw core::UsageError("no sample can be taken of no tasks: n must be at least 1");
   like_.measure_memory = false;
 }
 
-Crew TaskExperiment::crew_of(Shape shape, bool forked) const {
-  Crew crew = like_;
-  crew.processes = shape.processes;
-  crew.threads = shape.threads;
-  crew.forked = forked;
-  return crew;
+JobOptions TaskExperiment::options_for(Shape shape, bool forked) const {
+  JobOptions options = like_;
+  options.processes = shape.processes;
+  options.threads = shape.threads;
+  options.forked = forked;
+  return options;
 }
 
 // One process is forked too: what the tasks change must not reach the caller.
@@ -44,12 +44,12 @@ Trial TaskExperiment::run(Shape shape, std::size_t count) {
   const SpreadOrder order(n_);
   const SharedBlock block(count * sizeof(double), "task times");
   auto* const seconds = reinterpret_cast<double*>(block.data());
-  const CrewReport report = run_crew(
+  const JobReport report = run_job(
       {.tasks = count,
        .begin_together = true,
        .do_tasks = [&](Progress& at, std::size_t begin,
                        std::size_t end) { sample_.do_tasks(at, begin, end, order, seconds); }},
-      crew_of(shape, true));
+      options_for(shape, true));
   return {.seconds = report.work_seconds, .task_seconds = {seconds, seconds + count}};
 }
 
@@ -57,7 +57,7 @@ double TaskExperiment::start_seconds(Shape shape) {
   const Job nothing{.once_per_worker = true,
                     .do_tasks = [](Progress&, std::size_t, std::size_t) {}};
   const std::uint64_t begin = now_ns();
-  run_crew(nothing, crew_of(shape, shape.processes > 1));
+  run_job(nothing, options_for(shape, shape.processes > 1));
   return static_cast<double>(now_ns() - begin) * 1e-9;
 }
 
@@ -70,19 +70,19 @@ double TaskExperiment::result_seconds() {
   const SharedBlock block(sizeof(Written), "shared memory of a team");
   auto& written = *new (block.data()) Written;
   const std::size_t task = n_ / 2;
-  run_crew({.tasks = 1,
-            .do_tasks =
-                [&](Progress& at, std::size_t, std::size_t) {
-                  if (at.begins(task)) written.ns = sample_.write(file, task, written.copies);
-                }},
-           crew_of({1, 1}, true));
+  run_job({.tasks = 1,
+           .do_tasks =
+               [&](Progress& at, std::size_t, std::size_t) {
+                 if (at.begins(task)) written.ns = sample_.write(file, task, written.copies);
+               }},
+          options_for({1, 1}, true));
   const std::uint64_t begin = now_ns();
   for (const std::span<const std::byte> bytes : file.read(written.copies)) sample_.read(bytes);
   return static_cast<double>(written.ns + now_ns() - begin) * 1e-9 /
          static_cast<double>(written.copies);
 }
 
-Choice choose_tasks(std::size_t n, Sample sample, const Crew& like, const Limits& limits) {
+Choice choose_tasks(std::size_t n, Sample sample, const JobOptions& like, const Limits& limits) {
   TaskExperiment experiment(n, std::move(sample), like);
   return choose_shape(known_topology(), n, experiment, limits);
 }

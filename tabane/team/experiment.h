@@ -1,5 +1,5 @@
-// The sample of real tasks that choose.h asks: done in child processes, so that the caller's data
-// stay as they are.
+// Answers the questions of choose.h with a sample of the real tasks, run in child processes, so
+// that the caller's data do not change.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 #include "tabane/core/keep.h"
 #include "tabane/team/choose.h"
 #include "tabane/team/control.h"
-#include "tabane/team/crew.h"
 #include "tabane/team/job.h"
 #include "tabane/team/result_file.h"
+#include "tabane/team/run_job.h"
 
 namespace tabane::team {
 
-// All of 0 … n - 1 in an order of which every beginning is spread over the whole: steps of the
-// golden section of n, made coprime to n.
+// The numbers 0 … n - 1 in an order in which the first k, for any k, are spread over the whole:
+// steps of the golden section of n, made coprime to n.
 class SpreadOrder {
  public:
   explicit SpreadOrder(std::size_t n);  // n: > 0
@@ -28,15 +28,15 @@ class SpreadOrder {
   std::size_t n_, step_;
 };
 
-// Tasks to try, without their types.
+// Tasks to try, without the types of task and result.
 struct Sample {
-  // Does the tasks order(begin) … order(end - 1), drops their results, and writes the seconds of
-  // each to seconds[begin] …
+  // Does the tasks order(begin) … order(end - 1), discards their results, and writes their seconds
+  // to seconds[begin] … seconds[end - 1].
   std::function<void(Progress&, std::size_t begin, std::size_t end, const SpreadOrder& order,
                      double* seconds)>
       do_tasks;
-  // Does a task and writes its result `copies` times; returns the nanoseconds of the writing.
-  // Empty: the tasks have no results that can be returned.
+  // Does a task, writes its result `copies` times and returns the nanoseconds of writing. Empty if
+  // the tasks have no results that can be returned.
   std::function<std::uint64_t(ResultFile&, std::size_t task, std::uint64_t& copies)> write;
   std::function<void(std::span<const std::byte>)> read;  // one result
 };
@@ -97,23 +97,24 @@ Sample sample_of(F& f) {
 
 class TaskExperiment : public Experiment {
  public:
-  // like: placement, order of forks and what is allowed of the team that is chosen for. n: > 0.
-  TaskExperiment(std::size_t n, Sample sample, const Crew& like);
+  // like: placement, order of forks and permissions of the team to choose for. n: > 0.
+  TaskExperiment(std::size_t n, Sample sample, const JobOptions& like);
 
-  // All throw what Team::map() throws.
+  // All throw as Team::map().
   Trial run(Shape shape, std::size_t count) override;
   double start_seconds(Shape shape) override;
   double result_seconds() override;
 
  private:
-  Crew crew_of(Shape shape, bool forked) const;
+  JobOptions options_for(Shape shape, bool forked) const;
 
   std::size_t n_;
   Sample sample_;
-  Crew like_;
+  JobOptions like_;
 };
 
 // choose_shape() on this machine with a TaskExperiment.
-Choice choose_tasks(std::size_t n, Sample sample, const Crew& like, const Limits& limits = {});
+Choice choose_tasks(std::size_t n, Sample sample, const JobOptions& like,
+                    const Limits& limits = {});
 
 }  // namespace tabane::team

@@ -1,4 +1,4 @@
-// One forked child that runs a function and is waited for. The only place that calls fork.
+// Forks one child that runs a function, and waits for it. Only this module calls fork.
 #pragma once
 
 #include <sys/types.h>
@@ -7,9 +7,9 @@
 
 namespace tabane::team {
 
-// Forks; the child runs body and ends with its return value as exit status, without running the
-// caller's atexit handlers or destructors of static objects; an exception ends it with status 125.
-// Returns the child's pid. throws: core::SystemError if the system refuses to fork.
+// Forks a child and returns its pid. The child runs body and uses its return value as exit status;
+// an exception ends it with status 125. It runs neither the caller's atexit handlers nor the
+// destructors of static objects. throws: core::SystemError if the system refuses to fork.
 pid_t fork_child(const std::function<int()>& body);
 
 // Waits for the child. Returns its exit status, or 128 + signal.

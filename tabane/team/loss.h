@@ -1,4 +1,4 @@
-// What the other processes of a team may hear when one is lost.
+// How the other processes of a team learn that one was lost.
 #pragma once
 
 #include <sys/types.h>
@@ -12,11 +12,12 @@ struct Loss {
   int code = 0;  // the signal or the exit status
 };
 
-// With a listener the loss of a process does not end the others at once: they are told, and may go
-// on until grace_seconds have passed. The same holds after an exception in one of them.
+// Without a listener, the loss of a process ends the others at once. With one, they are told and
+// may go on for grace_seconds. An exception in one of them is treated in the same way.
 struct LossListener {
-  // Called in the process that noticed, perhaps in a signal handler, perhaps several times for one
-  // loss: async-signal-safe. Must be callable and context readable in all processes of the team.
+  // Called in the process that noticed the loss, perhaps several times for one loss and perhaps in
+  // a signal handler, so it must be async-signal-safe. It must be callable, and context readable,
+  // in all processes of the team.
   void (*lost)(void* context, const Loss& loss) = nullptr;
   void* context = nullptr;
   double grace_seconds = 5;

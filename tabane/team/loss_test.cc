@@ -12,10 +12,10 @@
 #include <stdexcept>
 
 #include "tabane/core/error.h"
-#include "tabane/team/crew.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/leftovers_test.h"
 #include "tabane/team/process_tree.h"
+#include "tabane/team/run_job.h"
 #include "tabane/team/shared_block.h"
 #include "tabane/team/team.h"
 
@@ -52,9 +52,9 @@ class TeamLoss : public LeavesNothing {
                   .do_tasks = [&](Progress& at, std::size_t i, std::size_t) {
                     if (at.begins(i)) body(at.worker);
                   }};
-    run_crew(job, {.processes = processes,
-                   .forked = true,
-                   .loss_listener = LossListener{note, &heard_, grace}});
+    run_job(job, {.processes = processes,
+                  .forked = true,
+                  .loss_listener = LossListener{note, &heard_, grace}});
   }
   void wait_until_heard() {
     while (heard_.process == -1) usleep(500);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tabane/core/topology.h"
-#include "tabane/team/choose.h"
+#include "tabane/team/shape.h"
 
 namespace tabane::team {
 

@@ -1,5 +1,5 @@
-// Results of varying size on their way from the processes of a team to the caller: one anonymous
-// file to which all append.
+// Carries results of varying size from the processes of a team to the caller: an anonymous file to
+// which all append.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace tabane::team {
 
-// A result cannot be returned.
+// A result could not be returned.
 class ResultError : public core::SystemError {
  public:
   ResultError(std::string call, std::string operand, int code)
@@ -27,17 +27,18 @@ class ResultError : public core::SystemError {
   std::string call_, operand_;
 };
 
-// Returns how many bytes of results may be there at once: what the caller allows, or half of the
-// memory that the system and its control groups leave, as the results exist twice when they arrive.
+// Returns how many bytes of results may exist at once: what the caller allows, or half of the
+// memory that the system and its control groups leave, because results exist twice when they
+// arrive.
 std::size_t most_result_bytes(const std::optional<std::size_t>& allowed);
 
-// n results of `each` bytes. throws: ResultError (ENOMEM) if they are more than may be there.
+// Returns n * each. throws: ResultError (ENOMEM) if that is more than may exist at once.
 std::size_t bytes_of_results(std::size_t n, std::size_t each,
                              const std::optional<std::size_t>& allowed);
 
 class ResultFile {
  public:
-  // Made before the processes are. throws: core::SystemError.
+  // Must be constructed before the processes are forked. throws: core::SystemError.
   explicit ResultFile(std::size_t most_bytes);
   ~ResultFile();
   ResultFile(const ResultFile&) = delete;
@@ -46,9 +47,9 @@ class ResultFile {
   // From any process and thread. throws: ResultError.
   void append(std::span<const std::byte> bytes);
 
-  // Returns where the result of each key lies; null for a key without one. Maps the file; valid as
-  // long as this lives. Only when nobody appends any more. throws: core::SystemError; core::Error
-  // if a key is >= keys or comes twice.
+  // Maps the file and returns the bytes of each key's result; null for a key without one. They are
+  // valid as long as this object. Only when no process appends any more. throws: core::SystemError;
+  // core::Error if a key is >= keys or comes twice.
   std::vector<std::span<const std::byte>> read(std::size_t keys);
 
  private:

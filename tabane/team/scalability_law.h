@@ -1,5 +1,5 @@
-// How workers that share something slow each other: Gunther's Universal Scalability Law with a
-// ceiling.
+// How workers that share a resource slow each other down: Gunther's Universal Scalability Law, with
+// a ceiling.
 #pragma once
 
 #include <limits>

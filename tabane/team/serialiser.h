@@ -1,5 +1,5 @@
-// How a task's result becomes bytes and comes back: trivially copyable types as they are, strings,
-// vectors, pairs, optionals and maps of such, and types for which a Serialiser is written.
+// Turns a task's result into bytes and back: trivially copyable types, strings, vectors, pairs,
+// optionals and maps of them, and types with a Serialiser of their own.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ class Reader {
   std::span<const std::byte> left_;
 };
 
-// Specialise for your own type:
+// Specialise it for your own type:
 //   template <> struct tabane::team::Serialiser<Mine> {
 //     static void put(tabane::team::Bytes& out, const Mine& value);
 //     static Mine get(tabane::team::Reader& in);
@@ -66,7 +66,7 @@ T get_value(Reader& in) {
   return Serialiser<T>::get(in);
 }
 
-// Trivially copyable, and yet nothing but an address.
+// Trivially copyable types that are only an address.
 template <class T>
 inline constexpr bool points_elsewhere = std::is_pointer_v<T> || std::is_member_pointer_v<T>;
 template <class C, class Traits>
@@ -91,7 +91,7 @@ struct Serialiser<T, std::enable_if_t<std::is_trivially_copyable_v<T>>> {
   }
 };
 
-// The number of elements, then the elements. Elements that are bytes already are copied at once.
+// The number of elements, then the elements; trivially copyable ones are copied all at once.
 template <class Sequence>
 struct SequenceSerialiser {
   using Element = typename Sequence::value_type;
@@ -189,7 +189,7 @@ struct MapSerialiser {
   }
 };
 
-// Comparison, hash and equality are those of a map made without arguments.
+// The map that comes back has a default-constructed comparison, hash and equality.
 template <class K, class V, class Compare, class Allocator>
 requires Serialisable<K> && Serialisable<V>
 struct Serialiser<std::map<K, V, Compare, Allocator>>

@@ -6,19 +6,11 @@
 namespace tabane::team {
 namespace {
 
-constexpr int kWeighAllWorkers = 48;
-
 std::set<int> natural_counts(const Machine& machine, std::size_t n, int most) {
   std::set<int> counts;
   for (long step = 1; step <= most; step *= 2) {
     counts.insert(static_cast<int>(step));
     if (step > 1) counts.insert(static_cast<int>(step + step / 2));
-  }
-  for (const int whole : {machine.node_cores(), machine.node_pus(), machine.cores(), machine.pus(),
-                          2 * machine.pus()}) {
-    for (int d = 1; d <= whole; ++d) {
-      if (whole % d == 0) counts.insert(d);
-    }
   }
   for (int k = 1; k <= machine.nodes(); ++k) {
     counts.insert({k * machine.node_cores(), k * machine.node_pus()});
@@ -27,7 +19,8 @@ std::set<int> natural_counts(const Machine& machine, std::size_t n, int most) {
     const int tasks = static_cast<int>(n);
     for (int rounds = 1; rounds <= 8; ++rounds) counts.insert((tasks + rounds - 1) / rounds);
   }
-  counts.insert({machine.node_pus() + 1, machine.cores() + 1, most});
+  counts.insert(
+      {machine.node_pus() + 1, machine.cores(), machine.cores() + 1, machine.pus(), most});
   std::erase_if(counts, [&](int count) { return count < 1 || count > most; });
   return counts;
 }
@@ -41,14 +34,6 @@ std::vector<Shape> candidate_shapes(const Machine& machine, std::size_t n, int m
     if (processes < 1 || threads < 1 || processes > most_processes) return;
     if (static_cast<long>(processes) * threads <= most_workers) shapes.insert({processes, threads});
   };
-  if (most_workers <= kWeighAllWorkers) {
-    for (int threads = 1; threads <= most_workers; ++threads) {
-      for (int processes = 1; processes * threads <= most_workers; ++processes) {
-        add(processes, threads);
-      }
-    }
-    return {shapes.begin(), shapes.end()};
-  }
   const std::set<int> counts = natural_counts(machine, n, most_workers);
   for (const int threads : counts) {
     for (const int workers : counts) add(workers / threads, threads);

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "tabane/team/choose.h"
 #include "tabane/team/machine_load.h"
+#include "tabane/team/shape.h"
 
 namespace tabane::team {
 

@@ -1,4 +1,4 @@
-// Memory that a process shares with those it forks: what one writes, all see.
+// Memory that a process shares with the processes it forks.
 #pragma once
 
 #include <cstddef>
@@ -6,14 +6,14 @@
 
 namespace tabane::team {
 
-// Owns an anonymous shared mapping, zero at first. Independent of /dev/shm and of its size.
+// Owns an anonymous shared mapping, filled with zeros. Does not depend on /dev/shm or its size.
 class SharedBlock {
  public:
-  // Whether the system sets memory aside for all of it, or only for pages once they are touched:
-  // then a large block of which little is used is not refused (and touching may fail, by SIGBUS).
+  // all: the system sets memory aside for the whole block. touched: only for pages that are
+  // touched; a large block is then not refused, but touching a page may fail (SIGBUS).
   enum class Reserve { all, touched };
 
-  // what: names the use in the error. throws: core::SystemError. cost: no page is touched.
+  // what: the use, for the error message. throws: core::SystemError. cost: touches no page.
   SharedBlock(std::size_t bytes, const std::string& what, Reserve reserve = Reserve::all);
   ~SharedBlock();
   SharedBlock(const SharedBlock&) = delete;

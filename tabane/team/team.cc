@@ -52,9 +52,6 @@ Shape shape_with(const Choice& choice, int processes, int threads) {
 
 }  // namespace
 
-TaskError::TaskError(std::size_t task, const std::string& message)
-    : Error("task " + std::to_string(task) + " failed: " + message), task_(task) {}
-
 Team::Team(TeamOptions options) : options_(std::move(options)) {
   check_number("processes", options_.processes);
   check_number("threads", options_.threads);
@@ -65,7 +62,7 @@ Team::Team(TeamOptions options) : options_(std::move(options)) {
   }
 }
 
-Crew Team::crew() const {
+JobOptions Team::job_options() const {
   return {.placement = options_.placement,
           .fork = options_.fork,
           .allow_other_threads = options_.allow_other_threads,
@@ -116,11 +113,11 @@ void Team::perform(const Job& job, const Size& size) {
     report_.tasks.assign(static_cast<std::size_t>(size.workers()), 0);
     return;
   }
-  Crew crew = this->crew();
-  crew.processes = size.processes;
-  crew.threads = size.threads;
-  crew.forked = size.forked;
-  CrewReport done = run_crew(job, crew);
+  JobOptions options = job_options();
+  options.processes = size.processes;
+  options.threads = size.threads;
+  options.forked = size.forked;
+  JobReport done = run_job(job, options);
   report_.fork_seconds = done.fork_seconds;
   report_.join_seconds = done.join_seconds;
   report_.tasks = std::move(done.tasks);

@@ -1,13 +1,13 @@
-// Teams of processes × threads: results of independent tasks, computed by forked processes that
-// read the caller's data copy-on-write.
+// Teams of processes × threads: forked processes that read the caller's data copy-on-write compute
+// the results of independent tasks.
 //
 //   tabane::team::Team team({.processes = 4, .threads = 2});
 //   std::vector<Count> counts = team.map<Count>(tasks.size(), [&](std::size_t i) { … });
 //
 // The processes are forked when the work begins, so the tasks see everything that the caller has
-// built by then, pointers and all; what they change is theirs alone and goes with them. Only
-// results come back. With one process nothing is forked: threads of the caller, itself the first,
-// do the work and share its memory.
+// built by then, including pointers. What a task changes stays in its process; only results come
+// back. With one process nothing is forked: the caller and its threads do the work and share its
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -22,87 +22,76 @@
 #include <utility>
 #include <vector>
 
-#include "tabane/core/error.h"
 #include "tabane/core/placement.h"
 #include "tabane/team/choose.h"
-#include "tabane/team/crew.h"
 #include "tabane/team/experiment.h"
 #include "tabane/team/fork_order.h"
 #include "tabane/team/job.h"
 #include "tabane/team/result_file.h"
+#include "tabane/team/run_job.h"
 #include "tabane/team/serialiser.h"
 #include "tabane/team/shared_block.h"
+#include "tabane/team/task_error.h"
 
 namespace tabane::team {
 
 inline constexpr int automatic = 0;
 
 struct TeamOptions {
-  int processes = automatic;  // 1: threads of the caller; automatic: chosen from a sample
+  int processes = automatic;  // 1: only threads; automatic: chosen from a sample of the tasks
   int threads = automatic;    // in each process
   core::PlacementPolicy placement = core::PlacementPolicy::per_numa_node;
   ForkOrder fork = ForkOrder::tree;
   bool prepare_memory = false;       // see prepare_for_fork() in fork_cost.h
-  bool allow_other_threads = false;  // fork although other threads run: locks they hold stay locked
-  bool measure_memory = false;       // for TeamReport::shared_share; the processes wait for it
-  // Default: half of what the system and its control groups leave, for results exist twice when
-  // they arrive.
+  bool allow_other_threads = false;  // fork while other threads run; locks they hold stay locked
+  bool measure_memory = false;       // fill in TeamReport::shared_share; the processes wait for it
+  // Default: half of what the system and its control groups leave, because results exist twice
+  // when they arrive.
   std::optional<std::size_t> most_result_bytes;
 };
 
-// An exception left a task. what() holds its message and the task's number.
-class TaskError : public core::Error {
- public:
-  TaskError(std::size_t task, const std::string& message);
-  std::size_t task() const { return task_; }
-
- private:
-  std::size_t task_;
-};
-
-// What the last run of a team was; after one that failed only what was known before it began.
+// What the last call of a team did; after a failure, only what was known before it began.
 struct TeamReport {
-  int processes = 0, threads = 0;  // what worked: never more processes than tasks
-  double seconds = 0;              // from the call until all results are there
-  double fork_seconds = 0;         // until the last process existed
-  double join_seconds = 0;         // from the last task's end until all processes were gone
-  std::vector<std::size_t> tasks;  // done by each worker, by Worker::index
-  std::optional<double>
-      shared_share;              // of the processes' memory, 0 … 1; from PSS and USS, if asked
-  std::optional<Choice> choice;  // if processes or threads were chosen
-  std::vector<std::string> remarks;  // "4 workers share 2 PUs: they take turns."
+  int processes = 0, threads = 0;      // that worked; never more processes than tasks
+  double seconds = 0;                  // from the call until all results are there
+  double fork_seconds = 0;             // until the last process existed
+  double join_seconds = 0;             // from the last task's end until all processes were gone
+  std::vector<std::size_t> tasks;      // done by each worker, by Worker::index
+  std::optional<double> shared_share;  // of the processes' memory, 0 … 1, if measure_memory
+  std::optional<Choice> choice;        // if processes or threads were chosen
+  std::vector<std::string> remarks;    // "4 workers share 2 PUs: they take turns."
 };
 
 class Team {
  public:
-  // throws: core::UsageError if processes or threads are negative, or their product exceeds 65 536.
+  // throws: core::UsageError if processes or threads are negative or their product exceeds 65 536.
   explicit Team(TeamOptions options = {});
 
-  // Calls f(worker), or f(), once on every worker. Automatic: one process, and as many threads as
-  // fill the PUs. throws: as map(); a worker's index is its task.
+  // Calls f(worker) or f() once on every worker. Automatic numbers mean one process, and as many
+  // threads as there are PUs. throws: as map(), with the worker's index as task.
   template <class F>
   void run(F&& f);
 
-  // Returns f(0) … f(n - 1) in this order. f is called once for each, in any order, on any worker,
-  // by several threads at once; with automatic sizes a few tasks are first tried in child
-  // processes, so f may run twice there. R: trivially copyable without pointers, or with a
-  // Serialiser. throws: TaskError if f throws; core::LostError naming process, task and signal if a
-  // process dies; core::SystemError if the system refuses a fork or memory, or the results exceed
-  // most_result_bytes (ENOMEM); core::UsageError if other threads run, or n looks negative.
-  // After any of these all processes are gone and the next call works.
-  // cost: forks (see fork_cost.h), then about 20 ns a task beside f.
+  // Returns f(0) … f(n - 1) in this order. Calls f once per task, in any order, on any worker, from
+  // several threads at once. With automatic numbers it first tries some tasks in child processes,
+  // so f runs more than once for them. R: trivially copyable without pointers, or with a
+  // Serialiser. throws: TaskError if f throws; core::LostError with process, task and signal if a
+  // process dies; core::SystemError if the system refuses a fork or memory, or if the results
+  // exceed most_result_bytes (ENOMEM); core::UsageError if other threads run or n looks negative.
+  // After any of these all processes are gone, and the next call works.
+  // cost: the forks (see fork_cost.h), then about 20 ns per task in addition to f.
   template <class R, class F>
   std::vector<R> map(std::size_t n, F&& f);
 
-  // Returns `initial` combined with f(0) … f(n - 1): R = combine(R, R), associative and
-  // commutative, for which worker did what differs from run to run. So integers come out the same
-  // each time, and floating-point sums differ in their last digits. throws: as map(), combine like
-  // f.
+  // Returns `initial` combined with f(0) … f(n - 1) by R = combine(R, R), which must be associative
+  // and commutative, because each call distributes the tasks differently. Integer sums are the same
+  // each time; floating-point sums differ in their last digits. throws: as map(); an exception of
+  // combine counts as one of f.
   template <class R, class F, class Combine>
   R map_reduce(std::size_t n, F&& f, R initial, Combine&& combine);
 
-  // Tries a sample of the tasks in child processes and predicts the best processes × threads. See
-  // choose.h. throws: as map().
+  // Tries a sample of the tasks in child processes and predicts the best shape; see choose.h.
+  // throws: as map().
   template <class F>
   static Choice choose(std::size_t n, F&& f, const Limits& limits = {});
 
@@ -117,7 +106,7 @@ class Team {
   // Begins a report. choose: called if a number is automatic.
   Size begin(std::size_t n, const std::function<Choice()>& choose);
   Size begin_run();
-  Crew crew() const;
+  JobOptions job_options() const;
   void perform(const Job& job, const Size& size);
   void end();
 
@@ -169,7 +158,7 @@ void Team::run(F&& f) {
 template <class R, class F>
 std::vector<R> Team::map(std::size_t n, F&& f) {
   check_task_types<R, F>();
-  const Size size = begin(n, [&] { return choose_tasks(n, sample_of<R>(f), crew()); });
+  const Size size = begin(n, [&] { return choose_tasks(n, sample_of<R>(f), job_options()); });
   std::vector<R> results;
   if constexpr (std::is_trivially_copyable_v<R>) {
     results = map_bytes<R>(n, f, size);
@@ -241,7 +230,7 @@ template <class R, class F, class Combine>
 R Team::map_reduce(std::size_t n, F&& f, R initial, Combine&& combine) {
   check_task_types<R, F>();
   static_assert(std::is_invocable_r_v<R, Combine&, R, R>, "combine must be callable as R f(R, R)");
-  const Size size = begin(n, [&] { return choose_tasks(n, sample_of<R>(f), crew()); });
+  const Size size = begin(n, [&] { return choose_tasks(n, sample_of<R>(f), job_options()); });
   std::vector<std::optional<R>> values(static_cast<std::size_t>(size.workers()));
   std::optional<ResultFile> file;
   if (size.forked) file.emplace(most_result_bytes(options_.most_result_bytes));

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "tabane/team/choose.h"
 #include "tabane/team/imbalance.h"
 #include "tabane/team/machine_load.h"
 #include "tabane/team/scalability_law.h"
+#include "tabane/team/shape.h"
 
 namespace tabane::team {
 
@@ -26,7 +26,6 @@ struct StartCost {
 struct SpeedModel {
   ScalabilityLaw in_process;  // over the threads of a process
   ScalabilityLaw of_node;     // over the workers of a NUMA node; coherency is 0
-  double core_yield = 1.2;    // throughput of a core with two workers on two PUs
   double node_penalty = 0;    // a process on k nodes is slower by 1 + penalty (k - 1) / k
 
   std::vector<WorkerClass> workers(const ShapeLoad& load, int threads) const;
@@ -37,18 +36,12 @@ struct SlowdownPoint {
   Shape shape;
   double slowdown = 1;
   bool one_round = true;  // every worker did one task; else the faster ones did more
-  double error = 0.03;    // relative, one standard deviation
 };
 
-// Fits the model by least squares of the relative errors over all points. base_error: the relative
-// error of the time on one worker alone, which all points share; where the fit moves it, `base`
-// gets the factor by which that time was wrong. before: a fit of nearly the same points to begin
-// from.
-SpeedModel fit_speed(Machine& machine, std::span<const SlowdownPoint> points, double base_error,
-                     double* base, const SpeedModel* before = nullptr);
+// Fits the model by least squares of the relative errors over all points.
+SpeedModel fit_speed(Machine& machine, std::span<const SlowdownPoint> points);
 
-// The slowdown that the model has for a point.
-double predict_slowdown(const SpeedModel& model, const ShapeLoad& load, int threads,
-                        bool one_round);
+// The slowdown that the model has for the shape of a point.
+double predict_slowdown(const SpeedModel& model, Machine& machine, const SlowdownPoint& point);
 
 }  // namespace tabane::team

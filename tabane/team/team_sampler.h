@@ -16,53 +16,34 @@ class Sampler {
 
   // Runs tasks on one worker alone; all else is relative to that.
   void measure_base();
-  // Runs tasks with this shape unless the budget forbids what it is expected to take: up to three
-  // times while that is cheap, or once if it has been run before. start: what starting it is
-  // expected to cost; alike: all its workers are equally fast, so that differences between tasks
-  // are the tasks' own. Returns false if it was not run.
+  // Runs tasks with this shape. Returns false, without a run, if it is expected to exceed the
+  // budget. start: the expected cost of starting the shape; alike: all its workers are equally
+  // fast, so that differences between tasks are the tasks' own.
   bool measure(Shape shape, double expected_slowdown, double start, bool alike);
-  // Asks for the cost of starting, as often as it is cheap, and gives the median.
   double start_seconds(Shape shape);
 
   double task_seconds() const { return task_seconds_; }
   // Standard deviation of the task times over their mean, without what noise adds to all at once.
   double variation() const { return variation_; }
   double task_error() const { return task_error_; }  // relative, of task_seconds
-  double base_error() const { return base_error_; }  // relative, of the runs on one worker
   double spent() const { return spent_; }
-  // Seconds that may still be spent beside what is kept back for later questions.
-  double left() const { return budget() * (1 - kept_back_) - spent_; }
-  void keep_back(double share) { kept_back_ = share; }
-  std::vector<SlowdownPoint> points() const;
-  bool measured(Shape shape) const { return find(shape) != nullptr; }
-  double slowdown(Shape shape) const;  // shape: was run
-  // Relative standard deviation of a run, from those that were repeated; single large ones do not
-  // count.
-  double noise() const;
+  const std::vector<SlowdownPoint>& points() const { return points_; }
+  bool measured(Shape shape) const;
 
  private:
-  struct Point {
-    Shape shape;
-    std::vector<double> slowdowns;
-    bool one_round = true;
-  };
-
   double budget() const;
   std::size_t count_for(Shape shape, double slowdown) const;
-  double slowdown_of(const Trial& trial, Shape shape, bool* one_round);
-  const Point* find(Shape shape) const;
+  Trial run(Shape shape, std::size_t count, double start);
+  double slowdown_of(const Trial& trial, Shape shape) const;
   void learn_sizes(const Trial& trial, double slowdown);
-  void settle_sizes();
 
   Experiment& experiment_;
   std::size_t n_;
   Limits limits_;
-  double spent_ = 0, kept_back_ = 0, task_seconds_ = 0, variation_ = 0, task_error_ = 0.05,
-         base_error_ = 0.05;
-  std::vector<double> base_;                // seconds of each task on one worker, median over runs
-  std::vector<std::vector<double>> sizes_;  // of each task, as every run tells
-  std::vector<double> base_runs_;
-  std::vector<Point> points_;
+  double spent_ = 0, task_seconds_ = 0, variation_ = 0, task_error_ = 0;
+  std::size_t base_tasks_ = 0;              // that one worker alone has done
+  std::vector<std::vector<double>> sizes_;  // seconds of each task alone, as every run tells
+  std::vector<SlowdownPoint> points_;
 };
 
 }  // namespace tabane::team

@@ -16,10 +16,10 @@
 #include <string>
 
 #include "tabane/core/binding.h"
-#include "tabane/team/crew.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/leftovers_test.h"
 #include "tabane/team/places.h"
+#include "tabane/team/run_job.h"
 
 namespace tabane::team {
 namespace {
@@ -308,11 +308,11 @@ std::vector<int> bindings_of_processes(bool fixed_places) {
                   const auto binding = core::thread_binding();
                   bound[i] = binding.size() == 1 ? static_cast<int>(binding[0]) : -1;
                 }};
-  run_crew(job, {.processes = processes,
-                 .threads = 1,
-                 .forked = true,
-                 .placement = core::PlacementPolicy::compact,
-                 .fixed_places = fixed_places});
+  run_job(job, {.processes = processes,
+                .threads = 1,
+                .forked = true,
+                .placement = core::PlacementPolicy::compact,
+                .fixed_places = fixed_places});
   std::vector<int> bindings;
   for (std::size_t i = 0; i < bound.size(); ++i) bindings.push_back(bound[i].load());
   return bindings;

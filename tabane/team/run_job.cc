@@ -1,4 +1,4 @@
-#include "tabane/team/crew.h"
+#include "tabane/team/run_job.h"
 
 #include <sys/stat.h>
 #include <time.h>
@@ -91,21 +91,21 @@ double measure_shared_share(Control& control, const ProcessTree& tree, bool& mea
   return memory.shared_share();
 }
 
-void run_processes(const Job& job, const Crew& crew, Control& control,
-                   const core::Placement& places, CrewReport& report) {
+void run_processes(const Job& job, const JobOptions& options, Control& control,
+                   const core::Placement& places, JobReport& report) {
   const std::uint64_t begin = now_ns();
-  const bool any_place = !crew.fixed_places && crew.threads == 1 && !places.oversubscribed &&
+  const bool any_place = !options.fixed_places && options.threads == 1 && !places.oversubscribed &&
                          places.policy != core::PlacementPolicy::none;
-  const LossListener* const listener = crew.loss_listener ? &*crew.loss_listener : nullptr;
-  ProcessTree tree(control, crew.fork, listener, [&](int process) {
+  const LossListener* const listener = options.loss_listener ? &*options.loss_listener : nullptr;
+  ProcessTree tree(control, options.fork, listener, [&](int process) {
     const int place = any_place ? take_place(control, places, process) : process;
     Threads(job, control, places, process, place).run();
     // One that begins late need not move then.
     if (any_place) control.process(place).place_taken.store(false);
-    if (crew.measure_memory && !control.stop().load()) control.arrive();
+    if (options.measure_memory && !control.stop().load()) control.arrive();
   });
   tree.start();
-  if (crew.measure_memory) {
+  if (options.measure_memory) {
     bool measured = false;
     const double share = measure_shared_share(control, tree, measured);
     if (measured) report.shared_share = share;
@@ -119,7 +119,7 @@ void run_processes(const Job& job, const Crew& crew, Control& control,
   report.fork_seconds = seconds_between(begin, last_begin);
 }
 
-void read_workers(Control& control, CrewReport& report) {
+void read_workers(Control& control, JobReport& report) {
   std::uint64_t first = UINT64_MAX;
   std::uint64_t last = 0;
   for (const WorkerRecord& record : control.all_workers()) {
@@ -138,7 +138,7 @@ bool is_alone() {
   return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;
 }
 
-void check_complete(const Job& job, const CrewReport& report) {
+void check_complete(const Job& job, const JobReport& report) {
   std::size_t done = 0;
   for (const std::size_t tasks : report.tasks) done += tasks;
   const std::size_t planned = job.once_per_worker ? report.tasks.size() : job.tasks;
@@ -170,14 +170,14 @@ void require_no_other_threads() {
       "omp_pause_resource_all), or set allow_other_threads");
 }
 
-CrewReport run_crew(const Job& job, const Crew& crew) {
-  if (crew.forked && !crew.allow_other_threads) require_no_other_threads();
-  CrewReport report;
-  const core::Placement places = plan_places(crew.placement, crew.processes, crew.threads);
+JobReport run_job(const Job& job, const JobOptions& options) {
+  if (options.forked && !options.allow_other_threads) require_no_other_threads();
+  JobReport report;
+  const core::Placement places = plan_places(options.placement, options.processes, options.threads);
   if (!places.remark.empty()) report.remarks.push_back(places.remark);
-  Control control(crew.processes, crew.threads);
-  if (crew.forked) {
-    run_processes(job, crew, control, places, report);
+  Control control(options.processes, options.threads);
+  if (options.forked) {
+    run_processes(job, options, control, places, report);
   } else {
     run_threads(job, control, places);
   }

@@ -1,5 +1,5 @@
-// Runs one job on processes × threads: places, forks or starts threads, waits, and tells how it
-// was.
+// Runs one job on processes × threads: places the workers, forks or starts threads, waits for them
+// and reports.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +11,26 @@
 #include "tabane/team/fork_order.h"
 #include "tabane/team/job.h"
 #include "tabane/team/loss.h"
+#include "tabane/team/task_error.h"
 
 namespace tabane::team {
 
-struct Crew {
+struct JobOptions {
   int processes = 1, threads = 1;
-  bool forked = false;  // false, only with one process: threads of the caller, itself the first
+  bool forked = false;  // false only with one process: the caller and its threads do the job
   core::PlacementPolicy placement = core::PlacementPolicy::per_numa_node;
   ForkOrder fork = ForkOrder::tree;
-  // Whether process p sits on place p of the plan. Otherwise processes of one thread share out the
-  // places: each takes one that no other is working on, if it can the one on which it began.
+  // If true, process p is bound to place p of the placement. Otherwise processes of one thread take
+  // any free place, and prefer the one on which they began.
   bool fixed_places = false;
   bool allow_other_threads = false;
   bool measure_memory = false;
   std::optional<LossListener> loss_listener = {};
 };
 
-struct CrewReport {
-  double fork_seconds =
-      0;  // from the first fork until the last process existed; 0: none was forked
+struct JobReport {
+  // From the first fork until the last process existed; 0: none was forked.
+  double fork_seconds = 0;
   double work_seconds = 0;         // from the first worker's first task to the last worker's end
   double join_seconds = 0;         // from the last worker's end until all processes were gone
   std::vector<std::size_t> tasks;  // by Worker::index
@@ -37,11 +38,11 @@ struct CrewReport {
   std::vector<std::string> remarks;
 };
 
-// throws: TaskError, core::LostError, core::SystemError, core::UsageError as Team::map() does.
-// Nothing is left behind then.
-CrewReport run_crew(const Job& job, const Crew& crew);
+// throws: TaskError, core::LostError, core::SystemError, core::UsageError, as Team::map(); no
+// process is left then.
+JobReport run_job(const Job& job, const JobOptions& options);
 
-// throws: core::UsageError naming the threads of this process beside the calling one.
+// throws: core::UsageError that names the other threads of this process, if there are any.
 void require_no_other_threads();
 
 }  // namespace tabane::team

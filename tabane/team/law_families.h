@@ -1,0 +1,29 @@
+// Synthetic machines and families of laws that the chooser is tried on, for tests.
+#pragma once
+
+#include <cstddef>
+#include <random>
+#include <span>
+#include <string>
+
+#include "tabane/team/law_experiment.h"
+#include "tabane/team/machine_load.h"
+
+namespace tabane::team {
+
+enum class Synthetic { pus_2, pus_72, pus_128, pus_512 };  // the last two with two PUs per core
+
+// The machine, whose placements are remembered for all tests.
+Machine& machine(Synthetic which);
+
+struct Family {
+  std::string name;
+  void (*shape)(Law&, std::mt19937_64&);
+};
+
+std::span<const Family> families();
+
+// A law with every property drawn; the family then sends some of them to an extreme.
+Law draw_law(const Family& family, std::mt19937_64& random);
+
+}  // namespace tabane::team
