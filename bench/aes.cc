@@ -61,16 +61,18 @@ CipherKind gcm() { return all_ciphers().back(); }
 
 // Of an answered question: what the command takes in parts of its two halves done one after the
 // other.
-void tell_against_halves(Panel& panel, const std::vector<Answer>& answers) {
+void tell_against_halves(Panel& panel, const std::vector<lab::Comparison>& answers) {
   double whole = 0, halves = 0;
-  for (const Answer& a : answers) {
-    if (a.peer_name.find(" alone") == std::string::npos) continue;
-    whole = 1 / a.ours;
-    halves += 1 / a.peer;
+  for (const lab::Comparison& a : answers) {
+    if (!a.ratio || a.peer_name.find(" alone") == std::string::npos) continue;
+    whole = 1 / *a.ours;
+    halves += 1 / *a.peer;
   }
   if (halves > 0) {
-    panel.tell(
-        {answers.front().question, "time / (AES alone + copying alone)", whole / halves, "ratio"});
+    panel.tell({.question = answers.front().question,
+                .unit = "ratio",
+                .figure = "time / (AES alone + copying alone)",
+                .value = whole / halves});
   }
 }
 
@@ -97,19 +99,28 @@ void ask_large_files(Bench& bench, Place& place, const CipherKind& kind, Directi
 // Samples of one competitor that ran again and again.
 void tell_spread(Panel& panel, const std::string& name, const core::Series& series, bool ours) {
   const double median = series.median();
-  Figure tail{name, series.name + ": 99th percentile / median",
-              core::quantile(series.samples, 0.99) / median, "ratio"};
-  Figure late{name, series.name + ": runs above mean + 1 s",
-              static_cast<double>(core::outliers_mean_plus(series.samples).size()), "1"};
+  const auto figure = [&](const char* what, double value, const char* unit) {
+    return lab::Comparison{.question = name,
+                           .unit = unit,
+                           .figure = fmt::format("{}: {}", series.name, what),
+                           .value = value};
+  };
+  lab::Comparison middle = figure("median", median, "s");
+  middle.samples = series.samples;
+  lab::Comparison tail =
+      figure("99th percentile / median", core::quantile(series.samples, 0.99) / median, "ratio");
+  lab::Comparison late =
+      figure("runs above mean + 1 s",
+             static_cast<double>(core::outliers_mean_plus(series.samples).size()), "1");
   if (ours) {
     tail.limit = 2;
     late.limit = 0;
   }
-  panel.tell({name, series.name + ": median", median, "s", {}, false, series.samples});
+  panel.tell(std::move(middle));
   panel.tell(tail);
   panel.tell(late);
-  panel.tell({name, series.name + ": beyond the far fences",
-              static_cast<double>(core::outliers_far_fence(series.samples).size()), "1"});
+  panel.tell(figure("beyond the far fences",
+                    static_cast<double>(core::outliers_far_fence(series.samples).size()), "1"));
 }
 
 void repeat_large_files(Bench& bench, Place& place, const std::string& name) {
@@ -188,9 +199,16 @@ void ask_about_one_file(Bench& bench) {
                       aes_alone(gcm(), direction, bytes, bench.pool)};
     if (bench.panel.ask(question).empty()) continue;
     const double cores = static_cast<double>(bench.pool.size());
-    bench.panel.tell(
-        {question.name, "tabane: cores busy", ours.cores_busy(), "1", 0.9 * cores, true});
-    bench.panel.tell({question.name, "cp: cores busy", cp.cores_busy(), "1"});
+    bench.panel.tell({.question = question.name,
+                      .unit = "1",
+                      .figure = "tabane: cores busy",
+                      .value = ours.cores_busy(),
+                      .limit = 0.9 * cores,
+                      .at_least = true});
+    bench.panel.tell({.question = question.name,
+                      .unit = "1",
+                      .figure = "cp: cores busy",
+                      .value = cp.cores_busy()});
   }
 }
 
@@ -208,8 +226,11 @@ void ask_aes(Panel& panel) {
   ask_about_one_file(bench);
   const std::string name = "all works above";
   if (bench.total.peak_resident_bytes > 0 && panel.wants(name)) {
-    panel.tell({name, "tabane: resident memory, at most",
-                static_cast<double>(bench.total.peak_resident_bytes), "B", kResidentLimit});
+    panel.tell({.question = name,
+                .unit = "B",
+                .figure = "tabane: resident memory, at most",
+                .value = static_cast<double>(bench.total.peak_resident_bytes),
+                .limit = kResidentLimit});
   }
 }
 

@@ -1,5 +1,6 @@
 #include "bench/aes_memory.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <algorithm>
@@ -141,14 +142,17 @@ void ask_streams_of(Panel& panel, const CipherKind& kind, std::size_t bytes) {
   question.ours = {.name = "tabane",
                    .work = core::repeat([&] { cipher.encrypt(streams.pieces()); }),
                    .amount = static_cast<double>(kStreams * bytes)};
-  question.peers.push_back({.name = "OpenSSL EVP, 1 stream",
-                            .work = core::repeat([&] { evp.encrypt(alone.pieces()[0]); }),
-                            .amount = static_cast<double>(bytes),
-                            .target = 7});
+  question.peers.push_back(
+      {.name = "OpenSSL EVP, 1 stream",
+       .work = core::repeat([&] { evp.encrypt(alone.pieces()[0]); }),
+       .amount = static_cast<double>(bytes),
+       .target = 7,
+       .how = std::string("EVP in this process; ") + OpenSSL_version(OPENSSL_VERSION)});
   question.peers.push_back({.name = "tabane, 1 stream",
                             .work = core::repeat([&] { cipher.encrypt(alone.pieces()); }),
                             .amount = static_cast<double>(bytes),
-                            .target = 0});
+                            .target = 0,
+                            .how = "the same cipher, one stream"});
   panel.ask(question);
 }
 
@@ -181,7 +185,8 @@ Entrant aes_alone(const CipherKind& kind, Direction direction, std::uint64_t byt
   return {.name = "AES alone in memory, all cores",
           .work = core::repeat(once),
           .amount = static_cast<double>(bytes),
-          .target = 0};
+          .target = 0,
+          .how = "tabane's cipher in caches, one worker per PU, no files"};
 }
 
 void ask_streams(Panel& panel, unsigned pu) {

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 
+#include "bench/peer_version.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/units.h"
@@ -26,6 +27,12 @@ std::vector<std::byte> example_key() {
   std::vector<std::byte> key(32);
   for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(7 * i + 1);
   return key;
+}
+
+// The shell command that tells the version of what a command works with, also below xargs.
+std::string version_question(const Command& command) {
+  const bool openssl = std::find(command.begin(), command.end(), "openssl") != command.end();
+  return openssl ? "openssl version" : "cp --version";
 }
 
 // Returns 0 or errno.
@@ -120,7 +127,10 @@ fs::path Place::key_path(std::size_t bytes) const { return scratch_ / fmt::forma
 
 Entrant Place::entrant(std::string name, Command command, double target, Usage* own) const {
   Entrant e{.name = std::move(name), .amount = static_cast<double>(bytes_), .target = target};
-  if (!in_path(command[0])) e.missing = command[0] + " was not found";
+  if (!in_path(command[0]))
+    e.missing = command[0] + " was not found";
+  else
+    e.how = started_as(command, version_said_by(version_question(command)));
   e.work = [command = std::move(command), own](std::uint64_t times) {
     for (; times > 0; --times) {
       const Usage usage = run_command(command);
@@ -137,7 +147,10 @@ Entrant Place::tabane(const CipherKind& kind, Direction direction,
   std::string name = "tabane";
   for (const std::string& word : more) name += " " + word;
   command.insert(command.end(), more.begin(), more.end());
-  Entrant e{.name = name, .amount = static_cast<double>(bytes_), .target = 0};
+  Entrant e{.name = name,
+            .amount = static_cast<double>(bytes_),
+            .target = 0,
+            .how = started_as(command, "this build")};
   e.work = [command = std::move(command), own, &total = total_](std::uint64_t times) {
     for (; times > 0; --times) {
       const Usage usage = run_command(command);
@@ -201,7 +214,8 @@ Entrant Place::copy_alone(Direction direction) const {
           .work = core::repeat(once),
           .amount = static_cast<double>(bytes_),
           .target = 0,
-          .before = [out = out_] { make_empty(out); }};
+          .before = [out = out_] { make_empty(out); },
+          .how = "copy_file_range in this process, one worker per PU"};
 }
 
 fs::path Place::list(const std::string& name, const std::vector<std::string>& entries) const {

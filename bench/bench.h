@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "tabane/core/clock.h"
 #include "tabane/core/measurement.h"
 #include "tabane/core/statistics.h"
+#include "tabane/lab/record/record.h"
 
 namespace tabane::bench {
 
@@ -24,6 +26,7 @@ struct Entrant {
   bool roof = false;                  // a limit; of several, only the lowest is compared
   std::string missing;                // why it cannot take part; empty: it can
   std::function<void()> before = {};  // called before each epoch, outside its time
+  std::string how = {};               // what it is, how it was started, its version
 };
 
 struct Question {
@@ -32,75 +35,60 @@ struct Question {
   Entrant ours;
   std::vector<Entrant> peers;
   std::optional<core::MeasureOptions> measure = std::nullopt;  // otherwise the settings'
+  std::string group = {};  // shown in one chart; empty: what stands before the first comma
 };
 
-struct Answer {
-  std::string question, unit, peer_name;
-  std::string skipped;  // the reason; the figures below are then not measured
-  double ours = 0, peer = 0;
-  core::Ratio ratio;
-  double target = 0;
-  bool met = false;
-};
-
-// What is measured beside the ratios: a share, a count, a peak.
-struct Figure {
-  std::string question, name;
-  double value = 0;
-  std::string unit;
-  std::optional<double> limit = std::nullopt;
-  bool at_least = false;             // the limit is a lower one
-  std::vector<double> samples = {};  // that it was made from, for the file
-
-  bool met() const { return !limit || (at_least ? value >= *limit : value <= *limit); }
-};
+class Panel;
 
 struct Settings {
   core::MeasureOptions measure;
   bool quick = false;
   std::string directory = "/dev/shm";  // questions about files work below it
   std::string program;                 // tabane; empty: not found
-  bool list_only = false;              // topics hand in questions but need not prepare data
+  std::string command_line;
+  bool list_only = false;  // topics hand in questions but need not prepare data
   // Whether the user wants this question.
   std::function<bool(const std::string& question)> wanted = [](const std::string&) { return true; };
 };
 
+struct Topic {
+  std::string name, title;
+  std::function<void(Panel&)> run;
+};
+std::vector<Topic> all_topics();
+
 // Where topics hand in their questions: asks them at once, so that their data may go afterwards.
 class Panel {
  public:
-  Panel(std::string topic, Settings settings)
-      : topic_(std::move(topic)), settings_(std::move(settings)) {}
+  Panel(const Topic& topic, Settings settings) : topic_(topic), settings_(std::move(settings)) {}
 
   const Settings& settings() const { return settings_; }
   // Whether the question is to be measured. With list_only prints the name and returns false.
   bool wants(const std::string& question) const;
-  // Measures and prints one line a peer; returns the answers. With list_only prints the name.
-  std::vector<Answer> ask(const Question& question);
-  // Prints one line.
-  void tell(Figure figure);
-  // Writes DIRECTORY/TOPIC.json. throws: core::SystemError.
-  void write(const std::string& directory) const;
-  const std::vector<Answer>& answers() const { return answers_; }
+  // Measures and prints one line per peer; returns the comparisons. With list_only prints the name.
+  std::vector<lab::Comparison> ask(const Question& question);
+  // Keeps a figure and prints one line.
+  void tell(lab::Comparison figure);
+  // Comparisons, raw samples and charts, as a record of this machine.
+  lab::Record record() const;
 
  private:
-  void print(const Answer& answer);
+  void print(const lab::Comparison& comparison);
   void print_header();
 
-  std::string topic_;
+  Topic topic_;
   Settings settings_;
-  std::vector<Answer> answers_;
-  std::vector<Figure> figures_;
+  std::vector<lab::Comparison> comparisons_;
+  std::vector<std::string> groups_;  // of the comparisons
+  std::vector<lab::Result> results_;
   bool header_printed_ = false;
+  core::Clock& clock_ = core::tick_clock();
+  double start_ = clock_.now();
 };
 
-// Measures all competitors of a question in turn.
-std::vector<Answer> answer(const Question& question, const core::MeasureOptions& options);
-
-struct Topic {
-  std::string name;
-  std::function<void(Panel&)> run;
-};
-std::vector<Topic> all_topics();
+// Writes DIRECTORY/TOPIC.json and the page DIRECTORY/TOPIC/report.html, whose path it returns.
+// throws: core::SystemError.
+std::string write(const lab::Record& record, const std::string& directory);
 
 // The topics, one file each.
 void ask_aes(Panel& panel);

@@ -11,6 +11,7 @@
 #include "bench/bench.h"
 #include "bench/comm_turn.h"
 #include "bench/command.h"
+#include "bench/peer_version.h"
 #include "bench/remote.h"
 #include "tabane/comm/transport/shm/memory_plan.h"
 #include "tabane/core/binding.h"
@@ -30,8 +31,10 @@ constexpr double kTrialSeconds = 5, kStartSeconds = 30;
 class Ranks {
  public:
   // throws: core::Error if they cannot be started.
-  Ranks(std::string name, const Command& command)
-      : name_(std::move(name)), remote_(std::make_unique<Remote>(name_, command, kStartSeconds)) {}
+  Ranks(std::string name, const Command& command, const std::string& version)
+      : name_(std::move(name)),
+        how_(started_as(command, version)),
+        remote_(std::make_unique<Remote>(name_, command, kStartSeconds)) {}
   Ranks(std::string name, std::string missing)
       : name_(std::move(name)), missing_(std::move(missing)) {}
 
@@ -40,6 +43,7 @@ class Ranks {
     Entrant entrant{.name = name, .work = {}, .amount = amount, .target = target};
     if (missing_.empty()) try_out(verb);
     entrant.missing = missing_;
+    if (missing_.empty()) entrant.how = fmt::format("{}, asked for {}", how_, verb);
     if (missing_.empty()) entrant.work = remote_->work(verb);
     return entrant;
   }
@@ -60,7 +64,7 @@ class Ranks {
     remote_.reset();
   }
 
-  std::string name_, missing_;
+  std::string name_, missing_, how_;
   std::unique_ptr<Remote> remote_;
 };
 
@@ -92,8 +96,10 @@ class Field {
       : ranks_(ranks),
         scratch_("tabane-bench", directory),
         bound_(pus),
-        ours_("tabane", Command{beside_this_program("tabane_bench_comm"), std::to_string(ranks),
-                                turns_file("tabane")}) {
+        ours_("tabane",
+              Command{beside_this_program("tabane_bench_comm"), std::to_string(ranks),
+                      turns_file("tabane")},
+              "this build") {
     for (const Mpi& mpi : kMpis) mpis_.push_back(start(mpi));
   }
 
@@ -122,7 +128,7 @@ class Field {
       const Command program{"-n", std::to_string(ranks_), beside_this_program(mpi.program),
                             turns_file(mpi.program)};
       command.insert(command.end(), program.begin(), program.end());
-      return {mpi.name, command};
+      return {mpi.name, command, version_said_by(mpi.launcher[0] + " --version")};
     } catch (const core::Error& error) {  // not built, or it has failed
       return {mpi.name, std::string(error.what())};
     }
@@ -214,9 +220,9 @@ class CommTopic {
       percents.push_back(1e-4 * static_cast<double>(field(2).ask_ours("idle")));
     }
     panel_.tell({.question = name,
-                 .name = "CPU time",
-                 .value = core::median(percents),
                  .unit = "%",
+                 .figure = "CPU time",
+                 .value = core::median(percents),
                  .limit = 1,
                  .samples = percents});
   }
@@ -250,9 +256,9 @@ class CommTopic {
     if (!panel_.wants(name)) return;
     const auto tell = [&](int ranks, double limit) {
       panel_.tell({.question = name,
-                   .name = fmt::format("{} ranks", ranks),
-                   .value = static_cast<double>(comm::shm::plan_memory(ranks, 0).total_bytes),
                    .unit = "B",
+                   .figure = fmt::format("{} ranks", ranks),
+                   .value = static_cast<double>(comm::shm::plan_memory(ranks, 0).total_bytes),
                    .limit = limit});
     };
     constexpr double kMiB = 1024 * 1024;

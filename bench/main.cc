@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <string>
@@ -36,7 +37,7 @@ int main(int argc, char** argv) {
   CLI::App app("Compares tabane with its peers on this machine", "tabane_bench");
   app.add_option("--only", only, "Only these topics");
   app.add_option("--question", questions, "Only questions that contain one of these texts");
-  app.add_option("-o,--output", output, "Write TOPIC.json files into this directory");
+  app.add_option("-o,--output", output, "Write TOPIC.json files and pages into this directory");
   app.add_option("--dir", directory, "Questions about files work below it; a memory file system")
       ->capture_default_str();
   app.add_option("--program", program, "The tabane to compare (that of this build)");
@@ -49,15 +50,18 @@ int main(int argc, char** argv) {
       if (!only.empty() && std::find(only.begin(), only.end(), topic.name) == only.end()) continue;
       found = true;
       bench::Settings settings;
+      settings.command_line = fmt::format("{}", fmt::join(argv, argv + argc, " "));
       settings.list_only = list;
       settings.quick = quick;
       settings.directory = directory;
       settings.program = program;
       if (quick) settings.measure.budget_seconds /= 10;
       settings.wanted = [&](const std::string& name) { return any_part_of(questions, name); };
-      bench::Panel panel(topic.name, settings);
+      bench::Panel panel(topic, settings);
       topic.run(panel);
-      if (!output.empty() && !list) panel.write(output);
+      if (output.empty() || list) continue;
+      fmt::print("The page is {}\n", bench::write(panel.record(), output));
+      std::fflush(stdout);
     }
     if (!found) {
       fmt::print(stderr, "tabane_bench: no such topic; there is:");

@@ -7,6 +7,7 @@ namespace tabane::bench {
 
 struct LoopPeer {
   const char* name;
+  const char* flags;
   double (*sum)(const double* x, std::size_t n);
   double (*sum_of_squares)(const double* x, std::size_t n);
   double (*dot)(const double* x, const double* y, std::size_t n);

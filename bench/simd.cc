@@ -1,9 +1,13 @@
 // Vector kernels against compilers, OpenBLAS, libc and the machine's own limits.
+#include <fmt/format.h>
+#include <gnu/libc-version.h>
+
 #include <cstring>
 #include <optional>
 #include <string>
 
 #include "bench/bench.h"
+#include "bench/peer_version.h"
 #include "bench/peers_simd.h"
 #include "tabane/core/binding.h"
 #include "tabane/core/keep.h"
@@ -54,10 +58,11 @@ struct Candidate {
   std::function<core::Work(const Arrays&)> repeated;  // the call itself inside the loop
   Run once;
   std::string missing;
+  std::string how = {};
 };
 
 template <class F>
-Candidate candidate(std::string name, F f) {
+Candidate candidate(std::string name, F f, std::string how = {}) {
   return {std::move(name),
           [f](const Arrays& arrays) {
             return core::repeat([f, arrays] {
@@ -66,7 +71,8 @@ Candidate candidate(std::string name, F f) {
             });
           },
           f,
-          {}};
+          {},
+          std::move(how)};
 }
 
 // What limits a kernel: its traffic through the first-level cache, and its arithmetic.
@@ -90,18 +96,25 @@ template <class F>
 std::vector<Candidate> compiler_peers(F f) {
   std::vector<Candidate> peers;
   for (const LoopPeer* peer : kLoopPeers) {
-    peers.push_back(candidate(peer->name, [peer, f](const Arrays& a) { f(*peer, a); }));
+    peers.push_back(candidate(
+        peer->name, [peer, f](const Arrays& a) { f(*peer, a); },
+        fmt::format("a plain loop, compiled by {} {}", compiler_version(), peer->flags)));
   }
   return peers;
 }
 
 // A macro because without the library f cannot be compiled.
 #ifdef TABANE_BENCH_OPENBLAS
-#define OPENBLAS_PEER(call) candidate("OpenBLAS", [](const Arrays& a) { call; })
+std::string openblas_how() { return std::string("linked, one thread; ") + openblas_get_config(); }
+#define OPENBLAS_PEER(call) \
+  candidate(                \
+      "OpenBLAS", [](const Arrays& a) { call; }, openblas_how())
 #else
 #define OPENBLAS_PEER(call) \
   Candidate { "OpenBLAS", {}, {}, "OpenBLAS was not found when this was built" }
 #endif
+std::string libc_how() { return std::string("glibc ") + gnu_get_libc_version(); }
+
 #define BLAS_N(a) static_cast<int>((a).n)
 
 std::vector<Candidate> with(std::vector<Candidate> peers, Candidate last) {
@@ -137,13 +150,16 @@ std::vector<Kernel> writers() {
       {"set", 8, Traffic::write, Arithmetic::none,
        candidate("tabane", [](const Arrays& a) { simd::set(a.out_z(), 0.0, a.streaming); }),
        with(compiler_peers([](const LoopPeer& p, const Arrays& a) { p.set(a.z, 0.0, a.n); }),
-            candidate("libc memset",
-                      [](const Arrays& a) { std::memset(a.z, 0, a.n * sizeof(double)); }))},
+            candidate(
+                "libc memset", [](const Arrays& a) { std::memset(a.z, 0, a.n * sizeof(double)); },
+                libc_how()))},
       {"copy", 16, Traffic::read_write, Arithmetic::none,
        candidate("tabane", [](const Arrays& a) { simd::copy(a.in_x(), a.out_z(), a.streaming); }),
        with(with(compiler_peers([](const LoopPeer& p, const Arrays& a) { p.copy(a.x, a.z, a.n); }),
-                 candidate("libc memcpy",
-                           [](const Arrays& a) { std::memcpy(a.z, a.x, a.n * sizeof(double)); })),
+                 candidate(
+                     "libc memcpy",
+                     [](const Arrays& a) { std::memcpy(a.z, a.x, a.n * sizeof(double)); },
+                     libc_how())),
             OPENBLAS_PEER(cblas_dcopy(BLAS_N(a), a.x, 1, a.z, 1)))},
       {"scale", 16, Traffic::read_write, Arithmetic::none,
        candidate("tabane",
@@ -169,7 +185,10 @@ std::vector<Kernel> all_kernels() {
 }
 
 Entrant traffic_roof(const Kernel& kernel, const Arrays& a) {
-  Entrant roof{.name = "roof: first-level cache", .target = 0.95, .roof = true};
+  Entrant roof{.name = "roof: first-level cache",
+               .target = 0.95,
+               .roof = true,
+               .how = "the kernel's loads and stores alone, without arithmetic"};
   switch (kernel.traffic) {
     case Traffic::read:
       roof.work = [a](std::uint64_t passes) { simd::read(a.in_x(), passes); };
@@ -197,8 +216,10 @@ Entrant traffic_roof(const Kernel& kernel, const Arrays& a) {
 Entrant arithmetic_roof(const Kernel& kernel) {
   constexpr std::uint64_t kIterations = 64;
   const bool fma = kernel.arithmetic == Arithmetic::fma;
-  Entrant roof{
-      .name = fma ? "roof: peak FMA" : "roof: peak addition", .target = 0.95, .roof = true};
+  Entrant roof{.name = fma ? "roof: peak FMA" : "roof: peak addition",
+               .target = 0.95,
+               .roof = true,
+               .how = "the kernel's arithmetic alone, in registers"};
   const auto peak = fma ? simd::peak_fma<double> : simd::peak_add<double>;
   roof.work = [peak](std::uint64_t iterations) { peak(iterations * kIterations); };
   const double elements = static_cast<double>(peak(kIterations)) / (fma ? 2 : 1);
@@ -210,9 +231,11 @@ void ask_in_cache(Panel& panel, const std::string& where, const Arrays& arrays) 
   for (const Kernel& kernel : all_kernels()) {
     const double amount = kernel.bytes_per_element * static_cast<double>(arrays.n);
     Question question{kernel.name + ", " + where, "B/s", {}, {}};
+    question.group = where;
     question.ours = {.name = "tabane", .work = kernel.ours.repeated(arrays), .amount = amount};
     for (const Candidate& peer : kernel.peers) {
-      Entrant entrant{.name = peer.name, .amount = amount, .missing = peer.missing};
+      Entrant entrant{
+          .name = peer.name, .amount = amount, .missing = peer.missing, .how = peer.how};
       if (entrant.missing.empty()) entrant.work = peer.repeated(arrays);
       question.peers.push_back(std::move(entrant));
     }
@@ -258,10 +281,15 @@ Question memory_question(const Kernel& kernel, const std::string& where, core::P
                          const MemoryArrays& arrays) {
   const double amount = kernel.bytes_per_element * arrays.elements();
   Question question{kernel.name + ", " + where, "B/s", {}, {}};
+  question.group = where;
   question.ours = {
       .name = "tabane", .work = on_pool(kernel.ours.once, pool, arrays), .amount = amount};
   for (const Candidate& peer : kernel.peers) {
-    Entrant entrant{.name = peer.name, .amount = amount, .target = 0.95, .missing = peer.missing};
+    Entrant entrant{.name = peer.name,
+                    .amount = amount,
+                    .target = 0.95,
+                    .missing = peer.missing,
+                    .how = peer.how};
     if (entrant.missing.empty()) entrant.work = on_pool(peer.once, pool, arrays);
     question.peers.push_back(std::move(entrant));
   }

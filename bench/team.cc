@@ -9,6 +9,7 @@
 
 #include "bench/bench.h"
 #include "bench/command.h"
+#include "bench/peer_version.h"
 #include "bench/remote.h"
 #include "bench/scratch.h"
 #include "bench/team_work.h"
@@ -41,8 +42,20 @@ std::unique_ptr<Remote> start_openmp(const std::vector<std::string>& words) {
   return std::make_unique<Remote>("tabane_bench_openmp " + words[0], command);
 }
 
-Entrant entrant(std::string name, core::Work work, double amount, double target) {
-  return {.name = std::move(name), .work = std::move(work), .amount = amount, .target = target};
+Entrant entrant(std::string name, core::Work work, double amount, double target,
+                std::string how = {}) {
+  return {.name = std::move(name),
+          .work = std::move(work),
+          .amount = amount,
+          .target = target,
+          .how = std::move(how)};
+}
+
+// Of a competitor that tabane_bench_team runs.
+std::string by_team(const std::string& what) { return "tabane_bench_team: " + what; }
+std::string by_openmp(const std::string& what) {
+  return fmt::format("env OMP_PROC_BIND=close OMP_PLACES=threads tabane_bench_openmp: {}; {}", what,
+                     compiler_version());
 }
 
 std::uint64_t free_memory() {
@@ -93,9 +106,9 @@ void tell_fork_seconds(Panel& panel, Remote& memory, const std::string& name) {
   }
   for (const auto& [order, samples] : {std::pair{"serial", serial}, std::pair{"tree", tree}}) {
     panel.tell({.question = name,
-                .name = fmt::format("until the last child is there, {}", order),
-                .value = core::median(samples),
                 .unit = "s",
+                .figure = fmt::format("until the last child is there, {}", order),
+                .value = core::median(samples),
                 .samples = samples});
   }
 }
@@ -109,12 +122,16 @@ void ask_prepared(Panel& panel, Remote& memory, const std::string& name) {
   };
   Question question{name, "1/s", entrant("", memory.work("prepared"), 1, 0), {}};
   question.ours.before = prepare;
-  question.peers.push_back(entrant("serial, 4 KiB pages", memory.work("serial"), 1, 20));
+  question.peers.push_back(entrant("serial, 4 KiB pages", memory.work("serial"), 1, 20,
+                                   by_team("one process forks all 8, in small pages")));
   question.peers.back().before = [&] { memory.ask("small"); };
   question.measure = few_epochs(6);
   if (panel.ask(question).empty()) return;
-  panel.tell({name, "in huge pages", static_cast<double>(memory.ask("prepare")), "B"});
-  panel.tell({name, "preparing, once", seconds, "s"});
+  panel.tell({.question = name,
+              .unit = "B",
+              .figure = "in huge pages",
+              .value = static_cast<double>(memory.ask("prepare"))});
+  panel.tell({.question = name, .unit = "s", .figure = "preparing, once", .value = seconds});
 }
 
 void ask_about_many_children(Panel& panel) {
@@ -135,8 +152,10 @@ void ask_about_many_children(Panel& panel) {
   if (wants_tree) {
     Question question{
         children_question(bytes, tree), "1/s", entrant("", memory->work("tree"), 1, 0), {}};
-    question.peers.push_back(entrant("serial", memory->work("serial"), 1, 2));
-    question.peers.push_back(entrant("8 bare forks, then waits", memory->work("bare"), 1, 0));
+    question.peers.push_back(entrant("serial", memory->work("serial"), 1, 2,
+                                     by_team("a team of which one process forks all 8")));
+    question.peers.push_back(entrant("8 bare forks, then waits", memory->work("bare"), 1, 0,
+                                     by_team("fork and waitpid alone")));
     question.measure = long_epochs(panel.settings(), 6);
     if (!panel.ask(question).empty()) tell_fork_seconds(panel, *memory, question.name);
   }
@@ -150,8 +169,10 @@ void ask_about_empty_team(Panel& panel) {
   if (!panel.wants(name)) return;
   const auto small = start_scene({"small"});
   Question question{name, "1/s", entrant("", small->work("team"), 1, 0), {}};
-  question.peers.push_back(entrant("2 bare forks, then 2 waits", small->work("bare"), 1, 1 / 1.2));
-  question.peers.push_back(entrant("fork, wait, fork, wait", small->work("bare-in-turn"), 1, 0));
+  question.peers.push_back(entrant("2 bare forks, then 2 waits", small->work("bare"), 1, 1 / 1.2,
+                                   by_team("fork and waitpid alone")));
+  question.peers.push_back(entrant("fork, wait, fork, wait", small->work("bare-in-turn"), 1, 0,
+                                   by_team("fork and waitpid alone")));
   question.measure = panel.settings().measure;
   // A request takes two wake-ups, so that many teams share one.
   question.measure->min_epoch_seconds = 0.02;
@@ -182,9 +203,12 @@ class SmallTasks {
     require_equal(team_->ask("check-" + shape), team_->ask("check-serial"), "the loop");
     Question question{name, "tasks/s", entrant("", team_->work(shape), n, 0), {}};
     // What one PU does, twice.
-    question.peers.push_back(entrant("twice the plain loop", team_->work("serial"), 2 * n, 0.95));
-    question.peers.push_back(entrant("2 loops of half in 2 processes", halves(), n, 0));
-    question.peers.push_back(entrant("omp for schedule(dynamic, 64)", openmp_->work("omp"), n, 1));
+    question.peers.push_back(entrant("twice the plain loop", team_->work("serial"), 2 * n, 0.95,
+                                     by_team("a loop on one PU, counted twice")));
+    question.peers.push_back(entrant("2 loops of half in 2 processes", halves(), n, 0,
+                                     by_team("two of them, each half of the loop")));
+    question.peers.push_back(entrant("omp for schedule(dynamic, 64)", openmp_->work("omp"), n, 1,
+                                     by_openmp("parallel for")));
     question.measure = long_epochs(panel_.settings(), 11);
     panel_.ask(question);
   }
@@ -248,14 +272,18 @@ void ask_word_count(Panel& panel, const std::string& name, std::uint64_t bytes, 
   require_equal(ours, openmp->ask("check-views"), "OpenMP");
   const auto n = static_cast<double>(bytes);
   Question threads{name + ", OpenMP", "B/s", entrant("", team->work("team"), n, 0), {}};
-  threads.peers = {entrant("OpenMP, the same tables", openmp->work("same-tables"), n, 1),
-                   entrant("OpenMP, tables of views", openmp->work("views"), n, 1)};
+  threads.peers = {entrant("OpenMP, the same tables", openmp->work("same-tables"), n, 1,
+                           by_openmp("tabane's tables")),
+                   entrant("OpenMP, tables of views", openmp->work("views"), n, 1,
+                           by_openmp("tables of string views"))};
   threads.measure = few_epochs(6);
   panel.ask(threads);
   Question pool{name + ", Python", "B/s", entrant("", team->work("team"), n, 0), {}};
   if (python) {
     require_equal(ours, python->ask("check"), "Python");
-    pool.peers.push_back(entrant("Python multiprocessing", python->work("count"), n, 5));
+    pool.peers.push_back(entrant("Python multiprocessing", python->work("count"), n, 5,
+                                 fmt::format("python3 wordcount.py FILE {}; {}", pus,
+                                             version_said_by("python3 --version"))));
   } else {
     pool.peers.push_back(
         {.name = "Python multiprocessing", .target = 5, .missing = "no python3 in PATH"});

@@ -107,8 +107,11 @@ def read_rooms(text):
         if not line.startswith(" "):
             rooms = modules.setdefault(line.strip(), [])
         else:
-            room, patterns = line.strip().split(":")
-            rooms.append((room, patterns.split()))
+            room, colon, patterns = line.strip().partition(":")
+            if colon:
+                rooms.append((room, patterns.split()))
+            else:  # more files of the room above
+                rooms[-1][1].extend(line.split())
     return modules
 
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "tabane/lab/record.h"
+#include "tabane/lab/record/record.h"
 #include "tabane/workloads/aes_dir/job.h"
 
 namespace tabane::cli {

@@ -23,6 +23,8 @@ enum ExitCode : int {
 void add_survey_command(CLI::App& app, int& exit_code);
 void add_report_command(CLI::App& app, int& exit_code);
 void add_study_command(CLI::App& app, int& exit_code);
+void add_compare_command(CLI::App& app, int& exit_code);
+void add_tune_command(CLI::App& app, int& exit_code);
 void add_run_command(CLI::App& app, int& exit_code);
 void add_encrypt_commands(CLI::App& app, int& exit_code);  // encrypt, decrypt, verify
 void add_keygen_command(CLI::App& app, int& exit_code);

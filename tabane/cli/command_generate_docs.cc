@@ -6,6 +6,7 @@
 #include "tabane/cli/documents.h"
 #include "tabane/cli/options.h"
 #include "tabane/cli/output.h"
+#include "tabane/core/file.h"
 
 namespace tabane::cli {
 
@@ -30,7 +31,7 @@ void add_generate_docs_command(CLI::App& app, int&) {
   verb->callback([options, &app] {
     const std::string& document = options->document;
     write_whole_file(options->output, document == "man"
-                                          ? man_page(app, read_whole_file(options->page_template))
+                                          ? man_page(app, core::read_file(options->page_template))
                                       : document == "bash" ? bash_completion(app)
                                       : document == "zsh"  ? zsh_completion(app)
                                                            : fish_completion(app));

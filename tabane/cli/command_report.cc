@@ -1,59 +1,96 @@
-// tabane report: makes the page of a survey again from its JSON.
+// tabane report: makes the pages of records again from their JSON.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <set>
 
 #include "tabane/cli/command.h"
 #include "tabane/cli/options.h"
 #include "tabane/cli/output.h"
+#include "tabane/cli/record_file.h"
 #include "tabane/core/error.h"
-#include "tabane/core/file.h"
-#include "tabane/lab/report.h"
+#include "tabane/lab/page/report.h"
 
 namespace tabane::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct Options {
-  std::string survey;
-  std::string page = "report.html";
+  std::vector<std::string> files;
+  std::string output;
 };
 
-lab::SurveyRecord read_survey(const std::string& file) {
-  const lab::Json json = lab::Json::parse(core::read_file(file), nullptr, false);
-  if (json.is_discarded()) throw core::UsageError(fmt::format("{}: not JSON", file));
-  try {
-    return lab::survey_from_json(json);
-  } catch (const core::UsageError& error) {
-    throw core::UsageError(fmt::format("{}: {}", file, error.what()));
+std::string page_of(const lab::Record& record) {
+  std::vector<lab::Figure> figures = lab::make_figures(record);
+  if (const auto remark = lab::draw(figures)) fmt::print(stderr, "tabane: {}\n", *remark);
+  return lab::render_html(record, figures);
+}
+
+void write_page(const lab::Record& record, const fs::path& page) {
+  write_whole_file(page, page_of(record));
+  fmt::print("{}\n", page.string());
+}
+
+// "comm.html"; where several files have one name, with their folders: "pages-study.html".
+std::vector<std::string> page_names(const std::vector<std::string>& files) {
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (const std::string& file : files) {
+    const fs::path path = fs::absolute(file).lexically_normal();
+    const auto same = std::count_if(files.begin(), files.end(), [&](const std::string& other) {
+      return fs::path(other).stem() == path.stem();
+    });
+    std::string stem = path.stem().string();
+    if (same > 1) stem = path.parent_path().filename().string() + "-" + stem;
+    std::string name = stem;
+    for (int again = 2; !taken.insert(name).second; ++again)
+      name = fmt::format("{}-{}", stem, again);
+    names.push_back(name + ".html");
   }
+  return names;
 }
 
 void run(const Options& options) {
-  const bool to_stdout = options.page == "-";
-  if (!to_stdout) require_writable_file("--output ", options.page);
-  const lab::SurveyRecord record = read_survey(options.survey);
-  std::vector<lab::Figure> figures = lab::make_figures(record);
-  if (const auto remark = lab::draw(figures)) fmt::print(stderr, "tabane: {}\n", *remark);
-  const std::string page = lab::render_html(record, figures);
+  std::error_code ignored;
+  const bool one = options.files.size() == 1 && !fs::is_directory(options.output, ignored);
+  const bool to_stdout = one && options.output == "-";
+  if (!one && options.output == "-")
+    throw core::UsageError("--output -: several pages do not go to stdout; name a directory");
+  const fs::path output =
+      options.output.empty() ? fs::path(one ? "report.html" : ".") : fs::path(options.output);
+  if (!one)
+    require_writable_directory(output);
+  else if (!to_stdout)
+    require_writable_file("--output ", output);
+  std::vector<lab::Record> records;  // all are read before anything is written
+  for (const std::string& file : options.files) records.push_back(read_record(file));
   if (to_stdout) {
-    std::fputs(page.c_str(), stdout);
+    std::fputs(page_of(records.front()).c_str(), stdout);
     return;
   }
-  write_whole_file(options.page, page);
-  fmt::print("{}\n", options.page);
+  if (one) return write_page(records.front(), output);
+  const auto names = page_names(options.files);
+  for (std::size_t i = 0; i < records.size(); ++i) write_page(records[i], output / names[i]);
 }
 
 }  // namespace
 
 void add_report_command(CLI::App& app, int&) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("report", "Make the page of a survey again from its JSON");
-  show_examples_first(*verb, "  tabane report tabane-report/survey.json -o report.html");
-  verb->add_option("FILE.json", options->survey, "The survey.json of a survey")->required();
-  verb->add_option("-o,--output", options->page,
-                   "Write the page to FILE.html (default report.html), or with - to stdout")
-      ->type_name("FILE.html");
+  CLI::App* verb = app.add_subcommand(
+      "report", "Make the page of a survey, a study or a comparison again from its JSON");
+  show_examples_first(*verb,
+                      "  tabane report tabane-report/survey.json -o report.html\n"
+                      "  tabane report build/bench/*.json -o pages");
+  verb->add_option("FILE.json", options->files, "Read these records")->required();
+  verb->add_option("-o,--output", options->output,
+                   "Write the page to FILE (default report.html; - for stdout), or the pages of "
+                   "several records into the directory DIR")
+      ->type_name("FILE|DIR");
   verb->callback([options] { run(*options); });
 }
 

@@ -1,12 +1,13 @@
-#include "tabane/cli/command_study_process_thread.h"
+#include <fmt/format.h>
 
+#include <cstdlib>
 #include <memory>
 
 #include "tabane/cli/allocator.h"
+#include "tabane/cli/command_studies.h"
 #include "tabane/cli/meter_process.h"
 #include "tabane/cli/options.h"
 #include "tabane/cli/run_study.h"
-#include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/studies/process_thread.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr const char* kMeterOption = "--meter";
 
-struct ProcessThreadOptions : StudyOptions {
+struct Options : StudyOptions {
   lab::ProcessThreadOptions study;
   std::string text_size;  // as typed
   bool meter = false;     // serves a study instead
@@ -40,46 +41,43 @@ void check_allocators(const std::vector<std::string>& names) {
   for (const std::string& name : names) find_allocator(name, library_directories(own));
 }
 
-std::string names_of_workloads() {
-  std::string names;
-  for (const std::string& name : lab::process_thread_workloads())
-    names += (names.empty() ? "" : ", ") + name;
-  return names;
-}
-
-void add_options(CLI::App& command, ProcessThreadOptions& options) {
+void add_options(CLI::App& command, Options& options) {
   lab::ProcessThreadOptions& study = options.study;
-  command.add_flag("--quick", study.quick, "Fewer runs, sizes and shapes");
-  command.add_option("--workloads", study.workloads, "Which of " + names_of_workloads())
+  options.add_to(command, "Fewer runs, sizes and shapes");
+  std::vector<std::string> workloads;
+  for (const auto& workload : lab::process_thread::workloads())
+    workloads.emplace_back(workload.name);
+  command
+      .add_option("--workloads", study.workloads,
+                  fmt::format("Measure only some of {}", fmt::join(workloads, ", ")))
       ->delimiter(',')
       ->type_name("LIST");
   command
       .add_option("--malloc", study.allocators,
-                  "Which of glibc, jemalloc, mimalloc, tcmalloc (default: what is installed)")
+                  "Measure only some of glibc, jemalloc, mimalloc, tcmalloc (default: what is "
+                  "installed)")
       ->delimiter(',')
       ->type_name("LIST");
-  command.add_option("-r,--runs", study.runs, "Runs of each point (default: as time allows)")
+  command
+      .add_option("-r,--runs", study.runs, "Measure each point N times (default: as time allows)")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
   command
       .add_option("--text-size", options.text_size,
-                  "Size of the generated text (default 64M, quick 12M)")
+                  fmt::format("Generate a text of this size (default {}M, quick {}M)",
+                              study.kTextBytes >> 20, study.kQuickTextBytes >> 20))
       ->type_name("SIZE");
   command
       .add_option("--text", study.text_directory,
                   "Count the words of all files below DIR instead of generated text")
       ->type_name("DIR");
-  command.add_option("-o,--output", options.output, "Write the figures into DIR, as SVG")
-      ->type_name("DIR");
-  command.add_flag("-q,--quiet", options.quiet, "No progress");
   command.add_flag(kMeterOption, options.meter)->group("");  // not for people
-  options.json.add_to(command);
 }
 
 }  // namespace
 
-void add_process_thread_study(CLI::App& study_verb, int&) {
-  auto options = std::make_shared<ProcessThreadOptions>();
+void add_process_thread_study(CLI::App& study_verb) {
+  auto options = std::make_shared<Options>();
   CLI::App* command = study_verb.add_subcommand(
       "process-thread",
       "Threads, processes and teams of both at allocation-heavy work; what forks cost");
@@ -90,9 +88,10 @@ void add_process_thread_study(CLI::App& study_verb, int&) {
   command->callback([options] {
     if (options->meter) return serve_meter();
     check_allocators(options->study.allocators);
+    options->study.quick = options->quick;
     if (!options->text_size.empty())
       options->study.text_bytes = core::parse_size(options->text_size);
-    run_study(*options, [&](const lab::SurveyHooks& hooks) {
+    run_study(*options, [&](const lab::Hooks& hooks) -> std::optional<lab::Record> {
       return lab::run_process_thread(core::Topology::detect(), options->study, meters(), hooks);
     });
   });

@@ -10,10 +10,10 @@
 #include "tabane/cli/options.h"
 #include "tabane/cli/output.h"
 #include "tabane/cli/progress.h"
-#include "tabane/cli/text_table.h"
+#include "tabane/cli/result_line.h"
 #include "tabane/core/topology.h"
-#include "tabane/lab/report.h"
-#include "tabane/lab/survey.h"
+#include "tabane/lab/page/report.h"
+#include "tabane/lab/survey/survey.h"
 
 namespace tabane::cli {
 namespace {
@@ -44,7 +44,7 @@ void list_probes(const Options& options) {
   std::fputs(fit_table(rows, layout_width(STDOUT_FILENO, options.wide)).c_str(), stdout);
 }
 
-void print_warnings(const lab::SurveyRecord& record) {
+void print_warnings(const lab::Record& record) {
   const std::size_t width = layout_width(STDERR_FILENO);
   for (const lab::Warning& warning : record.warnings) {
     fmt::print(stderr, "\n{}\n  {}\n  {}\n", wrap_text("warning: " + warning.seen, width, 2),
@@ -53,7 +53,7 @@ void print_warnings(const lab::SurveyRecord& record) {
   }
 }
 
-void print_end(const lab::SurveyRecord& record) {
+void print_end(const lab::Record& record) {
   const std::size_t width = layout_width(STDOUT_FILENO);
   for (const lab::Skipped& skipped : record.skipped) {
     fmt::print("{}\n", wrap_text(skipped.name + " not measured: " + skipped.reason, width, 4));
@@ -65,9 +65,9 @@ void print_end(const lab::SurveyRecord& record) {
 }
 
 // Every probe's figures are saved as soon as they are known; the report is made at the end.
-lab::SurveyHooks make_hooks(const Options& options, ProgressLine& progress, bool to_directory) {
+lab::Hooks make_hooks(const Options& options, ProgressLine& progress, bool to_directory) {
   const bool text = !options.json.to_stdout() && !options.quiet;
-  lab::SurveyHooks hooks;
+  lab::Hooks hooks;
   hooks.stop_requested = [] { return StopOnSignal::requested(); };
   hooks.progress = [&progress](const std::string& probe, double done, double left) {
     progress.show(probe, done, left);
@@ -78,7 +78,7 @@ lab::SurveyHooks make_hooks(const Options& options, ProgressLine& progress, bool
     fmt::print("{}\n", result_line(result));
     std::fflush(stdout);
   };
-  hooks.on_probe_done = [&options, to_directory](const lab::SurveyRecord& record) {
+  hooks.on_probe_done = [&options, to_directory](const lab::Record& record) {
     if (!to_directory) return;
     write_whole_file(std::filesystem::path(options.directory) / "survey.json",
                      lab::to_json(record).dump(1) + "\n");
@@ -86,7 +86,7 @@ lab::SurveyHooks make_hooks(const Options& options, ProgressLine& progress, bool
   return hooks;
 }
 
-void write_results(const Options& options, const lab::SurveyRecord& record, bool to_directory) {
+void write_results(const Options& options, const lab::Record& record, bool to_directory) {
   options.json.write(lab::to_json(record));
   if (!to_directory) return;
   const std::filesystem::path directory = options.directory;
@@ -115,7 +115,7 @@ void run(const Options& options) {
 
   const StopOnSignal stop;
   ProgressLine progress(options.quiet);
-  const lab::SurveyRecord record = lab::run_survey(
+  const lab::Record record = lab::run_survey(
       topology,
       {.only = options.only, .quick = options.quick, .command_line = options.command_line},
       make_hooks(options, progress, to_directory));

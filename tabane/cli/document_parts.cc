@@ -30,7 +30,8 @@ Values values_of(const OptionText& text) {
   if (text.value.empty()) return Values::none;
   if (!text.choices.empty()) return Values::names;
   if (text.value == "DIR") return Values::directories;
-  if (text.value.starts_with("FILE") || text.value == "IN" || text.value == "OUT")
+  if (text.value.starts_with("FILE") || text.value.starts_with("RECORD") || text.value == "IN" ||
+      text.value == "OUT")
     return Values::files;
   return text.value == "COMMAND" ? Values::commands : Values::other;
 }

@@ -43,6 +43,8 @@ int run(int argc, char** argv) {
   add_survey_command(app, exit_code);
   add_report_command(app, exit_code);
   add_study_command(app, exit_code);
+  add_compare_command(app, exit_code);
+  add_tune_command(app, exit_code);
   add_run_command(app, exit_code);
   add_encrypt_commands(app, exit_code);
   add_keygen_command(app, exit_code);

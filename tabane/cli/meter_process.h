@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tabane/core/helper_process.h"
-#include "tabane/lab/record.h"
+#include "tabane/lab/record/record.h"
 
 namespace tabane::cli {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "tabane/lab/record.h"
+#include "tabane/lab/record/record.h"
 
 namespace tabane::cli {
 

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <random>
 
 #include "tabane/core/error.h"
+#include "tabane/core/rounds.h"
 
 namespace tabane::core {
 namespace {
@@ -76,29 +75,26 @@ std::vector<Series> measure_interleaved(std::vector<Competitor> competitors,
     }
   }
 
-  std::vector<std::size_t> order(competitors.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::mt19937 random(1);
-  StopReason reason = StopReason::max_epochs;
-  for (int round = 1; round <= options.max_epochs; ++round) {
-    std::shuffle(order.begin(), order.end(), random);
-    for (std::size_t c : order) {
-      const double seconds = time_epoch(competitors[c], all[c].iterations_per_epoch, clock);
-      all[c].samples.push_back(seconds / static_cast<double>(all[c].iterations_per_epoch));
-    }
-    if (round < options.min_epochs) continue;
-    if (clock.now() - start >= budget) {
-      reason = StopReason::budget;
-      break;
-    }
-    const bool check = round == options.min_epochs || round % kCheckEvery == 0;
-    if (check && std::all_of(all.begin(), all.end(), [&](const Series& series) {
+  const RoundsOptions rounds{
+      .fewest = options.min_epochs, .most = options.max_epochs, .budget_seconds = budget};
+  const RoundsEnd end = in_rounds(
+      competitors.size(), rounds, clock, start,
+      [&](std::size_t c) {
+        return time_epoch(competitors[c], all[c].iterations_per_epoch, clock) /
+               static_cast<double>(all[c].iterations_per_epoch);
+      },
+      [&](const std::vector<double>& seconds) {
+        for (std::size_t c = 0; c < all.size(); ++c) all[c].samples.push_back(seconds[c]);
+      },
+      [&](int round) {
+        if (round != options.min_epochs && round % kCheckEvery != 0) return false;
+        return std::all_of(all.begin(), all.end(), [&](const Series& series) {
           return confident(series, options.confidence_target);
-        })) {
-      reason = StopReason::confident;
-      break;
-    }
-  }
+        });
+      });
+  const StopReason reason = end == RoundsEnd::enough   ? StopReason::confident
+                            : end == RoundsEnd::budget ? StopReason::budget
+                                                       : StopReason::max_epochs;
   for (Series& series : all) series.stopped = reason;
   return all;
 }

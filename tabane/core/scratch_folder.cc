@@ -4,7 +4,9 @@
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -22,11 +24,25 @@ Descriptor open_folder(const fs::path& folder) {
   return Descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
 }
 
+// Whether a folder of that name can only be one of ours: made by mkdtemp for this user, with
+// nothing in it but the folder of files.
+bool is_scratch(const fs::path& folder, const std::string& prefix) {
+  constexpr std::size_t kDrawn = 6;  // characters
+  const std::string name = folder.filename().string();
+  if (!name.starts_with(prefix) || name.size() != prefix.size() + kDrawn) return false;
+  struct stat status {};
+  if (::lstat(folder.c_str(), &status) != 0 || status.st_uid != ::geteuid()) return false;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed))
+    if (entry.path().filename() != "files" || !entry.is_directory(failed)) return false;
+  return !failed;
+}
+
 // A folder whose lock is free belongs to a process that is gone.
 void remove_leftovers(const fs::path& parent, const std::string& prefix) {
   std::error_code ended;
   for (fs::directory_iterator it(parent, ended), end; !ended && it != end; it.increment(ended)) {
-    if (!it->path().filename().string().starts_with(prefix)) continue;
+    if (!is_scratch(it->path(), prefix)) continue;
     const Descriptor folder = open_folder(it->path());
     std::error_code ignored;
     if (folder.valid() && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0)

@@ -47,6 +47,16 @@ TEST(ScratchFolder, TakesAwayWhatKilledProcessesLeftButNotWhatIsInUse) {
   EXPECT_TRUE(fs::exists(parent / "mine-file"));
 }
 
+TEST(ScratchFolder, LeavesFoldersThatOnlyShareItsName) {
+  const ScratchFolder parent("tabane-test");
+  fs::create_directories(parent / "mine-results/files");  // another length
+  fs::create_directories(parent / "mine-notes0");
+  write_file(parent / "mine-notes0/precious", "text");
+  const ScratchFolder scratch("mine", parent.path());
+  EXPECT_TRUE(fs::exists(parent / "mine-results/files"));
+  EXPECT_TRUE(fs::exists(parent / "mine-notes0/precious"));
+}
+
 TEST(ScratchFolder, CanBeLockedByThoseWhoWorkInIt) {
   const ScratchFolder scratch("tabane-test");
   const Descriptor folder(::open(scratch.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -100,10 +100,11 @@ std::string format_seconds(double seconds) { return format_value(seconds, "s"); 
 std::string format_value(double value, std::string_view unit) {
   if (std::isnan(value)) return "not measured";
   const bool plain = unit.empty() || unit == "1" || unit == "ratio";
+  if (unit == "1/s") unit = "/s";
   const std::string after = plain ? "" : fmt::format(" {}", unit);
   if (value == 0 || std::isinf(value)) return fmt::format("{:g}{}", value, after);
   const bool prefixed = unit == "s" || unit == "Hz" || unit == "B/s" || unit == "FLOP/s" ||
-                        unit == "B" || unit == "1/s" || unit.ends_with("/s");
+                        unit == "B" || unit.ends_with("/s") || unit.starts_with("s/");
   if (plain || !prefixed) {
     const double magnitude = std::abs(value);
     if (magnitude >= 1e6 || magnitude < 1e-3) return fmt::format("{:.3g}{}", value, after);
@@ -118,8 +119,8 @@ std::string format_value(double value, std::string_view unit) {
     scaled /= 1000;
     ++power;
   }
-  if (unit == "s" && power > 0) {  // kiloseconds are nobody's unit
-    return fmt::format("{:.4g} s", value);
+  if (unit.starts_with('s') && power > 0) {  // kiloseconds are nobody's unit
+    return fmt::format("{:.4g} {}", value, unit);
   }
   const char prefix = prefixes[static_cast<std::size_t>(power + 4)];
   if (prefix == ' ') return fmt::format("{}{}", three_digits(scaled), after);

@@ -10,6 +10,7 @@
 
 #include "tabane/core/clock.h"
 #include "tabane/lab/environment_groups.h"
+#include "tabane/lab/environment_keys.h"
 #include "tabane/simd/target.h"
 
 namespace tabane::lab {
@@ -33,12 +34,12 @@ Json software_group() {
   group["build flags"] = nullptr;
 #endif
 #if defined(__OPTIMIZE__)
-  group["optimised build"] = true;
+  group[key::kOptimised.name] = true;
 #else
-  group["optimised build"] = false;
+  group[key::kOptimised.name] = false;
 #endif
   // UndefinedBehaviorSanitizer leaves no macro; the flags tell.
-  group["sanitizer"] =
+  group[key::kSanitizer.name] =
       std::string_view(TABANE_BUILD_FLAGS).find("-fsanitize") != std::string_view::npos;
   group["vector target"] = simd::target_name();
   return group;
@@ -66,7 +67,7 @@ Json timer_group() {
   group["counter"] = rate.counter;
   group["rate Hz"] = rate.ticks_per_second;
   group["relative uncertainty"] = rate.relative_uncertainty;
-  group["invariant"] = rate.invariant;
+  group[key::kInvariant.name] = rate.invariant;
   group["read overhead ticks"] = overhead.read_ticks;
   group["step ticks"] = overhead.step_ticks;
   return group;

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "tabane/core/topology.h"
-#include "tabane/lab/record.h"
+#include "tabane/lab/record/record.h"
 
 namespace tabane::lab {
 
 // A figure far above its limit says that the limit was disturbed while it was measured.
 inline constexpr double kMostCredibleShare = 1.5;
 
-// Describes the machine for SurveyRecord::machine. cost: reads /proc and /sys.
+// Describes the machine for Record::machine. cost: reads /proc and /sys.
 Json describe_machine(const core::Topology& topology);
 
 // Reads the environment as groups of readable names: processor, memory, kernel, process, software,
@@ -26,9 +26,9 @@ std::vector<Warning> environment_warnings(const Json& environment, const core::T
 
 // Warnings that follow from what was measured: PUs slower than others, drift, outliers, bimodal
 // series.
-std::vector<Warning> measurement_warnings(const SurveyRecord& record);
+std::vector<Warning> measurement_warnings(const Record& record);
 
 // Three sentences in plain words: what the machine is good at, what limits it, what looks wrong.
-std::vector<std::string> sentences(const SurveyRecord& record);
+std::vector<std::string> sentences(const Record& record);
 
 }  // namespace tabane::lab

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tabane/core/system_files.h"
-#include "tabane/lab/record.h"
+#include "tabane/lab/record/record.h"
 
 namespace tabane::lab {
 

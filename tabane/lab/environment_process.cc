@@ -10,6 +10,7 @@
 
 #include "tabane/core/cgroup.h"
 #include "tabane/lab/environment_groups.h"
+#include "tabane/lab/environment_keys.h"
 
 namespace tabane::lab {
 namespace {
@@ -105,8 +106,8 @@ Json process_group(const core::SystemFiles& files) {
   group["affinity"] = or_null(files.field("/proc/self/status", "Cpus_allowed_list"));
   group["memory nodes"] = or_null(files.field("/proc/self/status", "Mems_allowed_list"));
   group["cgroup CPUs"] = or_null(cgroup.cpuset);
-  group["cgroup CPU quota"] = limit_or_none(cgroup.cpus);
-  group["cgroup throttled periods"] = count_or_null(cgroup.throttled);
+  group[key::kCpuQuota.name] = limit_or_none(cgroup.cpus);
+  group[key::kThrottled.name] = count_or_null(cgroup.throttled);
   group["cgroup throttled s"] = or_null(cgroup.throttled_s);
   group["cgroup memory limit bytes"] = limit_or_none(cgroup.memory_bytes);
   group["limit of stack bytes"] = limit_of(RLIMIT_STACK);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "tabane/lab/environment_groups.h"
+#include "tabane/lab/environment_keys.h"
 
 namespace tabane::lab {
 namespace {
@@ -122,15 +123,14 @@ Json processor_group(const core::SystemFiles& files) {
     return active ? Json(*active != 0) : Json(nullptr);
   }();
   group["frequency driver"] = or_null(files.text(frequency + "/scaling_driver"));
-  group["governor"] = or_null(files.text(frequency + "/scaling_governor"));
+  group[key::kGovernor.name] = or_null(files.text(frequency + "/scaling_governor"));
   group["energy preference"] = or_null(files.text(frequency + "/energy_performance_preference"));
   group["minimum MHz"] = mhz("cpuinfo_min_freq");
   group["maximum MHz"] = mhz("cpuinfo_max_freq");
   group["base MHz"] = mhz("base_frequency");
   group["boost"] = boost(files);
-  group["lowest MHz at start"] = now.empty() ? Json(nullptr) : Json(*std::ranges::min_element(now));
-  group["highest MHz at start"] =
-      now.empty() ? Json(nullptr) : Json(*std::ranges::max_element(now));
+  group[key::kLowestMhz.name] = now.empty() ? Json(nullptr) : Json(*std::ranges::min_element(now));
+  group[key::kHighestMhz.name] = now.empty() ? Json(nullptr) : Json(*std::ranges::max_element(now));
   group["idle driver"] = or_null(files.text(cpu + "/cpuidle/current_driver"));
   group["idle states"] = idle_states > 0 ? Json(idle_states) : Json(nullptr);
   group["mitigations"] = mitigations(files);

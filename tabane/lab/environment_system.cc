@@ -6,6 +6,7 @@
 
 #include "tabane/core/memory.h"
 #include "tabane/lab/environment_groups.h"
+#include "tabane/lab/environment_keys.h"
 
 namespace tabane::lab {
 namespace {
@@ -115,14 +116,14 @@ Json memory_group(const core::SystemFiles& files) {
   group["total bytes"] = bytes("MemTotal");
   group["available bytes"] = bytes("MemAvailable");
   group["base page bytes"] = core::page_bytes();
-  group["transparent huge pages"] = or_null(files.choice(std::string(kThp) + "/enabled"));
+  group[key::kHugePages.name] = or_null(files.choice(std::string(kThp) + "/enabled"));
   group["huge page defragmentation"] = or_null(files.choice(std::string(kThp) + "/defrag"));
   group["huge page bytes"] = count_or_null(files.number(std::string(kThp) + "/hpage_pmd_size"));
   group["reserved huge pages"] = bytes("HugePages_Total");
-  group["NUMA balancing"] = count_or_null(files.number("/proc/sys/kernel/numa_balancing"));
-  group["NUMA calls available"] = core::numa_calls_available();
+  group[key::kNumaBalancing.name] = count_or_null(files.number("/proc/sys/kernel/numa_balancing"));
+  group[key::kNumaCalls.name] = core::numa_calls_available();
   group["swap bytes"] = count_or_null(total);
-  group["swap used bytes"] =
+  group[key::kSwapUsed.name] =
       total && free ? count_or_null(std::max(0.0, *total - *free)) : Json(nullptr);
   group["swappiness"] = count_or_null(files.number("/proc/sys/vm/swappiness"));
   group["overcommit"] = count_or_null(files.number("/proc/sys/vm/overcommit_memory"));
@@ -157,13 +158,13 @@ Json system_group(const core::SystemFiles& files) {
   double throttled = 0;
   for (const double count : throttles) throttled += count;
   Json group;
-  group["virtual machine"] = virtual_machine(files, product.value_or(""));
+  group[key::kVirtualMachine.name] = virtual_machine(files, product.value_or(""));
   group["hypervisor"] = or_null(files.text("/sys/hypervisor/type"));
   group["product"] = or_null(product);
   group["maker"] = or_null(files.text(dmi + "/sys_vendor"));
   group["load average at start"] = loaded ? Json(average) : Json(nullptr);
-  group["running at start"] = loaded ? Json(static_cast<int>(running)) : Json(nullptr);
-  group["steal share since boot"] = steal_share(files);
+  group[key::kRunning.name] = loaded ? Json(static_cast<int>(running)) : Json(nullptr);
+  group[key::kSteal.name] = steal_share(files);
   group["uptime s"] = or_null(files.number("/proc/uptime"));
   group["processor temperature °C"] = temperature(files);
   group["thermal throttles since boot"] =

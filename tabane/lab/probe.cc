@@ -71,12 +71,7 @@ void ProbeContext::report(Result result) {
   hooks_.on_result(record_.results.back());
 }
 
-void ProbeContext::report(Table table) { record_.tables.push_back(std::move(table)); }
-
-void ProbeContext::progress(double fraction) {
-  hooks_.progress(fraction);
-  if (hooks_.stop_requested()) throw Stopped();
-}
+void ProbeContext::report(View view) { record_.views.push_back(std::move(view)); }
 
 Result Probe::result() const {
   Result result;

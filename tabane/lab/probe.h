@@ -11,7 +11,8 @@
 
 #include "tabane/core/measurement.h"
 #include "tabane/core/topology.h"
-#include "tabane/lab/record.h"
+#include "tabane/lab/campaign/progress.h"
+#include "tabane/lab/record/record.h"
 
 namespace tabane::lab {
 
@@ -21,21 +22,14 @@ class NotHere : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Thrown out of a probe when the user asked to stop; what it already reported is kept.
-class Stopped : public std::runtime_error {
- public:
-  Stopped() : std::runtime_error("stopped") {}
-};
-
 class ProbeContext {
  public:
   struct Hooks {
-    std::function<bool()> stop_requested = [] { return false; };
-    std::function<void(double fraction)> progress = [](double) {};
+    std::function<void(double share)> progress = [](double) {};  // throws Stopped
     std::function<void(const Result&)> on_result = [](const Result&) {};
   };
-  ProbeContext(const core::Topology& topology, bool quick, double budget_seconds,
-               SurveyRecord& record, Hooks hooks)
+  ProbeContext(const core::Topology& topology, bool quick, double budget_seconds, Record& record,
+               Hooks hooks)
       : topology_(topology),
         quick_(quick),
         budget_seconds_(budget_seconds),
@@ -52,16 +46,16 @@ class ProbeContext {
   const Result* earlier_result(std::string_view name) const;  // until the next report(); or null
 
   void report(Result result);
-  void report(Table table);
+  void report(View view);
 
   // Marks how much of the probe is done, 0…1. throws: Stopped if the user asked to stop.
-  void progress(double fraction);
+  void progress(double share) { hooks_.progress(share); }
 
  private:
   const core::Topology& topology_;
   bool quick_;
   double budget_seconds_;
-  SurveyRecord& record_;
+  Record& record_;
   Hooks hooks_;
 };
 
@@ -74,7 +68,7 @@ struct Probe {
   int version = 1;
   double seconds = 1;          // about what it takes by default
   double quick_seconds = 0.3;  // and with --quick
-  std::function<void(ProbeContext&)> run;
+  std::function<void(const Probe&, ProbeContext&)> run;
 
   // A result with name, what, unit, better and version of the probe.
   Result result() const;

@@ -14,9 +14,13 @@ WITHOUT_MPI = {name: value for name, value in os.environ.items()
                if not name.startswith(("OMPI_", "PMI"))}
 
 
-def study(*arguments):
-    return subprocess.run([TABANE, "study", "ap1000", *arguments], env=WITHOUT_MPI, text=True,
+def tabane(*arguments):
+    return subprocess.run([TABANE, *arguments], env=WITHOUT_MPI, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=200)
+
+
+def study(*arguments):
+    return tabane("study", "ap1000", *arguments)
 
 
 class Ap1000(unittest.TestCase):
@@ -39,30 +43,41 @@ class Ap1000(unittest.TestCase):
                 self.assertIn("stopped; what was measured is shown", errors)
                 self.assertIn("Half a round trip", output)
                 study_json = json.loads((self.folder / "a.json").read_text())
-                self.assertFalse(study_json["survey"]["complete"])
+                self.assertFalse(study_json["complete"])
                 with self.assertRaises(ProcessLookupError):  # no rank is left
                     os.killpg(process.pid, 0)
 
     def test_refuses_before_it_measures(self):
-        for bad, part in ((["-n", "0"], "2 to 4096"), (["-n", "-1"], "2 to 4096"),
-                          (["-n", "99999"], "2 to 4096"), (["-n", "two"], "2 to 4096"),
+        for bad, part in ((["-n", "0"], "between 2 and 4096"),
+                          (["-n", "-1"], "between 2 and 4096"),
+                          (["-n", "99999"], "between 2 and 4096"),
+                          (["-n", "two"], "between 2 and 4096"),
                           (["--transport", "foo"], "{auto,shm,mpi}"),
                           (["--transport", "mpi"], "mpi"),
-                          (["--calibrate", "/nowhere/rules"], "/nowhere/rules"),
-                          (["--calibrate", str(self.folder)], "is a directory"),
-                          (["--calibrate", "rules", "-o", "figures"], "--output")):
+                          (["-o", "/dev/null"], "/dev/null")):
             with self.subTest(bad):
                 result = study(*bad)
                 self.assertEqual(result.returncode, 2, result.stderr)
                 self.assertIn(part.lower(), result.stderr.lower())
                 self.assertEqual(result.stdout, "")
 
-    def test_calibration_writes_rules(self):
+    def test_tune_collectives_writes_rules(self):
         rules = self.folder / "rules"
-        result = study("--quick", "-n", "2", "--calibrate", str(rules))
+        result = tabane("tune", "--collectives", "--quick", "-n", "2", "--rules", str(rules))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("keep what is built in", result.stdout)
         self.assertIn("barrier", rules.read_text())
+
+    def test_tune_refuses_before_it_measures(self):
+        for bad, part in (([], "--collectives"),
+                          (["--collectives", "--rules", "/nowhere/rules"], "/nowhere/rules"),
+                          (["--collectives", "--rules", str(self.folder)], "is a directory"),
+                          (["--collectives", "--json"], "--rules")):
+            with self.subTest(bad):
+                result = tabane("tune", *bad)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(part, result.stderr)
+                self.assertEqual(result.stdout, "")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ class Survey(unittest.TestCase):
         result = tabane("survey", *FAST, "-o", str(self.folder))
         self.assertEqual(result.returncode, 0, result.stderr)
         survey = self.read()
-        self.assertEqual(survey["schema_version"], 1)
+        self.assertEqual(survey["schema_version"], 2)
         self.assertTrue(survey["complete"])
         self.assertEqual([r["name"] for r in survey["results"]], ["clock.tick_rate", "latency.add"])
         for figure in survey["results"]:

@@ -31,7 +31,7 @@ return {scroll: document.documentElement.scrollWidth, window: window.innerWidth,
         background: getComputedStyle(document.body).backgroundColor,
         loaded: performance.getEntriesByType('resource').map(r => r.name)
                     .filter(n => !n.startsWith('data:')),
-        survey: JSON.parse(document.getElementById('survey').textContent).kind};
+        record: JSON.parse(document.getElementById('record').textContent).schema_version};
 """
 
 
@@ -146,8 +146,8 @@ def check(browser, report, width, scheme, screenshots):
     drawings = len(list(report.parent.glob("*.svg")))
     if len(seen["svgs"]) != drawings:
         faults.append(f"{len(seen['svgs'])} drawings in the page, {drawings} beside it")
-    if seen["survey"] != "survey":
-        faults.append("the survey inside the page cannot be read")
+    if seen["record"] != 2:
+        faults.append("the record inside the page cannot be read")
     if seen["title"] == "owned":
         faults.append("a text of the record ran as a script")
     if screenshots:
@@ -170,7 +170,7 @@ def main(arguments):
         print("skipped: chromium and chromedriver are not installed")
         return 77
     failed = False
-    with tempfile.TemporaryDirectory() as profile:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(chromium, driver, profile)
         try:
             for report in map(pathlib.Path, arguments):

@@ -1,22 +1,26 @@
-// Writes reports of invented machines, for the browser test: report_sample DIRECTORY.
+// Writes reports of invented machines and their records, for tests: report_sample DIRECTORY.
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
-#include "tabane/lab/report.h"
-#include "tabane/lab/report_test_record.h"
+#include "tabane/lab/page/report.h"
+#include "tabane/lab/page/report_test_record.h"
 
 int main(int argc, char** argv) {
   using namespace tabane::lab;
   if (argc != 2) return 2;
   const std::filesystem::path root = argv[1];
-  const auto write = [&](const char* name, const SurveyRecord& record) {
+  const auto write = [&](const char* name, const Record& record) {
     if (const auto remark = write_report(record, root / name))
       std::fprintf(stderr, "%s: %s\n", name, remark->c_str());
+    std::ofstream(root / name / "record.json") << to_json(record);
   };
   write("full", testing::full_record());
   write("many_pus", testing::full_record(512));
   write("one_cpu", testing::one_cpu_record());
   write("no_tables", testing::record_without_tables());
+  write("study", testing::study_record());
+  write("bench", testing::bench_record());
   write("hostile", testing::hostile_record());
 }

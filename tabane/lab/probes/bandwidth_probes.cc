@@ -21,20 +21,20 @@ constexpr const char* kCounting =
 
 Result bandwidth_result(const Probe& probe, std::uint64_t working_set, std::size_t cores) {
   Result result = probe.result();
-  result.parameters["working_set_bytes"] = working_set;
-  result.parameters["cores"] = cores;
-  result.parameters["counting"] = kCounting;
-  result.parameters["simd_target"] = simd::target_name();
+  result.details["working_set_bytes"] = working_set;
+  result.details["cores"] = cores;
+  result.details["counting"] = kCounting;
+  result.details["simd_target"] = simd::target_name();
   return result;
 }
 
 // A thread sees its part of the machine's work only: whether the whole leaves the caches is known
 // here.
-simd::Streaming streaming_for(const Level& level) {
+simd::Streaming streaming_for(const MemoryLevel& level) {
   return level.name == "dram" ? simd::Streaming::always() : simd::Streaming::never();
 }
 
-Probe core_probe(const Kernel& kernel, const Level& level) {
+Probe core_probe(const Kernel& kernel, const MemoryLevel& level) {
   Probe probe{
       .name = fmt::format("memory.bandwidth.{}.{}.core", kernel.name, level.name),
       .what = fmt::format("{} bandwidth of one core with its data in {}", kernel.name, level.name),
@@ -42,21 +42,21 @@ Probe core_probe(const Kernel& kernel, const Level& level) {
       .better = Better::higher,
       .seconds = 0.7,
       .quick_seconds = 0.15};
-  probe.run = [probe, kernel, level](ProbeContext& context) {
+  probe.run = [kernel, level](const Probe& about, ProbeContext& context) {
     const core::ScopedBinding binding(home_pu(context));
     const WorkingSet set(level.core_bytes, streaming_for(level));
     const Arrays arrays = set.arrays_for(kernel);
     context.progress(0.2);
     const core::Series series = core::measure_interleaved(
         {competitor(kernel, arrays)}, measure_options(context, 0.8 * context.budget_seconds()))[0];
-    Result result = bandwidth_result(probe, level.core_bytes, 1);
+    Result result = bandwidth_result(about, level.core_bytes, 1);
     set_samples(result, rates(series, kernel.bytes() * static_cast<double>(arrays.a.size())));
     context.report(std::move(result));
   };
   return probe;
 }
 
-Probe machine_probe(const Kernel& kernel, const Level& level) {
+Probe machine_probe(const Kernel& kernel, const MemoryLevel& level) {
   Probe probe{
       .name = fmt::format("memory.bandwidth.{}.{}.machine", kernel.name, level.name),
       .what = fmt::format("{} bandwidth of all cores together, each with its own data in {}",
@@ -69,16 +69,16 @@ Probe machine_probe(const Kernel& kernel, const Level& level) {
                        : "",
       .seconds = 0.7,
       .quick_seconds = 0.15};
-  probe.run = [probe, kernel, level](ProbeContext& context) {
+  probe.run = [kernel, level](const Probe& about, ProbeContext& context) {
     const std::vector<unsigned> pus = one_pu_per_core(context.topology());
     const ParallelRun run = run_on_all(pus, kernel, level.machine_bytes, streaming_for(level),
                                        parallel_options(context, 0.4 * context.budget_seconds()));
-    Result result = bandwidth_result(probe, level.machine_bytes * pus.size(), pus.size());
-    result.parameters["synchronisation"] =
+    Result result = bandwidth_result(about, level.machine_bytes * pus.size(), pus.size());
+    result.details[detail::kSynchronisation] =
         "all threads leave one barrier; the time ends with the last of them";
     set_samples(result, run.rates());
-    if (pus.size() > 1 && !probe.limit_how.empty()) {
-      result.limit = Limit{run.alone_rate() * static_cast<double>(pus.size()), probe.limit_how};
+    if (pus.size() > 1 && !about.limit_how.empty()) {
+      result.limit = Limit{run.alone_rate() * static_cast<double>(pus.size()), about.limit_how};
     }
     context.report(std::move(result));
   };
@@ -111,7 +111,7 @@ void run_over_size(const Probe& probe, ProbeContext& context) {
   const auto sizes = size_ladder(4 * kKiB, largest, context.quick() ? 1 : 3);
   const auto kernels = memory_kernels();
   const double points = static_cast<double>(sizes.size() * kernels.size());
-  CurvesTable curves{{"bytes", "B", true}, {"bandwidth", "B/s", true}, {}};
+  Curves curves{{"bytes", "B", true}, {"bandwidth", "B/s", true}, {}};
   double done = 0;
   for (const Kernel& kernel : kernels) {
     Curve curve;
@@ -128,8 +128,8 @@ void run_over_size(const Probe& probe, ProbeContext& context) {
     }
     curves.series.push_back(std::move(curve));
   }
-  Table table{.name = "memory.bandwidth", .what = probe.what, .content = std::move(curves)};
-  table.parameters["counting"] = kCounting;
+  View table{.name = "memory.bandwidth", .title = probe.what, .content = std::move(curves)};
+  table.details["counting"] = kCounting;
   context.report(std::move(table));
 }
 
@@ -149,7 +149,7 @@ void run_over_cores(const Probe& probe, ProbeContext& context) {
   const auto kernels = memory_kernels();
   const double points = static_cast<double>(counts.size() * kernels.size());
   const std::uint64_t each = memory_levels(context.topology()).back().machine_bytes;
-  CurvesTable curves{{"cores", "", false}, {"bandwidth", "B/s", false}, {}};
+  Curves curves{{"cores", "", false}, {"bandwidth", "B/s", false}, {}};
   double done = 0;
   for (const Kernel& kernel : kernels) {
     Curve curve;
@@ -163,12 +163,12 @@ void run_over_cores(const Probe& probe, ProbeContext& context) {
     }
     curves.series.push_back(std::move(curve));
   }
-  Table table{.name = "memory.bandwidth.cores", .what = probe.what, .content = std::move(curves)};
-  table.parameters["working_set_bytes_of_each_core"] = each;
-  table.parameters["order_of_cores"] = "compact";
-  table.parameters["synchronisation"] =
+  View table{.name = "memory.bandwidth.cores", .title = probe.what, .content = std::move(curves)};
+  table.details["working_set_bytes_of_each_core"] = each;
+  table.details["order_of_cores"] = "compact";
+  table.details[detail::kSynchronisation] =
       "all threads leave one barrier; the time ends with the last of them";
-  table.parameters["counting"] = kCounting;
+  table.details["counting"] = kCounting;
   context.report(std::move(table));
 }
 
@@ -204,12 +204,12 @@ void run_memcpy(const Probe& probe, ProbeContext& context) {
     }
   }
   Result result = probe.result();
-  result.parameters["block_bytes_of_the_best"] = best_size;
-  result.parameters["counting"] = "copied bytes once, as the cluster report does";
+  result.details["block_bytes_of_the_best"] = best_size;
+  result.details["counting"] = "copied bytes once, as the cluster report does";
   set_samples(result, std::move(best));
   context.report(std::move(result));
-  Table table{.name = "memcpy", .what = "the C library's memcpy over the size of the block"};
-  table.content = CurvesTable{{"bytes", "B", true}, {"bandwidth", "B/s", true}, {std::move(curve)}};
+  View table{.name = "memcpy", .title = "the C library's memcpy over the size of the block"};
+  table.content = Curves{{"bytes", "B", true}, {"bandwidth", "B/s", true}, {std::move(curve)}};
   context.report(std::move(table));
 }
 
@@ -217,7 +217,7 @@ void run_memcpy(const Probe& probe, ProbeContext& context) {
 
 std::vector<Probe> bandwidth_probes(const core::Topology& topology) {
   std::vector<Probe> probes;
-  for (const Level& level : memory_levels(topology)) {
+  for (const MemoryLevel& level : memory_levels(topology)) {
     for (const Kernel& kernel : memory_kernels()) {
       probes.push_back(core_probe(kernel, level));
       probes.push_back(machine_probe(kernel, level));
@@ -229,21 +229,23 @@ std::vector<Probe> bandwidth_probes(const core::Topology& topology) {
                   .better = Better::higher,
                   .seconds = 16,
                   .quick_seconds = 1.5};
-  over_size.run = [over_size](ProbeContext& context) { run_over_size(over_size, context); };
+  over_size.run = run_over_size;
   Probe over_cores{.name = "memory.bandwidth.cores",
                    .what = "bandwidth from memory over the number of cores at work",
                    .unit = "B/s",
                    .better = Better::higher,
                    .seconds = 10,
                    .quick_seconds = 1.5};
-  over_cores.run = [over_cores](ProbeContext& context) { run_over_cores(over_cores, context); };
+  over_cores.run = run_over_cores;
   Probe memcpy_probe{.name = "memcpy",
-                     .what = "the C library's memcpy at the block size where it is fastest",
+                     .what =
+                         "the C library's memcpy at the block size where it is fastest; "
+                         "copied bytes count once",
                      .unit = "B/s",
                      .better = Better::higher,
                      .seconds = 4,
                      .quick_seconds = 0.5};
-  memcpy_probe.run = [memcpy_probe](ProbeContext& context) { run_memcpy(memcpy_probe, context); };
+  memcpy_probe.run = run_memcpy;
   probes.push_back(over_size);
   probes.push_back(over_cores);
   probes.push_back(memcpy_probe);

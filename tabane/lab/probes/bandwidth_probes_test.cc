@@ -25,10 +25,10 @@ TEST(BandwidthProbes, CoverEveryLevelKernelAndScope) {
 }
 
 TEST(BandwidthProbes, HoldTheMachineAgainstItsCoresInCachesOfTheirOwn) {
-  SurveyRecord record;
+  Record record;
   ProbeContext context(this_machine(), true, 0.1, record, {});
   for (const Probe& probe : bandwidth_probes(this_machine())) {
-    if (probe.name.starts_with("memory.bandwidth.read.l1.")) probe.run(context);
+    if (probe.name.starts_with("memory.bandwidth.read.l1.")) probe.run(probe, context);
   }
   ASSERT_EQ(record.results.size(), 2u);
   EXPECT_GT(*record.results[0].value, 1e8);
@@ -37,7 +37,7 @@ TEST(BandwidthProbes, HoldTheMachineAgainstItsCoresInCachesOfTheirOwn) {
 
 TEST(MemcpyProbe, GivesACurveAndItsBestPoint) {
   const ProbeRun run = run_probe(bandwidth_probes, "memcpy", true, 0.05);
-  const auto& curve = std::get<CurvesTable>(run.table("memcpy").content).series.front();
+  const auto& curve = std::get<Curves>(run.table("memcpy").content).series.front();
   ASSERT_GT(curve.x.size(), 5u);
   EXPECT_EQ(curve.x.size(), curve.y.size());
   EXPECT_DOUBLE_EQ(*run.result("memcpy").value, *std::max_element(curve.y.begin(), curve.y.end()));
@@ -45,8 +45,7 @@ TEST(MemcpyProbe, GivesACurveAndItsBestPoint) {
 
 TEST(BandwidthOverCores, EndsWithAllCores) {
   const ProbeRun run = run_probe(bandwidth_probes, "memory.bandwidth.cores", true, 0.05);
-  for (const Curve& curve :
-       std::get<CurvesTable>(run.table("memory.bandwidth.cores").content).series) {
+  for (const Curve& curve : std::get<Curves>(run.table("memory.bandwidth.cores").content).series) {
     EXPECT_DOUBLE_EQ(curve.x.front(), 1);
     EXPECT_DOUBLE_EQ(curve.x.back(), this_machine().core_count());
   }

@@ -28,7 +28,7 @@ Probe tick_rate_probe() {
   probe.unit = "Hz";
   probe.seconds = 0.5;
   probe.quick_seconds = 0.1;
-  probe.run = [probe](ProbeContext& context) {
+  probe.run = [](const Probe& about, ProbeContext& context) {
     constexpr int kCalibrations = 10;
     const double seconds = context.budget_seconds() / kCalibrations;
     std::vector<double> samples;
@@ -40,11 +40,11 @@ Probe tick_rate_probe() {
       samples.push_back(rate.ticks_per_second);
       uncertainty = std::max(uncertainty, rate.relative_uncertainty);
     }
-    Result result = probe.result();
+    Result result = about.result();
     set_samples(result, std::move(samples));
-    result.parameters["relative_uncertainty"] = uncertainty;
-    result.parameters["invariant"] = rate.invariant;
-    result.parameters["counter"] = rate.counter;
+    result.details["relative_uncertainty"] = uncertainty;
+    result.details["invariant"] = rate.invariant;
+    result.details["counter"] = rate.counter;
     context.report(std::move(result));
     context.progress(1);
   };
@@ -59,7 +59,7 @@ Probe read_overhead_probe() {
   probe.better = Better::lower;
   probe.seconds = 0.05;
   probe.quick_seconds = 0.02;
-  probe.run = [probe](ProbeContext& context) {
+  probe.run = [](const Probe& about, ProbeContext& context) {
     constexpr int kRepeats = 21;
     const double ns_per_tick = 1e9 / core::tick_rate().ticks_per_second;
     std::vector<double> samples;
@@ -70,9 +70,9 @@ Probe read_overhead_probe() {
       samples.push_back(overhead.read_ticks * ns_per_tick);
       step = std::min(step, overhead.step_ticks * ns_per_tick);
     }
-    Result result = probe.result();
+    Result result = about.result();
     set_samples(result, std::move(samples));
-    result.parameters["step_ns"] = step;
+    result.details["step_ns"] = step;
     context.report(std::move(result));
     context.progress(1);
   };
@@ -88,7 +88,7 @@ Probe skew_probe() {
   probe.better = Better::lower;
   probe.seconds = 1;
   probe.quick_seconds = 0.2;
-  probe.run = [probe](ProbeContext& context) {
+  probe.run = [](const Probe& about, ProbeContext& context) {
     require_this_machine(context);
     const std::vector<unsigned> pus = context.topology().pu_os_indices();
     if (pus.size() < 2) throw NotHere("one usable PU: there is no second counter to compare");
@@ -96,7 +96,7 @@ Probe skew_probe() {
     const std::size_t rows = all_pairs ? pus.size() : 1;
     const int rounds = context.quick() ? 500 : 2000;
 
-    MatrixTable matrix{
+    Matrix matrix{
         .unit = "ticks", .better = Better::neither, .rows = {}, .columns = {}, .values = {}};
     matrix.values.assign(rows, std::vector<std::optional<double>>(pus.size()));
     for (const unsigned pu : pus) matrix.columns.push_back(std::to_string(pu));
@@ -123,17 +123,17 @@ Probe skew_probe() {
       }
     }
     const double ns_per_tick = 1e9 / core::tick_rate().ticks_per_second;
-    Result result = probe.result();
+    Result result = about.result();
     result.value = (std::abs(worst.offset_ticks) + worst.bound_ticks) * ns_per_tick;
-    result.parameters["offset_ns"] = worst.offset_ticks * ns_per_tick;
-    result.parameters["bound_ns"] = worst.bound_ticks * ns_per_tick;
-    result.parameters["pairs"] = all_pairs ? "all" : "every PU with the first";
-    result.parameters["rounds_per_pair"] = rounds;
-    Table table{.name = "clock.skew",
-                .what = "Counter of the column's PU minus counter of the row's PU",
-                .version = probe.version,
-                .parameters = result.parameters,
-                .content = std::move(matrix)};
+    result.details[detail::kOffsetNs] = worst.offset_ticks * ns_per_tick;
+    result.details[detail::kBoundNs] = worst.bound_ticks * ns_per_tick;
+    result.details[detail::kPairs] = all_pairs ? "all" : "every PU with the first";
+    result.details["rounds_per_pair"] = rounds;
+    View table{.name = "clock.skew",
+               .title = "Counter of the column's PU minus counter of the row's PU",
+               .version = about.version,
+               .details = result.details,
+               .content = std::move(matrix)};
     context.report(std::move(result));
     context.report(std::move(table));
     context.progress(1);
@@ -179,7 +179,7 @@ Probe core_rate_probe(const core::Topology& topology) {
   probe.better = Better::higher;
   probe.seconds = std::clamp(0.05 * topology.core_count(), 1.0, 10.0);
   probe.quick_seconds = std::clamp(0.02 * topology.core_count(), 0.1, 2.0);
-  probe.run = [probe](ProbeContext& context) {
+  probe.run = [](const Probe& about, ProbeContext& context) {
     require_this_machine(context);
     const std::vector<unsigned> pus = one_pu_per_core(context.topology());
     std::vector<std::size_t> counts = active_counts(pus.size());
@@ -197,9 +197,9 @@ Probe core_rate_probe(const core::Topology& topology) {
       alone.push_back(rates_together({&pu, 1}, seconds).front());
       per_pu.push_back({pu, alone.back()});
     }
-    Result result = probe.result();
+    Result result = about.result();
     set_samples(result, std::move(alone));
-    result.parameters["per_pu"] = std::move(per_pu);
+    result.details[detail::kPerPu] = std::move(per_pu);
     context.report(std::move(result));
 
     Curve lowest = curve("slowest active core");
@@ -212,14 +212,14 @@ Probe core_rate_probe(const core::Topology& topology) {
       middle.x.push_back(static_cast<double>(n));
       middle.y.push_back(core::median(rates));
     }
-    context.report(Table{.name = "clock.core_rate",
-                         .what = "Core frequency while several cores run the add chain together, "
+    context.report(View{.name = "clock.core_rate",
+                        .title = "Core frequency while several cores run the add chain together, "
                                  "one thread a core, in topology order",
-                         .version = probe.version,
-                         .parameters = {{"window_s", seconds}},
-                         .content = CurvesTable{{"active cores", "1", false},
-                                                {"core rate", "Hz", false},
-                                                {std::move(lowest), std::move(middle)}}});
+                        .version = about.version,
+                        .details = {{"window_s", seconds}},
+                        .content = Curves{{"active cores", "", false},
+                                          {"core rate", "Hz", false},
+                                          {std::move(lowest), std::move(middle)}}});
     context.progress(1);
   };
   return probe;

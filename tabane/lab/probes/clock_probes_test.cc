@@ -25,9 +25,9 @@ TEST(ClockTickRate, AgreesWithTheCalibrationOfTheProcess) {
   EXPECT_EQ(result.unit, "Hz");
   ASSERT_TRUE(result.value);
   EXPECT_NEAR(*result.value / core::tick_rate().ticks_per_second, 1.0, 0.01);
-  EXPECT_EQ(result.parameters.at("counter"), core::tick_rate().counter);
-  EXPECT_TRUE(result.parameters.at("invariant").is_boolean());
-  EXPECT_GE(result.parameters.at("relative_uncertainty").get<double>(), 0);
+  EXPECT_EQ(result.details.at("counter"), core::tick_rate().counter);
+  EXPECT_TRUE(result.details.at("invariant").is_boolean());
+  EXPECT_GE(result.details.at("relative_uncertainty").get<double>(), 0);
   EXPECT_TRUE(is_steady_progress(run.fractions));
 }
 
@@ -35,7 +35,7 @@ TEST(ClockReadOverhead, IsAtLeastNothingAndNamesTheStep) {
   const ProbeRun run = run_probe(clock_probes, "clock.read_overhead", true, 0.01);
   const Result& result = run.result("clock.read_overhead");
   EXPECT_GE(result.value.value(), 0);
-  EXPECT_GT(result.parameters.at("step_ns").get<double>(), 0);
+  EXPECT_GT(result.details.at("step_ns").get<double>(), 0);
 }
 
 TEST(ClockSkew, IsAntisymmetricWithAnEmptyDiagonal) {
@@ -44,7 +44,7 @@ TEST(ClockSkew, IsAntisymmetricWithAnEmptyDiagonal) {
     return;
   }
   const ProbeRun run = run_probe(clock_probes, "clock.skew", true, 0.1);
-  const auto& matrix = std::get<MatrixTable>(run.table("clock.skew").content);
+  const auto& matrix = std::get<Matrix>(run.table("clock.skew").content);
   ASSERT_EQ(matrix.columns.size(), this_machine().pus().size());
   ASSERT_EQ(matrix.values.size(), matrix.rows.size());
   for (std::size_t a = 0; a < matrix.rows.size(); ++a) {
@@ -58,7 +58,7 @@ TEST(ClockSkew, IsAntisymmetricWithAnEmptyDiagonal) {
   }
   const Result& result = run.result("clock.skew");
   EXPECT_GT(result.value.value(), 0);  // the bound alone is a round trip
-  EXPECT_GE(*result.value, std::abs(result.parameters.at("offset_ns").get<double>()));
+  EXPECT_GE(*result.value, std::abs(result.details.at(detail::kOffsetNs).get<double>()));
 }
 
 TEST(ClockCoreRate, GivesOneSampleForEachCore) {
@@ -66,7 +66,7 @@ TEST(ClockCoreRate, GivesOneSampleForEachCore) {
   const Result& result = run.result("clock.core_rate");
   EXPECT_EQ(result.samples.size(), this_machine().core_count());
   std::set<unsigned> pus;
-  for (const Json& entry : result.parameters.at("per_pu")) {
+  for (const Json& entry : result.details.at(detail::kPerPu)) {
     const auto pu = entry.at(0).get<unsigned>();
     ASSERT_NE(this_machine().find_pu(pu), nullptr);
     EXPECT_EQ(this_machine().find_pu(pu)->smt, 0u);
@@ -79,7 +79,7 @@ TEST(ClockCoreRate, GivesOneSampleForEachCore) {
 
 TEST(ClockCoreRate, DrawsTheSlowestBelowTheMedianUpToAllCores) {
   const ProbeRun run = run_probe(clock_probes, "clock.core_rate", false, 0.05);
-  const auto& curves = std::get<CurvesTable>(run.table("clock.core_rate").content);
+  const auto& curves = std::get<Curves>(run.table("clock.core_rate").content);
   ASSERT_EQ(curves.series.size(), 2u);
   const Curve& slowest = curves.series[0];
   const Curve& middle = curves.series[1];

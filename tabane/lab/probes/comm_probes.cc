@@ -10,12 +10,12 @@
 #include "tabane/comm/launch.h"
 #include "tabane/core/binding.h"
 #include "tabane/core/placement.h"
-#include "tabane/lab/hold_interrupts.h"
+#include "tabane/lab/campaign/block_interrupts.h"
+#include "tabane/lab/campaign/rank_rounds.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/bound_threads.h"
 #include "tabane/lab/probes/core_to_core.h"
 #include "tabane/lab/probes/plan.h"
-#include "tabane/lab/rank_rounds.h"
 
 namespace tabane::lab {
 namespace {
@@ -37,8 +37,8 @@ std::vector<unsigned> nearest_pair(const ProbeContext& context) {
   const std::vector<core::Pu> pus = pus_to_use(context);
   const Result* measured = context.earlier_result("core_to_core.latency");
   if (measured != nullptr) {
-    const auto pair = measured->parameters.find("best_pair");
-    if (pair != measured->parameters.end()) return pair->get<std::vector<unsigned>>();
+    const auto pair = measured->details.find("best_pair");
+    if (pair != measured->details.end()) return pair->get<std::vector<unsigned>>();
   }
   return {pus.front().os_index, pus.back().os_index};
 }
@@ -53,8 +53,8 @@ std::vector<unsigned> all_pus(const ProbeContext& context) {
 std::optional<double> line_seconds(const ProbeContext& context, bool nearest) {
   const Result* measured = context.earlier_result("core_to_core.latency");
   if (measured == nullptr || !measured->value) return {};
-  const auto least = measured->parameters.find("min_ns");
-  if (nearest && least != measured->parameters.end()) return least->get<double>() * 1e-9;
+  const auto least = measured->details.find("min_ns");
+  if (nearest && least != measured->details.end()) return least->get<double>() * 1e-9;
   return *measured->value * 1e-9;
 }
 
@@ -70,9 +70,9 @@ void require_binding(const std::vector<unsigned>& pus) {
 std::vector<double> measure_on(const std::vector<unsigned>& pus, const RankWorkload& workload,
                                ProbeContext& context) {
   require_binding(pus);
-  const RoundsOptions options{.epoch_seconds = 200e-6,
-                              .budget_seconds = context.budget_seconds() / kLaunches,
-                              .fewest_rounds = 3};
+  const RankRoundsOptions options{.epoch_seconds = 200e-6,
+                                  .budget_seconds = context.budget_seconds() / kLaunches,
+                                  .fewest_rounds = 3};
   const std::function<RankSamples(comm::Comm&)> rank = [&](comm::Comm& ranks) {
     const core::ScopedBinding binding(pus[static_cast<std::size_t>(ranks.rank())]);
     comm::Grid grid(ranks, 1, ranks.size());
@@ -81,7 +81,7 @@ std::vector<double> measure_on(const std::vector<unsigned>& pus, const RankWorkl
   std::vector<double> samples;
   for (int launch = 0; launch < kLaunches; ++launch) {
     context.progress(static_cast<double>(launch) / kLaunches);
-    const HoldInterrupts hold;
+    const BlockInterrupts hold;
     const RankSamples some =
         *comm::launch_result<RankSamples>({.ranks = static_cast<int>(pus.size()),
                                            .transport = comm::TransportKind::shm,
@@ -92,11 +92,11 @@ std::vector<double> measure_on(const std::vector<unsigned>& pus, const RankWorkl
   return samples;
 }
 
-void report(const Probe& probe, ProbeContext& context, std::vector<double> samples, Json parameters,
+void report(const Probe& probe, ProbeContext& context, std::vector<double> samples, Json details,
             std::optional<double> limit) {
   Result result = probe.result();
   set_samples(result, std::move(samples));
-  result.parameters = std::move(parameters);
+  result.details = std::move(details);
   if (limit && *limit > 0) result.limit = Limit{*limit, probe.limit_how};
   context.report(std::move(result));
   context.progress(1);
@@ -129,7 +129,7 @@ void run_latency(const Probe& probe, ProbeContext& context) {
 
 // Half of what copying counts, which is loads and stores, where message and buffer fit.
 std::optional<double> copy_rate(const ProbeContext& context) {
-  for (const Level& level : memory_levels(context.topology())) {
+  for (const MemoryLevel& level : memory_levels(context.topology())) {
     const bool fits = 2 * level.core_bytes >= 2 * kLargeBytes;  // a level's set is half a cache
     if (level.name == "l1" || !fits) continue;
     const auto rate = context.earlier("memory.bandwidth.copy." + level.name + ".core");
@@ -188,8 +188,8 @@ Probe probe_of(std::string name, std::string what) {
 Probe collective_probe(std::string name, std::string what, RankWorkload workload) {
   Probe probe = probe_of(std::move(name), std::move(what));
   probe.limit_how = "core_to_core.latency: at least one line has to go from one rank to another";
-  probe.run = [described = probe, workload = std::move(workload)](ProbeContext& context) {
-    run_collective(described, context, workload);
+  probe.run = [workload = std::move(workload)](const Probe& about, ProbeContext& context) {
+    run_collective(about, context, workload);
   };
   return probe;
 }
@@ -198,7 +198,7 @@ Probe latency_probe() {
   Probe probe =
       probe_of("comm.latency", "Half a round trip of 8 bytes between ranks on the nearest two PUs");
   probe.limit_how = "core_to_core.latency of the same two PUs: a line that goes to and fro";
-  probe.run = [described = probe](ProbeContext& context) { run_latency(described, context); };
+  probe.run = run_latency;
   return probe;
 }
 
@@ -212,7 +212,7 @@ Probe bandwidth_probe() {
       "half of memory.bandwidth.copy of one core in the cache that holds message and buffer: a "
       "message has to be copied at least once, and copying counts each byte twice, read and "
       "written; the cost of fetching from another core's cache is not in it";
-  probe.run = [described = probe](ProbeContext& context) { run_bandwidth(described, context); };
+  probe.run = run_bandwidth;
   return probe;
 }
 

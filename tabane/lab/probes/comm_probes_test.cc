@@ -26,8 +26,8 @@ TEST(CommProbes, AllGiveSamplesAndTellTheirPus) {
     const Result& result = run.result(name);
     EXPECT_GE(result.samples.size(), 6u) << name;
     EXPECT_GT(*std::min_element(result.samples.begin(), result.samples.end()), 0) << name;
-    EXPECT_GE(result.parameters.at("pus").size(), 2u) << name;
-    EXPECT_LE(result.parameters.at("pus").size(), 16u) << name;
+    EXPECT_GE(result.details.at("pus").size(), 2u) << name;
+    EXPECT_LE(result.details.at("pus").size(), 16u) << name;
     EXPECT_TRUE(is_steady_progress(run.fractions)) << name;
     EXPECT_FALSE(result.limit) << name;  // nothing was measured before
   }
@@ -36,14 +36,14 @@ TEST(CommProbes, AllGiveSamplesAndTellTheirPus) {
 TEST(CommProbes, TakeTheNearestPairAndItsLineAsLimit) {
   if (one_pu()) GTEST_SKIP() << "one usable PU";
   const auto pus = this_machine().pus();
-  SurveyRecord record;
+  Record record;
   Result line{.name = "core_to_core.latency", .what = "", .unit = "ns", .value = 70};
-  line.parameters = {{"best_pair", {pus[1].os_index, pus[0].os_index}}, {"min_ns", 50.0}};
+  line.details = {{"best_pair", {pus[1].os_index, pus[0].os_index}}, {"min_ns", 50.0}};
   record.results.push_back(line);
   ProbeContext context(this_machine(), true, 0.02, record, {});
-  for (const Probe& probe : comm_probes(this_machine())) probe.run(context);
+  for (const Probe& probe : comm_probes(this_machine())) probe.run(probe, context);
   const Result& latency = *record.find("comm.latency");
-  EXPECT_EQ(latency.parameters.at("pus"), line.parameters.at("best_pair"));
+  EXPECT_EQ(latency.details.at("pus"), line.details.at("best_pair"));
   EXPECT_DOUBLE_EQ(latency.limit->value, 50e-9);
   EXPECT_DOUBLE_EQ(record.find("comm.barrier")->limit->value, 70e-9);
   EXPECT_FALSE(record.find("comm.bandwidth")->limit);  // no copy was measured
@@ -51,7 +51,7 @@ TEST(CommProbes, TakeTheNearestPairAndItsLineAsLimit) {
 
 TEST(CommProbes, BandwidthHasHalfOfCopyingAsLimit) {
   if (one_pu()) GTEST_SKIP() << "one usable PU";
-  SurveyRecord record;
+  Record record;
   for (const char* level : {"l2", "l3", "dram"}) {
     Result copy{.name = std::string("memory.bandwidth.copy.") + level + ".core",
                 .what = "",
@@ -60,7 +60,8 @@ TEST(CommProbes, BandwidthHasHalfOfCopyingAsLimit) {
     record.results.push_back(copy);
   }
   ProbeContext context(this_machine(), true, 0.02, record, {});
-  comm_probes(this_machine())[1].run(context);
+  const Probe probe = comm_probes(this_machine())[1];
+  probe.run(probe, context);
   const Result& bandwidth = *record.find("comm.bandwidth");
   ASSERT_TRUE(bandwidth.limit);
   EXPECT_DOUBLE_EQ(bandwidth.limit->value, 10e9);

@@ -90,8 +90,8 @@ void run_latency(const Probe& probe, ProbeContext& context,
     cycles[i] = series[0].samples[i] / series[1].samples[i];
   }
   Result result = probe.result();
-  result.parameters["operand"] = "double";
-  result.parameters["chain"] = "each operation needs the result of the one before";
+  result.details["operand"] = "double";
+  result.details["chain"] = "each operation needs the result of the one before";
   set_samples(result, std::move(cycles));
   context.report(std::move(result));
 }
@@ -104,10 +104,10 @@ Probe latency_probe(const char* operation, void (*operation_chain)(std::uint64_t
       .better = Better::lower,
       .seconds = 0.5,
       .quick_seconds = 0.1};
-  probe.run = [probe, operation_chain,
-               needs_fma = std::string_view(operation) == "fma"](ProbeContext& context) {
+  probe.run = [operation_chain, needs_fma = std::string_view(operation) == "fma"](
+                  const Probe& about, ProbeContext& context) {
     if (needs_fma && !has_fma()) throw NotHere("this processor has no fused multiply-add");
-    run_latency(probe, context, operation_chain);
+    run_latency(about, context, operation_chain);
   };
   return probe;
 }
@@ -121,9 +121,9 @@ void run_peak_core(const Probe& probe, ProbeContext& context) {
       probe.name, core::repeat([&] { flops = simd::peak_fma<double>(kPeakIterations); }),
       measure_options(context, context.budget_seconds()));
   Result result = probe.result();
-  result.parameters["simd_target"] = simd::target_name();
+  result.details["simd_target"] = simd::target_name();
   if (const auto hz = context.earlier("clock.core_rate")) {
-    result.parameters["flops_per_cycle"] = static_cast<double>(flops) / series.median() / *hz;
+    result.details["flops_per_cycle"] = static_cast<double>(flops) / series.median() / *hz;
   }
   set_samples(result, rates(series, static_cast<double>(flops)));
   context.report(std::move(result));
@@ -147,8 +147,8 @@ void run_peak_machine(const Probe& probe, ProbeContext& context) {
   const double flops = static_cast<double>(simd::peak_fma<double>(kPeakIterations));
   const double cores = static_cast<double>(pus.size());
   Result result = probe.result();
-  result.parameters["cores"] = pus.size();
-  result.parameters["synchronisation"] =
+  result.details["cores"] = pus.size();
+  result.details[detail::kSynchronisation] =
       "all threads leave one barrier; the time ends with the last of them";
   result.limit = Limit{cores * flops / series[1].median(), probe.limit_how};
   set_samples(result, rates(series[0], flops * cores));
@@ -166,7 +166,7 @@ std::vector<Probe> compute_probes(const core::Topology&) {
              .better = Better::higher,
              .seconds = 1,
              .quick_seconds = 0.3};
-  core.run = [core](ProbeContext& context) { run_peak_core(core, context); };
+  core.run = run_peak_core;
   Probe machine{.name = "peak.fma.machine",
                 .what = "the same on one PU of every usable core at once",
                 .unit = "FLOP/s",
@@ -174,7 +174,7 @@ std::vector<Probe> compute_probes(const core::Topology&) {
                 .limit_how = "cores × one core alone, measured in turn",
                 .seconds = 1,
                 .quick_seconds = 0.3};
-  machine.run = [machine](ProbeContext& context) { run_peak_machine(machine, context); };
+  machine.run = run_peak_machine;
   probes.push_back(core);
   probes.push_back(machine);
   return probes;

@@ -20,10 +20,10 @@ TEST(LatencyProbes, AreWholeCyclesOfADependentOperation) {
 
 TEST(PeakFmaMachine, IsHeldAgainstCoresTimesOneCore) {
   const core::Topology& topology = this_machine();
-  SurveyRecord record;
+  Record record;
   ProbeContext context(topology, true, 0.1, record, {});
   for (const Probe& probe : compute_probes(topology)) {
-    if (probe.name.starts_with("peak.")) probe.run(context);
+    if (probe.name.starts_with("peak.")) probe.run(probe, context);
   }
   const Result* core_result = record.find("peak.fma.core");
   const Result* machine = record.find("peak.fma.machine");

@@ -110,9 +110,9 @@ struct Cell {
   std::optional<bool> at_home;  // whether the line's page was on the node of the first PU
 };
 
-class Matrix {
+class PairMeter {
  public:
-  Matrix(const core::Topology& topology, std::vector<core::Pu> pus)
+  PairMeter(const core::Topology& topology, std::vector<core::Pu> pus)
       : pus_(std::move(pus)),
         several_nodes_(topology.numa_nodes().size() > 1),
         bind_pages_(several_nodes_ && core::numa_calls_available()) {}
@@ -171,7 +171,7 @@ int epochs_for(double budget_seconds, std::size_t plays, double epoch_seconds) {
 }
 
 // Epochs a pair such that `plays` plays fill the budget, from one pair played at the beginning.
-int plan_epochs(Matrix& matrix, ProbeContext& context, std::size_t plays) {
+int plan_epochs(PairMeter& matrix, ProbeContext& context, std::size_t plays) {
   const PuPair farthest{0, static_cast<unsigned>(matrix.pus().size() - 1)};
   const std::vector<Cell> trial = matrix.play({&farthest, 1}, kFewestEpochs);
   if (trial.front().ns.empty()) return kFewestEpochs;
@@ -179,7 +179,7 @@ int plan_epochs(Matrix& matrix, ProbeContext& context, std::size_t plays) {
   return epochs_for(context.budget_seconds(), plays, epoch_seconds);
 }
 
-void play_serially(Matrix& matrix, ProbeContext& context) {
+void play_serially(PairMeter& matrix, ProbeContext& context) {
   const auto n = static_cast<unsigned>(matrix.pus().size());
   const std::size_t pairs = std::size_t{n} * (n - 1) / 2;
   const int epochs = plan_epochs(matrix, context, pairs);
@@ -193,7 +193,7 @@ void play_serially(Matrix& matrix, ProbeContext& context) {
 }
 
 // Median relative difference between pairs of a round played together and the same pairs alone.
-double interference(Matrix& matrix, std::span<const PuPair> round, int epochs) {
+double interference(PairMeter& matrix, std::span<const PuPair> round, int epochs) {
   constexpr std::size_t kPairs = 8;
   std::vector<double> differences;
   for (std::size_t i = 0; i < std::min(kPairs, round.size()); ++i) {
@@ -207,7 +207,7 @@ double interference(Matrix& matrix, std::span<const PuPair> round, int epochs) {
 }
 
 // Returns the largest interference seen; above kInterference it stopped and the cells are no good.
-double play_in_rounds(Matrix& matrix, ProbeContext& context) {
+double play_in_rounds(PairMeter& matrix, ProbeContext& context) {
   const auto rounds = tournament(static_cast<unsigned>(matrix.pus().size()));
   const int epochs = plan_epochs(matrix, context, rounds.size());
   double worst = 0;
@@ -222,8 +222,8 @@ double play_in_rounds(Matrix& matrix, ProbeContext& context) {
   return worst;
 }
 
-MatrixTable empty_table(const std::vector<core::Pu>& pus) {
-  MatrixTable table;
+Matrix empty_table(const std::vector<core::Pu>& pus) {
+  Matrix table;
   table.unit = "ns";
   for (const core::Pu& pu : pus) table.rows.push_back(std::to_string(pu.os_index));
   table.columns = table.rows;
@@ -233,10 +233,10 @@ MatrixTable empty_table(const std::vector<core::Pu>& pus) {
 
 double round_to_hundredths(double ns) { return std::round(100 * ns) / 100; }
 
-void report_matrix(const Probe& probe, ProbeContext& context, const Matrix& matrix,
-                   const Json& parameters) {
-  MatrixTable middle = empty_table(matrix.pus());
-  MatrixTable low = middle, high = middle;
+void report_matrix(const Probe& probe, ProbeContext& context, const PairMeter& matrix,
+                   const Json& details) {
+  Matrix middle = empty_table(matrix.pus());
+  Matrix low = middle, high = middle;
   for (const auto& [pair, cell] : matrix.cells) {
     if (cell.ns.empty()) continue;
     const auto [a, b] = pair;
@@ -245,20 +245,20 @@ void report_matrix(const Probe& probe, ProbeContext& context, const Matrix& matr
     low.values[a][b] = low.values[b][a] = round_to_hundredths(interval.low);
     high.values[a][b] = high.values[b][a] = round_to_hundredths(interval.high);
   }
-  const auto table = [&](const std::string& suffix, std::string what, MatrixTable content) {
-    context.report(Table{.name = probe.name + suffix,
-                         .what = std::move(what),
-                         .version = probe.version,
-                         .parameters = parameters,
-                         .content = std::move(content)});
+  const auto table = [&](const std::string& suffix, std::string what, Matrix content) {
+    context.report(View{.name = probe.name + suffix,
+                        .title = std::move(what),
+                        .version = probe.version,
+                        .details = details,
+                        .content = std::move(content)});
   };
   table("", "Latency of a cache line between two PUs, in topology order", std::move(middle));
   table(".low", "Lower end of the 95 % interval of core_to_core.latency", std::move(low));
   table(".high", "Upper end of the 95 % interval of core_to_core.latency", std::move(high));
 }
 
-void report_result(const Probe& probe, ProbeContext& context, const Matrix& matrix,
-                   Json& parameters) {
+void report_result(const Probe& probe, ProbeContext& context, const PairMeter& matrix,
+                   Json& details) {
   std::vector<double> medians;
   double best = std::numeric_limits<double>::infinity(), worst = 0;
   std::size_t at_home = 0, elsewhere = 0;
@@ -269,59 +269,59 @@ void report_result(const Probe& probe, ProbeContext& context, const Matrix& matr
     const Json names = {matrix.pus()[pair.first].os_index, matrix.pus()[pair.second].os_index};
     if (medians.back() < best) {
       best = medians.back();
-      parameters["best_pair"] = names;
-      parameters["min_ns"] = best;
+      details["best_pair"] = names;
+      details["min_ns"] = best;
     }
     if (medians.back() > worst) {
       worst = medians.back();
-      parameters["worst_pair"] = names;
-      parameters["max_ns"] = worst;
+      details["worst_pair"] = names;
+      details["max_ns"] = worst;
     }
   }
   if (medians.empty()) throw NotHere("no pair of PUs ran at the same time long enough");
-  parameters["pairs"] = medians.size();
-  parameters["pairs_not_measured"] = matrix.cells.size() - medians.size();
+  details[detail::kPairs] = medians.size();
+  details["pairs_not_measured"] = matrix.cells.size() - medians.size();
   if (at_home + elsewhere > 0) {
-    parameters["pages_at_home"] = at_home;
-    parameters["pages_elsewhere"] = elsewhere;
+    details["pages_at_home"] = at_home;
+    details["pages_elsewhere"] = elsewhere;
   }
   Result result = probe.result();
   if (medians.size() <= kMostSamples)
     set_samples(result, std::move(medians));
   else
     result.value = core::median(medians);
-  result.parameters = parameters;
+  result.details = details;
   context.report(std::move(result));
 }
 
 }  // namespace
 
 void run_core_to_core(const Probe& probe, ProbeContext& context, CoreToCorePlan plan) {
-  Json parameters = {{"method", "compare-and-swap on one line, half a round trip"},
-                     {"round_trips_per_epoch", kRoundTrips}};
-  auto matrix = std::make_unique<Matrix>(context.topology(), plan.pus);
+  Json details = {{"method", "compare-and-swap on one line, half a round trip"},
+                  {"round_trips_per_epoch", kRoundTrips}};
+  auto matrix = std::make_unique<PairMeter>(context.topology(), plan.pus);
   if (plan.parallel) {
     const double seen = play_in_rounds(*matrix, context);
-    parameters["interference"] = std::isfinite(seen) ? Json(seen) : Json(nullptr);
+    details["interference"] = std::isfinite(seen) ? Json(seen) : Json(nullptr);
     if (!(seen <= kInterference)) {
       plan = plan_core_to_core(context.topology().pus(), context.quick(), context.budget_seconds(),
                                std::numeric_limits<std::size_t>::max());
       plan.subset = "pairs that ran at the same time disturbed each other; " + plan.subset;
       plan.parallel = false;
-      matrix = std::make_unique<Matrix>(context.topology(), plan.pus);
+      matrix = std::make_unique<PairMeter>(context.topology(), plan.pus);
       play_serially(*matrix, context);
     }
   } else {
     play_serially(*matrix, context);
   }
-  parameters["schedule"] = plan.parallel ? "disjoint pairs at the same time" : "one pair at a time";
-  parameters["home_node"] = matrix->bind_pages() ? "bound to the node of the first PU of the pair"
-                                                 : "first touch by the first PU of the pair";
-  parameters["pus_usable"] = context.topology().pus().size();
-  parameters["pus_measured"] = matrix->pus().size();
-  if (!plan.subset.empty()) parameters["subset"] = plan.subset;
-  report_result(probe, context, *matrix, parameters);
-  report_matrix(probe, context, *matrix, parameters);
+  details["schedule"] = plan.parallel ? "disjoint pairs at the same time" : "one pair at a time";
+  details["home_node"] = matrix->bind_pages() ? "bound to the node of the first PU of the pair"
+                                              : "first touch by the first PU of the pair";
+  details["pus_usable"] = context.topology().pus().size();
+  details["pus_measured"] = matrix->pus().size();
+  if (!plan.subset.empty()) details["subset"] = plan.subset;
+  report_result(probe, context, *matrix, details);
+  report_matrix(probe, context, *matrix, details);
   context.progress(1);
 }
 
@@ -334,11 +334,11 @@ std::vector<Probe> core_to_core_probes(const core::Topology& topology) {
   probe.better = Better::lower;
   probe.seconds = std::clamp(2 * least_seconds(pus, pus > kMostSerialPus), 1.0, 30.0);
   probe.quick_seconds = 0.6;
-  probe.run = [probe](ProbeContext& context) {
+  probe.run = [](const Probe& about, ProbeContext& context) {
     require_this_machine(context);
     const std::span<const core::Pu> usable = context.topology().pus();
     if (usable.size() < 2) throw NotHere("one usable PU: there is no second one to talk to");
-    run_core_to_core(probe, context,
+    run_core_to_core(about, context,
                      plan_core_to_core(usable, context.quick(), context.budget_seconds()));
   };
   return {probe};

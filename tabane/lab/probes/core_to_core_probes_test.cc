@@ -116,9 +116,9 @@ TEST(PlanCoreToCore, SamplesWhenQuickOrShortOfTimeAndSaysSo) {
 }
 
 void expect_symmetric_and_positive(const ProbeRun& run) {
-  const auto& middle = std::get<MatrixTable>(run.table("core_to_core.latency").content);
-  const auto& low = std::get<MatrixTable>(run.table("core_to_core.latency.low").content);
-  const auto& high = std::get<MatrixTable>(run.table("core_to_core.latency.high").content);
+  const auto& middle = std::get<Matrix>(run.table("core_to_core.latency").content);
+  const auto& low = std::get<Matrix>(run.table("core_to_core.latency.low").content);
+  const auto& high = std::get<Matrix>(run.table("core_to_core.latency.high").content);
   ASSERT_EQ(middle.rows, middle.columns);
   ASSERT_GE(middle.rows.size(), 2u);
   for (std::size_t a = 0; a < middle.rows.size(); ++a) {
@@ -141,9 +141,9 @@ TEST(CoreToCoreLatency, HasNoZeroCellAndTheMedianOfItsPairs) {
   const ProbeRun run = run_probe(core_to_core_probes, "core_to_core.latency", true, 0.05);
   expect_symmetric_and_positive(run);
   const Result& result = run.result("core_to_core.latency");
-  EXPECT_GE(*result.value, result.parameters.at("min_ns").get<double>());
-  EXPECT_LE(*result.value, result.parameters.at("max_ns").get<double>());
-  EXPECT_EQ(result.parameters.at("best_pair").size(), 2u);
+  EXPECT_GE(*result.value, result.details.at("min_ns").get<double>());
+  EXPECT_LE(*result.value, result.details.at("max_ns").get<double>());
+  EXPECT_EQ(result.details.at("best_pair").size(), 2u);
   EXPECT_TRUE(is_steady_progress(run.fractions));
 }
 
@@ -156,7 +156,7 @@ TEST(CoreToCoreLatency, MeasuresTheSameMatrixInRounds) {
   run_core_to_core(core_to_core_probes(this_machine()).front(), context, plan);
   expect_symmetric_and_positive(run);
   // Whether rounds disturb each other depends on the machine; what was found is told either way.
-  EXPECT_TRUE(run.result("core_to_core.latency").parameters.contains("interference"));
+  EXPECT_TRUE(run.result("core_to_core.latency").details.contains("interference"));
 }
 
 TEST(CoreToCoreLatency, StopsWhenAskedTo) {

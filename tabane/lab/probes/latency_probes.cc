@@ -152,7 +152,7 @@ class Sweep {
 };
 
 void report_size(ProbeContext& context, const Probe& probe, const std::string& level,
-                 std::uint64_t bytes, const std::vector<Point>& points, const Json& parameters) {
+                 std::uint64_t bytes, const std::vector<Point>& points, const Json& details) {
   const auto point = std::find_if(points.begin(), points.end(),
                                   [&](const Point& each) { return each.bytes == bytes; });
   if (point == points.end()) return;
@@ -161,28 +161,29 @@ void report_size(ProbeContext& context, const Probe& probe, const std::string& l
   result.what = "Latency of a dependent load from " +
                 (level == "dram" ? std::string("main memory") : "the " + level + " cache");
   set_samples(result, point->ns);
-  result.parameters = parameters;
-  result.parameters["bytes"] = bytes;
+  result.details = details;
+  result.what += ", " + details.at(detail::kPageSize).get<std::string>();
+  result.details["bytes"] = bytes;
   if (const auto rate = context.earlier("clock.core_rate"); rate && result.value)
-    result.parameters["core_cycles"] = *result.value * 1e-9 * *rate;
+    result.details["core_cycles"] = *result.value * 1e-9 * *rate;
   context.report(std::move(result));
 }
 
 void run_latency(const Probe& probe, ProbeContext& context) {
   const Plan plan = plan_sizes(context);
-  Json parameters = Json::object();
+  Json details = Json::object();
   std::optional<core::ScopedBinding> binding;
   if (context.topology().is_this_machine()) {
     try {
       binding.emplace(home_pu(context));
-      parameters["pu"] = home_pu(context);
+      details["pu"] = home_pu(context);
     } catch (const core::SystemError& error) {
-      parameters["not_bound"] = error.what();
+      details["not_bound"] = error.what();
     }
   }
 
   const bool try_huge = core::huge_pages_possible();
-  CurvesTable curves{{"working set", "bytes", true}, {"latency", "ns", true}, {}};
+  Curves curves{{"working set", "bytes", true}, {"latency", "ns", true}, {}};
   Sweep small_sweep(context, plan, core::PageSize::small, 0, try_huge ? 0.55 : 1);
   std::vector<Point> points = small_sweep.run();
   curves.series.push_back(to_curve(base_pages(), points));
@@ -191,7 +192,7 @@ void run_latency(const Probe& probe, ProbeContext& context) {
   if (try_huge) {
     Sweep huge_sweep(context, plan, core::PageSize::huge, 0.55, 1);
     std::vector<Point> on_huge = huge_sweep.run();
-    if (const auto bytes = huge_sweep.huge_bytes()) parameters["huge_bytes"] = *bytes;
+    if (const auto bytes = huge_sweep.huge_bytes()) details["huge_bytes"] = *bytes;
     if (on_huge.empty()) {
       refused = "the system had too few huge pages free";
     } else {
@@ -200,24 +201,24 @@ void run_latency(const Probe& probe, ProbeContext& context) {
       page = "huge pages";
     }
   }
-  if (page != "huge pages") parameters["no_huge_pages"] = refused;
+  if (page != "huge pages") details["no_huge_pages"] = refused;
 
-  Json result_parameters = parameters;
-  result_parameters["page_size"] = page;
+  Json result_details = details;
+  result_details[detail::kPageSize] = page;
   for (const auto& [level, bytes] : plan.caches)
-    report_size(context, probe, fmt::format("l{}", level), bytes, points, result_parameters);
+    report_size(context, probe, fmt::format("l{}", level), bytes, points, result_details);
   // With less, the last cache would answer most of the loads.
   if (plan.dram >= 2 * plan.last_level) {
-    result_parameters["times_last_level_cache"] =
+    result_details["times_last_level_cache"] =
         static_cast<double>(plan.dram) / static_cast<double>(plan.last_level);
-    report_size(context, probe, "dram", plan.dram, points, result_parameters);
+    report_size(context, probe, "dram", plan.dram, points, result_details);
   }
-  parameters["line_bytes"] = kLineBytes;
-  context.report(Table{.name = "memory.latency",
-                       .what = "Latency of a dependent load in a random cycle over the working set",
-                       .version = probe.version,
-                       .parameters = std::move(parameters),
-                       .content = std::move(curves)});
+  details["line_bytes"] = kLineBytes;
+  context.report(View{.name = "memory.latency",
+                      .title = "Latency of a dependent load in a random cycle over the working set",
+                      .version = probe.version,
+                      .details = std::move(details),
+                      .content = std::move(curves)});
   context.progress(1);
 }
 
@@ -231,7 +232,7 @@ std::vector<Probe> latency_probes(const core::Topology&) {
   probe.better = Better::lower;
   probe.seconds = 10;
   probe.quick_seconds = 2.5;
-  probe.run = [probe](ProbeContext& context) { run_latency(probe, context); };
+  probe.run = run_latency;
   return {probe};
 }
 

@@ -65,7 +65,7 @@ const ProbeRun& quick_run() {
 }
 
 TEST(MemoryLatency, GivesACurveOverAscendingSizes) {
-  const auto& curves = std::get<CurvesTable>(quick_run().table("memory.latency").content);
+  const auto& curves = std::get<Curves>(quick_run().table("memory.latency").content);
   ASSERT_FALSE(curves.series.empty());
   EXPECT_EQ(curves.series.front().name, base_pages());
   for (const Curve& curve : curves.series) {
@@ -85,7 +85,7 @@ TEST(MemoryLatency, GivesACurveOverAscendingSizes) {
 }
 
 TEST(MemoryLatency, IsLessInTheSmallestSetThanInTheLargest) {
-  const auto& curves = std::get<CurvesTable>(quick_run().table("memory.latency").content);
+  const auto& curves = std::get<Curves>(quick_run().table("memory.latency").content);
   for (const Curve& curve : curves.series) EXPECT_LT(curve.y.front(), curve.y.back());
 }
 
@@ -97,24 +97,25 @@ TEST(MemoryLatency, StandsForACacheAtHalfItsSize) {
     ASSERT_NE(result, nullptr);
     EXPECT_EQ(result->unit, "ns");
     EXPECT_GT(result->value.value(), 0);
-    EXPECT_EQ(result->parameters.at("bytes").get<std::uint64_t>(), cache.bytes / 2 / 64 * 64);
-    EXPECT_TRUE(result->parameters.contains("page_size"));
-    EXPECT_FALSE(result->parameters.contains("core_cycles"));
+    EXPECT_EQ(result->details.at("bytes").get<std::uint64_t>(), cache.bytes / 2 / 64 * 64);
+    EXPECT_TRUE(result->details.contains(detail::kPageSize));
+    EXPECT_FALSE(result->details.contains("core_cycles"));
   }
 }
 
 TEST(MemoryLatency, TellsCoreCyclesOnceTheCoreRateIsKnown) {
   if (!this_machine().cache(1)) GTEST_SKIP() << "the system does not tell the caches";
-  SurveyRecord record;
+  Record record;
   Result rate;
   rate.name = "clock.core_rate";
   rate.value = 2e9;
   record.results.push_back(rate);
   ProbeContext context(this_machine(), true, 0.05, record, {});
-  latency_probes(this_machine()).front().run(context);
+  const Probe probe = latency_probes(this_machine()).front();
+  probe.run(probe, context);
   const Result* l1 = record.find("memory.latency.l1");
   ASSERT_NE(l1, nullptr);
-  EXPECT_DOUBLE_EQ(l1->parameters.at("core_cycles").get<double>(), 2 * l1->value.value());
+  EXPECT_DOUBLE_EQ(l1->details.at("core_cycles").get<double>(), 2 * l1->value.value());
 }
 
 TEST(MemoryLatency, StopsWhenAskedTo) {

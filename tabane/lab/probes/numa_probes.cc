@@ -125,8 +125,8 @@ auto on_pu(unsigned pu, F f) {
   }
 }
 
-MatrixTable to_table(const Nodes& nodes, std::string unit, Better better, Cells values) {
-  MatrixTable table;
+Matrix to_table(const Nodes& nodes, std::string unit, Better better, Cells values) {
+  Matrix table;
   table.unit = std::move(unit);
   table.better = better;
   for (const core::NumaNode& node : nodes.rows)
@@ -254,22 +254,22 @@ void run_bandwidth(const Probe& probe, ProbeContext& context) {
     measure_bandwidth_cell(context, nodes, row, column, bytes, seconds, found);
   });
 
-  Json parameters = {{"bytes", bytes},
-                     {"access", "memset from the first PU of the row's node"},
-                     {"lowest_share_of_pages_on_node", or_null(found.lowest_share)}};
+  Json details = {{"bytes", bytes},
+                  {"access", "memset from the first PU of the row's node"},
+                  {"lowest_share_of_pages_on_node", or_null(found.lowest_share)}};
   const auto report = [&](const std::string& suffix, std::string what, Cells values) {
-    context.report(Table{.name = probe.name + suffix,
-                         .what = std::move(what),
-                         .version = probe.version,
-                         .parameters = parameters,
-                         .content = to_table(nodes, "B/s", Better::higher, std::move(values))});
+    context.report(View{.name = probe.name + suffix,
+                        .title = std::move(what),
+                        .version = probe.version,
+                        .details = details,
+                        .content = to_table(nodes, "B/s", Better::higher, std::move(values))});
   };
   if (!found.local_samples.empty()) {
     Result result = probe.result();
     set_samples(result, found.local_samples);
-    result.parameters = parameters;
-    result.parameters["first_pass"] = core::median(local_cells(nodes, found.first));
-    result.parameters["lowest_ratio_to_local"] =
+    result.details = details;
+    result.details["first_pass"] = core::median(local_cells(nodes, found.first));
+    result.details["lowest_ratio_to_local"] =
         or_null(farthest(ratios_to_local(nodes, found.second), false));
     context.report(std::move(result));
   }
@@ -279,7 +279,7 @@ void run_bandwidth(const Probe& probe, ProbeContext& context) {
   report(".second", "Further writes of the column's memory by one PU of the row",
          std::move(found.second));
   if (!context.quick()) {
-    parameters["access"] = "memset from all PUs of the row's node, a part each";
+    details["access"] = "memset from all PUs of the row's node, a part each";
     report(".all_pus", "Further writes of the column's memory by all PUs of the row",
            std::move(found.all_pus));
   }
@@ -334,27 +334,27 @@ void run_latency(const Probe& probe, ProbeContext& context) {
   });
 
   Cells ratios = ratios_to_local(nodes, latency);
-  Json parameters = {{"bytes", bytes},
-                     {"last_level_cache_bytes", last_level},
-                     {"lowest_share_of_pages_on_node", or_null(lowest_share)}};
+  Json details = {{"bytes", bytes},
+                  {"last_level_cache_bytes", last_level},
+                  {"lowest_share_of_pages_on_node", or_null(lowest_share)}};
   if (!local_samples.empty()) {
     Result result = probe.result();
     set_samples(result, std::move(local_samples));
-    result.parameters = parameters;
-    result.parameters["greatest_ratio_to_local"] = or_null(farthest(ratios, true));
+    result.details = details;
+    result.details["greatest_ratio_to_local"] = or_null(farthest(ratios, true));
     context.report(std::move(result));
   }
-  context.report(Table{.name = probe.name,
-                       .what = "Latency of a dependent load: PU on the row's node, memory on the "
+  context.report(View{.name = probe.name,
+                      .title = "Latency of a dependent load: PU on the row's node, memory on the "
                                "column's",
-                       .version = probe.version,
-                       .parameters = parameters,
-                       .content = to_table(nodes, "ns", Better::lower, std::move(latency))});
-  context.report(Table{.name = probe.name + ".ratio",
-                       .what = "numa.latency over the local latency of the row",
-                       .version = probe.version,
-                       .parameters = parameters,
-                       .content = to_table(nodes, "ratio", Better::lower, std::move(ratios))});
+                      .version = probe.version,
+                      .details = details,
+                      .content = to_table(nodes, "ns", Better::lower, std::move(latency))});
+  context.report(View{.name = probe.name + ".ratio",
+                      .title = "numa.latency over the local latency of the row",
+                      .version = probe.version,
+                      .details = details,
+                      .content = to_table(nodes, "ratio", Better::lower, std::move(ratios))});
   context.progress(1);
 }
 
@@ -369,7 +369,7 @@ std::vector<Probe> numa_probes(const core::Topology& topology) {
   bandwidth.better = Better::higher;
   bandwidth.seconds = std::clamp(1.5 * nodes * nodes, 2.0, 60.0);
   bandwidth.quick_seconds = std::clamp(0.15 * nodes * nodes, 0.2, 5.0);
-  bandwidth.run = [bandwidth](ProbeContext& context) { run_bandwidth(bandwidth, context); };
+  bandwidth.run = run_bandwidth;
 
   Probe latency;
   latency.name = "numa.latency";
@@ -378,7 +378,7 @@ std::vector<Probe> numa_probes(const core::Topology& topology) {
   latency.better = Better::lower;
   latency.seconds = std::clamp(0.5 * nodes * nodes, 1.0, 20.0);
   latency.quick_seconds = std::clamp(0.15 * nodes * nodes, 0.3, 5.0);
-  latency.run = [latency](ProbeContext& context) { run_latency(latency, context); };
+  latency.run = run_latency;
   return {bandwidth, latency};
 }
 

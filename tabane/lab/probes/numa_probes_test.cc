@@ -20,7 +20,7 @@ std::size_t nodes_with_pus() {
   return count;
 }
 
-void expect_shape(const MatrixTable& matrix) {
+void expect_shape(const Matrix& matrix) {
   EXPECT_EQ(matrix.rows.size(), nodes_with_pus());
   EXPECT_EQ(matrix.columns.size(), this_machine().numa_nodes().size());
   ASSERT_EQ(matrix.values.size(), matrix.rows.size());
@@ -44,12 +44,12 @@ TEST(NumaProbes, HaveTheirStableNames) {
 TEST(NumaBandwidth, HasARowForEachNodeWithPusAndAColumnForEachNode) {
   if (!memory_can_be_placed()) GTEST_SKIP() << "NUMA calls are filtered";
   const ProbeRun run = run_probe(numa_probes, "numa.bandwidth", true, 0.05);
-  const auto& first = std::get<MatrixTable>(run.table("numa.bandwidth.first").content);
-  const auto& second = std::get<MatrixTable>(run.table("numa.bandwidth.second").content);
+  const auto& first = std::get<Matrix>(run.table("numa.bandwidth.first").content);
+  const auto& second = std::get<Matrix>(run.table("numa.bandwidth.second").content);
   expect_shape(first);
   expect_shape(second);
   EXPECT_EQ(first.unit, "B/s");
-  EXPECT_EQ(run.record.find_table("numa.bandwidth.all_pus"), nullptr);
+  EXPECT_EQ(run.record.find_view("numa.bandwidth.all_pus"), nullptr);
   EXPECT_TRUE(is_steady_progress(run.fractions));
 }
 
@@ -57,19 +57,19 @@ TEST(NumaBandwidth, IsLessWhenThePagesMustBeAllocated) {
   if (!memory_can_be_placed()) GTEST_SKIP() << "NUMA calls are filtered";
   const ProbeRun run = run_probe(numa_probes, "numa.bandwidth", true, 0.05);
   const Result& result = run.result("numa.bandwidth");
-  EXPECT_LT(result.parameters.at("first_pass").get<double>(), result.value.value());
+  EXPECT_LT(result.details.at("first_pass").get<double>(), result.value.value());
 }
 
 TEST(NumaBandwidth, TriesAllPusOfANodeUnlessQuick) {
   if (!memory_can_be_placed()) GTEST_SKIP() << "NUMA calls are filtered";
   const ProbeRun run = run_probe(numa_probes, "numa.bandwidth", false, 0.05);
-  expect_shape(std::get<MatrixTable>(run.table("numa.bandwidth.all_pus").content));
+  expect_shape(std::get<Matrix>(run.table("numa.bandwidth.all_pus").content));
 }
 
 TEST(NumaBandwidth, TellsWhereThePagesWere) {
   if (!memory_can_be_placed()) GTEST_SKIP() << "NUMA calls are filtered";
   const ProbeRun run = run_probe(numa_probes, "numa.bandwidth", true, 0.05);
-  const Json& share = run.result("numa.bandwidth").parameters.at("lowest_share_of_pages_on_node");
+  const Json& share = run.result("numa.bandwidth").details.at("lowest_share_of_pages_on_node");
   if (share.is_null()) return;  // the system does not tell
   EXPECT_GT(share.get<double>(), 0);
   EXPECT_LE(share.get<double>(), 1);
@@ -78,8 +78,8 @@ TEST(NumaBandwidth, TellsWhereThePagesWere) {
 TEST(NumaLatency, IsOneRelativeToItself) {
   if (!memory_can_be_placed()) GTEST_SKIP() << "NUMA calls are filtered";
   const ProbeRun run = run_probe(numa_probes, "numa.latency", true, 0.1);
-  const auto& latency = std::get<MatrixTable>(run.table("numa.latency").content);
-  const auto& ratio = std::get<MatrixTable>(run.table("numa.latency.ratio").content);
+  const auto& latency = std::get<Matrix>(run.table("numa.latency").content);
+  const auto& ratio = std::get<Matrix>(run.table("numa.latency.ratio").content);
   expect_shape(latency);
   expect_shape(ratio);
   EXPECT_EQ(latency.unit, "ns");

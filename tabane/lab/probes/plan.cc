@@ -56,8 +56,8 @@ core::MeasureOptions parallel_options(const ProbeContext& context, double second
 
 std::string base_pages() { return core::format_bytes(core::page_bytes()) + " pages"; }
 
-std::vector<Level> memory_levels(const core::Topology& topology) {
-  std::vector<Level> levels;
+std::vector<MemoryLevel> memory_levels(const core::Topology& topology) {
+  std::vector<MemoryLevel> levels;
   std::uint64_t before = 0;  // working set of the level before
   std::uint64_t last_one = kUnknownL1, last_all = kUnknownL1;
   for (const core::CacheLevel& cache : topology.caches()) {

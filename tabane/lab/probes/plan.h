@@ -28,7 +28,7 @@ core::MeasureOptions parallel_options(const ProbeContext& context, double second
 std::string base_pages();
 
 // A level of the memory hierarchy and the working sets that stand for it.
-struct Level {
+struct MemoryLevel {
   std::string name;                 // "l1", "l2", "l3", "dram"
   std::uint64_t core_bytes = 0;     // all arrays together, when one core works alone
   std::uint64_t machine_bytes = 0;  // all arrays of one core together, when all cores work
@@ -38,6 +38,6 @@ struct Level {
 // level cache: of one instance for a core alone, of all instances divided by the cores for all
 // cores. Without known caches: l1 as 16 KiB and dram as 256 MiB. DRAM sets are cut to a quarter of
 // the memory, on this machine of what may be used of it now.
-std::vector<Level> memory_levels(const core::Topology& topology);
+std::vector<MemoryLevel> memory_levels(const core::Topology& topology);
 
 }  // namespace tabane::lab

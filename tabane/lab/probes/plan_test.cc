@@ -38,7 +38,7 @@ TEST(MemoryLevels, NeverEndWithoutMemory) {
     const auto levels = memory_levels(core::Topology::synthetic(machine));
     EXPECT_EQ(levels.back().name, "dram") << machine;
     std::uint64_t before = 0;
-    for (const Level& level : levels) {
+    for (const MemoryLevel& level : levels) {
       EXPECT_GT(level.core_bytes, before) << machine << " " << level.name;
       before = level.core_bytes;
     }

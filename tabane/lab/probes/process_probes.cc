@@ -137,10 +137,9 @@ Result per_gib(const Probe& probe, const Curve& curve) {
   result.unit = "s/GiB";
   result.value = fit.slope * gib;
   result.interval = {fit.slope_interval.low * gib, fit.slope_interval.high * gib};
-  result.parameters["from"] =
-      "slope of a line through the curve \"" + curve.name + "\" of fork.cost";
-  result.parameters["fitted_smallest_s"] = fit.intercept;
-  result.parameters["worst_relative_residual"] = fit.worst_relative_residual;
+  result.details["from"] = "slope of a line through the curve \"" + curve.name + "\" of fork.cost";
+  result.details["fitted_smallest_s"] = fit.intercept;
+  result.details["worst_relative_residual"] = fit.worst_relative_residual;
   return result;
 }
 
@@ -148,9 +147,9 @@ Result smallest_fork(const Probe& probe, double budget_seconds) {
   Result result = probe.result();
   core::Series series = measure_fork(budget_seconds);
   const auto resident = core::SystemFiles().field_number("/proc/self/status", "VmRSS");
-  result.parameters["own_resident_bytes"] =
+  result.details["own_resident_bytes"] =
       resident ? Json(static_cast<std::uint64_t>(*resident)) : Json(nullptr);
-  result.parameters["child"] = "ends at once";
+  result.details["child"] = "ends at once";
   set_samples(result, std::move(series.samples));
   return result;
 }
@@ -171,12 +170,12 @@ void run_fork(const Probe& probe, ProbeContext& context) {
   context.report(smallest_fork(probe, plan.seconds_each));
   if (plan.sizes.empty()) return;
 
-  Table table;
+  View table;
   table.name = probe.name;
-  table.what = probe.what;
+  table.title = probe.what;
   table.version = probe.version;
   std::string remark;
-  CurvesTable curves;
+  Curves curves;
   curves.x = {"held memory", "B", true};
   curves.y = {"fork + exit + wait", "s", true};
   curves.series.push_back(fork_curve(core::PageSize::small, base_pages(), plan, remark));
@@ -186,10 +185,10 @@ void run_fork(const Probe& probe, ProbeContext& context) {
   } else {
     remark = "the system has no transparent huge pages or does not grant them";
   }
-  table.parameters["remark"] = remark.empty() ? Json(nullptr) : Json(remark);
-  table.parameters["memory_allowance_bytes"] = static_cast<std::uint64_t>(allowance);
-  table.parameters["base_page_bytes"] = core::page_bytes();
-  table.parameters["huge_page_bytes"] = core::huge_page_bytes();
+  table.details[detail::kRemark] = remark.empty() ? Json(nullptr) : Json(remark);
+  table.details["memory_allowance_bytes"] = static_cast<std::uint64_t>(allowance);
+  table.details["base_page_bytes"] = core::page_bytes();
+  table.details["huge_page_bytes"] = core::huge_page_bytes();
   const Curve small = curves.series.front();
   table.content = std::move(curves);
   context.report(std::move(table));
@@ -213,7 +212,7 @@ void run_thread_create(const Probe& probe, ProbeContext& context) {
                     one_at_a_time(context.budget_seconds()));
   context.progress(1);
   Result result = probe.result();
-  result.parameters["thread"] = "ends at once; default stack; not bound";
+  result.details["thread"] = "ends at once; default stack; not bound";
   set_samples(result, std::move(series.samples));
   context.report(std::move(result));
 }
@@ -270,9 +269,9 @@ Result page_fault_result(const Probe& probe, ProbeContext& context, std::span<co
       [&] { return first_touch_rate(pool, pages * core::page_bytes()); },
       [&](double done) { context.progress(from + done * (to - from)); });
   Result result = probe.result();
-  result.parameters["threads"] = pus.size();
-  result.parameters["pages_per_thread"] = pages;
-  result.parameters["page_bytes"] = core::page_bytes();
+  result.details["threads"] = pus.size();
+  result.details["pages_per_thread"] = pages;
+  result.details[detail::kPageBytes] = core::page_bytes();
   set_samples(result, std::move(samples));
   return result;
 }
@@ -299,7 +298,7 @@ Probe probe_of(std::string name, std::string what, std::string unit, Better bett
   probe.better = better;
   probe.seconds = seconds;
   probe.quick_seconds = quick_seconds;
-  probe.run = [described = probe, run](ProbeContext& context) { run(described, context); };
+  probe.run = run;
   return probe;
 }
 

@@ -26,11 +26,12 @@ Probe probe_named(const std::string& name) {
   throw std::runtime_error("no probe " + name);
 }
 
-SurveyRecord run_quickly(const std::string& name, ProbeContext::Hooks hooks = {},
-                         const core::Topology& topology = this_machine()) {
-  SurveyRecord record;
+Record run_quickly(const std::string& name, ProbeContext::Hooks hooks = {},
+                   const core::Topology& topology = this_machine()) {
+  Record record;
   ProbeContext context(topology, true, 0.02, record, std::move(hooks));
-  probe_named(name).run(context);
+  const Probe probe = probe_named(name);
+  probe.run(probe, context);
   return record;
 }
 
@@ -48,7 +49,7 @@ TEST(ProcessProbes, HaveTheirStableNames) {
 
 TEST(ProcessProbes, GiveAtLeastSevenPositiveSamplesAndTheirMedian) {
   for (const std::string name : {"fork.cost", "thread.create", "page_fault.rate"}) {
-    const SurveyRecord record = run_quickly(name);
+    const Record record = run_quickly(name);
     const Result* result = record.find(name);
     ASSERT_NE(result, nullptr) << name;
     EXPECT_GE(result->samples.size(), 7U) << name;
@@ -67,7 +68,7 @@ TEST(ProcessProbes, RefuseATopologyOfAnotherMachineAsNotHere) {
 
 TEST(ProcessProbes, StopWhenAsked) {
   ProbeContext::Hooks hooks;
-  hooks.stop_requested = [] { return true; };
+  hooks.progress = [](double) { throw Stopped(); };
   for (const std::string name : {"fork.cost", "thread.create", "page_fault.rate"}) {
     EXPECT_THROW(run_quickly(name, hooks), Stopped) << name;
   }
@@ -86,10 +87,10 @@ TEST(ProcessProbes, ReportProgressThatNeverGoesBackAndEndsByOne) {
 }
 
 TEST(ForkCost, GrowsWithTheMemoryThatTheProcessHolds) {
-  const SurveyRecord record = run_quickly("fork.cost");
-  const Table* table = record.find_table("fork.cost");
+  const Record record = run_quickly("fork.cost");
+  const View* table = record.find_view("fork.cost");
   ASSERT_NE(table, nullptr);
-  const Curve& small = std::get<CurvesTable>(table->content).series.at(0);
+  const Curve& small = std::get<Curves>(table->content).series.at(0);
   EXPECT_EQ(small.name, base_pages());
   ASSERT_EQ(small.x.size(), small.y.size());
   EXPECT_EQ(small.x.front(), 1024.0 * 1024);
@@ -102,15 +103,15 @@ TEST(ForkCost, GrowsWithTheMemoryThatTheProcessHolds) {
 }
 
 TEST(ForkCost, HasACurveForHugePagesOrSaysWhyNot) {
-  const SurveyRecord record = run_quickly("fork.cost");
-  const Table* table = record.find_table("fork.cost");
+  const Record record = run_quickly("fork.cost");
+  const View* table = record.find_view("fork.cost");
   ASSERT_NE(table, nullptr);
-  const auto& series = std::get<CurvesTable>(table->content).series;
+  const auto& series = std::get<Curves>(table->content).series;
   if (!core::huge_pages_possible()) {
     EXPECT_EQ(series.size(), 1U);
   }
   if (series.size() == 1) {
-    EXPECT_TRUE(table->parameters.at("remark").is_string());
+    EXPECT_TRUE(table->details.at(detail::kRemark).is_string());
     return;
   }
   EXPECT_EQ(series.at(1).name, "huge pages");
@@ -127,14 +128,14 @@ TEST(ForkCost, LeavesNoChildBehind) {
 }
 
 TEST(PageFaultRate, TellsThreadsAndPagesForOneThreadAndForAll) {
-  const SurveyRecord record = run_quickly("page_fault.rate");
+  const Record record = run_quickly("page_fault.rate");
   const Result* one = record.find("page_fault.rate");
   const Result* all = record.find("page_fault.rate.machine");
   ASSERT_NE(one, nullptr);
   ASSERT_NE(all, nullptr);
-  EXPECT_EQ(one->parameters.at("threads"), 1);
-  EXPECT_EQ(all->parameters.at("threads"), this_machine().pus().size());
-  EXPECT_GT(one->parameters.at("pages_per_thread"), 0);
+  EXPECT_EQ(one->details.at("threads"), 1);
+  EXPECT_EQ(all->details.at("threads"), this_machine().pus().size());
+  EXPECT_GT(one->details.at("pages_per_thread"), 0);
   EXPECT_EQ(one->unit, "pages/s");
   EXPECT_EQ(all->better, Better::higher);
 }

@@ -17,7 +17,7 @@ inline const core::Topology& this_machine() {
 }
 
 struct ProbeRun {
-  SurveyRecord record;
+  Record record;
   std::vector<double> fractions;  // that the probe told as its progress
 
   const Result& result(const std::string& name) const {
@@ -25,8 +25,8 @@ struct ProbeRun {
     if (found == nullptr) throw std::runtime_error("no result " + name);
     return *found;
   }
-  const Table& table(const std::string& name) const {
-    const Table* found = record.find_table(name);
+  const View& table(const std::string& name) const {
+    const View* found = record.find_view(name);
     if (found == nullptr) throw std::runtime_error("no table " + name);
     return *found;
   }
@@ -40,12 +40,14 @@ inline ProbeRun run_probe(ProbeFamily family, const std::string& name, bool quic
                           std::size_t stop_after = static_cast<std::size_t>(-1)) {
   ProbeRun run;
   ProbeContext::Hooks hooks;
-  hooks.stop_requested = [&] { return run.fractions.size() >= stop_after; };
-  hooks.progress = [&](double fraction) { run.fractions.push_back(fraction); };
+  hooks.progress = [&](double fraction) {
+    run.fractions.push_back(fraction);
+    if (run.fractions.size() >= stop_after) throw Stopped();
+  };
   ProbeContext context(topology, quick, budget_seconds, run.record, hooks);
   for (const Probe& probe : family(topology)) {
     if (probe.name != name) continue;
-    probe.run(context);
+    probe.run(probe, context);
     return run;
   }
   throw std::runtime_error("no probe " + name);

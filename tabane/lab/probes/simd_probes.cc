@@ -23,11 +23,11 @@ constexpr std::uint64_t kFmaIterations = 1024;
 // The roofs of a level are measured in turn with what is held against them: on a shared machine the
 // core may be twice as fast in one second as in the next, and a share of a limit taken in another
 // second would mean nothing.
-std::span<const Kernel> roof_kernels(const Level& level) {
+std::span<const Kernel> roof_kernels(const MemoryLevel& level) {
   return level.name == "l1" ? port_kernels() : memory_kernels();
 }
 
-std::vector<core::Competitor> roofs(const Level& level, const WorkingSet& set) {
+std::vector<core::Competitor> roofs(const MemoryLevel& level, const WorkingSet& set) {
   std::vector<core::Competitor> roofs;
   for (const Kernel& kernel : roof_kernels(level)) {
     roofs.push_back(competitor(kernel, set.arrays_for(kernel)));
@@ -39,14 +39,14 @@ std::vector<core::Competitor> roofs(const Level& level, const WorkingSet& set) {
 
 // Whether a roof stands for a kernel: the same mix of loads and stores. Beyond the first cache all
 // that load and store share one path, whatever their mix.
-bool stands_for(const Kernel& roof, const Kernel& kernel, const Level& level) {
+bool stands_for(const Kernel& roof, const Kernel& kernel, const MemoryLevel& level) {
   if ((roof.loads > 0) != (kernel.loads > 0) || (roof.stores > 0) != (kernel.stores > 0))
     return false;
   return level.name != "l1" || kernel.stores == 0 || roof.loads == kernel.loads;
 }
 
 // Seconds that the roofline allows for an element of the kernel. measured: the series of roofs().
-double best_seconds(const Kernel& kernel, const Level& level, const WorkingSet& set,
+double best_seconds(const Kernel& kernel, const MemoryLevel& level, const WorkingSet& set,
                     std::span<const core::Series> measured) {
   const auto kernels = roof_kernels(level);
   double of_byte = std::numeric_limits<double>::infinity();
@@ -63,7 +63,7 @@ double best_seconds(const Kernel& kernel, const Level& level, const WorkingSet& 
 }
 
 void run_kernel(const Probe& probe, ProbeContext& context, const Kernel& kernel,
-                const Level& level) {
+                const MemoryLevel& level) {
   const core::ScopedBinding binding(home_pu(context));
   const WorkingSet set(level.core_bytes);
   const Arrays arrays = set.arrays_for(kernel);
@@ -75,17 +75,17 @@ void run_kernel(const Probe& probe, ProbeContext& context, const Kernel& kernel,
       core::measure_interleaved(std::move(competitors), measure_options(context, seconds));
   const double per_element = kernel.flops > 0 ? kernel.flops : kernel.bytes();
   Result result = probe.result();
-  result.parameters["level"] = level.name;
-  result.parameters["elements"] = arrays.a.size();
-  result.parameters["flops_per_element"] = kernel.flops;
-  result.parameters["bytes_per_element"] = kernel.bytes();
-  result.parameters["simd_target"] = simd::target_name();
+  result.details["level"] = level.name;
+  result.details["elements"] = arrays.a.size();
+  result.details[detail::kFlopsPerElement] = kernel.flops;
+  result.details[detail::kBytesPerElement] = kernel.bytes();
+  result.details["simd_target"] = simd::target_name();
   result.limit = Limit{per_element / best_seconds(kernel, level, set, series), probe.limit_how};
   set_samples(result, rates(series.back(), per_element * static_cast<double>(arrays.a.size())));
   context.report(std::move(result));
 }
 
-Probe kernel_probe(const Kernel& kernel, const Level& level) {
+Probe kernel_probe(const Kernel& kernel, const MemoryLevel& level) {
   Probe probe{
       .name = fmt::format("simd.{}.{}", kernel.name, level.name),
       .what = fmt::format("{} of doubles on one core with the data in {}", kernel.name, level.name),
@@ -97,8 +97,8 @@ Probe kernel_probe(const Kernel& kernel, const Level& level) {
                          "copy and triad in the same direction",
       .seconds = 0.7,
       .quick_seconds = 0.13};
-  probe.run = [probe, kernel, level](ProbeContext& context) {
-    run_kernel(probe, context, kernel, level);
+  probe.run = [kernel, level](const Probe& about, ProbeContext& context) {
+    run_kernel(about, context, kernel, level);
   };
   return probe;
 }
@@ -112,8 +112,8 @@ std::vector<simd::Rung> rungs_of(std::string_view kernel) {
 }
 
 // One row of the ladder: the rungs of a kernel and its roofs measured in turn.
-std::vector<RowsTable::Cell> ladder_row(const Kernel& kernel, const Level& level,
-                                        const ProbeContext& context, double seconds) {
+std::vector<Entry> ladder_row(const Kernel& kernel, const MemoryLevel& level,
+                              const ProbeContext& context, double seconds) {
   const WorkingSet set(level.core_bytes);
   const Arrays arrays = set.arrays_for(kernel);
   std::vector<core::Competitor> competitors = roofs(level, set);
@@ -125,34 +125,33 @@ std::vector<RowsTable::Cell> ladder_row(const Kernel& kernel, const Level& level
   }
   const auto series =
       core::measure_interleaved(std::move(competitors), measure_options(context, seconds));
-  std::vector<RowsTable::Cell> row;
-  row.emplace_back(kernel.name);
+  std::vector<Entry> row = {kernel.name};
   const double flops = kernel.flops * static_cast<double>(arrays.a.size());
   for (std::size_t i = first_rung; i < series.size(); ++i)
-    row.emplace_back(flops / series[i].median());
-  row.emplace_back(kernel.flops / best_seconds(kernel, level, set, series));
+    row.emplace_back(flops / series[i].median(), "FLOP/s");
+  row.emplace_back(kernel.flops / best_seconds(kernel, level, set, series), "FLOP/s");
   return row;
 }
 
 void run_ladder(const Probe& probe, ProbeContext& context) {
   const core::ScopedBinding binding(home_pu(context));
-  const Level l1 = memory_levels(context.topology()).front();
+  const MemoryLevel l1 = memory_levels(context.topology()).front();
   const auto climbs = [](const Kernel& kernel) { return !rungs_of(kernel.name).empty(); };
   const double rungs = static_cast<double>(simd::ladder().size());
-  RowsTable rows;
-  rows.columns = {{"kernel", ""}};
+  Rows rows;
+  rows.columns = {"kernel"};
   for (const simd::Rung& rung : rungs_of(simd::ladder().front().kernel)) {
-    rows.columns.push_back({std::string(rung.variant), "FLOP/s"});
+    rows.columns.emplace_back(rung.variant);
   }
-  rows.columns.push_back({"limit", "FLOP/s"});
+  rows.columns.emplace_back("limit");
   for (const Kernel& kernel : vector_kernels()) {
     if (!climbs(kernel)) continue;
     context.progress(static_cast<double>(rows.rows.size()) * 4 / rungs);
     rows.rows.push_back(ladder_row(kernel, l1, context, context.budget_seconds() / (2 * rungs)));
   }
-  Table table{.name = "ladder", .what = probe.what, .content = std::move(rows)};
-  table.parameters["working_set_bytes"] = l1.core_bytes;
-  table.parameters["simd_target"] = simd::target_name();
+  View table{.name = "ladder", .title = probe.what, .content = std::move(rows)};
+  table.details["working_set_bytes"] = l1.core_bytes;
+  table.details["simd_target"] = simd::target_name();
   context.report(std::move(table));
 }
 
@@ -160,7 +159,7 @@ void run_ladder(const Probe& probe, ProbeContext& context) {
 
 std::vector<Probe> simd_probes(const core::Topology& topology) {
   std::vector<Probe> probes;
-  for (const Level& level : memory_levels(topology)) {
+  for (const MemoryLevel& level : memory_levels(topology)) {
     for (const Kernel& kernel : vector_kernels()) probes.push_back(kernel_probe(kernel, level));
   }
   Probe ladder{.name = "ladder",
@@ -169,7 +168,7 @@ std::vector<Probe> simd_probes(const core::Topology& topology) {
                .better = Better::higher,
                .seconds = 4,
                .quick_seconds = 0.6};
-  ladder.run = [ladder](ProbeContext& context) { run_ladder(ladder, context); };
+  ladder.run = run_ladder;
   probes.push_back(ladder);
   return probes;
 }

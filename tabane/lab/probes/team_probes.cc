@@ -120,8 +120,8 @@ void run_tree(const Probe& probe, ProbeContext& context) {
   const int processes = std::clamp(2 * pus, kFewest, kMost);
   const std::size_t bytes = bytes_to_hold(processes, context.quick());
   const auto report = [&](Result result) {
-    result.parameters["processes"] = processes;
-    result.parameters["held_bytes"] = bytes;
+    result.details["processes"] = processes;
+    result.details["held_bytes"] = bytes;
     context.report(std::move(result));
   };
   context.progress(0);
@@ -158,7 +158,7 @@ std::vector<Probe> team_probes(const core::Topology&) {
   probe.better = Better::lower;
   probe.seconds = 4;
   probe.quick_seconds = 0.6;
-  probe.run = [described = probe](ProbeContext& context) { run_tree(described, context); };
+  probe.run = run_tree;
   return {probe};
 }
 

@@ -24,9 +24,9 @@ TEST(ForkTree, GivesTreeAndSerialTimesMeasuredInTurn) {
   EXPECT_EQ(tree.samples.size(), serial.samples.size());
   EXPECT_GT(*std::min_element(tree.samples.begin(), tree.samples.end()), 0);
   EXPECT_EQ(tree.value, core::median(tree.samples));
-  EXPECT_GE(tree.parameters.at("processes"), 8);
-  EXPECT_LE(tree.parameters.at("processes"), 32);
-  EXPECT_GT(tree.parameters.at("held_bytes"), 0);
+  EXPECT_GE(tree.details.at("processes"), 8);
+  EXPECT_LE(tree.details.at("processes"), 32);
+  EXPECT_GT(tree.details.at("held_bytes"), 0);
 }
 
 TEST(ForkTree, TellsTheGainOfTheTreeAsAMedianOfPairs) {
@@ -43,7 +43,7 @@ TEST(ForkTree, IsFasterWhenTheMemoryIsInHugePages) {
   const ProbeRun run = run_quickly();
   const Result* huge = run.record.find("fork.tree.huge_pages");
   if (huge == nullptr) GTEST_SKIP() << "the system gave no huge pages";
-  if (run.result("fork.tree").parameters.at("held_bytes") < 32 << 20) {
+  if (run.result("fork.tree").details.at("held_bytes") < 32 << 20) {
     GTEST_SKIP() << "too little memory to see it";
   }
   EXPECT_LT(huge->value.value(), run.result("fork.tree").value.value());

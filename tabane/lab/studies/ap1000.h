@@ -5,17 +5,14 @@
 #include <optional>
 #include <string>
 
-#include "tabane/comm/launch.h"
-#include "tabane/lab/study.h"
+#include "tabane/lab/campaign/ranks.h"
+#include "tabane/lab/studies/study.h"
 
 namespace tabane::lab {
 
-inline constexpr int kMostRanksForked = 4096;  // as comm::launch()
-
 struct Ap1000Options {
   bool quick = false;
-  comm::TransportKind transport = comm::TransportKind::automatic;
-  int most_ranks = 0;         // 0: four times the PUs; over MPI as many as there are
+  RankOptions ranks;
   double budget_seconds = 0;  // 0: about 2 minutes, quick 20 s
   double most_seconds = 0;    // then the rest stays unmeasured; 0: twice the budget
 };
@@ -23,17 +20,19 @@ struct Ap1000Options {
 // Under MPI all its processes call it, with the same options; those of other ranks than 0 get null.
 // throws: core::UsageError for options that cannot be (fewer than two ranks, no MPI), as
 // comm::launch() otherwise.
-std::optional<Study> run_ap1000(const core::Topology& topology, const Ap1000Options& options,
-                                const SurveyHooks& hooks = {});
+std::optional<Record> run_ap1000(const core::Topology& topology, const Ap1000Options& options,
+                                 const Hooks& hooks = {});
 
-// Measures every algorithm of the collectives over sizes and numbers of ranks.
-struct Ap1000Calibration {
-  Study study;         // what is gained by the rules
-  std::string choice;  // rules for comm::LaunchOptions::choice_file
-};
-// As run_ap1000().
-std::optional<Ap1000Calibration> calibrate_ap1000(const core::Topology& topology,
-                                                  const Ap1000Options& options,
-                                                  const SurveyHooks& hooks = {});
+namespace ap1000 {
 
+// NetPIPE's sizes: powers of two up to `most` and three bytes less and more.
+std::vector<std::uint64_t> ping_pong_sizes(std::uint64_t most);
+// The contenders of a block: a ping-pong between two ranks, or all collectives of so many.
+std::vector<RankContender> ping_pongs();
+std::vector<RankContender> collectives(int ranks, bool shares_memory);
+
+// Adds tables, charts and fitted lines. pus: that ranks share; 0: not known.
+void add_views(Record& record, const Points& points, const std::string& transport, int pus);
+
+}  // namespace ap1000
 }  // namespace tabane::lab

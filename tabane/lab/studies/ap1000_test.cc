@@ -6,12 +6,9 @@
 
 #include <cerrno>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"
-#include "tabane/lab/studies/ap1000_data.h"
 
 namespace tabane::lab {
 namespace {
@@ -23,8 +20,7 @@ const core::Topology& machine() {
 
 Ap1000Options tiny() {
   return {.quick = true,
-          .transport = comm::TransportKind::shm,
-          .most_ranks = 2,
+          .ranks = {comm::TransportKind::shm, 2},
           .budget_seconds = 0.2,
           .most_seconds = 100};  // for sanitizers
 }
@@ -70,30 +66,30 @@ TEST(RankRounds, BeginsNothingWhenTheTimeIsOver) {
 TEST(Ap1000, SaysWhatItHadNoTimeFor) {
   Ap1000Options options = tiny();
   options.most_seconds = 1e-9;
-  const Study study = *run_ap1000(machine(), options);
-  EXPECT_TRUE(study.record.complete);
-  EXPECT_TRUE(study.record.results.empty());
-  EXPECT_TRUE(study.tables.empty());
-  ASSERT_EQ(study.record.skipped.size(), 1u);
-  EXPECT_NE(study.record.skipped[0].reason.find("fewer ranks"), std::string::npos);
+  const Record record = *run_ap1000(machine(), options);
+  EXPECT_TRUE(record.complete);
+  EXPECT_TRUE(record.results.empty());
+  EXPECT_TRUE(record.views.empty());
+  ASSERT_EQ(record.skipped.size(), 1u);
+  EXPECT_NE(record.skipped[0].reason.find("fewer ranks"), std::string::npos);
 }
 
 TEST(Ap1000, TwoRanksGiveEveryTable) {
-  const Study study = *run_ap1000(machine(), tiny());
-  EXPECT_TRUE(study.record.complete);
-  EXPECT_TRUE(study.record.skipped.empty());
-  EXPECT_EQ(study.tables.size(), 7u);
-  for (const StudyTable& table : study.tables) {
-    EXPECT_GT(table.rows.size(), 1u) << table.title;
-    EXPECT_FALSE(table.remark.empty()) << table.title;
-    for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.rows[0].size()) << table.title;
+  const Record record = *run_ap1000(machine(), tiny());
+  EXPECT_TRUE(record.complete);
+  EXPECT_TRUE(record.skipped.empty());
+  std::size_t tables = 0;
+  for (const View& view : record.views) {
+    tables += std::holds_alternative<Rows>(view.content);
+    EXPECT_FALSE(view.note.empty()) << view.title;
   }
-  const Result* recv = study.record.find("ap1000.pingpong.recv.r2.b8");
+  EXPECT_EQ(tables, 7u);
+  const Result* recv = record.find("ap1000.pingpong.recv.bytes8");
   ASSERT_NE(recv, nullptr);
   EXPECT_GE(recv->samples.size(), 2u);
   EXPECT_GT(*recv->value, 0);
-  EXPECT_NE(study.record.find("ap1000.fit.view.1.t0"), nullptr);
-  EXPECT_EQ(to_json(study)["name"], "ap1000");
+  EXPECT_NE(record.find("ap1000.fit.view.t0"), nullptr);
+  EXPECT_EQ(to_json(record)["name"], "ap1000");
   errno = 0;
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
   EXPECT_EQ(errno, ECHILD);
@@ -101,12 +97,12 @@ TEST(Ap1000, TwoRanksGiveEveryTable) {
 
 TEST(Ap1000, KeepsWhatItHasWhenStopped) {
   int asked = 0;
-  SurveyHooks hooks;
+  Hooks hooks;
   hooks.stop_requested = [&] { return ++asked > 1; };
-  const Study study = *run_ap1000(machine(), tiny(), hooks);
-  EXPECT_FALSE(study.record.complete);
-  EXPECT_NE(study.record.find("ap1000.pingpong.recv.r2.b8"), nullptr);
-  EXPECT_EQ(study.record.find("ap1000.barrier.flags.r2"), nullptr);
+  const Record record = *run_ap1000(machine(), tiny(), hooks);
+  EXPECT_FALSE(record.complete);
+  EXPECT_NE(record.find("ap1000.pingpong.recv.bytes8"), nullptr);
+  EXPECT_EQ(record.find("ap1000.barrier.flags.ranks2"), nullptr);
 }
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -117,7 +113,7 @@ TEST(Ap1000, CtrlCDoesNotKillTheRanks) {
   const auto before = std::signal(SIGINT, note_interrupt);
   const pid_t group = getpgid(0);
   setpgid(0, 0);  // the terminal's others are not meant
-  SurveyHooks hooks;
+  Hooks hooks;
   hooks.stop_requested = [] { return interrupted != 0; };
   pid_t killer = 0;
   hooks.progress = [&](const std::string&, double done, double) {
@@ -129,42 +125,19 @@ TEST(Ap1000, CtrlCDoesNotKillTheRanks) {
     kill(0, SIGINT);
     _exit(0);
   };
-  const Study study = *run_ap1000(machine(), tiny(), hooks);
+  const Record record = *run_ap1000(machine(), tiny(), hooks);
   EXPECT_EQ(waitpid(killer, nullptr, 0), killer);
   setpgid(0, group);
   std::signal(SIGINT, before);
-  EXPECT_FALSE(study.record.complete);
-  EXPECT_NE(study.record.find("ap1000.pingpong.recv.r2.b8"), nullptr);
-}
-
-TEST(Ap1000, CalibrationGivesRulesThatCanBeRead) {
-  const Ap1000Calibration calibration = *calibrate_ap1000(machine(), tiny());
-  const auto rules = comm::ChoiceTable::parse(calibration.choice, "calibration").rules();
-  bool barrier = false, all_to_all = false;
-  for (const comm::Rule& rule : rules) {
-    barrier |= rule.kind == comm::Kind::barrier;
-    all_to_all |= rule.kind == comm::Kind::all_to_all;
-  }
-  EXPECT_TRUE(barrier && all_to_all) << calibration.choice;
-  ASSERT_EQ(calibration.study.tables.size(), 1u);
-
-  const auto file = std::filesystem::path(testing::TempDir()) / "ap1000_choice_of_test.txt";
-  std::ofstream(file) << calibration.choice;
-  const auto sum = comm::launch_result<double>(
-      {.ranks = 2, .transport = comm::TransportKind::shm, .choice_file = file.string()},
-      [](comm::Comm& ranks) {
-        return comm::all_reduce(ranks, 1.0 + ranks.rank(), comm::Operation::sum);
-      });
-  std::filesystem::remove(file);
-  EXPECT_EQ(sum, 3.0);
-  EXPECT_NE(calibration.study.tables[0].remark.find("keep what is built in"), std::string::npos);
+  EXPECT_FALSE(record.complete);
+  EXPECT_NE(record.find("ap1000.pingpong.recv.bytes8"), nullptr);
 }
 
 TEST(Ap1000, RefusesWhatCannotBe) {
   Ap1000Options options = tiny();
-  options.most_ranks = 1;
+  options.ranks.most_ranks = 1;
   EXPECT_THROW(run_ap1000(machine(), options), core::UsageError);
-  options.most_ranks = 5000;
+  options.ranks.most_ranks = 5000;
   EXPECT_THROW(run_ap1000(machine(), options), core::UsageError);
   EXPECT_THROW(run_ap1000(core::Topology::synthetic("core:4 pu:1"), tiny()), core::UsageError);
 }

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/lab/studies/ap1000_data.h"
+#include "tabane/lab/studies/ap1000.h"
 
 namespace tabane::lab::ap1000 {
 namespace {
@@ -125,85 +125,60 @@ RankWork gatherings(Grid& grid, const Gathering& what, const std::shared_ptr<Arr
 
 constexpr std::uint64_t kMostOfAllRanks = std::uint64_t{256} << 20;  // of the arrays of all ranks
 
-class Planner {
- public:
-  Planner(Job& job, Findings& findings) : job_(job), findings_(findings) {}
-
-  void add(Point point, RankWorkload workload, double factor = 1) {
-    point.ranks = job_.ranks;
-    job_.points.push_back(findings_.points.size());
-    job_.workloads.push_back(std::move(workload));
-    job_.factors.push_back(factor);
-    findings_.points.push_back(std::move(point));
-  }
-
- private:
-  Job& job_;
-  Findings& findings_;
-};
+using Contenders = std::vector<RankContender>;
 
 struct Way {
   const char* name;
   const char* algorithm;  // empty: chosen
 };
 
-void plan_ping_pong(Planner planner) {
-  for (const std::uint64_t bytes : ping_pong_sizes(std::uint64_t{4} << 20)) {
-    for (const bool view : {false, true}) {
-      planner.add(
-          {.part = "pingpong", .way = view ? "view" : "recv", .bytes = bytes},
-          [=](Grid& grid) { return ping_pong(grid, bytes, view); }, 0.5);
-    }
-  }
-}
-
-void plan_barrier(Planner planner, bool shares_memory) {
+void add_barriers(Contenders& all, bool shares_memory) {
   const std::vector<Way> ways =
       shares_memory ? std::vector<Way>{{"chosen", ""}, {"flags", "flags"}, {"messages", "messages"}}
                     : std::vector<Way>{{"native", "native"}, {"messages", "messages"}};
   for (const Way way : ways) {
-    planner.add({.part = "barrier", .way = way.name},
-                [=](Grid& grid) { return barriers(grid, way.algorithm); });
+    all.push_back({{{"part", "barrier"}, {"way", way.name}},
+                   [=](Grid& grid) { return barriers(grid, way.algorithm); }});
   }
 }
 
-void plan_broadcast(Planner planner, bool shares_memory) {
+void add_broadcasts(Contenders& all, bool shares_memory) {
   const Way own = shares_memory ? Way{"flags", "flags"} : Way{"native", "native"};
   for (const Way way : {own, Way{"binomial", "binomial"}}) {
     for (const std::uint64_t bytes : {8, 64, 512, 4096, 16384, 65536}) {
-      planner.add({.part = "broadcast", .way = way.name, .bytes = bytes},
-                  [=](Grid& grid) { return broadcasts(grid, way.algorithm, bytes); });
+      all.push_back({{{"part", "broadcast"}, {"way", way.name}, {"bytes", bytes}},
+                     [=](Grid& grid) { return broadcasts(grid, way.algorithm, bytes); }});
     }
   }
 }
 
-void plan_global_functions(Planner planner) {
+void add_global_functions(Contenders& all) {
   const std::pair<Part, const char*> groups[] = {
       {Part::row, "row"}, {Part::column, "column"}, {Part::all, "all"}};
   for (const auto& [part, name] : groups) {
     for (const Way way : {Way{"chosen", ""}, Way{"tree", "tree"}}) {
       if (part != Part::all && way.name == std::string_view("tree")) continue;
-      planner.add({.part = "sum", .way = way.name, .group = name},
-                  [=, part = part](Grid& grid) { return sums(grid, part, way.algorithm); });
-      planner.add({.part = "max_loc", .way = way.name, .group = name},
-                  [=, part = part](Grid& grid) { return maxima(grid, part, way.algorithm); });
+      all.push_back({{{"part", "sum"}, {"way", way.name}, {"group", name}},
+                     [=, part = part](Grid& grid) { return sums(grid, part, way.algorithm); }});
+      all.push_back({{{"part", "max_loc"}, {"way", way.name}, {"group", name}},
+                     [=, part = part](Grid& grid) { return maxima(grid, part, way.algorithm); }});
     }
   }
 }
 
-void plan_vectors(Planner planner) {
+void add_vectors(Contenders& all) {
   for (std::size_t elements = 1; elements <= 64; elements *= 2) {
     const std::uint64_t bytes = elements * sizeof(double);
-    planner.add({.part = "vector", .way = "elements", .bytes = bytes},
-                [=](Grid& grid) { return element_sums(grid, elements); });
-    planner.add({.part = "vector", .way = "vector", .bytes = bytes},
-                [=](Grid& grid) { return vector_sums(grid, elements, ""); });
-    planner.add({.part = "vector", .way = "vector tree", .bytes = bytes},
-                [=](Grid& grid) { return vector_sums(grid, elements, "tree"); });
+    all.push_back({{{"part", "vector"}, {"way", "elements"}, {"bytes", bytes}},
+                   [=](Grid& grid) { return element_sums(grid, elements); }});
+    all.push_back({{{"part", "vector"}, {"way", "vector"}, {"bytes", bytes}},
+                   [=](Grid& grid) { return vector_sums(grid, elements, ""); }});
+    all.push_back({{{"part", "vector"}, {"way", "vector tree"}, {"bytes", bytes}},
+                   [=](Grid& grid) { return vector_sums(grid, elements, "tree"); }});
   }
 }
 
-void plan_gathering(Planner planner, int ranks) {
+void add_gathering(Contenders& all, int ranks) {
   struct How {
     const char* way;
     comm::Layout layout;
@@ -213,29 +188,22 @@ void plan_gathering(Planner planner, int ranks) {
                       {"block", comm::Layout::block, ""},
                       {"polling", comm::Layout::block, "polling"}};
   const auto arrays = std::make_shared<Arrays>();
-  const auto all = static_cast<std::uint64_t>(ranks);
   for (const std::uint64_t part : {64, 1024, 8192, 65536}) {
-    const std::uint64_t bytes = part * all;
-    if (bytes * all > kMostOfAllRanks) break;
+    const std::uint64_t bytes = part * static_cast<std::uint64_t>(ranks);
+    if (bytes * static_cast<std::uint64_t>(ranks) > kMostOfAllRanks) break;
     for (const How how : hows) {
       for (const bool scatters : {false, true}) {
-        planner.add({.part = scatters ? "scatter" : "gather", .way = how.way, .bytes = bytes},
-                    [=, what = Gathering{scatters, bytes, how.layout, how.algorithm}](Grid& grid) {
-                      return gatherings(grid, what, arrays);
-                    });
+        all.push_back(
+            {{{"part", scatters ? "scatter" : "gather"}, {"way", how.way}, {"bytes", bytes}},
+             [=, what = Gathering{scatters, bytes, how.layout, how.algorithm}](Grid& grid) {
+               return gatherings(grid, what, arrays);
+             }});
       }
     }
   }
 }
 
 }  // namespace
-
-std::vector<int> plan_ranks(int most) {
-  std::set<int> all;
-  for (int ranks = 2; ranks <= most; ranks *= 2) all.insert(ranks);
-  if (most >= 2) all.insert(most);
-  return {all.begin(), all.end()};
-}
 
 std::vector<std::uint64_t> ping_pong_sizes(std::uint64_t most) {
   constexpr std::uint64_t kPerturbation = 3;
@@ -249,19 +217,35 @@ std::vector<std::uint64_t> ping_pong_sizes(std::uint64_t most) {
   return {sizes.begin(), sizes.end()};
 }
 
-std::vector<Job> plan_jobs(const RankRunner& runner, Findings& findings) {
-  std::vector<Job> jobs = {{.ranks = 2, .what = "ping-pong"}};
-  plan_ping_pong(Planner(jobs[0], findings));
-  for (const int ranks : plan_ranks(runner.most_ranks)) {
-    jobs.push_back({.ranks = ranks, .what = std::to_string(ranks) + " ranks"});
-    const Planner planner(jobs.back(), findings);
-    plan_barrier(planner, runner.shares_memory);
-    plan_broadcast(planner, runner.shares_memory);
-    plan_global_functions(planner);
-    plan_vectors(planner);
-    plan_gathering(planner, ranks);
+Contenders ping_pongs() {
+  Contenders all;
+  for (const std::uint64_t bytes : ping_pong_sizes(std::uint64_t{4} << 20)) {
+    for (const bool view : {false, true}) {
+      all.push_back({{{"part", "pingpong"}, {"way", view ? "view" : "recv"}, {"bytes", bytes}},
+                     [=](Grid& grid) { return ping_pong(grid, bytes, view); },
+                     0.5});
+    }
   }
-  return jobs;
+  return all;
+}
+
+Contenders collectives(int ranks, bool shares_memory) {
+  Contenders all;
+  add_barriers(all, shares_memory);
+  add_broadcasts(all, shares_memory);
+  add_global_functions(all);
+  add_vectors(all);
+  add_gathering(all, ranks);
+  for (RankContender& one : all) {
+    Factors factors;  // ranks stand before bytes, as people read them
+    for (const Factor& factor : one.factors) {
+      if (factor.name == "bytes") factors.set("ranks", ranks);
+      factors.set(factor.name, factor.level);
+    }
+    factors.set("ranks", ranks);
+    one.factors = factors;
+  }
+  return all;
 }
 
 }  // namespace tabane::lab::ap1000

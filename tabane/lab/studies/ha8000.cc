@@ -1,24 +1,36 @@
-// The study ha8000: four demonstrations of a guide for a node with 4 sockets × 4 cores at 2.3 GHz.
+#include "tabane/lab/studies/ha8000.h"
+
 #include <fmt/format.h>
 #include <sched.h>
+
+#include <algorithm>
+#include <iterator>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/core_rate.h"
 #include "tabane/core/error.h"
 #include "tabane/core/keep.h"
-#include "tabane/core/topology.h"
-#include "tabane/core/units.h"
-#include "tabane/lab/probes/plan.h"
+#include "tabane/core/measurement.h"
+#include "tabane/lab/record/published.h"
 #include "tabane/lab/studies/dependent_chain.h"
-#include "tabane/lab/study.h"
+#include "tabane/lab/studies/study.h"
+#include "tabane/lab/survey/survey.h"
 
 namespace tabane::lab {
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
+constexpr const char* kHere = "this machine";
+constexpr const char* kReport = "HA8000 (Opteron 8356)";
+
+// Tables and charts of the study; `made` keeps them apart from the survey's views.
+struct Study {
+  Record& record;
+  const Record& report;
+  Record made;
+};
 
 // Core cycles of one iteration of a chain, against a chain of one-cycle additions measured in turn.
-double cycles_per_iteration(void (*chain)(std::uint64_t, double), bool quick) {
+std::vector<double> cycles_per_iteration(void (*chain)(std::uint64_t, double), bool quick) {
   core::MeasureOptions options;
   options.budget_seconds = quick ? 0.05 : 0.3;
   double start = 1.0;
@@ -27,184 +39,231 @@ double cycles_per_iteration(void (*chain)(std::uint64_t, double), bool quick) {
       core::measure_interleaved({{"chain", [=](std::uint64_t n) { chain(n, start); }},
                                  {"cycles", [](std::uint64_t n) { core::run_add_chain(n * 64); }}},
                                 options);
-  return 64 * core::interleaved_ratio(series[0].samples, series[1].samples).value;
+  std::vector<double> cycles;
+  for (std::size_t i = 0; i < series[0].samples.size(); ++i)
+    cycles.push_back(64 * series[0].samples[i] / series[1].samples[i]);
+  return cycles;
 }
 
-StudyTable clock_table(bool quick) {
-  struct Row {
-    const char* what;
-    const char* report;
-    void (*chain)(std::uint64_t, double);
-  };
-  const Row rows[] = {{"ten a = a + a, not optimised", "129", add_chain_not_optimised},
-                      {"ten a = a * a, not optimised", "130", mul_chain_not_optimised},
-                      {"ten a = a + a, optimised", "40", add_chain_optimised},
-                      {"ten a = a * a, optimised", "40", mul_chain_optimised}};
-  StudyTable table{"1. Clock-level timing: core cycles per iteration", "", {}};
-  table.rows = {{"iteration", "this machine", "report (Opteron 8356)"}};
-  double optimised = 0;
-  for (const Row& row : rows) {
-    optimised = cycles_per_iteration(row.chain, quick);
-    table.rows.push_back({row.what, fmt::format("{:.1f}", optimised), row.report});
+struct Chain {
+  const char* name;  // of the result, below ha8000.chain
+  const char* what;
+  const char* shown;  // below its bars
+  void (*run)(std::uint64_t, double);
+};
+
+constexpr Chain kChains[] = {
+    {"add.not_optimised", "ten a = a + a, not optimised", "+ not optimised",
+     add_chain_not_optimised},
+    {"mul.not_optimised", "ten a = a * a, not optimised", "x not optimised",
+     mul_chain_not_optimised},
+    {"add.optimised", "ten a = a + a, optimised", "+ optimised", add_chain_optimised},
+    {"mul.optimised", "ten a = a * a, optimised", "x optimised", mul_chain_optimised}};
+
+void time_clocks(Study& study, bool quick) {
+  Rows rows{{"iteration", kHere, kReport}, {}};
+  Bars bars{.unit = "cycles", .bars = {}, .clustered = true};
+  double last = 0;
+  for (const Chain& chain : kChains) {
+    Result& result = add_result(study.record, std::string("chain.") + chain.name, chain.what,
+                                {std::nullopt, "cycles"}, Better::lower);
+    set_samples(result, cycles_per_iteration(chain.run, quick));
+    last = *result.value;
+    const Entry published = published_entry(study.report, result.name);
+    rows.rows.push_back({chain.what, {last, "cycles", result.interval}, published});
+    bars.bars.push_back({.group = chain.shown, .label = kHere, .value = last});
+    bars.bars.push_back({.group = chain.shown, .label = kReport, .value = published.value});
   }
-  table.remark = fmt::format(
-      "A dependent multiplication takes {:.1f} cycles here, 4 on the report's machine: the limit "
-      "of a "
-      "chain. Without optimisation every step also goes through memory.",
-      optimised / 10);
-  return table;
+  const std::string note = fmt::format(
+      "A dependent multiplication takes {:.1f} cycles here and 4 on the guide's machine: a chain "
+      "cannot be faster. Without optimisation every step also goes through memory.",
+      last / 10);
+  add_table(study.made, "1. Clock-level timing: core cycles per iteration", std::move(rows), note);
+  add_chart(study.made, "clocks", "Core cycles per iteration of ten dependent operations", note,
+            std::move(bars));
 }
 
-StudyTable cpu_table(const core::Topology& topology, bool quick) {
-  StudyTable table{"2. Running on a chosen CPU", "", {}};
-  table.rows = {{"CPU", "runs on", "core", "package", "node", "core rate"}};
-  constexpr std::size_t kMostRows = 64;
+constexpr std::size_t kMostCpus = 64;  // in the table
+
+struct OnCpu {
+  int runs_on = -1;  // < 0: the system refused
+  std::optional<double> rate;
+};
+
+OnCpu run_on(unsigned cpu, bool timed, bool quick) {
+  try {
+    const core::ScopedBinding binding(cpu);
+    OnCpu found{sched_getcpu(), {}};
+    if (timed) found.rate = core::measure_core_rate(quick ? 0.005 : 0.05);
+    return found;
+  } catch (const core::SystemError&) {
+    return {};
+  }
+}
+
+void run_on_each_cpu(Study& study, const core::Topology& topology, bool quick) {
+  Rows rows{{"CPU", "runs on", "core", "package", "node", "core rate"}, {}};
+  Curve curve{.name = kHere, .x = {}, .y = {}, .joined = false};
   std::size_t wrong = 0;
   for (const core::Pu& pu : topology.pus()) {
-    int runs_on = -1;
-    double rate = 0;
-    try {
-      const core::ScopedBinding binding(pu.os_index);
-      runs_on = sched_getcpu();
-      if (table.rows.size() <= kMostRows) rate = core::measure_core_rate(quick ? 0.005 : 0.05);
-    } catch (const core::SystemError&) {
-      runs_on = -1;  // the system refused: shown as such
-    }
-    wrong += runs_on != static_cast<int>(pu.os_index);
-    if (table.rows.size() > kMostRows) continue;
-    table.rows.push_back(
-        {std::to_string(pu.os_index), runs_on < 0 ? "refused" : std::to_string(runs_on),
-         std::to_string(pu.core), std::to_string(pu.package), std::to_string(pu.numa_node),
-         rate > 0 ? core::format_value(rate, "Hz") : "not measured"});
+    const bool shown = rows.rows.size() < kMostCpus;
+    const OnCpu found = run_on(pu.os_index, shown, quick);
+    wrong += found.runs_on != static_cast<int>(pu.os_index);
+    if (!shown) continue;
+    rows.rows.push_back({count_entry(pu.os_index),
+                         found.runs_on < 0 ? Entry("refused") : count_entry(found.runs_on),
+                         count_entry(pu.core),
+                         count_entry(pu.package),
+                         count_entry(pu.numa_node),
+                         {found.rate, "Hz"}});
+    if (!found.rate) continue;
+    curve.x.push_back(pu.os_index);
+    curve.y.push_back(*found.rate);
   }
-  table.remark = wrong == 0 ? fmt::format("Each of the {} usable CPUs ran what was bound to it.",
-                                          topology.pus().size())
-                            : fmt::format("{} of {} CPUs did not run what was bound to them.",
-                                          wrong, topology.pus().size());
-  if (topology.pus().size() > kMostRows)
-    table.remark += fmt::format(" The first {} are shown.", kMostRows);
-  return table;
+  const std::size_t cpus = topology.pus().size();
+  std::string note =
+      wrong == 0 ? fmt::format("Each of the {} usable CPUs ran what was bound to it.", cpus)
+                 : fmt::format("{} of {} CPUs did not run what was bound to them.", wrong, cpus);
+  if (cpus > kMostCpus) note += fmt::format(" The first {} are shown.", kMostCpus);
+  add_table(study.made, "2. Running on a chosen CPU", std::move(rows), note);
+  Curves curves{{"CPU", "1"}, {"core rate", "Hz"}, {}};
+  add_curve(curves, std::move(curve));
+  if (const Result* rate = study.report.find("clock.core_rate"); rate != nullptr && rate->value)
+    curves.marks.push_back({*rate->value, kReport, false});
+  add_chart(study.made, "cpus", "Core rate of each CPU, measured while bound to it", note,
+            std::move(curves));
 }
 
-std::string megabytes_per_second(const std::optional<double>& bytes_per_second) {
-  return bytes_per_second ? fmt::format("{:.0f}", *bytes_per_second / 1e6) : "not measured";
-}
-
-// Both passes of writing memory on a node, from every node, of a matrix table's column.
-void add_pass(Rows& rows, const SurveyRecord& record, const char* name, const char* pass) {
-  const Table* table = record.find_table(name);
-  if (table == nullptr) return;
-  const auto& matrix = std::get<MatrixTable>(table->content);
+// One row per node that writes; a column per node that has the memory.
+void add_pass(Rows& rows, const Matrix& matrix, const std::string& what, std::size_t columns) {
   for (std::size_t i = 0; i < matrix.rows.size(); ++i) {
-    std::vector<std::string> row = {fmt::format("{} pass from {}", pass, matrix.rows[i])};
-    for (const auto& value : matrix.values[i]) row.push_back(megabytes_per_second(value));
-    rows.push_back(std::move(row));
+    std::vector<Entry> row = {fmt::format("{}, from {}", what, matrix.rows[i])};
+    for (const auto& value : matrix.values[i]) row.emplace_back(value, "B/s");
+    row.resize(columns);
+    rows.rows.push_back(std::move(row));
   }
 }
 
-StudyTable memory_table(const SurveyRecord& record) {
-  StudyTable table{"3. Memory in a chosen place: writing, MB/s", "", {}};
-  if (const Table* second = record.find_table("numa.bandwidth.second")) {
-    std::vector<std::string> head = {"this machine"};
-    for (const std::string& column : std::get<MatrixTable>(second->content).columns) {
-      head.push_back("to " + column);
-    }
-    table.rows.push_back(std::move(head));
-    add_pass(table.rows, record, "numa.bandwidth.first", "first");
-    add_pass(table.rows, record, "numa.bandwidth.second", "second");
-  } else {
-    table.rows.push_back({"this machine: not measured"});
+// Writing from each node to one column, as shares of writing from the column's own node.
+void add_shares(Bars& bars, const Matrix& matrix, std::size_t column, const char* label) {
+  std::optional<double> own;
+  for (std::size_t i = 0; i < matrix.rows.size(); ++i)
+    if (matrix.rows[i] == matrix.columns[column]) own = matrix.values[i][column];
+  if (!own) return;
+  for (std::size_t i = 0; i < matrix.rows.size(); ++i) {
+    const auto& value = matrix.values[i][column];
+    const std::optional<double> share = value ? std::optional(*value / *own) : std::nullopt;
+    bars.bars.push_back({.group = "from " + matrix.rows[i], .label = label, .value = share});
   }
-  table.remark =
-      "The report, memory on node 1, from CPU 0 / 4 / 8 / 12 (nodes 0 / 1 / 2 / 3): first pass 648 "
-      "/ 966 "
-      "/ 583 / 663, second pass 2508 / 3258 / 2056 / 2550. The first pass includes page "
-      "allocation.";
-  return table;
 }
 
-std::string gflops(const RowsTable::Cell& cell) {
-  const double* rate = std::get_if<double>(&cell);
-  return rate == nullptr ? "not measured" : fmt::format("{:.2f}", *rate / 1e9);
+void place_memory(Study& study) {
+  const auto* first = find_content<Matrix>(study.record, "numa.bandwidth.first");
+  const auto* second = find_content<Matrix>(study.record, "numa.bandwidth.second");
+  const auto* theirs = find_content<Matrix>(study.report, "numa.bandwidth.second");
+  const auto* theirs_first = find_content<Matrix>(study.report, "numa.bandwidth.first");
+  if (first == nullptr || second == nullptr) return;
+  Rows rows{{"writing"}, {}};
+  for (const std::string& column : second->columns) rows.columns.push_back("to " + column);
+  add_pass(rows, *first, "first pass", rows.columns.size());
+  add_pass(rows, *second, "second pass", rows.columns.size());
+  add_table(study.made, "3. Memory in a chosen place: writing, this machine", std::move(rows),
+            "The first pass includes page allocation.");
+  Rows report{{"writing", "to node 1"}, {}};
+  add_pass(report, *theirs_first, "first pass", 2);
+  add_pass(report, *theirs, "second pass", 2);
+  add_table(study.made, fmt::format("3. Memory in a chosen place: writing, {}", kReport),
+            std::move(report), "1 GB on node 1, written from CPU 0, 4, 8 and 12.");
+  if (second->rows.size() < 2) return;  // with one node there is no other place
+  Bars bars{.unit = "share", .bars = {}, .reference = 1.0, .clustered = true};
+  add_shares(bars, *second, second->columns.size() > 1 ? 1 : 0, kHere);
+  add_shares(bars, *theirs, 0, kReport);
+  add_chart(study.made, "places", "Writing to one node from each node, second pass",
+            "Shares of the speed at which the node's own cores write.", std::move(bars));
 }
 
-// The report's row for a kernel: plain loop, one accumulator, unrolled, share of peak.
-std::string report_ladder(const std::string& kernel) {
-  if (kernel == "sum") return "0.575 / 1.15 / 4.05, 88 %";
-  if (kernel == "sum_of_squares") return "1.15 / 2.3 / 5.75, 63 %";
-  if (kernel == "dot") return "1.15 / – / 4.6, 50 %";
-  if (kernel == "axpy") return "2.97 / 5.29 / –, 58 %";
-  return "–";
+Entry entry_at(const Rows& rows, const std::string& kernel, std::string_view column) {
+  const auto found = std::find(rows.columns.begin(), rows.columns.end(), column);
+  const auto i = static_cast<std::size_t>(found - rows.columns.begin());
+  for (const auto& row : rows.rows)
+    if (i < row.size() && row.front().text == kernel) return row[i];
+  return {};
 }
 
-StudyTable simd_table(const SurveyRecord& record) {
-  StudyTable table{"4. SIMD with the data in L1: GFLOP/s", "", {}};
-  const Table* ladder = record.find_table("ladder");
-  if (ladder == nullptr) {
-    table.rows.push_back({"this machine: not measured"});
-    return table;
+Entry share_of(const Entry& part, const Entry& whole) {
+  if (!part.value || !whole.value) return {};
+  return {*part.value / *whole.value, "share"};
+}
+
+// The fastest variant of a kernel that the guide has.
+Entry best_published(const Rows& ladder, const std::string& kernel) {
+  Entry best;
+  for (const char* variant : {"plain loop", "one accumulator", "unrolled"})
+    if (Entry entry = entry_at(ladder, kernel, variant);
+        entry.value.value_or(0) > best.value.value_or(0))
+      best = entry;
+  return best;
+}
+
+void climb_ladder(Study& study) {
+  const auto* ladder = find_content<Rows>(study.record, "ladder");
+  const auto* theirs = find_content<Rows>(study.report, "ladder");
+  if (ladder == nullptr) return;
+  Rows rows{{"kernel", "machine", "plain loop", "one accumulator", "unrolled", "shipped", "limit",
+             "share of limit"},
+            {}};
+  Bars bars{.unit = "share", .bars = {}, .reference = 1.0, .clustered = true};
+  const auto add = [&](const std::string& kernel, const char* machine, const Rows& from,
+                       const Entry& best) {
+    std::vector<Entry> row = {kernel, machine};
+    while (row.size() + 1 < rows.columns.size())
+      row.push_back(entry_at(from, kernel, rows.columns[row.size()]));
+    row.push_back(share_of(best, row.back()));
+    bars.bars.push_back({.group = kernel, .label = machine, .value = row.back().value});
+    rows.rows.push_back(std::move(row));
+  };
+  for (const auto& row : ladder->rows) {
+    const std::string& kernel = row.front().text;
+    add(kernel, kHere, *ladder, entry_at(*ladder, kernel, "shipped"));
+    add(kernel, kReport, *theirs, best_published(*theirs, kernel));
   }
-  const auto& rows = std::get<RowsTable>(ladder->content);
-  std::vector<std::string> head;
-  for (const auto& column : rows.columns) head.push_back(column.name);
-  head.push_back("shipped / limit");
-  head.push_back("report: plain / one / unrolled, share of peak");
-  table.rows.push_back(std::move(head));
-  for (const auto& row : rows.rows) {
-    const std::string kernel = std::get<std::string>(row.front());
-    std::vector<std::string> cells = {kernel};
-    for (std::size_t i = 1; i < row.size(); ++i) cells.push_back(gflops(row[i]));
-    const double* shipped = std::get_if<double>(&row[row.size() - 2]);
-    const double* limit = std::get_if<double>(&row.back());
-    cells.push_back(shipped && limit ? fmt::format("{:.0f} %", 100 * *shipped / *limit) : "–");
-    cells.push_back(report_ladder(kernel));
-    table.rows.push_back(std::move(cells));
-  }
-  table.remark =
-      "Several independent accumulators hide the latency of an operation. The report's peak is 4.6 "
-      "GFLOP/s for sums and 9.2 for the rest; the limit here is the roofline of the level-1 cache.";
-  return table;
+  add_table(study.made, "4. SIMD with the data in L1", std::move(rows),
+            "Several independent accumulators hide the latency of an operation. The guide's limit "
+            "is the peak of the arithmetic; here it is the roofline of the level-1 cache. The last "
+            "column is of the shipped kernel here, of the best variant there.");
+  add_chart(study.made, "simd", "SIMD with the data in L1: share of the limit",
+            "The shipped kernel here, the best variant of the guide there.", std::move(bars));
 }
 
 }  // namespace
 
-Json to_json(const Study& study) {
-  Json json;
-  json["schema_version"] = 1;
-  json["kind"] = "study";
-  json["name"] = study.name;
-  json["title"] = study.title;
-  json["source"] = study.source;
-  json["tables"] = Json::array();
-  for (const StudyTable& table : study.tables) {
-    json["tables"].push_back(
-        {{"title", table.title}, {"remark", table.remark}, {"rows", table.rows}});
-  }
-  json["survey"] = to_json(study.record);
-  return json;
-}
-
-Study run_ha8000(const core::Topology& topology, bool quick, const SurveyHooks& hooks) {
-  Study study{
-      .name = "ha8000",
-      .title = "Clock, placement, memory and SIMD",
-      .source = "Writing fast programs for the HA8000 cluster system (user guide, about 2008)",
-      .tables = {},
-      .record = {}};
-  study.record =
+Record run_ha8000(const core::Topology& topology, bool quick, const Hooks& hooks) {
+  const Record& report = published("ha8000");
+  Record record =
       run_survey(topology,
                  {.only = {"clock.core_rate", "peak.fma.core", "memory.bandwidth.read.l1.core",
                            "memory.bandwidth.set.l1.core", "ladder", "numa.bandwidth"},
                   .quick = quick,
-                  .command_line = quick ? "tabane study ha8000 --quick" : "tabane study ha8000"},
+                  .command_line = CommandLine("tabane study ha8000").add("--quick", quick)},
                  hooks);
-  if (study.record.complete) {
-    study.tables.push_back(clock_table(quick));
-    study.tables.push_back(cpu_table(topology, quick));
+  record.kind = Kind::study;
+  record.name = "ha8000";
+  record.title = "Clock-level timing, running on a chosen CPU, memory in a chosen place, SIMD";
+  record.source = report.source + "; its machine: " + report.title;
+  // What is said of a survey counts figures that a few probes do not have.
+  record.sentences.clear();
+  record.checklist.clear();
+  Study study{record, report, {}};
+  study.made.name = record.name;
+  if (record.complete) {
+    time_clocks(study, quick);
+    run_on_each_cpu(study, topology, quick);
   }
-  study.tables.push_back(memory_table(study.record));
-  study.tables.push_back(simd_table(study.record));
-  return study;
+  place_memory(study);
+  climb_ladder(study);
+  record.views.insert(record.views.begin(), std::make_move_iterator(study.made.views.begin()),
+                      std::make_move_iterator(study.made.views.end()));
+  return record;
 }
 
 }  // namespace tabane::lab

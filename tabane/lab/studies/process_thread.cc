@@ -1,107 +1,138 @@
 #include "tabane/lab/studies/process_thread.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
-#include <numeric>
-#include <random>
+#include <filesystem>
+#include <set>
 
 #include "tabane/core/cgroup.h"
-#include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
-#include "tabane/lab/environment.h"
-#include "tabane/lab/probe.h"
-#include "tabane/lab/studies/process_thread_data.h"
-#include "tabane/lab/version.h"
+#include "tabane/lab/campaign/campaign.h"
+#include "tabane/lab/record_head.h"
+#include "tabane/lab/studies/study.h"
 
 namespace tabane::lab {
 namespace process_thread {
+
+const std::vector<Workload>& workloads() {
+  static const std::vector<Workload> all = {
+      {.name = "malloc-small", .title = "malloc, up to 4 KiB"},
+      {.name = "malloc-large", .title = "malloc, from 256 KiB", .large_share = 1},
+      {.name = "insert-10", .title = "std::map, 10 % new keys", .new_share = 0.1},
+      {.name = "insert-100", .title = "std::map, 100 % new keys", .new_share = 1},
+      {.name = "words", .title = "counting words"}};
+  return all;
+}
+
+const Workload& find_workload(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Workload& workload : workloads()) {
+    if (name == workload.name) return workload;
+    names.emplace_back(workload.name);
+  }
+  throw core::UsageError(fmt::format("workload {}: use {}", name, fmt::join(names, ", ")));
+}
+
+Factors shape_factors(const std::string& workload, const std::string& allocator, Shape shape) {
+  return {{"workload", workload},
+          {"allocator", allocator},
+          {"processes", shape.processes},
+          {"threads", shape.threads}};
+}
+
+Factors fork_factors(const std::string& way, std::uint64_t bytes, const Level& piece,
+                     const std::string& memory) {
+  return {{"part", "forks"}, {"way", way}, {"bytes", bytes}, {"piece", piece}, {"memory", memory}};
+}
+
+std::optional<Shape> report_team(int workers) {
+  constexpr int kMostThreads = 9;
+  for (int processes = 2; processes <= workers; processes *= 2) {
+    if (workers % processes == 0 && workers / processes <= kMostThreads)
+      return Shape{processes, workers / processes};
+  }
+  return std::nullopt;
+}
+
+std::vector<Shape> plan_shapes(int pus) {
+  constexpr int kSmallMachine = 4, kLevels = 9;
+  const int most = 2 * pus;
+  const auto next = [&](int n) { return pus <= kSmallMachine ? n + 1 : 2 * n; };
+  std::set<Shape> shapes = {{1, pus}, {pus, 1}, {1, most}, {most, 1}};
+  for (int p = 1; p <= most; p = next(p)) {
+    for (int t = 1; p * t <= most; t = next(t)) shapes.insert({p, t});
+  }
+  const int step = std::max(1, pus / kLevels);
+  for (int workers = step; workers <= pus; workers += step) {
+    shapes.insert({{1, workers}, {workers, 1}});
+    if (const auto team = report_team(workers)) shapes.insert(*team);
+  }
+  return {shapes.begin(), shapes.end()};
+}
+
 namespace {
 
-constexpr std::uint64_t kMi = std::uint64_t{1} << 20;
+constexpr About kAbout = {
+    "process-thread", "Teams of processes and threads at allocation-heavy work",
+    "T. Umayabara, H. Yamana (Waseda University): Scalable parallel processing combining processes "
+    "and threads on many-core shared-memory machines (4 x Xeon E7-8880 v3, 72 cores), about 2018"};
 
 // What is measured how long. Times of one worker grow with the machine, so that the shares of its
 // many workers are still long against a fork.
-struct Plan {
-  std::vector<const Workload*> workloads;
-  std::vector<std::string> allocators;
-  std::vector<Shape> shapes, few_shapes;  // few: for allocators that are only compared
+struct Setup {
+  ProcessThreadOptions options;
+  ProcessThreadMeters meters;
+  std::vector<Shape> shapes = {}, few_shapes = {};  // few: for allocators that are only compared
   std::size_t tasks = 64;
   double one_worker_seconds = 0.3;
-  unsigned most_runs = 50, fewest_runs = 5;
-  double budget_seconds = 36;  // of a workload
-  std::uint64_t text_bytes = 64 * kMi;
-  std::vector<std::uint64_t> fork_bytes;
-  double fork_budget_seconds = 0.5;  // of each of its points
-  std::size_t fewest_forks = 6;
-  int pus = 1;
+  Effort effort{.fewest = 5, .most = 50, .budget_seconds = 36};        // of a workload
+  Effort fork_effort{.fewest = 6, .most = 50, .budget_seconds = 0.5};  // of a kind of memory
+  std::vector<Result> choices = {};
 };
 
-// Processes ask for what a system may refuse long before the machine is full.
-constexpr unsigned kMostRuns = 100'000;
-
-std::vector<Shape> comparison_shapes(int pus) {
-  std::vector<Shape> shapes = {{1, 1}, {1, pus}, {pus, 1}};
-  if (const auto team = report_team(pus)) shapes.push_back(*team);
-  std::sort(shapes.begin(), shapes.end());
-  shapes.erase(std::unique(shapes.begin(), shapes.end()), shapes.end());
-  return shapes;
-}
-
-std::vector<std::uint64_t> fork_sizes(bool quick) {
-  const auto usable = core::usable_memory_bytes();
-  // Preparing may need as much again for a while.
-  const double most = std::min(usable ? *usable / 4 : 0.0, quick ? 256.0 * kMi : 4096.0 * kMi);
-  std::vector<std::uint64_t> sizes;
-  for (std::uint64_t bytes = kMi; static_cast<double>(bytes) <= most; bytes *= quick ? 16 : 4)
-    sizes.push_back(bytes);
-  return sizes;
-}
-
-Plan make_plan(const core::Topology& topology, const ProcessThreadOptions& options,
-               const ProcessThreadMeters& meters) {
-  Plan plan;
-  plan.pus = static_cast<int>(topology.pus().size());
-  for (const std::string& name : options.workloads) plan.workloads.push_back(&find_workload(name));
+Setup make_setup(int pus, ProcessThreadOptions options, const ProcessThreadMeters& meters) {
+  if (options.allocators.empty()) options.allocators = meters.allocators;
   if (options.workloads.empty()) {
-    for (const Workload& workload : workloads()) plan.workloads.push_back(&workload);
+    for (const Workload& workload : workloads()) options.workloads.emplace_back(workload.name);
   }
-  plan.allocators = options.allocators.empty() ? meters.allocators : options.allocators;
-  plan.shapes = plan_shapes(plan.pus);
-  plan.few_shapes = options.quick ? comparison_shapes(plan.pus) : plan.shapes;
-  plan.tasks = static_cast<std::size_t>(std::max(64, 8 * plan.pus));
-  const double growth = std::sqrt(std::max(1.0, plan.pus / 2.0));
-  plan.one_worker_seconds = (options.quick ? 0.1 : 0.3) * growth;
-  if (options.quick) {
-    plan.most_runs = 10;
-    plan.fewest_runs = 3;
-    plan.budget_seconds = 4;
-    plan.text_bytes = 6 * kMi;
-    plan.fork_budget_seconds = 0.1;
-    plan.fewest_forks = 3;
+  const bool quick = options.quick;
+  if (options.text_bytes == 0)
+    options.text_bytes = quick ? options.kQuickTextBytes : options.kTextBytes;
+  Setup setup{.options = std::move(options), .meters = meters, .shapes = plan_shapes(pus)};
+  setup.few_shapes = setup.shapes;
+  setup.tasks = static_cast<std::size_t>(std::max(64, 8 * pus));
+  setup.one_worker_seconds = (quick ? 0.1 : 0.3) * std::sqrt(std::max(1.0, pus / 2.0));
+  if (quick) {
+    setup.few_shapes = {{1, 1}, {1, pus}, {pus, 1}, report_team(pus).value_or(Shape{1, 1})};
+    setup.effort = {.fewest = 3, .most = 10, .budget_seconds = 4};
+    setup.fork_effort = {.fewest = 3, .most = 50, .budget_seconds = 0.1};
   }
-  if (options.runs > 0) plan.most_runs = plan.fewest_runs = options.runs;
-  if (options.text_bytes > 0) plan.text_bytes = options.text_bytes;
-  plan.fork_bytes = fork_sizes(options.quick);
-  return plan;
+  if (const int runs = static_cast<int>(setup.options.runs); runs > 0)
+    setup.effort.most = setup.effort.fewest = runs;
+  return setup;
 }
 
+// Before anything is measured.
 void check_options(const ProcessThreadOptions& options) {
-  if (options.runs > kMostRuns)
-    throw core::UsageError(fmt::format("--runs {}: at most {}", options.runs, kMostRuns));
-  if (options.text_bytes > (std::uint64_t{1} << 40))
-    throw core::UsageError("--text-size: at most 1T");
-  if (options.text_bytes > 0 && !options.text_directory.empty())
+  const std::string& directory = options.text_directory;
+  require_option(options.runs <= 100'000, "--runs", options.runs, "at most 100000");
+  require_option(options.text_bytes <= std::uint64_t{1} << 40, "--text-size", options.text_bytes,
+                 "at most 1T");
+  if (options.text_bytes > 0 && !directory.empty())
     throw core::UsageError("--text-size and --text exclude each other");
+  require_option(directory.empty() || std::filesystem::is_directory(directory), "--text", directory,
+                 "no such directory");
+  for (const std::string& name : options.workloads) find_workload(name);
 }
 
 // ---- meters ----
 
-Json ask(const ProcessThreadMeters::Ask& meter, const Json& request) {
+using Ask = ProcessThreadMeters::Ask;
+
+Json ask(const Ask& meter, const Json& request) {
   Json answer = meter(request);
   if (!answer.contains("error")) return answer;
   const auto what = answer["error"].get<std::string>();
@@ -111,292 +142,183 @@ Json ask(const ProcessThreadMeters::Ask& meter, const Json& request) {
   throw core::Error(what);
 }
 
-class Progress {
- public:
-  Progress(const SurveyHooks& hooks, double planned) : hooks_(hooks), planned_(planned) {}
-  // throws: Stopped if the user asked to.
-  void show(const std::string& what, double share_of_part = 0) {
-    if (hooks_.stop_requested()) throw Stopped();
-    const double done = std::min(1.0, finished_ + part_ * share_of_part);
-    hooks_.progress(what, done, planned_ * (1 - done));
+// Null if the allocator cannot be had, which is noted.
+Ask start_meter(Visit& visit, const Setup& setup, const std::string& allocator) {
+  try {
+    Ask meter = setup.meters.start(allocator);
+    const auto there = ask(meter, {{"do", "hello"}})["allocator"].get<std::string>();
+    if (there == allocator) return meter;
+    visit.skip(allocator, "its process runs with " + there + " instead");
+  } catch (const core::UsageError& error) {
+    visit.skip(allocator, error.what());
   }
-  void begin_part(double seconds) {
-    finished_ += part_;
-    part_ = seconds / planned_;
-  }
-
- private:
-  const SurveyHooks& hooks_;
-  double planned_, finished_ = 0, part_ = 0;
-};
-
-struct Bench {
-  const Plan& plan;
-  const ProcessThreadOptions& options;
-  const ProcessThreadMeters& meters;
-  Progress progress;
-  SurveyRecord& record;
-};
-
-struct Metered {
-  std::string allocator;
-  ProcessThreadMeters::Ask meter;
-};
-
-// The meters of all allocators that can be had; says why others cannot.
-std::vector<Metered> start_meters(Bench& bench) {
-  std::vector<Metered> started;
-  for (const std::string& allocator : bench.plan.allocators) {
-    std::string why;
-    try {
-      Metered metered{allocator, bench.meters.start(allocator)};
-      const auto there = ask(metered.meter, {{"do", "hello"}})["allocator"].get<std::string>();
-      if (there == allocator) {
-        started.push_back(std::move(metered));
-        continue;
-      }
-      why = "its process runs with " + there + " instead";
-    } catch (const core::UsageError& error) {
-      why = error.what();
-    }
-    const auto& all = bench.record.skipped;
-    const bool known = std::any_of(all.begin(), all.end(),
-                                   [&](const Skipped& one) { return one.name == allocator; });
-    if (!known) bench.record.skipped.push_back({allocator, why});
-  }
-  return started;
+  return nullptr;
 }
 
 // ---- workloads ----
 
-Json run_request(Shape shape) {
-  return {{"do", "run"}, {"processes", shape.processes}, {"threads", shape.threads}};
+Json measure_request(Shape shape) {
+  return {{"do", "measure"}, {"processes", shape.processes}, {"threads", shape.threads}};
 }
 
-bool counts_words(const Workload& workload) { return std::string(workload.name) == "words"; }
-
-Json prepare_request(const Bench& bench, const Workload& workload, std::size_t requests) {
-  // Large pieces of text: each has most of the frequent words, which are then merged.
-  const std::size_t tasks = counts_words(workload) ? bench.plan.tasks / 4 : bench.plan.tasks;
-  return {{"do", "prepare"},
-          {"workload", workload.name},
-          {"tasks", tasks},
-          {"requests", requests},
-          {"text_bytes", bench.plan.text_bytes},
-          {"text_directory", bench.options.text_directory}};
+double prepare(const Setup& setup, const std::string& workload, const Ask& meter, double requests) {
+  return ask(meter, {{"do", "prepare"},
+                     {"workload", workload},
+                     {"tasks", setup.tasks},
+                     {"requests", static_cast<std::uint64_t>(requests)},
+                     {"text_bytes", setup.options.text_bytes},
+                     {"text_directory", setup.options.text_directory}})["requests"];
 }
 
 // Prepares so many requests of a task that one worker is busy for the planned time. Returns those
 // of all tasks.
-double prepare_fitting(Bench& bench, const Workload& workload,
-                       const ProcessThreadMeters::Ask& meter) {
-  if (counts_words(workload)) return ask(meter, prepare_request(bench, workload, 0))["words"];
+double prepare_fitting(const Setup& setup, const std::string& workload, const Ask& meter) {
   double requests = 20;
-  for (int step = 0; step < 8; ++step) {
-    ask(meter, prepare_request(bench, workload, static_cast<std::size_t>(requests)));
-    const auto seconds = ask(meter, run_request({1, 1}))["seconds"].get<double>();
-    const double factor = bench.plan.one_worker_seconds / std::max(seconds, 1e-6);
+  for (int step = 0; step < 8 && workload != "words"; ++step) {
+    prepare(setup, workload, meter, requests);
+    const auto seconds = ask(meter, measure_request({1, 1}))["seconds"].get<double>();
+    const double factor = setup.one_worker_seconds / std::max(seconds, 1e-6);
     if (factor > 0.7 && factor < 1.4) break;
     requests = std::max(1.0, std::floor(requests * std::min(factor, 30.0)));
   }
-  ask(meter, prepare_request(bench, workload, static_cast<std::size_t>(requests)));
-  return requests * static_cast<double>(bench.plan.tasks);
+  return prepare(setup, workload, meter, requests);
 }
 
-Chosen chosen_of(const Json& answer) {
+// What tabane chose by itself, and what that took with its sample.
+Result choice_result(const std::string& workload, const std::string& allocator, Shape chosen,
+                     const Json& answer) {
   const Json& choice = answer.at("choice");
-  Chosen chosen;
-  chosen.predicted = {.shape = {choice["processes"].get<int>(), choice["threads"].get<int>()},
-                      .seconds = choice["predicted_s"],
-                      .low = choice["predicted_low_s"],
-                      .high = choice["predicted_high_s"]};
-  chosen.reason = choice["reason"];
-  chosen.sample_seconds = choice["sample_s"];
-  chosen.fork_seconds = choice["fork_s"];
-  chosen.total_seconds = answer["seconds"];
-  return chosen;
+  return {.name = fmt::format("process_thread.choice.{}.{}", workload, allocator),
+          .what = "predicted time of the chosen processes x threads",
+          .unit = "s",
+          .value = choice["predicted_s"].get<double>(),
+          .interval = core::Interval{choice["predicted_low_s"], choice["predicted_high_s"]},
+          .factors = shape_factors(workload, allocator, chosen),
+          .details = {{"reason", choice["reason"]},
+                      {"sample_s", choice["sample_s"]},
+                      {"total_with_sample_s", answer["seconds"]},
+                      {"fork_s", choice["fork_s"]}}};
 }
 
-Run run_once(const ProcessThreadMeters::Ask& meter, Shape shape) {
-  const Json answer = ask(meter, run_request(shape));
-  // A team never has more processes than tasks; the plan does not ask for that.
-  return {.seconds = answer["seconds"],
-          .fork_seconds = answer["fork_seconds"],
-          .join_seconds = answer["join_seconds"]};
+Sample measure_shape(const Ask& meter, Shape shape, double requests) {
+  const Json answer = ask(meter, measure_request(shape));
+  return {answer["seconds"],
+          {{"fork_s", answer["fork_s"]}, {"join_s", answer["join_s"]}, {"requests", requests}}};
 }
 
-// Repetitions of all series of all cells, in an order drawn anew in each.
-void measure_rounds(Bench& bench, std::vector<Cell>& cells, const std::vector<Metered>& meters) {
-  struct Item {
-    std::size_t cell, series;
-  };
-  std::vector<Item> order;
-  for (std::size_t c = 0; c < cells.size(); ++c) {
-    for (std::size_t s = 0; s < cells[c].series.size(); ++s) order.push_back({c, s});
+// All shapes with all allocators in turn.
+void measure_workload(Visit& visit, Setup& setup, const std::string& workload) {
+  std::vector<Contender> contenders;
+  for (const std::string& allocator : setup.options.allocators) {
+    visit.show(0);
+    const Ask meter = start_meter(visit, setup, allocator);
+    if (!meter) continue;
+    const double requests = prepare_fitting(setup, workload, meter);
+    visit.show(0);
+    const Json answer = ask(meter, measure_request({0, 0}));
+    const Shape chosen{answer["choice"]["processes"], answer["choice"]["threads"]};
+    setup.choices.push_back(choice_result(workload, allocator, chosen, answer));
+    const auto& planned = contenders.empty() ? setup.shapes : setup.few_shapes;
+    std::set<Shape> shapes(planned.begin(), planned.end());
+    shapes.insert(chosen);
+    for (const Shape shape : shapes)
+      contenders.push_back({shape_factors(workload, allocator, shape),
+                            [=] { return measure_shape(meter, shape, requests); }});
   }
-  std::mt19937 random(72);
-  std::uint64_t counted = 0;
-  const double begin = core::tick_clock().now();
-  const Plan& plan = bench.plan;
-  for (unsigned n = 0; n < plan.most_runs; ++n) {
-    const double spent = (core::tick_clock().now() - begin) / plan.budget_seconds;
-    if (n >= plan.fewest_runs && (spent >= 1 || bench.options.runs > 0)) break;
-    std::shuffle(order.begin(), order.end(), random);
-    std::vector<Run> runs;
-    for (const Item& item : order) {
-      const double least = static_cast<double>(n) / plan.fewest_runs;
-      bench.progress.show(cells[0].workload->name, std::min({1.0, least, spent}));
-      runs.push_back(run_once(meters[item.cell].meter, cells[item.cell].series[item.series].shape));
-      runs.back().order = counted++;
-    }
-    // Whole repetitions only: then run i of all series belongs together.
-    for (std::size_t i = 0; i < order.size(); ++i)
-      cells[order[i].cell].series[order[i].series].runs.push_back(runs[i]);
-  }
-}
-
-void measure_workload(Bench& bench, const Workload& workload, Findings& findings) {
-  bench.progress.show(workload.name);
-  const std::vector<Metered> meters = start_meters(bench);
-  if (meters.empty()) throw core::UsageError("none of the allocators can be used here");
-  std::vector<Cell> cells;
-  for (std::size_t i = 0; i < meters.size(); ++i) {
-    Cell cell{.workload = &workload, .allocator = meters[i].allocator};
-    cell.requests = prepare_fitting(bench, workload, meters[i].meter);
-    bench.progress.show(workload.name);
-    cell.chosen = chosen_of(ask(meters[i].meter, run_request({0, 0})));
-    std::vector<Shape> shapes = i == 0 ? bench.plan.shapes : bench.plan.few_shapes;
-    shapes.push_back(cell.chosen->predicted.shape);
-    std::sort(shapes.begin(), shapes.end());
-    shapes.erase(std::unique(shapes.begin(), shapes.end()), shapes.end());
-    for (Shape shape : shapes) cell.series.push_back({shape, {}});
-    cells.push_back(std::move(cell));
-  }
-  const auto keep = [&] {
-    for (Cell& cell : cells) findings.cells.push_back(std::move(cell));
-  };
-  try {
-    measure_rounds(bench, cells, meters);
-  } catch (const Stopped&) {
-    keep();
-    throw;
-  }
-  keep();
+  if (contenders.empty()) throw core::UsageError("none of the allocators can be used here");
+  visit.in_turn(contenders, setup.effort);
 }
 
 // ---- forks ----
 
-ForkPoint fork_point(const Json& answer, std::uint64_t bytes, std::uint64_t piece, bool prepared) {
-  return {.bytes = bytes,
-          .piece_bytes = piece,
-          .prepared = prepared,
-          .small_page_bytes = answer["small_page_bytes"],
-          .huge_page_bytes = answer["huge_page_bytes"],
-          .one = answer["one"],
-          .serial = answer["serial"],
-          .tree = answer["tree"],
-          .threads = answer["threads"]};
+std::vector<std::uint64_t> fork_sizes(bool quick) {
+  const auto usable = core::usable_memory_bytes();
+  // Preparing may need as much again for a while.
+  const double most = std::min(usable.value_or(0) / 4, quick ? 0x1p28 : 0x1p32);
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t bytes = 1 << 20; static_cast<double>(bytes) <= most; bytes *= quick ? 16 : 4)
+    sizes.push_back(bytes);
+  return sizes;
 }
 
-void measure_fork_points(Bench& bench, Findings& findings) {
-  const auto meter = bench.meters.start(bench.meters.allocators.at(0));
-  const auto& sizes = bench.plan.fork_bytes;
-  const std::uint64_t pieces[] = {4096, 2 * kMi, 0};
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    for (std::uint64_t piece : pieces) {
-      bench.progress.show("forks of " + core::format_bytes(sizes[i]),
-                          static_cast<double>(i) / static_cast<double>(sizes.size()));
-      if (piece > sizes[i]) continue;
-      const Json answer = ask(meter, {{"do", "forks"},
-                                      {"bytes", sizes[i]},
-                                      {"piece_bytes", piece},
-                                      {"fewest", bench.plan.fewest_forks},
-                                      {"budget_s", bench.plan.fork_budget_seconds}});
-      findings.forks.push_back(fork_point(answer["as_allocated"], sizes[i], piece, false));
-      if (answer.contains("prepared"))
-        findings.forks.push_back(fork_point(answer["prepared"], sizes[i], piece, true));
+void measure_forks_of(Visit& visit, const Setup& setup, std::uint64_t bytes) {
+  const Ask meter = setup.meters.start(setup.meters.allocators.at(0));
+  double done = 0;
+  for (const Level& piece : kPieces) {
+    visit.show(done++ / static_cast<double>(kPieces.size()));
+    const auto piece_bytes = piece.is_number() ? static_cast<std::uint64_t>(piece.number()) : bytes;
+    if (piece_bytes > bytes) continue;
+    const Json answer = ask(meter, {{"do", "forks"},
+                                    {"bytes", bytes},
+                                    {"piece", piece_bytes},
+                                    {"fewest", setup.fork_effort.fewest},
+                                    {"most", setup.fork_effort.most},
+                                    {"budget_s", setup.fork_effort.budget_seconds}});
+    for (const auto& [memory, found] : answer.items()) {
+      for (const auto& [way, seconds] : found["seconds"].items())
+        visit.add(fork_factors(way, bytes, piece, memory), seconds.get<std::vector<double>>(),
+                  {{"small_page_bytes", found["small_page_bytes"]},
+                   {"huge_page_bytes", found["huge_page_bytes"]}});
     }
   }
 }
 
-bool measure(Bench& bench, Findings& findings) {
-  const double fork_seconds =
-      6 * bench.plan.fork_budget_seconds * static_cast<double>(bench.plan.fork_bytes.size());
-  try {
-    bench.progress.begin_part(fork_seconds);
-    measure_fork_points(bench, findings);
-    for (const Workload* workload : bench.plan.workloads) {
-      bench.progress.begin_part(bench.plan.budget_seconds);
-      measure_workload(bench, *workload, findings);
-    }
-  } catch (const Stopped&) {
-    return false;
-  }
-  return true;
-}
-
-double planned_seconds(const Plan& plan) {
-  return 6 * plan.fork_budget_seconds * static_cast<double>(plan.fork_bytes.size()) +
-         plan.budget_seconds * static_cast<double>(plan.workloads.size());
-}
+// ---- the record ----
 
 std::string command_line(const ProcessThreadOptions& options) {
-  std::string line = "tabane study process-thread";
-  if (options.quick) line += " --quick";
-  if (!options.workloads.empty())
-    line += fmt::format(" --workloads {}", fmt::join(options.workloads, ","));
-  if (!options.allocators.empty())
-    line += fmt::format(" --malloc {}", fmt::join(options.allocators, ","));
-  if (options.runs > 0) line += fmt::format(" --runs {}", options.runs);
-  if (options.text_bytes > 0) line += fmt::format(" --text-size {}", options.text_bytes);
-  if (!options.text_directory.empty()) line += " --text " + options.text_directory;
-  return line;
+  return CommandLine("tabane study process-thread")
+      .add("--quick", options.quick)
+      .add("--workloads", options.workloads)
+      .add("--malloc", options.allocators)
+      .add("--runs", options.runs)
+      .add("--text-size", options.text_bytes)
+      .add("--text", options.text_directory);
 }
 
-std::string words_sentence(const Plan& plan, const ProcessThreadOptions& options) {
+std::string words_sentence(const ProcessThreadOptions& options) {
   return fmt::format("words counts [A-Za-z]+ without regard to case in {}.",
                      options.text_directory.empty()
                          ? fmt::format("{} of generated text with Zipf's frequencies",
-                                       core::format_bytes(plan.text_bytes))
+                                       core::format_bytes(options.text_bytes))
                          : "the files of " + options.text_directory);
+}
+
+std::string what_of(const Point& point) {
+  if (point.factors.find("part") == nullptr)
+    return fmt::format("time of {} with {}", find_workload(point.text("workload")).title,
+                       point.text("allocator"));
+  return fmt::format(
+      "start and end of {} of a process that holds memory",
+      point.text("way") == "one" ? "one child" : fmt::format("{} children", kForkChildren));
 }
 
 }  // namespace
 }  // namespace process_thread
 
-Study run_process_thread(const core::Topology& topology, const ProcessThreadOptions& options,
-                         const ProcessThreadMeters& meters, const SurveyHooks& hooks) {
+Record run_process_thread(const core::Topology& topology, const ProcessThreadOptions& options,
+                          const ProcessThreadMeters& meters, const Hooks& hooks) {
   using namespace process_thread;
   check_options(options);
-  if (!topology.is_this_machine())
-    throw core::UsageError(
-        "the topology is not that of this machine (HWLOC_SYNTHETIC or HWLOC_XMLFILE is set), so "
-        "nothing can be measured on it; unset the variable");
-  const Plan plan = make_plan(topology, options, meters);
-  Study study{.name = "process-thread",
-              .title = "Teams of processes and threads at allocation-heavy work",
-              .source =
-                  "Report on teams of processes and threads made by a tree of forks (4 x Xeon "
-                  "E7-8880 v3, 72 cores)",
-              .tables = {},
-              .record = {}};
-  SurveyRecord& record = study.record;
-  record.tabane_version = version();
-  record.started = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));
-  record.command_line = command_line(options);
-  record.quick = options.quick;
-  record.machine = describe_machine(topology);
-  record.environment = read_environment();
-  Findings findings;
-  findings.pus = plan.pus;
-  Bench bench{plan, options, meters, Progress(hooks, planned_seconds(plan)), record};
-  const double start = core::tick_clock().now();
-  record.complete = measure(bench, findings);
-  record.duration_s = core::tick_clock().now() - start;
-  record.sentences.push_back(words_sentence(plan, options));
-  add_record(record, findings);
-  add_tables(study, findings);
-  return study;
+  require_this_machine(topology);
+  const int pus = static_cast<int>(topology.pus().size());
+  Setup setup = make_setup(pus, options, meters);
+  Record record = begin_record(topology, Kind::study, kAbout, command_line(options), options.quick);
+  Campaign campaign(hooks);
+  campaign.points.declare(fork_factors("one", 0, 0, ""));
+  campaign.points.declare(shape_factors("", "", {}));
+  for (const std::uint64_t bytes : fork_sizes(options.quick))
+    campaign.add({.what = "forks of " + core::format_bytes(bytes),
+                  .planned_seconds = 6 * setup.fork_effort.budget_seconds,
+                  .body = [&, bytes](Visit& visit) { measure_forks_of(visit, setup, bytes); }});
+  for (const std::string& workload : setup.options.workloads)
+    campaign.add({.what = workload,
+                  .planned_seconds = setup.effort.budget_seconds,
+                  .body = [&](Visit& visit) { measure_workload(visit, setup, workload); }});
+  add_campaign(record, campaign, campaign.run(), what_of);
+  record.sentences.push_back(words_sentence(setup.options));
+  record.results.insert(record.results.end(), setup.choices.begin(), setup.choices.end());
+  add_views(record, campaign.points, setup.choices, pus);
+  return record;
 }
 
 }  // namespace tabane::lab

@@ -5,28 +5,33 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tabane/core/topology.h"
-#include "tabane/lab/study.h"
+#include "tabane/lab/campaign/progress.h"
+#include "tabane/lab/record/points.h"
+#include "tabane/lab/record/record.h"
+#include "tabane/team/choose.h"
 
 namespace tabane::lab {
 
 // What is empty or 0 is chosen.
 struct ProcessThreadOptions {
+  // Of the generated text, without text_bytes.
+  static constexpr std::uint64_t kTextBytes = std::uint64_t{64} << 20;
+  static constexpr std::uint64_t kQuickTextBytes = std::uint64_t{6} << 20;
+
   bool quick = false;
   std::vector<std::string> workloads;   // names; empty: all
   std::vector<std::string> allocators;  // names; empty: all that are installed
   unsigned runs = 0;                    // of each point; 0: as many as the time allows
-  std::uint64_t text_bytes = 0;         // of the generated corpus
+  std::uint64_t text_bytes = 0;         // of the generated text
   std::string text_directory;           // count the words of these files instead
 };
 
-// The legal names of workloads, in the order in which they are measured.
-std::vector<std::string> process_thread_workloads();
-
-// Answers the requests of the study, one at a time. Lives in a process of its own, for each
+// Answers the requests of the study, one at a time. Lives in a process of its own, one per
 // allocator, that is small and has no other threads; every measurement is made in a child of it.
 class ProcessThreadMeter {
  public:
@@ -52,7 +57,45 @@ struct ProcessThreadMeters {
 
 // throws: core::UsageError for options that cannot be, core::VerificationError if a result is
 // wrong, core::SystemError, core::LostError.
-Study run_process_thread(const core::Topology& topology, const ProcessThreadOptions& options,
-                         const ProcessThreadMeters& meters, const SurveyHooks& hooks = {});
+Record run_process_thread(const core::Topology& topology, const ProcessThreadOptions& options,
+                          const ProcessThreadMeters& meters, const Hooks& hooks = {});
 
+namespace process_thread {
+
+using team::Shape;
+
+struct Workload {
+  const char* name;
+  const char* title;
+  double large_share = 0;  // of malloc
+  double new_share = 0;    // of insertion
+};
+// In the order in which they are measured.
+const std::vector<Workload>& workloads();
+// throws: core::UsageError with the legal names.
+const Workload& find_workload(const std::string& name);
+
+// The factors of a point of a workload, and those of a point of the forks. memory: "as allocated",
+// or "prepared" for forks.
+Factors shape_factors(const std::string& workload, const std::string& allocator, Shape shape);
+Factors fork_factors(const std::string& way, std::uint64_t bytes, const Level& piece,
+                     const std::string& memory);
+// Of the memory that a forking process holds: bytes, or "at once".
+inline const std::vector<Level> kPieces = {4096, 2 << 20, "at once"};
+inline constexpr int kForkChildren = 8;
+
+// The shapes to measure: on small machines all of at most 2 × PUs workers; on others threads,
+// processes and teams as in the report at about ten numbers of workers, and powers of two.
+std::vector<Shape> plan_shapes(int pus);
+// The report's team of so many workers: the fewest processes, a power of two, of at most 9 threads.
+// Null if there is none.
+std::optional<Shape> report_team(int workers);
+
+// Runs in a child of the meter: takes memory, touches it, and measures forks.
+Json measure_forks(const Json& request);
+
+// Adds tables and charts. choices: results whose factors are those of the chosen points.
+void add_views(Record& record, const Points& points, const std::vector<Result>& choices, int pus);
+
+}  // namespace process_thread
 }  // namespace tabane::lab

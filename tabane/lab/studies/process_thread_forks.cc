@@ -6,8 +6,8 @@
 #include <new>
 #include <thread>
 
-#include "tabane/core/clock.h"
-#include "tabane/lab/studies/process_thread_data.h"
+#include "tabane/core/rounds.h"
+#include "tabane/lab/studies/process_thread.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/fork_cost.h"
 #include "tabane/team/team.h"
@@ -15,12 +15,9 @@
 namespace tabane::lab::process_thread {
 namespace {
 
-constexpr std::size_t kPage = 4096;
-constexpr std::size_t kMostSamples = 50;
-
 // Allocates and touches; the process ends without giving it back.
-void hold(std::uint64_t bytes, std::uint64_t piece_bytes) {
-  const std::uint64_t piece = piece_bytes == 0 ? bytes : piece_bytes;
+void hold(std::uint64_t bytes, std::uint64_t piece) {
+  constexpr std::size_t kPage = 4096;
   for (std::uint64_t held = 0; held < bytes; held += piece) {
     auto* const memory = static_cast<volatile char*>(std::malloc(piece));
     if (memory == nullptr) throw std::bad_alloc();
@@ -56,48 +53,43 @@ void fork_from_threads() {
   }
 }
 
-double timed(const std::function<void()>& work) {
-  core::Clock& clock = core::tick_clock();
-  const double begin = clock.now();
-  work();
-  return clock.now() - begin;
-}
-
-// All four in turn, at least `fewest` times, until the time is spent.
-Json measure_all(std::size_t fewest, double budget_seconds) {
-  struct Way {
-    const char* name;
-    std::function<void()> work;
-    std::vector<double> seconds;
-  };
-  std::vector<Way> ways = {{"one", fork_one, {}},
-                           {"serial", [] { fork_team(team::ForkOrder::serial); }, {}},
-                           {"tree", [] { fork_team(team::ForkOrder::tree); }, {}},
-                           {"threads", fork_from_threads, {}}};
+Json measure_ways(const core::RoundsOptions& options) {
+  const std::pair<const char*, std::function<void()>> ways[] = {
+      {"one", fork_one},
+      {"serial", [] { fork_team(team::ForkOrder::serial); }},
+      {"tree", [] { fork_team(team::ForkOrder::tree); }},
+      {"threads", fork_from_threads}};
   fork_one();  // warm-up
-  const double begin = core::tick_clock().now();
-  for (std::size_t n = 0; n < kMostSamples; ++n) {
-    if (n >= fewest && core::tick_clock().now() - begin >= budget_seconds) break;
-    for (Way& way : ways) way.seconds.push_back(timed(way.work));
-  }
-  Json all;
-  for (const Way& way : ways) all[way.name] = way.seconds;
+  core::Clock& clock = core::tick_clock();
+  Json seconds;
+  const auto take = [&](std::size_t way) {
+    const double begin = clock.now();
+    ways[way].second();
+    return clock.now() - begin;
+  };
+  core::in_rounds(std::size(ways), options, clock, clock.now(), take,
+                  [&](const std::vector<double>& round) {
+                    for (std::size_t way = 0; way < round.size(); ++way)
+                      seconds[ways[way].first].push_back(round[way]);
+                  });
   const team::PrivateMemory memory = team::private_memory();
-  all["small_page_bytes"] = memory.small_page_bytes;
-  all["huge_page_bytes"] = memory.huge_page_bytes;
-  return all;
+  return {{"seconds", seconds},
+          {"small_page_bytes", memory.small_page_bytes},
+          {"huge_page_bytes", memory.huge_page_bytes}};
 }
 
 }  // namespace
 
 Json measure_forks(const Json& request) {
-  const auto fewest = request.at("fewest").get<std::size_t>();
   const auto budget = request.at("budget_s").get<double>();
-  hold(request.at("bytes").get<std::uint64_t>(), request.at("piece_bytes").get<std::uint64_t>());
-  Json answer = {{"as_allocated", measure_all(fewest, budget)}};
-  const team::Preparation preparation = team::prepare_for_fork();
-  answer["prepared_bytes"] = preparation.bytes;
-  if (preparation.bytes > 0) answer["prepared"] = measure_all(fewest, budget);
+  const core::RoundsOptions options{.fewest = request.at("fewest").get<int>(),
+                                    .most = request.at("most").get<int>(),
+                                    .budget_seconds = budget,
+                                    // A round over gigabytes in small pages takes many seconds.
+                                    .most_seconds = 20 * std::max(budget, 0.1)};
+  hold(request.at("bytes").get<std::uint64_t>(), request.at("piece").get<std::uint64_t>());
+  Json answer = {{"as allocated", measure_ways(options)}};
+  if (team::prepare_for_fork().bytes > 0) answer["prepared"] = measure_ways(options);
   return answer;
 }
 

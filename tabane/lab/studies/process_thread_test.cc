@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "tabane/core/error.h"
-#include "tabane/lab/studies/process_thread_data.h"
+#include "tabane/lab/record/published.h"
 
 namespace tabane::lab {
 namespace {
@@ -18,8 +18,8 @@ Json prepare(const std::string& workload) {
           {"requests", 50},  {"text_bytes", 20'000}, {"text_directory", ""}};
 }
 
-Json run(int processes, int threads) {
-  return {{"do", "run"}, {"processes", processes}, {"threads", threads}};
+Json measure(int processes, int threads) {
+  return {{"do", "measure"}, {"processes", processes}, {"threads", threads}};
 }
 
 // Meters in this process, which has its own allocator only.
@@ -34,13 +34,14 @@ ProcessThreadMeters local_meters(std::vector<std::string> allocators) {
 
 TEST(ProcessThreadMeter, DoesEveryWorkloadInEveryShape) {
   ProcessThreadMeter meter;
-  for (const std::string& workload : process_thread_workloads()) {
-    ASSERT_FALSE(meter.answer(prepare(workload)).contains("error")) << workload;
+  for (const Workload& workload : workloads()) {
+    const Json prepared = meter.answer(prepare(workload.name));
+    ASSERT_GT(prepared.at("requests").get<int>(), 0) << prepared.dump();
     for (const auto& [processes, threads] : {std::pair{1, 1}, {1, 2}, {2, 1}}) {
-      const Json answer = meter.answer(run(processes, threads));
+      const Json answer = meter.answer(measure(processes, threads));
       ASSERT_FALSE(answer.contains("error")) << answer.dump();
       EXPECT_GT(answer["seconds"].get<double>(), 0);
-      EXPECT_EQ(answer["processes"], processes);
+      EXPECT_EQ(answer["fork_s"].get<double>() > 0, processes > 1) << workload.name;
       EXPECT_FALSE(answer.contains("choice"));
     }
   }
@@ -49,7 +50,7 @@ TEST(ProcessThreadMeter, DoesEveryWorkloadInEveryShape) {
 TEST(ProcessThreadMeter, AutomaticTellsItsChoice) {
   ProcessThreadMeter meter;
   meter.answer(prepare("insert-100"));
-  const Json choice = meter.answer(run(0, 0)).at("choice");
+  const Json choice = meter.answer(measure(0, 0)).at("choice");
   EXPECT_GE(choice["processes"].get<int>(), 1);
   EXPECT_FALSE(choice["reason"].get<std::string>().empty());
 }
@@ -57,30 +58,45 @@ TEST(ProcessThreadMeter, AutomaticTellsItsChoice) {
 TEST(ProcessThreadMeter, ErrorsAreAnswersAndTheNextRequestWorks) {
   ProcessThreadMeter meter;
   EXPECT_EQ(meter.answer({{"do", "sing"}})["kind"], "usage");
-  EXPECT_TRUE(meter.answer(run(1, 1)).contains("error"));  // nothing is prepared
+  EXPECT_TRUE(meter.answer(measure(1, 1)).contains("error"));  // nothing is prepared
   EXPECT_TRUE(meter.answer(Json::object()).contains("error"));
   EXPECT_EQ(meter.answer(prepare("dance"))["kind"], "usage");
   meter.answer(prepare("insert-10"));
-  EXPECT_EQ(meter.answer(run(-1, 1))["kind"], "usage");
-  EXPECT_FALSE(meter.answer(run(2, 1)).contains("error"));
+  EXPECT_EQ(meter.answer(measure(-1, 1))["kind"], "usage");
+  EXPECT_FALSE(meter.answer(measure(2, 1)).contains("error"));
 }
 
 TEST(ProcessThreadMeter, MeasuresForksOverMemory) {
   ProcessThreadMeter meter;
-  const Json answer = meter.answer(
-      {{"do", "forks"}, {"bytes", 8 << 20}, {"piece_bytes", 4096}, {"fewest", 2}, {"budget_s", 0}});
-  ASSERT_TRUE(answer.contains("as_allocated")) << answer.dump();
+  const Json answer = meter.answer({{"do", "forks"},
+                                    {"bytes", 8 << 20},
+                                    {"piece", 4096},
+                                    {"fewest", 2},
+                                    {"most", 5},
+                                    {"budget_s", 0}});
+  ASSERT_TRUE(answer.contains("as allocated")) << answer.dump();
+  const Json& found = answer["as allocated"];
   for (const char* way : {"one", "serial", "tree", "threads"})
-    EXPECT_EQ(answer["as_allocated"][way].size(), 2u) << way;
-  EXPECT_GE(answer["as_allocated"]["small_page_bytes"].get<std::uint64_t>() +
-                answer["as_allocated"]["huge_page_bytes"].get<std::uint64_t>(),
+    EXPECT_EQ(found["seconds"][way].size(), 2u) << way;
+  EXPECT_GE(found["small_page_bytes"].get<std::uint64_t>() +
+                found["huge_page_bytes"].get<std::uint64_t>(),
             std::uint64_t{8} << 20);
 }
 
 TEST(ReportTeam, IsTheReportsTable) {
-  const std::pair<int, Shape> table[] = {{16, {2, 8}}, {24, {4, 6}}, {32, {4, 8}}, {40, {8, 5}},
-                                         {48, {8, 6}}, {56, {8, 7}}, {64, {8, 8}}, {72, {8, 9}}};
-  for (const auto& [workers, shape] : table) EXPECT_EQ(report_team(workers), shape) << workers;
+  const std::string name = "process_thread.team.workers";
+  int seen = 0;
+  for (const Result& team : published("process-thread").results) {
+    if (!team.name.starts_with(name)) continue;
+    const Shape shape{static_cast<int>(*team.value),
+                      static_cast<int>(*team.number_detail("threads"))};
+    ++seen;
+    EXPECT_EQ(std::to_string(shape.workers()), team.name.substr(name.size()));
+    if (shape.processes > 1) {
+      EXPECT_EQ(report_team(shape.workers()), shape);
+    }
+  }
+  EXPECT_EQ(seen, 10);
   EXPECT_EQ(report_team(1), std::nullopt);
   EXPECT_EQ(report_team(23), std::nullopt);
 }
@@ -97,44 +113,47 @@ TEST(PlanShapes, LargeMachineHasTheReportsShapes) {
   };
   for (Shape shape :
        {Shape{1, 1}, {1, 8}, {2, 8}, {4, 6}, {8, 9}, {1, 72}, {72, 1}, {1, 144}, {144, 1}})
-    EXPECT_TRUE(has(shape)) << label(shape);
-  for (Shape shape : shapes) EXPECT_LE(shape.workers(), 144) << label(shape);
+    EXPECT_TRUE(has(shape)) << shape.processes << " x " << shape.threads;
+  for (Shape shape : shapes)
+    EXPECT_LE(shape.workers(), 144) << shape.processes << " x " << shape.threads;
 }
 
 TEST(ProcessThreadStudy, MeasuresTheChosenShapeAmongOthers) {
   ProcessThreadOptions options{
       .quick = true, .workloads = {"insert-100"}, .allocators = {"glibc"}, .runs = 1};
-  const Study study =
+  const Record record =
       run_process_thread(core::Topology::detect(), options, local_meters({"glibc"}));
-  EXPECT_TRUE(study.record.complete);
-  EXPECT_FALSE(study.tables.empty());
-  const Result* choice = study.record.find("process_thread.choice.insert-100.glibc");
+  EXPECT_TRUE(record.complete);
+  EXPECT_FALSE(record.views.empty());
+  const Result* choice = record.find("process_thread.choice.insert-100.glibc");
   if (choice == nullptr) GTEST_SKIP() << "another allocator is under this test";
-  const std::string chosen = "process_thread.insert-100.glibc.p" +
-                             choice->parameters["processes"].dump() + "t" +
-                             choice->parameters["threads"].dump();
-  ASSERT_NE(study.record.find(chosen), nullptr) << chosen;
-  EXPECT_EQ(study.record.find(chosen)->samples.size(), 1u);
-  EXPECT_NE(study.record.find_table("process_thread.shapes.insert-100"), nullptr);
+  const std::string chosen = "process_thread.insert-100.glibc.processes" +
+                             choice->factors.find("processes")->text() + ".threads" +
+                             choice->factors.find("threads")->text();
+  ASSERT_NE(record.find(chosen), nullptr) << chosen;
+  EXPECT_EQ(record.find(chosen)->samples.size(), 1u);
+  for (const char* seen : {"fork_s", "join_s", "requests", "order"})
+    EXPECT_EQ(record.find(chosen)->beside.at(seen).size(), 1u) << seen;
+  EXPECT_NE(record.find_view("process_thread.shapes.insert-100"), nullptr);
 }
 
 TEST(ProcessThreadStudy, AllocatorThatIsNotUnderTheMeterIsLeftOut) {
   ProcessThreadOptions options{
       .quick = true, .workloads = {"insert-10"}, .allocators = {}, .runs = 1};
-  const Study study =
+  const Record record =
       run_process_thread(core::Topology::detect(), options, local_meters({"glibc", "jemalloc"}));
-  ASSERT_EQ(study.record.skipped.size(), 1u);
-  EXPECT_NE(study.record.skipped[0].reason.find("instead"), std::string::npos);
+  ASSERT_EQ(record.skipped.size(), 1u);
+  EXPECT_NE(record.skipped[0].reason.find("instead"), std::string::npos);
 }
 
 TEST(ProcessThreadStudy, StoppedStudyKeepsWhatItHas) {
   int asked = 0;
-  SurveyHooks hooks;
+  Hooks hooks;
   hooks.stop_requested = [&] { return ++asked > 2; };
-  const Study study =
+  const Record record =
       run_process_thread(core::Topology::detect(), {.quick = true}, local_meters({"glibc"}), hooks);
-  EXPECT_FALSE(study.record.complete);
-  EXPECT_FALSE(study.record.results.empty());
+  EXPECT_FALSE(record.complete);
+  EXPECT_FALSE(record.results.empty());
 }
 
 TEST(ProcessThreadStudy, RefusesWhatCannotBe) {
@@ -145,6 +164,7 @@ TEST(ProcessThreadStudy, RefusesWhatCannotBe) {
   refused({.workloads = {"dance"}});
   refused({.runs = 1'000'000});
   refused({.text_bytes = 1, .text_directory = "/"});
+  refused({.text_directory = "/nosuch"});
   EXPECT_THROW(run_process_thread(core::Topology::synthetic("pack:2 core:4 pu:2"), {},
                                   local_meters({"glibc"})),
                core::UsageError);

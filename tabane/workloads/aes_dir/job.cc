@@ -108,6 +108,12 @@ void prepare_keys(const Request& request, const Places& places, int out_root, Jo
 
 }  // namespace
 
+void check_job(const Request& request) {
+  check(request);
+  resolve(request.engine);
+  look_at_places(request);
+}
+
 Outcome run_job(const Request& request, const Hooks& hooks) {
   using Clock = std::chrono::steady_clock;
   check(request);
@@ -156,12 +162,6 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   outcome.seconds = seconds.count();
   collect(job, outcome);
   return outcome;
-}
-
-void check_job(const Request& request) {
-  check(request);
-  resolve(request.engine);
-  look_at_places(request);
 }
 
 }  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,146 @@
+#include "tabane/lab/campaign/campaign.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "tabane/core/rounds.h"
+
+namespace tabane::lab {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+void Visit::show(double share) { campaign_.progress_->show(campaign_.blocks_[block_].what, share); }
+
+Point& Visit::point(const Factors& factors) {
+  Points& points = campaign_.points;
+  for (std::size_t i = points.size(); i-- > 0;) {
+    if (points[i].block == block_ && points[i].factors == factors) return points[i];
+  }
+  return points[points.add({.factors = factors, .block = block_})];
+}
+
+void Visit::add(const Factors& factors, const std::vector<double>& samples,
+                const std::vector<std::pair<const char*, double>>& beside) {
+  if (samples.empty()) return;
+  Point& all = point(factors);
+  all.samples.insert(all.samples.end(), samples.begin(), samples.end());
+  for (const auto& [name, value] : beside)
+    all.beside[name].insert(all.beside[name].end(), samples.size(), value);
+}
+
+void Visit::skip(const std::string& what, const std::string& reason) {
+  campaign_.skip(what, reason);
+}
+
+void Visit::in_turn(const std::vector<Contender>& contenders, const Effort& effort) {
+  for (int warmup = 0; warmup < effort.warmups; ++warmup) {
+    for (const Contender& contender : contenders) {
+      show(0);
+      contender.measure();
+    }
+  }
+  core::Clock& clock = core::tick_clock();
+  const double start = clock.now();
+  const core::RoundsOptions options{.fewest = effort.fewest,
+                                    .most = effort.most,
+                                    .budget_seconds = effort.budget_seconds,
+                                    .seed = 2012};
+  double order = 0, rounds = 0;
+  // The rounds that must be come first, then those that the budget allows.
+  const auto share = [&] {
+    const double spent = (clock.now() - start) / std::max(effort.budget_seconds, 1e-9);
+    return std::max(rounds / effort.most, std::min(spent, rounds / effort.fewest));
+  };
+  core::in_rounds(
+      contenders.size(), options, clock, start,
+      [&](std::size_t i) {
+        show(share());
+        Sample sample = contenders[i].measure();
+        sample.beside.emplace_back("order", order++);
+        return sample;
+      },
+      [&](const std::vector<Sample>& samples) {
+        ++rounds;
+        for (std::size_t i = 0; i < contenders.size(); ++i) {
+          Point& one = point(contenders[i].factors);
+          one.samples.push_back(samples[i].seconds);
+          for (const auto& [name, value] : samples[i].beside) {
+            // What was not seen with every sample is unknown with the others.
+            one.beside[name].resize(one.samples.size() - 1, kUnknown);
+            one.beside[name].push_back(value);
+          }
+          for (auto& [name, values] : one.beside) values.resize(one.samples.size(), kUnknown);
+        }
+      });
+}
+
+void Campaign::add(Block block) {
+  for (const Factors& factors : block.points) points.declare(factors);
+  blocks_.push_back(std::move(block));
+}
+
+void Campaign::skip(const std::string& what, const std::string& reason) {
+  const bool known = std::any_of(skipped.begin(), skipped.end(),
+                                 [&](const Skipped& one) { return one.name == what; });
+  if (!known) skipped.push_back({what, reason});
+}
+
+std::pair<std::size_t, std::size_t> Campaign::unmeasured() const {
+  std::size_t planned = 0, missing = 0;
+  for (std::size_t block = 0; block < blocks_.size(); ++block) {
+    for (const Factors& factors : blocks_[block].points) {
+      ++planned;
+      missing += std::none_of(points.begin(), points.end(), [&](const Point& point) {
+        return point.block == block && point.measured() && point.factors == factors;
+      });
+    }
+  }
+  return {missing, planned};
+}
+
+void Campaign::visit(const CampaignOptions& options, std::size_t launch) {
+  const std::size_t launches = blocks_.size() * static_cast<std::size_t>(options.passes);
+  const double left = options.most_seconds - progress_->elapsed_seconds();
+  const std::size_t sharing = launch < blocks_.size() ? blocks_.size() - launch : 1;
+  Visit visit(*this, launch % blocks_.size(),
+              options.budget_seconds / static_cast<double>(launches),
+              left / static_cast<double>(sharing));
+  // Only run() decides whether it goes on: several processes must do so together.
+  progress_->tell(blocks_[visit.block_].what, 0);
+  blocks_[visit.block_].body(visit);
+  progress_->next_step();
+}
+
+bool Campaign::run(const CampaignOptions& options) {
+  const std::size_t launches = blocks_.size() * static_cast<std::size_t>(options.passes);
+  std::vector<double> planned;
+  for (std::size_t i = 0; i < launches; ++i)
+    planned.push_back(std::isfinite(options.budget_seconds)
+                          ? options.budget_seconds / static_cast<double>(launches)
+                          : blocks_[i % blocks_.size()].planned_seconds);
+  Progress progress(hooks_, planned);
+  progress_ = &progress;
+  bool complete = true;
+  try {
+    for (std::size_t launch = 0; launch < launches && complete; ++launch) {
+      complete = !options.agree(hooks_.stop_requested());
+      if (!complete) break;
+      const double spent = progress.elapsed_seconds();
+      const bool first_pass = launch < blocks_.size();
+      if (options.agree(!first_pass && spent > options.budget_seconds)) break;
+      visit(options, launch);
+    }
+  } catch (const Stopped&) {
+    complete = false;
+  }
+  seconds = progress.elapsed_seconds();
+  progress_ = nullptr;
+  return complete;
+}
+
+}  // namespace tabane::lab

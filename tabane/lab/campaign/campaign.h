@@ -1,0 +1,113 @@
+// A campaign: blocks of contenders that are measured in turn, visited in one or several passes
+// under one budget. It fills points; tables and charts are made from those.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tabane/lab/campaign/progress.h"
+#include "tabane/lab/record/points.h"
+
+namespace tabane::lab {
+
+// What one measurement of a contender gives.
+struct Sample {
+  double seconds = 0;
+  std::vector<std::pair<const char*, double>> beside = {};  // what else was seen; NaN: not known
+};
+
+struct Contender {
+  Factors factors;
+  std::function<Sample()> measure;
+};
+
+// How much is spent on contenders that are measured in turn.
+struct Effort {
+  int fewest = 1;  // rounds, even when the budget is spent
+  int most = 100;
+  double budget_seconds = 0;
+  int warmups = 0;  // rounds that are not counted, first
+};
+
+class Campaign;
+
+// A block's turn.
+class Visit {
+ public:
+  // The part of the campaign's budget for this visit, and the time after which nothing else begins.
+  double budget_seconds() const { return budget_seconds_; }
+  double most_seconds() const { return most_seconds_; }
+
+  // Tells that this share of the visit is done. throws: Stopped if the user asked to stop.
+  void show(double share);
+  // Measures in turn and adds the samples, each with its "order" among all of the visit; whole
+  // rounds only. throws: Stopped, with the rounds so far kept; as measure().
+  void in_turn(const std::vector<Contender>& contenders, const Effort& effort);
+  // Adds samples of a point that were taken elsewhere, one per round. beside: seen with all.
+  void add(const Factors& factors, const std::vector<double>& samples,
+           const std::vector<std::pair<const char*, double>>& beside = {});
+  // Notes what is not measured, and why.
+  void skip(const std::string& what, const std::string& reason);
+
+ private:
+  friend class Campaign;
+  Visit(Campaign& campaign, std::size_t block, double budget_seconds, double most_seconds)
+      : campaign_(campaign),
+        block_(block),
+        budget_seconds_(budget_seconds),
+        most_seconds_(most_seconds) {}
+  Point& point(const Factors& factors);
+
+  Campaign& campaign_;
+  std::size_t block_;
+  double budget_seconds_, most_seconds_;
+};
+
+struct Block {
+  std::string what;            // for the progress: "100 x 4 MiB"
+  double planned_seconds = 1;  // of a visit, about
+  // Sets up, measures and takes away.
+  std::function<void(Visit&)> body;
+  // What the block will measure: so that what no time was left for is counted as not measured.
+  std::vector<Factors> points = {};
+};
+
+struct CampaignOptions {
+  int passes = 1;
+  // Later passes begin only within the budget. A visit's part is equal in all passes.
+  double budget_seconds = std::numeric_limits<double>::infinity();
+  // No block begins after it. In the first pass each block may take its share of what is left.
+  double most_seconds = std::numeric_limits<double>::infinity();
+  // What rank 0 says, on all ranks, if several processes run the same campaign together.
+  std::function<bool(bool)> agree = [](bool yes) { return yes; };
+};
+
+class Campaign {
+ public:
+  explicit Campaign(Hooks hooks) : hooks_(std::move(hooks)) {}
+
+  void add(Block block);
+  // Notes what does not fit, or cannot be had, and why.
+  void skip(const std::string& what, const std::string& reason);
+  // How many of the planned points have no samples, and of how many.
+  std::pair<std::size_t, std::size_t> unmeasured() const;
+  // Visits all blocks, pass after pass. Returns false if the user stopped it; what was measured
+  // stays. throws: as the blocks.
+  bool run(const CampaignOptions& options = {});
+
+  Points points;
+  std::vector<Skipped> skipped;  // each name once
+  double seconds = 0;            // that run() took
+
+ private:
+  friend class Visit;
+  void visit(const CampaignOptions& options, std::size_t launch);
+
+  Hooks hooks_;
+  std::vector<Block> blocks_;
+  Progress* progress_ = nullptr;  // while it runs
+};
+
+}  // namespace tabane::lab

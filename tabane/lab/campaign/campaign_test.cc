@@ -1,0 +1,110 @@
+#include "tabane/lab/campaign/campaign.h"
+
+#include <gtest/gtest.h>
+
+namespace tabane::lab {
+namespace {
+
+Contender counted(const char* name, double seconds, int& calls) {
+  return {{{"way", name}}, [=, &calls] {
+            ++calls;
+            return Sample{seconds, {{"faults", 7.0}}};
+          }};
+}
+
+TEST(Campaign, FillsPointsWithSamplesInTurnAndWhatWasSeenBeside) {
+  int calls = 0;
+  Campaign campaign({});
+  campaign.add({.what = "a", .body = [&](Visit& visit) {
+                  visit.in_turn({counted("x", 1, calls), counted("y", 2, calls)},
+                                {.most = 5, .budget_seconds = 100, .warmups = 1});
+                }});
+  EXPECT_TRUE(campaign.run());
+  EXPECT_EQ(calls, 12);  // one warm-up and five rounds of two
+  const Point* x = campaign.points.find({{"way", "x"}});
+  const Point* y = campaign.points.find({{"way", "y"}});
+  ASSERT_TRUE(x != nullptr && y != nullptr);
+  EXPECT_EQ(x->samples, std::vector<double>(5, 1));
+  EXPECT_EQ(x->beside.at("faults"), std::vector<double>(5, 7));
+  EXPECT_EQ(x->beside.at("order").size(), 5u);
+  EXPECT_EQ(x->beside.at("order")[0] + y->beside.at("order")[0], 1);  // 0 and 1 in some order
+  EXPECT_EQ(ratio_in_turn(y, x)->value, 2);
+}
+
+TEST(Campaign, AppendsToThePointsOfABlockInEveryPass) {
+  int calls = 0;
+  Campaign campaign({});
+  for (const char* block : {"a", "b"})
+    campaign.add({.what = block, .body = [&](Visit& visit) {
+                    visit.in_turn({counted("x", 1, calls)}, {.most = 2, .budget_seconds = 100});
+                  }});
+  EXPECT_TRUE(campaign.run({.passes = 3}));
+  ASSERT_EQ(campaign.points.size(), 2u);  // the same factors in another block are another point
+  EXPECT_EQ(campaign.points[0].samples.size(), 6u);
+  EXPECT_FALSE(ratio_in_turn(&campaign.points[0], &campaign.points[1]));
+}
+
+TEST(Campaign, KeepsWholeRoundsWhenItIsStopped) {
+  int calls = 0;
+  Hooks hooks;
+  hooks.stop_requested = [&] { return calls >= 5; };
+  Campaign campaign(hooks);
+  campaign.add({.what = "a", .body = [&](Visit& visit) {
+                  visit.in_turn({counted("x", 1, calls), counted("y", 1, calls)},
+                                {.most = 99, .budget_seconds = 100});
+                }});
+  campaign.add({.what = "b", .body = [&](Visit&) { ADD_FAILURE() << "b was begun"; }});
+  EXPECT_FALSE(campaign.run());
+  for (const Point& point : campaign.points) EXPECT_EQ(point.samples.size(), 2u);
+}
+
+TEST(Campaign, CountsThePointsThatItHadNoTimeFor) {
+  Campaign campaign({});
+  const Factors planned{{"way", "x"}};
+  campaign.add({.what = "a",
+                .body =
+                    [&](Visit& visit) {
+                      visit.add(planned, {1, 2});
+                    },
+                .points = {planned, {{"way", "y"}}}});
+  campaign.run();
+  EXPECT_EQ(campaign.unmeasured(), (std::pair<std::size_t, std::size_t>{1, 2}));
+}
+
+TEST(Campaign, NamesWhatItRefusesOnce) {
+  Campaign campaign({});
+  campaign.add({.what = "a", .body = [](Visit& visit) { visit.skip("100 GiB", "no room"); }});
+  campaign.run({.passes = 2});
+  ASSERT_EQ(campaign.skipped.size(), 1u);
+  EXPECT_EQ(campaign.skipped[0].reason, "no room");
+}
+
+TEST(Campaign, GoesFromNothingDoneToAlmostAllAndNeverBack) {
+  std::vector<double> shown;
+  Hooks hooks;
+  hooks.progress = [&](const std::string&, double done, double) { shown.push_back(done); };
+  int calls = 0;
+  Campaign campaign(hooks);
+  for (const double planned : {1.0, 3.0})
+    campaign.add({.what = "a", .planned_seconds = planned, .body = [&](Visit& visit) {
+                    visit.in_turn({counted("x", 1, calls)}, {.fewest = 4, .most = 4});
+                  }});
+  campaign.run();
+  EXPECT_EQ(shown.front(), 0);
+  EXPECT_TRUE(std::is_sorted(shown.begin(), shown.end()));
+  EXPECT_LT(shown.back(), 1);
+  EXPECT_GT(shown.back(), 0.5);
+}
+
+TEST(Campaign, DoesWhatAllProcessesAgreeOn) {
+  int visits = 0;
+  Campaign campaign({});
+  campaign.add({.what = "a", .body = [&](Visit&) { ++visits; }});
+  // Rank 0 wants to stop at the third question of the first kind.
+  int asked = 0;
+  EXPECT_FALSE(campaign.run({.passes = 10, .agree = [&](bool) { return ++asked == 5; }}));
+  EXPECT_EQ(visits, 2);
+}
+
+}  // namespace
+}  // namespace tabane::lab

@@ -1,0 +1,125 @@
+#include "tabane/lab/campaign/ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tabane/comm/collectives.h"
+#include "tabane/core/error.h"
+#include "tabane/lab/campaign/block_interrupts.h"
+
+namespace tabane::lab {
+namespace {
+
+void check(const RankOptions& options) {
+  if (options.most_ranks != 0 && options.most_ranks < 2)
+    throw core::UsageError("-n: at least 2 ranks, because messages go between two");
+  if (options.most_ranks > kMostRanksForked)
+    throw core::UsageError(fmt::format("-n: at most {} ranks", kMostRanksForked));
+}
+
+RankSamples measure(comm::Comm& ranks, const std::vector<RankWorkload>& workloads,
+                    const RankRoundsOptions& options) {
+  comm::Grid grid(ranks);
+  return measure_rounds(grid, workloads, options);
+}
+
+RankRunner forking_runner(const core::Topology& topology, int most_ranks) {
+  const int pus = static_cast<int>(topology.pus().size());
+  RankRunner runner;
+  runner.pus = pus;
+  runner.most_ranks = most_ranks > 0 ? most_ranks : std::min(4 * pus, kMostRanksForked);
+  runner.agree = [](bool yes) { return yes; };
+  runner.setting = [pus](int ranks) {
+    return ranks > pus ? comm::Setting::crowded : comm::Setting::memory;
+  };
+  runner.run = [](int ranks, const std::vector<RankWorkload>& workloads,
+                  const RankRoundsOptions& options) {
+    const std::function<RankSamples(comm::Comm&)> rank = [&](comm::Comm& comm) {
+      return measure(comm, workloads, options);
+    };
+    const BlockInterrupts block;
+    return comm::launch_result<RankSamples>({.ranks = ranks, .transport = comm::TransportKind::shm},
+                                            rank)
+        .value();
+  };
+  return runner;
+}
+
+// Why the ranks that MPI has are not enough; empty if they are.
+std::string complaint_about(const comm::Comm& world, int most_ranks) {
+  if (world.size() < 2)
+    return "MPI has one rank only, and messages go between two: start it with mpirun -n 2 or more";
+  if (most_ranks > world.size())
+    return fmt::format("-n {}: MPI has {} ranks", most_ranks, world.size());
+  return "";
+}
+
+// MPI is started once: blocks run on the first of its ranks, the others wait for the next block.
+RankRunner mpi_runner(comm::Comm& world, int most_ranks) {
+  RankRunner runner;
+  runner.transport = world.transport().name();
+  runner.most_ranks = most_ranks > 0 ? most_ranks : world.size();
+  runner.shares_memory = world.transport().memory() != nullptr;
+  runner.shows = world.rank() == 0;
+  runner.setting = [&world](int) { return comm::setting_of(world.group()); };
+  runner.agree = [&world](bool yes) {
+    std::uint8_t agreed = yes ? 1 : 0;
+    comm::broadcast(world, agreed, 0);
+    return agreed != 0;
+  };
+  runner.run = [&world](int ranks, const std::vector<RankWorkload>& workloads,
+                        const RankRoundsOptions& options) -> RankSamples {
+    auto some = world.split(world.rank() < ranks ? 0 : -1);
+    if (!some) return {};
+    return measure(*some, workloads, options);
+  };
+  return runner;
+}
+
+}  // namespace
+
+void with_ranks(const core::Topology& topology, const RankOptions& options,
+                const std::function<void(const RankRunner&)>& body) {
+  check(options);
+  const comm::TransportKind kind = options.transport == comm::TransportKind::automatic
+                                       ? comm::detect_transport()
+                                       : options.transport;
+  if (kind != comm::TransportKind::mpi) return body(forking_runner(topology, options.most_ranks));
+  std::string complaint;  // what a rank throws would be an error of its own
+  comm::launch({.transport = kind}, [&](comm::Comm& world) {
+    complaint = complaint_about(world, options.most_ranks);
+    if (complaint.empty()) body(mpi_runner(world, options.most_ranks));
+  });
+  if (!complaint.empty()) throw core::UsageError(complaint);
+}
+
+std::vector<int> plan_ranks(int most) {
+  std::set<int> all;
+  for (int ranks = 2; ranks <= most; ranks *= 2) all.insert(ranks);
+  if (most >= 2) all.insert(most);
+  return {all.begin(), all.end()};
+}
+
+Block rank_block(const RankRunner& runner, int ranks, std::string what,
+                 std::vector<RankContender> contenders) {
+  std::vector<RankWorkload> workloads;
+  Block block{.what = std::move(what), .body = {}};
+  for (const RankContender& contender : contenders) {
+    workloads.push_back(contender.workload);
+    block.points.push_back(contender.factors);
+  }
+  block.body = [&runner, ranks, workloads, contenders = std::move(contenders)](Visit& visit) {
+    RankSamples samples = runner.run(
+        ranks, workloads,
+        {.budget_seconds = visit.budget_seconds(), .most_seconds = visit.most_seconds()});
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      for (double& seconds : samples[i]) seconds *= contenders[i].factor;
+      visit.add(contenders[i].factors, samples[i]);
+    }
+  };
+  return block;
+}
+
+}  // namespace tabane::lab

@@ -1,0 +1,104 @@
+#include "tabane/lab/page/gnuplot.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tabane/lab/page/plot.h"
+
+namespace tabane::lab {
+namespace {
+
+TEST(RunGnuplot, SaysThatTheProgramIsMissing) {
+  const Drawing drawing = run_gnuplot("x", "", "", "no-such-program-tabane");
+  EXPECT_TRUE(drawing.missing);
+  EXPECT_TRUE(drawing.svg.empty());
+  EXPECT_NE(drawing.error.find("no-such-program-tabane"), std::string::npos);
+}
+
+TEST(RunGnuplot, SaysThatTheProgramFailed) {
+  const Drawing drawing = run_gnuplot("x", "", "", "false");
+  EXPECT_FALSE(drawing.missing);
+  EXPECT_NE(drawing.error.find("x.gp"), std::string::npos);
+}
+
+TEST(RunGnuplot, SaysThatNothingWasWritten) {
+  EXPECT_NE(run_gnuplot("x", "", "", "true").error.find("no x.svg"), std::string::npos);
+}
+
+// A program with this shell script, in a directory of its own.
+class Program {
+ public:
+  explicit Program(const std::string& script) {
+    std::string name = (std::filesystem::temp_directory_path() / "tabane-test-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no directory for a test");
+    directory_ = name;
+    std::ofstream(path()) << script;
+    std::filesystem::permissions(path(), std::filesystem::perms::owner_all);
+  }
+  ~Program() { std::filesystem::remove_all(directory_); }
+  std::string path() const { return directory_ / "gnuplot"; }
+
+ private:
+  std::filesystem::path directory_;
+};
+
+TEST(RunGnuplot, KillsAProgramThatNeverEnds) {
+  const Program program("#!/bin/sh\nexec sleep 1000\n");
+  const Drawing drawing = run_gnuplot("x", "", "", program.path(), std::chrono::milliseconds(50));
+  EXPECT_TRUE(drawing.hangs);
+  EXPECT_FALSE(drawing.missing);
+  EXPECT_NE(drawing.error.find("did not end within 0.05 s on x.gp"), std::string::npos)
+      << drawing.error;
+}
+
+TEST(RunGnuplot, IsMissingOnlyIfThereIsNoSuchFile) {
+  const Program no_interpreter("#!/no/such/shell\n"), exits_127("#!/bin/sh\nexit 127\n");
+  EXPECT_FALSE(run_gnuplot("x", "", "", no_interpreter.path()).missing);
+  EXPECT_FALSE(run_gnuplot("x", "", "", exits_127.path()).missing);
+}
+
+TEST(RunGnuplot, DrawsDataBesideTheScript) {
+  const Drawing drawing =
+      run_gnuplot("x", script_head("x", {}) + "plot data title 'curve'\n", "1 2\n2 3\n");
+  if (drawing.missing) GTEST_SKIP() << drawing.error;
+  EXPECT_EQ(drawing.error, "");
+  EXPECT_NE(drawing.svg.find("curve"), std::string::npos);
+}
+
+constexpr const char* kSvg =
+    "<?xml version=\"1.0\"?>\n<svg width=\"640\" height=\"400\" viewBox=\"0 0 640 400\">\n"
+    "<title>Gnuplot</title><g id=\"gnuplot_canvas\">\n"
+    "<rect x=\"0\" y=\"0\" width=\"640\" height=\"400\" fill=\"#ffffff\"/>\n"
+    "<defs><circle id='gpDot' r='1'/></defs>\n"
+    "<g fill=\"none\" color=\"black\" stroke=\"currentColor\">\n</g>\n"
+    "<g fill=\"none\" color=\"black\"><title>gnuplot_plot_1</title>"
+    "<use xlink:href='#gpDot' color='rgb(  0, 114, 178)'/>"
+    "<path stroke='rgb(  0,   0,   0)'/><path stroke='rgb(1,2,3)'/></g>\n</g>\n</svg>\n";
+
+TEST(InlineSvg, ScalesAndTakesItsColoursFromThePage) {
+  const std::string svg = inline_svg(kSvg, "fig", "a & b");
+  EXPECT_TRUE(
+      svg.starts_with("<svg viewBox=\"0 0 640 400\" role=\"img\" aria-label=\"a &amp; b\">"));
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  for (const char* gone : {"black", "#ffffff", "<title>", "<?xml", "width=\"640\"", "rgb("})
+    EXPECT_EQ(svg.find(gone), std::string::npos) << gone;
+  EXPECT_NE(svg.find("color='var(--c1,#0072b2)'"), std::string::npos);
+  EXPECT_NE(svg.find("stroke='currentColor'"), std::string::npos);
+  EXPECT_NE(svg.find("stroke='#010203'"), std::string::npos);
+}
+
+TEST(InlineSvg, GivesIdsOfItsOwn) {
+  const std::string svg = inline_svg(kSvg, "fig", "");
+  EXPECT_NE(svg.find("id='fig-gpDot'"), std::string::npos);
+  EXPECT_NE(svg.find("href='#fig-gpDot'"), std::string::npos);
+}
+
+TEST(InlineSvg, IsEmptyForWhatGnuplotDidNotWrite) {
+  EXPECT_EQ(inline_svg("", "fig", ""), "");
+  EXPECT_EQ(inline_svg("<svg></svg>", "fig", ""), "");
+}
+
+}  // namespace
+}  // namespace tabane::lab

@@ -1,0 +1,80 @@
+// What gnuplot scripts share: palette, axes, marks. Labels that reach a script go through
+// plot_label(), so that no name in a record can become a gnuplot command.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tabane/lab/page/figure.h"
+#include "tabane/lab/record/text.h"
+
+namespace tabane::lab {
+
+// ---- palette ----
+
+struct FigureColour {
+  std::string hex;       // as gnuplot draws it, on white
+  std::string variable;  // as the page names it, so that dark mode can have its own
+};
+
+// Ink for axes, grid and marks, then the colours of series. source: Okabe and Ito, Color Universal
+// Design.
+std::span<const FigureColour> figure_colours();
+inline constexpr std::string_view kAxisColour = "#6b7280";
+inline constexpr std::string_view kGridColour = "#e5e7eb";
+inline constexpr std::string_view kMarkColour = "#9ca3af";
+// Colour of the i-th series; goes round after six.
+std::string_view series_colour(std::size_t i);
+// One colour for another where a value is drawn: viridis. source: van der Walt and Smith, 2015.
+std::string_view heat_palette();
+
+// ---- scripts ----
+
+struct Size {
+  int width = 640, height = 400;  // in SVG units
+};
+
+// The first lines of every script: terminal, output, style.
+std::string script_head(std::string_view id, Size size);
+// "set AXIStics" with the labels at 0, 1, 2 …, or at these places.
+std::string label_ticks(char axis, const std::vector<std::string>& labels,
+                        const std::vector<double>& places = {});
+// "'label' place" for "set xtics (…)".
+std::string tick(std::string_view label, double place);
+
+// What an axis must show: the finite ones of some values, on a logarithmic axis the positive ones.
+struct Range {
+  bool log = true;
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  void add(double v) {
+    if (!std::isfinite(v) || (log && !(v > 0))) return;
+    low = std::min(low, v);
+    high = std::max(high, v);
+  }
+  void add(std::span<const double> values) {
+    for (const double v : values) add(v);
+  }
+  bool empty() const { return !(low <= high); }
+};
+
+// Scale, range and ticks of an axis: sizes at powers of two, counts where they were measured, else
+// decades or what gnuplot chooses. `shown`: the unit in which values are drawn. values: counts.
+std::string axis_ticks(char name, const Axis& axis, const Range& range, const Shown& shown,
+                       const std::set<double>& values);
+
+// ---- the kinds of charts ----
+
+// Null if there is too little to draw. The figure has title, caption and tables already.
+bool plot(Figure& figure, const Curves& curves);
+bool plot(Figure& figure, const Matrix& matrix);
+bool plot(Figure& figure, const Bars& bars);
+
+}  // namespace tabane::lab

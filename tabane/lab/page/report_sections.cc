@@ -1,0 +1,227 @@
+// The tables of the page: comparisons, results, and what surrounds them.
+#include "tabane/lab/page/report_sections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "tabane/lab/page/plot.h"
+#include "tabane/lab/record/text.h"
+
+namespace tabane::lab {
+
+std::string share_bar(double share, const char* kind) {
+  return fmt::format("<{0} class={1}><i style=\"width:{2:.1f}%\"></i></{0}>",
+                     std::string_view(kind) == "bar" ? "div" : "span", kind,
+                     100 * std::clamp(share, 0.0, 1.0));
+}
+
+namespace {
+
+std::string e(std::string_view text) { return escape_html(text); }
+
+constexpr const char* kNone = "<td class=none>–</td>";
+
+std::string number(const Entry& entry) {
+  return entry.none() ? kNone : fmt::format("<td class=n>{}</td>", e(text_of(entry)));
+}
+
+std::string section(const char* id, const char* title, const std::string& about,
+                    const std::string& table) {
+  return fmt::format(
+      "<section id={}><h2>{}</h2>{}<div class=\"scroll full\"><table>{}</tbody></table></div>"
+      "</section>\n",
+      id, title, about.empty() ? "" : "<p>" + about + "</p>", table);
+}
+
+// ---- beside peers ----
+
+std::string met(const Comparison& c) {
+  const auto reached = c.met();
+  if (!reached) return kNone;
+  return *reached ? "<td class=\"status kept\">met</td>"
+                  : "<td class=\"status missed\">missed</td>";
+}
+
+std::string peer_row(const Comparison& c) {
+  Entry ratio;
+  if (c.ratio) ratio = Entry(c.ratio->value, "ratio", c.ratio->interval);
+  const bool same = c.ratio && c.ratio->undecided();
+  return fmt::format("{}<td>{}<span class=what>{}</span></td>{}<td class=n>{}{}</td>{}{}</tr>",
+                     number({c.ours, c.unit}), e(c.peer_name), e(c.peer_how),
+                     number({c.peer, c.unit}), e(text_of(ratio)),
+                     same ? "<span class=what>no difference seen</span>" : "",
+                     number({c.target, "ratio"}), met(c));
+}
+
+std::string figure_row(const Comparison& c) {
+  const std::string bound =
+      c.limit ? fmt::format("<td class=n>{} {}</td>", c.at_least ? "at least" : "at most",
+                            e(text_of({c.limit, c.unit})))
+              : kNone;
+  return fmt::format("{}<td colspan=3>{}</td>{}{}</tr>", number({c.value, c.unit}), e(c.figure),
+                     bound, met(c));
+}
+
+// ---- all results ----
+
+// The samples in the order in which they were taken: drift and bimodality show here.
+std::string sparkline(const std::vector<double>& samples) {
+  constexpr std::size_t kPoints = 60;
+  if (samples.size() < 3) return "";
+  const double low = core::quantile(samples, 0.02), high = core::quantile(samples, 0.98);
+  std::string points;
+  const std::size_t n = std::min(kPoints, samples.size());
+  for (std::size_t i = 0; i < n; ++i) {
+    const double x = samples[i * (samples.size() - 1) / (n - 1)];
+    const double y = high > low ? std::clamp((x - low) / (high - low), -0.1, 1.1) : 0.5;
+    if (std::isfinite(y))
+      points +=
+          fmt::format("{:.1f},{:.1f} ", 82.0 * static_cast<double>(i) / (n - 1) + 1, 16 - 13 * y);
+  }
+  return fmt::format(
+      "<svg class=spark viewBox=\"0 0 84 18\" aria-hidden=true><polyline fill=none "
+      "stroke=currentColor stroke-width=1.2 points=\"{}\"/></svg>",
+      points);
+}
+
+std::string result_row(const Result& r) {
+  const Shown shown = shown_in(r.value.value_or(0), r.unit);
+  const auto cell = [](const std::string& text) {
+    return text.empty() ? kNone : fmt::format("<td class=n>{}</td>", text);
+  };
+  std::string row = fmt::format("<tr><th>{}<span class=what>{}</span></th>", e(r.name), e(r.what));
+  row += cell(r.value ? e(shown(*r.value)) : "");
+  row += cell(r.interval ? fmt::format("{} – {}", shown.number(r.interval->low),
+                                       shown.number(r.interval->high))
+                         : "");
+  row += r.limit ? fmt::format("<td class=n title=\"{}\">{}</td>", e(r.limit->how),
+                               e(show(r.limit->value, r.unit)))
+                 : kNone;
+  const auto share = r.of_limit();
+  row += cell(share ? show_percent(*share) + share_bar(*share, "share") : "");
+  row += cell(r.samples.empty() ? "" : std::to_string(r.samples.size()));
+  row += fmt::format("<td>{}</td><td class=n>{}</td></tr>", sparkline(r.samples), r.version);
+  return row;
+}
+
+// The part of a name by which results are grouped: after the name of the study itself.
+std::string family(const Record& record, const Result& result) {
+  std::string_view name = result.name;
+  const std::string own = record.name + ".";
+  if (record.kind != Kind::survey && name.starts_with(own)) name.remove_prefix(own.size());
+  return std::string(name.substr(0, name.find('.')));
+}
+
+// ---- what surrounds them ----
+
+std::string plain(const Json& value) {
+  if (value.is_null()) return "<span class=none>not readable</span>";
+  if (value.is_string()) return e(value.get_ref<const std::string&>());
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_number_float()) return fmt::format("{:.4g}", value.get<double>());
+  return e(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace
+
+std::string comparisons_section(const Record& record) {
+  if (record.comparisons.empty()) return "";
+  std::string out =
+      "<thead><tr><th>question</th><th class=n>tabane</th><th>peer, and how it was started</th>"
+      "<th class=n>peer</th><th class=n>times as fast</th><th class=n>target</th><th></th></tr>"
+      "</thead><tbody>";
+  for (const Comparison& c : record.comparisons) {
+    out += fmt::format("<tr><th>{}</th>", e(c.question));
+    if (!c.skipped.empty())
+      out += fmt::format("<td colspan=6>{}: not measured, {}</td></tr>",
+                         e(c.figure.empty() ? c.peer_name : c.figure), e(c.skipped));
+    else
+      out += c.figure.empty() ? peer_row(c) : figure_row(c);
+  }
+  return section("comparisons", "Comparisons",
+                 "tabane and its peer are measured in turn. Ratios are medians of pairs with their "
+                 "95 % interval; a figure without a peer stands beside its limit.",
+                 out);
+}
+
+std::string results_section(const Record& record) {
+  if (record.results.empty()) return "";
+  std::string out =
+      "<thead><tr><th>result</th><th class=n>median</th><th class=n>95 % interval</th>"
+      "<th class=n>limit</th><th class=n>share</th><th class=n>samples</th><th>in order</th>"
+      "<th class=n>version</th></tr></thead><tbody>";
+  std::vector<std::string> families;
+  for (const Result& result : record.results) {
+    const std::string one = family(record, result);
+    if (std::find(families.begin(), families.end(), one) == families.end()) families.push_back(one);
+  }
+  for (const std::string& one : families) {
+    out += fmt::format("<tr class=group><th colspan=8>{}</th></tr>", e(one));
+    for (const Result& result : record.results)
+      if (family(record, result) == one) out += result_row(result);
+  }
+  return section("results", "All results",
+                 "Medians with their 95 % interval from order statistics. Figures of different "
+                 "versions must not be compared.",
+                 out);
+}
+
+std::string skipped_section(const Record& record) {
+  if (record.skipped.empty()) return "";
+  std::string out = "<tbody>";
+  for (const auto& s : record.skipped)
+    out += fmt::format("<tr><th>{}</th><td>{}</td></tr>", e(s.name), e(s.reason));
+  return section("skipped", "Not measured", "", out);
+}
+
+std::string environment_section(const Record& record) {
+  if (record.environment.empty()) return "";
+  std::string out = "<section id=environment><h2>Environment</h2><div class=groups>";
+  for (const auto& [name, group] : record.environment.items()) {
+    out += fmt::format("<div class=group><h3>{}</h3><dl>", e(name));
+    if (group.is_object()) {
+      for (const auto& [key, value] : group.items())
+        out += fmt::format("<dt>{}</dt><dd>{}</dd>", e(key), plain(value));
+    } else {
+      out += fmt::format("<dt></dt><dd>{}</dd>", plain(group));
+    }
+    out += "</dl></div>";
+  }
+  return out + "</div></section>\n";
+}
+
+std::string checklist_section(const Record& record) {
+  if (record.checklist.empty()) return "";
+  std::string out =
+      "<thead><tr><th></th><th>rule</th><th>status</th><th>evidence</th></tr></thead><tbody>";
+  for (const auto& row : record.checklist) {
+    const char* kind = row.status == "kept" ? "kept" : row.status == "partly" ? "partly" : "na";
+    out += fmt::format(
+        "<tr><td class=n>{}</td><td>{}</td><td class=\"status {}\">{}</td><td>{}</td></tr>",
+        e(row.rule), e(row.text), kind, e(row.status), e(row.evidence));
+  }
+  return section(
+      "checklist", "How far to trust this",
+      "Twelve rules for benchmarks, after Hoefler and Belli (SC'15), filled in from this "
+      "record.",
+      out);
+}
+
+std::string reproduce_section(const Record& record, bool has_figures) {
+  const std::string command = record.kind == Kind::survey  ? "tabane survey"
+                              : record.kind == Kind::study ? "tabane study " + record.name
+                              : record.kind == Kind::bench ? "make bench"
+                                                           : "tabane compare";
+  return fmt::format(
+      "<section id=reproduce><h2>Do it again</h2><pre>{}</pre><p>with tabane {}. The record itself "
+      "is inside this page, in the element <code>record</code>{}.</p></section>\n",
+      e(record.command_line.empty() ? command : record.command_line), e(record.tabane_version),
+      has_figures ? "; every figure can be drawn again with <code>gnuplot NAME.gp</code> in the "
+                    "report's directory"
+                  : "");
+}
+
+}  // namespace tabane::lab

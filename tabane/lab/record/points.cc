@@ -1,0 +1,99 @@
+#include "tabane/lab/record/points.h"
+
+#include <algorithm>
+
+#include "tabane/core/error.h"
+
+namespace tabane::lab {
+namespace {
+
+const Level& require(const Point& point, std::string_view factor) {
+  const Level* level = point.factors.find(factor);
+  if (level == nullptr) throw core::Error("a point has no factor '" + std::string(factor) + "'");
+  return *level;
+}
+
+}  // namespace
+
+double Point::number(std::string_view factor) const { return require(*this, factor).number(); }
+std::string Point::text(std::string_view factor) const { return require(*this, factor).text(); }
+
+std::optional<core::Ratio> ratio_in_turn(const Point* a, const Point* b) {
+  if (a == nullptr || b == nullptr || !a->measured()) return std::nullopt;
+  if (a->block != b->block || a->samples.size() != b->samples.size()) return std::nullopt;
+  return core::interleaved_ratio(a->samples, b->samples);
+}
+
+void Points::declare(const Factors& factors) {
+  for (const Factor& factor : factors) known_.insert(factor.name);
+}
+
+std::size_t Points::add(Point point) {
+  declare(point.factors);
+  all_.push_back(std::move(point));
+  return all_.size() - 1;
+}
+
+void Points::require_known(std::string_view factor) const {
+  if (!known_.empty() && !known_.contains(factor))
+    throw core::Error("no point has a factor '" + std::string(factor) + "'");
+}
+
+const Point* Points::find(const Factors& wanted) const {
+  const auto found = where(wanted);
+  return found.empty() ? nullptr : found.front();
+}
+
+std::vector<const Point*> Points::where(const Factors& wanted, std::string_view by) const {
+  for (const Factor& factor : wanted) require_known(factor.name);
+  std::vector<const Point*> found;
+  for (const Point& point : all_) {
+    if (point.measured() && point.factors.match(wanted)) found.push_back(&point);
+  }
+  if (!by.empty()) {
+    std::stable_sort(found.begin(), found.end(), [&](const Point* a, const Point* b) {
+      return require(*a, by) < require(*b, by);
+    });
+  }
+  return found;
+}
+
+std::vector<Level> Points::levels(std::string_view factor, const Factors& wanted) const {
+  require_known(factor);
+  std::vector<Level> found;
+  for (const Point* point : where(wanted)) {
+    const Level* level = point->factors.find(factor);
+    if (level != nullptr && std::find(found.begin(), found.end(), *level) == found.end())
+      found.push_back(*level);
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Level& a, const Level& b) {
+    if (a.is_number() && b.is_number()) return a.number() < b.number();
+    return a.is_number() && !b.is_number();
+  });
+  return found;
+}
+
+std::vector<double> Points::numbers(std::string_view factor, const Factors& wanted) const {
+  std::vector<double> all;
+  for (const Level& level : levels(factor, wanted)) {
+    if (level.is_number()) all.push_back(level.number());
+  }
+  return all;
+}
+
+std::vector<std::string> Points::words(std::string_view factor, const Factors& wanted) const {
+  std::vector<std::string> all;
+  for (const Level& level : levels(factor, wanted)) {
+    if (!level.is_number()) all.push_back(level.word());
+  }
+  return all;
+}
+
+const Point* fastest(const std::vector<const Point*>& points) {
+  const auto at =
+      std::min_element(points.begin(), points.end(),
+                       [](const Point* a, const Point* b) { return a->median() < b->median(); });
+  return at == points.end() ? nullptr : *at;
+}
+
+}  // namespace tabane::lab

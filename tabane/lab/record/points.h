@@ -1,0 +1,72 @@
+// Measured points: what a campaign fills and what tables and charts are made from.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tabane/core/statistics.h"
+#include "tabane/lab/record/factors.h"
+
+namespace tabane::lab {
+
+// One point: samples of what its factors say. Sample i belongs to round i of its block, in which
+// all points of the block were measured in turn.
+struct Point {
+  Factors factors;
+  std::size_t block = 0;
+  std::vector<double> samples = {};
+  // What was seen with each sample: {"page_faults", …}; as many as samples, NaN where not known.
+  std::map<std::string, std::vector<double>, std::less<>> beside = {};
+
+  bool measured() const { return !samples.empty(); }
+  double median() const { return core::median(samples); }
+  core::Interval interval() const { return core::median_interval(samples); }
+  // Level of a factor that the point must have. throws: core::Error naming it.
+  double number(std::string_view factor) const;
+  std::string text(std::string_view factor) const;
+};
+
+// a / b of points of one block, taken in turn; null if one is null or not measured, or if they were
+// not always taken together.
+std::optional<core::Ratio> ratio_in_turn(const Point* a, const Point* b);
+
+class Points {
+ public:
+  // Makes the names of factors known that may have no measured point.
+  void declare(const Factors& factors);
+  // Adds a point and returns its index.
+  std::size_t add(Point point);
+  Point& operator[](std::size_t i) { return all_[i]; }
+  const Point& operator[](std::size_t i) const { return all_[i]; }
+  std::size_t size() const { return all_.size(); }
+  auto begin() const { return all_.begin(); }
+  auto end() const { return all_.end(); }
+
+  // The measured point with these factors; null if there is none. Factors that are not named may
+  // have any level.
+  // throws: core::Error for a factor of an unknown name: a typing error would pass for "not
+  // measured".
+  const Point* find(const Factors& wanted) const;
+  // All measured points with these factors, in order of `by` if it is given. throws: as find().
+  std::vector<const Point*> where(const Factors& wanted, std::string_view by = {}) const;
+  // The levels of a factor among these points: numbers ascending, words in order of appearance.
+  // throws: as find().
+  std::vector<Level> levels(std::string_view factor, const Factors& wanted = {}) const;
+  std::vector<double> numbers(std::string_view factor, const Factors& wanted = {}) const;
+  std::vector<std::string> words(std::string_view factor, const Factors& wanted = {}) const;
+
+ private:
+  void require_known(std::string_view factor) const;
+
+  std::vector<Point> all_;
+  std::set<std::string, std::less<>> known_;  // names of factors
+};
+
+// The point with the least median; null if there is none.
+const Point* fastest(const std::vector<const Point*>& points);
+
+}  // namespace tabane::lab

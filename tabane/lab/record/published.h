@@ -1,0 +1,20 @@
+// Records of machines that others measured: the figures that the reports publish, in the form in
+// which surveys and studies write theirs, so that both can stand side by side. They come from the
+// files of data/published/, which are part of the program.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tabane/lab/record/record.h"
+
+namespace tabane::lab {
+
+// The names of all, as `tabane compare` takes them.
+std::vector<std::string> published_names();
+
+// throws: core::UsageError with the legal names.
+const Record& published(std::string_view name);
+
+}  // namespace tabane::lab

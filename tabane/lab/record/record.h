@@ -1,0 +1,141 @@
+// What a survey, a study or a comparison with peers found: figures, views of them, and what
+// surrounds them. It is what is written as JSON, read again, shown and compared.
+//
+// The JSON is described key by key in docs/record-format.md. Measuring returns records; formatting
+// takes them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tabane/core/statistics.h"
+#include "tabane/lab/record/factors.h"
+#include "tabane/lab/record/view.h"
+
+namespace tabane::lab {
+
+// A limit of the machine that a figure is held against.
+struct Limit {
+  double value = 0;  // in the unit of the result, > 0
+  std::string how;   // where it comes from, in one sentence
+};
+
+// Names of details that one part of the program writes and another reads.
+namespace detail {
+inline constexpr const char* kPerPu = "per_pu";  // [[os_index, value], …]
+inline constexpr const char* kPairs = "pairs";
+inline constexpr const char* kOffsetNs = "offset_ns";
+inline constexpr const char* kBoundNs = "bound_ns";
+inline constexpr const char* kPageBytes = "page_bytes";
+// What all of a record has in common, as text: records in which it differs are not compared.
+inline constexpr const char* kHeldFixed = "held_fixed";
+inline constexpr const char* kPageSize = "page_size";  // "huge pages"
+inline constexpr const char* kFlopsPerElement = "flops_per_element";
+inline constexpr const char* kBytesPerElement = "bytes_per_element";
+inline constexpr const char* kSynchronisation = "synchronisation";
+inline constexpr const char* kRemark = "remark";
+}  // namespace detail
+
+// One figure of the machine.
+struct Result {
+  std::string name;  // stable, dotted: "simd.dot.l1"
+  std::string what;  // one sentence
+  std::string unit;
+  Better better = Better::neither;
+  std::optional<double> value;  // median of samples; null: not measured
+  std::optional<core::Interval> interval;
+  std::vector<double> samples;  // raw, in order, in `unit`
+  std::optional<Limit> limit;
+  Factors factors;                                                 // of a point of a study
+  std::map<std::string, std::vector<double>, std::less<>> beside;  // seen with each sample
+  Json details = Json::object();
+  int version = 1;
+
+  // value / limit, or limit / value where lower is better; null without either.
+  std::optional<double> of_limit() const;
+  // A number among the details; null if it is not there.
+  std::optional<double> number_detail(const char* detail) const;
+};
+
+// Fills value, samples and, from six samples on, interval of a result from raw samples in its unit.
+// samples: not empty.
+void set_samples(Result& result, std::vector<double> samples);
+
+struct Warning {
+  std::string id;        // stable: "thp_off"
+  std::string seen;      // what was seen
+  std::string may_mean;  // what it may mean
+  std::string do_this;   // what to do
+};
+
+struct Skipped {
+  std::string name, reason;
+};
+
+struct ChecklistRow {
+  std::string rule, text, status, evidence;
+};
+
+// tabane beside a peer, or a figure beside what it may be at most or at least.
+struct Comparison {
+  std::string question, unit;
+  // A peer: rates in `unit`, and how many times ours is as fast.
+  std::string peer_name;  // empty: a figure
+  std::string peer_how;   // how the peer was started, and its version
+  std::optional<double> ours, peer;
+  std::optional<core::Ratio> ratio;
+  std::optional<double> target;  // of the ratio
+  std::string skipped;           // why it was not measured; empty: it was
+  // A figure.
+  std::string figure;
+  std::optional<double> value, limit;
+  bool at_least = false;  // the limit is a lower one
+  std::vector<double> samples;
+
+  std::optional<bool> met() const;  // null without a target or a limit
+};
+
+enum class Kind { survey, study, bench, comparison };
+
+struct Record {
+  Kind kind = Kind::survey;
+  std::string name, title, source;  // of a study or a topic; source: author, year and machine
+  std::string tabane_version, started, command_line;
+  double duration_s = 0;
+  bool complete = false;
+  bool quick = false;
+  Json machine = Json::object();
+  Json environment = Json::object();
+  std::vector<Warning> warnings;
+  std::vector<std::string> sentences;
+  std::vector<Result> results;
+  std::vector<View> views;
+  std::vector<Comparison> comparisons;
+  std::vector<Skipped> skipped;
+  std::vector<ChecklistRow> checklist;
+
+  const Result* find(std::string_view result) const;   // null if absent
+  const View* find_view(std::string_view view) const;  // null if absent
+  View* find_view(std::string_view view);
+};
+
+// The content of the view of that name if it is a T; else null.
+template <class T>
+const T* find_content(const Record& record, std::string_view name) {
+  const View* view = record.find_view(name);
+  return view == nullptr ? nullptr : std::get_if<T>(&view->content);
+}
+
+inline constexpr int kSchemaVersion = 2;
+
+Json to_json(const Record& record);
+
+// Reads schema version 2, and surveys and studies of version 1.
+// throws: core::UsageError if it is none of them, naming the key that is missing or of the wrong
+// kind.
+Record record_from_json(const Json& json);
+
+}  // namespace tabane::lab

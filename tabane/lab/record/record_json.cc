@@ -1,0 +1,551 @@
+// The JSON form of records. Each type lists its keys once, in describe(); a writer and a reader go
+// through the same list.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "tabane/core/error.h"
+#include "tabane/lab/record/json_reader.h"
+#include "tabane/lab/record/record.h"
+#include "tabane/lab/record/text.h"
+
+namespace tabane::lab {
+namespace {
+
+template <class Enum>
+using Names = std::vector<std::pair<Enum, const char*>>;
+
+const Names<Better>& names_of(Better) {
+  static const Names<Better> names = {
+      {Better::higher, "higher"}, {Better::lower, "lower"}, {Better::neither, "neither"}};
+  return names;
+}
+const Names<Role>& names_of(Role) {
+  static const Names<Role> names = {
+      {Role::measured, "measured"}, {Role::fitted, "fitted"}, {Role::published, "published"}};
+  return names;
+}
+const Names<Kind>& names_of(Kind) {
+  static const Names<Kind> names = {{Kind::survey, "survey"},
+                                    {Kind::study, "study"},
+                                    {Kind::bench, "bench"},
+                                    {Kind::comparison, "comparison"}};
+  return names;
+}
+
+bool is_nan(double x) { return std::isnan(x); }
+
+// ---- what each type consists of ----
+// f(key, value): always there. f.maybe(key, value): left out where it is empty.
+
+template <class F>
+void describe(F& f, core::Ratio& r) {
+  f("value", r.value);
+  f("interval", r.interval);
+  f("pairs", r.pairs);
+}
+
+template <class F>
+void describe(F& f, Axis& a) {
+  f("name", a.name);
+  f("unit", a.unit);
+  f("log", a.log);
+}
+
+template <class F>
+void describe(F& f, Curve& c) {
+  f("name", c.name);
+  f("x", c.x);
+  f("y", c.y);
+  f.maybe("low", c.low);
+  f.maybe("high", c.high);
+  f.maybe("role", c.role);
+  f.maybe("joined", c.joined);
+  f.maybe("flagged", c.flagged);
+  f.maybe("colour", c.colour);
+  f.maybe("shape", c.shape);
+  f.maybe("key", c.key);
+  for (const auto& [key, size] : {std::pair{"y", c.y.size()},
+                                  {"low", c.low.size()},
+                                  {"high", c.high.size()},
+                                  {"flagged", c.flagged.size()}})
+    f.expect(key, size == c.x.size() || (size == 0 && key[0] != 'y'), "as long as x");
+}
+
+template <class F>
+void describe(F& f, Mark& m) {
+  f("at", m.at);
+  f("label", m.label);
+  f("vertical", m.vertical);
+}
+
+template <class F>
+void describe(F& f, Curves& c) {
+  f("x", c.x);
+  f("y", c.y);
+  f("series", c.series);
+  f.maybe("marks", c.marks);
+  f.maybe("ideal", c.ideal);
+}
+
+template <class F>
+void describe(F& f, Matrix::Place& p) {
+  f("row", p.row);
+  f("column", p.column);
+}
+
+template <class F>
+void describe(F& f, Matrix& m) {
+  f("unit", m.unit);
+  f("better", m.better);
+  f("rows", m.rows);
+  f("columns", m.columns);
+  f("values", m.values);
+  f.maybe("row_axis", m.row_axis);
+  f.maybe("column_axis", m.column_axis);
+  f.maybe("framed", m.framed);
+  f.maybe("colours", m.colours);
+  f.maybe("own_first", m.own_first);
+  f.expect("values", m.values.size() == m.rows.size(), "as long as rows");
+  for (const auto& row : m.values)
+    f.expect("values", row.size() == m.columns.size(), "lists as long as columns");
+}
+
+template <class F>
+void describe(F& f, Bar& b) {
+  f("group", b.group);
+  f("label", b.label);
+  f("value", b.value);
+  f.maybe("interval", b.interval);
+  f.maybe("remark", b.remark);
+  f.maybe("target", b.target);
+}
+
+template <class F>
+void describe(F& f, Bars& b) {
+  f("unit", b.unit);
+  f("bars", b.bars);
+  f.maybe("reference", b.reference);
+  f.maybe("clustered", b.clustered);
+  f.maybe("log", b.log);
+}
+
+template <class F>
+void describe(F& f, Rows& r) {
+  f("columns", r.columns);
+  f("rows", r.rows);
+  for (const auto& row : r.rows)
+    f.expect("rows", row.size() == r.columns.size(), "lists as long as columns");
+}
+
+template <class F>
+void describe(F& f, View& v) {
+  f("name", v.name);
+  f("title", v.title);
+  f("note", v.note);
+  f("version", v.version);
+  f("details", v.details);
+  f.content(v.content);
+}
+
+template <class F>
+void describe(F& f, Result& r) {
+  f("name", r.name);
+  f("what", r.what);
+  f("unit", r.unit);
+  f("better", r.better);
+  f("value", r.value);
+  f("interval", r.interval);
+  f("samples", r.samples);
+  f.expect("samples", std::none_of(r.samples.begin(), r.samples.end(), is_nan), "numbers");
+  f.limit(r.limit);
+  f.maybe("factors", r.factors);
+  f.maybe("beside", r.beside);
+  f("details", r.details);
+  f("version", r.version);
+}
+
+template <class F>
+void describe(F& f, Warning& w) {
+  f("id", w.id);
+  f("seen", w.seen);
+  f("may_mean", w.may_mean);
+  f("do", w.do_this);
+}
+
+template <class F>
+void describe(F& f, Skipped& s) {
+  f("name", s.name);
+  f("reason", s.reason);
+}
+
+template <class F>
+void describe(F& f, ChecklistRow& c) {
+  f("rule", c.rule);
+  f("text", c.text);
+  f("status", c.status);
+  f("evidence", c.evidence);
+}
+
+template <class F>
+void describe(F& f, Comparison& c) {
+  f("question", c.question);
+  f("unit", c.unit);
+  f.maybe("skipped", c.skipped);
+  if (f.is_figure(c)) {
+    f("figure", c.figure);
+    f("value", c.value);
+    f.bound(c);
+    f.maybe("samples", c.samples);
+  } else {
+    f("peer_name", c.peer_name);
+    f.maybe("peer_how", c.peer_how);
+    f("ours", c.ours);
+    f("peer", c.peer);
+    f.ratio(c.ratio);
+    f("target", c.target);
+  }
+}
+
+template <class F>
+void describe(F& f, Record& r) {
+  f("kind", r.kind);
+  f("name", r.name);
+  f("title", r.title);
+  f("source", r.source);
+  f("tabane_version", r.tabane_version);
+  f("started", r.started);
+  f("duration_s", r.duration_s);
+  f("complete", r.complete);
+  f("quick", r.quick);
+  f("command_line", r.command_line);
+  f("machine", r.machine);
+  f("environment", r.environment);
+  f("warnings", r.warnings);
+  f("sentences", r.sentences);
+  f("results", r.results);
+  f("views", r.views);
+  f("comparisons", r.comparisons);
+  f("skipped", r.skipped);
+  f("checklist", r.checklist);
+}
+
+// ---- writing ----
+
+Json clean(const Json& json) {
+  if (json.is_string()) return clean_utf8(json.get_ref<const std::string&>());
+  if (json.is_number_float() && !std::isfinite(json.get<double>())) return nullptr;
+  if (json.is_array()) {
+    Json out = Json::array();
+    for (const auto& x : json) out.push_back(clean(x));
+    return out;
+  }
+  if (json.is_object()) {
+    Json out = Json::object();
+    for (const auto& [key, x] : json.items()) out[clean_utf8(key)] = clean(x);
+    return out;
+  }
+  return json;
+}
+
+// Seconds in one of `unit`; 0 if the unit is not a time.
+double seconds_per(std::string_view unit) {
+  if (unit == "s") return 1;
+  if (unit == "ms") return 1e-3;
+  if (unit == "us") return 1e-6;
+  return unit == "ns" ? 1e-9 : 0;
+}
+
+Json outliers(const Result& result) {
+  Json out = {{"mean_plus_1_s", nullptr}, {"far_fence", nullptr}};
+  if (result.samples.empty()) return out;
+  out["far_fence"] = core::outliers_far_fence(result.samples).size();
+  if (const double scale = seconds_per(result.unit); scale > 0) {
+    std::vector<double> seconds = result.samples;
+    for (double& x : seconds) x *= scale;
+    out["mean_plus_1_s"] = core::outliers_mean_plus(seconds).size();
+  }
+  return out;
+}
+
+class Writer {
+ public:
+  template <class T>
+  static Json write(const T& value) {
+    if constexpr (std::is_same_v<T, std::string>) {
+      return clean_utf8(value);
+    } else if constexpr (std::is_same_v<T, double>) {
+      return std::isfinite(value) ? Json(value) : Json(nullptr);
+    } else if constexpr (std::is_same_v<T, Json>) {
+      return clean(value);
+    } else if constexpr (std::is_same_v<T, core::Interval>) {
+      return {write(value.low), write(value.high)};
+    } else if constexpr (std::is_enum_v<T>) {
+      for (const auto& [one, name] : names_of(value)) {
+        if (one == value) return name;
+      }
+      return nullptr;
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      return value;
+    } else if constexpr (std::is_same_v<T, Factors>) {
+      Json out = Json::object();
+      for (const Factor& factor : value)
+        out[clean_utf8(factor.name)] =
+            factor.level.is_number() ? write(factor.level.number()) : write(factor.level.word());
+      return out;
+    } else if constexpr (std::is_same_v<T, Entry>) {
+      return write_entry(value);
+    } else {
+      return write_other(value);
+    }
+  }
+
+  template <class T>
+  void operator()(const char* key, const T& value) {
+    out_[key] = write(value);
+  }
+  template <class T>
+  void maybe(const char* key, const T& value) {
+    if (!(value == T{})) out_[key] = write(value);
+  }
+  void maybe(const char* key, bool value) {  // `joined` is true where nothing is said
+    if (value != (std::string_view(key) == "joined")) out_[key] = value;
+  }
+  template <class T>
+  void maybe(const char* key, const std::vector<T>& value) {
+    if (!value.empty()) out_[key] = write(value);
+  }
+  template <class T>
+  void maybe(const char* key, const std::optional<T>& value) {
+    if (value) out_[key] = write(*value);
+  }
+  void expect(const char*, bool, const char*) {}
+
+  static bool is_figure(const Comparison& c) { return !c.figure.empty(); }
+  void bound(const Comparison& c) { out_[c.at_least ? "at_least" : "at_most"] = write(c.limit); }
+  void ratio(const std::optional<core::Ratio>& ratio) {
+    out_["ratio"] = ratio ? write(ratio->value) : Json(nullptr);
+    out_["ratio_interval"] = ratio ? write(ratio->interval) : Json(nullptr);
+    out_["pairs"] = ratio ? Json(ratio->pairs) : Json(nullptr);
+  }
+  void limit(const std::optional<Limit>& limit) {
+    out_["limit"] = limit ? write(limit->value) : Json(nullptr);
+    out_["limit_how"] = limit ? write(limit->how) : Json(nullptr);
+  }
+  void content(const std::variant<Rows, Curves, Matrix, Bars>& content) {
+    static constexpr const char* kKinds[] = {"rows", "curves", "matrix", "bars"};
+    out_["kind"] = kKinds[content.index()];
+    std::visit([&](const auto& one) { out_.update(write(one)); }, content);
+  }
+
+  Json take() { return std::move(out_); }
+
+ private:
+  static Json write_entry(const Entry& entry) {
+    if (entry.none()) return nullptr;
+    if (!entry.value) return clean_utf8(entry.text);
+    Json out = {{"value", write(*entry.value)}, {"unit", clean_utf8(entry.unit)}};
+    if (entry.interval) out["interval"] = write(*entry.interval);
+    if (!entry.text.empty()) out["text"] = clean_utf8(entry.text);
+    return out;
+  }
+  template <class T>
+  static Json write_other(const std::vector<T>& values) {
+    Json out = Json::array();
+    for (const T& value : values) out.push_back(write(value));
+    return out;
+  }
+  static Json write_other(const std::vector<bool>& values) {
+    Json out = Json::array();
+    for (const bool value : values) out.push_back(value);
+    return out;
+  }
+  template <class T>
+  static Json write_other(const std::optional<T>& value) {
+    return value ? write(*value) : Json(nullptr);
+  }
+  template <class T, class Less>
+  static Json write_other(const std::map<std::string, T, Less>& values) {
+    Json out = Json::object();
+    for (const auto& [key, value] : values) out[clean_utf8(key)] = write(value);
+    return out;
+  }
+  template <class T>
+  static Json write_other(const T& value) {
+    Writer writer;
+    describe(writer, const_cast<T&>(value));  // a writer changes nothing
+    if constexpr (std::is_same_v<T, Result>) {
+      writer.out_["of_limit"] = write(value.of_limit());
+      writer.out_["outliers"] = outliers(value);
+    }
+    if constexpr (std::is_same_v<T, Comparison>) {
+      const auto met = value.met();
+      writer.out_["met"] = met ? Json(*met) : Json(nullptr);
+    }
+    return writer.take();
+  }
+
+  Json out_ = Json::object();
+};
+
+// ---- reading ----
+
+class Reader {
+ public:
+  explicit Reader(const JsonReader& json) : json_(json) {}
+
+  template <class T>
+  static void read(const JsonReader& json, T& value) {
+    if constexpr (std::is_same_v<T, std::string>) {
+      value = clean_utf8(json.text());  // files of others may hold what a terminal obeys
+    } else if constexpr (std::is_same_v<T, double>) {
+      value = json.number_or_null().value_or(std::numeric_limits<double>::quiet_NaN());
+    } else if constexpr (std::is_same_v<T, std::optional<double>>) {
+      value = json.number_or_null();
+    } else if constexpr (std::is_same_v<T, bool>) {
+      value = json.boolean();
+    } else if constexpr (std::is_integral_v<T>) {
+      value = json.integer<T>();
+    } else if constexpr (std::is_same_v<T, Json>) {
+      value = json.object();
+    } else if constexpr (std::is_same_v<T, core::Interval>) {
+      std::vector<double> ends;
+      read(json, ends);
+      json.expect(ends.size() == 2, "a list of two numbers");
+      value = {ends[0], ends[1]};
+    } else if constexpr (std::is_enum_v<T>) {
+      read_enum(json, value);
+    } else if constexpr (std::is_same_v<T, Factors>) {
+      json.each([&](const std::string& key, const JsonReader& level) {
+        value.set(key, level.is_text() ? Level(level.text()) : Level(level.number()));
+      });
+    } else if constexpr (std::is_same_v<T, Entry>) {
+      read_entry(json, value);
+    } else {
+      read_other(json, value);
+    }
+  }
+
+  template <class T>
+  void operator()(const char* key, T& value) {
+    read(json_.at(key), value);
+  }
+  template <class T>
+  void maybe(const char* key, T& value) {
+    if (json_.has(key)) read(json_.at(key), value);
+  }
+  void expect(const char* key, bool right, const char* what) {
+    if (!right) json_.at(key).expect(false, what);
+  }
+
+  bool is_figure(const Comparison&) const { return json_.has("figure"); }
+  void bound(Comparison& c) {
+    c.at_least = json_.has("at_least");
+    read(json_.at(c.at_least ? "at_least" : "at_most"), c.limit);
+  }
+  void ratio(std::optional<core::Ratio>& ratio) {
+    if (json_.at("ratio").is_null()) return;
+    ratio.emplace();
+    read(json_.at("ratio"), ratio->value);
+    read(json_.at("ratio_interval"), ratio->interval);
+    read(json_.at("pairs"), ratio->pairs);
+  }
+  void limit(std::optional<Limit>& limit) {
+    if (const auto value = json_.at("limit").number_or_null())
+      limit = Limit{*value, json_.at("limit_how").is_null() ? "" : json_.at("limit_how").text()};
+  }
+  void content(std::variant<Rows, Curves, Matrix, Bars>& content) {
+    const std::string kind = json_.at("kind").text();
+    if (kind == "rows") return read_content<Rows>(content);
+    if (kind == "curves") return read_content<Curves>(content);
+    if (kind == "matrix") return read_content<Matrix>(content);
+    json_.at("kind").expect(kind == "bars", R"("rows", "curves", "matrix" or "bars")");
+    read_content<Bars>(content);
+  }
+
+ private:
+  template <class T>
+  void read_content(std::variant<Rows, Curves, Matrix, Bars>& content) {
+    read(json_, content.emplace<T>());
+  }
+  template <class Enum>
+  static void read_enum(const JsonReader& json, Enum& value) {
+    const std::string text = json.text();
+    std::string legal;
+    for (const auto& [one, name] : names_of(value)) {
+      if (text == name) {
+        value = one;
+        return;
+      }
+      legal += fmt::format("{}\"{}\"", legal.empty() ? "" : " or ", name);
+    }
+    json.wrong(legal);
+  }
+  static void read_entry(const JsonReader& json, Entry& entry) {
+    if (json.is_null()) return;
+    if (json.is_text()) {
+      entry.text = json.text();
+    } else if (json.is_number()) {  // schema version 1
+      entry.value = json.number();
+    } else {
+      read(json.at("value"), entry.value);
+      read(json.at("unit"), entry.unit);
+      if (json.has("interval")) read(json.at("interval"), entry.interval);
+      if (json.has("text")) read(json.at("text"), entry.text);
+    }
+  }
+  template <class T>
+  static void read_other(const JsonReader& json, std::vector<T>& values) {
+    json.list([&](const JsonReader& one) {
+      T value{};
+      read(one, value);
+      values.push_back(std::move(value));
+    });
+  }
+  template <class T>
+  static void read_other(const JsonReader& json, std::optional<T>& value) {
+    if (!json.is_null()) read(json, value.emplace());
+  }
+  template <class T, class Less>
+  static void read_other(const JsonReader& json, std::map<std::string, T, Less>& values) {
+    json.each([&](const std::string& key, const JsonReader& one) { read(one, values[key]); });
+  }
+  template <class T>
+  static void read_other(const JsonReader& json, T& value) {
+    Reader reader(json);
+    describe(reader, value);
+  }
+
+  const JsonReader& json_;
+};
+
+}  // namespace
+
+Json to_json(const Record& record) {
+  Json out = {{"schema_version", kSchemaVersion}};
+  out.update(Writer::write(record));
+  return out;
+}
+
+Record record_from_json(const Json& json) {
+  const JsonReader top(json);
+  const int schema = top.at("schema_version").integer<int>();
+  if (schema == 1) {
+    try {
+      return record_from_json(upgraded_from_1(json));
+    } catch (const Json::exception& error) {  // a value of another kind than version 1 has there
+      throw core::UsageError(fmt::format("record: not of schema version 1: {}", error.what()));
+    }
+  }
+  if (schema != kSchemaVersion)
+    throw core::UsageError(fmt::format("record: schema_version is {}; this program reads 1 and {}",
+                                       schema, kSchemaVersion));
+  Record record;
+  Reader::read(top, record);
+  return record;
+}
+
+}  // namespace tabane::lab

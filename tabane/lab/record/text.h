@@ -1,0 +1,53 @@
+// Text for people: valid UTF-8, escaped HTML, labels that are safe in a gnuplot script, scaled
+// numbers.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tabane/lab/record/view.h"
+
+namespace tabane::lab {
+
+// Replaces every byte that is not part of valid UTF-8 by U+FFFD and control characters, except line
+// feed and tab, by spaces.
+std::string clean_utf8(std::string_view text);
+
+// Cleans text and escapes what HTML gives a meaning, also inside quoted attributes.
+std::string escape_html(std::string_view text);
+
+// Makes JSON text harmless inside a script element: "<" becomes \u003c, which JSON reads back.
+std::string escape_script(std::string json);
+
+// Reduces text to characters that mean nothing to gnuplot or SVG, at most max_chars of them.
+std::string plot_label(std::string_view text, std::size_t max_chars = 40);
+
+// A unit in which a magnitude reads well, and the factor into it.
+struct Shown {
+  double factor = 1;
+  std::string unit;  // "GB/s"; empty for a pure number
+
+  std::string number(double value) const;      // three significant digits, without unit
+  std::string operator()(double value) const;  // with unit
+};
+
+// Chooses for values of about `magnitude`, given in `unit`. Times become ns … s, bytes become KiB
+// …, rates get a decimal prefix; counts, cycles and ratios stay.
+Shown shown_in(double magnitude, std::string_view unit);
+
+// One value with its unit: (2.44e9, "Hz") gives "2.44 GHz".
+std::string show(double value, std::string_view unit);
+
+// "64.3 %"
+std::string show_percent(double share);
+
+// A table's entry for people: "48.2 ns [47.9, 48.5]", "1.42 [1.38, 1.47]", "64.3 %", "–".
+std::string text_of(const Entry& entry);
+
+// "A", "A and B", "A, B and C"
+std::string join(const std::vector<std::string>& parts);
+
+}  // namespace tabane::lab

@@ -1,0 +1,64 @@
+#include "tabane/lab/record/text.h"
+
+#include <gtest/gtest.h>
+
+namespace tabane::lab {
+namespace {
+
+TEST(CleanUtf8, KeepsValidTextAndReplacesTheRest) {
+  EXPECT_EQ(clean_utf8("束ね é 😀"), "束ね é 😀");
+  EXPECT_EQ(clean_utf8("a\xFF"
+                       "b"),
+            "a\uFFFD"
+            "b");
+  EXPECT_EQ(clean_utf8("\xC3"), "\uFFFD");                      // cut short
+  EXPECT_EQ(clean_utf8("\xC0\xAF"), "\uFFFD\uFFFD");            // overlong
+  EXPECT_EQ(clean_utf8("\xED\xA0\x80"), "\uFFFD\uFFFD\uFFFD");  // surrogate
+  EXPECT_EQ(clean_utf8(std::string_view("a\0b\x1B\n", 5)), "a b \n");
+}
+
+TEST(EscapeHtml, LeavesNoMarkup) {
+  EXPECT_EQ(escape_html("<a href=\"x\">'&"), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;");
+}
+
+TEST(EscapeScript, LeavesNoTag) {
+  EXPECT_EQ(escape_script("{\"a\":\"</script><!--\"}"), "{\"a\":\"\\u003c/script>\\u003c!--\"}");
+}
+
+TEST(PlotLabel, KeepsOnlyCharactersWithoutMeaning) {
+  EXPECT_EQ(plot_label("memory.read (B/s), µs"), "memory.read (B/s), µs");
+  EXPECT_EQ(plot_label("a'\nsystem(\"x\")`y`<>"), "a??system(?x?)?y???");
+  EXPECT_EQ(plot_label("abcdef", 3), "abc");
+}
+
+TEST(Show, ScalesEachKindOfUnit) {
+  EXPECT_EQ(show(2.44e9, "Hz"), "2.44 GHz");
+  EXPECT_EQ(show(15e9, "B/s"), "15.0 GB/s");
+  EXPECT_EQ(show(999.9e6, "B/s"), "1.00 GB/s");
+  EXPECT_EQ(show(48.24e-9, "s"), "48.2 ns");
+  EXPECT_EQ(show(92000, "ns"), "92.0 µs");
+  EXPECT_EQ(show(65536, "B"), "64 KiB");
+  EXPECT_EQ(show(4, "cycles"), "4.00 cycles");
+  EXPECT_EQ(show(0.5, "ratio"), "0.5");
+  EXPECT_EQ(show(0, "B/s"), "0.00 B/s");
+}
+
+TEST(ShowPercent, KeepsADigitForSmallShares) {
+  EXPECT_EQ(show_percent(0.873), "87 %");
+  EXPECT_EQ(show_percent(0.0312), "3.1 %");
+  EXPECT_EQ(show_percent(1.2), "120 %");
+}
+
+TEST(TextOf, ShowsValuesWithUnitAndInterval) {
+  EXPECT_EQ(text_of(Entry()), "–");
+  EXPECT_EQ(text_of("word"), "word");
+  EXPECT_EQ(text_of({48.2e-9, "s"}), "48.2 ns");
+  EXPECT_EQ(text_of({48.2e-9, "s", core::Interval{47.9e-9, 48.5e-9}}), "48.2 ns [47.9, 48.5]");
+  EXPECT_EQ(text_of({1.419, "ratio", core::Interval{1.38, 1.47}}), "1.42 [1.38, 1.47]");
+  EXPECT_EQ(text_of({0.643, "share"}), "64 %");
+  EXPECT_EQ(text_of({0.0643, "share"}), "6.4 %");
+  EXPECT_EQ(text_of({12, "1"}), "12");
+}
+
+}  // namespace
+}  // namespace tabane::lab

@@ -1,0 +1,177 @@
+#include "tabane/lab/studies/study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tabane::lab {
+namespace {
+
+// "recv", "vector_tree", "ranks4"
+std::string name_part(const Factor& factor) {
+  std::string text =
+      factor.level.is_number() ? factor.name + factor.level.text() : factor.level.word();
+  std::replace(text.begin(), text.end(), ' ', '_');
+  return text;
+}
+
+}  // namespace
+
+std::vector<Factors> combinations(const Points& points, const std::vector<std::string>& names,
+                                  const Factors& wanted) {
+  std::vector<Factors> all = {wanted};
+  for (const std::string& name : names) {
+    std::vector<Factors> longer;
+    for (const Factors& one : all)
+      for (const Level& level : points.levels(name, one))
+        longer.push_back(one.with({{name, level}}));
+    all = std::move(longer);
+  }
+  return all;
+}
+
+std::string family(const Record& record) {
+  std::string text = record.name;
+  std::replace(text.begin(), text.end(), '-', '_');
+  return text;
+}
+
+Result& add_result(Record& record, const std::string& name, std::string what, const Entry& figure,
+                   Better better) {
+  Result result;
+  result.name = fmt::format("{}.{}", family(record), name);
+  result.what = std::move(what);
+  result.unit = figure.unit;
+  result.better = better;
+  if (figure.value && std::isfinite(*figure.value)) result.value = figure.value;
+  const auto& interval = figure.interval;
+  if (interval && std::isfinite(interval->low) && std::isfinite(interval->high))
+    result.interval = interval;
+  return record.results.emplace_back(std::move(result));
+}
+
+void add_results(Record& record, const Points& points,
+                 const std::function<std::string(const Point&)>& what) {
+  for (const Point& point : points) {
+    if (!point.measured()) continue;
+    Result result;
+    result.name = family(record);
+    for (const Factor& factor : point.factors) result.name += "." + name_part(factor);
+    result.what = what(point);
+    result.unit = "s";
+    result.better = Better::lower;
+    result.factors = point.factors;
+    result.beside = point.beside;
+    set_samples(result, point.samples);
+    record.results.push_back(std::move(result));
+  }
+}
+
+void add_campaign(Record& record, const Campaign& campaign, bool complete,
+                  const std::function<std::string(const Point&)>& what) {
+  record.complete = complete;
+  record.duration_s = campaign.seconds;
+  record.skipped = campaign.skipped;
+  add_results(record, campaign.points, what);
+}
+
+Entry median_entry(const Point* point, bool with_interval) {
+  if (point == nullptr || !point->measured()) return {};
+  if (!with_interval) return {point->median(), "s"};
+  return {point->median(), "s", point->interval()};
+}
+
+Entry ratio_entry(const Point* a, const Point* b) {
+  const auto ratio = ratio_in_turn(a, b);
+  return ratio ? Entry(ratio->value, "ratio", ratio->interval) : Entry();
+}
+
+Entry count_entry(double number) { return {number, "1"}; }
+
+Entry published_entry(const Record& published, const std::string& result) {
+  const Result* found = published.find(result);
+  if (found == nullptr) return {};
+  return found->value ? Entry(found->value, found->unit)
+                      : Entry(found->details.value(detail::kRemark, std::string()));
+}
+
+void add_table(Record& record, std::string title, Rows rows, std::string note) {
+  if (rows.rows.empty()) return;
+  const auto number =
+      1 + std::count_if(record.views.begin(), record.views.end(),
+                        [](const View& v) { return std::holds_alternative<Rows>(v.content); });
+  record.views.push_back({.name = fmt::format("{}.table.{}", record.name, number),
+                          .title = std::move(title),
+                          .note = std::move(note),
+                          .content = std::move(rows)});
+}
+
+void add_place(Curve& curve, double x, double y, core::Interval interval) {
+  curve.x.push_back(x);
+  curve.y.push_back(y);
+  curve.low.push_back(interval.low);
+  curve.high.push_back(interval.high);
+}
+
+Curve curve_over(const std::string& name, const PointList& points, std::string_view factor,
+                 double x_scale) {
+  Curve curve{.name = name};
+  for (const Point* point : points)
+    add_place(curve, point->number(factor) * x_scale, point->median(), point->interval());
+  return curve;
+}
+
+Curve ratio_curve(const std::string& name, const PointList& a, const PointList& b,
+                  std::string_view factor) {
+  Curve curve{.name = name};
+  for (const Point* one : a) {
+    for (const Point* other : b) {
+      if (one->number(factor) != other->number(factor)) continue;
+      if (const auto ratio = ratio_in_turn(one, other))
+        add_place(curve, one->number(factor), ratio->value, ratio->interval);
+    }
+  }
+  return curve;
+}
+
+void add_curve(Curves& curves, Curve curve) {
+  if (!curve.x.empty()) curves.series.push_back(std::move(curve));
+}
+
+Curves times_over(const Points& points, std::string_view factor, const std::vector<Line>& lines,
+                  std::string axis, std::string unit, double x_scale) {
+  Curves curves{{std::move(axis), std::move(unit), true}, {"time", "s", true}, {}};
+  for (const Line& line : lines)
+    add_curve(curves, curve_over(line.name, points.where(line.factors, factor), factor, x_scale));
+  return curves;
+}
+
+Curves as_rate(Curves curves, Axis y) {
+  curves.y = std::move(y);
+  for (Curve& curve : curves.series) {
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+      curve.y[i] = curve.x[i] / curve.y[i];
+      if (curve.low.empty()) continue;
+      const double high = curve.x[i] / curve.low[i];
+      curve.low[i] = curve.x[i] / curve.high[i];
+      curve.high[i] = high;
+    }
+  }
+  return curves;
+}
+
+void add_chart(Record& record, const std::string& name, std::string title, std::string note,
+               decltype(View::content) content) {
+  const auto* curves = std::get_if<Curves>(&content);
+  if (curves != nullptr && curves->series.empty()) return;
+  record.views.push_back({.name = fmt::format("{}.{}", family(record), name),
+                          .title = std::move(title),
+                          .note = std::move(note),
+                          .content = std::move(content)});
+  // A title names what all of a chart has in common: "Gather, 8 ranks (shm)".
+  View& view = record.views.back();
+  view.details[detail::kHeldFixed] = view.title;
+}
+
+}  // namespace tabane::lab

@@ -1,0 +1,122 @@
+// What all studies share: a study is one of the reports run again on this machine. It says what it
+// is about, lets a campaign measure, and shows tables and charts with the published figures beside.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <string>
+
+#include "tabane/core/error.h"
+#include "tabane/core/topology.h"
+#include "tabane/lab/campaign/campaign.h"
+#include "tabane/lab/record/record.h"
+
+namespace tabane::lab {
+
+using PointList = std::vector<const Point*>;
+
+// ---- points ----
+
+// The combinations of levels of these factors that measured points with the wanted factors have, in
+// the order of levels of the first, then of the second … throws: as Points::find().
+std::vector<Factors> combinations(const Points& points, const std::vector<std::string>& names,
+                                  const Factors& wanted = {});
+
+// ---- options ----
+
+// throws: core::UsageError "--runs 0: from 1 to 100" unless the value is legal.
+template <class T>
+void require_option(bool legal, const char* flag, const T& value, const char* what_is_legal) {
+  if (!legal) throw core::UsageError(fmt::format("{} {}: {}", flag, value, what_is_legal));
+}
+
+// "tabane study ap1000 --quick -n 4", without options that are false, 0 or empty.
+class CommandLine {
+ public:
+  explicit CommandLine(std::string command) : text_(std::move(command)) {}
+
+  CommandLine& add(const char* flag, bool given) {
+    if (given) text_ += fmt::format(" {}", flag);
+    return *this;
+  }
+  template <class T>
+  CommandLine& add(const char* flag, const T& value) {
+    if (value != T{}) text_ += fmt::format(" {} {}", flag, value);
+    return *this;
+  }
+  template <class T>
+  CommandLine& add(const char* flag, const std::vector<T>& values) {
+    return add(flag, fmt::format("{}", fmt::join(values, ",")));
+  }
+  operator std::string() const { return text_; }  // NOLINT: reads as text
+
+ private:
+  std::string text_;
+};
+
+// ---- results ----
+
+// The first part of the names of a record's results and charts: "process_thread".
+std::string family(const Record& record);
+// Adds a figure made from several points, without what is not finite. Returns it until the next.
+Result& add_result(Record& record, const std::string& name, std::string what, const Entry& figure,
+                   Better better);
+
+// Adds every measured point as a result in seconds, named by its factors:
+// "ap1000.barrier.flags.ranks4". what: one sentence about the point.
+void add_results(Record& record, const Points& points,
+                 const std::function<std::string(const Point&)>& what);
+// Adds the results of a campaign, how long it took and what it skipped.
+void add_campaign(Record& record, const Campaign& campaign, bool complete,
+                  const std::function<std::string(const Point&)>& what);
+
+// ---- entries of tables ----
+
+Entry median_entry(const Point* point, bool with_interval = false);  // seconds; none if null
+Entry ratio_entry(const Point* a, const Point* b);                   // a / b in turn, with interval
+Entry count_entry(double number);
+// A published figure, or its remark if it is none; none if it is not among them.
+Entry published_entry(const Record& published, const std::string& result);
+
+// A row for each level of what the rows are; those without entries are left out.
+template <class Levels, class RowOf>
+Rows rows_of(std::vector<std::string> columns, const Levels& levels, const RowOf& row_of) {
+  Rows rows{std::move(columns), {}};
+  for (const auto& level : levels) {
+    std::vector<Entry> row = row_of(level);
+    if (!row.empty()) rows.rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// Adds a table unless it is empty. A name follows from the record's and the number of its tables.
+void add_table(Record& record, std::string title, Rows rows, std::string note);
+
+// ---- curves ----
+
+void add_place(Curve& curve, double x, double y, core::Interval interval);
+// Medians with their intervals over a factor. scale: of x.
+Curve curve_over(const std::string& name, const PointList& points, std::string_view factor,
+                 double x_scale = 1);
+// a / b in turn, with intervals, over a factor; pairs that were not taken in turn are left out.
+Curve ratio_curve(const std::string& name, const PointList& a, const PointList& b,
+                  std::string_view factor);
+// Adds a curve unless it has no points.
+void add_curve(Curves& curves, Curve curve);
+
+struct Line {
+  std::string name;
+  Factors factors;  // of its points
+};
+// Times over a factor, a curve for each line that has points; both axes are logarithmic.
+Curves times_over(const Points& points, std::string_view factor, const std::vector<Line>& lines,
+                  std::string axis, std::string unit = "", double x_scale = 1);
+// x / y: a time per x as a rate.
+Curves as_rate(Curves curves, Axis y);
+
+// Adds a chart, named below the record's family, unless it has no curve.
+void add_chart(Record& record, const std::string& name, std::string title, std::string note,
+               decltype(View::content) content);
+
+}  // namespace tabane::lab

@@ -1,0 +1,55 @@
+#include "tabane/lab/studies/study.h"
+
+#include <gtest/gtest.h>
+
+namespace tabane::lab {
+namespace {
+
+TEST(StudyCommandLine, LeavesOutWhatIsFalseZeroOrEmpty) {
+  const std::string line = CommandLine("tabane study x")
+                               .add("--quick", true)
+                               .add("--loud", false)
+                               .add("--files", std::vector<int>{10, 100})
+                               .add("--sizes", std::vector<int>{})
+                               .add("-n", 4)
+                               .add("--runs", 0)
+                               .add("--dir", std::string("/tmp"))
+                               .add("--text", std::string());
+  EXPECT_EQ(line, "tabane study x --quick --files 10,100 -n 4 --dir /tmp");
+}
+
+TEST(StudyOptions, NameTheFlagTheValueAndWhatIsLegal) {
+  EXPECT_NO_THROW(require_option(true, "--runs", 1, "at most 9"));
+  try {
+    require_option(false, "--runs", 10, "at most 9");
+    FAIL();
+  } catch (const core::UsageError& error) {
+    EXPECT_STREQ(error.what(), "--runs 10: at most 9");
+  }
+}
+
+TEST(StudyRows, ComeFromTheCombinationsThatWereMeasured) {
+  Points points;
+  const auto add = [&](int ranks, const char* way, std::vector<double> samples) {
+    points.add({.factors = {{"way", way}, {"ranks", ranks}}, .samples = std::move(samples)});
+  };
+  add(4, "flags", {1});
+  add(2, "tree", {1});
+  add(2, "flags", {1});
+  add(4, "tree", {});  // not measured
+  std::vector<std::string> seen;
+  for (const Factors& one : combinations(points, {"ranks", "way"}))
+    seen.push_back(one.find("ranks")->text() + " " + one.find("way")->text());
+  EXPECT_EQ(seen, (std::vector<std::string>{"2 tree", "2 flags", "4 flags"}));
+}
+
+TEST(StudyRows, AreLeftOutWithoutEntries) {
+  const Rows rows = rows_of({"n"}, std::vector<int>{1, 2, 3}, [](int n) {
+    return n == 2 ? std::vector<Entry>() : std::vector<Entry>{count_entry(n)};
+  });
+  ASSERT_EQ(rows.rows.size(), 2u);
+  EXPECT_EQ(rows.rows[1][0].value, 3);
+}
+
+}  // namespace
+}  // namespace tabane::lab

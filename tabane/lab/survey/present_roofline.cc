@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "tabane/lab/record/text.h"
+#include "tabane/lab/survey/present.h"
+
+namespace tabane::lab {
+namespace {
+
+constexpr std::array<std::string_view, 4> kLevels = {"l1", "l2", "l3", "dram"};
+constexpr std::array<std::string_view, 4> kLevelNames = {"L1", "L2", "L3", "DRAM"};
+constexpr int kPeakColour = 4;  // after those of the levels
+
+struct Roof {
+  std::size_t level;
+  double bandwidth;  // B/s
+};
+
+struct Dot {
+  std::string kernel;
+  std::size_t level;
+  double intensity;  // FLOP/B
+  double rate;       // FLOP/s
+};
+
+struct Roofline {
+  std::vector<Roof> roofs;  // not empty
+  double peak;              // FLOP/s
+  std::vector<Dot> dots;
+
+  double ridge(const Roof& roof) const { return peak / roof.bandwidth; }
+};
+
+std::vector<Roof> find_roofs(const Record& record) {
+  std::vector<Roof> roofs;
+  for (std::size_t i = 0; i < kLevels.size(); ++i) {
+    const Result* result = record.find(fmt::format("memory.bandwidth.read.{}.core", kLevels[i]));
+    if (result != nullptr && result->value && *result->value > 0)
+      roofs.push_back({i, *result->value});
+  }
+  return roofs;
+}
+
+// "simd.dot.l1" is the dot product over data in L1.
+std::vector<Dot> find_dots(const Record& record) {
+  std::vector<Dot> dots;
+  for (const Result& result : record.results) {
+    if (!result.name.starts_with("simd.") || result.unit != "FLOP/s" || !result.value) continue;
+    const auto dot = result.name.rfind('.');
+    const auto level = std::find(kLevels.begin(), kLevels.end(), result.name.substr(dot + 1));
+    const double flops = result.number_detail(detail::kFlopsPerElement).value_or(0);
+    const double bytes = result.number_detail(detail::kBytesPerElement).value_or(0);
+    if (level == kLevels.end() || dot <= 5 || !(flops > 0 && bytes > 0 && *result.value > 0))
+      continue;
+    dots.push_back({result.name.substr(5, dot - 5),
+                    static_cast<std::size_t>(level - kLevels.begin()), flops / bytes,
+                    *result.value});
+  }
+  return dots;
+}
+
+std::vector<Curve> roof_curves(const Roofline& roofline) {
+  double left = 1.0 / 16, first_ridge = roofline.ridge(roofline.roofs.front());
+  for (const Dot& dot : roofline.dots) left = std::min(left, dot.intensity / 2);
+  for (const Roof& roof : roofline.roofs) first_ridge = std::min(first_ridge, roofline.ridge(roof));
+  const double right = std::max(2 * roofline.ridge(roofline.roofs.back()), 16 * left);
+  std::vector<Curve> curves;
+  for (const Roof& roof : roofline.roofs)
+    curves.push_back(
+        {.name = fmt::format("{} {}", kLevelNames[roof.level], show(roof.bandwidth, "B/s")),
+         .x = {left, roofline.ridge(roof)},
+         .y = {left * roof.bandwidth, roofline.peak},
+         .colour = static_cast<int>(roof.level),
+         .shape = -1});
+  curves.push_back({.name = "FMA " + show(roofline.peak, "FLOP/s"),
+                    .x = {first_ridge, right},
+                    .y = {roofline.peak, roofline.peak},
+                    .colour = kPeakColour,
+                    .shape = -1});
+  return curves;
+}
+
+// A curve for each point: its colour is that of the level, its shape that of the kernel.
+std::vector<Curve> dot_curves(const std::vector<Dot>& dots) {
+  std::vector<std::string> kernels;
+  std::vector<Curve> curves;
+  for (const Dot& dot : dots) {
+    const auto known = std::find(kernels.begin(), kernels.end(), dot.kernel);
+    const auto kernel = static_cast<int>(known - kernels.begin());
+    Curve curve{.name = fmt::format("{} in {}", dot.kernel, kLevelNames[dot.level]),
+                .x = {dot.intensity},
+                .y = {dot.rate},
+                .joined = false,
+                .colour = static_cast<int>(dot.level),
+                .shape = kernel};
+    curve.key = known == kernels.end() ? dot.kernel : "";
+    if (known == kernels.end()) kernels.push_back(dot.kernel);
+    curves.push_back(std::move(curve));
+  }
+  return curves;
+}
+
+std::string note(const Roofline& roofline) {
+  const Roof &near = roofline.roofs.front(), &far = roofline.roofs.back();
+  std::string text = fmt::format(
+      "One core computes at most {} and reads {} from {}. Below {:.3g} FLOP per byte {} decides, "
+      "above it the arithmetic.",
+      show(roofline.peak, "FLOP/s"), show(far.bandwidth, "B/s"), kLevelNames[far.level],
+      roofline.ridge(far), kLevelNames[far.level]);
+  if (roofline.roofs.size() > 1)
+    text += fmt::format(" With data in {} ({}) the ridge is at {:.3g} FLOP per byte.",
+                        kLevelNames[near.level], show(near.bandwidth, "B/s"), roofline.ridge(near));
+  const auto best = std::max_element(roofline.dots.begin(), roofline.dots.end(),
+                                     [](const Dot& a, const Dot& b) { return a.rate < b.rate; });
+  if (best != roofline.dots.end())
+    text += fmt::format(
+        " The fastest kernel, {} in {}, runs at {}, {} of the peak. Colours tell where the data "
+        "are, shapes which kernel it is.",
+        best->kernel, kLevelNames[best->level], show(best->rate, "FLOP/s"),
+        show_percent(best->rate / roofline.peak));
+  return text + " All roofs are measured on this machine.";
+}
+
+}  // namespace
+
+std::optional<View> present_roofline(const Record& record) {
+  const Result* fma = record.find("peak.fma.core");
+  if (fma == nullptr || !fma->value || !(*fma->value > 0)) return std::nullopt;
+  const Roofline roofline{find_roofs(record), *fma->value, find_dots(record)};
+  if (roofline.roofs.empty()) return std::nullopt;
+  Curves curves{{"arithmetic intensity, FLOP per byte", "FLOP/B", true},
+                {"arithmetic", "FLOP/s", true},
+                roof_curves(roofline)};
+  for (Curve& curve : dot_curves(roofline.dots)) curves.series.push_back(std::move(curve));
+  const Roof& far = roofline.roofs.back();
+  curves.marks = {{roofline.ridge(far),
+                   fmt::format("{} ridge {:.3g}", kLevelNames[far.level], roofline.ridge(far))}};
+  return View{.name = "roofline",
+              .title = "Roofline of one core",
+              .note = note(roofline),
+              .content = std::move(curves)};
+}
+
+}  // namespace tabane::lab

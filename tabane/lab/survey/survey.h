@@ -1,0 +1,28 @@
+// The survey: runs probes on this machine and collects everything that the report shows.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tabane/lab/probe.h"
+
+namespace tabane::lab {
+
+struct SurveyOptions {
+  std::vector<std::string> only;  // patterns; empty: all probes
+  bool quick = false;
+  std::string command_line;
+};
+
+// Checks that a survey of these patterns can run on this machine.
+// throws: core::UsageError for unknown patterns, and if the topology is that of another machine.
+void check_survey(const core::Topology& topology, std::span<const std::string> only);
+
+// Runs the survey. The record is complete unless stop_requested became true.
+// throws: as check_survey(), before anything runs.
+Record run_survey(const core::Topology& topology, const SurveyOptions& options,
+                  const Hooks& hooks = {});
+
+}  // namespace tabane::lab

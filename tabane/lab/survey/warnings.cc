@@ -1,0 +1,410 @@
+// What may spoil the figures: seen in the environment before, and in the samples afterwards.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "tabane/core/statistics.h"
+#include "tabane/core/units.h"
+#include "tabane/lab/environment.h"
+#include "tabane/lab/environment_keys.h"
+
+namespace tabane::lab {
+namespace {
+
+constexpr double kSlowerPu = 0.10;       // share below the median of all PUs
+constexpr double kSpreadAtStart = 0.10;  // (highest - lowest) / highest MHz
+constexpr double kDriftShare = 0.03;     // change of the median over the run
+constexpr double kDriftEffect = 0.8;     // Cliff's delta: of 100 pairs 90 go the same way
+constexpr double kOutlierShare = 0.05;   // of the samples
+constexpr double kOutlierEffect = 0.05;  // distance from the median, as a share of it
+constexpr double kModeShare = 0.15;      // of the samples in the smaller mode
+constexpr double kModeEffect = 0.05;     // distance of the modes as a share of the median
+constexpr double kModeVariance = 0.90;   // explained by two groups: 0.64 if normal, 0.75 if uniform
+constexpr double kWideInterval = 0.05;   // width of the 95 % interval over the median
+constexpr double kSkewNs = 100;          // a tenth of a remote memory access would hide in less
+constexpr double kSwapUsed = 64.0 * 1024 * 1024;
+
+const Json* entry(const Json& environment, key::Key key) {
+  const auto found = environment.find(key.group);
+  if (found == environment.end() || !found->is_object()) return nullptr;
+  const auto value = found->find(key.name);
+  return value == found->end() || value->is_null() ? nullptr : &*value;
+}
+
+std::optional<double> number(const Json& environment, key::Key key) {
+  const Json* value = entry(environment, key);
+  if (value == nullptr || !value->is_number()) return std::nullopt;
+  return value->get<double>();
+}
+
+std::optional<std::string> word(const Json& environment, key::Key key) {
+  const Json* value = entry(environment, key);
+  if (value == nullptr || !value->is_string()) return std::nullopt;
+  return value->get<std::string>();
+}
+
+bool is(const Json& environment, key::Key key, bool wanted) {
+  const Json* value = entry(environment, key);
+  return value != nullptr && value->is_boolean() && value->get<bool>() == wanted;
+}
+
+using Warnings = std::vector<Warning>;
+
+void check_frequency(const Json& environment, Warnings& warnings) {
+  const auto low = number(environment, key::kLowestMhz);
+  const auto high = number(environment, key::kHighestMhz);
+  const auto governor = word(environment, key::kGovernor);
+  // A governor called "powersave" may still hold the frequency: what the cores do decides.
+  const bool known = low && high && *high > 0;
+  const bool spread = known && (*high - *low) / *high > kSpreadAtStart;
+  const bool suspicious = governor && *governor != "performance" && !known;
+  if (!spread && !suspicious) return;
+  std::string seen = known ? fmt::format("the cores ran at {:.0f} to {:.0f} MHz", *low, *high)
+                           : std::string("the frequencies of the cores are not known");
+  if (governor) seen += fmt::format("; the governor is \"{}\"", *governor);
+  warnings.push_back({"frequency_varies", std::move(seen),
+                      "short measurements start slow and figures differ from run to run",
+                      "ask an administrator for the governor \"performance\", for example with "
+                      "cpupower frequency-set -g performance"});
+}
+
+// The load average would still count the compiler that built this program a moment ago.
+void check_load(const Json& environment, Warnings& warnings) {
+  const auto running = number(environment, key::kRunning);
+  if (!running || *running <= 1) return;  // this program itself
+  warnings.push_back({"busy", fmt::format("other tasks running at the start: {:.0f}", *running - 1),
+                      "other programs took time, caches and memory bandwidth from the measurement",
+                      "stop other programs or measure on a machine of your own, then run again"});
+}
+
+void check_quota(const Json& environment, const core::Topology& topology, Warnings& warnings) {
+  const auto quota = number(environment, key::kCpuQuota);
+  const auto throttled = number(environment, key::kThrottled);
+  const auto pus = static_cast<double>(topology.pus().size());
+  const bool small = quota && *quota < pus;
+  if (!small && !(throttled && *throttled > 0)) return;
+  std::string seen =
+      quota ? fmt::format("a cgroup allows the time of {:.3g} CPUs where {:.0f} may be used",
+                          *quota, pus)
+            : std::string("a cgroup limits CPU time");
+  if (throttled && *throttled > 0) {
+    seen += fmt::format("; it has stopped this group {:.0f} times", *throttled);
+  }
+  warnings.push_back({"cpu_quota", std::move(seen),
+                      "work on all PUs is stopped for milliseconds at a time",
+                      "raise the container's CPU limit, or use no more workers than the quota"});
+}
+
+void check_pus(const core::Topology& topology, Warnings& warnings) {
+  const auto usable = static_cast<unsigned>(topology.pus().size());
+  if (usable < topology.machine_pu_count()) {
+    const std::string restriction = topology.restriction();
+    warnings.push_back(
+        {"part_of_machine",
+         fmt::format("{} of the machine's {} PUs may be used{}{}", usable,
+                     topology.machine_pu_count(), restriction.empty() ? "" : ": ", restriction),
+         "the figures are of this part; others may work on the rest meanwhile",
+         "ask the batch system for a whole machine if you want its figures"});
+  }
+  const bool siblings = std::any_of(topology.pus().begin(), topology.pus().end(),
+                                    [](const core::Pu& pu) { return pu.smt > 0; });
+  if (siblings) {
+    warnings.push_back({"smt_siblings",
+                        fmt::format("{} PUs share {} cores (SMT)", usable, topology.core_count()),
+                        "two workers on one core share its arithmetic units and caches",
+                        "for arithmetic try one worker a core first"});
+  }
+}
+
+void check_virtual(const Json& environment, Warnings& warnings) {
+  if (!is(environment, key::kVirtualMachine, true)) return;
+  const auto steal = number(environment, key::kSteal);
+  std::string seen = "this is a virtual machine";
+  if (steal) seen += fmt::format("; {:.1f} % of its CPU time went to others so far", 100 * *steal);
+  warnings.push_back(
+      {"virtual_machine", std::move(seen),
+       "neighbours change the figures, and caches and NUMA nodes may be shown wrongly",
+       "repeat the survey at another time; for final figures use a machine itself"});
+}
+
+void check_timer(const Json& environment, Warnings& warnings) {
+  if (!is(environment, key::kInvariant, false)) return;
+  warnings.push_back({"timer_not_invariant", "the tick counter follows the core's frequency",
+                      "times are wrong whenever the frequency changes",
+                      "hold the frequency, or take these figures as rough"});
+}
+
+void check_memory(const Json& environment, const core::Topology& topology, Warnings& warnings) {
+  if (word(environment, key::kHugePages) == "never") {
+    warnings.push_back({"thp_off", "transparent huge pages are off (\"never\")",
+                        "large arrays need more page-table walks, and forks copy more",
+                        "ask an administrator to set "
+                        "/sys/kernel/mm/transparent_hugepage/enabled to madvise"});
+  }
+  const auto swapped = number(environment, key::kSwapUsed);
+  if (swapped && *swapped > kSwapUsed) {
+    warnings.push_back(
+        {"swap_used",
+         core::format_bytes(static_cast<std::uint64_t>(*swapped)) + " of memory are swapped out",
+         "pages may come from disk in the middle of a measurement", "free memory, then run again"});
+  }
+  if (topology.numa_nodes().size() < 2) return;
+  const auto balancing = number(environment, key::kNumaBalancing);
+  if (balancing && *balancing > 0) {
+    warnings.push_back({"numa_balancing", "the kernel moves pages between NUMA nodes by itself",
+                        "extra page faults, and pages elsewhere than they were put",
+                        "bind memory and workers, or ask for kernel.numa_balancing=0"});
+  }
+  if (is(environment, key::kNumaCalls, false)) {
+    warnings.push_back({"no_numa_calls", "the system refuses the calls that place memory on nodes",
+                        "memory lies where it is first touched, whatever was asked",
+                        "allow mbind and move_pages, in a container with the capability SYS_NICE"});
+  }
+}
+
+void check_build(const Json& environment, Warnings& warnings) {
+  if (!is(environment, key::kOptimised, false) && !is(environment, key::kSanitizer, true)) {
+    return;
+  }
+  warnings.push_back({"slow_build", "tabane was built without optimisation or with sanitizers",
+                      "the figures are of the build, not of the machine",
+                      "build with -DCMAKE_BUILD_TYPE=Release and without TABANE_SANITIZE"});
+}
+
+// What follows judges samples.
+
+// Share of pairs in which b is larger minus share in which it is smaller, -1…1. It needs no
+// standard deviation, so that a series without scatter raises no false alarm.
+double cliffs_delta(std::span<const double> a, std::span<const double> b) {
+  double sum = 0;
+  for (const double x : a) {
+    for (const double y : b) sum += (y > x) - (y < x);
+  }
+  return sum / static_cast<double>(a.size() * b.size());
+}
+
+// Change of the median from the first third of the run to the last, as a share; 0 if it is not
+// clear.
+double drift(std::span<const double> samples) {
+  const std::size_t third = samples.size() / 3;
+  if (third < 4) return 0;
+  const auto first = samples.first(third);
+  const auto last = samples.last(third);
+  const double begin = core::median(first);
+  if (begin == 0) return 0;
+  const double change = core::median(last) / begin - 1;
+  const bool clear =
+      std::abs(change) > kDriftShare && std::abs(cliffs_delta(first, last)) > kDriftEffect;
+  return clear ? change : 0;
+}
+
+bool has_many_outliers(std::span<const double> samples) {
+  if (samples.size() < 20) return false;
+  const double middle = core::median(samples);
+  const auto outliers = core::outliers_far_fence(samples);
+  const auto far = std::count_if(outliers.begin(), outliers.end(), [&](std::size_t i) {
+    return std::abs(samples[i] - middle) > kOutlierEffect * std::abs(middle);
+  });
+  return static_cast<double>(far) > kOutlierShare * static_cast<double>(samples.size());
+}
+
+// Otsu's criterion: the cut that leaves the least variance inside two groups; many samples in both,
+// far apart, and almost all of the variance between them.
+bool is_bimodal(std::span<const double> samples) {
+  if (samples.size() < 20) return false;
+  std::vector<double> sorted(samples.begin(), samples.end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto n = static_cast<double>(sorted.size());
+  const double sum = std::accumulate(sorted.begin(), sorted.end(), 0.0);
+  double total = 0;
+  for (const double x : sorted) total += (x - sum / n) * (x - sum / n);
+  double best = 0;
+  double distance = 0;
+  double low_sum = 0;
+  for (std::size_t i = 0; i + 1 < sorted.size(); ++i) {
+    low_sum += sorted[i];
+    const auto low = static_cast<double>(i + 1);
+    if (low < kModeShare * n || n - low < kModeShare * n) continue;
+    const double apart = (sum - low_sum) / (n - low) - low_sum / low;
+    const double between = low * (n - low) / n * apart * apart;
+    if (between > best) {
+      best = between;
+      distance = apart;
+    }
+  }
+  return best > kModeVariance * total && distance > kModeEffect * std::abs(sum / n);
+}
+
+// At most four names, and how many more.
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  if (names.size() > kShown) text += fmt::format(" and {} more", names.size() - kShown);
+  return text;
+}
+
+// The figures of single PUs that a result carries in details.per_pu: [[os_index, value], …].
+std::vector<std::pair<std::string, double>> figures_per_pu(const Result& result) {
+  std::vector<std::pair<std::string, double>> figures;
+  const auto found = result.details.find(detail::kPerPu);
+  if (found == result.details.end()) return figures;
+  for (const auto& [key, value] : found->items()) {
+    if (value.is_number()) {
+      figures.emplace_back(key, value.get<double>());
+    } else if (value.is_array() && value.size() == 2 && value[1].is_number()) {
+      figures.emplace_back(value[0].is_string() ? value[0].get<std::string>() : value[0].dump(),
+                           value[1].get<double>());
+    }
+  }
+  return figures;
+}
+
+void check_slow_pus(const Record& record, Warnings& warnings) {
+  std::vector<std::string> seen;
+  for (const Result& result : record.results) {
+    const auto figures = figures_per_pu(result);
+    std::vector<double> values;
+    for (const auto& figure : figures) values.push_back(figure.second);
+    if (values.size() < 2 || result.better == Better::neither) continue;
+    // Of two PUs the median is their mean: the better one is what a PU can do.
+    const bool higher = result.better == Better::higher;
+    double usual = core::median(values);
+    if (values.size() == 2) {
+      usual = higher ? std::max(values[0], values[1]) : std::min(values[0], values[1]);
+    }
+    if (usual <= 0) continue;
+    for (const auto& [pu, value] : figures) {
+      if (value <= 0) continue;
+      const double slower = higher ? 1 - value / usual : 1 - usual / value;
+      if (slower < kSlowerPu) continue;
+      seen.push_back(fmt::format("CPU {} is {:.0f} % slower ({})", pu, 100 * slower, result.name));
+    }
+  }
+  if (seen.empty()) return;
+  warnings.push_back(
+      {"slow_pu", list_of(seen),
+       "a busy sibling or neighbour, another kind of core, heat or a lower power limit",
+       "look who works on these CPUs; if they stay slow, leave them out with --cpus"});
+}
+
+// A series is judged if its samples repeat one thing; samples of different PUs or pairs do not.
+bool repeats_one_thing(const Result& result) {
+  return !result.samples.empty() && result.value && *result.value != 0 &&
+         !result.details.contains(detail::kPerPu) && !result.details.contains(detail::kPairs);
+}
+
+bool has_wide_interval(const Result& result) {
+  if (!result.value || !result.interval || *result.value == 0) return false;
+  return (result.interval->high - result.interval->low) / std::abs(*result.value) > kWideInterval;
+}
+
+void check_samples(const Record& record, Warnings& warnings) {
+  std::vector<std::string> drifting, outlying, bimodal, wide;
+  for (const Result& result : record.results) {
+    if (!repeats_one_thing(result)) continue;
+    if (const double change = drift(result.samples); change != 0) {
+      drifting.push_back(fmt::format("{} ({:+.0f} %)", result.name, 100 * change));
+    }
+    if (has_many_outliers(result.samples)) outlying.push_back(result.name);
+    if (is_bimodal(result.samples)) bimodal.push_back(result.name);
+    if (has_wide_interval(result)) wide.push_back(result.name);
+  }
+  const auto add = [&](const char* id, const char* what, const std::vector<std::string>& names,
+                       const char* may_mean, const char* advice) {
+    if (!names.empty()) warnings.push_back({id, what + list_of(names), may_mean, advice});
+  };
+  add("drift", "the figure moved from the first to the last third of its samples: ", drifting,
+      "the processor warms up, its frequency changes, or another program started or ended",
+      "run again on a warm, idle machine");
+  add("outliers", "more than 5 % of the samples lie far outside: ", outlying,
+      "interrupts or other programs stop the measurement now and then",
+      "run again on an idle machine; the median holds, the worst case does not");
+  add("bimodal", "the samples fall into two groups: ", bimodal,
+      "two states of the machine, such as two frequencies, a busy sibling or two page placements",
+      "the median may lie in either group: look at the raw samples, bind to other CPUs");
+  add("wide_interval", "the 95 % interval is wider than 5 % of the figure: ", wide,
+      "too few samples, or a noisy machine",
+      "run without --quick or on an idle machine; do not compare small differences");
+}
+
+void check_skew(const Record& record, Warnings& warnings) {
+  const Result* skew = record.find("clock.skew");
+  if (skew == nullptr) return;
+  const auto offset = skew->number_detail(detail::kOffsetNs);
+  const auto bound = skew->number_detail(detail::kBoundNs);
+  if (!offset || !bound) return;
+  // What is left when the error of the measurement itself is taken off is certain.
+  const double certain = std::abs(*offset) - *bound;
+  if (certain <= kSkewNs) return;
+  warnings.push_back({"clock_skew",
+                      fmt::format("the tick counters of two PUs differ by at least {}",
+                                  core::format_seconds(certain * 1e-9)),
+                      "times taken on one PU and compared on another are wrong by that much",
+                      "compare only times of the same PU; a reboot or the firmware may help"});
+}
+
+// A cache of which only a part is there for this machine answers like memory well inside its size.
+void check_last_cache(const Record& record, Warnings& warnings) {
+  constexpr double kLikeMemory =
+      0.6;  // of the latency of memory; a whole cache shows a third or less
+  const Result* cache = record.find("memory.latency.l3");
+  const Result* memory = record.find("memory.latency.dram");
+  if (cache == nullptr || memory == nullptr || !cache->value || !memory->value) return;
+  if (*cache->value < kLikeMemory * *memory->value) return;
+  warnings.push_back(
+      {"last_cache_small",
+       fmt::format(
+           "at half the stated size of the last cache a load takes {:.0f} ns, in memory {:.0f} ns",
+           *cache->value, *memory->value),
+       "this machine gets only a part of that cache: other machines or programs use the rest",
+       "take the cache size from the figure of latency over size, not from the system"});
+}
+
+void check_limits(const Record& record, Warnings& warnings) {
+  std::vector<std::string> beyond;
+  for (const Result& result : record.results) {
+    const auto share = result.of_limit();
+    if (share && *share > kMostCredibleShare) beyond.push_back(result.name);
+  }
+  if (beyond.empty()) return;
+  warnings.push_back({"limit_too_low",
+                      fmt::format("figures above {:.0f} % of their limit: {}",
+                                  100 * kMostCredibleShare, list_of(beyond)),
+                      "the machine was disturbed while the limit was measured, or it is none",
+                      "do not use these shares; run again on an idle machine"});
+}
+
+}  // namespace
+
+std::vector<Warning> environment_warnings(const Json& environment, const core::Topology& topology) {
+  Warnings warnings;
+  check_build(environment, warnings);
+  check_timer(environment, warnings);
+  check_quota(environment, topology, warnings);
+  check_load(environment, warnings);
+  check_frequency(environment, warnings);
+  check_virtual(environment, warnings);
+  check_memory(environment, topology, warnings);
+  check_pus(topology, warnings);
+  return warnings;
+}
+
+std::vector<Warning> measurement_warnings(const Record& record) {
+  Warnings warnings;
+  check_limits(record, warnings);
+  check_last_cache(record, warnings);
+  check_skew(record, warnings);
+  check_slow_pus(record, warnings);
+  check_samples(record, warnings);
+  return warnings;
+}
+
+}  // namespace tabane::lab

@@ -1,0 +1,222 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tabane/lab/environment.h"
+
+namespace tabane::lab {
+namespace {
+
+std::vector<std::string> ids(const std::vector<Warning>& warnings) {
+  std::vector<std::string> found;
+  for (const Warning& warning : warnings) {
+    found.push_back(warning.id);
+    EXPECT_FALSE(warning.seen.empty()) << warning.id;
+    EXPECT_FALSE(warning.may_mean.empty()) << warning.id;
+    EXPECT_FALSE(warning.do_this.empty()) << warning.id;
+  }
+  return found;
+}
+
+using Ids = std::vector<std::string>;
+
+const core::Topology& plain() {
+  static const core::Topology topology = core::Topology::synthetic("core:4 pu:1");
+  return topology;
+}
+
+Ids environment_ids(const Json& environment, const core::Topology& topology = plain()) {
+  return ids(environment_warnings(environment, topology));
+}
+
+Json with(const char* group, const char* name, Json value) {
+  Json environment = Json::object();
+  environment[group][name] = std::move(value);
+  return environment;
+}
+
+TEST(EnvironmentWarnings, AreNoneWhereNothingIsKnown) {
+  EXPECT_EQ(environment_ids(Json::object()), Ids{});
+  EXPECT_EQ(environment_ids(with("system", "running at start", nullptr)), Ids{});
+}
+
+TEST(EnvironmentWarnings, NameEachTrouble) {
+  EXPECT_EQ(environment_ids(with("memory", "transparent huge pages", "never")), Ids{"thp_off"});
+  EXPECT_EQ(environment_ids(with("system", "running at start", 2)), Ids{"busy"});
+  EXPECT_EQ(environment_ids(with("system", "virtual machine", true)), Ids{"virtual_machine"});
+  EXPECT_EQ(environment_ids(with("timer", "invariant", false)), Ids{"timer_not_invariant"});
+  EXPECT_EQ(environment_ids(with("memory", "swap used bytes", 1e9)), Ids{"swap_used"});
+  EXPECT_EQ(environment_ids(with("software", "optimised build", false)), Ids{"slow_build"});
+  EXPECT_EQ(environment_ids(with("process", "cgroup throttled periods", 3)), Ids{"cpu_quota"});
+}
+
+TEST(EnvironmentWarnings, AreSilentForGoodValues) {
+  EXPECT_EQ(environment_ids(with("memory", "transparent huge pages", "madvise")), Ids{});
+  EXPECT_EQ(environment_ids(with("system", "running at start", 1)), Ids{});
+  EXPECT_EQ(environment_ids(with("system", "virtual machine", false)), Ids{});
+  EXPECT_EQ(environment_ids(with("timer", "invariant", true)), Ids{});
+  EXPECT_EQ(environment_ids(with("memory", "swap used bytes", 4096)), Ids{});
+  EXPECT_EQ(environment_ids(with("process", "cgroup throttled periods", 0)), Ids{});
+}
+
+TEST(EnvironmentWarnings, JudgeTheFrequencyByWhatTheCoresDoRatherThanByTheGovernorsName) {
+  Json environment = with("processor", "governor", "powersave");
+  EXPECT_EQ(environment_ids(environment), Ids{"frequency_varies"});
+  environment["processor"]["lowest MHz at start"] = 2990;
+  environment["processor"]["highest MHz at start"] = 3000;
+  EXPECT_EQ(environment_ids(environment), Ids{});
+  environment["processor"]["governor"] = "performance";
+  environment["processor"]["lowest MHz at start"] = 1200;
+  EXPECT_EQ(environment_ids(environment), Ids{"frequency_varies"});
+}
+
+TEST(EnvironmentWarnings, CompareTheQuotaWithTheUsablePus) {
+  EXPECT_EQ(environment_ids(with("process", "cgroup CPU quota", 3.5)), Ids{"cpu_quota"});
+  EXPECT_EQ(environment_ids(with("process", "cgroup CPU quota", 4.0)), Ids{});
+  EXPECT_EQ(environment_ids(with("process", "cgroup CPU quota", "none")), Ids{});
+}
+
+TEST(EnvironmentWarnings, SeeSiblingsInTheSet) {
+  EXPECT_EQ(environment_ids(Json::object(), core::Topology::synthetic("core:2 pu:2")),
+            Ids{"smt_siblings"});
+}
+
+TEST(EnvironmentWarnings, CareForNumaOnlyWithSeveralNodes) {
+  Json environment = with("memory", "NUMA balancing", 1);
+  environment["memory"]["NUMA calls available"] = false;
+  EXPECT_EQ(environment_ids(environment), Ids{});
+  const core::Topology two = core::Topology::synthetic("node:2 core:2 pu:1");
+  EXPECT_EQ(environment_ids(environment, two), (Ids{"numa_balancing", "no_numa_calls"}));
+}
+
+Result series(std::string name, std::vector<double> samples) {
+  Result result;
+  result.name = std::move(name);
+  result.unit = "s";
+  result.better = Better::lower;
+  result.value = core::median(samples);
+  result.interval = core::Interval{*result.value, *result.value};
+  result.samples = std::move(samples);
+  return result;
+}
+
+Ids measured(std::vector<Result> results) {
+  Record record;
+  record.results = std::move(results);
+  return ids(measurement_warnings(record));
+}
+
+std::vector<double> scattered(std::size_t n, double around = 100) {
+  std::vector<double> samples;
+  for (std::size_t i = 0; i < n; ++i) {
+    samples.push_back(around + static_cast<double>(i * 7 % 11) / 10);  // 1 % of spread, no order
+  }
+  return samples;
+}
+
+TEST(MeasurementWarnings, AreNoneForNothingOrForQuietSeries) {
+  EXPECT_EQ(measured({}), Ids{});
+  EXPECT_EQ(measured({series("a", {5})}), Ids{});
+  EXPECT_EQ(measured({series("a", scattered(60))}), Ids{});
+  EXPECT_EQ(measured({series("a", std::vector<double>(60, 5.0))}), Ids{});
+}
+
+TEST(MeasurementWarnings, SeeADriftOverTheRun) {
+  std::vector<double> samples = scattered(60);
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    samples[i] *= 1 + 0.1 * static_cast<double>(i) / 60;
+  EXPECT_EQ(measured({series("a", samples)}), Ids{"drift"});
+}
+
+TEST(MeasurementWarnings, TakeATinyDriftWithoutScatterForNothing) {
+  std::vector<double> samples(30, 100.0);
+  std::fill(samples.begin() + 20, samples.end(), 100.001);
+  EXPECT_EQ(measured({series("a", samples)}), Ids{});
+}
+
+TEST(MeasurementWarnings, TakeOutliersWithoutEffectForNothing) {
+  std::vector<double> samples(40, 100.0);
+  for (std::size_t i = 0; i < 40; i += 10) samples[i] = 100.01;  // outside a fence of width 0
+  EXPECT_EQ(measured({series("a", samples)}), Ids{});
+  for (std::size_t i = 0; i < 40; i += 10) samples[i] = 200;
+  EXPECT_EQ(measured({series("a", samples)}), Ids{"outliers"});
+}
+
+TEST(MeasurementWarnings, SeeTwoGroupsAndNotAUniformSpread) {
+  std::vector<double> two, uniform;
+  for (int i = 0; i < 60; ++i) {
+    two.push_back((i % 3 == 0 ? 120 : 100) + 0.1 * (i % 5));
+    uniform.push_back(100 + i * 37 % 60);
+  }
+  EXPECT_EQ(measured({series("a", two)}), Ids{"bimodal"});
+  EXPECT_EQ(measured({series("a", uniform)}), Ids{});
+}
+
+TEST(MeasurementWarnings, MergeTheSameTroubleOfSeveralResults) {
+  std::vector<Result> results;
+  for (int i = 0; i < 10; ++i) {
+    results.push_back(series("r" + std::to_string(i), scattered(10)));
+    results.back().interval = core::Interval{95, 105};
+  }
+  Record record;
+  record.results = results;
+  const auto warnings = measurement_warnings(record);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0].id, "wide_interval");
+  EXPECT_NE(warnings[0].seen.find("r0, r1,"), std::string::npos);
+  EXPECT_NE(warnings[0].seen.find("and 6 more"), std::string::npos);
+}
+
+TEST(MeasurementWarnings, TellOfALimitThatCannotBeOne) {
+  Record record;
+  record.results = {series("rate", {3, 3})};
+  record.results[0].better = Better::higher;
+  record.results[0].limit = Limit{1, "disturbed"};
+  ASSERT_EQ(measurement_warnings(record).size(), 1U);
+  EXPECT_EQ(measurement_warnings(record)[0].id, "limit_too_low");
+  record.results[0].limit = Limit{2.5, "beaten a little"};
+  EXPECT_TRUE(measurement_warnings(record).empty());
+}
+
+TEST(MeasurementWarnings, TellOfALastCacheThatAnswersLikeMemory) {
+  Record record;
+  record.results = {series("memory.latency.l3", {95, 95}),
+                    series("memory.latency.dram", {150, 150})};
+  ASSERT_EQ(measurement_warnings(record).size(), 1U);
+  EXPECT_EQ(measurement_warnings(record)[0].id, "last_cache_small");
+  record.results[0] = series("memory.latency.l3", {15, 15});
+  EXPECT_TRUE(measurement_warnings(record).empty());
+}
+
+TEST(MeasurementWarnings, NameThePuThatIsSlower) {
+  Result rates = series("clock.core_rate", {3e9, 3e9, 3e9, 2.4e9});
+  rates.better = Better::higher;
+  rates.details[detail::kPerPu] = Json::array({{0, 3e9}, {1, 3e9}, {2, 3e9}, {3, 2.4e9}});
+  Record record;
+  record.results = {rates};
+  const auto warnings = measurement_warnings(record);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0].id, "slow_pu");
+  EXPECT_EQ(warnings[0].seen, "CPU 3 is 20 % slower (clock.core_rate)");
+}
+
+TEST(MeasurementWarnings, LeavePusAloneThatDifferLittle) {
+  Result rates = series("clock.core_rate", {3e9, 2.8e9});
+  rates.better = Better::higher;
+  rates.details[detail::kPerPu] = Json::array({{0, 3e9}, {1, 2.8e9}});
+  EXPECT_EQ(measured({rates}), Ids{});
+}
+
+TEST(MeasurementWarnings, TakeASkewSeriouslyOnlyBeyondItsOwnError) {
+  Result skew;
+  skew.name = "clock.skew";
+  skew.value = 500;
+  skew.details[detail::kOffsetNs] = 250.0;
+  skew.details[detail::kBoundNs] = 250.0;
+  EXPECT_EQ(measured({skew}), Ids{});
+  skew.details[detail::kOffsetNs] = -900.0;
+  EXPECT_EQ(measured({skew}), Ids{"clock_skew"});
+}
+
+}  // namespace
+}  // namespace tabane::lab
