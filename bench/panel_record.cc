@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
 
-#include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/core/topology.h"
 #include "tabane/lab/page/report.h"
 #include "tabane/lab/record_head.h"
@@ -184,10 +183,7 @@ std::string write(const lab::Record& record, const std::string& directory) {
   if (const auto remark = lab::write_report(record, folder))
     fmt::print(stderr, "tabane_bench: {}\n", *remark);
   const std::string path = folder.string() + ".json";
-  std::ofstream out(path);
-  out << lab::to_json(record).dump(1) << '\n';
-  out.close();
-  if (!out) throw core::SystemError("write", path, errno);
+  core::write_file(path, lab::to_json(record).dump(1) + "\n");
   return (folder / "report.html").string();
 }
 

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <optional>
-#include <sstream>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/core/units.h"
 
 namespace tabane::comm {
@@ -114,12 +112,7 @@ ChoiceTable ChoiceTable::parse(std::string_view text, std::string_view source) {
 }
 
 std::shared_ptr<const ChoiceTable> ChoiceTable::read(const std::string& file) {
-  std::ifstream in(file);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) {
-    throw core::SystemError("open", file, errno != 0 ? errno : EIO);
-  }
-  return std::make_shared<const ChoiceTable>(parse(text.view(), file));
+  return std::make_shared<const ChoiceTable>(parse(core::read_file(file), file));
 }
 
 std::string ChoiceTable::format() const {

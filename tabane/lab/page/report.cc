@@ -1,31 +1,14 @@
 #include "tabane/lab/page/report.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/lab/page/gnuplot.h"
 
 namespace tabane::lab {
 namespace {
-
-void write_text(const std::filesystem::path& path, const std::string& text) {
-  errno = 0;
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  if (!out) throw core::SystemError("write", path.string(), errno != 0 ? errno : EIO);
-}
-
-std::string read_text(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return std::move(out).str();
-}
 
 bool is_stem(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
@@ -35,7 +18,8 @@ bool is_stem(const std::string& text) {
 
 // Takes away the figures of the report that is here: they would pass for those of the new one.
 void remove_figures(const std::filesystem::path& directory) {
-  const std::string page = read_text(directory / "report.html");
+  if (!std::filesystem::exists(directory / "report.html")) return;
+  const std::string page = core::read_file(directory / "report.html");
   const bool ours = page.find("<script type=\"application/json\" id=") != std::string::npos;
   const std::string open = "<figure id=\"";
   for (auto at = page.find(open); ours && at != std::string::npos; at = page.find(open, at + 1)) {
@@ -73,11 +57,11 @@ std::optional<std::string> write_report(const Record& record,
   auto remark = draw(figures);
   remove_figures(directory);
   for (const auto& figure : figures) {
-    write_text(directory / (figure.id + ".gp"), figure.script);
-    write_text(directory / (figure.id + ".dat"), figure.data);
-    if (!figure.svg.empty()) write_text(directory / (figure.id + ".svg"), figure.svg);
+    core::write_file(directory / (figure.id + ".gp"), figure.script);
+    core::write_file(directory / (figure.id + ".dat"), figure.data);
+    if (!figure.svg.empty()) core::write_file(directory / (figure.id + ".svg"), figure.svg);
   }
-  write_text(directory / "report.html", render_html(record, figures));
+  core::write_file(directory / "report.html", render_html(record, figures));
   return remark;
 }
 

@@ -98,29 +98,14 @@ std::size_t size_of(const Descriptor& file, const std::string& path) {
 
 void read_whole(const Descriptor& file, std::byte* bytes, std::size_t size,
                 const std::string& path) {
-  for (std::size_t at = 0; at < size;) {
-    const ssize_t got = read(file.get(), bytes + at, size - at);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail("read", path);
-    if (got == 0) throw core::Error(path + ": became shorter while it was read");
-    at += static_cast<std::size_t>(got);
-  }
+  if (core::read_all(file.get(), bytes, size, path) != size)
+    throw core::Error(path + ": became shorter while it was read");
 }
 
 Descriptor create_output(const std::string& path) {
   Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file.valid()) fail("open", path);
   return file;
-}
-
-void write_whole(const Descriptor& file, const std::byte* bytes, std::size_t size,
-                 const std::string& path) {
-  for (std::size_t at = 0; at < size;) {
-    const ssize_t put = write(file.get(), bytes + at, size - at);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) fail("write", path);
-    at += static_cast<std::size_t>(put);
-  }
 }
 
 // Returns the size with padding. sealed: has room for a block more than `size`.
@@ -155,7 +140,7 @@ void encrypt_file(const std::string& in, const std::string& out, const FolderKey
   input.reset();
   const Allocation sealed(size + 16);
   const std::size_t sealed_size = encrypt(plain.get(), size, sealed.get(), key);
-  write_whole(create_output(out), sealed.get(), sealed_size, out);
+  core::write_all(create_output(out).get(), sealed.get(), sealed_size, out);
 }
 
 void copy_file(const std::string& in, const std::string& out) {
@@ -172,7 +157,7 @@ void copy_file(const std::string& in, const std::string& out) {
   std::vector<std::byte> piece(std::min(left, kPiece));
   for (; left > 0; left -= std::min(left, kPiece)) {
     read_whole(input, piece.data(), std::min(left, kPiece), in);
-    write_whole(output, piece.data(), std::min(left, kPiece), out);
+    core::write_all(output.get(), piece.data(), std::min(left, kPiece), out);
   }
 }
 
@@ -210,7 +195,7 @@ void encrypt_file_without(Without what, const std::string& in, const std::string
     encrypt_as_chains(mine, size);
   }
   if (what < Without::writing)
-    write_whole(create_output(out), mine.sealed.data(), sealed_size, out);
+    core::write_all(create_output(out).get(), mine.sealed.data(), sealed_size, out);
   core::keep(mine.sealed.data());
 }
 
