@@ -11,6 +11,7 @@ struct Key {
 inline constexpr Key kLowestMhz{"processor", "lowest MHz at start"};
 inline constexpr Key kHighestMhz{"processor", "highest MHz at start"};
 inline constexpr Key kGovernor{"processor", "governor"};
+inline constexpr Key kVectorsDisabled{"processor", "vector registers not enabled"};
 inline constexpr Key kRunning{"system", "running at start"};
 inline constexpr Key kVirtualMachine{"system", "virtual machine"};
 inline constexpr Key kSteal{"system", "steal share since boot"};

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "tabane/core/vector_registers.h"
 #include "tabane/lab/environment_groups.h"
 #include "tabane/lab/environment_keys.h"
 
@@ -117,6 +118,8 @@ Json processor_group(const core::SystemFiles& files) {
   group["stepping"] = or_null(info("stepping"));
   group["microcode"] = or_null(info("microcode"));
   group["instruction sets"] = instruction_sets(flags);
+  const std::string disabled = core::vector_registers().disabled();
+  group[key::kVectorsDisabled.name] = disabled.empty() ? "none" : disabled;
   group["SMT"] = or_null(files.text(cpu + "/smt/control"));
   group["SMT active"] = [&]() -> Json {
     const auto active = files.number(cpu + "/smt/active");

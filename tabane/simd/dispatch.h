@@ -6,14 +6,23 @@
 
 #include <hwy/highway.h>
 
+#include "tabane/core/vector_registers.h"
+
 namespace tabane::simd {
 
-// The library's choice of target; null until this module's static data is initialised.
-inline hwy::ChosenTarget* const chosen_target = &hwy::GetChosenTarget();
+// The targets, as Highway's bits, whose instructions the system has not enabled.
+std::int64_t disabled_targets(const core::VectorRegisters& registers);
+
+// The library's choice of target, from which those of this machine are taken away at the first
+// call: Highway 1.0 believes CPUID where the system has not enabled XSAVE.
+hwy::ChosenTarget& safe_target();
+
+// Null until this module's static data is initialised.
+inline hwy::ChosenTarget* const chosen_target = &safe_target();
 
 inline std::size_t chosen_index() {
   return HWY_LIKELY(chosen_target != nullptr) ? chosen_target->GetIndex()
-                                              : hwy::GetChosenTarget().GetIndex();
+                                              : safe_target().GetIndex();
 }
 
 }  // namespace tabane::simd

@@ -9,6 +9,7 @@
 #define HWY_TARGET_INCLUDE "tabane/simd/ladder.cc"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for every other target.
+#include "tabane/simd/dispatch.h"
 #include "tabane/simd/terms-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -115,33 +116,25 @@ constexpr Rung kLadder[] = {
     {"sum", kPlain, 1, 1, 0,
      [](const double* x, double*, std::size_t n) { return sum_reference(In(x, n)); }},
     {"sum", kOne, 1, 1, 0,
-     [](const double* x, double*, std::size_t n) { return HWY_DYNAMIC_DISPATCH(sum_one)(x, n); }},
+     [](const double* x, double*, std::size_t n) { return TABANE_DISPATCH(sum_one)(x, n); }},
     {"sum", kUnrolled, 1, 1, 0,
-     [](const double* x, double*, std::size_t n) { return HWY_DYNAMIC_DISPATCH(sum_four)(x, n); }},
+     [](const double* x, double*, std::size_t n) { return TABANE_DISPATCH(sum_four)(x, n); }},
     {"sum", kShipped, 1, 1, 0,
      [](const double* x, double*, std::size_t n) { return sum(In(x, n)); }},
     {"sum_of_squares", kPlain, 2, 1, 0,
      [](const double* x, double*, std::size_t n) { return sum_of_squares_reference(In(x, n)); }},
     {"sum_of_squares", kOne, 2, 1, 0,
-     [](const double* x, double*, std::size_t n) {
-       return HWY_DYNAMIC_DISPATCH(squares_one)(x, n);
-     }},
+     [](const double* x, double*, std::size_t n) { return TABANE_DISPATCH(squares_one)(x, n); }},
     {"sum_of_squares", kUnrolled, 2, 1, 0,
-     [](const double* x, double*, std::size_t n) {
-       return HWY_DYNAMIC_DISPATCH(squares_four)(x, n);
-     }},
+     [](const double* x, double*, std::size_t n) { return TABANE_DISPATCH(squares_four)(x, n); }},
     {"sum_of_squares", kShipped, 2, 1, 0,
      [](const double* x, double*, std::size_t n) { return sum_of_squares(In(x, n)); }},
     {"dot", kPlain, 2, 2, 0,
      [](const double* x, double* y, std::size_t n) { return dot_reference(In(x, n), In(y, n)); }},
     {"dot", kOne, 2, 2, 0,
-     [](const double* x, double* y, std::size_t n) {
-       return HWY_DYNAMIC_DISPATCH(dot_one)(x, y, n);
-     }},
+     [](const double* x, double* y, std::size_t n) { return TABANE_DISPATCH(dot_one)(x, y, n); }},
     {"dot", kUnrolled, 2, 2, 0,
-     [](const double* x, double* y, std::size_t n) {
-       return HWY_DYNAMIC_DISPATCH(dot_four)(x, y, n);
-     }},
+     [](const double* x, double* y, std::size_t n) { return TABANE_DISPATCH(dot_four)(x, y, n); }},
     {"dot", kShipped, 2, 2, 0,
      [](const double* x, double* y, std::size_t n) { return dot(In(x, n), In(y, n)); }},
     {"axpy", kPlain, 2, 2, 1,
@@ -151,12 +144,12 @@ constexpr Rung kLadder[] = {
      }},
     {"axpy", kOne, 2, 2, 1,
      [](const double* x, double* y, std::size_t n) {
-       HWY_DYNAMIC_DISPATCH(axpy_one)(kFactor, x, y, n);
+       TABANE_DISPATCH(axpy_one)(kFactor, x, y, n);
        return 0.0;
      }},
     {"axpy", kUnrolled, 2, 2, 1,
      [](const double* x, double* y, std::size_t n) {
-       HWY_DYNAMIC_DISPATCH(axpy_four)(kFactor, x, y, n);
+       TABANE_DISPATCH(axpy_four)(kFactor, x, y, n);
        return 0.0;
      }},
     {"axpy", kShipped, 2, 2, 1,

@@ -9,6 +9,7 @@
 #define HWY_TARGET_INCLUDE "tabane/simd/peak.cc"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for every other target.
+#include "tabane/simd/dispatch.h"
 #include "tabane/simd/elementwise-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -179,19 +180,19 @@ HWY_EXPORT(read2_write_passes);
 
 template <>
 std::uint64_t peak_fma<double>(std::uint64_t iterations) {
-  return HWY_DYNAMIC_DISPATCH(fma_f64)(iterations);
+  return TABANE_DISPATCH(fma_f64)(iterations);
 }
 template <>
 std::uint64_t peak_fma<float>(std::uint64_t iterations) {
-  return HWY_DYNAMIC_DISPATCH(fma_f32)(iterations);
+  return TABANE_DISPATCH(fma_f32)(iterations);
 }
 template <>
 std::uint64_t peak_add<double>(std::uint64_t iterations) {
-  return HWY_DYNAMIC_DISPATCH(add_f64)(iterations);
+  return TABANE_DISPATCH(add_f64)(iterations);
 }
 template <>
 std::uint64_t peak_add<float>(std::uint64_t iterations) {
-  return HWY_DYNAMIC_DISPATCH(add_f32)(iterations);
+  return TABANE_DISPATCH(add_f32)(iterations);
 }
 
 namespace {
@@ -203,25 +204,25 @@ std::uint64_t* bits(std::span<double> x) { return reinterpret_cast<std::uint64_t
 }  // namespace
 
 std::uint64_t read(std::span<const double> x, std::uint64_t passes) {
-  HWY_DYNAMIC_DISPATCH(read_passes)(bits(x), x.size(), passes);
+  TABANE_DISPATCH(read_passes)(bits(x), x.size(), passes);
   return x.size_bytes() * passes;
 }
 
 std::uint64_t write(std::span<double> y, std::uint64_t passes) {
-  HWY_DYNAMIC_DISPATCH(write_passes)(bits(y), y.size(), passes);
+  TABANE_DISPATCH(write_passes)(bits(y), y.size(), passes);
   return y.size_bytes() * passes;
 }
 
 std::uint64_t read_write(std::span<const double> x, std::span<double> y, std::uint64_t passes) {
   TABANE_ASSERT(x.size() == y.size());
-  HWY_DYNAMIC_DISPATCH(read_write_passes)(bits(x), bits(y), y.size(), passes);
+  TABANE_DISPATCH(read_write_passes)(bits(x), bits(y), y.size(), passes);
   return 2 * y.size_bytes() * passes;
 }
 
 std::uint64_t read2_write(std::span<const double> x, std::span<const double> y, std::span<double> z,
                           std::uint64_t passes) {
   TABANE_ASSERT(x.size() == z.size() && y.size() == z.size());
-  HWY_DYNAMIC_DISPATCH(read2_write_passes)(bits(x), bits(y), bits(z), z.size(), passes);
+  TABANE_DISPATCH(read2_write_passes)(bits(x), bits(y), bits(z), z.size(), passes);
   return 3 * z.size_bytes() * passes;
 }
 

@@ -1,4 +1,6 @@
-// Which vector instructions the kernels use: chosen at run time, the widest that the CPU has.
+// Which vector instructions the kernels use: chosen at run time, the widest that the CPU has and
+// the system has enabled. On x86-64 the least is SSE2 with Highway 1.0.4 or later; 1.0.3 knows
+// nothing below SSSE3 and has one element at a time ("SCALAR") on older processors.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,12 @@
 #include "tabane/workloads/aes_dir/engine.h"
 
 #include "tabane/core/error.h"
+#include "tabane/core/vector_registers.h"
 #include "tabane/workloads/aes_dir/ipsec_mb.h"
 
 namespace tabane::workloads::aes_dir {
+
+bool may_use_ipsec_mb(const core::VectorRegisters& registers) { return !registers.some_disabled(); }
 
 #ifdef TABANE_IPSEC_MB
 
@@ -13,6 +16,7 @@ void ManagerFree::operator()(IMB_MGR* manager) const {
 }
 
 Manager make_manager() {
+  if (!may_use_ipsec_mb(core::vector_registers())) return nullptr;
   Manager manager(alloc_mb_mgr(0));
   if (!manager || (manager->features & IMB_FEATURE_AESNI) == 0) return nullptr;
   IMB_ARCH arch = IMB_ARCH_NONE;
@@ -39,8 +43,9 @@ Engine resolve(Engine engine) {
   if (ipsec_mb_available()) return Engine::ipsec_mb;
   if (engine == Engine::automatic) return Engine::openssl;
   throw core::UsageError(
-      "--engine ipsec-mb: the library is not built in, or the processor has no AES instructions; "
-      "legal here: auto, openssl");
+      "--engine ipsec-mb: the library is not built in, the processor has no AES instructions, or "
+      "the "
+      "system has not enabled all of its vector registers; legal here: auto, openssl");
 }
 
 }  // namespace tabane::workloads::aes_dir

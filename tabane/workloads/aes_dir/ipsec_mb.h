@@ -15,7 +15,8 @@ struct ManagerFree {
 using Manager = std::unique_ptr<IMB_MGR, ManagerFree>;
 
 // Makes a manager for this processor. One thread at a time. Returns nullptr if the library refuses
-// the processor, has to emulate AES, or fails its self-test.
+// the processor, has to emulate AES, fails its self-test, or would choose instructions that the
+// system has not enabled.
 Manager make_manager();
 
 }  // namespace tabane::workloads::aes_dir
