@@ -14,6 +14,7 @@
 #include "tabane/core/cpu_list.h"
 #include "tabane/core/error.h"
 #include "tabane/core/system_files.h"
+#include "tabane/core/topology_nodes.h"
 
 namespace tabane::core {
 
@@ -29,6 +30,7 @@ struct Machine {
   std::vector<NumaNode> nodes;
   std::vector<CacheLevel> caches;
   std::string restriction;
+  std::string correction;
 };
 
 using Handle = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
@@ -59,12 +61,35 @@ std::string environment(const char* name) {
                                             : "write for example \"pack:2 numa:1 core:8 pu:2\""));
 }
 
-// Returns null if the system's own topology cannot be loaded.
+// hwloc writes twelve lines to stderr in every process that loads a machine which contradicts
+// itself; correction() says it in one sentence. A setting of the user's stays.
+class QuietHwloc {
+ public:
+  QuietHwloc() : own_(std::getenv(kVariable) == nullptr) {
+    if (own_) setenv(kVariable, "2", 1);
+  }
+  ~QuietHwloc() {
+    if (own_) unsetenv(kVariable);
+  }
+  QuietHwloc(const QuietHwloc&) = delete;
+  QuietHwloc& operator=(const QuietHwloc&) = delete;
+
+ private:
+  static constexpr const char* kVariable = "HWLOC_HIDE_ERRORS";
+  bool own_;
+};
+
+struct Opened {
+  Handle handle;             // null if the system's own topology cannot be loaded
+  bool from_system = false;  // read from /proc and /sys, not from a description
+};
+
 // hwloc ignores variables that it cannot read and shows the real machine instead, so they are given
 // to it explicitly.
-Handle open_topology(const std::string* synthetic) {
+Opened open_topology(const std::string* synthetic) {
+  const QuietHwloc quiet;
   hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) return {nullptr, &hwloc_topology_destroy};
+  if (hwloc_topology_init(&raw) != 0) return {{nullptr, &hwloc_topology_destroy}, true};
   Handle handle(raw, &hwloc_topology_destroy);
   std::string source;
   std::string value;
@@ -86,7 +111,7 @@ Handle open_topology(const std::string* synthetic) {
     if (!source.empty()) refuse_variable(source, value);
     handle.reset();
   }
-  return handle;
+  return {std::move(handle), source.empty()};
 }
 
 // The node that the system prefers for a PU: the smallest locality that holds it, first in order.
@@ -211,6 +236,9 @@ void read_pus(Machine& data, hwloc_topology_t topology, const Usable& usable) {
   }
   data.cores = cores.size();
   data.packages = packages.size();
+}
+
+void fill_nodes(Machine& data) {
   for (const Pu& pu : data.pus) {
     const auto node = std::find_if(data.nodes.begin(), data.nodes.end(),
                                    [&](const NumaNode& n) { return n.os_index == pu.numa_node; });
@@ -228,7 +256,7 @@ Topology Topology::synthetic(const std::string& description) { return load(&desc
 
 Topology Topology::load(const std::string* synthetic) {
   auto data = std::make_shared<Data>();
-  const Handle handle = open_topology(synthetic);
+  const auto [handle, from_system] = open_topology(synthetic);
   const bool this_machine = !handle || hwloc_topology_is_thissystem(handle.get());
   std::vector<unsigned> affinity;
   if (this_machine) affinity = thread_binding();
@@ -241,6 +269,11 @@ Topology Topology::load(const std::string* synthetic) {
     data->this_machine = this_machine;
     read_nodes(*data, handle.get());
     read_pus(*data, handle.get(), usable);
+    if (from_system) {
+      const SystemFiles files(environment("HWLOC_FSROOT"));
+      data->correction = correct_nodes(data->pus, data->nodes, read_node_lists(files));
+    }
+    fill_nodes(*data);
     data->caches = read_caches(handle.get(), usable);
     const unsigned in_cgroup =
         count_usable(hwloc_topology_get_topology_cpuset(handle.get()),
@@ -296,6 +329,8 @@ std::optional<CacheLevel> Topology::cache(int level) const {
 }
 
 std::string Topology::restriction() const { return data_->restriction; }
+
+std::string Topology::correction() const { return data_->correction; }
 
 std::string Topology::summary() const {
   std::map<unsigned, std::set<unsigned>> cores_of_package;

@@ -4,6 +4,8 @@
 // Numbers that people type and read are the operating system's (os_index); logical_index counts in
 // topology order, so neighbours in it share caches. HWLOC_SYNTHETIC and HWLOC_XMLFILE give another
 // machine than the real one: then is_this_machine() is false and nothing can be bound.
+// HWLOC_FSROOT gives copies of /proc and /sys. HWLOC_HIDE_ERRORS is set during a detection, if the
+// user has not set it.
 #pragma once
 
 #include <cstdint>
@@ -71,6 +73,9 @@ class Topology {
   // What keeps PUs or nodes from this process, in words, for example "the affinity mask of this
   // process (taskset, a batch system or a cgroup's cpuset)"; empty if all PUs are usable.
   std::string restriction() const;
+
+  // What hwloc had wrong about this machine and is right here, in one sentence; empty: nothing.
+  std::string correction() const;
 
   // One line of ASCII: "2 packages x 8 cores x 2 PUs, 2 NUMA nodes"; where packages or cores
   // differ, their totals: "1 package, 3 cores, 4 PUs, 1 NUMA node".

@@ -147,6 +147,14 @@ Json describe_machine(const core::Topology& topology) {
   return machine;
 }
 
+std::vector<Warning> topology_warnings(const core::Topology& topology) {
+  if (topology.correction().empty()) return {};
+  return {{"numa_map", topology.correction(),
+           "firmware or a hypervisor describes nodes that do not follow the packages; caches and "
+           "packages may be shown wrongly, too",
+           "compare with lscpu; in a virtual machine ask for nodes that follow its packages"}};
+}
+
 Json read_environment(const std::string& root) {
   const core::SystemFiles files(root);
   Json environment;

@@ -21,6 +21,9 @@ Json describe_machine(const core::Topology& topology);
 // machines.
 Json read_environment(const std::string& root = "");
 
+// Warnings about the map of the machine itself. Every record of this machine begins with them.
+std::vector<Warning> topology_warnings(const core::Topology& topology);
+
 // Warnings that follow from the environment alone, before anything is measured.
 std::vector<Warning> environment_warnings(const Json& environment, const core::Topology& topology);
 

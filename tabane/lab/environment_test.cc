@@ -194,6 +194,17 @@ TEST(DescribeMachine, HasTheKeysOfTheFormat) {
   EXPECT_TRUE(machine.contains("memory_bytes"));
 }
 
+TEST(TopologyWarnings, SayOnceThatNodesCrossPackages) {
+  core::FakeMachine files;
+  core::crossing_nodes(files);
+  const Variable root("HWLOC_FSROOT", files.root().c_str());
+  const auto warnings = topology_warnings(core::Topology::detect());
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].id, "numa_map");
+  EXPECT_NE(warnings[0].seen.find("PUs 3-7"), std::string::npos) << warnings[0].seen;
+  EXPECT_TRUE(topology_warnings(core::Topology::synthetic("pack:2 core:2 pu:1")).empty());
+}
+
 TEST(DescribeMachine, TellsOfAnotherMachineOnlyWhatItsTopologyTells) {
   const Json machine = describe_machine(core::Topology::synthetic("core:2 pu:1"));
   EXPECT_TRUE(machine.at("cpu_model").is_null());

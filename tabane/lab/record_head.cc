@@ -36,6 +36,7 @@ Record begin_record(const core::Topology& topology, Kind kind, const About& abou
   record.quick = quick;
   record.machine = describe_machine(topology);
   record.environment = read_environment();
+  record.warnings = topology_warnings(topology);
   return record;
 }
 
