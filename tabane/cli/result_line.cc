@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tabane/core/units.h"
+#include "tabane/lab/record/text.h"
 
 namespace tabane::cli {
 
@@ -23,7 +24,7 @@ std::string result_line(const lab::Result& result) {
   }
   std::string share;
   if (const auto of_limit = result.of_limit())
-    share = fmt::format("{:3.0f} % of limit", 100 * *of_limit);
+    share = fmt::format("{:>5} of limit", lab::show_percent(*of_limit));
   std::string line = fmt::format("{:<34} {:>14}  {:<9} {}", result.name, value, spread, share);
   line.erase(line.find_last_not_of(' ') + 1);
   return line;

@@ -16,6 +16,18 @@ TEST(ResultLine, ShowsValueSpreadAndShareOfTheLimit) {
             "simd.dot.l1                          19.0 GFLOP/s  ± 0.0 %    95 % of limit");
 }
 
+TEST(ResultLine, KeepsADigitOfASmallShare) {
+  lab::Result result;
+  result.name = "fork.rate";
+  result.unit = "1/s";
+  result.better = lab::Better::higher;
+  result.limit = lab::Limit{1000, "peak"};
+  result.value = 3;
+  EXPECT_TRUE(result_line(result).ends_with(" 0.3 % of limit")) << result_line(result);
+  result.value = 0.1;
+  EXPECT_TRUE(result_line(result).ends_with(" below 0.1 % of limit")) << result_line(result);
+}
+
 TEST(ResultLine, SaysNotMeasuredRatherThanZero) {
   lab::Result result;
   result.name = "numa.latency";

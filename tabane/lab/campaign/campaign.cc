@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <new>
 #include <optional>
+#include <system_error>
 
+#include "tabane/core/error.h"
 #include "tabane/core/rounds.h"
 
 namespace tabane::lab {
@@ -112,8 +115,28 @@ void Campaign::visit(const CampaignOptions& options, std::size_t launch) {
               left / static_cast<double>(sharing));
   // Only run() decides whether it goes on: several processes must do so together.
   progress_->tell(blocks_[visit.block_].what, 0);
-  blocks_[visit.block_].body(visit);
+  run_body(visit, !options.agree);
   progress_->next_step();
+}
+
+void Campaign::run_body(Visit& visit, bool alone) {
+  const Block& block = blocks_[visit.block_];
+  const auto refused = [&](const std::exception& error) {
+    if (!alone) throw;
+    if (!refusal_) refusal_ = std::current_exception();
+    skip(block.what, error.what());
+  };
+  try {
+    block.body(visit);
+  } catch (const core::SystemError& error) {
+    refused(error);
+  } catch (const core::LostError& error) {  // for example killed for want of memory
+    refused(error);
+  } catch (const std::system_error& error) {  // a thread could not be started
+    refused(error);
+  } catch (const std::bad_alloc& error) {
+    refused(error);
+  }
 }
 
 bool Campaign::run(const CampaignOptions& options) {
@@ -126,13 +149,15 @@ bool Campaign::run(const CampaignOptions& options) {
   Progress progress(hooks_, planned);
   progress_ = &progress;
   bool complete = true;
+  refusal_ = nullptr;
+  const auto agree = [&](bool yes) { return options.agree ? options.agree(yes) : yes; };
   try {
     for (std::size_t launch = 0; launch < launches && complete; ++launch) {
-      complete = !options.agree(hooks_.stop_requested());
+      complete = !agree(hooks_.stop_requested());
       if (!complete) break;
       const double spent = progress.elapsed_seconds();
       const bool first_pass = launch < blocks_.size();
-      if (options.agree(!first_pass && spent > options.budget_seconds)) break;
+      if (agree(!first_pass && spent > options.budget_seconds)) break;
       visit(options, launch);
     }
   } catch (const Stopped&) {
@@ -140,6 +165,9 @@ bool Campaign::run(const CampaignOptions& options) {
   }
   seconds = progress.elapsed_seconds();
   progress_ = nullptr;
+  const bool nothing =
+      std::none_of(points.begin(), points.end(), [](const Point& p) { return p.measured(); });
+  if (refusal_ && nothing) std::rethrow_exception(refusal_);
   return complete;
 }
 

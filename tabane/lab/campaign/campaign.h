@@ -2,6 +2,7 @@
 // under one budget. It fills points; tables and charts are made from those.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <string>
 #include <utility>
@@ -80,8 +81,8 @@ struct CampaignOptions {
   double budget_seconds = std::numeric_limits<double>::infinity();
   // No block begins after it. In the first pass each block may take its share of what is left.
   double most_seconds = std::numeric_limits<double>::infinity();
-  // What rank 0 says, on all ranks, if several processes run the same campaign together.
-  std::function<bool(bool)> agree = [](bool yes) { return yes; };
+  // What rank 0 says, on all ranks, if several processes run the same campaign together; else none.
+  std::function<bool(bool)> agree = {};
 };
 
 class Campaign {
@@ -94,7 +95,9 @@ class Campaign {
   // How many of the planned points have no samples, and of how many.
   std::pair<std::size_t, std::size_t> unmeasured() const;
   // Visits all blocks, pass after pass. Returns false if the user stopped it; what was measured
-  // stays. throws: as the blocks.
+  // stays. A block to which the machine refuses something (processes, threads, memory) is noted as
+  // skipped, unless no block measures anything, or several processes run the campaign together:
+  // those would no longer agree where they are. throws: as the blocks.
   bool run(const CampaignOptions& options = {});
 
   Points points;
@@ -104,10 +107,12 @@ class Campaign {
  private:
   friend class Visit;
   void visit(const CampaignOptions& options, std::size_t launch);
+  void run_body(Visit& visit, bool alone);
 
   Hooks hooks_;
   std::vector<Block> blocks_;
   Progress* progress_ = nullptr;  // while it runs
+  std::exception_ptr refusal_;    // the first
 };
 
 }  // namespace tabane::lab

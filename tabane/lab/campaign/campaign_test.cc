@@ -2,6 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <new>
+#include <string_view>
+#include <system_error>
+
+#include "tabane/core/error.h"
+
 namespace tabane::lab {
 namespace {
 
@@ -42,6 +49,57 @@ TEST(Campaign, AppendsToThePointsOfABlockInEveryPass) {
   ASSERT_EQ(campaign.points.size(), 2u);  // the same factors in another block are another point
   EXPECT_EQ(campaign.points[0].samples.size(), 6u);
   EXPECT_FALSE(ratio_in_turn(&campaign.points[0], &campaign.points[1]));
+}
+
+// Three blocks, the second of which is refused by the machine.
+void add_blocks(Campaign& campaign, const std::function<void()>& refuse, int& calls) {
+  for (const char* block : {"a", "b", "c"})
+    campaign.add({.what = block, .body = [&calls, refuse, block](Visit& visit) {
+                    if (std::string_view(block) == "b") refuse();
+                    visit.in_turn({counted(block, 1, calls)}, {.most = 2, .budget_seconds = 100});
+                  }});
+}
+
+TEST(Campaign, KeepsTheOtherBlocksWhenTheMachineRefusesOne) {
+  const std::function<void()> refusals[] = {
+      [] { throw core::SystemError("fork", "rank 12", EAGAIN); },
+      [] { throw std::system_error(EAGAIN, std::generic_category(), "thread"); },
+      [] { throw std::bad_alloc(); },
+      [] { throw core::LostError(3, 77, "broadcast", "killed by signal 9"); }};
+  for (const auto& refuse : refusals) {
+    int calls = 0;
+    Campaign campaign({});
+    add_blocks(campaign, refuse, calls);
+    EXPECT_TRUE(campaign.run({.passes = 2}));
+    EXPECT_EQ(calls, 8);
+    ASSERT_EQ(campaign.skipped.size(), 1u);
+    EXPECT_EQ(campaign.skipped[0].name, "b");
+    EXPECT_FALSE(campaign.skipped[0].reason.empty());
+    EXPECT_NE(campaign.points.find({{"way", "c"}}), nullptr);
+  }
+}
+
+TEST(Campaign, PassesOnWhatIsNotTheMachines) {
+  int calls = 0;
+  Campaign campaign({});
+  add_blocks(
+      campaign, [] { throw core::UsageError("-n 0"); }, calls);
+  EXPECT_THROW(campaign.run(), core::UsageError);
+}
+
+TEST(Campaign, FailsIfTheMachineRefusesEverything) {
+  Campaign campaign({});
+  campaign.add(
+      {.what = "a", .body = [](Visit&) { throw core::SystemError("fork", "rank 1", EAGAIN); }});
+  EXPECT_THROW(campaign.run(), core::SystemError);
+}
+
+TEST(Campaign, FailsWithTheOthersIfSeveralProcessesRunIt) {
+  int calls = 0;
+  Campaign campaign({});
+  add_blocks(
+      campaign, [] { throw core::SystemError("mmap", "1 GiB", ENOMEM); }, calls);
+  EXPECT_THROW(campaign.run({.agree = [](bool yes) { return yes; }}), core::SystemError);
 }
 
 TEST(Campaign, KeepsWholeRoundsWhenItIsStopped) {

@@ -30,7 +30,6 @@ RankRunner forking_runner(const core::Topology& topology, int most_ranks) {
   RankRunner runner;
   runner.pus = pus;
   runner.most_ranks = most_ranks > 0 ? most_ranks : std::min(4 * pus, kMostRanksForked);
-  runner.agree = [](bool yes) { return yes; };
   runner.setting = [pus](int ranks) {
     return ranks > pus ? comm::Setting::crowded : comm::Setting::memory;
   };

@@ -32,7 +32,7 @@ struct RankRunner {
   // Empty samples on MPI's other ranks.
   std::function<RankSamples(int ranks, const std::vector<RankWorkload>&, const RankRoundsOptions&)>
       run;
-  std::function<bool(bool)> agree;                  // what rank 0 says, on all ranks
+  std::function<bool(bool)> agree;  // what rank 0 says, on all ranks; none if they are forked
   std::function<comm::Setting(int ranks)> setting;  // of groups of so many
   bool shows = true;                                // this process has the results
   std::string transport = "shm";

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "tabane/lab/record/points.h"
+
 namespace tabane::lab {
 namespace {
 
@@ -50,8 +52,8 @@ Finding direction(const FigureRatio& figure) {
 }
 
 bool bounded(const Result& result) {
-  return result.interval && result.samples.size() >= 6 && result.interval->low > 0 &&
-         std::isfinite(result.interval->high);
+  return result.interval && result.samples.size() >= kFewestForInterval &&
+         result.interval->low > 0 && std::isfinite(result.interval->high);
 }
 
 }  // namespace

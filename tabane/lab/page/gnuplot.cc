@@ -204,8 +204,6 @@ std::string inline_svg(std::string_view svg, std::string_view prefix, std::strin
   replace_all(body, "stroke=\"black\"", "stroke=\"currentColor\"");
   replace_all(body, "color=\"black\"", "color=\"currentColor\"");
   replace_all(body, "font-family=\"sans-serif\" ", "");
-  replace_all(body, "preserveAspectRatio='none'",
-              "preserveAspectRatio='none' style='image-rendering:pixelated'");
   for (const char* id : {"id='", "id=\"", "href='#", "url(#"})
     replace_all(body, id, fmt::format("{}{}-", id, prefix));
   body = rewrite_colours(body, page_colour);

@@ -18,7 +18,7 @@ struct Drawing {
 // is removed again. program: looked up in PATH. limit: a program that runs longer is killed.
 Drawing run_gnuplot(const std::string& stem, const std::string& script, const std::string& data,
                     const std::string& program = "gnuplot",
-                    std::chrono::milliseconds limit = std::chrono::seconds(10));
+                    std::chrono::milliseconds limit = std::chrono::seconds(60));
 
 // Returns the drawing as an svg element that scales with its container and takes its colours from
 // the page: black becomes the colour of the text, the palette of plot.h becomes CSS variables

@@ -19,11 +19,14 @@ std::string curves_data(const Curves& curves, const Shown& shown) {
     out += fmt::format("# {}: x, y, low, high in {}, size of the point\n", plot_label(curve.name),
                        shown.unit.empty() ? "1" : plot_label(shown.unit));
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
-      const double low = curve.low.empty() ? curve.y[i] : curve.low[i];
-      const double high = curve.high.empty() ? curve.y[i] : curve.high[i];
-      out += fmt::format("{:.10g} {} {} {} {}\n", curve.x[i], number(curve.y[i] * shown.factor),
-                         number(low * shown.factor), number(high * shown.factor),
-                         !curve.flagged.empty() && curve.flagged[i] ? 1.0 : 0.45);
+      // A point without an interval would vanish with it.
+      const auto end = [&](const std::vector<double>& ends) {
+        return ends.empty() || std::isnan(ends[i]) ? curve.y[i] : ends[i];
+      };
+      out +=
+          fmt::format("{:.10g} {} {} {} {}\n", curve.x[i], number(curve.y[i] * shown.factor),
+                      number(end(curve.low) * shown.factor), number(end(curve.high) * shown.factor),
+                      !curve.flagged.empty() && curve.flagged[i] ? 1.0 : 0.45);
     }
     out += "\n\n";
   }

@@ -18,6 +18,11 @@ const Level& require(const Point& point, std::string_view factor) {
 double Point::number(std::string_view factor) const { return require(*this, factor).number(); }
 std::string Point::text(std::string_view factor) const { return require(*this, factor).text(); }
 
+std::optional<core::Interval> Point::interval() const {
+  if (samples.size() < kFewestForInterval) return std::nullopt;
+  return core::median_interval(samples);
+}
+
 std::optional<core::Ratio> ratio_in_turn(const Point* a, const Point* b) {
   if (a == nullptr || b == nullptr || !a->measured()) return std::nullopt;
   if (a->block != b->block || a->samples.size() != b->samples.size()) return std::nullopt;

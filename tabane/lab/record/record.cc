@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tabane/core/error.h"
+#include "tabane/lab/record/points.h"
 
 namespace tabane::lab {
 
@@ -22,8 +23,7 @@ std::optional<double> Result::number_detail(const char* detail) const {
 void set_samples(Result& result, std::vector<double> samples) {
   TABANE_ASSERT(!samples.empty());
   result.value = core::median(samples);
-  // Fewer samples than six cannot bound a median with 95 %.
-  if (samples.size() >= 6) result.interval = core::median_interval(samples);
+  if (samples.size() >= kFewestForInterval) result.interval = core::median_interval(samples);
   result.samples = std::move(samples);
 }
 

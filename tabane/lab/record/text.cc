@@ -166,7 +166,9 @@ std::string show(double value, std::string_view unit) {
 }
 
 std::string show_percent(double share) {
-  return fmt::format("{:.{}f} %", 100 * share, share < 0.0995 ? 1 : 0);
+  if (share == 0) return "0 %";
+  if (std::fabs(share) < 0.0005) return share > 0 ? "below 0.1 %" : "above -0.1 %";
+  return fmt::format("{:.{}f} %", 100 * share, std::fabs(share) < 0.0995 ? 1 : 0);
 }
 
 std::string text_of(const Entry& entry) {
@@ -177,7 +179,7 @@ std::string text_of(const Entry& entry) {
   std::string text, unit;
   Shown shown;
   if (entry.unit == "share") {
-    text = fmt::format("{:.{}f} %", 100 * value, value != 0 && std::fabs(value) < 0.0995 ? 1 : 0);
+    text = show_percent(value);
   } else if (entry.unit == "ratio") {
     text = fmt::format("{:.{}f}", value, std::fabs(value) < 99.5 ? 2 : 0);
   } else if (entry.unit == "1") {
@@ -189,7 +191,7 @@ std::string text_of(const Entry& entry) {
   if (entry.interval) {
     const auto bound = [&](double v) {
       if (!std::isfinite(v)) return std::string("∞");
-      if (entry.unit == "share") return fmt::format("{:.0f} %", 100 * v);
+      if (entry.unit == "share") return show_percent(v);
       if (entry.unit == "1") return fmt::format("{:.6g}", v);
       return entry.unit == "ratio" ? fmt::format("{:.2f}", v) : shown.number(v);
     };

@@ -41,7 +41,7 @@ Shown shown_in(double magnitude, std::string_view unit);
 // One value with its unit: (2.44e9, "Hz") gives "2.44 GHz".
 std::string show(double value, std::string_view unit);
 
-// "64.3 %"
+// "87 %", "6.4 %", "below 0.1 %"; "0 %" for none at all.
 std::string show_percent(double share);
 
 // A table's entry for people: "48.2 ns [47.9, 48.5]", "1.42 [1.38, 1.47]", "64.3 %", "–".

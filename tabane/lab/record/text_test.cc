@@ -47,6 +47,11 @@ TEST(ShowPercent, KeepsADigitForSmallShares) {
   EXPECT_EQ(show_percent(0.873), "87 %");
   EXPECT_EQ(show_percent(0.0312), "3.1 %");
   EXPECT_EQ(show_percent(1.2), "120 %");
+  EXPECT_EQ(show_percent(0.003), "0.3 %");
+  EXPECT_EQ(show_percent(0.0004), "below 0.1 %");
+  EXPECT_EQ(show_percent(-0.0004), "above -0.1 %");
+  EXPECT_EQ(show_percent(-0.64), "-64 %");
+  EXPECT_EQ(show_percent(0), "0 %");
 }
 
 TEST(TextOf, ShowsValuesWithUnitAndInterval) {
@@ -58,6 +63,8 @@ TEST(TextOf, ShowsValuesWithUnitAndInterval) {
   EXPECT_EQ(text_of({0.643, "share"}), "64 %");
   EXPECT_EQ(text_of({0.0643, "share"}), "6.4 %");
   EXPECT_EQ(text_of({12, "1"}), "12");
+  EXPECT_EQ(text_of({0.0002, "share", core::Interval{0.0001, 0.004}}),
+            "below 0.1 % [below 0.1 %, 0.4 %]");
 }
 
 }  // namespace

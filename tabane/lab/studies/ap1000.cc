@@ -56,7 +56,8 @@ std::optional<Record> run_ap1000(const core::Topology& topology, const Ap1000Opt
                                         .most_seconds = most,
                                         .agree = runner.agree});
     if (!runner.shows) return;
-    if (complete) note_unmeasured(campaign, most);
+    // What the machine refused is noted already.
+    if (complete && campaign.skipped.empty()) note_unmeasured(campaign, most);
     shown = std::move(record);
     add_campaign(*shown, campaign, complete, what_of);
     ap1000::add_views(*shown, campaign.points, runner.transport, runner.pus);

@@ -36,13 +36,21 @@ std::vector<FitSegment> fit(const PointList& points, std::size_t most_segments) 
   return fit_segments(times.x, times.y, most_segments);
 }
 
-// "0.000110 x + 2.8", in µs, as the report writes it. x: bytes, or another name of the variable.
-std::string formula(double t0_s, double per_x_s, const char* x = "x") {
-  const auto number = [](double v) {
-    return std::abs(v) >= 1000 ? fmt::format("{:.0f}", v) : fmt::format("{:.3g}", v);
-  };
-  return fmt::format("{} {} {} {}", number(per_x_s * 1e6), x, t0_s < 0 ? "−" : "+",
-                     number(std::abs(t0_s) * 1e6));
+// Three digits and no exponent: people compare them along a column.
+std::string plain_number(double v) {
+  if (v == 0 || !std::isfinite(v)) return fmt::format("{:g}", v);
+  const int decimals = std::clamp(2 - static_cast<int>(std::floor(std::log10(v))), 0, 12);
+  std::string text = fmt::format("{:.{}f}", v, decimals);
+  if (decimals > 0) text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+// "0.00011 x + 2.8", as the report writes it. x: the name of the variable; per_second: the unit.
+std::string formula(double t0_s, double per_x_s, double per_second = 1e6, const char* x = "x") {
+  return fmt::format("{}{} {} {} {}", per_x_s < 0 ? "−" : "",
+                     plain_number(std::abs(per_x_s) * per_second), x, t0_s < 0 ? "−" : "+",
+                     plain_number(std::abs(t0_s) * per_second));
 }
 
 struct Data {
@@ -191,6 +199,13 @@ std::string size_near(double bytes) {
   return show(perturbed ? power : bytes, "B");
 }
 
+Entry none_in(const char* unit) { return {std::optional<double>(), unit}; }
+
+const char* why_none(bool rises, bool begins) {
+  if (!rises) return "the times of this piece do not rise with the size";
+  return begins ? "" : "the line through this piece begins below 0";
+}
+
 // One row per piece of a fit; the first piece gives the result t0, the last one r_inf.
 void add_fit(const Data& data, const std::string& way, Rows& rows) {
   const std::string title = title_of_way(way);
@@ -199,11 +214,13 @@ void add_fit(const Data& data, const std::string& way, Rows& rows) {
   for (const FitSegment& segment : segments) {
     const core::LineFit& line = segment.line;
     // Within a piece whose rate still falls, a line says nothing about an empty message.
-    const bool rises = line.slope > 0, begins = line.t0() > 0;
-    const Entry t0 = begins ? Entry(line.t0(), "s", line.intercept_interval) : Entry();
-    const Entry r_inf = rises ? Entry(line.r_inf(), "B/s", segment.r_inf_interval()) : Entry();
+    const bool rises = line.slope > 0 && line.slope_interval.high > 0;
+    const bool begins = line.t0() > 0 && line.intercept_interval.high > 0;
+    const Entry t0 = begins ? Entry(line.t0(), "s", line.intercept_interval) : none_in("s");
+    const Entry r_inf =
+        rises ? Entry(line.r_inf(), "B/s", segment.r_inf_interval()) : none_in("B/s");
     const Entry n_half =
-        rises && begins ? Entry(line.n_half(), "B", segment.n_half_interval()) : Entry();
+        rises && begins ? Entry(line.n_half(), "B", segment.n_half_interval()) : none_in("B");
     rows.rows.push_back({title,
                          fmt::format("{} … {}", size_near(segment.from), size_near(segment.to)),
                          t0,
@@ -214,7 +231,6 @@ void add_fit(const Data& data, const std::string& way, Rows& rows) {
     for (const auto& [what, entry, better] : {std::tuple{"t0", t0, Better::lower},
                                               {"r_inf", r_inf, Better::higher},
                                               {"n_half", n_half, Better::lower}}) {
-      if (!entry.value) continue;
       Result& result = add_result(data.record, fmt::format("fit.{}.{}.{}", way, piece, what),
                                   fmt::format("{} of piece {} of the line, {}", what, piece, title),
                                   entry, better);
@@ -222,6 +238,7 @@ void add_fit(const Data& data, const std::string& way, Rows& rows) {
                         {"to_bytes", segment.to},
                         {"points", segment.points},
                         {"worst_relative_residual", line.worst_relative_residual}};
+      if (!entry.value) result.details[detail::kRemark] = why_none(rises, begins);
     }
     if (&segment == &segments.front() && begins)
       add_result(data.record, "fit." + way + ".t0", "setup time, " + title, t0, Better::lower);
@@ -338,7 +355,7 @@ std::string crossing(const Points& points, const std::string& way, double ranks)
     const double bytes = elements->number("bytes");
     const auto ratio =
         ratio_in_turn(elements, points.find(factors.with({{"way", way}, {"bytes", bytes}})));
-    if (!ratio || ratio->interval.low <= 1)
+    if (!ratio || ratio->pairs < kFewestForInterval || ratio->interval.low <= 1)
       from.reset();
     else if (!from)
       from = bytes / sizeof(double);
@@ -409,7 +426,9 @@ std::string log_formula(const PointList& points) {
   if (times.x.size() < 2) return "";
   for (double& x : times.x) x = std::log2(x);
   const core::LineFit line = core::fit_line(times.x, times.y, core::FitWeight::relative, 1);
-  return fmt::format(" Here, by messages: {} µs.", formula(line.intercept, line.slope, "log2 p"));
+  const Shown shown = shown_in(std::max(std::abs(line.intercept), std::abs(line.slope)), "s");
+  return fmt::format(" Here, by messages: {} {}.",
+                     formula(line.intercept, line.slope, shown.factor, "log2 p"), shown.unit);
 }
 
 void barrier(const Data& data) {

@@ -137,10 +137,36 @@ TEST(Ap1000Views, GiveNoT0WhereTheRateStillFalls) {
     points.add({.factors = {{"part", "pingpong"}, {"way", "recv"}, {"bytes", n}},
                 .samples = std::vector<double>(6, 1e-12 * n * std::sqrt(n))});
   points.declare({{"ranks", 2}, {"group", ""}});
+  std::size_t none = 0;
   for (const Result& result : shown(points).results) {
     if (!result.name.starts_with("ap1000.fit.")) continue;
-    EXPECT_GT(*result.value, 0) << result.name;
+    if (result.value) {
+      EXPECT_GT(*result.value, 0) << result.name;
+      continue;
+    }
+    ++none;
+    EXPECT_FALSE(result.interval) << result.name;
+    EXPECT_NE(result.details.at(detail::kRemark), "") << result.name;
   }
+  EXPECT_GT(none, 0u);
+}
+
+TEST(Ap1000Tables, WriteFormulasWithoutExponents) {
+  Points points;
+  for (const int ranks : {2, 4, 8})  // 44.8 log2 p - 44.8 ms
+    points.add({.factors = {{"part", "barrier"}, {"way", "messages"}, {"ranks", ranks}},
+                .samples = std::vector<double>(6, 44.8e-3 * (std::log2(ranks) - 1) + 1e-9)});
+  points.declare({{"bytes", 1}, {"group", ""}});
+  const Table table = find(shown(points), "Barrier");
+  EXPECT_NE(table.note.find("44.8 log2 p − 44.8 ms."), std::string::npos) << table.note;
+}
+
+TEST(Ap1000Tables, ClaimNoIntervalFromTwoSamples) {
+  Points points = known();
+  for (std::size_t i = 0; i < points.size(); ++i) points[i].samples.resize(2);
+  const auto& row = find(shown(points), "Half a round trip").rows.at(4);
+  EXPECT_EQ(row[1], "5.10 µs");
+  EXPECT_EQ(row[3], "3.34");
 }
 
 TEST(Ap1000Results, KeepEverySampleAndTheFits) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tabane::lab {
 namespace {
@@ -14,6 +15,11 @@ std::string name_part(const Factor& factor) {
       factor.level.is_number() ? factor.name + factor.level.text() : factor.level.word();
   std::replace(text.begin(), text.end(), ' ', '_');
   return text;
+}
+
+std::optional<core::Interval> interval_of(const core::Ratio& ratio) {
+  if (ratio.pairs < kFewestForInterval) return std::nullopt;
+  return ratio.interval;
 }
 
 }  // namespace
@@ -84,7 +90,7 @@ Entry median_entry(const Point* point, bool with_interval) {
 
 Entry ratio_entry(const Point* a, const Point* b) {
   const auto ratio = ratio_in_turn(a, b);
-  return ratio ? Entry(ratio->value, "ratio", ratio->interval) : Entry();
+  return ratio ? Entry(ratio->value, "ratio", interval_of(*ratio)) : Entry();
 }
 
 Entry count_entry(double number) { return {number, "1"}; }
@@ -107,11 +113,12 @@ void add_table(Record& record, std::string title, Rows rows, std::string note) {
                           .content = std::move(rows)});
 }
 
-void add_place(Curve& curve, double x, double y, core::Interval interval) {
+void add_place(Curve& curve, double x, double y, std::optional<core::Interval> interval) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   curve.x.push_back(x);
   curve.y.push_back(y);
-  curve.low.push_back(interval.low);
-  curve.high.push_back(interval.high);
+  curve.low.push_back(interval ? interval->low : kNone);
+  curve.high.push_back(interval ? interval->high : kNone);
 }
 
 Curve curve_over(const std::string& name, const PointList& points, std::string_view factor,
@@ -129,14 +136,18 @@ Curve ratio_curve(const std::string& name, const PointList& a, const PointList& 
     for (const Point* other : b) {
       if (one->number(factor) != other->number(factor)) continue;
       if (const auto ratio = ratio_in_turn(one, other))
-        add_place(curve, one->number(factor), ratio->value, ratio->interval);
+        add_place(curve, one->number(factor), ratio->value, interval_of(*ratio));
     }
   }
   return curve;
 }
 
 void add_curve(Curves& curves, Curve curve) {
-  if (!curve.x.empty()) curves.series.push_back(std::move(curve));
+  if (curve.x.empty()) return;
+  const bool bounded =
+      std::any_of(curve.low.begin(), curve.low.end(), [](double v) { return !std::isnan(v); });
+  if (!bounded) curve.low.clear(), curve.high.clear();
+  curves.series.push_back(std::move(curve));
 }
 
 Curves times_over(const Points& points, std::string_view factor, const std::vector<Line>& lines,

@@ -73,6 +73,7 @@ void add_campaign(Record& record, const Campaign& campaign, bool complete,
 
 // ---- entries of tables ----
 
+// Intervals are left out where there are too few samples for one.
 Entry median_entry(const Point* point, bool with_interval = false);  // seconds; none if null
 Entry ratio_entry(const Point* a, const Point* b);                   // a / b in turn, with interval
 Entry count_entry(double number);
@@ -95,7 +96,8 @@ void add_table(Record& record, std::string title, Rows rows, std::string note);
 
 // ---- curves ----
 
-void add_place(Curve& curve, double x, double y, core::Interval interval);
+// Without an interval the curve's is not a number there.
+void add_place(Curve& curve, double x, double y, std::optional<core::Interval> interval);
 // Medians with their intervals over a factor. scale: of x.
 Curve curve_over(const std::string& name, const PointList& points, std::string_view factor,
                  double x_scale = 1);

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "tabane/lab/page/figure.h"
+
 namespace tabane::lab {
 namespace {
 
@@ -49,6 +53,32 @@ TEST(StudyRows, AreLeftOutWithoutEntries) {
   });
   ASSERT_EQ(rows.rows.size(), 2u);
   EXPECT_EQ(rows.rows[1][0].value, 3);
+}
+
+TEST(StudyEntries, ClaimNoIntervalFromTooFewSamples) {
+  const Point two{.factors = {{"n", 1}}, .samples = {1, 2}};
+  const Point six{.factors = {{"n", 2}}, .samples = {1, 2, 3, 4, 5, 6}};
+  EXPECT_FALSE(median_entry(&two, true).interval);
+  EXPECT_FALSE(ratio_entry(&two, &two).interval);
+  ASSERT_TRUE(median_entry(&six, true).interval);
+  EXPECT_EQ(median_entry(&six, true).interval->high, 6);
+  EXPECT_TRUE(ratio_entry(&six, &six).interval);
+}
+
+TEST(StudyCurves, ClaimNoIntervalFromTooFewSamples) {
+  const Point two{.factors = {{"n", 1}}, .samples = {1, 2}};
+  const Point six{.factors = {{"n", 2}}, .samples = {1, 2, 3, 4, 5, 6}};
+  Curves curves{{"n", "", false}, {"time", "s", false}, {}};
+  add_curve(curves, curve_over("some", {&two, &six}, "n"));
+  add_curve(curves, curve_over("none", {&two}, "n"));
+  ASSERT_EQ(curves.series.size(), 2u);
+  EXPECT_TRUE(std::isnan(curves.series[0].low.at(0)));
+  EXPECT_EQ(curves.series[0].low.at(1), 1);
+  EXPECT_TRUE(curves.series[1].low.empty());
+  // The point stays on the chart.
+  const auto figure = figure_of({.name = "a", .title = "a", .content = curves});
+  ASSERT_TRUE(figure);
+  EXPECT_NE(figure->data.find("\n1 1.5 1.5 1.5 "), std::string::npos) << figure->data;
 }
 
 }  // namespace
