@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <ctime>
+#include <thread>
 #include <vector>
 
 #include "tabane/core/statistics.h"
@@ -107,6 +109,18 @@ TickRate calibrate_ticks(double seconds) {
   rate.counter = "cntvct_el0";
 #endif
   return rate;
+}
+
+double tick_rate_change(double seconds) {
+  const std::uint64_t origin = ticks_begin();
+  const double start = raw_seconds();
+  const Moment idle = read_both(origin, start);
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  const Moment loaded = read_both(origin, start);
+  while (raw_seconds() - start < loaded.seconds + seconds) {
+  }
+  const Moment end = read_both(origin, start);
+  return rate_between(loaded, end) / rate_between(idle, loaded) - 1;
 }
 
 const TickRate& tick_rate() {

@@ -39,8 +39,10 @@ inline std::uint64_t ticks_end() {
 struct TickRate {
   double ticks_per_second = 0;
   double relative_uncertainty = 0;  // half the spread of repeated calibrations over the rate
-  bool invariant = false;  // constant whatever the core's frequency (CPUID 80000007h EDX[8])
-  std::string counter;     // "rdtsc" or "cntvct_el0"
+  // Announced as constant whatever the core's frequency (CPUID 80000007h EDX[8]). Some virtual
+  // machines hide it: tick_rate_change() and the kernel's choice of clock tell more.
+  bool invariant = false;
+  std::string counter;  // "rdtsc" or "cntvct_el0"
 };
 
 // Calibrates the counter against CLOCK_MONOTONIC_RAW over `seconds` of wall time (at least 10 ms).
@@ -48,6 +50,11 @@ TickRate calibrate_ticks(double seconds = 0.05);
 
 // The rate of a calibration made once per process, at the first call.
 const TickRate& tick_rate();
+
+// What the counter's rate becomes under load, over its rate while this thread sleeps, minus 1:
+// about 0 if it is constant, above if it follows the core's frequency. Says nothing where the
+// system clock is made from the counter itself. cost: twice `seconds`.
+double tick_rate_change(double seconds = 0.02);
 
 // Smallest difference of an empty begin/end pair, and the smallest non-zero step of the counter:
 // ticks.

@@ -43,6 +43,11 @@ TEST(CalibrateTicks, NamesTheCounterAndBoundsItsError) {
   EXPECT_LT(rate.relative_uncertainty, 1);
 }
 
+TEST(TickRateChange, IsNoneWhereTheCounterIsInvariant) {
+  if (!tick_rate().invariant) GTEST_SKIP() << "the counter may follow the core";
+  EXPECT_NEAR(tick_rate_change(), 0, 0.01);
+}
+
 TEST(TickRate, IsCalibratedOncePerProcess) { EXPECT_EQ(&tick_rate(), &tick_rate()); }
 
 TEST(TickOverhead, HasAPositiveStep) {

@@ -64,10 +64,13 @@ Json timer_group() {
   const core::TickRate& rate = core::tick_rate();
   const core::TickOverhead overhead = core::tick_overhead();
   Json group;
-  group["counter"] = rate.counter;
+  group[key::kCounter.name] = rate.counter;
   group["rate Hz"] = rate.ticks_per_second;
   group["relative uncertainty"] = rate.relative_uncertainty;
   group[key::kInvariant.name] = rate.invariant;
+  // Compared only where it is in doubt.
+  group[key::kTickRateChange.name] =
+      rate.invariant ? Json(nullptr) : Json(core::tick_rate_change());
   group["read overhead ticks"] = overhead.read_ticks;
   group["step ticks"] = overhead.step_ticks;
   return group;

@@ -132,14 +132,15 @@ Json memory_group(const core::SystemFiles& files) {
 
 Json kernel_group(const core::SystemFiles& files) {
   const std::string cpu = "/sys/devices/system/cpu";
+  const std::string clocks = "/sys/devices/system/clocksource/clocksource0";
   Json group;
   group["release"] = or_null(files.text("/proc/sys/kernel/osrelease"));
   group["version"] = or_null(files.text("/proc/sys/kernel/version"));
   group["parameters"] = kernel_parameters(files);
   group["isolated CPUs"] = cpu_list(files, cpu + "/isolated");
   group["tickless CPUs"] = cpu_list(files, cpu + "/nohz_full");
-  group["clock source"] =
-      or_null(files.text("/sys/devices/system/clocksource/clocksource0/current_clocksource"));
+  group[key::kClockSource.name] = or_null(files.text(clocks + "/current_clocksource"));
+  group[key::kClockSources.name] = or_null(files.text(clocks + "/available_clocksource"));
   group["address randomisation"] =
       count_or_null(files.number("/proc/sys/kernel/randomize_va_space"));
   return group;

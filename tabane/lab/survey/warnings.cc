@@ -27,6 +27,7 @@ constexpr double kModeEffect = 0.05;     // distance of the modes as a share of 
 constexpr double kModeVariance = 0.90;   // explained by two groups: 0.64 if normal, 0.75 if uniform
 constexpr double kWideInterval = 0.05;   // width of the 95 % interval over the median
 constexpr double kSkewNs = 100;          // a tenth of a remote memory access would hide in less
+constexpr double kTickRateChange = 0.02;  // calibrations agree far better
 constexpr double kSwapUsed = 64.0 * 1024 * 1024;
 
 const Json* entry(const Json& environment, key::Key key) {
@@ -132,11 +133,32 @@ void check_virtual(const Json& environment, Warnings& warnings) {
        "repeat the survey at another time; for final figures use a machine itself"});
 }
 
+// The kernel compares the counter with other clocks all the time, and drops it when it drifts.
+bool kernel_rejects_counter(const Json& environment) {
+  const auto used = word(environment, key::kClockSource);
+  const auto offered = word(environment, key::kClockSources);
+  if (word(environment, key::kCounter) != "rdtsc" || !used || !offered) return false;
+  return *used != "tsc" && (" " + *offered + " ").find(" tsc ") == std::string::npos;
+}
+
+// That the counter is not announced as invariant says little: some hypervisors hide the flag.
 void check_timer(const Json& environment, Warnings& warnings) {
-  if (!is(environment, key::kInvariant, false)) return;
-  warnings.push_back({"timer_not_invariant", "the tick counter follows the core's frequency",
-                      "times are wrong whenever the frequency changes",
-                      "hold the frequency, or take these figures as rough"});
+  const auto change = number(environment, key::kTickRateChange);
+  if (change && std::abs(*change) > kTickRateChange) {
+    warnings.push_back(
+        {"timer_not_invariant",
+         fmt::format("the tick counter follows the core's frequency: under load its rate changed "
+                     "by {:+.0f} %",
+                     100 * *change),
+         "times are wrong whenever the frequency changes",
+         "hold the frequency, or take these figures as rough"});
+  } else if (kernel_rejects_counter(environment)) {
+    warnings.push_back({"timer_rejected",
+                        fmt::format("the kernel does not use the tick counter; its clock is {}",
+                                    word(environment, key::kClockSource).value_or("")),
+                        "the counters of the cores may drift or disagree, and times with them",
+                        "read the kernel's reason (dmesg, \"tsc\"), and look at clock.skew"});
+  }
 }
 
 void check_memory(const Json& environment, const core::Topology& topology, Warnings& warnings) {

@@ -44,7 +44,8 @@ TEST(EnvironmentWarnings, NameEachTrouble) {
   EXPECT_EQ(environment_ids(with("memory", "transparent huge pages", "never")), Ids{"thp_off"});
   EXPECT_EQ(environment_ids(with("system", "running at start", 2)), Ids{"busy"});
   EXPECT_EQ(environment_ids(with("system", "virtual machine", true)), Ids{"virtual_machine"});
-  EXPECT_EQ(environment_ids(with("timer", "invariant", false)), Ids{"timer_not_invariant"});
+  EXPECT_EQ(environment_ids(with("timer", "rate change under load", 0.3)),
+            Ids{"timer_not_invariant"});
   EXPECT_EQ(environment_ids(with("memory", "swap used bytes", 1e9)), Ids{"swap_used"});
   EXPECT_EQ(environment_ids(with("software", "optimised build", false)), Ids{"slow_build"});
   EXPECT_EQ(environment_ids(with("process", "cgroup throttled periods", 3)), Ids{"cpu_quota"});
@@ -54,9 +55,25 @@ TEST(EnvironmentWarnings, AreSilentForGoodValues) {
   EXPECT_EQ(environment_ids(with("memory", "transparent huge pages", "madvise")), Ids{});
   EXPECT_EQ(environment_ids(with("system", "running at start", 1)), Ids{});
   EXPECT_EQ(environment_ids(with("system", "virtual machine", false)), Ids{});
-  EXPECT_EQ(environment_ids(with("timer", "invariant", true)), Ids{});
+  EXPECT_EQ(environment_ids(with("timer", "invariant", false)), Ids{});  // the flag alone
+  EXPECT_EQ(environment_ids(with("timer", "rate change under load", -0.001)), Ids{});
   EXPECT_EQ(environment_ids(with("memory", "swap used bytes", 4096)), Ids{});
   EXPECT_EQ(environment_ids(with("process", "cgroup throttled periods", 0)), Ids{});
+}
+
+TEST(EnvironmentWarnings, LeaveTheJudgementOfTheCounterToTheKernel) {
+  Json environment = with("timer", "counter", "rdtsc");
+  environment["timer"]["invariant"] = false;
+  environment["kernel"] = {{"clock source", "tsc"}, {"clock sources", "tsc hpet acpi_pm"}};
+  EXPECT_EQ(environment_ids(environment), Ids{});
+  environment["kernel"] = {{"clock source", "kvm-clock"}, {"clock sources", "kvm-clock tsc hpet"}};
+  EXPECT_EQ(environment_ids(environment), Ids{});
+  environment["kernel"] = {{"clock source", "hpet"}, {"clock sources", "hpet acpi_pm"}};
+  EXPECT_EQ(environment_ids(environment), Ids{"timer_rejected"});
+  environment["timer"]["invariant"] = true;  // announced, and found to drift
+  EXPECT_EQ(environment_ids(environment), Ids{"timer_rejected"});
+  environment["timer"]["counter"] = "cntvct_el0";
+  EXPECT_EQ(environment_ids(environment), Ids{});
 }
 
 TEST(EnvironmentWarnings, JudgeTheFrequencyByWhatTheCoresDoRatherThanByTheGovernorsName) {
