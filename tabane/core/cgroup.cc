@@ -78,11 +78,6 @@ void read_cpus2(const SystemFiles& files, CgroupLimits& limits) {
         keep_smaller(limits.cpus, microseconds / period);
       }
     }
-    if (!limits.throttled) {
-      limits.throttled = files.field_number(directory + "/cpu.stat", "nr_throttled");
-      limits.throttled_s = files.field_number(directory + "/cpu.stat", "throttled_usec");
-      if (limits.throttled_s) *limits.throttled_s *= 1e-6;
-    }
     if (!limits.cpuset) limits.cpuset = files.text(directory + "/cpuset.cpus.effective");
   }
 }
@@ -93,11 +88,6 @@ void read_cpus1(const SystemFiles& files, CgroupLimits& limits) {
     const auto period = files.number(directory + "/cpu.cfs_period_us");
     limits.seen = limits.seen || quota;
     if (quota && period && *quota > 0 && *period > 0) keep_smaller(limits.cpus, *quota / *period);
-    if (!limits.throttled) {
-      limits.throttled = files.field_number(directory + "/cpu.stat", "nr_throttled");
-      limits.throttled_s = files.field_number(directory + "/cpu.stat", "throttled_time");
-      if (limits.throttled_s) *limits.throttled_s *= 1e-9;
-    }
   }
   for (const std::string& directory : group_directories(files, "cpuset")) {
     if (!limits.cpuset) limits.cpuset = files.text(directory + "/cpuset.effective_cpus");
@@ -137,6 +127,28 @@ CgroupLimits read_cgroup_limits(const SystemFiles& files) {
   read_cpus1(files, limits);
   read_memory(files, limits);
   return limits;
+}
+
+std::optional<CgroupThrottling> read_cgroup_throttling(const SystemFiles& files) {
+  struct Counter {
+    const char *controller, *name;
+    double seconds_each;
+  };
+  constexpr Counter kCounters[] = {{"", "throttled_usec", 1e-6}, {"cpu", "throttled_time", 1e-9}};
+  std::optional<CgroupThrottling> all;
+  for (const Counter& counter : kCounters) {
+    // A group counts only the stops of its own quota, but stops with those above it.
+    for (const std::string& directory : group_directories(files, counter.controller)) {
+      const std::string statistics = directory + "/cpu.stat";
+      const auto times = files.field_number(statistics, "nr_throttled");
+      if (!times) continue;
+      if (!all) all.emplace();
+      all->times += *times;
+      all->seconds +=
+          counter.seconds_each * files.field_number(statistics, counter.name).value_or(0);
+    }
+  }
+  return all;
 }
 
 std::string cgroup_path(const SystemFiles& files, const std::string& controller) {

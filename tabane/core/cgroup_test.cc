@@ -24,16 +24,12 @@ TEST(CgroupLimits, OfVersion2AreTheStrictestOnTheWayUp) {
       .file(top + "/job/memory.max", "1000000\n")
       .file(top + "/job/memory.current", "400000\n")
       .file(top + "/job/step/memory.max", "max\n")
-      .file(top + "/job/step/cpu.stat", "usage_usec 5\nnr_throttled 3\nthrottled_usec 2500000\n")
-      .file(top + "/job/cpu.stat", "nr_throttled 9\n")
       .file(top + "/job/cpuset.cpus.effective", "0-3\n");
   const CgroupLimits limits = read_cgroup_limits(SystemFiles(machine.root()));
   EXPECT_TRUE(limits.seen);
   EXPECT_EQ(limits.cpus, 1.5);
   EXPECT_EQ(limits.memory_bytes, 1e6);
   EXPECT_EQ(limits.memory_free, 6e5);
-  EXPECT_EQ(limits.throttled, 3);
-  EXPECT_DOUBLE_EQ(limits.throttled_s.value(), 2.5);
   EXPECT_EQ(limits.cpuset, "0-3");
 }
 
@@ -43,7 +39,6 @@ TEST(CgroupLimits, OfVersion1LeaveOutNoLimitMarks) {
   machine.file("/proc/self/cgroup", "4:memory:/a\n3:cpuset:/\n1:cpu,cpuacct:/gone\n0::/\n")
       .file(top + "/cpu,cpuacct/cpu.cfs_quota_us", "-1\n")
       .file(top + "/cpu,cpuacct/cpu.cfs_period_us", "100000\n")
-      .file(top + "/cpu,cpuacct/cpu.stat", "nr_throttled 0\nthrottled_time 0\n")
       .file(top + "/memory/memory.limit_in_bytes", "9223372036854771712\n")
       .file(top + "/memory/a/memory.limit_in_bytes", "2048\n")
       .file(top + "/memory/a/memory.usage_in_bytes", "4096\n")
@@ -53,7 +48,6 @@ TEST(CgroupLimits, OfVersion1LeaveOutNoLimitMarks) {
   EXPECT_FALSE(limits.cpus);
   EXPECT_EQ(limits.memory_bytes, 2048);
   EXPECT_EQ(limits.memory_free, 0);
-  EXPECT_EQ(limits.throttled, 0);
   EXPECT_EQ(limits.cpuset, "0-1");
 }
 
@@ -67,6 +61,41 @@ TEST(CgroupLimits, OfVersion1NeedNoGroupOfVersion2BesideThem) {
       .file("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "20000\n")
       .file("/sys/fs/cgroup/memory/job/memory.stat", "total_inactive_file 5000\n");
   EXPECT_EQ(usable_memory_bytes(SystemFiles(machine.root())), 35000);
+}
+
+TEST(CgroupThrottling, IsNotKnownWithoutFiles) {
+  const FakeMachine machine;
+  EXPECT_FALSE(read_cgroup_throttling(SystemFiles(machine.root())));
+}
+
+TEST(CgroupThrottling, OfVersion2CountsTheQuotasOfAllGroupsOnTheWayUp) {
+  FakeMachine machine;
+  const std::string top = "/sys/fs/cgroup";
+  const SystemFiles files(machine.root());
+  // The quota of half a CPU stands two levels up, as a container's does.
+  machine.file("/proc/self/cgroup", "0::/job/step\n")
+      .file(top + "/cpu.stat", "usage_usec 9\n")
+      .file(top + "/job/cpu.max", "50000 100000\n")
+      .file(top + "/job/cpu.stat", "usage_usec 5\nnr_throttled 7\nthrottled_usec 350000\n")
+      .file(top + "/job/step/cpu.stat", "usage_usec 5\nnr_throttled 0\nthrottled_usec 0\n");
+  const auto before = read_cgroup_throttling(files);
+  ASSERT_TRUE(before);
+  EXPECT_EQ(before->times, 7);
+  EXPECT_DOUBLE_EQ(before->seconds, 0.35);
+  machine.file(top + "/job/cpu.stat", "nr_throttled 12\nthrottled_usec 600000\n");
+  const CgroupThrottling between = *read_cgroup_throttling(files) - *before;
+  EXPECT_EQ(between.times, 5);
+  EXPECT_DOUBLE_EQ(between.seconds, 0.25);
+}
+
+TEST(CgroupThrottling, OfVersion1IsInNanoseconds) {
+  FakeMachine machine;
+  machine.file("/proc/self/cgroup", "1:cpu,cpuacct:/gone\n0::/\n")
+      .file("/sys/fs/cgroup/cpu,cpuacct/cpu.stat", "nr_throttled 3\nthrottled_time 2500000000\n");
+  const auto throttling = read_cgroup_throttling(SystemFiles(machine.root()));
+  ASSERT_TRUE(throttling);
+  EXPECT_EQ(throttling->times, 3);
+  EXPECT_DOUBLE_EQ(throttling->seconds, 2.5);
 }
 
 TEST(CgroupPath, IsThatOfVersion1IfItHasTheControllerOtherwiseThatOfVersion2) {

@@ -17,6 +17,7 @@ inline constexpr Key kVirtualMachine{"system", "virtual machine"};
 inline constexpr Key kSteal{"system", "steal share since boot"};
 inline constexpr Key kCpuQuota{"process", "cgroup CPU quota"};
 inline constexpr Key kThrottled{"process", "cgroup throttled periods"};
+inline constexpr Key kThrottledSeconds{"process", "cgroup throttled s"};
 inline constexpr Key kInvariant{"timer", "invariant"};
 inline constexpr Key kTickRateChange{"timer", "rate change under load"};
 inline constexpr Key kCounter{"timer", "counter"};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -98,6 +99,7 @@ Json batch_job() {
 
 Json process_group(const core::SystemFiles& files) {
   const core::CgroupLimits cgroup = core::read_cgroup_limits(files);
+  const auto throttling = core::read_cgroup_throttling(files);
   const auto limit_or_none = [&](const std::optional<double>& value) -> Json {
     if (value) return *value;
     return cgroup.seen ? Json("none") : Json(nullptr);
@@ -107,8 +109,8 @@ Json process_group(const core::SystemFiles& files) {
   group["memory nodes"] = or_null(files.field("/proc/self/status", "Mems_allowed_list"));
   group["cgroup CPUs"] = or_null(cgroup.cpuset);
   group[key::kCpuQuota.name] = limit_or_none(cgroup.cpus);
-  group[key::kThrottled.name] = count_or_null(cgroup.throttled);
-  group["cgroup throttled s"] = or_null(cgroup.throttled_s);
+  group[key::kThrottled.name] = throttling ? Json(std::llround(throttling->times)) : Json(nullptr);
+  group[key::kThrottledSeconds.name] = throttling ? Json(throttling->seconds) : Json(nullptr);
   group["cgroup memory limit bytes"] = limit_or_none(cgroup.memory_bytes);
   group["limit of stack bytes"] = limit_of(RLIMIT_STACK);
   group["limit of locked memory bytes"] = limit_of(RLIMIT_MEMLOCK);

@@ -83,22 +83,36 @@ void check_load(const Json& environment, Warnings& warnings) {
                       "stop other programs or measure on a machine of your own, then run again"});
 }
 
+std::string quota_text(std::optional<double> quota, double pus) {
+  if (!quota) return "a control group limits CPU time";
+  if (*quota < 1)
+    return fmt::format("a control group allows {:.0f} % of one CPU's time", 100 * *quota);
+  return fmt::format("a control group allows the time of {:.3g} {} where {:.0f} PUs may be used",
+                     *quota, *quota == 1 ? "CPU" : "CPUs", pus);
+}
+
 void check_quota(const Json& environment, const core::Topology& topology, Warnings& warnings) {
   const auto quota = number(environment, key::kCpuQuota);
   const auto throttled = number(environment, key::kThrottled);
   const auto pus = static_cast<double>(topology.pus().size());
   const bool small = quota && *quota < pus;
   if (!small && !(throttled && *throttled > 0)) return;
-  std::string seen =
-      quota ? fmt::format("a cgroup allows the time of {:.3g} CPUs where {:.0f} may be used",
-                          *quota, pus)
-            : std::string("a cgroup limits CPU time");
+  std::string seen = quota_text(small ? quota : std::nullopt, pus);
   if (throttled && *throttled > 0) {
-    seen += fmt::format("; it has stopped this group {:.0f} times", *throttled);
+    seen += fmt::format("; it has stopped this group {:.0f} time{}", *throttled,
+                        *throttled == 1 ? "" : "s");
+    if (const auto seconds = number(environment, key::kThrottledSeconds))
+      seen += fmt::format(", for {} in all", core::format_seconds(*seconds));
   }
-  warnings.push_back({"cpu_quota", std::move(seen),
-                      "work on all PUs is stopped for milliseconds at a time",
-                      "raise the container's CPU limit, or use no more workers than the quota"});
+  const bool less_than_one = quota && *quota < 1;
+  warnings.push_back(
+      {"cpu_quota", std::move(seen),
+       less_than_one
+           ? "even one worker is stopped for milliseconds at a time, so that slow samples "
+             "are of the quota and not of the machine"
+           : "work on all PUs is stopped for milliseconds at a time",
+       less_than_one ? "raise the container's CPU limit to at least one CPU"
+                     : "raise the container's CPU limit, or use no more workers than the quota"});
 }
 
 void check_pus(const core::Topology& topology, Warnings& warnings) {

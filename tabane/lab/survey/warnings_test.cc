@@ -93,6 +93,21 @@ TEST(EnvironmentWarnings, CompareTheQuotaWithTheUsablePus) {
   EXPECT_EQ(environment_ids(with("process", "cgroup CPU quota", "none")), Ids{});
 }
 
+TEST(EnvironmentWarnings, SayHowLittleAQuotaAllows) {
+  Json environment = with("process", "cgroup CPU quota", 0.5);
+  const auto seen = [&] { return environment_warnings(environment, plain()).at(0).seen; };
+  EXPECT_EQ(seen(), "a control group allows 50 % of one CPU's time");
+  environment["process"]["cgroup throttled periods"] = 37;
+  environment["process"]["cgroup throttled s"] = 2.1;
+  EXPECT_EQ(seen(),
+            "a control group allows 50 % of one CPU's time; it has stopped this group 37 times, "
+            "for 2.10 s in all");
+  environment["process"] = {{"cgroup CPU quota", 1.0}, {"cgroup throttled periods", 1}};
+  EXPECT_EQ(seen(),
+            "a control group allows the time of 1 CPU where 4 PUs may be used; it has stopped this "
+            "group 1 time");
+}
+
 TEST(EnvironmentWarnings, SeeSiblingsInTheSet) {
   EXPECT_EQ(environment_ids(Json::object(), core::Topology::synthetic("core:2 pu:2")),
             Ids{"smt_siblings"});
