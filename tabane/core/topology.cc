@@ -1,6 +1,7 @@
 #include "tabane/core/topology.h"
 
 #include <hwloc.h>
+#include <hwloc/cpukinds.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +15,7 @@
 #include "tabane/core/cpu_list.h"
 #include "tabane/core/error.h"
 #include "tabane/core/system_files.h"
+#include "tabane/core/topology_kinds.h"
 #include "tabane/core/topology_nodes.h"
 
 namespace tabane::core {
@@ -29,6 +31,7 @@ struct Machine {
   unsigned machine_pus = 0;
   std::vector<NumaNode> nodes;
   std::vector<CacheLevel> caches;
+  std::vector<CpuKind> kinds;
   std::string restriction;
   std::string correction;
 };
@@ -162,6 +165,28 @@ std::vector<CacheLevel> read_caches(hwloc_topology_t topology, const Usable& usa
   return levels;
 }
 
+std::vector<DescribedKind> describe_kinds(hwloc_topology_t topology) {
+  std::vector<DescribedKind> kinds;
+  const std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)> set(hwloc_bitmap_alloc(),
+                                                                          &hwloc_bitmap_free);
+  const int count = std::max(0, hwloc_cpukinds_get_nr(topology, 0));
+  for (unsigned i = 0; i < static_cast<unsigned>(count); ++i) {
+    unsigned infos = 0;
+    hwloc_info_s* info = nullptr;
+    if (hwloc_cpukinds_get_info(topology, i, set.get(), nullptr, &infos, &info, 0) != 0) return {};
+    DescribedKind& kind = kinds.emplace_back();
+    for (int pu = hwloc_bitmap_first(set.get()); pu >= 0; pu = hwloc_bitmap_next(set.get(), pu))
+      kind.pus.push_back(static_cast<unsigned>(pu));
+    for (const hwloc_info_s& one : std::span(info, infos)) {
+      const std::string_view name = one.name;
+      if (name == "CoreType") kind.core_type = one.value;
+      if (name == "FrequencyMaxMHz") kind.max_mhz = std::atof(one.value);
+      if (name == "LinuxCapacity") kind.capacity = std::atof(one.value);
+    }
+  }
+  return kinds;
+}
+
 std::string restriction_text(bool by_cgroup, bool by_affinity) {
   std::string text;
   if (by_cgroup) {
@@ -272,7 +297,10 @@ Topology Topology::load(const std::string* synthetic) {
     if (from_system) {
       const SystemFiles files(environment("HWLOC_FSROOT"));
       data->correction = correct_nodes(data->pus, data->nodes, read_node_lists(files));
+      data->kinds = usable_kinds(read_cpu_kinds(files), data->pus);
     }
+    if (data->kinds.empty())
+      data->kinds = usable_kinds(name_kinds(describe_kinds(handle.get())), data->pus);
     fill_nodes(*data);
     data->caches = read_caches(handle.get(), usable);
     const unsigned in_cgroup =
@@ -327,6 +355,8 @@ std::optional<CacheLevel> Topology::cache(int level) const {
   }
   return std::nullopt;
 }
+
+std::span<const CpuKind> Topology::cpu_kinds() const { return data_->kinds; }
 
 std::string Topology::restriction() const { return data_->restriction; }
 

@@ -41,6 +41,11 @@ struct NumaNode {
   std::vector<unsigned> pus;  // os indices of the usable PUs nearest to it; empty: memory only
 };
 
+struct CpuKind {
+  std::string name;           // "performance cores", "cores up to 2.00 GHz"
+  std::vector<unsigned> pus;  // os indices, ascending
+};
+
 class Topology {
  public:
   // Reads the machine; respects the cgroup's cpuset and the affinity mask of the calling thread.
@@ -69,6 +74,10 @@ class Topology {
   // From level 1 up; empty where the system does not tell.
   std::span<const CacheLevel> caches() const;
   std::optional<CacheLevel> cache(int level) const;
+
+  // The kinds of cores, fastest first, on a machine that has several; else empty. PUs whose kind is
+  // not known are in none.
+  std::span<const CpuKind> cpu_kinds() const;
 
   // What keeps PUs or nodes from this process, in words, for example "the affinity mask of this
   // process (taskset, a batch system or a cgroup's cpuset)"; empty if all PUs are usable.

@@ -1,0 +1,83 @@
+#include "tabane/core/topology_kinds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tabane/core/cpu_list.h"
+#include "tabane/core/error.h"
+#include "tabane/core/units.h"
+
+namespace tabane::core {
+namespace {
+
+constexpr const char* kPerformance = "performance cores";
+constexpr const char* kEfficient = "efficient cores";
+constexpr double kSameSpeed = 0.1;
+
+std::string name_of(const DescribedKind& kind) {
+  if (kind.core_type == "IntelCore") return kPerformance;
+  if (kind.core_type == "IntelAtom") return kEfficient;
+  if (!kind.core_type.empty()) return kind.core_type + " cores";
+  if (kind.max_mhz > 0) return "cores up to " + format_value(1e6 * kind.max_mhz, "Hz");
+  if (kind.capacity > 0) return fmt::format("cores of capacity {:g}", kind.capacity);
+  return "other cores";
+}
+
+bool similar(double a, double b) {
+  return a > 0 && b > 0 && std::max(a, b) < (1 + kSameSpeed) * std::min(a, b);
+}
+
+bool one_kind(const DescribedKind& a, const DescribedKind& b) {
+  if (a.core_type != b.core_type) return false;
+  return similar(a.max_mhz, b.max_mhz) || similar(a.capacity, b.capacity);
+}
+
+}  // namespace
+
+std::vector<CpuKind> read_cpu_kinds(const SystemFiles& files) {
+  constexpr std::pair<const char*, const char*> kLists[] = {
+      {"cpu_core", kPerformance}, {"cpu_atom", kEfficient}, {"cpu_lowpower", "low-power cores"}};
+  std::vector<CpuKind> kinds;
+  for (const auto& [device, name] : kLists) {
+    const auto list = files.text(fmt::format("/sys/devices/{}/cpus", device));
+    if (!list) continue;
+    try {
+      kinds.push_back({name, parse_cpu_list(*list, {})});
+    } catch (const UsageError&) {
+      return {};  // a format that is not known: hwloc may know it
+    }
+  }
+  return kinds;
+}
+
+std::vector<CpuKind> name_kinds(std::vector<DescribedKind> described) {
+  std::vector<CpuKind> kinds;
+  const DescribedKind* faster = nullptr;
+  std::reverse(described.begin(), described.end());
+  for (const DescribedKind& kind : described) {
+    if (faster != nullptr && one_kind(*faster, kind)) {
+      kinds.back().pus.insert(kinds.back().pus.end(), kind.pus.begin(), kind.pus.end());
+    } else {
+      kinds.push_back({name_of(kind), kind.pus});
+    }
+    faster = &kind;
+  }
+  return kinds;
+}
+
+std::vector<CpuKind> usable_kinds(std::vector<CpuKind> kinds, const std::vector<Pu>& pus) {
+  for (CpuKind& kind : kinds) {
+    std::erase_if(kind.pus, [&](unsigned listed) {
+      return std::none_of(pus.begin(), pus.end(),
+                          [&](const Pu& pu) { return pu.os_index == listed; });
+    });
+    std::sort(kind.pus.begin(), kind.pus.end());
+  }
+  std::erase_if(kinds, [](const CpuKind& kind) { return kind.pus.empty(); });
+  if (kinds.size() < 2) kinds.clear();
+  return kinds;
+}
+
+}  // namespace tabane::core
