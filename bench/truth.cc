@@ -2,8 +2,13 @@
 // programs that share nothing with tabane and run between them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "bench/bench.h"
 #include "bench/command.h"
@@ -107,11 +112,10 @@ class TruthTopic {
   void run_programs() {
     const int rounds = quick_ ? 1 : 3;
     for (int round = 1; round <= rounds; ++round) {
-      say(fmt::format("independent programs, round {} of {}", round, rounds));
+      say(fmt::format("programs, round {} of {}", round, rounds));
       programs_.run_each(records_.front());
+      likwid_.run_each(records_.front());
     }
-    if (!likwid_.programs.empty()) say("likwid-bench");
-    likwid_.run_each(records_.front());
   }
 
   void tell(const char* question, std::string figure, const char* unit, double value, double limit,
@@ -143,7 +147,6 @@ class TruthTopic {
          share_of(shares, [](const SharePair& p) { return std::abs(p.a - p.b) <= kPoints; }), 0.95,
          true);
     show_intervals(intervals);
-    show_shares(shares);
   }
 
   void show_intervals(const std::vector<IntervalPair>& pairs) {
@@ -159,17 +162,6 @@ class TruthTopic {
     panel_.show({.name = "truth.intervals",
                  .title = "Intervals of one figure that do not overlap, the worst ten",
                  .note = "The value is the middle of the interval.",
-                 .content = std::move(rows)});
-  }
-
-  void show_shares(const std::vector<SharePair>& pairs) {
-    lab::Rows rows{{"figure", "in one survey", "in another"}, {}};
-    for (const SharePair& p : pairs) {
-      if (std::abs(p.a - p.b) <= kPoints || rows.rows.size() == kListed) break;
-      rows.rows.push_back({p.name, {p.a, "share"}, {p.b, "share"}});
-    }
-    panel_.show({.name = "truth.shares",
-                 .title = "Shares of limit more than 5 points apart, the worst ten",
                  .content = std::move(rows)});
   }
 

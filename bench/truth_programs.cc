@@ -14,8 +14,8 @@
 namespace tabane::bench {
 namespace {
 
-constexpr std::size_t kMostPairs = 8;                 // PUs of which all pairs play ping-pong
-constexpr std::uint64_t kTouchedBytes = 16ULL << 20;  // by a thread in one sample
+constexpr std::size_t kMostPairs = 8;                // PUs of which all pairs play ping-pong
+constexpr std::uint64_t kTouchedBytes = 4ULL << 20;  // by a thread in one sample
 constexpr double kLikwidSeconds = 0.2;
 
 // Evenly spread, so that near and far pairs have their share.
@@ -26,21 +26,13 @@ std::vector<unsigned> some_of(const std::vector<unsigned>& pus, std::size_t most
   return chosen;
 }
 
-class Starter {
- public:
-  explicit Starter(int samples) : samples_(samples) {}
-
-  Command operator()(const std::string& name, std::uint64_t bytes,
-                     const std::vector<unsigned>& pus) const {
-    Command command = {beside_this_program("tabane_bench_truth_" + name), std::to_string(samples_),
-                       std::to_string(bytes)};
-    for (const unsigned pu : pus) command.push_back(std::to_string(pu));
-    return command;
-  }
-
- private:
-  int samples_;
-};
+Command start(const std::string& name, int samples, std::uint64_t bytes,
+              const std::vector<unsigned>& pus) {
+  Command command = {beside_this_program("tabane_bench_truth_" + name), std::to_string(samples),
+                     std::to_string(bytes)};
+  for (const unsigned pu : pus) command.push_back(std::to_string(pu));
+  return command;
+}
 
 // STREAM's scale moves what copy moves, and its add what triad moves; memory sees no difference.
 std::vector<Finding> stream_findings(const std::string& scope) {
@@ -80,39 +72,44 @@ Command likwid_command(const std::string& kernel, std::uint64_t bytes, std::uint
 }  // namespace
 
 std::vector<Program> independent_programs(const core::Topology& topology, int samples) {
-  const Starter start(samples);
+  const int many = 10 * samples;  // of what takes a millisecond or less
   const std::vector<unsigned> one = {topology.pus().back().os_index};  // as the survey's home
   const std::vector<unsigned> cores = lab::one_pu_per_core(topology);
   const std::vector<unsigned> pus = topology.pu_os_indices();
   const std::vector<lab::MemoryLevel> levels = lab::memory_levels(topology);
   const lab::MemoryLevel& dram = levels.back();
   std::vector<Program> programs = {
-      {"stream, one core", start("stream", dram.core_bytes, one), stream_findings("core")},
-      {"stream, all cores", start("stream", dram.machine_bytes, cores), stream_findings("machine")},
-      {"fma, one core", start("fma", 0, one), {{"fma", "peak.fma.core", ""}}},
-      {"fma, all cores", start("fma", 0, cores), {{"fma", "peak.fma.machine", ""}}},
+      {"stream, one core", start("stream", samples, dram.core_bytes, one), stream_findings("core")},
+      {"stream, all cores", start("stream", samples, dram.machine_bytes, cores),
+       stream_findings("machine")},
+      {"fma, one core", start("fma", many, 0, one), {{"fma", "peak.fma.core", ""}}},
+      {"fma, all cores", start("fma", many, 0, cores), {{"fma", "peak.fma.machine", ""}}},
       {"start",
-       start("start", 0, one),
+       start("start", many, 0, one),
        {{"fork", "fork.cost", ""}, {"thread", "thread.create", ""}}},
-      {"touch, one PU", start("touch", kTouchedBytes, one), {{"touch", "page_fault.rate", ""}}},
+      {"touch, one PU",
+       start("touch", many, kTouchedBytes, one),
+       {{"touch", "page_fault.rate", ""}}},
       {"touch, all PUs",
-       start("touch", kTouchedBytes, pus),
+       start("touch", many, kTouchedBytes, pus),
        {{"touch", "page_fault.rate.machine", ""}}}};
   if (pus.size() > 1) {
     programs.push_back({"ping-pong",
-                        start("ping_pong", 0, some_of(pus, kMostPairs)),
+                        start("ping_pong", many, 0, some_of(pus, kMostPairs)),
                         {{"ping_pong", "core_to_core.latency", ""}}});
   }
   for (const lab::MemoryLevel& level : levels) {
+    const bool own = level.name == "l1" || level.name == "l2";  // not shared by cores
+    const int of_reads = own ? many : samples;
     programs.push_back({"chase, " + level.name,
-                        start("chase", level.core_bytes, one),
+                        start("chase", samples, level.core_bytes, one),
                         {{"latency", "memory.latency." + level.name, ""}}});
     programs.push_back({fmt::format("read, {}, one core", level.name),
-                        start("read", level.core_bytes, one),
+                        start("read", of_reads, level.core_bytes, one),
                         {read_finding(level.name, "core")}});
-    if (level.name != "l1" && level.name != "l2") continue;  // what cores do not share
+    if (!own) continue;
     programs.push_back({fmt::format("read, {}, all cores", level.name),
-                        start("read", level.machine_bytes, cores),
+                        start("read", of_reads, level.machine_bytes, cores),
                         {read_finding(level.name, "machine")}});
   }
   return programs;

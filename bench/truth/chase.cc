@@ -7,7 +7,7 @@
 namespace {
 
 constexpr std::size_t kLineBytes = 64;
-constexpr std::size_t kSteps = 200'000;  // of one sample
+constexpr std::size_t kSteps = 50'000;  // of one sample
 constexpr std::size_t kMostWarmUp = std::size_t{4} << 20;
 
 std::size_t mixed(std::size_t x, int bits) {

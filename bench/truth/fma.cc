@@ -1,8 +1,6 @@
 // Multiply-adds on registers: twelve chains that do not depend on each other, more than the pipes
 // of any current core times the latency of an FMA ask for, and few enough for 16 registers.
-#include <omp.h>
-
-#include "bench/truth/program.h"
+#include "bench/truth/timed.h"
 
 namespace {
 
@@ -26,23 +24,10 @@ __attribute__((noinline)) void multiply_add(std::size_t iterations) {
 
 int main(int argc, char** argv) {
   const truth::Arguments arguments = truth::read_arguments(argc, argv);
-  constexpr std::size_t kIterations = 1 << 22;  // some 10 ms
+  constexpr std::size_t kIterations = 1 << 19;  // some 1 ms
   const double flops = 2.0 * kChains * kIterations * (sizeof(Vector) / sizeof(double));
-  const auto threads = static_cast<int>(arguments.pus.size());
-  std::vector<double> rates;
-#pragma omp parallel num_threads(threads)
-  {
-    const int self = omp_get_thread_num();
-    truth::bind_to(arguments.pus[static_cast<std::size_t>(self)]);
-    for (int sample = -1; sample < arguments.samples; ++sample) {
-#pragma omp barrier
-      const double begin = truth::now();
-      multiply_add(kIterations);
-#pragma omp barrier
-      const double seconds = truth::now() - begin;
-      if (self == 0 && sample >= 0) rates.push_back(threads * flops / seconds);
-    }
-  }
-  truth::print("fma", rates);
+  const auto seconds = truth::timed(
+      arguments, 1, [](int, void*&) {}, [](int, int, void*) { multiply_add(kIterations); });
+  truth::print("fma", truth::rates(arguments, flops, seconds[0]));
   return truth::end();
 }

@@ -37,9 +37,8 @@ std::vector<double> times(int samples, void (*work)()) {
 
 int main(int argc, char** argv) {
   const truth::Arguments arguments = truth::read_arguments(argc, argv);
-  constexpr int kEach = 50;  // cheap, and more scattered than the other figures
-  const auto forks = times(arguments.samples * kEach, fork_and_wait);
+  const auto forks = times(arguments.samples, fork_and_wait);
   truth::print("fork", forks);
-  truth::print("thread", times(arguments.samples * kEach, create_and_join));
+  truth::print("thread", times(arguments.samples, create_and_join));
   return truth::end();
 }

@@ -4,9 +4,7 @@
 // what is loaded and what is stored, nothing for lines that a cache would read before writing.
 // source: J. McCalpin, Memory bandwidth and machine balance in current high performance computers
 // (1995).
-#include <omp.h>
-
-#include "bench/truth/program.h"
+#include "bench/truth/timed.h"
 
 namespace {
 
@@ -47,28 +45,17 @@ int main(int argc, char** argv) {
   const truth::Arguments arguments = truth::read_arguments(argc, argv);
   const char* const names[] = {"copy", "scale", "add", "triad"};
   const double arrays_moved[] = {2, 2, 3, 3};
-  constexpr std::size_t kGap = 9;  // lines, so that the arrays do not start in the same cache sets
+  constexpr std::size_t kGapBytes = 9 * 64;  // so that arrays do not start in the same cache sets
   const std::size_t n = arguments.bytes / 3 / sizeof(Vector);
-  const auto threads = static_cast<int>(arguments.pus.size());
-  std::vector<double> rates[4];
-#pragma omp parallel num_threads(threads)
-  {
-    const int self = omp_get_thread_num();
-    truth::bind_to(arguments.pus[static_cast<std::size_t>(self)]);
-    const std::size_t stride = n + kGap * 64 / sizeof(Vector);
-    auto* a = static_cast<Vector*>(truth::huge_pages(3 * stride * sizeof(Vector)));
-    for (int sample = -1; sample < arguments.samples; ++sample) {
-      for (int kernel = 0; kernel < 4; ++kernel) {
-#pragma omp barrier
-        const double begin = truth::now();
-        run(kernel, a, a + stride, a + 2 * stride, n);
-#pragma omp barrier
-        const double seconds = truth::now() - begin;
-        const double bytes = arrays_moved[kernel] * static_cast<double>(n * sizeof(Vector));
-        if (self == 0 && sample >= 0) rates[kernel].push_back(threads * bytes / seconds);
-      }
-    }
+  const std::size_t stride = n + kGapBytes / sizeof(Vector);
+  const auto seconds = truth::timed(arguments, 4, truth::keep_memory(3 * stride * sizeof(Vector)),
+                                    [=](int kernel, int, void* memory) {
+                                      auto* a = static_cast<Vector*>(memory);
+                                      run(kernel, a, a + stride, a + 2 * stride, n);
+                                    });
+  for (std::size_t kernel = 0; kernel < 4; ++kernel) {
+    const double bytes = arrays_moved[kernel] * static_cast<double>(n * sizeof(Vector));
+    truth::print(names[kernel], truth::rates(arguments, bytes, seconds[kernel]));
   }
-  for (int kernel = 0; kernel < 4; ++kernel) truth::print(names[kernel], rates[kernel]);
   return truth::end();
 }
