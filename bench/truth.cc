@@ -186,6 +186,7 @@ class TruthTopic {
         near.push_back(rows.rows.back()[7] == yes_no(true));
       }
     }
+    if (below.empty()) return;
     const auto is_true = [](bool met) { return met; };
     tell(name, "at most 1.03 of the roof", "share", share_of(below, is_true), 1, true);
     tell(name, "as the survey says", "share", share_of(near, is_true), 1, true);
