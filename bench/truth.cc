@@ -110,6 +110,7 @@ class TruthTopic {
 
   // In turn, so that a slow minute of the machine falls on all of them.
   void run_programs() {
+    if (programs_.programs.empty() && likwid_.programs.empty()) return;
     const int rounds = quick_ ? 1 : 3;
     for (int round = 1; round <= rounds; ++round) {
       say(fmt::format("programs, round {} of {}", round, rounds));
