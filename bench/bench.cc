@@ -7,6 +7,7 @@
 
 #include "bench/panel_record.h"
 #include "tabane/core/units.h"
+#include "tabane/lab/record/text.h"
 
 namespace tabane::bench {
 namespace {
@@ -77,8 +78,24 @@ Answers answer(const Question& question, const core::MeasureOptions& options) {
 }
 
 std::string text_of(double value, const std::string& unit) {
+  if (unit == "share") return lab::show_percent(value);
   return unit == "B" ? core::format_bytes(static_cast<std::uint64_t>(value))
                      : core::format_value(value, unit);
+}
+
+void print_rows(const lab::Rows& rows) {
+  std::vector<std::vector<std::string>> lines = {rows.columns};
+  for (const auto& row : rows.rows) {
+    lines.emplace_back();
+    for (const lab::Entry& entry : row) lines.back().push_back(lab::text_of(entry));
+  }
+  std::vector<std::size_t> widths(rows.columns.size());
+  for (const auto& line : lines)
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  for (const auto& line : lines) {
+    for (std::size_t i = 0; i < line.size(); ++i) fmt::print("{:<{}}  ", line[i], widths[i]);
+    fmt::print("\n");
+  }
 }
 
 std::string before_comma(const std::string& text) { return text.substr(0, text.find(", ")); }
@@ -120,6 +137,15 @@ void Panel::tell(lab::Comparison figure) {
   comparisons_.push_back(std::move(figure));
 }
 
+void Panel::show(lab::View view) {
+  const auto& rows = std::get<lab::Rows>(view.content);
+  fmt::print("\n{}{}\n", view.title, rows.rows.empty() ? ": none" : "");
+  if (!rows.rows.empty()) print_rows(rows);
+  fmt::print("\n");
+  std::fflush(stdout);
+  shown_.push_back(std::move(view));
+}
+
 void Panel::print_header() {
   if (header_printed_) return;
   fmt::print("{}: ratio = our rate / the peer's rate; 1 or more: ours is at least as fast\n",
@@ -148,6 +174,7 @@ lab::Record Panel::record() const {
   record.comparisons = comparisons_;
   record.results = results_;
   add_panel_views(record, groups_);
+  record.views.insert(record.views.end(), shown_.begin(), shown_.end());
   return record;
 }
 
@@ -155,7 +182,8 @@ std::vector<Topic> all_topics() {
   return {{"simd", "vector kernels", ask_simd},
           {"aes", "encrypting files", ask_aes},
           {"team", "teams of processes and threads", ask_team},
-          {"comm", "messages and collectives", ask_comm}};
+          {"comm", "messages and collectives", ask_comm},
+          {"truth", "surveys beside each other and beside independent programs", ask_truth}};
 }
 
 }  // namespace tabane::bench

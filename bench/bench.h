@@ -69,6 +69,8 @@ class Panel {
   std::vector<lab::Comparison> ask(const Question& question);
   // Keeps a figure and prints one line.
   void tell(lab::Comparison figure);
+  // Keeps a table for the page, after the others, and prints it. view: has Rows.
+  void show(lab::View view);
   // Comparisons, raw samples and charts, as a record of this machine.
   lab::Record record() const;
 
@@ -81,6 +83,7 @@ class Panel {
   std::vector<lab::Comparison> comparisons_;
   std::vector<std::string> groups_;  // of the comparisons
   std::vector<lab::Result> results_;
+  std::vector<lab::View> shown_;
   bool header_printed_ = false;
   core::Clock& clock_ = core::tick_clock();
   double start_ = clock_.now();
@@ -95,5 +98,6 @@ void ask_aes(Panel& panel);
 void ask_comm(Panel& panel);
 void ask_simd(Panel& panel);
 void ask_team(Panel& panel);
+void ask_truth(Panel& panel);
 
 }  // namespace tabane::bench

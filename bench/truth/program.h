@@ -1,0 +1,98 @@
+// What the independent programs share: arguments, clock, binding, pages, output.
+//
+// None of them includes or links anything of tabane, so that no mistake can be in both: they find
+// out what a person with a compiler and an afternoon would, and the bench holds the survey against
+// it. A program prints a line "NAME SAMPLE SAMPLE …" per figure, in B/s, FLOP/s, pages/s or s, and
+// "end".
+#pragma once
+
+#include <sched.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace truth {
+
+#if defined(__AVX512F__)
+constexpr std::size_t kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr std::size_t kVectorBytes = 32;
+#else
+constexpr std::size_t kVectorBytes = 16;
+#endif
+typedef double Vector __attribute__((vector_size(kVectorBytes)));
+
+struct Arguments {
+  int samples = 0;
+  std::size_t bytes = 0;      // of all arrays of one thread
+  std::vector<unsigned> pus;  // one thread each
+};
+
+inline Arguments read_arguments(int argc, char** argv) {
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: %s SAMPLES BYTES_OF_A_THREAD PU…\n", argv[0]);
+    std::exit(2);
+  }
+  Arguments arguments{std::atoi(argv[1]), std::strtoull(argv[2], nullptr, 10), {}};
+  for (int i = 3; i < argc; ++i) arguments.pus.push_back(static_cast<unsigned>(std::atoi(argv[i])));
+  return arguments;
+}
+
+inline double now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+inline void bind_to(unsigned pu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(pu, &set);
+  if (sched_setaffinity(0, sizeof(set), &set) != 0) {
+    std::perror("sched_setaffinity");
+    std::exit(1);
+  }
+}
+
+// Zeroed memory at a multiple of 2 MiB, in huge pages where the system gives them; never returned.
+inline void* huge_pages(std::size_t bytes) {
+  constexpr std::size_t kHuge = std::size_t{2} << 20;
+  const std::size_t whole = (bytes + kHuge - 1) / kHuge * kHuge;
+  void* memory = std::aligned_alloc(kHuge, whole);
+  if (memory == nullptr) {
+    std::perror("aligned_alloc");
+    std::exit(1);
+  }
+  madvise(memory, whole, MADV_HUGEPAGE);
+  std::memset(memory, 0, whole);
+  return memory;
+}
+
+inline double median(std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  return samples.empty() ? 0 : samples[samples.size() / 2];
+}
+
+inline void print(const char* name, const std::vector<double>& samples) {
+  std::printf("%s", name);
+  for (const double sample : samples) std::printf(" %.9g", sample);
+  std::printf("\n");
+}
+
+// The last line.
+inline int end() {
+  std::printf("end\n");
+  return 0;
+}
+
+}  // namespace truth
