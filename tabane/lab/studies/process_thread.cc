@@ -107,14 +107,6 @@ struct Setup {
   };
   std::map<std::string, Prepared> prepared = {};  // by workload and allocator
   std::map<std::string, int> visits = {};         // of each workload
-
-  // The part of the rounds that a pass has, counted from 0.
-  Effort effort_of(int pass) const {
-    const auto part = [&](int all) { return all * (pass + 1) / passes - all * pass / passes; };
-    return {.fewest = part(effort.fewest),
-            .most = part(effort.most),
-            .budget_seconds = effort.budget_seconds / passes};
-  }
 };
 
 Setup make_setup(int pus, ProcessThreadOptions options, const ProcessThreadMeters& meters) {
@@ -287,7 +279,7 @@ void measure_workload(Visit& visit, Setup& setup, const std::string& workload) {
         {automatic_factors(workload, allocator), [meter] { return measure_automatic(meter); }});
   }
   if (contenders.empty()) throw core::UsageError("none of the allocators can be used here");
-  visit.in_turn(contenders, setup.effort_of(setup.visits[workload]++));
+  visit.in_turn(contenders, setup.effort.part(setup.visits[workload]++, setup.passes));
 }
 
 // ---- forks ----
@@ -382,6 +374,7 @@ Record run_process_thread(const core::Topology& topology, const ProcessThreadOpt
                   .body = [&](Visit& visit) { measure_workload(visit, setup, workload); }});
   add_campaign(record, campaign, campaign.run({.passes = setup.passes}), what_of);
   record.sentences.push_back(words_sentence(setup.options));
+  tell_of_few_runs(record, campaign.points);
   record.results.insert(record.results.end(), setup.choices.begin(), setup.choices.end());
   add_views(record, campaign.points, setup.choices, pus);
   return record;

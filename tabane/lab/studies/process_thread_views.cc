@@ -389,7 +389,7 @@ void choice_table(const Data& data) {
             median_entry(best),
             ratio,
             {core::median(automatic->beside.at("sample_s")), "s"},
-            fmt::format("{} of {}", held.held, held.predicted)};
+            held.predicted == 0 ? "none made" : fmt::format("{} of {}", held.held, held.predicted)};
   };
   const Rows rows =
       rows_of({"workload", "allocator", "chosen", "predicted", "measured", "best", "best measured",

@@ -140,6 +140,7 @@ TEST(ProcessThreadViews, NoPredictionIsSaidToBeNone) {
   choice.interval.reset();
   const Record record = shown(known(1.6, {unknown, unknown, unknown}), {choice});
   EXPECT_EQ(row_of(view_of(record, "The chosen"), 0)[3], "not known");
+  EXPECT_EQ(row_of(view_of(record, "The chosen"), 0)[9], "none made");
   EXPECT_EQ(record.find("process_thread.choice.predictions_held"), nullptr);
   EXPECT_NE(view_of(record, "The chosen").note.find("No time was predicted"), std::string::npos);
 }
