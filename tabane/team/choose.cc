@@ -20,6 +20,9 @@ namespace {
 constexpr double kCollapsed =
     0.6;                          // of the best throughput so far: more workers only make it worse
 constexpr double kGrowth = 0.25;  // of the slowdown, expected from twice the workers
+// Relative error of any sample: it sees the first tasks of young processes, whose heaps have not
+// grown, and no later moment of the machine.
+constexpr double kUnsureSample = 0.22;
 constexpr double kUnsureShape = 0.03;  // relative error where a shape was not run
 constexpr double kUnsureStart = 0.3;   // relative error of what starting costs
 // Standard deviations of what is known, each way; with these, nine of ten predictions held.
@@ -214,8 +217,8 @@ class Chooser {
     // The sample differs from the work as one run from an equal one, and so does the work.
     const double scatter = std::sqrt(2.0) * sampler_.scatter().value_or(0);
     const double shape_error = sampler_.measured(shape) ? 0 : kUnsureShape;
-    const double error =
-        std::hypot(std::hypot(sampler_.task_error(), misfit_), shape_error, scatter);
+    const double error = std::hypot(std::hypot(sampler_.task_error(), misfit_), scatter,
+                                    std::hypot(shape_error, kUnsureSample));
     const double seconds = work + around;
     // Times have a least and no most: what is added above is a factor, as what is left out below.
     const double factor =
