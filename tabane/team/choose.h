@@ -17,7 +17,7 @@ struct Limits {
   int most_workers = 0;    // 0: twice the usable PUs
   int most_processes = 0;  // 0: as many as workers
   // Of the time of the whole work on one worker; but up to the time of 24 tasks, and 5 ms, may be
-  // spent where that is at most a quarter of what the best shape could save.
+  // spent where that is at most a fifth of what the best shape could save.
   double most_sample_share = 0.05;
   double most_sample_seconds = 2;  // no run is begun that is expected to exceed it
 };

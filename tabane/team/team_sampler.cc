@@ -9,10 +9,10 @@
 namespace tabane::team {
 namespace {
 
-// Worth of time that a sample may take of little work, while it can save four times as much.
+// Worth of time that a sample may take of little work, while it can save five times as much.
 constexpr double kFewestTasks = 24;
 constexpr double kFewestSeconds = 0.005;
-constexpr double kMostOfSaving = 0.25;
+constexpr double kMostOfSaving = 0.2;
 constexpr double kFewestRuns = 6;  // threads, processes, what starting each costs, one alone
 constexpr std::size_t kMostTasks = 65536;  // in one run, for each worker at most 1024
 constexpr std::size_t kFewestBaseTasks = 4;

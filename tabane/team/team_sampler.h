@@ -16,7 +16,7 @@ class Sampler {
       : experiment_(experiment), n_(n), limits_(limits) {}
 
   // Runs the first task alone. Returns whether a sample can pay: whether the fewest runs that teach
-  // anything take at most a quarter of what `workers` could save at best.
+  // anything take at most a fifth of what `workers` could save at best.
   bool pays(int workers);
   // Runs tasks on one worker alone; all else is relative to that.
   void measure_base();
