@@ -292,6 +292,59 @@ void ask_word_count(Panel& panel, const std::string& name, std::uint64_t bytes, 
   panel.ask(pool);
 }
 
+// --- chosen shapes ---
+
+struct Verdicts {
+  double predictions = 0, held = 0, chosen = 0;
+};
+
+// Sizes from much too little for a sample to some seconds, each workload in turn, several times.
+Verdicts judge_predictions(bool quick) {
+  struct Size {
+    std::size_t tasks;
+    double task_seconds;
+  };
+  const std::vector<Size> sizes = {
+      {64, 1e-4}, {64, 2e-3}, {64, 1e-2}, {1000, 1e-3}, {20'000, 2e-5}};
+  const auto rounds = static_cast<double>(rounds_of_a_microsecond());
+  std::vector<std::unique_ptr<Remote>> scenes;
+  for (const Size& size : sizes) {
+    const auto of_task = static_cast<std::uint64_t>(rounds * size.task_seconds * 1e6);
+    scenes.push_back(start_scene({"choose", std::to_string(size.tasks), std::to_string(of_task)}));
+  }
+  Verdicts verdicts;
+  for (int round = 0; round < (quick ? 2 : 5); ++round) {
+    for (const auto& scene : scenes) {
+      for (const char* workload : {"spin", "malloc-small", "malloc-large", "insert"}) {
+        const std::uint64_t verdict = scene->ask(workload);
+        ++verdicts.chosen;
+        verdicts.predictions += verdict != kNothingPredicted;
+        verdicts.held += verdict == kPredictionHeld;
+      }
+    }
+  }
+  return verdicts;
+}
+
+void tell_predictions(Panel& panel) {
+  const std::string name = "chosen processes x threads";
+  if (!panel.wants(name)) return;
+  const Verdicts verdicts = judge_predictions(panel.settings().quick);
+  panel.tell({.question = name,
+              .unit = "ratio",
+              .figure = "with a predicted time",
+              .value = verdicts.predictions / verdicts.chosen});
+  if (verdicts.predictions == 0) {
+    return skip(panel, name + ", predictions that held", "no time was predicted here");
+  }
+  panel.tell({.question = name,
+              .unit = "ratio",
+              .figure = "predictions that held",
+              .value = verdicts.held / verdicts.predictions,
+              .limit = 0.9,
+              .at_least = true});
+}
+
 }  // namespace
 
 void ask_team(Panel& panel) {
@@ -305,6 +358,7 @@ void ask_team(Panel& panel) {
     tasks.ask("2x1");
     tasks.ask("1x2");
   }
+  tell_predictions(panel);
   const std::uint64_t bytes = panel.settings().quick ? 100'000'000 : 1'000'000'000;
   const std::string name =
       fmt::format("count the words of {} MB, {} x 1", bytes / 1'000'000, pus.size());

@@ -2,12 +2,13 @@
 // of its own. Works on request: see bench/remote.h.
 //
 // Usage: tabane_bench_team small | memory BYTES | spin TASKS ROUNDS PU | words FILE
-// PIECE_BYTES PROCESSES THREADS.
+// PIECE_BYTES PROCESSES THREADS | choose TASKS ROUNDS.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <exception>
@@ -21,6 +22,8 @@
 #include "tabane/core/file.h"
 #include "tabane/team/fork_cost.h"
 #include "tabane/team/team.h"
+#include "tabane/workloads/malloc_map/allocate.h"
+#include "tabane/workloads/malloc_map/insert.h"
 
 namespace tabane::bench {
 namespace {
@@ -150,6 +153,40 @@ int serve_words(const std::string& path, std::size_t piece_bytes, int processes,
   return serve(work);
 }
 
+// How a prediction ended.
+std::uint64_t verdict(const team::TeamReport& report) {
+  const auto& predicted = report.choice ? report.choice->predicted : std::nullopt;
+  if (!predicted) return kNothingPredicted;
+  return predicted->holds(report.seconds_without_sample()) ? kPredictionHeld : kPredictionFailed;
+}
+
+// Teams that choose their shape. rounds: of a task of arithmetic; the others are as long, roughly.
+int serve_choose(std::size_t tasks, std::uint64_t rounds) {
+  namespace jobs = workloads::malloc_map;
+  const auto judged = [](auto work) {
+    return [work](std::uint64_t) {
+      team::Team team;
+      work(team);
+      return verdict(team.report());
+    };
+  };
+  const std::size_t requests = std::max<std::size_t>(1, rounds / 50);
+  return serve({{"spin", judged([=](team::Team& team) {
+                   team.map<std::uint64_t>(tasks, [=](std::size_t i) { return spin(i, rounds); });
+                 })},
+                {"malloc-small", judged([=](team::Team& team) {
+                   jobs::allocate(team, {.tasks = tasks, .requests = requests});
+                 })},
+                {"malloc-large", judged([=](team::Team& team) {
+                   jobs::allocate(team, {.tasks = tasks,
+                                         .requests = std::max<std::size_t>(1, requests / 300),
+                                         .large_share = 1});
+                 })},
+                {"insert", judged([=](team::Team& team) {
+                   jobs::insert(team, {.tasks = tasks, .inserts = requests});
+                 })}});
+}
+
 int serve_scene(const std::vector<std::string>& words) {
   const std::string scene = words.empty() ? "" : words[0];
   if (scene == "small") return serve_small();
@@ -162,7 +199,8 @@ int serve_scene(const std::vector<std::string>& words) {
     return serve_words(words.at(1), std::stoull(words.at(2)), std::stoi(words.at(3)),
                        std::stoi(words.at(4)));
   }
-  throw core::UsageError("no such scene: small, memory, spin or words");
+  if (scene == "choose") return serve_choose(std::stoull(words.at(1)), std::stoull(words.at(2)));
+  throw core::UsageError("no such scene: small, memory, spin, words or choose");
 }
 
 }  // namespace

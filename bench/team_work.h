@@ -36,6 +36,9 @@ std::uint64_t fingerprint(const Table& table) {
   return all.sum + all.words + all.distinct;
 }
 
+// What a team that chose its shape answers.
+enum Verdict : std::uint64_t { kNothingPredicted, kPredictionFailed, kPredictionHeld };
+
 inline constexpr auto kWordRule = workloads::malloc_map::WordRule::whitespace;
 
 // Adds work that has results, and under "check-VERB" the fingerprint of these.

@@ -8,6 +8,7 @@
 #include "tabane/cli/printable.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/version.h"
+#include "tabane/workloads/aes_dir/copy_share.h"
 
 namespace tabane::cli {
 namespace {
@@ -65,10 +66,9 @@ lab::Json rate_or_null(double amount, double seconds) {
   return amount / seconds;
 }
 
-template <class T>
-lab::Json value_or_null(const std::optional<T>& value) {
-  if (!value) return nullptr;
-  return *value;
+lab::Json ends_or_null(const std::optional<core::Ratio>& ratio) {
+  if (!ratio) return nullptr;
+  return {ratio->interval.low, ratio->interval.high};
 }
 
 }  // namespace
@@ -105,21 +105,11 @@ std::string progress_text(const Progress& progress) {
 }
 
 double progress_share(const Progress& progress) {
-  constexpr double kBytesOfFile = 16384;  // take about as long as opening and making a file
   const auto work = [](std::uint64_t files, std::uint64_t bytes) {
     return static_cast<double>(files) * kBytesOfFile + static_cast<double>(bytes);
   };
   const double total = work(progress.files_total, progress.bytes_total);
   return total > 0 ? std::min(1.0, work(progress.files, progress.bytes) / total) : 1.0;
-}
-
-std::optional<double> copy_share(const Outcome& outcome) {
-  if (outcome.seconds <= 0) return std::nullopt;
-  const bool empty_files = outcome.bytes == 0;
-  const auto limit = empty_files ? outcome.copy_files_per_second : outcome.copy_bytes_per_second;
-  const double done = static_cast<double>(empty_files ? outcome.files : outcome.bytes);
-  if (!limit || *limit <= 0 || done <= 0) return std::nullopt;
-  return done / outcome.seconds / *limit;
 }
 
 std::string summary_text(const Request& request, const Outcome& outcome) {
@@ -134,9 +124,9 @@ std::string summary_text(const Request& request, const Outcome& outcome) {
       fmt::format("{} {}, {} in {}{}\n{}", name_in_past(request.direction),
                   files_text(outcome.files), core::format_bytes(outcome.bytes),
                   core::format_seconds(outcome.seconds), speed_text(outcome), crew_text(outcome));
-  if (const auto share = copy_share(outcome)) {
-    text +=
-        fmt::format("; {:.0f} % of the copy speed, which 1 % of the files showed", 100 * *share);
+  if (const auto& share = outcome.copy_share) {
+    text += fmt::format("; {:.0f} % [{:.0f}, {:.0f}] of the speed of plain copying",
+                        100 * share->value, 100 * share->interval.low, 100 * share->interval.high);
   }
   return text + "\n" + other_files_text(outcome);
 }
@@ -165,6 +155,8 @@ lab::Json to_json(const Request& request, const Outcome& outcome) {
   }
   const bool worked = !request.dry_run;
   const double seconds = worked ? outcome.seconds : 0;
+  // What copying all would have taken in this run.
+  const double copy_seconds = outcome.copy_share ? seconds * outcome.copy_share->value : 0;
   const auto if_worked = [worked](std::uint64_t count) {
     return worked ? lab::Json(count) : lab::Json(nullptr);
   };
@@ -189,9 +181,11 @@ lab::Json to_json(const Request& request, const Outcome& outcome) {
           {"seconds", worked ? lab::Json(outcome.seconds) : lab::Json(nullptr)},
           {"bytes_per_second", rate_or_null(static_cast<double>(outcome.bytes), seconds)},
           {"files_per_second", rate_or_null(static_cast<double>(outcome.files), seconds)},
-          {"copy_bytes_per_second", value_or_null(outcome.copy_bytes_per_second)},
-          {"copy_files_per_second", value_or_null(outcome.copy_files_per_second)},
-          {"share_of_copy_speed", value_or_null(copy_share(outcome))},
+          {"copy_bytes_per_second", rate_or_null(static_cast<double>(outcome.bytes), copy_seconds)},
+          {"copy_files_per_second", rate_or_null(static_cast<double>(outcome.files), copy_seconds)},
+          {"share_of_copy_speed",
+           outcome.copy_share ? lab::Json(outcome.copy_share->value) : lab::Json(nullptr)},
+          {"share_of_copy_speed_interval", ends_or_null(outcome.copy_share)},
           {"failures", failures}};
 }
 

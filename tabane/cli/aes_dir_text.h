@@ -1,7 +1,6 @@
 // What encrypt, decrypt and verify tell: the progress, the summary, the failures, the JSON.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "tabane/lab/record/record.h"
@@ -19,9 +18,6 @@ std::string progress_text(const workloads::aes_dir::Progress& progress);
 
 // Share of the work that is done, 0…1; a file counts for as much as some bytes.
 double progress_share(const workloads::aes_dir::Progress& progress);
-
-// Speed over the speed of copying; null: not measured.
-std::optional<double> copy_share(const workloads::aes_dir::Outcome& outcome);
 
 // A few lines; also what would be done, for a dry run.
 std::string summary_text(const workloads::aes_dir::Request& request,

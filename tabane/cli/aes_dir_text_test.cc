@@ -36,31 +36,16 @@ TEST(ProgressShare, RunsFromNothingToAll) {
   EXPECT_EQ(progress_share({}), 1);
 }
 
-TEST(CopyShare, IsSpeedOverTheSpeedOfCopying) {
-  Outcome outcome = some_outcome();
-  EXPECT_EQ(copy_share(outcome), std::nullopt);
-  outcome.copy_bytes_per_second = 4e9;
-  EXPECT_DOUBLE_EQ(copy_share(outcome).value(), 0.25);
-}
-
-TEST(CopyShare, CountsFilesWhereAllAreEmpty) {
-  Outcome outcome = some_outcome();
-  outcome.bytes = 0;
-  outcome.copy_bytes_per_second = 0;
-  outcome.copy_files_per_second = 1234;
-  EXPECT_DOUBLE_EQ(copy_share(outcome).value(), 0.5);
-}
-
 TEST(SummaryText, NamesTheFigures) {
   Outcome outcome = some_outcome();
-  outcome.copy_bytes_per_second = 4e9;
+  outcome.copy_share = {.value = 0.25, .interval = {0.242, 0.263}, .pairs = 60};
   outcome.symlinks = 1;
   outcome.special = 2;
   outcome.excluded = 3;
   outcome.files_kept = 1;
   EXPECT_EQ(summary_text({}, outcome),
             "encrypted 1 234 files, 1.86 GiB in 2.00 s: 1.00 GB/s, 617 files/s\n"
-            "2 threads, openssl; 25 % of the copy speed, which 1 % of the files showed\n"
+            "2 threads, openssl; 25 % [24, 26] of the speed of plain copying\n"
             "left out: 1 symbolic link, 2 special files, 3 excluded\n"
             "kept: 1 file complete already\n");
 }
@@ -97,10 +82,21 @@ TEST(Json, HoldsNamesThatAreNotUtf8) {
   EXPECT_EQ(json["failures"][0]["reason"], "open: No such file");
 }
 
+TEST(Json, HoldsTheShareWithItsIntervalAndWhatItSaysOfCopying) {
+  Outcome outcome = some_outcome();
+  outcome.copy_share = {.value = 0.25, .interval = {0.24, 0.26}, .pairs = 60};
+  const lab::Json json = to_json({}, outcome);
+  EXPECT_EQ(json["share_of_copy_speed"], 0.25);
+  EXPECT_EQ(json["share_of_copy_speed_interval"], (lab::Json{0.24, 0.26}));
+  EXPECT_EQ(json["copy_bytes_per_second"], 4e9);
+  EXPECT_EQ(json["copy_files_per_second"], 2468);
+}
+
 TEST(Json, IsNullWhereNothingWasMeasured) {
   const lab::Json json = to_json({.dry_run = true}, some_outcome());
-  for (const char* key : {"files_done", "input_bytes_done", "seconds", "bytes_per_second",
-                          "copy_bytes_per_second", "share_of_copy_speed"}) {
+  for (const char* key :
+       {"files_done", "input_bytes_done", "seconds", "bytes_per_second", "copy_bytes_per_second",
+        "share_of_copy_speed", "share_of_copy_speed_interval"}) {
     EXPECT_TRUE(json[key].is_null()) << key;
   }
   EXPECT_EQ(json["files_total"], 1234);

@@ -20,8 +20,14 @@ namespace {
 constexpr double kCollapsed =
     0.6;                          // of the best throughput so far: more workers only make it worse
 constexpr double kGrowth = 0.25;  // of the slowdown, expected from twice the workers
+// Relative error of any sample: it sees the first tasks of young processes, whose heaps have not
+// grown, and no later moment of the machine.
+constexpr double kUnsureSample = 0.22;
 constexpr double kUnsureShape = 0.03;  // relative error where a shape was not run
-constexpr double kUnsureStart = 0.1;   // relative error of what starting costs
+constexpr double kUnsureStart = 0.3;   // relative error of what starting costs
+// Standard deviations of what is known, each way; with these, nine of ten predictions held.
+constexpr double kDeviations = 2.2;
+constexpr double kWidestInterval = 4;
 
 class Chooser {
  public:
@@ -36,6 +42,7 @@ class Chooser {
 
   Choice choose() {
     if (n_ <= 1 || most_workers_ == 1) return nothing_to_share();
+    if (!sampler_.pays(std::min(most_workers_, machine_.pus()))) return without_sample();
     sampler_.measure_base();
     if (!threads_pay()) {
       most_workers_ = most_processes_ = 1;
@@ -62,10 +69,20 @@ class Chooser {
 
   Choice nothing_to_share() const {
     Choice choice;
-    choice.alternatives = {choice.predicted};
     choice.reason = n_ <= 1 ? "too little work for more than one worker: " + std::to_string(n_) +
                                   (n_ == 1 ? " task" : " tasks")
                             : "the limits leave one worker";
+    return choice;
+  }
+
+  // Threads cost least to start and share all that was built.
+  Choice without_sample() {
+    Choice choice;
+    const bool pays = threads_pay();
+    if (pays) choice.shape = {1, std::min(most_workers_, machine_.pus())};
+    choice.task_seconds = sampler_.task_seconds();
+    choice.sample_seconds = sampler_.spent();
+    choice.reason = reason_without_sample(choice, work_seconds());
     return choice;
   }
 
@@ -197,14 +214,21 @@ class Chooser {
     for (WorkerClass& w : workers) w.rate *= off / sampler_.task_seconds();
     const double work = expected_makespan(double(n_), workers, sampler_.variation());
     const double around = start_.seconds(shape) + results(shape);
-    const double error =
-        std::hypot(sampler_.task_error(), misfit_, sampler_.measured(shape) ? 0 : kUnsureShape);
-    const double deviation = std::hypot(work * error, around * kUnsureStart);
+    // The sample differs from the work as one run from an equal one, and so does the work.
+    const double scatter = std::sqrt(2.0) * sampler_.scatter().value_or(0);
+    const double shape_error = sampler_.measured(shape) ? 0 : kUnsureShape;
+    const double error = std::hypot(std::hypot(sampler_.task_error(), misfit_), scatter,
+                                    std::hypot(shape_error, kUnsureSample));
     const double seconds = work + around;
-    return {.shape = shape,
-            .seconds = seconds,
-            .low = std::max(0.0, seconds - 1.96 * deviation),
-            .high = seconds + 1.96 * deviation};
+    // Times have a least and no most: what is added above is a factor, as what is left out below.
+    const double factor =
+        std::exp(kDeviations * std::hypot(work * error, around * kUnsureStart) / seconds);
+    return {.shape = shape, .seconds = seconds, .low = seconds / factor, .high = seconds * factor};
+  }
+
+  bool known(const Prediction& prediction) const {
+    return !sampler_.disturbed() && sampler_.scatter() &&
+           prediction.high <= kWidestInterval * prediction.low;
   }
 
   // Predicts the candidates, then goes downhill from the best.
@@ -245,8 +269,8 @@ class Chooser {
 
   Choice result() {
     Choice choice;
-    choice.predicted = weighed_.front();
-    choice.shape = choice.predicted.shape;
+    choice.shape = weighed_.front().shape;
+    if (known(weighed_.front())) choice.predicted = weighed_.front();
     choice.alternatives = std::move(weighed_);
     choice.in_process = model_.in_process;
     choice.of_machine = model_.of_node;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,8 @@ namespace tabane::team {
 struct Limits {
   int most_workers = 0;    // 0: twice the usable PUs
   int most_processes = 0;  // 0: as many as workers
-  // Of the time of the whole work on one worker; but the time of 24 tasks, and 5 ms, may always be
-  // spent, for from less nothing is learnt.
+  // Of the time of the whole work on one worker; but up to the time of 24 tasks, and 5 ms, may be
+  // spent where that is at most a fifth of what the best shape could save.
   double most_sample_share = 0.05;
   double most_sample_seconds = 2;  // no run is begun that is expected to exceed it
 };
@@ -24,6 +25,7 @@ struct Limits {
 // What a run of some tasks took.
 struct Trial {
   double seconds = 0;                // from when all workers exist until all tasks are done
+  double total_seconds = 0;          // of the run, with starting and ending all processes
   std::vector<double> task_seconds;  // of each task, in the sample's order
 };
 
@@ -39,25 +41,34 @@ class Experiment {
   virtual double start_seconds(Shape shape) = 0;
   // Seconds to return the result of one task from a child process.
   virtual double result_seconds() = 0;
+  // Whether others use the machine now: then short runs, which the system lets through, say little
+  // of long work, which has to share.
+  virtual bool disturbed() = 0;
 };
 
 struct Prediction {
   Shape shape;
-  double seconds = 0, low = 0, high = 0;  // 95 % interval
+  // The interval holds what the work then takes in nine of ten cases (docs/chooser.md).
+  double seconds = 0, low = 0, high = 0;
+
+  bool holds(double measured) const { return low <= measured && measured <= high; }
 };
 
 struct Choice {
   Shape shape;
-  Prediction predicted;
-  std::string reason;  // one sentence
+  // Of the whole work with its start, without the sample. Nothing if no sample was taken, if others
+  // used the machine meanwhile, if the sample did not show how much equal runs differ, or if the
+  // interval would be wider than a factor of 4.
+  std::optional<Prediction> predicted;
+  std::string reason;  // one sentence, and another if nothing is predicted
   std::vector<Prediction>
-      alternatives;  // all shapes that were weighed, the choice, then best first
+      alternatives;  // all shapes that were weighed, the choice, then best first; none if no sample
   // In one process: how its threads slow each other. Of the machine: how the workers of a NUMA node
   // do, whichever process they are of.
   ScalabilityLaw in_process, of_machine;
   double task_seconds = 0;    // mean on one worker alone; 0: not measured
   double fork_seconds = 0;    // start and end of the processes of the shape; 0: nothing is forked
-  double sample_seconds = 0;  // that the runs took
+  double sample_seconds = 0;  // of choosing: of all runs with starting and ending their processes
 };
 
 // Chooses for n tasks on this machine. cost: the sample, then milliseconds. throws:

@@ -46,24 +46,38 @@ std::string one_process(const Choice& choice, const ReasonFacts& facts) {
                      : "more would gain nothing");
 }
 
-}  // namespace
+std::string too_little(double work) {
+  return "too little work for more than one worker: all of it takes " + core::format_seconds(work);
+}
 
-std::string reason_for(const Choice& choice, const ReasonFacts& facts) {
+std::string why(const Choice& choice, const ReasonFacts& facts) {
   const Shape shape = choice.shape;
-  if (shape == Shape{}) {
-    return "too little work for more than one worker: all of it takes " +
-           core::format_seconds(facts.work);
-  }
+  if (shape == Shape{}) return too_little(facts.work);
   if (shape.processes == 1) return one_process(choice, facts);
   const int threads = telling_threads(choice.in_process, facts.threads);
   const std::string size = std::to_string(shape.processes) + " × " + std::to_string(shape.threads);
   const std::string forks = "forks cost " + core::format_seconds(choice.fork_seconds) + " of " +
-                            core::format_seconds(choice.predicted.seconds);
+                            core::format_seconds(choice.alternatives.front().seconds);
   if (1 - choice.in_process.efficiency(threads) < kNoticed) {
     return "the processes share least: " + size + ", " + forks;
   }
   return "threads slow each other: " + loss_of(choice.in_process, threads) + "; " + size + ", " +
          forks;
+}
+
+}  // namespace
+
+std::string reason_for(const Choice& choice, const ReasonFacts& facts) {
+  const char* const unknown =
+      ". How long it will take is not known: others use the machine, or equal runs of the sample "
+      "differed too much";
+  return why(choice, facts) + (choice.predicted ? "" : unknown);
+}
+
+std::string reason_without_sample(const Choice& choice, double work) {
+  if (choice.shape == Shape{}) return too_little(work);
+  return "too little work for a sample: all of it takes " + core::format_seconds(work) +
+         " on one worker; how long it will take here is not known";
 }
 
 }  // namespace tabane::team

@@ -1,4 +1,4 @@
-// Says in one sentence why a shape was chosen.
+// Says why a shape was chosen.
 #pragma once
 
 #include <string>
@@ -16,5 +16,9 @@ struct ReasonFacts {
 };
 
 std::string reason_for(const Choice& choice, const ReasonFacts& facts);
+
+// Of work that is too little for a sample. work: seconds of all tasks on one worker, as the first
+// task tells.
+std::string reason_without_sample(const Choice& choice, double work);
 
 }  // namespace tabane::team

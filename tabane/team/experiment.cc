@@ -1,8 +1,10 @@
 #include "tabane/team/experiment.h"
 
 #include <algorithm>
+#include <fstream>
 #include <new>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +12,31 @@
 #include "tabane/team/places.h"
 
 namespace tabane::team {
+namespace {
+
+// Ticks that the hypervisor gave to others while this machine had work: the eighth number of the
+// first line. 0 if the system does not tell.
+double stolen_ticks() {
+  std::ifstream file("/proc/stat");
+  std::string word;
+  file >> word;
+  double ticks = 0;
+  for (int i = 0; i < 8; ++i) file >> ticks;
+  return file ? ticks : 0;
+}
+
+// Threads of the machine that run or could, the caller's too: "0.20 0.18 0.12 1/80 11206". 1 if the
+// system does not tell.
+int threads_ready() {
+  std::ifstream file("/proc/loadavg");
+  double average = 0;
+  for (int i = 0; i < 3; ++i) file >> average;
+  int ready = 1;
+  file >> ready;
+  return file ? ready : 1;
+}
+
+}  // namespace
 
 SpreadOrder::SpreadOrder(std::size_t n) : n_(n) {
   constexpr double kGoldenSection = 0.6180339887498949;
@@ -25,7 +52,7 @@ std::size_t SpreadOrder::operator()(std::size_t k) const {
 }
 
 TaskExperiment::TaskExperiment(std::size_t n, Sample sample, const JobOptions& like)
-    : n_(n), sample_(std::move(sample)), like_(like) {
+    : n_(n), sample_(std::move(sample)), like_(like), stolen_at_first_(stolen_ticks()) {
   if (n == 0) throw core::UsageError("no sample can be taken of no tasks: n must be at least 1");
   like_.measure_memory = false;
 }
@@ -44,13 +71,16 @@ Trial TaskExperiment::run(Shape shape, std::size_t count) {
   const SpreadOrder order(n_);
   const SharedBlock block(count * sizeof(double), "task times");
   auto* const seconds = reinterpret_cast<double*>(block.data());
+  const std::uint64_t begin_ns = now_ns();
   const JobReport report = run_job(
       {.tasks = count,
        .begin_together = true,
        .do_tasks = [&](Progress& at, std::size_t begin,
                        std::size_t end) { sample_.do_tasks(at, begin, end, order, seconds); }},
       options_for(shape, true));
-  return {.seconds = report.work_seconds, .task_seconds = {seconds, seconds + count}};
+  return {.seconds = report.work_seconds,
+          .total_seconds = static_cast<double>(now_ns() - begin_ns) * 1e-9,
+          .task_seconds = {seconds, seconds + count}};
 }
 
 double TaskExperiment::start_seconds(Shape shape) {
@@ -82,9 +112,16 @@ double TaskExperiment::result_seconds() {
          static_cast<double>(written.copies);
 }
 
+bool TaskExperiment::disturbed() {
+  return threads_ready() > 1 || stolen_ticks() > stolen_at_first_;
+}
+
 Choice choose_tasks(std::size_t n, Sample sample, const JobOptions& like, const Limits& limits) {
   TaskExperiment experiment(n, std::move(sample), like);
-  return choose_shape(known_topology(), n, experiment, limits);
+  const std::uint64_t begin = now_ns();
+  Choice choice = choose_shape(known_topology(), n, experiment, limits);
+  choice.sample_seconds = static_cast<double>(now_ns() - begin) * 1e-9;
+  return choice;
 }
 
 }  // namespace tabane::team

@@ -104,6 +104,8 @@ class TaskExperiment : public Experiment {
   Trial run(Shape shape, std::size_t count) override;
   double start_seconds(Shape shape) override;
   double result_seconds() override;
+  // Others are ready to run, or the hypervisor gave time to others since this was made.
+  bool disturbed() override;
 
  private:
   JobOptions options_for(Shape shape, bool forked) const;
@@ -111,6 +113,7 @@ class TaskExperiment : public Experiment {
   std::size_t n_;
   Sample sample_;
   JobOptions like_;
+  double stolen_at_first_;  // ticks
 };
 
 // choose_shape() on this machine with a TaskExperiment.

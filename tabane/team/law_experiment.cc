@@ -136,6 +136,8 @@ Trial LawExperiment::run(Shape shape, std::size_t count) {
   trial.seconds *= factor;
   for (double& seconds : trial.task_seconds) seconds *= factor;
   asked_seconds_ += trial.seconds + true_start(shape);
+  trial.total_seconds =
+      trial.seconds + true_start(shape) + (shape.processes == 1 ? law_.sample_fork_seconds : 0);
   return trial;
 }
 

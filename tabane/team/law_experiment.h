@@ -22,11 +22,13 @@ struct Law {
   double node_penalty = 0;               // of a process whose threads are on several nodes
   double ceiling = std::numeric_limits<double>::infinity();  // of a node, in workers' worth
   double gib = 0.1, fork_seconds_per_gib = 0.01, fork_least = 150e-6;
-  double teardown_share = 0.05;  // of a fork, for each process, one after the other
+  double sample_fork_seconds = 0;  // of a run with one process, which is forked for a sample
+  double teardown_share = 0.05;    // of a fork, for each process, one after the other
   double thread_start = 15e-6;
   double result_seconds = 1e-6;
   double noise = 0;      // of each answer, one standard deviation
   double disturbed = 0;  // share of the answers that take twice as long
+  bool others = false;   // use the machine, as the experiment says; changes no time
 };
 
 // Greedy scheduling of n drawn tasks, mean over some draws.
@@ -41,6 +43,7 @@ class LawExperiment : public Experiment {
   Trial run(Shape shape, std::size_t count) override;
   double start_seconds(Shape shape) override;
   double result_seconds() override;
+  bool disturbed() override { return law_.others; }
 
   // What the whole work takes with this shape, without noise.
   double true_seconds(Shape shape);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <span>
 
 namespace tabane::team {
@@ -30,5 +31,10 @@ struct SpeedupPoint {
 // workers / speedup; without points with more than one worker both are 0.
 // source: Gunther, Guerrilla Capacity Planning, chapter 5; the ceiling is left infinite.
 ScalabilityLaw fit_scalability(std::span<const SpeedupPoint> points);
+
+// The law that the points follow; nothing if they follow none: without constraints the best
+// contention is outside of 0 … 1 (with 1 all work is done one after the other, and what is slower
+// has another reason) or the best coherency is negative.
+std::optional<ScalabilityLaw> scalability_law_of(std::span<const SpeedupPoint> points);
 
 }  // namespace tabane::team

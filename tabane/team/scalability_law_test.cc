@@ -51,6 +51,26 @@ TEST(FitScalability, NeverGivesANegativeLaw) {
   EXPECT_EQ(fit_scalability(faster).coherency, 0);
 }
 
+TEST(ScalabilityLawOf, IsTheLawThatMadeThePoints) {
+  for (const ScalabilityLaw law :
+       {ScalabilityLaw{}, {.contention = 1}, {.contention = 0.2, .coherency = 0.1}}) {
+    std::vector<SpeedupPoint> points;
+    for (const double n : {1, 2, 4, 8}) points.push_back({.workers = n, .speedup = law.speedup(n)});
+    const auto found = scalability_law_of(points);
+    ASSERT_TRUE(found);
+    EXPECT_NEAR(found->contention, law.contention, 1e-8);
+    EXPECT_NEAR(found->coherency, law.coherency, 1e-8);
+  }
+}
+
+TEST(ScalabilityLawOf, IsNoneOfPointsThatFollowNone) {
+  // Slower than one worker; faster than as many; flat and then rising, so that coherency is
+  // negative.
+  const std::vector<SpeedupPoint> slower{{1, 1}, {2, 0.5}}, faster{{2, 2.1}, {4, 4.4}, {8, 9}},
+      rising{{2, 1}, {4, 3}, {8, 8}};
+  for (const auto& points : {slower, faster, rising}) EXPECT_FALSE(scalability_law_of(points));
+}
+
 TEST(FitScalability, OfNoPointsSlowsNobody) {
   EXPECT_DOUBLE_EQ(fit_scalability({}).speedup(100), 100);
 }

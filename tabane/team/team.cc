@@ -59,6 +59,8 @@ Team::Team(TeamOptions options) : options_(std::move(options)) {
   // Reads the machine now rather than in the first run.
   if (options_.processes != automatic && options_.threads != automatic) {
     plan_places(options_.placement, options_.processes, options_.threads);
+  } else {
+    known_topology();
   }
 }
 

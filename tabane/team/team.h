@@ -59,7 +59,9 @@ struct TeamReport {
   std::vector<std::size_t> tasks;      // done by each worker, by Worker::index
   std::optional<double> shared_share;  // of the processes' memory, 0 … 1, if measure_memory
   std::optional<Choice> choice;        // if processes or threads were chosen
-  std::vector<std::string> remarks;    // "4 workers share 2 PUs: they take turns."
+  // What Choice::predicted predicts.
+  double seconds_without_sample() const { return seconds - (choice ? choice->sample_seconds : 0); }
+  std::vector<std::string> remarks;  // "4 workers share 2 PUs: they take turns."
 };
 
 class Team {

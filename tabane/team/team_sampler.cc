@@ -9,8 +9,11 @@
 namespace tabane::team {
 namespace {
 
-constexpr double kFewestTasks = 24;        // worth of time that a sample may always take
-constexpr double kAlwaysSeconds = 0.005;   // however little the work
+// Worth of time that a sample may take of little work, while it can save five times as much.
+constexpr double kFewestTasks = 24;
+constexpr double kFewestSeconds = 0.005;
+constexpr double kMostOfSaving = 0.2;
+constexpr double kFewestRuns = 6;  // threads, processes, what starting each costs, one alone
 constexpr std::size_t kMostTasks = 65536;  // in one run, for each worker at most 1024
 constexpr std::size_t kFewestBaseTasks = 4;
 constexpr double kRunsInBudget = 60;
@@ -21,7 +24,7 @@ constexpr double kLongRun = 0.01, kShortRun = 200e-6;  // seconds for each worke
 constexpr std::size_t kManyRounds = 32;
 constexpr double kEven = 0.15;
 constexpr std::size_t kRepeats = 3;
-constexpr double kCheap = 0.02;  // of the budget
+constexpr double kCheap = 0.04;  // of the budget
 constexpr double kNoise = 0.05;  // of the runs on one worker
 constexpr std::size_t kMostSizes = 4096;
 
@@ -29,8 +32,10 @@ constexpr std::size_t kMostSizes = 4096;
 
 double Sampler::budget() const {
   const double whole = task_seconds_ * static_cast<double>(n_);
-  const double share = std::max(limits_.most_sample_share * whole, kFewestTasks * task_seconds_);
-  return std::min(limits_.most_sample_seconds, std::max(share, kAlwaysSeconds));
+  const double teaching = std::max(kFewestTasks * task_seconds_, kFewestSeconds);
+  const double share =
+      std::max(limits_.most_sample_share * whole, std::min(teaching, kMostOfSaving * saving_));
+  return std::min(limits_.most_sample_seconds, share);
 }
 
 std::size_t Sampler::count_for(Shape shape, double slowdown) const {
@@ -43,22 +48,35 @@ std::size_t Sampler::count_for(Shape shape, double slowdown) const {
 
 // Up to three runs while they are cheap, of which the middle one counts, and of two the shorter:
 // what disturbs a run makes it longer.
-Trial Sampler::run(Shape shape, std::size_t count, double start) {
+Trial Sampler::run(Shape shape, std::size_t count) {
   std::vector<Trial> trials;
   do {
+    ++runs_;
+    disturbed_ += experiment_.disturbed() ? 1 : 0;
     trials.push_back(experiment_.run(shape, count));
-    spent_ += trials.back().seconds + start;
-  } while (trials.size() < kRepeats && trials.back().seconds + start < kCheap * budget());
+    spent_ += trials.back().total_seconds;
+  } while (trials.size() < kRepeats && trials.back().total_seconds < kCheap * budget());
   const auto middle = trials.begin() + std::ptrdiff_t(trials.size() - 1) / 2;
   std::nth_element(trials.begin(), middle, trials.end(),
                    [](const Trial& a, const Trial& b) { return a.seconds < b.seconds; });
+  for (auto other = trials.begin(); other != trials.end(); ++other) {
+    if (other != middle) differences_.push_back(std::log(other->seconds / middle->seconds));
+  }
   return std::move(*middle);
 }
 
+bool Sampler::pays(int workers) {
+  const Trial first = experiment_.run({}, 1);
+  task_seconds_ = first.seconds;
+  spent_ = first.total_seconds;
+  process_seconds_ = std::max(0.0, first.total_seconds - first.seconds);
+  saving_ = double(n_) * task_seconds_ * (1 - 1.0 / workers);
+  return kFewestRuns * first.total_seconds <= std::max(kMostOfSaving * saving_, budget());
+}
+
 void Sampler::measure_base() {
-  task_seconds_ = spent_ = experiment_.run({}, 1).seconds;
   base_tasks_ = std::max(count_for({}, 1), std::min(n_, kFewestBaseTasks));
-  const Trial trial = run({}, base_tasks_, 0);
+  const Trial trial = run({}, base_tasks_);
   task_seconds_ = trial.seconds / double(base_tasks_);
   learn_sizes(trial, 1);
 }
@@ -85,9 +103,10 @@ double Sampler::slowdown_of(const Trial& trial, Shape shape) const {
 bool Sampler::measure(Shape shape, double expected_slowdown, double start, bool alike) {
   const std::size_t count = count_for(shape, expected_slowdown);
   const double expected =
-      start + expected_slowdown * task_seconds_ * std::ceil(double(count) / shape.workers());
+      (shape.processes == 1 ? process_seconds_ : 0) + start +
+      expected_slowdown * task_seconds_ * std::ceil(double(count) / shape.workers());
   if (spent_ + expected > budget()) return false;
-  const Trial trial = run(shape, count, start);
+  const Trial trial = run(shape, count);
   const double slowdown = slowdown_of(trial, shape);
   points_.push_back({.shape = shape,
                      .slowdown = slowdown,
@@ -107,6 +126,21 @@ void Sampler::learn_sizes(const Trial& trial, double slowdown) {
   const double few = variation_ / std::sqrt(double(sizes.size()));
   const double unseen = std::max(0.0, 1 - double(sizes.size()) / double(n_));
   task_error_ = std::hypot(few * std::sqrt(unseen), kNoise);
+}
+
+std::optional<double> Sampler::scatter() const {
+  std::vector<double> off = differences_;
+  if (off.size() < 2) {
+    for (const std::vector<double>& times : sizes_) {
+      for (const double seconds : times) {
+        if (times.size() > 1) off.push_back(std::log(seconds / core::median(times)));
+      }
+    }
+  }
+  if (off.size() < 2) return std::nullopt;
+  double squares = 0;
+  for (const double one : off) squares += one * one;
+  return std::sqrt(squares / double(off.size()));
 }
 
 double Sampler::start_seconds(Shape shape) {

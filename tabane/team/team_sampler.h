@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "tabane/team/choose.h"
@@ -14,6 +15,9 @@ class Sampler {
   Sampler(Experiment& experiment, std::size_t n, const Limits& limits)
       : experiment_(experiment), n_(n), limits_(limits) {}
 
+  // Runs the first task alone. Returns whether a sample can pay: whether the fewest runs that teach
+  // anything take at most a fifth of what `workers` could save at best.
+  bool pays(int workers);
   // Runs tasks on one worker alone; all else is relative to that.
   void measure_base();
   // Runs tasks with this shape. Returns false, without a run, if it is expected to exceed the
@@ -26,6 +30,11 @@ class Sampler {
   // Standard deviation of the task times over their mean, without what noise adds to all at once.
   double variation() const { return variation_; }
   double task_error() const { return task_error_; }  // relative, of task_seconds
+  // How much equal runs differ, one standard deviation, relative; nothing if none were repeated and
+  // no task was done twice.
+  std::optional<double> scatter() const;
+  // Whether others used the machine at more than a fifth of the runs.
+  bool disturbed() const { return 5 * disturbed_ > runs_; }
   double spent() const { return spent_; }
   const std::vector<SlowdownPoint>& points() const { return points_; }
   bool measured(Shape shape) const;
@@ -33,7 +42,7 @@ class Sampler {
  private:
   double budget() const;
   std::size_t count_for(Shape shape, double slowdown) const;
-  Trial run(Shape shape, std::size_t count, double start);
+  Trial run(Shape shape, std::size_t count);
   double slowdown_of(const Trial& trial, Shape shape) const;
   void learn_sizes(const Trial& trial, double slowdown);
 
@@ -41,7 +50,11 @@ class Sampler {
   std::size_t n_;
   Limits limits_;
   double spent_ = 0, task_seconds_ = 0, variation_ = 0, task_error_ = 0;
+  double saving_ = 0;           // of all workers at best
+  double process_seconds_ = 0;  // to fork and end the one process of a run
+  int runs_ = 0, disturbed_ = 0;
   std::size_t base_tasks_ = 0;              // that one worker alone has done
+  std::vector<double> differences_;         // of equal runs: logarithms of their ratios
   std::vector<std::vector<double>> sizes_;  // seconds of each task alone, as every run tells
   std::vector<SlowdownPoint> points_;
 };

@@ -17,6 +17,14 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
+Effort Effort::part(int pass, int passes) const {
+  const auto rounds = [&](int all) { return all * (pass + 1) / passes - all * pass / passes; };
+  return {.fewest = rounds(fewest),
+          .most = rounds(most),
+          .budget_seconds = budget_seconds / passes,
+          .warmups = warmups};
+}
+
 void Visit::show(double share) { campaign_.progress_->show(campaign_.blocks_[block_].what, share); }
 
 Point& Visit::point(const Factors& factors) {
@@ -54,6 +62,9 @@ void Visit::in_turn(const std::vector<Contender>& contenders, const Effort& effo
                                     .budget_seconds = effort.budget_seconds,
                                     .seed = 2012};
   double order = 0, rounds = 0;
+  for (const Point& earlier : campaign_.points) {
+    if (earlier.block == block_) order += static_cast<double>(earlier.samples.size());
+  }
   // The rounds that must be come first, then those that the budget allows.
   const auto share = [&] {
     const double spent = (clock.now() - start) / std::max(effort.budget_seconds, 1e-9);

@@ -30,6 +30,9 @@ struct Effort {
   int most = 100;
   double budget_seconds = 0;
   int warmups = 0;  // rounds that are not counted, first
+
+  // The part of a pass, counted from 0: all passes together have the rounds and the budget.
+  Effort part(int pass, int passes) const;
 };
 
 class Campaign;
@@ -43,7 +46,7 @@ class Visit {
 
   // Tells that this share of the visit is done. throws: Stopped if the user asked to stop.
   void show(double share);
-  // Measures in turn and adds the samples, each with its "order" among all of the visit; whole
+  // Measures in turn and adds the samples, each with its "order" among all of the block; whole
   // rounds only. throws: Stopped, with the rounds so far kept; as measure().
   void in_turn(const std::vector<Contender>& contenders, const Effort& effort);
   // Adds samples of a point that were taken elsewhere, one per round. beside: seen with all.

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <new>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "tabane/core/error.h"
 
@@ -100,6 +102,38 @@ TEST(Campaign, FailsWithTheOthersIfSeveralProcessesRunIt) {
   add_blocks(
       campaign, [] { throw core::SystemError("mmap", "1 GiB", ENOMEM); }, calls);
   EXPECT_THROW(campaign.run({.agree = [](bool yes) { return yes; }}), core::SystemError);
+}
+
+TEST(Effort, IsWholeInAllPassesTogether) {
+  const Effort effort{.fewest = 10, .most = 100, .budget_seconds = 30, .warmups = 1};
+  int fewest = 0, most = 0;
+  for (int pass = 0; pass < 3; ++pass) {
+    const Effort part = effort.part(pass, 3);
+    EXPECT_GE(part.fewest, 3);
+    EXPECT_DOUBLE_EQ(part.budget_seconds, 10);
+    EXPECT_EQ(part.warmups, 1);
+    fewest += part.fewest;
+    most += part.most;
+  }
+  EXPECT_EQ(fewest, 10);
+  EXPECT_EQ(most, 100);
+}
+
+TEST(Campaign, CountsTheOrderOnInLaterPasses) {
+  Campaign campaign{Hooks{}};
+  campaign.add({.what = "a", .body = [](Visit& visit) {
+                  visit.in_turn({{{{"who", "x"}}, [] { return Sample{1}; }},
+                                 {{{"who", "y"}}, [] { return Sample{2}; }}},
+                                {.fewest = 2, .most = 2});
+                }});
+  EXPECT_TRUE(campaign.run({.passes = 2}));
+  std::vector<double> orders;
+  for (const Point& point : campaign.points) {
+    const auto& order = point.beside.at("order");
+    orders.insert(orders.end(), order.begin(), order.end());
+  }
+  std::sort(orders.begin(), orders.end());
+  EXPECT_EQ(orders, (std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7}));
 }
 
 TEST(Campaign, KeepsWholeRoundsWhenItIsStopped) {

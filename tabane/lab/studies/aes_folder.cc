@@ -31,7 +31,8 @@ struct Plan {
   std::vector<Folder> folders;  // small files first
   std::vector<unsigned> threads;
   unsigned pus = 1;
-  Effort effort;
+  int passes = 1;  // so that intervals cover the run and not one moment of it
+  Effort effort;   // of a block, all passes
 };
 
 template <class T>
@@ -103,6 +104,10 @@ std::string why_not(const Folder& folder, const Place& place, unsigned threads) 
                      core::format_bytes(static_cast<std::uint64_t>(*memory)));
 }
 
+int plan_passes(const AesFolderOptions& options, const Effort& effort) {
+  return std::min(options.quick ? 2 : 3, effort.fewest);
+}
+
 std::vector<Folder> plan_folders(const AesFolderOptions& options, const Place& place,
                                  unsigned threads, Campaign& campaign) {
   constexpr std::uint64_t kKi = 1024, kMi = 1024 * 1024;
@@ -147,22 +152,23 @@ double planned_seconds(const Plan& plan, const Folder& folder, std::size_t conte
   const double work = files * (kSecondsPerFile + bytes / kBytesPerSecond);
   const double round =
       static_cast<double>(contenders) * (kSecondsPerRun + work / std::sqrt(plan.pus));
-  const Effort& effort = plan.effort;
+  const Effort effort = plan.effort.part(0, plan.passes);
   return 2 * round + std::clamp(effort.budget_seconds, effort.fewest * round, effort.most * round);
 }
 
-// Where a block cannot be done, the others are kept.
+// Where a block cannot be done, the others are kept. measure: gets the pass, counted from 0.
 Block block(const Bench& bench, const Plan& plan, const Folder& folder, const std::string& what,
-            std::vector<Factors> points, std::function<void(Visit&)> measure) {
+            std::vector<Factors> points, std::function<void(Visit&, int)> measure) {
   const double seconds = planned_seconds(plan, folder, points.size());
-  auto body = [&bench, &plan, folder, what, measure = std::move(measure)](Visit& visit) {
+  auto body = [&bench, &plan, folder, what, pass = 0,
+               measure = std::move(measure)](Visit& visit) mutable {
     try {
       // The limit may be lower than at first, or others may have taken what it leaves.
       const unsigned most = plan.threads.back(), possible = possible_threads(most);
       if (possible < most)
         throw core::Error(fmt::format("the system lets this process start {} threads", possible));
       bench.scratch.fill_input(folder.files, folder.bytes);
-      measure(visit);
+      measure(visit, pass++);
     } catch (const Stopped&) {
       throw;
     } catch (const core::VerificationError&) {
@@ -181,9 +187,9 @@ Block runs_block(const Bench& bench, const Plan& plan, const Folder& folder) {
   std::vector<Factors> points;
   for (const Contender& one : all) points.push_back(one.factors);
   return block(bench, plan, folder, folder.label(), std::move(points),
-               [&bench, &plan, folder, all = std::move(all)](Visit& visit) {
-                 check_outputs(visit, bench, folder, plan.pus);
-                 visit.in_turn(all, plan.effort);
+               [&bench, &plan, folder, all = std::move(all)](Visit& visit, int pass) {
+                 if (pass == 0) check_outputs(visit, bench, folder, plan.pus);
+                 visit.in_turn(all, plan.effort.part(pass, plan.passes));
                });
 }
 
@@ -192,8 +198,9 @@ Block causes_block(const Bench& bench, const Plan& plan, const Folder& folder) {
   for (const Removal& removal : kRemovals)
     points.push_back(folder.point("variant", removal.variant, plan.pus));
   return block(bench, plan, folder, "causes, " + folder.label(), std::move(points),
-               [&bench, &plan, folder](Visit& visit) {
-                 measure_causes(visit, bench, folder, plan.pus, plan.effort);
+               [&bench, &plan, folder](Visit& visit, int pass) {
+                 measure_causes(visit, bench, folder, plan.pus,
+                                plan.effort.part(pass, plan.passes));
                });
 }
 
@@ -252,6 +259,7 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
   Campaign campaign(hooks);
   Plan plan;
   plan.effort = plan_effort(options);
+  plan.passes = plan_passes(options, plan.effort);
   plan.threads = plan_threads(options, pus, campaign);
   plan.pus = std::min(pus, plan.threads.back());
   plan.folders = plan_folders(options, place, plan.threads.back(), campaign);
@@ -267,10 +275,11 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
   }
   for (const Folder& folder : plan.folders)
     if (folder.files == most_files) campaign.add(causes_block(bench, plan, folder));
-  add_campaign(record, campaign, campaign.run(), what_of);
+  add_campaign(record, campaign, campaign.run({.passes = plan.passes}), what_of);
   if (record.complete && campaign.points.size() == 0)
     throw core::Error("nothing could be measured: " + campaign.skipped.back().reason);
   record.sentences.push_back(place_sentence(place));
+  tell_of_few_runs(record, campaign.points);
   add_views(record, campaign.points, plan.pus);
   return record;
 }

@@ -198,6 +198,19 @@ TEST_F(AesFolder, MeasuresAllImplementationsAndLeavesNothing) {
   EXPECT_NE(record.source.find("Shirase"), std::string::npos);
 }
 
+TEST_F(AesFolder, ReturnsToEachFolderInALaterPass) {
+  AesFolderOptions options = tiny(place_);
+  options.sizes = {1024, 2048};
+  std::vector<std::string> visited;
+  Hooks hooks;
+  hooks.progress = [&](const std::string& what, double, double) {
+    if (visited.empty() || visited.back() != what) visited.push_back(what);
+  };
+  run_aes_folder(core::Topology::detect(), options, hooks);
+  EXPECT_EQ(std::count(visited.begin(), visited.end(), "2 x 1 KiB"), 2);
+  EXPECT_EQ(std::count(visited.begin(), visited.end(), "2 x 2 KiB"), 2);
+}
+
 TEST_F(AesFolder, KeepsWhatIsFinishedWhenABlockFails) {
   AesFolderOptions options = tiny(place_);
   options.sizes = {1024, 2048};

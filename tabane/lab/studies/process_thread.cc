@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "tabane/core/cgroup.h"
@@ -41,6 +44,10 @@ Factors shape_factors(const std::string& workload, const std::string& allocator,
           {"allocator", allocator},
           {"processes", shape.processes},
           {"threads", shape.threads}};
+}
+
+Factors automatic_factors(const std::string& workload, const std::string& allocator) {
+  return {{"part", "automatic"}, {"chosen_for", workload}, {"chosen_under", allocator}};
 }
 
 Factors fork_factors(const std::string& way, std::uint64_t bytes, const Level& piece,
@@ -88,9 +95,18 @@ struct Setup {
   std::vector<Shape> shapes = {}, few_shapes = {};  // few: for allocators that are only compared
   std::size_t tasks = 64;
   double one_worker_seconds = 0.3;
-  Effort effort{.fewest = 5, .most = 50, .budget_seconds = 36};        // of a workload
+  int passes = 3;  // so that intervals cover the run and not one moment of it
+  Effort effort{.fewest = 6, .most = 51, .budget_seconds = 36};        // of a workload, all passes
   Effort fork_effort{.fewest = 6, .most = 50, .budget_seconds = 0.5};  // of a kind of memory
   std::vector<Result> choices = {};
+
+  // What the first pass found out holds for all.
+  struct Prepared {
+    double requests = 0;
+    std::set<Shape> shapes = {};
+  };
+  std::map<std::string, Prepared> prepared = {};  // by workload and allocator
+  std::map<std::string, int> visits = {};         // of each workload
 };
 
 Setup make_setup(int pus, ProcessThreadOptions options, const ProcessThreadMeters& meters) {
@@ -107,11 +123,13 @@ Setup make_setup(int pus, ProcessThreadOptions options, const ProcessThreadMeter
   setup.one_worker_seconds = (quick ? 0.1 : 0.3) * std::sqrt(std::max(1.0, pus / 2.0));
   if (quick) {
     setup.few_shapes = {{1, 1}, {1, pus}, {pus, 1}, report_team(pus).value_or(Shape{1, 1})};
-    setup.effort = {.fewest = 3, .most = 10, .budget_seconds = 4};
+    setup.passes = 2;
+    setup.effort = {.fewest = 4, .most = 10, .budget_seconds = 4};
     setup.fork_effort = {.fewest = 3, .most = 50, .budget_seconds = 0.1};
   }
   if (const int runs = static_cast<int>(setup.options.runs); runs > 0)
     setup.effort.most = setup.effort.fewest = runs;
+  setup.passes = std::min(setup.passes, setup.effort.fewest);
   return setup;
 }
 
@@ -184,15 +202,22 @@ double prepare_fitting(const Setup& setup, const std::string& workload, const As
   return prepare(setup, workload, meter, requests);
 }
 
-// What tabane chose by itself, and what that took with its sample.
+// What tabane chose by itself at first, and what that took with its sample.
 Result choice_result(const std::string& workload, const std::string& allocator, Shape chosen,
                      const Json& answer) {
   const Json& choice = answer.at("choice");
+  std::optional<double> seconds;
+  std::optional<core::Interval> interval;
+  if (choice.contains("predicted")) {
+    const Json& predicted = choice["predicted"];
+    seconds = predicted["seconds"].get<double>();
+    interval = core::Interval{predicted["low_s"], predicted["high_s"]};
+  }
   return {.name = fmt::format("process_thread.choice.{}.{}", workload, allocator),
           .what = "predicted time of the chosen processes x threads",
           .unit = "s",
-          .value = choice["predicted_s"].get<double>(),
-          .interval = core::Interval{choice["predicted_low_s"], choice["predicted_high_s"]},
+          .value = seconds,
+          .interval = interval,
           .factors = shape_factors(workload, allocator, chosen),
           .details = {{"reason", choice["reason"]},
                       {"sample_s", choice["sample_s"]},
@@ -206,27 +231,55 @@ Sample measure_shape(const Ask& meter, Shape shape, double requests) {
           {{"fork_s", answer["fork_s"]}, {"join_s", answer["join_s"]}, {"requests", requests}}};
 }
 
-// All shapes with all allocators in turn.
+// A team that chooses: its time holds the sample.
+Sample measure_automatic(const Ask& meter) {
+  const Json answer = ask(meter, measure_request({0, 0}));
+  const Json& choice = answer.at("choice");
+  double held = std::numeric_limits<double>::quiet_NaN();
+  if (choice.contains("predicted")) held = choice["predicted"]["held"].get<bool>() ? 1 : 0;
+  return {answer["seconds"], {{"sample_s", choice["sample_s"]}, {"held", held}}};
+}
+
+// Prepares the work of a meter as in the first pass, which finds out how much it is and chooses.
+const Setup::Prepared& prepare_meter(Visit& visit, Setup& setup, const std::string& workload,
+                                     const std::string& allocator, const Ask& meter, bool few) {
+  const auto [at, first] = setup.prepared.try_emplace(workload + " " + allocator);
+  Setup::Prepared& prepared = at->second;
+  if (!first && prepared.requests > 0) {
+    prepare(setup, workload, meter, prepared.requests / double(setup.tasks));
+    return prepared;
+  }
+  const double requests = prepare_fitting(setup, workload, meter);
+  visit.show(0);
+  const Json answer = ask(meter, measure_request({0, 0}));
+  const Shape chosen{answer["choice"]["processes"], answer["choice"]["threads"]};
+  setup.choices.push_back(choice_result(workload, allocator, chosen, answer));
+  const auto& planned = few ? setup.few_shapes : setup.shapes;
+  prepared = {requests, {planned.begin(), planned.end()}};
+  prepared.shapes.insert(chosen);
+  return prepared;
+}
+
+// All shapes with all allocators in turn, and a team that chooses one.
 void measure_workload(Visit& visit, Setup& setup, const std::string& workload) {
   std::vector<Contender> contenders;
   for (const std::string& allocator : setup.options.allocators) {
     visit.show(0);
     const Ask meter = start_meter(visit, setup, allocator);
     if (!meter) continue;
-    const double requests = prepare_fitting(setup, workload, meter);
+    const Setup::Prepared& prepared =
+        prepare_meter(visit, setup, workload, allocator, meter, !contenders.empty());
     visit.show(0);
-    const Json answer = ask(meter, measure_request({0, 0}));
-    const Shape chosen{answer["choice"]["processes"], answer["choice"]["threads"]};
-    setup.choices.push_back(choice_result(workload, allocator, chosen, answer));
-    const auto& planned = contenders.empty() ? setup.shapes : setup.few_shapes;
-    std::set<Shape> shapes(planned.begin(), planned.end());
-    shapes.insert(chosen);
-    for (const Shape shape : shapes)
-      contenders.push_back({shape_factors(workload, allocator, shape),
-                            [=] { return measure_shape(meter, shape, requests); }});
+    for (const Shape shape : prepared.shapes)
+      contenders.push_back(
+          {shape_factors(workload, allocator, shape), [meter, shape, requests = prepared.requests] {
+             return measure_shape(meter, shape, requests);
+           }});
+    contenders.push_back(
+        {automatic_factors(workload, allocator), [meter] { return measure_automatic(meter); }});
   }
   if (contenders.empty()) throw core::UsageError("none of the allocators can be used here");
-  visit.in_turn(contenders, setup.effort);
+  visit.in_turn(contenders, setup.effort.part(setup.visits[workload]++, setup.passes));
 }
 
 // ---- forks ----
@@ -284,7 +337,11 @@ std::string words_sentence(const ProcessThreadOptions& options) {
 }
 
 std::string what_of(const Point& point) {
-  if (point.factors.find("part") == nullptr)
+  const Level* part = point.factors.find("part");
+  if (part != nullptr && part->word() == "automatic")
+    return fmt::format("time of {} with {}, processes x threads chosen by a sample in this time",
+                       find_workload(point.text("chosen_for")).title, point.text("chosen_under"));
+  if (part == nullptr)
     return fmt::format("time of {} with {}", find_workload(point.text("workload")).title,
                        point.text("allocator"));
   return fmt::format(
@@ -306,16 +363,18 @@ Record run_process_thread(const core::Topology& topology, const ProcessThreadOpt
   Campaign campaign(hooks);
   campaign.points.declare(fork_factors("one", 0, 0, ""));
   campaign.points.declare(shape_factors("", "", {}));
+  campaign.points.declare(automatic_factors("", ""));
   for (const std::uint64_t bytes : fork_sizes(options.quick))
     campaign.add({.what = "forks of " + core::format_bytes(bytes),
                   .planned_seconds = 6 * setup.fork_effort.budget_seconds,
                   .body = [&, bytes](Visit& visit) { measure_forks_of(visit, setup, bytes); }});
   for (const std::string& workload : setup.options.workloads)
     campaign.add({.what = workload,
-                  .planned_seconds = setup.effort.budget_seconds,
+                  .planned_seconds = setup.effort.budget_seconds / setup.passes,
                   .body = [&](Visit& visit) { measure_workload(visit, setup, workload); }});
-  add_campaign(record, campaign, campaign.run(), what_of);
+  add_campaign(record, campaign, campaign.run({.passes = setup.passes}), what_of);
   record.sentences.push_back(words_sentence(setup.options));
+  tell_of_few_runs(record, campaign.points);
   record.results.insert(record.results.end(), setup.choices.begin(), setup.choices.end());
   add_views(record, campaign.points, setup.choices, pus);
   return record;

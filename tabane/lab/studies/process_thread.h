@@ -75,9 +75,11 @@ const std::vector<Workload>& workloads();
 // throws: core::UsageError with the legal names.
 const Workload& find_workload(const std::string& name);
 
-// The factors of a point of a workload, and those of a point of the forks. memory: "as allocated",
-// or "prepared" for forks.
+// The factors of a point of a workload with one shape, and those of a point of the forks. memory:
+// "as allocated", or "prepared" for forks.
 Factors shape_factors(const std::string& workload, const std::string& allocator, Shape shape);
+// Of teams that choose their shape, sample and all.
+Factors automatic_factors(const std::string& workload, const std::string& allocator);
 Factors fork_factors(const std::string& way, std::uint64_t bytes, const Level& piece,
                      const std::string& memory);
 // Of the memory that a forking process holds: bytes, or "at once".
@@ -94,7 +96,9 @@ std::optional<Shape> report_team(int workers);
 // Runs in a child of the meter: takes memory, touches it, and measures forks.
 Json measure_forks(const Json& request);
 
-// Adds tables and charts. choices: results whose factors are those of the chosen points.
+// Adds tables and charts. choices: results whose factors are those of the chosen points. The points
+// of automatic_factors() tell beside each sample what choosing took (sample_s) and whether its
+// prediction held (held: 1, 0; not known: nothing was predicted).
 void add_views(Record& record, const Points& points, const std::vector<Result>& choices, int pus);
 
 }  // namespace process_thread

@@ -67,11 +67,17 @@ Json report_json(const team::TeamReport& report) {
                {"fork_s", report.fork_seconds},
                {"join_s", report.join_seconds}};
   if (const auto& choice = report.choice) {
-    json["choice"] = {
-        {"processes", choice->shape.processes},       {"threads", choice->shape.threads},
-        {"predicted_s", choice->predicted.seconds},   {"predicted_low_s", choice->predicted.low},
-        {"predicted_high_s", choice->predicted.high}, {"reason", choice->reason},
-        {"sample_s", choice->sample_seconds},         {"fork_s", choice->fork_seconds}};
+    json["choice"] = {{"processes", choice->shape.processes},
+                      {"threads", choice->shape.threads},
+                      {"reason", choice->reason},
+                      {"sample_s", choice->sample_seconds},
+                      {"fork_s", choice->fork_seconds}};
+    if (const auto& predicted = choice->predicted) {
+      json["choice"]["predicted"] = {{"seconds", predicted->seconds},
+                                     {"low_s", predicted->low},
+                                     {"high_s", predicted->high},
+                                     {"held", predicted->holds(report.seconds_without_sample())}};
+    }
   }
   return json;
 }

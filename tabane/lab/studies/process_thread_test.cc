@@ -135,6 +135,29 @@ TEST(ProcessThreadStudy, MeasuresTheChosenShapeAmongOthers) {
   for (const char* seen : {"fork_s", "join_s", "requests", "order"})
     EXPECT_EQ(record.find(chosen)->beside.at(seen).size(), 1u) << seen;
   EXPECT_NE(record.find_view("process_thread.shapes.insert-100"), nullptr);
+  const Result* automatic = record.find("process_thread.automatic.insert-100.glibc");
+  ASSERT_NE(automatic, nullptr);
+  EXPECT_EQ(automatic->beside.at("sample_s").size(), 1u);
+  EXPECT_LE(automatic->beside.at("sample_s")[0], automatic->samples[0]);
+}
+
+TEST(ProcessThreadStudy, ReturnsToEachWorkloadInALaterPass) {
+  std::vector<std::string> visited;
+  Hooks hooks;
+  hooks.progress = [&](const std::string& what, double, double) {
+    if (visited.empty() || visited.back() != what) visited.push_back(what);
+  };
+  ProcessThreadOptions options{
+      .quick = true, .workloads = {"insert-100", "insert-10"}, .allocators = {"glibc"}, .runs = 2};
+  const Record record =
+      run_process_thread(core::Topology::detect(), options, local_meters({"glibc"}), hooks);
+  EXPECT_EQ(std::count(visited.begin(), visited.end(), "insert-100"), 2);
+  EXPECT_EQ(std::count(visited.begin(), visited.end(), "insert-10"), 2);
+  const Result* one = record.find("process_thread.insert-100.glibc.processes1.threads1");
+  if (one == nullptr) GTEST_SKIP() << "another allocator is under this test";
+  EXPECT_EQ(one->samples.size(), 2u);
+  const auto& requests = one->beside.at("requests");
+  EXPECT_EQ(requests.front(), requests.back());  // the same work in both passes
 }
 
 TEST(ProcessThreadStudy, AllocatorThatIsNotUnderTheMeterIsLeftOut) {

@@ -74,6 +74,20 @@ void add_results(Record& record, const Points& points,
   }
 }
 
+void tell_of_few_runs(Record& record, const Points& points) {
+  constexpr std::size_t kFewest = 6;  // see core::median_interval()
+  std::size_t measured = 0, few = 0;
+  for (const Point& point : points) {
+    measured += point.measured();
+    few += point.measured() && point.samples.size() < kFewest;
+  }
+  if (few == 0) return;
+  record.sentences.push_back(fmt::format(
+      "{} of {} points have fewer than {} runs: their intervals reach from the least to "
+      "the greatest run and hold the median in less than 95 % of the cases.",
+      few, measured, kFewest));
+}
+
 void add_campaign(Record& record, const Campaign& campaign, bool complete,
                   const std::function<std::string(const Point&)>& what) {
   record.complete = complete;

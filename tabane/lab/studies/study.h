@@ -71,6 +71,9 @@ void add_results(Record& record, const Points& points,
 void add_campaign(Record& record, const Campaign& campaign, bool complete,
                   const std::function<std::string(const Point&)>& what);
 
+// Adds a sentence if some points have too few samples for a 95 % interval.
+void tell_of_few_runs(Record& record, const Points& points);
+
 // ---- entries of tables ----
 
 // Intervals are left out where there are too few samples for one.

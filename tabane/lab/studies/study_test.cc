@@ -32,6 +32,20 @@ TEST(StudyOptions, NameTheFlagTheValueAndWhatIsLegal) {
   }
 }
 
+TEST(StudySentences, TellOfPointsWithTooFewRunsForAnInterval) {
+  Points points;
+  points.add({.factors = {{"way", "a"}}, .samples = {1, 2, 3, 4, 5, 6}});
+  Record record;
+  tell_of_few_runs(record, points);
+  EXPECT_TRUE(record.sentences.empty());
+  points.add({.factors = {{"way", "b"}}, .samples = {1, 2, 3, 4, 5}});
+  points.add({.factors = {{"way", "c"}}});  // not measured
+  tell_of_few_runs(record, points);
+  ASSERT_EQ(record.sentences.size(), 1u);
+  EXPECT_TRUE(record.sentences[0].starts_with("1 of 2 points have fewer than 6 runs"))
+      << record.sentences[0];
+}
+
 TEST(StudyRows, ComeFromTheCombinationsThatWereMeasured) {
   Points points;
   const auto add = [&](int ranks, const char* way, std::vector<double> samples) {

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "tabane/core/file.h"
-#include "tabane/workloads/aes_dir/copy_speed.h"
+#include "tabane/workloads/aes_dir/copy_sampler.h"
 #include "tabane/workloads/aes_dir/file_task.h"
 #include "tabane/workloads/aes_dir/plan.h"
 #include "tabane/workloads/aes_dir/preflight.h"
@@ -144,16 +144,12 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   if (out_root.valid() && (request.resume || (request.force && !places.single_file))) {
     outcome.leftovers_removed = remove_leftovers_in(places, out_root.get());
   }
-  if (out_root.valid() && request.measure_copy) {
-    const auto copy = measure_copy_speed(places.tree, job.in_root, out_root.get(), plan.threads);
-    if (copy) {
-      outcome.copy_bytes_per_second = copy->bytes_per_second;
-      outcome.copy_files_per_second = copy->files_per_second;
-    }
-  }
 
   const auto worked_from = Clock::now();
-  run_job_threads(job, plan, engine, hooks);
+  CopyPairs copies;
+  const bool compares = out_root.valid() && request.measure_copy;
+  run_job_threads(job, plan, engine, hooks, compares ? &copies : nullptr);
+  if (!job.stop) outcome.copy_share = share_of_copying(copies.all(), copies.now());
   if (out_root.valid() && !places.single_file && !job.stop) {
     finish_directories(places, out_root.get(), made_root, outcome.failures);
   }

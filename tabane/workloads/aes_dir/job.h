@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "tabane/core/statistics.h"
 #include "tabane/workloads/aes_dir/request.h"
 #include "tabane/workloads/aes_dir/tree.h"
 
@@ -19,9 +20,10 @@ struct Outcome {
   std::vector<Failure> failures;  // in the order of the tree
   unsigned threads = 0;
   Engine engine = Engine::openssl;
-  double seconds = 0;  // of the work, without key derivation and copy measurement
-  std::optional<double> copy_bytes_per_second;  // plain copying, the same threads; if measured
-  std::optional<double> copy_files_per_second;
+  double seconds = 0;  // of the work, without key derivation
+  // Speed over that of plain copying by the same threads during the run; nothing if the run did not
+  // show it. See share_of_copying().
+  std::optional<core::Ratio> copy_share;
 };
 
 // Refuses what run_job() would refuse before it needs the key; writes nothing. throws: as

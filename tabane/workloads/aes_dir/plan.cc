@@ -12,7 +12,6 @@ constexpr double kSecondsPerFile = 15e-6;  // open, create, write, rename, close
 constexpr double kSecondsPerByte = 0.6e-9;
 constexpr double kSecondsPerThread = 200e-6;  // several times what starting one costs
 
-constexpr std::uint64_t kLargeBytes = std::uint64_t{1} << 20;     // a unit of its own
 constexpr std::uint64_t kSmallestPiece = std::uint64_t{1} << 20;  // hides opening, joins, seeks
 constexpr std::uint64_t kLargestPiece = std::uint64_t{16} << 20;  // progress; the wait at the end
 constexpr std::uint32_t kMostFiles = 256;     // one directory at a time, one counter step

@@ -8,6 +8,8 @@
 
 namespace tabane::workloads::aes_dir {
 
+inline constexpr std::uint64_t kLargeBytes = std::uint64_t{1} << 20;  // a unit of its own
+
 // Several whole files, or one piece of a large one.
 struct Unit {
   std::uint32_t first_file = 0;

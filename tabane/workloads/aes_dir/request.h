@@ -33,8 +33,7 @@ struct Request {
   bool fsync = false;
   unsigned threads = 0;  // 0: chosen from the files and the machine
   Engine engine = Engine::automatic;
-  bool measure_copy =
-      true;  // copies about 1 % of the files first, for Outcome::copy_bytes_per_second
+  bool measure_copy = true;  // copies some of the input between the work, for Outcome::copy_share
 };
 
 struct Progress {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <system_error>
 #include <thread>
@@ -63,43 +64,54 @@ Range range_of(const Unit& unit, std::uint64_t piece_bytes, std::uint64_t step,
   return {first, end - first};
 }
 
-void work_piece(FileTask& task, Directories& directories, const std::function<void()>& prepare,
+// Returns whether the piece is done.
+bool work_piece(FileTask& task, Directories& directories, const std::function<void()>& prepare,
                 const std::function<void()>& work) {
+  bool done = false;
   try {
-    if (task.start(directories, prepare)) work();
+    if (task.start(directories, prepare)) {
+      work();
+      done = true;
+    }
   } catch (const std::exception& error) {
     task.fail(error);
   }
   task.end_piece();
+  return done && !task.failed();
 }
 
 // Does whole units, piece by piece. prepare(task), range(unit, task), work(task, range): the
 // format's.
 template <class Task, class Prepare, class RangeOf, class Work>
-void work_units(JobState& job, Queue<Task>& queue, const Prepare& prepare, const RangeOf& range,
-                const Work& work) {
+void work_units(JobState& job, Queue<Task>& queue, CopyPairs* copies, const Prepare& prepare,
+                const RangeOf& range, const Work& work) {
   Directories directories(job);
+  std::optional<CopySampler> sampler;
+  if (copies) sampler.emplace(job.tree, queue.plan(), job.in_root, job.out_root, *copies);
   while (const Unit* unit = queue.next()) {
+    if (sampler) sampler->before(*unit);
+    bool whole = true;
     for (std::uint32_t i = 0; i < unit->files && !job.stop; ++i) {
       const auto task = queue.task(*unit, i);
-      work_piece(
+      whole &= work_piece(
           *task, directories, [&] { prepare(*task); }, [&] { work(*task, range(*unit, *task)); });
     }
+    if (sampler) sampler->after(*unit, whole && !job.stop);
   }
 }
 
-void work_sealed(JobState& job, Queue<SealedTask>& queue, Engine engine) {
+void work_sealed(JobState& job, Queue<SealedTask>& queue, Engine engine, CopyPairs* copies) {
   SealedFileWorker worker(engine);
   const auto chunks = [&](const Unit& unit, const SealedTask& task) {
     return range_of(unit, queue.plan().piece_bytes, task.chunk_bytes(), task.chunks());
   };
   if (job.request.direction == Direction::encrypt) {
     work_units(
-        job, queue, [&](SealedTask& task) { worker.prepare_to_seal(task); }, chunks,
+        job, queue, copies, [&](SealedTask& task) { worker.prepare_to_seal(task); }, chunks,
         [&](SealedTask& task, Range range) { worker.encrypt(task, range.first, range.count); });
   } else {
     work_units(
-        job, queue, [&](SealedTask& task) { worker.prepare_to_open(task); }, chunks,
+        job, queue, copies, [&](SealedTask& task) { worker.prepare_to_open(task); }, chunks,
         [&](SealedTask& task, Range range) { worker.decrypt(task, range.first, range.count); });
   }
 }
@@ -123,12 +135,12 @@ void encrypt_cbc(JobState& job, Queue<CbcTask>& queue, CbcFileWorker& worker) {
   });
 }
 
-void work_cbc(JobState& job, Queue<CbcTask>& queue, Engine engine) {
+void work_cbc(JobState& job, Queue<CbcTask>& queue, Engine engine, CopyPairs* copies) {
   const Request& request = job.request;
   CbcFileWorker worker(std::span(request.key.bytes()).first(key_bytes(request.cipher)), engine);
   if (request.direction == Direction::encrypt) return encrypt_cbc(job, queue, worker);
   work_units(
-      job, queue, [&](CbcTask& task) { worker.prepare_to_decrypt(task); },
+      job, queue, copies, [&](CbcTask& task) { worker.prepare_to_decrypt(task); },
       [&](const Unit& unit, const CbcTask& task) {
         return range_of(unit, queue.plan().piece_bytes, 1, task.bytes());
       },
@@ -186,15 +198,16 @@ void run_threads(JobState& job, const Plan& plan, const std::function<void()>& w
 
 }  // namespace
 
-void run_job_threads(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks) {
+void run_job_threads(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks,
+                     CopyPairs* copies) {
   if (job.request.cipher == Cipher::aes_256_gcm) {
     Queue<SealedTask> queue(job, plan);
     run_threads(
-        job, plan, [&] { work_sealed(job, queue, engine); }, hooks);
+        job, plan, [&] { work_sealed(job, queue, engine, copies); }, hooks);
   } else {
     Queue<CbcTask> queue(job, plan);
     run_threads(
-        job, plan, [&] { work_cbc(job, queue, engine); }, hooks);
+        job, plan, [&] { work_cbc(job, queue, engine, copies); }, hooks);
   }
 }
 
