@@ -102,20 +102,20 @@ constexpr std::size_t kPageDoubles = 512;
 
 // z first, x and y in pages of their own. A load whose low 12 address bits are those of a store
 // before it still in the queue (64 at most) waits for it, though the addresses differ: z[i] has
-// those bits of x[i + 448] and y[i + 480], more than 100 vectors ahead. Two vectors that are only
-// read are one behind the other.
+// those bits of x[i + 480] and y[i + 448], more than 100 vectors ahead. Two vectors that are only
+// read are one behind the other, each from the beginning of a line.
 Arrays arrays_at(double* base, const Kernel& kernel, const Place& place) {
   const std::size_t n = place.elements(kernel);
   const std::size_t pages = (n + 64 + kPageDoubles) / kPageDoubles * kPageDoubles;
   double* const first = base + place.offset;
-  if (!kernel.writes()) return {first, first + n, nullptr, n};
-  return {first + 2 * pages + 64, first + pages + 32, first, n};
+  if (!kernel.writes()) return {first, first + (n + 7) / 8 * 8, nullptr, n};
+  return {first + pages + 32, first + 2 * pages + 64, first, n};
 }
 
 Question cache_question(const Kernel& kernel, const Place& place, const Arrays& arrays,
                         core::MeasureOptions options) {
   const double amount = kernel.bytes_per_element * static_cast<double>(arrays.n);
-  options.budget_seconds /= 3;
+  options.budget_seconds /= 5;
   Question question{kernel.name + ", " + place.name, "B/s", {}, {}, options};
   question.group = place.name;
   question.ours = {.name = "tabane", .work = kernel.ours.repeated(arrays), .amount = amount};
