@@ -68,11 +68,28 @@ HWY_INLINE void store_four(D d, T* to, std::size_t i, const Value& value, StoreT
   store(value(d, i + 3 * lanes), d, to + i + 3 * lanes);
 }
 
-// All whole vectors from element i on, kFours times four an iteration.
-template <int kFours, class D, class T, class Value, class StoreTo>
+// Whole vectors from element i on, kPages pages at once: each page is a stream of its own to the
+// prefetchers, which stop at its end. Returns the first element not done.
+template <int kPages, class D, class T, class Value, class StoreTo>
+HWY_INLINE std::size_t for_pages(D d, T* to, std::size_t i, std::size_t n, const Value& value,
+                                 StoreTo store) {
+  constexpr std::size_t kPage = 4096 / sizeof(T);
+  const std::size_t step = 4 * hn::Lanes(d);
+  if (kPage % step != 0) return i;
+  for (; i + kPages * kPage <= n; i += kPages * kPage) {
+    for (std::size_t k = i; k < i + kPage; k += step) {
+      for (int page = 0; page < kPages; ++page) store_four(d, to, k + page * kPage, value, store);
+    }
+  }
+  return i;
+}
+
+// All whole vectors from element i on, kFours times four an iteration, or kPages pages at once.
+template <int kFours, int kPages, class D, class T, class Value, class StoreTo>
 HWY_INLINE void for_vectors(D d, T* to, std::size_t i, std::size_t n, const Value& value,
                             StoreTo store) {
   const std::size_t lanes = hn::Lanes(d);
+  if constexpr (kPages > 1) i = for_pages<kPages>(d, to, i, n, value, store);
   if constexpr (kFours > 1) {
     for (; i + kFours * 4 * lanes <= n; i += kFours * 4 * lanes) {
       for (int four = 0; four < kFours; ++four) {
@@ -91,7 +108,7 @@ HWY_INLINE void for_vectors(D d, T* to, std::size_t i, std::size_t n, const Valu
 // vector are the first and the last vector of the data, computed before anything is stored (an
 // operand may be the destination) and stored, unaligned, when the rest is done. Where they overlap
 // it, both hold the same.
-template <int kFours, class D, class T, class Value, class StoreTo>
+template <int kFours, int kPages, class D, class T, class Value, class StoreTo>
 HWY_INLINE void for_elements(D d, T* to, std::size_t n, const Value& value, StoreTo store) {
   const std::size_t lanes = hn::Lanes(d);
   if (HWY_UNLIKELY(n < lanes)) {
@@ -101,9 +118,10 @@ HWY_INLINE void for_elements(D d, T* to, std::size_t n, const Value& value, Stor
   }
   const std::size_t begin = misaligned_elements(to, lanes);
   const bool has_last = (n - begin) % lanes != 0;
-  if (HWY_LIKELY(begin == 0 && !has_last)) return for_vectors<kFours>(d, to, 0, n, value, store);
+  if (HWY_LIKELY(begin == 0 && !has_last))
+    return for_vectors<kFours, kPages>(d, to, 0, n, value, store);
   const auto first = value(d, 0), last = value(d, n - lanes);
-  for_vectors<kFours>(d, to, begin, n, value, store);
+  for_vectors<kFours, kPages>(d, to, begin, n, value, store);
   hn::StoreU(first, d, to);
   hn::StoreU(last, d, to + (n - lanes));
 }
@@ -121,19 +139,22 @@ template <class D, class T, class Value>
 HWY_INLINE void store_elements(D d, T* to, std::size_t n, const Value& value) {
   constexpr std::size_t kKiB = 1024;
   const std::size_t bytes = n * sizeof(T) * Value::kArrays;
-  if (bytes <= 40 * kKiB) return for_elements<4>(d, to, n, value, PlainStore());
-  if (bytes <= 64 * kKiB) return for_elements<1>(d, to, n, value, PlainStore());
+  if (bytes <= 40 * kKiB) return for_elements<4, 1>(d, to, n, value, PlainStore());
+  if (bytes <= 64 * kKiB) return for_elements<1, 1>(d, to, n, value, PlainStore());
 #if HWY_ARCH_X86 && HWY_MAX_BYTES == 64
-  for_elements<2>(hn::Half<D>(), to, n, value, PlainStore());
+  for_elements<2, 1>(hn::Half<D>(), to, n, value, PlainStore());
 #else
-  for_elements<2>(d, to, n, value, PlainStore());
+  for_elements<2, 1>(d, to, n, value, PlainStore());
 #endif
 }
 
 // The same past the caches: saves reading the destination's lines before they are overwritten.
 template <class D, class T, class Value>
 HWY_INLINE void stream_elements(D d, T* to, std::size_t n, const Value& value) {
-  for_elements<4>(d, to, n, value, StreamStore());
+  // Eight pages read at once: on Sapphire Rapids copy and scale are 1.3 times as fast as in one
+  // stream, add and triad 1.02 times.
+  constexpr int kPages = Value::kArrays == 1 ? 1 : Value::kArrays == 2 ? 8 : 4;
+  for_elements<4, kPages>(d, to, n, value, StreamStore());
   hwy::FlushStream();
 }
 

@@ -23,6 +23,7 @@ namespace tabane::simd {
 struct Shape {
   int vectors = 0;        // of each array and stream in one iteration; a multiple of 4 if grouped
   int streams = 1;        // parts of the arrays that are gone through at once
+  bool paged = false;     // the parts are pages side by side; else equal parts of the whole
   int lines_ahead = 0;    // software prefetch; 0: none
   bool grouped = false;   // four vectors loaded, then four stored; else each stored at once
   bool combined = false;  // what is read goes through OR instead of nowhere
@@ -30,7 +31,7 @@ struct Shape {
   bool half_width = false;  // vectors of 256 bits where the target has 512
 };
 
-constexpr std::size_t kLine = 8;  // doubles
+constexpr std::size_t kLine = 8, kPage = 512;  // doubles
 
 }  // namespace tabane::simd
 #endif
@@ -71,8 +72,14 @@ class Pass {
   HWY_INLINE void run(std::size_t n) const {
     std::size_t begin = 0;
     if constexpr (kStores<kTraffic>) begin = move_single_until_aligned(n);
-    const std::size_t part = (n - begin) / kShape.streams / kLine * kLine;
     const std::size_t lanes = hn::Lanes(D()), step = kVectors * lanes;
+    if constexpr (kShape.paged) {
+      constexpr std::size_t kPages = kPage * kShape.streams;
+      if (kPage % step == 0) {
+        for (; begin + kPages <= n; begin += kPages) move_blocks(begin, begin + kPage, kPage);
+      }
+    }
+    const std::size_t part = (n - begin) / kShape.streams / kLine * kLine;
     const std::size_t blocks_end = part / step * step;
     move_blocks(begin, begin + blocks_end, part);
     // What does not fill a block: behind each stream, and behind the last.
@@ -248,6 +255,8 @@ constexpr Roof kRoofs[] = {
     loop<Traffic::read, Shape{.vectors = 4, .streams = 4, .lines_ahead = 32}>(
         "4 vectors, four streams, 32 lines ahead"),
 
+    loop<Traffic::read, Shape{.vectors = 4, .streams = 4, .paged = true}>("4 vectors, four pages"),
+
     loop<Traffic::write, Shape{.vectors = 2}>("2 vectors"),
     loop<Traffic::write, Shape{.vectors = 4}>("4 vectors"),
     loop<Traffic::write, Shape{.vectors = 8}>("8 vectors"),
@@ -274,6 +283,8 @@ constexpr Roof kRoofs[] = {
         "4 vectors, two streams, streaming"),
     loop<Traffic::read_write, Shape{.vectors = 8, .lines_ahead = 32, .streaming = true}>(
         "8 vectors, 32 lines ahead, streaming"),
+    loop<Traffic::read_write, Shape{.vectors = 4, .streams = 8, .paged = true, .streaming = true}>(
+        "4 vectors, eight pages, streaming"),
     {"libc memcpy", Traffic::read_write, false, nullptr, libc_copy},
 
     loop<Traffic::read2_write, Shape{.vectors = 2}>("2 vectors"),
@@ -287,6 +298,9 @@ constexpr Roof kRoofs[] = {
         "16 vectors, grouped, streaming"),
     loop<Traffic::read2_write, Shape{.vectors = 8, .lines_ahead = 32, .streaming = true}>(
         "8 vectors, 32 lines ahead, streaming"),
+
+    loop<Traffic::read2_write, Shape{.vectors = 4, .streams = 4, .paged = true, .streaming = true}>(
+        "4 vectors, four pages, streaming"),
 
 #if HWY_ARCH_X86
     {"rep stosb", Traffic::write, false, has_fast_strings, string_set},

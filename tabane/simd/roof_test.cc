@@ -44,7 +44,9 @@ void with_every_roof(F f) {
 
 TEST(Roofs, MoveWhatTheySayAndNothingElse) {
   with_every_roof([](const Roof& roof) {
-    for (const std::size_t n : awkward_sizes()) {
+    auto sizes = awkward_sizes();
+    for (const std::size_t n : {2047, 4608, 9001}) sizes.push_back(n);  // with pages
+    for (const std::size_t n : sizes) {
       const auto a = some_values<double>(n, 1), b = some_values<double>(n, 2),
                  c = some_values<double>(n, 3);
       const std::size_t offset = n % 8;
