@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "bench/panel_record.h"
 #include "tabane/core/units.h"
@@ -43,6 +44,11 @@ struct Answers {
   std::vector<std::pair<std::string, std::vector<double>>> costs;  // s per unit, ours first
 };
 
+struct Measured {
+  const Entrant* entrant = nullptr;
+  std::vector<double> cost;  // s per unit
+};
+
 // Measures all competitors of a question in turn.
 Answers answer(const Question& question, const core::MeasureOptions& options) {
   std::vector<core::Competitor> competitors{
@@ -61,19 +67,25 @@ Answers answer(const Question& question, const core::MeasureOptions& options) {
   const auto series = core::measure_interleaved(std::move(competitors), options);
   const auto ours = seconds_per_amount(series[0], question.ours.amount);
   answers.costs.emplace_back("tabane", ours);
-  const Entrant* lowest_roof = nullptr;
-  std::vector<double> roof_cost;
+  std::map<std::string, Measured> roofs;  // by what they limit, the highest
   for (std::size_t i = 0; i < present.size(); ++i) {
     auto cost = seconds_per_amount(series[i + 1], present[i]->amount);
     answers.costs.emplace_back(present[i]->name, cost);
     if (!present[i]->roof) {
       answers.comparisons.push_back(compare(question, *present[i], ours, cost));
-    } else if (!lowest_roof || core::median(cost) > core::median(roof_cost)) {
-      lowest_roof = present[i];
-      roof_cost = std::move(cost);
+      continue;
+    }
+    Measured& highest = roofs[present[i]->limits];
+    if (!highest.entrant || core::median(cost) < core::median(highest.cost)) {
+      highest = {present[i], std::move(cost)};
     }
   }
-  if (lowest_roof) answers.comparisons.push_back(compare(question, *lowest_roof, ours, roof_cost));
+  const auto lowest = std::ranges::max_element(
+      roofs, {}, [](const auto& roof) { return core::median(roof.second.cost); });
+  if (lowest != roofs.end()) {
+    answers.comparisons.push_back(
+        compare(question, *lowest->second.entrant, ours, lowest->second.cost));
+  }
   return answers;
 }
 

@@ -21,10 +21,11 @@ namespace tabane::bench {
 struct Entrant {
   std::string name;
   core::Work work;
-  double amount = 0;                  // of the question's unit, done by one iteration
-  double target = 1.0;                // of ours against this peer
-  bool roof = false;                  // a limit; of several, only the lowest is compared
-  std::string missing;                // why it cannot take part; empty: it can
+  double amount = 0;        // of the question's unit, done by one iteration
+  double target = 1.0;      // of ours against this peer
+  bool roof = false;        // a limit; of several, only the lowest is compared
+  std::string limits = {};  // what a roof limits: of several for one thing the highest counts
+  std::string missing;      // why it cannot take part; empty: it can
   std::function<void()> before = {};  // called before each epoch, outside its time
   std::string how = {};               // what it is, how it was started, its version
 };

@@ -23,6 +23,8 @@ struct LoopPeer {
 extern const LoopPeer kFastMathPeer;        // -O3 -ffast-math
 extern const LoopPeer kNativePeer;          // -O3 -ffast-math -march=native
 extern const LoopPeer kNativeUnrolledPeer;  // the same, unrolled into several accumulators
-extern const LoopPeer kClonesPeer;  // -O3 -ffast-math with run-time dispatch by the compiler
+extern const LoopPeer kClonesPeer;       // -O3 -ffast-math with run-time dispatch by the compiler
+extern const LoopPeer kEightfoldPeer;    // native, unrolled by hand into 8 vectors
+extern const LoopPeer kSixteenfoldPeer;  // native, unrolled by hand into 16 vectors
 
 }  // namespace tabane::bench

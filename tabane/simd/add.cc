@@ -14,6 +14,7 @@ namespace tabane::simd::HWY_NAMESPACE {
 
 template <class T>
 struct AddValues {
+  static constexpr std::size_t kArrays = 3;
   const T* a;
   const T* b;
 

@@ -14,6 +14,7 @@ namespace tabane::simd::HWY_NAMESPACE {
 
 template <class T>
 struct AxpyValues {
+  static constexpr std::size_t kArrays = 2;
   T a;
   const T* x;
   const T* y;

@@ -10,9 +10,9 @@ namespace tabane::simd {
 
 // y[i] += a x[i].
 // x, y: same length; x may be y, no other overlap.
-// Rounded twice an element on x86 (the product, then the sum), elsewhere once: to first order
-// within u (|product| + |result|), u = 2^-53 or 2^-24. cost: 1 multiplication and 1 addition (an
-// FMA elsewhere), two loads and one store an element. Any alignment.
+// Rounded twice an element on x86 without AVX-512 (the product, then the sum), elsewhere once: to
+// first order within u (|product| + |result|), u = 2^-53 or 2^-24. cost: an FMA (a multiplication
+// and an addition on x86 without AVX-512), two loads and one store an element. Any alignment.
 void axpy(double a, std::span<const double> x, std::span<double> y);
 void axpy(float a, std::span<const float> x, std::span<float> y);
 

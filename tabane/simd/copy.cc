@@ -14,6 +14,7 @@ namespace tabane::simd::HWY_NAMESPACE {
 
 template <class T>
 struct CopyValues {
+  static constexpr std::size_t kArrays = 2;
   const T* a;
 
   template <class D>

@@ -12,6 +12,14 @@
 
 namespace tabane::simd {
 
+// Sizes whose arrays fill a first-level cache or exceed it too, for one to three arrays of either
+// type: other loops run there.
+inline std::vector<std::size_t> sizes_of_every_loop() {
+  std::vector<std::size_t> sizes = awkward_sizes();
+  for (const std::size_t n : {2100, 3001, 5003, 7001, 14001, 20011}) sizes.push_back(n);
+  return sizes;
+}
+
 // Kernel: type Element; run(x, y, out, streaming) and reference(x, y, out), each of which leaves
 // out what the kernel does not take; hand_worked(), the result for x = 1…5, y = 10…50 and out = y;
 // ways(), the ways of storing that it has; kTolerance, in units of rounding.
@@ -33,7 +41,7 @@ TYPED_TEST_P(Elementwise, GivesHandWorkedNumbers) {
 TYPED_TEST_P(Elementwise, AgreesWithThePlainLoopAtEveryAlignmentInEveryWayOfStoring) {
   using T = typename TypeParam::Element;
   on_every_target([] {
-    for (const std::size_t n : awkward_sizes()) {
+    for (const std::size_t n : sizes_of_every_loop()) {
       for (std::size_t offset = 0; offset < 8; ++offset) {
         Placed<T> x(some_values<T>(n, 1), (offset * 3) % 8);
         Placed<T> y(some_values<T>(n, 2), (offset * 5) % 8);
@@ -55,7 +63,7 @@ TYPED_TEST_P(Elementwise, AgreesWithThePlainLoopAtEveryAlignmentInEveryWayOfStor
 TYPED_TEST_P(Elementwise, WorksInPlace) {
   using T = typename TypeParam::Element;
   on_every_target([] {
-    for (const std::size_t n : awkward_sizes()) {
+    for (const std::size_t n : sizes_of_every_loop()) {
       const auto x = some_values<T>(n, 1), y = some_values<T>(n, 2);
       std::vector<T> expected = x, out = x;
       TypeParam::run(x, y, expected, {});
@@ -68,7 +76,7 @@ TYPED_TEST_P(Elementwise, WorksInPlace) {
 TYPED_TEST_P(Elementwise, LeavesTheNeighboursAlone) {
   using T = typename TypeParam::Element;
   on_every_target([] {
-    for (const std::size_t n : awkward_sizes()) {
+    for (const std::size_t n : sizes_of_every_loop()) {
       const auto x = some_values<T>(n, 1), y = some_values<T>(n, 2);
       for (std::size_t offset = 0; offset < 8; ++offset) {
         std::vector<T> memory(offset + n + 8, T(-5));

@@ -1,19 +1,18 @@
 #include "tabane/simd/peak.h"
 
-#include <cstring>
-
-#include "tabane/core/error.h"
 #include "tabane/core/keep.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tabane/simd/peak.cc"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for every other target.
+#include <hwy/highway.h>
+
 #include "tabane/simd/dispatch.h"
-#include "tabane/simd/elementwise-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tabane::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
 // x86 needs 4 cycles x 2 FMAs a cycle = 8 chains (5 x 2 on Haswell) and has 16 registers before
 // AVX-512: 12 chains and 2 constants. Arm cores need up to 4 x 4 and have 32 registers.
@@ -79,90 +78,6 @@ std::uint64_t fma_f32(std::uint64_t n) { return run_chains<float>(n, FmaStep<flo
 std::uint64_t add_f64(std::uint64_t n) { return run_chains<double>(n, AddStep<double>()); }
 std::uint64_t add_f32(std::uint64_t n) { return run_chains<float>(n, AddStep<float>()); }
 
-using Bits = std::uint64_t;
-
-void read_passes(const Bits* x, std::size_t n, std::uint64_t passes) {
-  const hn::ScalableTag<Bits> d;
-  const std::size_t lanes = hn::Lanes(d);
-  auto a = hn::Zero(d), b = a, c = a, e = a;
-  Bits rest = 0;
-  for (std::uint64_t pass = 0; pass < passes; ++pass) {
-    core::forget(x);
-    std::size_t i = 0;
-    const auto read_eight = [&]() HWY_ATTR {
-      a = hn::Or(a, hn::LoadU(d, x + i));
-      b = hn::Or(b, hn::LoadU(d, x + i + lanes));
-      c = hn::Or(c, hn::LoadU(d, x + i + 2 * lanes));
-      e = hn::Or(e, hn::LoadU(d, x + i + 3 * lanes));
-      a = hn::Or(a, hn::LoadU(d, x + i + 4 * lanes));
-      b = hn::Or(b, hn::LoadU(d, x + i + 5 * lanes));
-      c = hn::Or(c, hn::LoadU(d, x + i + 6 * lanes));
-      e = hn::Or(e, hn::LoadU(d, x + i + 7 * lanes));
-      i += 8 * lanes;
-    };
-    while (i + 32 * lanes <= n) {
-      read_eight();
-      read_eight();
-      read_eight();
-      read_eight();
-    }
-    while (i + 8 * lanes <= n) read_eight();
-    for (; i + lanes <= n; i += lanes) a = hn::Or(a, hn::LoadU(d, x + i));
-    for (; i < n; ++i) {
-      Bits last;
-      std::memcpy(&last, x + i, sizeof(last));
-      rest |= last;
-    }
-  }
-  core::keep(hn::GetLane(hn::Or(hn::Or(a, b), hn::Or(c, e))) | rest);
-}
-
-struct ZeroBits {
-  template <class D>
-  HWY_INLINE hn::Vec<D> operator()(D d, std::size_t) const {
-    return hn::Zero(d);
-  }
-};
-
-struct CopyBits {
-  const Bits* x;
-  template <class D>
-  HWY_INLINE hn::Vec<D> operator()(D d, std::size_t i) const {
-    return hn::LoadU(d, x + i);
-  }
-};
-
-struct OrBits {
-  const Bits* x;
-  const Bits* y;
-  template <class D>
-  HWY_INLINE hn::Vec<D> operator()(D d, std::size_t i) const {
-    return hn::Or(hn::LoadU(d, x + i), hn::LoadU(d, y + i));
-  }
-};
-
-void write_passes(Bits* y, std::size_t n, std::uint64_t passes) {
-  for (std::uint64_t pass = 0; pass < passes; ++pass) {
-    core::forget(y);
-    store_elements(hn::ScalableTag<Bits>(), y, n, ZeroBits());
-  }
-}
-
-void read_write_passes(const Bits* x, Bits* y, std::size_t n, std::uint64_t passes) {
-  for (std::uint64_t pass = 0; pass < passes; ++pass) {
-    core::forget(y);
-    store_elements(hn::ScalableTag<Bits>(), y, n, CopyBits{x});
-  }
-}
-
-void read2_write_passes(const Bits* x, const Bits* y, Bits* z, std::size_t n,
-                        std::uint64_t passes) {
-  for (std::uint64_t pass = 0; pass < passes; ++pass) {
-    core::forget(z);
-    store_elements(hn::ScalableTag<Bits>(), z, n, OrBits{x, y});
-  }
-}
-
 }  // namespace tabane::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -173,10 +88,6 @@ HWY_EXPORT(fma_f64);
 HWY_EXPORT(fma_f32);
 HWY_EXPORT(add_f64);
 HWY_EXPORT(add_f32);
-HWY_EXPORT(read_passes);
-HWY_EXPORT(write_passes);
-HWY_EXPORT(read_write_passes);
-HWY_EXPORT(read2_write_passes);
 
 template <>
 std::uint64_t peak_fma<double>(std::uint64_t iterations) {
@@ -193,37 +104,6 @@ std::uint64_t peak_add<double>(std::uint64_t iterations) {
 template <>
 std::uint64_t peak_add<float>(std::uint64_t iterations) {
   return TABANE_DISPATCH(add_f32)(iterations);
-}
-
-namespace {
-// The bits are moved by intrinsics and memcpy, which may alias any type.
-const std::uint64_t* bits(std::span<const double> x) {
-  return reinterpret_cast<const std::uint64_t*>(x.data());
-}
-std::uint64_t* bits(std::span<double> x) { return reinterpret_cast<std::uint64_t*>(x.data()); }
-}  // namespace
-
-std::uint64_t read(std::span<const double> x, std::uint64_t passes) {
-  TABANE_DISPATCH(read_passes)(bits(x), x.size(), passes);
-  return x.size_bytes() * passes;
-}
-
-std::uint64_t write(std::span<double> y, std::uint64_t passes) {
-  TABANE_DISPATCH(write_passes)(bits(y), y.size(), passes);
-  return y.size_bytes() * passes;
-}
-
-std::uint64_t read_write(std::span<const double> x, std::span<double> y, std::uint64_t passes) {
-  TABANE_ASSERT(x.size() == y.size());
-  TABANE_DISPATCH(read_write_passes)(bits(x), bits(y), y.size(), passes);
-  return 2 * y.size_bytes() * passes;
-}
-
-std::uint64_t read2_write(std::span<const double> x, std::span<const double> y, std::span<double> z,
-                          std::uint64_t passes) {
-  TABANE_ASSERT(x.size() == z.size() && y.size() == z.size());
-  TABANE_DISPATCH(read2_write_passes)(bits(x), bits(y), bits(z), z.size(), passes);
-  return 3 * z.size_bytes() * passes;
 }
 
 }  // namespace tabane::simd

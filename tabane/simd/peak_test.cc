@@ -25,31 +25,5 @@ TEST(PeakAdd, DoesHalfTheOperationsOfFma) {
   });
 }
 
-TEST(MemoryRoofs, CountTheBytesOfAllPasses) {
-  std::vector<double> x(99), y(99), z(99);
-  EXPECT_EQ(read(x), 99u * 8);
-  EXPECT_EQ(write(y, 3), 3u * 99 * 8);
-  EXPECT_EQ(read_write(x, y, 5), 2u * 5 * 99 * 8);
-  EXPECT_EQ(read2_write(x, y, z, 5), 3u * 5 * 99 * 8);
-  EXPECT_EQ(read({}), 0u);
-}
-
-TEST(MemoryRoofs, WriteExactlyTheirArrays) {
-  on_every_target([] {
-    for (const std::size_t n : awkward_sizes()) {
-      SCOPED_TRACE(n);
-      const auto x = some_values<double>(n, 1);
-      Placed<double> y(some_values<double>(n, 2), n % 5), z(some_values<double>(n, 3), n % 7);
-      read(x);
-      read_write(x, y.span(), 2);
-      EXPECT_EQ(y.values(), x);
-      read2_write(x, y.span(), z.span());  // x OR x
-      EXPECT_EQ(z.values(), x);
-      write(y.span(), 2);
-      EXPECT_EQ(y.values(), std::vector<double>(n, 0.0));
-    }
-  });
-}
-
 }  // namespace
 }  // namespace tabane::simd

@@ -28,6 +28,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // A term is at least one load, and no core in use loads more than 3 vectors a cycle.
 //
 // Terms is a functor with
+//   kArrays: the number of arrays it reads,
 //   add(d, i, sum):        sum + terms of elements [i, i + Lanes(d))
 //   add_last(d, i, m, sum): the same without the lanes where the mask m is true.
 //
@@ -35,9 +36,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 // that remain go to accumulators 0…3, 4…5 and 6 as they fill 4, 2 and 1, the last part of a vector
 // to 7. It depends on n and the target only.
 //
-// Four blocks an iteration, which changes no result: a branch is not free (up to 2 cycles where two
-// threads share the core), and a sum of squares, with a load and an FMA for every vector, leaves
-// the front end no room for it.
+// 16 loads an iteration, which changes no result: two blocks of one array, one of two. Fewer, and
+// the branch shows in the first-level cache (up to 2 cycles where two threads share the core);
+// more, and the second-level cache of Zen 5 gives half its bandwidth: prefetchers follow each load
+// of a loop on its own, and the table of them is small.
 template <class D, class Terms>
 HWY_INLINE hn::TFromD<D> reduce(D d, std::size_t n, const Terms& terms) {
   const std::size_t lanes = hn::Lanes(d);
@@ -61,11 +63,11 @@ HWY_INLINE hn::TFromD<D> reduce(D d, std::size_t n, const Terms& terms) {
     s7 = terms.add(d, i + 7 * lanes, s7);
     i += 8 * lanes;
   };
-  while (i + 32 * lanes <= n) {
-    add_block();
-    add_block();
-    add_block();
-    add_block();
+  if constexpr (Terms::kArrays == 1) {
+    while (i + 16 * lanes <= n) {
+      add_block();
+      add_block();
+    }
   }
   if (i != n) {
     while (i + 8 * lanes <= n) add_block();

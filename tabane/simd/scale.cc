@@ -14,6 +14,7 @@ namespace tabane::simd::HWY_NAMESPACE {
 
 template <class T>
 struct ScaleValues {
+  static constexpr std::size_t kArrays = 2;
   T s;
   const T* c;
 

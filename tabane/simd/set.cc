@@ -12,6 +12,7 @@ namespace tabane::simd::HWY_NAMESPACE {
 
 template <class T>
 struct SetValues {
+  static constexpr std::size_t kArrays = 1;
   T s;
 
   template <class D>

@@ -17,6 +17,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T>
 struct SumTerms {
+  static constexpr int kArrays = 1;
   const T* x;
 
   template <class D, class V = hn::Vec<D>>
@@ -31,6 +32,7 @@ struct SumTerms {
 
 template <class T>
 struct SquareTerms {
+  static constexpr int kArrays = 1;
   const T* x;
 
   template <class D, class V = hn::Vec<D>>
@@ -47,6 +49,7 @@ struct SquareTerms {
 
 template <class T>
 struct ProductTerms {
+  static constexpr int kArrays = 2;
   const T* x;
   const T* y;
 

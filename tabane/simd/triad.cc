@@ -14,6 +14,7 @@ namespace tabane::simd::HWY_NAMESPACE {
 
 template <class T>
 struct TriadValues {
+  static constexpr std::size_t kArrays = 3;
   const T* b;
   T s;
   const T* c;

@@ -12,9 +12,9 @@ namespace tabane::simd {
 
 // a[i] = b[i] + s c[i].
 // a, b, c: same length; b or c may be a, no other overlap.
-// Rounded twice an element on x86 (the product, then the sum), elsewhere once: to first order
-// within u (|product| + |result|), u = 2^-53 or 2^-24. cost: 1 multiplication and 1 addition (an
-// FMA elsewhere), two loads and one store an element. Any alignment.
+// Rounded twice an element on x86 without AVX-512 (the product, then the sum), elsewhere once: to
+// first order within u (|product| + |result|), u = 2^-53 or 2^-24. cost: an FMA (a multiplication
+// and an addition on x86 without AVX-512), two loads and one store an element. Any alignment.
 void triad(std::span<const double> b, double s, std::span<const double> c, std::span<double> a,
            Streaming streaming = {});
 void triad(std::span<const float> b, float s, std::span<const float> c, std::span<float> a,

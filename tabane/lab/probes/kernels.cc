@@ -10,7 +10,7 @@
 #include "tabane/simd/axpy.h"
 #include "tabane/simd/copy.h"
 #include "tabane/simd/dot.h"
-#include "tabane/simd/peak.h"
+#include "tabane/simd/roof.h"
 #include "tabane/simd/scale.h"
 #include "tabane/simd/set.h"
 #include "tabane/simd/sum.h"
@@ -43,10 +43,32 @@ void run_copy(const Arrays& v) { simd::copy(v.a, v.b, v.streaming); }
 void run_scale(const Arrays& v) { simd::scale(kScalar, v.a, v.b, v.streaming); }
 void run_add(const Arrays& v) { simd::add(v.a, v.b, v.c, v.streaming); }
 void run_triad(const Arrays& v) { simd::triad(v.a, kScalar, v.b, v.c, v.streaming); }
-void run_read(const Arrays& v) { simd::read(v.a); }
-void run_write(const Arrays& v) { simd::write(v.a); }
-void run_read_write(const Arrays& v) { simd::read_write(v.a, v.b); }
-void run_read2_write(const Arrays& v) { simd::read2_write(v.a, v.b, v.c); }
+
+// The loop of eight vectors: near the best in every cache of most cores.
+const simd::Roof& eight_vectors(simd::Traffic traffic) {
+  return *std::ranges::find_if(simd::roofs(), [&](const simd::Roof& roof) {
+    return roof.traffic == traffic && roof.name == "8 vectors";
+  });
+}
+
+template <simd::Traffic kTraffic>
+void move(double* a, const double* b, const double* c, std::size_t n) {
+  static const simd::Roof& roof = eight_vectors(kTraffic);
+  roof.run(a, b, c, n);
+}
+
+void run_read(const Arrays& v) {
+  move<simd::Traffic::read>(v.a.data(), nullptr, nullptr, v.a.size());
+}
+void run_write(const Arrays& v) {
+  move<simd::Traffic::write>(v.a.data(), nullptr, nullptr, v.a.size());
+}
+void run_read_write(const Arrays& v) {
+  move<simd::Traffic::read_write>(v.b.data(), v.a.data(), nullptr, v.a.size());
+}
+void run_read2_write(const Arrays& v) {
+  move<simd::Traffic::read2_write>(v.c.data(), v.a.data(), v.b.data(), v.a.size());
+}
 
 const std::array<Kernel, 9> kVectorKernels = {{
     {.name = "sum", .flops = 1, .loads = 1, .arrays = 1, .run = run_sum},

@@ -1,0 +1,39 @@
+// Loops that only move data: the limits (roofs) against which kernels of the same traffic are
+// measured.
+//
+// No single loop is the fastest on every core and in every cache: which one is depends on how many
+// loads are in flight, how they mix with stores and what the prefetchers recognise. So there are
+// many, and a roof is the best of them, searched at the very size. None shares code with a kernel:
+// what slows a kernel down cannot lower its roof.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace tabane::simd {
+
+// What a kernel does to memory, without its arithmetic.
+enum class Traffic {
+  read,         // a
+  write,        // -> a
+  read_write,   // b -> a
+  read2_write,  // b, c -> a
+};
+
+struct Roof {
+  std::string_view name;  // what distinguishes the loop: "16 vectors", "libc memset"
+  Traffic traffic;
+  bool streaming;       // writes past the caches
+  bool (*available)();  // whether this machine should run it; null: always
+  // One pass over n elements of each array that the traffic names; others may be null. read leaves
+  // a alone, write fills it with zeros, read_write copies b to a, read2_write reads b and copies c
+  // to a. a, b, c: any alignment, but the fastest is that of a line; they do not overlap, save that
+  // c may be a.
+  void (*run)(double* a, const double* b, const double* c, std::size_t n);
+};
+
+// All loops of the target in use (target.h). shape: lives as long as the program.
+std::span<const Roof> roofs();
+
+}  // namespace tabane::simd
