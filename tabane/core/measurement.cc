@@ -5,6 +5,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/rounds.h"
+#include "tabane/core/running_share.h"
 
 namespace tabane::core {
 namespace {
@@ -13,11 +14,36 @@ namespace {
 // work.
 constexpr int kCheckEvery = 8;
 
-double time_epoch(const Competitor& competitor, std::uint64_t iterations, Clock& clock) {
+struct Epoch {
+  double seconds = 0;
+  bool disturbed = false;
+};
+
+Epoch time_once(const Competitor& competitor, std::uint64_t iterations, Clock& clock) {
   if (competitor.before) competitor.before();
+  if (competitor.timed) {
+    const double seconds = competitor.timed(iterations);
+    return {std::abs(seconds), seconds < 0};
+  }
+  const RunningShare running;
   const double start = clock.now();
   competitor.work(iterations);
-  return clock.now() - start;
+  const double seconds = clock.now() - start;
+  return {seconds, running.share() < kLeastRunningShare};
+}
+
+// An epoch, taken again while it is disturbed and tries are left.
+Epoch time_undisturbed(const Competitor& competitor, Series& series, int most_tries, Clock& clock) {
+  Epoch epoch = time_once(competitor, series.iterations_per_epoch, clock);
+  for (int tries = 1; epoch.disturbed && tries < most_tries; ++tries) {
+    ++series.retaken;
+    epoch = time_once(competitor, series.iterations_per_epoch, clock);
+  }
+  return epoch;
+}
+
+double time_epoch(const Competitor& competitor, std::uint64_t iterations, Clock& clock) {
+  return time_once(competitor, iterations, clock).seconds;
 }
 
 // The shortest of three epochs, or the first that is not long enough: an interruption makes an
@@ -80,11 +106,14 @@ std::vector<Series> measure_interleaved(std::vector<Competitor> competitors,
   const RoundsEnd end = in_rounds(
       competitors.size(), rounds, clock, start,
       [&](std::size_t c) {
-        return time_epoch(competitors[c], all[c].iterations_per_epoch, clock) /
-               static_cast<double>(all[c].iterations_per_epoch);
+        return time_undisturbed(competitors[c], all[c], options.most_tries, clock);
       },
-      [&](const std::vector<double>& seconds) {
-        for (std::size_t c = 0; c < all.size(); ++c) all[c].samples.push_back(seconds[c]);
+      [&](const std::vector<Epoch>& epochs) {
+        for (std::size_t c = 0; c < all.size(); ++c) {
+          all[c].samples.push_back(epochs[c].seconds /
+                                   static_cast<double>(all[c].iterations_per_epoch));
+          all[c].disturbed += options.most_tries > 1 && epochs[c].disturbed;
+        }
       },
       [&](int round) {
         if (round != options.min_epochs && round % kCheckEvery != 0) return false;

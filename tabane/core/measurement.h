@@ -29,6 +29,9 @@ struct MeasureOptions {
   double min_epoch_steps = 1000;     // an epoch lasts at least this many clock steps …
   double min_epoch_seconds = 20e-6;  // … and at least this long
   bool single_iteration = false;     // an epoch is one iteration, for work that cannot be repeated
+  // Epochs during which the thread did not run are taken again, up to so often; the last one counts
+  // whatever it was.
+  int most_tries = 1;
 };
 
 enum class StopReason { confident, budget, max_epochs };
@@ -38,6 +41,8 @@ struct Series {
   std::uint64_t iterations_per_epoch = 0;
   std::vector<double> samples;  // seconds per iteration, one an epoch, in the order measured
   StopReason stopped = StopReason::budget;
+  std::size_t retaken = 0;    // epochs thrown away because the work did not run all the time
+  std::size_t disturbed = 0;  // samples kept although it did not: every try was disturbed
 
   double median() const { return core::median(samples); }
   Interval interval() const { return median_interval(samples); }
@@ -60,6 +65,9 @@ struct Competitor {
   Work work;
   // Called before each epoch, warm-up too, outside its time: clears away what the last one left.
   std::function<void()> before = {};
+  // In place of `work`, for work that knows better than its caller when it ran: returns the seconds
+  // of so many iterations, negative if something disturbed them.
+  std::function<double(std::uint64_t iterations)> timed = {};
 };
 
 // Measures one piece of work.

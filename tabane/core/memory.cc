@@ -252,6 +252,11 @@ void Region::touch() {
   }
 }
 
+void Region::copy_on_fork(bool copied) {
+  if (madvise(data_, size_, copied ? MADV_DOFORK : MADV_DONTFORK) != 0)
+    throw SystemError("madvise", "memory that forks do not copy", errno);
+}
+
 std::optional<std::map<int, std::size_t>> Region::pages_per_node() const {
   std::map<int, std::size_t> pages;
   const std::size_t total = size_ / page_bytes();

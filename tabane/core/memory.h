@@ -67,6 +67,10 @@ class Region {
   // Writes one byte of every page from the calling thread.
   void touch();
 
+  // Whether forked processes get a copy of the region; at first they do. Without it forks neither
+  // pay for the region's pages nor see them. throws: SystemError.
+  void copy_on_fork(bool copied);
+
   // Pages by the node they are on; key -1 counts pages not there yet. Null if the system does not
   // tell.
   std::optional<std::map<int, std::size_t>> pages_per_node() const;

@@ -22,6 +22,9 @@ double mean(std::span<const double> samples);
 // Standard deviation with n - 1; 0 for a single sample.
 double standard_deviation(std::span<const double> samples);
 
+// With fewer samples a 95 % interval of a median cannot be had from order statistics.
+inline constexpr std::size_t kFewestForInterval = 6;
+
 // Interval of the median from order statistics: the ranks are the narrowest symmetric pair whose
 // binomial(n, 1/2) coverage reaches `confidence`. With too few samples to reach it (n < 6 for 95 %)
 // it is [min, max]. source: Conover, Practical Nonparametric Statistics, section 3.2.
