@@ -120,18 +120,75 @@ bool Panel::wants(const std::string& question) const {
   return !settings_.list_only;
 }
 
+void Panel::run() {
+  if (settings_.list_only) topic_.passes = 1;
+  settings_.measure.budget_seconds /= topic_.passes;
+  settings_.measure.min_epochs = std::max(3, settings_.measure.min_epochs / topic_.passes);
+  for (pass_ = 0; pass_ < topic_.passes; ++pass_) {
+    if (topic_.passes > 1)
+      fmt::print(stderr, "{}: pass {} of {}\n", topic_.name, pass_ + 1, topic_.passes);
+    topic_.run(*this);
+  }
+}
+
+void Panel::Asked::add(const lab::Comparison& pass) {
+  joined = pass;
+  if (!pass.ratio) return;
+  ratios.push_back(*pass.ratio);
+  ours.push_back(*pass.ours);
+  peers.push_back(*pass.peer);
+  joined.ours = core::median(ours);
+  joined.peer = core::median(peers);
+  if (ratios.size() == 1) return;
+  std::vector<double> values;
+  joined.ratio->pairs = 0;
+  for (const core::Ratio& ratio : ratios) {
+    values.push_back(ratio.value);
+    joined.ratio->pairs += ratio.pairs;
+  }
+  joined.ratio->value = core::median(values);
+  joined.ratio->interval = core::median_interval(values);
+}
+
+// Which loop is the roof may change from pass to pass; there is one a question.
+Panel::Asked& Panel::asked(const Question& question, const lab::Comparison& comparison) {
+  const auto kind = [](const std::string& peer) {
+    return peer.starts_with("roof: ") ? std::string("roof") : peer;
+  };
+  for (Asked& one : asked_)
+    if (one.joined.question == comparison.question && one.joined.figure.empty() &&
+        kind(one.joined.peer_name) == kind(comparison.peer_name))
+      return one;
+  groups_.push_back(question.group.empty() ? before_comma(question.name) : question.group);
+  return asked_.emplace_back();
+}
+
+void Panel::keep(lab::Result result) {
+  const auto known = std::ranges::find(results_, result.name, &lab::Result::name);
+  if (known == results_.end())
+    results_.push_back(std::move(result));
+  else
+    lab::add_pass(*known, std::move(result));
+}
+
 std::vector<lab::Comparison> Panel::ask(const Question& question) {
   if (!wants(question.name)) return {};
   Answers answers = answer(question, question.measure.value_or(settings_.measure));
   for (const auto& [name, costs] : answers.costs)
-    results_.push_back(rates_result(topic_.name, question, name, costs));
+    keep(rates_result(topic_.name, question, name, costs));
   for (const lab::Comparison& c : answers.comparisons) {
-    print(c);
-    comparisons_.push_back(c);
-    groups_.push_back(question.group.empty() ? before_comma(question.name) : question.group);
+    Asked& one = asked(question, c);
+    one.add(c);
+    if (pass_ + 1 == topic_.passes) print(one.joined);
   }
   std::fflush(stdout);
   return std::move(answers.comparisons);
+}
+
+std::vector<lab::Comparison> Panel::comparisons() const {
+  std::vector<lab::Comparison> all;
+  for (const Asked& one : asked_) all.push_back(one.joined);
+  return all;
 }
 
 void Panel::tell(lab::Comparison figure) {
@@ -146,7 +203,7 @@ void Panel::tell(lab::Comparison figure) {
   std::fflush(stdout);
   results_.push_back(figure_result(topic_.name, figure));
   groups_.push_back(before_comma(figure.question));
-  comparisons_.push_back(std::move(figure));
+  asked_.push_back({.joined = std::move(figure), .ratios = {}, .ours = {}, .peers = {}});
 }
 
 void Panel::show(lab::View view) {
@@ -183,7 +240,7 @@ void Panel::print(const lab::Comparison& c) {
 lab::Record Panel::record() const {
   lab::Record record = begin_panel_record(topic_, settings_);
   record.duration_s = clock_.now() - start_;
-  record.comparisons = comparisons_;
+  record.comparisons = comparisons();
   record.results = results_;
   add_panel_views(record, groups_);
   record.views.insert(record.views.end(), shown_.begin(), shown_.end());
@@ -191,7 +248,7 @@ lab::Record Panel::record() const {
 }
 
 std::vector<Topic> all_topics() {
-  return {{"simd", "vector kernels", ask_simd},
+  return {{"simd", "vector kernels", ask_simd, 6},
           {"aes", "encrypting files", ask_aes},
           {"team", "teams of processes and threads", ask_team},
           {"comm", "messages and collectives", ask_comm},

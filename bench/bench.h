@@ -55,18 +55,25 @@ struct Settings {
 struct Topic {
   std::string name, title;
   std::function<void(Panel&)> run;
+  // How often it is run: with several passes an interval covers the whole run instead of the moment
+  // in which a question was asked. From six on it is one of 95 %.
+  int passes = 1;
 };
 std::vector<Topic> all_topics();
 
-// Where topics hand in their questions: asks them at once, so that their data may go afterwards.
+// Where topics hand in their questions: asks them at once, so that their data may go afterwards. A
+// question that is asked again, in a later pass, is joined with its earlier answers.
 class Panel {
  public:
   Panel(const Topic& topic, Settings settings) : topic_(topic), settings_(std::move(settings)) {}
 
   const Settings& settings() const { return settings_; }
+  // Runs the topic, in all its passes.
+  void run();
   // Whether the question is to be measured. With list_only prints the name and returns false.
   bool wants(const std::string& question) const;
-  // Measures and prints one line per peer; returns the comparisons. With list_only prints the name.
+  // Measures and, in the last pass, prints one line per peer; returns the comparisons. With
+  // list_only prints the name.
   std::vector<lab::Comparison> ask(const Question& question);
   // Keeps a figure and prints one line.
   void tell(lab::Comparison figure);
@@ -76,16 +83,27 @@ class Panel {
   lab::Record record() const;
 
  private:
+  // One comparison, over the passes so far.
+  struct Asked {
+    lab::Comparison joined;
+    std::vector<core::Ratio> ratios;  // one a pass
+    std::vector<double> ours, peers;  // rates, one a pass
+    void add(const lab::Comparison& pass);
+  };
+  Asked& asked(const Question& question, const lab::Comparison& comparison);
+  void keep(lab::Result result);
   void print(const lab::Comparison& comparison);
   void print_header();
+  std::vector<lab::Comparison> comparisons() const;
 
   Topic topic_;
   Settings settings_;
-  std::vector<lab::Comparison> comparisons_;
+  std::vector<Asked> asked_;
   std::vector<std::string> groups_;  // of the comparisons
   std::vector<lab::Result> results_;
   std::vector<lab::View> shown_;
   bool header_printed_ = false;
+  int pass_ = 0;
   core::Clock& clock_ = core::tick_clock();
   double start_ = clock_.now();
 };

@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
       if (quick) settings.measure.budget_seconds /= 10;
       settings.wanted = [&](const std::string& name) { return any_part_of(questions, name); };
       bench::Panel panel(topic, settings);
-      topic.run(panel);
+      panel.run();
       if (output.empty() || list) continue;
       fmt::print("The page is {}\n", bench::write(panel.record(), output));
       std::fflush(stdout);

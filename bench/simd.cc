@@ -1,5 +1,6 @@
 // Vector kernels against compilers, OpenBLAS, libc and the machine's own limits.
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -52,7 +53,11 @@ std::vector<const simd::Roof*> best_roofs(simd::Traffic traffic, bool streaming,
 // The best loops as competitors; the faster of the two is the limit.
 void add_traffic_roofs(Question& question, const Kernel& kernel, double target, bool streaming,
                        const RoofWork& work) {
-  for (const simd::Roof* roof : best_roofs(kernel.traffic, streaming, work, *question.measure)) {
+  // Searched in the first pass: in memory a search takes longer than a pass.
+  static std::map<std::string, std::vector<const simd::Roof*>> found;
+  std::vector<const simd::Roof*>& roofs = found[question.name];
+  if (roofs.empty()) roofs = best_roofs(kernel.traffic, streaming, work, *question.measure);
+  for (const simd::Roof* roof : roofs) {
     question.peers.push_back({.name = "roof: " + std::string(roof->name),
                               .work = work(*roof),
                               .amount = question.ours.amount,

@@ -167,9 +167,9 @@ class TruthTopic {
   }
 
   void tell_group(const char* name, const Group& group) {
-    lab::Rows rows{
-        {"program", "figure of the survey", "found", "survey", "of the roof", "met", "off", "met"},
-        {}};
+    lab::Rows rows{{"program", "figure of the survey", "found", "survey", "of the roof", "met",
+                    "off", "met", "why they may differ"},
+                   {}};
     std::vector<bool> below, near;
     for (const Program& program : group.programs) {
       const auto missing = group.missing.find(program.name);
@@ -183,6 +183,7 @@ class TruthTopic {
           continue;
         }
         add_row(rows, found->first, finding, *said, found->second);
+        if (!finding.differs.empty()) continue;
         below.push_back(rows.rows.back()[5] == yes_no(true));
         near.push_back(rows.rows.back()[7] == yes_no(true));
       }
@@ -206,14 +207,16 @@ class TruthTopic {
     }
     const double found = core::median(samples);
     const double of_roof = said.of_roof(found), off = said.off(found);
+    const bool judged = finding.differs.empty();
     rows.rows.push_back({label,
                          finding.result,
                          {found, said.unit, core::median_interval(samples)},
                          {said.median, said.unit, said.united},
                          {of_roof, "ratio"},
-                         yes_no(of_roof <= kOverRoof),
+                         judged ? yes_no(of_roof <= kOverRoof) : "not judged",
                          {off, "share"},
-                         yes_no(off <= kOff)});
+                         judged ? yes_no(off <= kOff) : "not judged",
+                         finding.differs});
   }
 
   void tell_durations() {

@@ -15,6 +15,8 @@ struct Finding {
   std::string line;    // what the program calls it
   std::string result;  // what the survey calls it
   std::string roofs;   // see said_of(); empty: the survey's own figure
+  // Why the two are not quite the same thing: then they stand side by side and are not judged.
+  std::string differs = {};
 };
 
 struct Program {

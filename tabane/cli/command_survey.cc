@@ -13,6 +13,7 @@
 #include "tabane/cli/result_line.h"
 #include "tabane/core/topology.h"
 #include "tabane/lab/page/report.h"
+#include "tabane/lab/survey/advice.h"
 #include "tabane/lab/survey/survey.h"
 
 namespace tabane::cli {
@@ -53,11 +54,21 @@ void print_warnings(const lab::Record& record) {
   }
 }
 
+void print_advice(const lab::Record& record, std::size_t width) {
+  if (record.advice.empty() && !lab::can_advise(record)) return;
+  fmt::print("\nWhat to change here{}\n", record.advice.empty() ? ": nothing was found." : ":");
+  for (const lab::Advice& advice : record.advice) {
+    fmt::print("{}\n", wrap_text(fmt::format("- {}: {}.", advice.change, advice.gain), width, 2));
+    if (!advice.command.empty()) fmt::print("    {}\n", advice.command);
+  }
+}
+
 void print_end(const lab::Record& record) {
   const std::size_t width = layout_width(STDOUT_FILENO);
   for (const lab::Skipped& skipped : record.skipped) {
     fmt::print("{}\n", wrap_text(skipped.name + " not measured: " + skipped.reason, width, 4));
   }
+  print_advice(record, width);
   fmt::print("\n");
   for (const std::string& sentence : record.sentences) {
     fmt::print("{}\n", wrap_text(sentence, width));
@@ -137,7 +148,8 @@ void add_survey_command(CLI::App& app, int&) {
       app.add_subcommand("survey", "Measure this machine and show how close to its limits it runs");
   show_examples_first(
       *verb,
-      "  tabane survey                     measures everything, into tabane-report/report.html\n"
+      "  tabane survey                     takes two minutes, writes into "
+      "tabane-report/report.html\n"
       "  tabane survey --quick -o there    takes half a minute, writes into there/\n"
       "  tabane survey --only 'simd.*.l1',clock\n"
       "  tabane survey --quick --json | jq '.results[] | {name, value, unit}'");
@@ -151,7 +163,7 @@ void add_survey_command(CLI::App& app, int&) {
       ->take_all()
       ->allow_extra_args(false);
   verb->add_flag("--quick", options->quick,
-                 "Take at most 30 s, with fewer samples and smaller sizes");
+                 "Take about 30 s, with fewer samples and passes; intervals cover only that time");
   CLI::Option* directory =
       verb->add_option(
               "-o,--output", options->directory,

@@ -28,11 +28,38 @@ TEST(ResultLine, KeepsADigitOfASmallShare) {
   EXPECT_TRUE(result_line(result).ends_with(" below 0.1 % of limit")) << result_line(result);
 }
 
-TEST(ResultLine, SaysNotMeasuredRatherThanZero) {
+TEST(ResultLine, GivesTheIntervalOfAShareAndNamesARoofThatIsTooLow) {
+  lab::Result result;
+  result.name = "simd.axpy.l2";
+  result.unit = "FLOP/s";
+  result.better = lab::Better::higher;
+  lab::set_samples(result, {90, 92, 94, 96, 98, 100});
+  lab::set_limit(result, "in turn", std::vector<double>(6, 100.0));
+  EXPECT_TRUE(result_line(result).ends_with("95 % of limit ± 5")) << result_line(result);
+  lab::set_limit(result, "in turn", std::vector<double>(6, 65.0));
+  EXPECT_TRUE(result_line(result).ends_with("146 % of limit: the roof is too low"))
+      << result_line(result);
+}
+
+TEST(ResultLine, ShowsBothStatesOfAFigureThatHasTwo) {
+  lab::Result result;
+  result.name = "memory.bandwidth.triad.dram.machine";
+  result.unit = "B/s";
+  std::vector<double> samples(30, 60e9);
+  for (std::size_t i = 0; i < samples.size(); i += 3) samples[i] = 120e9;
+  lab::set_samples(result, samples);
+  EXPECT_TRUE(
+      result_line(result).ends_with("two states: 120 GB/s for 33 % of the time, else 60.0 GB/s"))
+      << result_line(result);
+}
+
+TEST(ResultLine, SaysNotMeasuredAndWhyRatherThanZero) {
   lab::Result result;
   result.name = "numa.latency";
   result.unit = "ns";
-  EXPECT_NE(result_line(result).find("not measured"), std::string::npos);
+  EXPECT_TRUE(result_line(result).ends_with("not measured"));
+  result.reason = "a thread did not get its CPU";
+  EXPECT_TRUE(result_line(result).ends_with("not measured: a thread did not get its CPU"));
 }
 
 TEST(ResultLine, ShowsTheEndsOfAnIntervalWiderThanTheValue) {

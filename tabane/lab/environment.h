@@ -10,9 +10,6 @@
 
 namespace tabane::lab {
 
-// A figure far above its limit says that the limit was disturbed while it was measured.
-inline constexpr double kMostCredibleShare = 1.5;
-
 // Describes the machine for Record::machine. cost: reads /proc and /sys.
 Json describe_machine(const core::Topology& topology);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tabane/core/error.h"
+#include "tabane/lab/record/join_passes.h"
 
 namespace tabane::lab {
 namespace {
@@ -67,11 +68,47 @@ const Result* ProbeContext::earlier_result(std::string_view name) const {
 }
 
 void ProbeContext::report(Result result) {
-  record_.results.push_back(std::move(result));
-  hooks_.on_result(record_.results.back());
+  const auto known = std::find_if(record_.results.begin(), record_.results.end(),
+                                  [&](const Result& one) { return one.name == result.name; });
+  if (known == record_.results.end()) {
+    record_.results.push_back(std::move(result));
+    if (pass_.last()) hooks_.on_result(record_.results.back());
+    return;
+  }
+  add_pass(*known, std::move(result));
+  if (pass_.last()) hooks_.on_result(*known);
 }
 
-void ProbeContext::report(View view) { record_.views.push_back(std::move(view)); }
+void ProbeContext::report(View view) {
+  std::vector<View>& passes = memory_.views(view.name);
+  passes.push_back(std::move(view));
+  View joined = join_passes(passes);
+  if (View* known = record_.find_view(joined.name))
+    *known = std::move(joined);
+  else
+    record_.views.push_back(std::move(joined));
+}
+
+std::vector<std::span<const Probe>> visits_of(std::span<const Probe> probes) {
+  std::vector<std::span<const Probe>> visits;
+  for (std::size_t begin = 0; begin < probes.size();) {
+    std::size_t end = begin + 1;
+    while (!probes[begin].group.empty() && end < probes.size() &&
+           probes[end].group == probes[begin].group)
+      ++end;
+    visits.push_back(probes.subspan(begin, end - begin));
+    begin = end;
+  }
+  return visits;
+}
+
+void visit(std::span<const Probe> probes, ProbeContext& context) {
+  const Probe& first = probes.front();
+  if (first.run_group)
+    first.run_group(probes, context);
+  else
+    first.run(first, context);
+}
 
 Result Probe::result() const {
   Result result;
@@ -85,9 +122,8 @@ Result Probe::result() const {
 
 std::vector<Probe> all_probes(const core::Topology& topology) {
   std::vector<Probe> all;
-  // Limits come first: later probes hold their figures against them.
   for (const auto family :
-       {clock_probes, compute_probes, bandwidth_probes, simd_probes, latency_probes,
+       {clock_probes, compute_probes, level_probes, bandwidth_probes, ladder_probes, latency_probes,
         core_to_core_probes, numa_probes, process_probes, team_probes, comm_probes}) {
     for (Probe& probe : family(topology)) all.push_back(std::move(probe));
   }

@@ -10,6 +10,10 @@
 namespace tabane::simd {
 namespace {
 
+// No core has more of a last-level cache for itself; virtual machines state that of several
+// sockets.
+constexpr std::size_t kMostCacheBytes = std::size_t{128} << 20;
+
 std::size_t last_level_cache_bytes() {
   try {
     const core::Topology topology = core::Topology::detect();
@@ -29,7 +33,8 @@ std::size_t last_level_cache_bytes() {
 }  // namespace
 
 std::size_t default_stream_bytes() {
-  static const std::size_t bytes = std::max(kSmallestStreamBytes, last_level_cache_bytes() / 2);
+  static const std::size_t bytes =
+      std::clamp(last_level_cache_bytes() / 2, kSmallestStreamBytes, kMostCacheBytes / 2);
   return bytes;
 }
 

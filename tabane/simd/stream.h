@@ -8,10 +8,10 @@ namespace tabane::simd {
 // A destination smaller than this always goes through the caches unless the caller says otherwise.
 inline constexpr std::size_t kSmallestStreamBytes = std::size_t{1} << 20;
 
-// Half the last-level cache: a larger destination would push out what the program still needs, and
-// none of it would be left in the cache for whoever reads it from its beginning. Read once from the
-// topology of this machine, else from the system, else half of 32 MiB. cost: a load after the first
-// call.
+// Half the last-level cache, 64 MiB at most: a larger destination would push out what the program
+// still needs, and none of it would be left in the cache for whoever reads it from its beginning.
+// Read once from the topology of this machine, else from the system, else half of 32 MiB. cost: a
+// load after the first call.
 std::size_t default_stream_bytes();
 
 // How a kernel writes a destination of some size.

@@ -52,7 +52,7 @@ Finding direction(const FigureRatio& figure) {
 }
 
 bool bounded(const Result& result) {
-  return result.interval && result.samples.size() >= kFewestForInterval &&
+  return result.interval && result.samples.size() >= core::kFewestForInterval &&
          result.interval->low > 0 && std::isfinite(result.interval->high);
 }
 

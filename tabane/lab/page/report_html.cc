@@ -8,6 +8,7 @@
 #include "tabane/lab/page/report_sections.h"
 #include "tabane/lab/page/report_style.h"
 #include "tabane/lab/record/text.h"
+#include "tabane/lab/survey/advice.h"
 
 namespace tabane::lab {
 namespace {
@@ -102,6 +103,19 @@ std::string survey_sentences(const Record& record) {
     out += fmt::format("<div><b>{}</b><p>{}</p></div>", title, e(sentence));
   }
   return "<section><div class=say>" + out + "</div></section>\n";
+}
+
+// The first box of a survey.
+std::string advice_section(const Record& record) {
+  if (record.advice.empty() && !can_advise(record)) return "";
+  std::string out;
+  for (const Advice& advice : record.advice)
+    out += fmt::format("<li><b>{}</b><p>{}{}</p>{}</li>", e(advice.change), e(advice.gain),
+                       advice.gain.empty() ? "" : ".",
+                       advice.command.empty() ? "" : "<code>" + e(advice.command) + "</code>");
+  return fmt::format("<section id=advice><h2>What to change here</h2>{}</section>\n",
+                     out.empty() ? "<p>Nothing was found that this machine would gain from.</p>"
+                                 : "<ol class=advice>" + out + "</ol>");
 }
 
 std::string sentences_section(const Record& record) {
@@ -231,8 +245,9 @@ std::string other_tables_section(const Record& record) {
 }
 
 std::string contents(const std::string& body) {
-  static constexpr std::array<std::pair<const char*, const char*>, 10> kSections = {
-      {{"headlines", "At a glance"},
+  static constexpr std::array<std::pair<const char*, const char*>, 11> kSections = {
+      {{"advice", "What to change"},
+       {"headlines", "At a glance"},
        {"warnings", "Warnings"},
        {"figures", "Figures"},
        {"comparisons", "Comparisons"},
@@ -252,11 +267,12 @@ std::string contents(const std::string& body) {
 }  // namespace
 
 std::string render_html(const Record& record, const std::vector<Figure>& figures) {
-  const std::string body =
-      sentences_section(record) + headlines_section(record) + warnings_section(record) +
-      views_section(record, figures) + comparisons_section(record) + other_tables_section(record) +
-      results_section(record) + skipped_section(record) + environment_section(record) +
-      checklist_section(record) + reproduce_section(record, !figures.empty());
+  const std::string body = advice_section(record) + sentences_section(record) +
+                           headlines_section(record) + warnings_section(record) +
+                           views_section(record, figures) + comparisons_section(record) +
+                           other_tables_section(record) + results_section(record) +
+                           skipped_section(record) + environment_section(record) +
+                           checklist_section(record) + reproduce_section(record, !figures.empty());
   const std::string json = to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace);
   return head(record) + "<body>\n" + top(record) + "<main>" + contents(body) + body + "</main>\n" +
          "<script type=\"application/json\" id=record>" + escape_script(json) +

@@ -87,22 +87,46 @@ std::string sparkline(const std::vector<double>& samples) {
       points);
 }
 
+std::string states_of(const Result& r) {
+  const auto states = r.states();
+  if (!states) return "";
+  return fmt::format("<span class=what>two states: {} for {} of the time, else {}</span>",
+                     e(show(states->high, r.unit)), show_percent(states->high_share),
+                     e(show(states->low, r.unit)));
+}
+
+std::string share_of(const Result& r) {
+  const auto share = r.share_of_limit();
+  if (!share) return "";
+  std::string text = show_percent(share->value) + share_bar(share->value, "share");
+  if (share->pairs > 1)
+    text += fmt::format("<span class=what>{} – {}</span>", show_percent(share->interval.low),
+                        show_percent(share->interval.high));
+  return text;
+}
+
 std::string result_row(const Result& r) {
   const Shown shown = shown_in(r.value.value_or(0), r.unit);
   const auto cell = [](const std::string& text) {
     return text.empty() ? kNone : fmt::format("<td class=n>{}</td>", text);
   };
   std::string row = fmt::format("<tr><th>{}<span class=what>{}</span></th>", e(r.name), e(r.what));
-  row += cell(r.value ? e(shown(*r.value)) : "");
+  row +=
+      r.value ? fmt::format("<td class=n>{}{}</td>", e(shown(*r.value)), states_of(r))
+      : r.reason.empty()
+          ? kNone
+          : fmt::format("<td class=none>not measured<span class=what>{}</span></td>", e(r.reason));
   row += cell(r.interval ? fmt::format("{} – {}", shown.number(r.interval->low),
                                        shown.number(r.interval->high))
                          : "");
   row += r.limit ? fmt::format("<td class=n title=\"{}\">{}</td>", e(r.limit->how),
                                e(show(r.limit->value, r.unit)))
                  : kNone;
-  const auto share = r.of_limit();
-  row += cell(share ? show_percent(*share) + share_bar(*share, "share") : "");
-  row += cell(r.samples.empty() ? "" : std::to_string(r.samples.size()));
+  row += cell(share_of(r));
+  row += cell(r.samples.empty() ? ""
+              : r.passes.size() < 2
+                  ? std::to_string(r.samples.size())
+                  : fmt::format("{} in {} passes", r.samples.size(), r.passes.size()));
   row += fmt::format("<td>{}</td><td class=n>{}</td></tr>", sparkline(r.samples), r.version);
   return row;
 }
@@ -164,8 +188,9 @@ std::string results_section(const Record& record) {
       if (family(record, result) == one) out += result_row(result);
   }
   return section("results", "All results",
-                 "Medians with their 95 % interval from order statistics. Figures of different "
-                 "versions must not be compared.",
+                 "Medians with their 95 % interval from order statistics: over the passes of a "
+                 "survey, which are spread over the whole of it, else over samples. Figures of "
+                 "different versions must not be compared.",
                  out);
 }
 

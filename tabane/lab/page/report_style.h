@@ -50,6 +50,10 @@ gap:1.1rem 2rem}
 color:var(--soft);
 font-weight:600;margin-bottom:.25em}
 .say p{font-size:1.06rem;margin:0}
+.advice{margin:0;padding-left:1.4em;max-width:60em;font-size:1.06rem}
+.advice li{margin:0 0 .8em}
+.advice p{margin:.1em 0}
+.advice code{display:inline-block;padding:.1em .5em;overflow-wrap:anywhere}
 .findings{margin:0;padding-left:1.2em;max-width:60em;font-size:1.06rem}
 .findings li{margin:0 0 .5em}
 .tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,230px),1fr));gap:14px}

@@ -56,6 +56,27 @@ TEST(RenderHtml, ShowsEveryPartOfTheRecord) {
     EXPECT_TRUE(has(html, part)) << part;
 }
 
+TEST(RenderHtml, BeginsASurveyWithWhatToChange) {
+  const auto record = testing::full_record();
+  const std::string html = page(record);
+  const auto box = html.find("What to change here");
+  ASSERT_NE(box, std::string::npos);
+  EXPECT_LT(box, html.find("id=headlines"));
+  for (const auto& advice : record.advice) {
+    EXPECT_TRUE(has(html, advice.change));
+    EXPECT_TRUE(has(html, advice.gain));
+    EXPECT_TRUE(has(html, advice.command));
+  }
+}
+
+TEST(RenderHtml, ShowsTwoStatesTheIntervalOfAShareAndWhyThereIsNoFigure) {
+  const std::string html = page(testing::full_record());
+  EXPECT_TRUE(has(html, "two states: 122 GB/s for 33"));
+  EXPECT_TRUE(has(html, "60 in 6 passes"));
+  EXPECT_TRUE(has(html, "80 % – 80 %"));
+  EXPECT_TRUE(has(html, "in 5 of 5 samples a thread did not get its CPU"));
+}
+
 TEST(RenderHtml, CarriesTheRecordThatItShows) {
   const auto record = testing::hostile_record();
   const std::string html = page(record), open = "id=record>";

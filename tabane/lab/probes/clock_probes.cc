@@ -29,7 +29,7 @@ Probe tick_rate_probe() {
   probe.seconds = 0.5;
   probe.quick_seconds = 0.1;
   probe.run = [](const Probe& about, ProbeContext& context) {
-    constexpr int kCalibrations = 10;
+    constexpr int kCalibrations = 3;
     const double seconds = context.budget_seconds() / kCalibrations;
     std::vector<double> samples;
     double uncertainty = 0;
@@ -60,7 +60,7 @@ Probe read_overhead_probe() {
   probe.seconds = 0.05;
   probe.quick_seconds = 0.02;
   probe.run = [](const Probe& about, ProbeContext& context) {
-    constexpr int kRepeats = 21;
+    constexpr int kRepeats = 5;
     const double ns_per_tick = 1e9 / core::tick_rate().ticks_per_second;
     std::vector<double> samples;
     double step = HUGE_VAL;
@@ -94,7 +94,7 @@ Probe skew_probe() {
     if (pus.size() < 2) throw NotHere("one usable PU: there is no second counter to compare");
     const bool all_pairs = pus.size() <= kMostPusForAllPairs;
     const std::size_t rows = all_pairs ? pus.size() : 1;
-    const int rounds = context.quick() ? 500 : 2000;
+    const int rounds = 500;
 
     Matrix matrix{
         .unit = "ticks", .better = Better::neither, .rows = {}, .columns = {}, .values = {}};

@@ -1,14 +1,22 @@
 // comm.*: what messages and collectives between processes cost, against a line that goes from PU to
 // PU.
 #include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <new>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/binding.h"
+#include "tabane/core/clock.h"
+#include "tabane/core/error.h"
+#include "tabane/core/keep.h"
+#include "tabane/core/memory.h"
 #include "tabane/core/placement.h"
 #include "tabane/lab/campaign/block_interrupts.h"
 #include "tabane/lab/campaign/rank_rounds.h"
@@ -16,13 +24,13 @@
 #include "tabane/lab/probes/bound_threads.h"
 #include "tabane/lab/probes/core_to_core.h"
 #include "tabane/lab/probes/plan.h"
+#include "tabane/team/shared_block.h"
 
 namespace tabane::lab {
 namespace {
 
 constexpr std::size_t kMostRanks = 16;
 constexpr std::size_t kSmallBytes = 8, kLargeBytes = std::size_t{1} << 20;
-constexpr int kLaunches = 4;  // each places processes and memory anew
 
 std::vector<core::Pu> pus_to_use(const ProbeContext& context) {
   require_this_machine(context);
@@ -32,30 +40,23 @@ std::vector<core::Pu> pus_to_use(const ProbeContext& context) {
 }
 
 // The two PUs with the shortest way from one to the other, where that was measured; else the first
-// and the last.
-std::vector<unsigned> nearest_pair(const ProbeContext& context) {
-  const std::vector<core::Pu> pus = pus_to_use(context);
-  const Result* measured = context.earlier_result("core_to_core.latency");
-  if (measured != nullptr) {
-    const auto pair = measured->details.find("best_pair");
-    if (pair != measured->details.end()) return pair->get<std::vector<unsigned>>();
-  }
-  return {pus.front().os_index, pus.back().os_index};
+// and the last. The same in all passes.
+std::vector<unsigned> nearest_pair(ProbeContext& context) {
+  return context.memory().keep<std::vector<unsigned>>("comm.pair", [&] {
+    const std::vector<core::Pu> pus = pus_to_use(context);
+    const Result* measured = context.earlier_result("core_to_core.latency");
+    if (measured != nullptr) {
+      const auto pair = measured->details.find("best_pair");
+      if (pair != measured->details.end()) return pair->get<std::vector<unsigned>>();
+    }
+    return std::vector<unsigned>{pus.front().os_index, pus.back().os_index};
+  });
 }
 
 std::vector<unsigned> all_pus(const ProbeContext& context) {
   std::vector<unsigned> all;
   for (const core::Pu& pu : pus_to_use(context)) all.push_back(pu.os_index);
   return all;
-}
-
-// A line's way, seconds: of the nearest pair, or as the median of all pairs.
-std::optional<double> line_seconds(const ProbeContext& context, bool nearest) {
-  const Result* measured = context.earlier_result("core_to_core.latency");
-  if (measured == nullptr || !measured->value) return {};
-  const auto least = measured->details.find("min_ns");
-  if (nearest && least != measured->details.end()) return least->get<double>() * 1e-9;
-  return *measured->value * 1e-9;
 }
 
 void require_binding(const std::vector<unsigned>& pus) {
@@ -66,38 +67,98 @@ void require_binding(const std::vector<unsigned>& pus) {
   }
 }
 
-// Seconds an iteration of the workload on ranks bound to these PUs.
-std::vector<double> measure_on(const std::vector<unsigned>& pus, const RankWorkload& workload,
-                               ProbeContext& context) {
+// ---- limits, without a line of what they limit ----
+
+// Calls attempt() until it is true. throws: core::Error after seconds: the other rank is lost, or
+// never gets its PU.
+template <class Attempt>
+void insist(Attempt attempt) {
+  constexpr double kMostSeconds = 5;
+  std::optional<double> begin;
+  for (unsigned tries = 1; !attempt(); ++tries) {
+    if (tries % 65536 != 0) continue;
+    const double now = core::tick_clock().now();
+    if (!begin) begin = now;
+    if (now - *begin > kMostSeconds) throw core::Error("a rank did not answer on a shared line");
+    std::this_thread::yield();
+  }
+}
+
+// An iteration is a round trip of a number on one line between rank 0 and the last rank, which
+// change it in turn by compare-and-swap; ranks between them rest. line: shared by all ranks.
+RankWorkload line_trips(std::atomic<std::uint64_t>& line) {
+  return [&line](comm::Grid& grid) -> RankWork {
+    const bool first = grid.all().rank() == 0;
+    const bool last = grid.all().rank() == grid.all().size() - 1;
+    return [&line, first, last, value = std::uint64_t{0}](std::uint64_t iterations) mutable {
+      const std::uint64_t end = value + 2 * iterations;
+      for (value += first ? 0 : 1; (first || last) && value < end; value += 2) {
+        insist([&] {
+          std::uint64_t expected = value;
+          return line.compare_exchange_strong(expected, value + 1, std::memory_order_acq_rel,
+                                              std::memory_order_relaxed);
+        });
+      }
+      value = end;
+      if (first) insist([&] { return line.load(std::memory_order_acquire) == end; });
+    };
+  };
+}
+
+// An iteration copies so many bytes inside rank 0; the others rest.
+RankWorkload copies(std::size_t bytes) {
+  return [bytes](comm::Grid& grid) -> RankWork {
+    return [works = grid.all().rank() == 0, from = std::vector<std::byte>(bytes),
+            to = std::vector<std::byte>(bytes)](std::uint64_t iterations) mutable {
+      for (std::uint64_t i = 0; works && i < iterations; ++i) {
+        std::memcpy(to.data(), from.data(), to.size());
+        core::keep(to.data());
+      }
+    };
+  };
+}
+
+// Seconds an iteration of the workload and of its limit, in turn, on ranks bound to these PUs.
+RankSamples measure_on(
+    const std::vector<unsigned>& pus,
+    const std::function<std::vector<RankWorkload>(std::atomic<std::uint64_t>&)>& workloads,
+    ProbeContext& context) {
   require_binding(pus);
-  const RankRoundsOptions options{.epoch_seconds = 200e-6,
-                                  .budget_seconds = context.budget_seconds() / kLaunches,
-                                  .fewest_rounds = 3};
+  context.progress(0);
+  const RankRoundsOptions options{
+      .epoch_seconds = 200e-6, .budget_seconds = context.budget_seconds(), .fewest_rounds = 5};
+  const team::SharedBlock block(core::page_bytes(), "a line between ranks");
+  auto& line = *new (block.data()) std::atomic<std::uint64_t>(0);
   const std::function<RankSamples(comm::Comm&)> rank = [&](comm::Comm& ranks) {
     const core::ScopedBinding binding(pus[static_cast<std::size_t>(ranks.rank())]);
     comm::Grid grid(ranks, 1, ranks.size());
-    return measure_rounds(grid, {&workload, 1}, options);
+    return measure_rounds(grid, workloads(line), options);
   };
-  std::vector<double> samples;
-  for (int launch = 0; launch < kLaunches; ++launch) {
-    context.progress(static_cast<double>(launch) / kLaunches);
-    const BlockInterrupts hold;
-    const RankSamples some =
-        *comm::launch_result<RankSamples>({.ranks = static_cast<int>(pus.size()),
-                                           .transport = comm::TransportKind::shm,
-                                           .placement = core::PlacementPolicy::none},
-                                          rank);
-    samples.insert(samples.end(), some[0].begin(), some[0].end());
-  }
+  const BlockInterrupts hold;
+  return *comm::launch_result<RankSamples>({.ranks = static_cast<int>(pus.size()),
+                                            .transport = comm::TransportKind::shm,
+                                            .placement = core::PlacementPolicy::none},
+                                           rank);
+}
+
+// What beside it is measured in turn: how long a line takes from rank 0 to the last.
+RankSamples measure_beside_line(const std::vector<unsigned>& pus, const RankWorkload& workload,
+                                ProbeContext& context) {
+  RankSamples samples = measure_on(
+      pus,
+      [&](std::atomic<std::uint64_t>& line) {
+        return std::vector<RankWorkload>{workload, line_trips(line)};
+      },
+      context);
+  for (double& seconds : samples[1]) seconds /= 2;
   return samples;
 }
 
-void report(const Probe& probe, ProbeContext& context, std::vector<double> samples, Json details,
-            std::optional<double> limit) {
+void report(const Probe& probe, ProbeContext& context, RankSamples samples, Json details) {
   Result result = probe.result();
-  set_samples(result, std::move(samples));
+  set_samples(result, std::move(samples[0]));
+  set_limit(result, probe.limit_how, std::move(samples[1]));
   result.details = std::move(details);
-  if (limit && *limit > 0) result.limit = Limit{*limit, probe.limit_how};
   context.report(std::move(result));
   context.progress(1);
 }
@@ -121,29 +182,23 @@ RankWorkload ping_pong(std::size_t bytes) {
 
 void run_latency(const Probe& probe, ProbeContext& context) {
   const std::vector<unsigned> pus = nearest_pair(context);
-  std::vector<double> samples = measure_on(pus, ping_pong(kSmallBytes), context);
-  for (double& seconds : samples) seconds /= 2;
-  report(probe, context, std::move(samples), {{"bytes", kSmallBytes}, {"pus", pus}},
-         line_seconds(context, true));
-}
-
-// Half of what copying counts, which is loads and stores, where message and buffer fit.
-std::optional<double> copy_rate(const ProbeContext& context) {
-  for (const MemoryLevel& level : memory_levels(context.topology())) {
-    const bool fits = 2 * level.core_bytes >= 2 * kLargeBytes;  // a level's set is half a cache
-    if (level.name == "l1" || !fits) continue;
-    const auto rate = context.earlier("memory.bandwidth.copy." + level.name + ".core");
-    return rate ? std::optional(*rate / 2) : std::nullopt;
-  }
-  return {};
+  RankSamples samples = measure_beside_line(pus, ping_pong(kSmallBytes), context);
+  for (double& seconds : samples[0]) seconds /= 2;
+  report(probe, context, std::move(samples), {{"bytes", kSmallBytes}, {"pus", pus}});
 }
 
 void run_bandwidth(const Probe& probe, ProbeContext& context) {
   const std::vector<unsigned> pus = nearest_pair(context);
-  std::vector<double> samples = measure_on(pus, ping_pong(kLargeBytes), context);
-  for (double& sample : samples) sample = 2 * static_cast<double>(kLargeBytes) / sample;
-  report(probe, context, std::move(samples), {{"bytes", kLargeBytes}, {"pus", pus}},
-         copy_rate(context));
+  RankSamples samples = measure_on(
+      pus,
+      [](std::atomic<std::uint64_t>&) {
+        return std::vector<RankWorkload>{ping_pong(kLargeBytes), copies(kLargeBytes)};
+      },
+      context);
+  const auto bytes = static_cast<double>(kLargeBytes);
+  for (double& sample : samples[0]) sample = 2 * bytes / sample;
+  for (double& sample : samples[1]) sample = bytes / sample;
+  report(probe, context, std::move(samples), {{"bytes", kLargeBytes}, {"pus", pus}});
 }
 
 // ---- collectives ----
@@ -172,8 +227,8 @@ RankWork broadcasts(comm::Grid& grid) {
 
 void run_collective(const Probe& probe, ProbeContext& context, const RankWorkload& workload) {
   const std::vector<unsigned> pus = all_pus(context);
-  report(probe, context, measure_on(pus, workload, context), {{"ranks", pus.size()}, {"pus", pus}},
-         line_seconds(context, false));
+  report(probe, context, measure_beside_line(pus, workload, context),
+         {{"ranks", pus.size()}, {"pus", pus}});
 }
 
 Probe probe_of(std::string name, std::string what) {
@@ -181,13 +236,15 @@ Probe probe_of(std::string name, std::string what) {
           .what = std::move(what),
           .unit = "s",
           .better = Better::lower,
+          .version = 2,
           .seconds = 0.8,
-          .quick_seconds = 0.2};
+          .quick_seconds = 0.3};
 }
 
 Probe collective_probe(std::string name, std::string what, RankWorkload workload) {
   Probe probe = probe_of(std::move(name), std::move(what));
-  probe.limit_how = "core_to_core.latency: at least one line has to go from one rank to another";
+  probe.limit_how =
+      "a line that goes from rank 0 to the last, measured in turn: at least one has to";
   probe.run = [workload = std::move(workload)](const Probe& about, ProbeContext& context) {
     run_collective(about, context, workload);
   };
@@ -197,7 +254,7 @@ Probe collective_probe(std::string name, std::string what, RankWorkload workload
 Probe latency_probe() {
   Probe probe =
       probe_of("comm.latency", "Half a round trip of 8 bytes between ranks on the nearest two PUs");
-  probe.limit_how = "core_to_core.latency of the same two PUs: a line that goes to and fro";
+  probe.limit_how = "a line that goes to and fro between the same two PUs, measured in turn";
   probe.run = run_latency;
   return probe;
 }
@@ -209,9 +266,9 @@ Probe bandwidth_probe() {
   probe.unit = "B/s";
   probe.better = Better::higher;
   probe.limit_how =
-      "half of memory.bandwidth.copy of one core in the cache that holds message and buffer: a "
-      "message has to be copied at least once, and copying counts each byte twice, read and "
-      "written; the cost of fetching from another core's cache is not in it";
+      "memcpy of 1 MiB inside one rank, measured in turn: a message has to be copied at least "
+      "once; "
+      "the cost of fetching from another core's cache is not in it";
   probe.run = run_bandwidth;
   return probe;
 }

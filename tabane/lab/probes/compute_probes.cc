@@ -1,14 +1,15 @@
 // latency.*: cycles of a dependent operation; peak.*: operations a second when nothing depends.
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/core_rate.h"
 #include "tabane/core/keep.h"
 #include "tabane/core/pinned_pool.h"
+#include "tabane/core/time_together.h"
 #include "tabane/lab/probe.h"
-#include "tabane/lab/probes/kernels.h"
+#include "tabane/lab/probes/level_sets.h"
 #include "tabane/lab/probes/plan.h"
 #include "tabane/simd/peak.h"
 #include "tabane/simd/target.h"
@@ -74,25 +75,26 @@ void fma_chain(std::uint64_t operations) {
 #endif
 
 // Measures the chain beside a chain of integer additions, which takes one core cycle each: the
-// ratio is the latency in core cycles, whatever the core's rate does meanwhile.
+// ratio is the latency in core cycles, whatever the core's rate does meanwhile. The fastest epoch
+// of each counts: a sibling on the same core takes issue slots from the additions, which need one
+// in every cycle, and hardly any from a chain that waits.
 void run_latency(const Probe& probe, ProbeContext& context,
                  void (*operation_chain)(std::uint64_t)) {
   const core::ScopedBinding binding(home_pu(context));
   const auto in_chains = [](void (*f)(std::uint64_t)) {
     return [f](std::uint64_t iterations) { f(iterations * kChain); };
   };
+  core::MeasureOptions options = measure_options(context, context.budget_seconds() / 2);
+  options.min_epochs = 15;
   const auto series = core::measure_interleaved(
       {{"operation", in_chains(operation_chain)},
        {"cycle", [](std::uint64_t iterations) { core::run_add_chain(iterations * kChain); }}},
-      measure_options(context, context.budget_seconds() / 2));
-  std::vector<double> cycles(series[0].samples.size());
-  for (std::size_t i = 0; i < cycles.size(); ++i) {
-    cycles[i] = series[0].samples[i] / series[1].samples[i];
-  }
+      options);
+  const auto least = [](const core::Series& one) { return std::ranges::min(one.samples); };
   Result result = probe.result();
   result.details["operand"] = "double";
   result.details["chain"] = "each operation needs the result of the one before";
-  set_samples(result, std::move(cycles));
+  set_samples(result, {least(series[0]) / least(series[1])});
   context.report(std::move(result));
 }
 
@@ -102,6 +104,7 @@ Probe latency_probe(const char* operation, void (*operation_chain)(std::uint64_t
       .what = fmt::format("core cycles until the result of a double {} can be used", operation),
       .unit = "cycles",
       .better = Better::lower,
+      .version = 2,
       .seconds = 0.5,
       .quick_seconds = 0.1};
   probe.run = [operation_chain, needs_fma = std::string_view(operation) == "fma"](
@@ -114,44 +117,59 @@ Probe latency_probe(const char* operation, void (*operation_chain)(std::uint64_t
 
 constexpr std::uint64_t kPeakIterations = 4096;
 
-void run_peak_core(const Probe& probe, ProbeContext& context) {
-  const core::ScopedBinding binding(home_pu(context));
+// One core; name: of the result.
+void measure_peak(const Probe& probe, ProbeContext& context, unsigned pu, std::string name,
+                  std::string what) {
+  const core::ScopedBinding binding(pu);
   std::uint64_t flops = 0;
-  const core::Series series = core::measure(
-      probe.name, core::repeat([&] { flops = simd::peak_fma<double>(kPeakIterations); }),
-      measure_options(context, context.budget_seconds()));
+  constexpr std::uint64_t kAdds = 64 * 1024;
+  const auto series = core::measure_interleaved(
+      {{probe.name, core::repeat([&] { flops = simd::peak_fma<double>(kPeakIterations); })},
+       {"cycle", core::repeat([] { core::run_add_chain(kAdds); })}},
+      measure_options(context, context.budget_seconds() / 2));
   Result result = probe.result();
   result.details["simd_target"] = simd::target_name();
-  if (const auto hz = context.earlier("clock.core_rate")) {
-    result.details["flops_per_cycle"] = static_cast<double>(flops) / series.median() / *hz;
-  }
-  set_samples(result, rates(series, static_cast<double>(flops)));
+  const double cycle = series[1].median() / kAdds;
+  result.details["flops_per_cycle"] = static_cast<double>(flops) / series[0].median() * cycle;
+  result.name = std::move(name);
+  result.what = std::move(what);
+  set_samples(result, rates(series[0], static_cast<double>(flops)));
   context.report(std::move(result));
+}
+
+// Of several kinds of cores each gets a figure of its own; that of the fastest stands for "one
+// core".
+void run_peak_core(const Probe& probe, ProbeContext& context) {
+  measure_peak(probe, context, home_pu(context), probe.name, probe.what);
+  for (const core::CpuKind& kind : context.topology().cpu_kinds())
+    measure_peak(probe, context, kind.pus.back(), probe.name + "." + kind.name,
+                 fmt::format("the same on a core of the kind {}", kind.name));
 }
 
 void run_peak_machine(const Probe& probe, ProbeContext& context) {
   const std::vector<unsigned> pus = one_pu_per_core(context.topology());
   core::PinnedPool pool(pus);
-  const auto on = [&](std::size_t workers) {
-    return [&, workers](std::uint64_t iterations) {
-      pool.run([&](std::size_t i) {
-        for (std::uint64_t k = 0; i < workers && k < iterations; ++k) {
+  const auto on = [&](const char* name, std::size_t workers) {
+    core::Competitor competitor{.name = name, .work = {}};
+    competitor.timed = [&, workers](std::uint64_t iterations) {
+      return core::signed_seconds(core::time_together(pool, workers, [&](std::size_t) {
+        for (std::uint64_t k = 0; k < iterations; ++k)
           core::keep(simd::peak_fma<double>(kPeakIterations));
-        }
-      });
+      }));
     };
+    return competitor;
   };
   const auto series =
-      core::measure_interleaved({{"all", on(pus.size())}, {"alone", on(1)}},
-                                parallel_options(context, context.budget_seconds() / 2));
-  const double flops = static_cast<double>(simd::peak_fma<double>(kPeakIterations));
-  const double cores = static_cast<double>(pus.size());
+      core::measure_interleaved({on("all", pus.size()), on("alone", 1)},
+                                measure_options(context, context.budget_seconds() / 2));
+  const double flops = static_cast<double>(simd::peak_fma<double>(kPeakIterations)) *
+                       static_cast<double>(pus.size());
   Result result = probe.result();
   result.details["cores"] = pus.size();
-  result.details[detail::kSynchronisation] =
-      "all threads leave one barrier; the time ends with the last of them";
-  result.limit = Limit{cores * flops / series[1].median(), probe.limit_how};
-  set_samples(result, rates(series[0], flops * cores));
+  result.details[detail::kSynchronisation] = kStartedTogether;
+  const bool uniform = context.topology().cpu_kinds().empty();
+  if (refuse_disturbed(result, series[0], rates(series[0], flops)) && pus.size() > 1 && uniform)
+    set_limit(result, probe.limit_how, rates(series[1], flops));
   context.report(std::move(result));
 }
 
@@ -164,6 +182,7 @@ std::vector<Probe> compute_probes(const core::Topology&) {
              .what = "double operations a second of one core, multiply-adds on registers only",
              .unit = "FLOP/s",
              .better = Better::higher,
+             .version = 2,
              .seconds = 1,
              .quick_seconds = 0.3};
   core.run = run_peak_core;
@@ -172,6 +191,7 @@ std::vector<Probe> compute_probes(const core::Topology&) {
                 .unit = "FLOP/s",
                 .better = Better::higher,
                 .limit_how = "cores × one core alone, measured in turn",
+                .version = 2,
                 .seconds = 1,
                 .quick_seconds = 0.3};
   machine.run = run_peak_machine;

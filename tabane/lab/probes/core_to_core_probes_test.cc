@@ -117,8 +117,6 @@ TEST(PlanCoreToCore, SamplesWhenQuickOrShortOfTimeAndSaysSo) {
 
 void expect_symmetric_and_positive(const ProbeRun& run) {
   const auto& middle = std::get<Matrix>(run.table("core_to_core.latency").content);
-  const auto& low = std::get<Matrix>(run.table("core_to_core.latency.low").content);
-  const auto& high = std::get<Matrix>(run.table("core_to_core.latency.high").content);
   ASSERT_EQ(middle.rows, middle.columns);
   ASSERT_GE(middle.rows.size(), 2u);
   for (std::size_t a = 0; a < middle.rows.size(); ++a) {
@@ -127,8 +125,6 @@ void expect_symmetric_and_positive(const ProbeRun& run) {
       if (a == b || !middle.values[a][b]) continue;
       EXPECT_GT(*middle.values[a][b], 0);
       EXPECT_EQ(middle.values[a][b], middle.values[b][a]);
-      EXPECT_LE(low.values[a][b].value(), *middle.values[a][b]);
-      EXPECT_GE(high.values[a][b].value(), *middle.values[a][b]);
     }
   }
 }
@@ -150,7 +146,8 @@ TEST(CoreToCoreLatency, HasNoZeroCellAndTheMedianOfItsPairs) {
 TEST(CoreToCoreLatency, MeasuresTheSameMatrixInRounds) {
   if (this_machine().pus().size() < 2) GTEST_SKIP() << "one usable PU";
   ProbeRun run;
-  ProbeContext context(this_machine(), false, 0.05, run.record, {});
+  ProbeMemory memory;
+  ProbeContext context(this_machine(), false, 0.05, {}, memory, run.record, {});
   CoreToCorePlan plan = plan_core_to_core(this_machine().pus(), false, 0.05);
   plan.parallel = true;
   run_core_to_core(core_to_core_probes(this_machine()).front(), context, plan);

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 
+#include "tabane/core/error.h"
 #include "tabane/core/keep.h"
-#include "tabane/core/pinned_pool.h"
 #include "tabane/simd/add.h"
 #include "tabane/simd/axpy.h"
 #include "tabane/simd/copy.h"
 #include "tabane/simd/dot.h"
-#include "tabane/simd/roof.h"
 #include "tabane/simd/scale.h"
 #include "tabane/simd/set.h"
 #include "tabane/simd/sum.h"
@@ -22,6 +20,7 @@ namespace {
 
 constexpr std::size_t kLineDoubles = 8;
 constexpr std::size_t kPageDoubles = 512;
+constexpr std::size_t kSpareBytes = 4 * kPageDoubles * sizeof(double);  // for distances of arrays
 
 // Distance between arrays of so many elements: one line less than whole 4 KiB. A load waits for an
 // older store still in the queue if the low 12 bits of their addresses agree; like this only a load
@@ -44,118 +43,182 @@ void run_scale(const Arrays& v) { simd::scale(kScalar, v.a, v.b, v.streaming); }
 void run_add(const Arrays& v) { simd::add(v.a, v.b, v.c, v.streaming); }
 void run_triad(const Arrays& v) { simd::triad(v.a, kScalar, v.b, v.c, v.streaming); }
 
-// The loop of eight vectors: near the best in every cache of most cores.
-const simd::Roof& eight_vectors(simd::Traffic traffic) {
-  return *std::ranges::find_if(simd::roofs(), [&](const simd::Roof& roof) {
-    return roof.traffic == traffic && roof.name == "8 vectors";
-  });
-}
-
-template <simd::Traffic kTraffic>
-void move(double* a, const double* b, const double* c, std::size_t n) {
-  static const simd::Roof& roof = eight_vectors(kTraffic);
-  roof.run(a, b, c, n);
-}
-
-void run_read(const Arrays& v) {
-  move<simd::Traffic::read>(v.a.data(), nullptr, nullptr, v.a.size());
-}
-void run_write(const Arrays& v) {
-  move<simd::Traffic::write>(v.a.data(), nullptr, nullptr, v.a.size());
-}
-void run_read_write(const Arrays& v) {
-  move<simd::Traffic::read_write>(v.b.data(), v.a.data(), nullptr, v.a.size());
-}
-void run_read2_write(const Arrays& v) {
-  move<simd::Traffic::read2_write>(v.c.data(), v.a.data(), v.b.data(), v.a.size());
-}
-
 const std::array<Kernel, 9> kVectorKernels = {{
-    {.name = "sum", .flops = 1, .loads = 1, .arrays = 1, .run = run_sum},
-    {.name = "sum_of_squares", .flops = 2, .loads = 1, .arrays = 1, .run = run_sum_of_squares},
-    {.name = "dot", .flops = 2, .loads = 2, .arrays = 2, .run = run_dot},
-    {.name = "axpy", .flops = 2, .loads = 2, .stores = 1, .arrays = 2, .run = run_axpy},
-    {.name = "set", .stores = 1, .arrays = 1, .run = run_set},
-    {.name = "copy", .loads = 1, .stores = 1, .arrays = 2, .run = run_copy},
-    {.name = "scale", .flops = 1, .loads = 1, .stores = 1, .arrays = 2, .run = run_scale},
-    {.name = "add", .flops = 1, .loads = 2, .stores = 1, .arrays = 3, .run = run_add},
-    {.name = "triad", .flops = 2, .loads = 2, .stores = 1, .arrays = 3, .run = run_triad},
+    {.name = "sum", .mix = Mix::read, .flops = 1, .run = run_sum},
+    {.name = "sum_of_squares", .mix = Mix::read, .flops = 2, .run = run_sum_of_squares},
+    {.name = "dot", .mix = Mix::read2, .flops = 2, .run = run_dot},
+    {.name = "axpy", .mix = Mix::update, .flops = 2, .run = run_axpy},
+    {.name = "set", .mix = Mix::write, .run = run_set},
+    {.name = "copy", .mix = Mix::copy, .run = run_copy},
+    {.name = "scale", .mix = Mix::copy, .flops = 1, .run = run_scale},
+    {.name = "add", .mix = Mix::triad, .flops = 1, .run = run_add},
+    {.name = "triad", .mix = Mix::triad, .flops = 2, .run = run_triad},
 }};
 
-const std::array<Kernel, 4> kMemoryKernels = {{
-    {.name = "read", .loads = 1, .arrays = 1, .run = run_read},
-    kVectorKernels[4],
-    kVectorKernels[5],
-    kVectorKernels[8],
-}};
+struct Operands {
+  const char* name;
+  int arrays;
+  double loads, stores;
+  simd::Traffic traffic;
+};
 
-const std::array<Kernel, 4> kPortKernels = {{
-    {.name = "read", .loads = 1, .arrays = 1, .run = run_read},
-    {.name = "write", .stores = 1, .arrays = 1, .run = run_write},
-    {.name = "read_write", .loads = 1, .stores = 1, .arrays = 2, .run = run_read_write},
-    {.name = "read2_write", .loads = 2, .stores = 1, .arrays = 3, .run = run_read2_write},
-}};
+const Operands& operands(Mix mix) {
+  using simd::Traffic;
+  static constexpr Operands kRead{"read", 1, 1, 0, Traffic::read};
+  static constexpr Operands kRead2{"read2", 2, 2, 0, Traffic::read};
+  static constexpr Operands kWrite{"set", 1, 0, 1, Traffic::write};
+  static constexpr Operands kCopy{"copy", 2, 1, 1, Traffic::read_write};
+  static constexpr Operands kTriad{"triad", 3, 2, 1, Traffic::read2_write};
+  static constexpr Operands kUpdate{"update", 2, 2, 1, Traffic::read2_write};
+  switch (mix) {
+    case Mix::read:
+      return kRead;
+    case Mix::read2:
+      return kRead2;
+    case Mix::write:
+      return kWrite;
+    case Mix::copy:
+      return kCopy;
+    case Mix::triad:
+      return kTriad;
+    case Mix::update:
+      return kUpdate;
+  }
+  return kRead;
+}
+
+// One pass of a roof. What a roof writes is its first operand.
+void run_roof(const simd::Roof& roof, Mix mix, const Arrays& v) {
+  switch (mix) {
+    case Mix::read:
+    case Mix::write:
+      return roof.run(v.a.data(), nullptr, nullptr, v.a.size());
+    case Mix::read2:
+      roof.run(v.a.data(), nullptr, nullptr, v.a.size());
+      return roof.run(v.b.data(), nullptr, nullptr, v.b.size());
+    case Mix::copy:
+      return roof.run(v.b.data(), v.a.data(), nullptr, v.a.size());
+    case Mix::triad:
+      return roof.run(v.a.data(), v.b.data(), v.c.data(), v.a.size());
+    case Mix::update:
+      return roof.run(v.b.data(), v.a.data(), v.b.data(), v.a.size());
+  }
+}
 
 }  // namespace
 
-std::span<const Kernel> vector_kernels() { return kVectorKernels; }
-std::span<const Kernel> memory_kernels() { return kMemoryKernels; }
-std::span<const Kernel> port_kernels() { return kPortKernels; }
+std::string name_of(Mix mix) { return operands(mix).name; }
+int arrays_of(Mix mix) { return operands(mix).arrays; }
+double bytes_of(Mix mix) { return 8 * (operands(mix).loads + operands(mix).stores); }
 
-WorkingSet::WorkingSet(std::uint64_t bytes, simd::Streaming streaming)
-    : region_(bytes + 4 * kPageDoubles * 8, {.pages = core::PageSize::huge}),
-      bytes_(bytes),
-      streaming_(streaming) {
-  std::ranges::fill(region_.as<double>().first(bytes / 8 + 4 * kPageDoubles), 1.0);
+std::span<const Kernel> vector_kernels() { return kVectorKernels; }
+
+WorkingSet::WorkingSet(std::size_t bytes)
+    : region_(bytes + kSpareBytes, {.pages = core::PageSize::huge}) {
+  try {
+    region_.copy_on_fork(false);
+  } catch (const core::SystemError&) {  // forks then take longer
+  }
+  memory_ = region_.as<double>();
+  cut(bytes);
+  std::ranges::fill(memory_.first((windows_ * window_ + kSpareBytes) / 8), 1.0);
 }
 
-Arrays WorkingSet::arrays_for(const Kernel& kernel) const {
-  const auto count = static_cast<std::size_t>(kernel.arrays);
-  const std::size_t elements =
-      std::max(kLineDoubles, bytes_ / (8 * count) / kLineDoubles * kLineDoubles);
-  const std::size_t stride = stride_of(elements);
-  const std::span<double> all = region_.as<double>();
+WorkingSet::WorkingSet(WorkingSet& owner, std::size_t offset, std::size_t bytes)
+    : memory_(owner.memory_.subspan(offset / sizeof(double))) {
+  const std::size_t room = memory_.size_bytes() - kSpareBytes;
+  memory_ = memory_.first((std::min(bytes, room) + kSpareBytes) / sizeof(double));
+  cut(std::min(bytes, room) - (bytes > 2 * kSpareBytes ? kSpareBytes : 0));
+}
+
+void WorkingSet::cut(std::size_t bytes) {
+  window_ = bytes > 2 * kWindow ? kWindow : bytes;
+  windows_ = window_ == 0 ? 1 : bytes / window_;
+}
+
+std::size_t WorkingSet::elements(Mix mix) const {
+  const auto count = static_cast<std::size_t>(arrays_of(mix));
+  return std::max(kLineDoubles, window_ / (8 * count) / kLineDoubles * kLineDoubles);
+}
+
+Arrays WorkingSet::next(Mix mix) {
+  const std::size_t count = elements(mix);
+  const std::size_t stride = stride_of(count);
+  const std::span<double> all = memory_.subspan(at_ * window_ / 8);
+  at_ = at_ + 1 == windows_ ? 0 : at_ + 1;
   Arrays arrays;
-  arrays.streaming = streaming_;
-  arrays.a = all.subspan(0, elements);
-  if (count > 1) arrays.b = all.subspan(stride, elements);
-  if (count > 2) arrays.c = all.subspan(2 * stride, elements);
+  // A line less: a set of just half the last cache is to stay there.
+  const bool streams = simd::Streaming().applies((count * windows_ - kLineDoubles) * 8);
+  arrays.streaming = streams ? simd::Streaming::always() : simd::Streaming::never();
+  arrays.a = all.subspan(0, count);
+  if (arrays_of(mix) > 1) arrays.b = all.subspan(stride, count);
+  if (arrays_of(mix) > 2) arrays.c = all.subspan(2 * stride, count);
   return arrays;
 }
 
-core::Competitor competitor(const Kernel& kernel, const Arrays& arrays) {
-  return {kernel.name, core::repeat([run = kernel.run, arrays] { run(arrays); })};
+namespace {
+
+// Repeats a pass over the next arrays of the set; where they are always the same, finding them is
+// no part of the loop: a pass over the first cache takes 60 ns.
+template <class Pass>
+core::Work over(WorkingSet& set, Mix mix, Pass pass) {
+  if (set.is_whole()) return core::repeat([arrays = set.next(mix), pass] { pass(arrays); });
+  return core::repeat([&set, mix, pass] { pass(set.next(mix)); });
 }
 
-std::vector<double> ParallelRun::rates() const {
-  return lab::rates(all, bytes_of_each * static_cast<double>(pus));
-}
+}  // namespace
 
-double ParallelRun::alone_rate() const { return bytes_of_each / alone.median(); }
-
-ParallelRun run_on_all(std::span<const unsigned> pus, const Kernel& kernel,
-                       std::uint64_t bytes_of_each, simd::Streaming streaming,
-                       const core::MeasureOptions& options) {
-  core::PinnedPool pool(pus);
-  std::vector<std::unique_ptr<WorkingSet>> sets(pus.size());
-  // Each thread makes its own arrays, so that first touch places them on its node.
-  pool.run(
-      [&](std::size_t i) { sets[i] = std::make_unique<WorkingSet>(bytes_of_each, streaming); });
-  const auto on = [&](std::size_t workers) {
-    return [&, workers](std::uint64_t iterations) {
-      pool.run([&](std::size_t i) {
-        if (i >= workers) return;
-        const Arrays arrays = sets[i]->arrays_for(kernel);
-        for (std::uint64_t k = 0; k < iterations; ++k) kernel.run(arrays);
-      });
-    };
+Loop loop_of(const Kernel& kernel) {
+  const auto on = [run = kernel.run, mix = kernel.mix](WorkingSet& set) {
+    return over(set, mix, run);
   };
-  auto series = core::measure_interleaved({{"all", on(pus.size())}, {"alone", on(1)}}, options);
-  const double elements = static_cast<double>(sets.front()->arrays_for(kernel).a.size());
-  return {.all = std::move(series[0]),
-          .alone = std::move(series[1]),
-          .bytes_of_each = kernel.bytes() * elements,
-          .pus = pus.size()};
+  return {kernel.name, kernel.mix, on};
+}
+
+std::vector<Loop> roofs_of(Mix mix) {
+  std::vector<Loop> loops;
+  for (const simd::Roof& roof : simd::roofs()) {
+    if (roof.traffic != operands(mix).traffic) continue;
+    if (roof.available != nullptr && !roof.available()) continue;
+    const auto on = [&roof, mix](WorkingSet& set) {
+      return over(set, mix, [&roof, mix](const Arrays& arrays) { run_roof(roof, mix, arrays); });
+    };
+    loops.push_back({std::string(roof.name), mix, on});
+  }
+  return loops;
+}
+
+namespace {
+
+// The loops in order of their fastest epoch.
+std::vector<Loop> in_order(std::vector<Loop> loops, int epochs,
+                           const std::function<core::Competitor(const Loop&)>& start) {
+  std::vector<core::Competitor> competitors;
+  for (const Loop& loop : loops) competitors.push_back(start(loop));
+  const core::MeasureOptions options{.budget_seconds = 0,
+                                     .min_epochs = epochs,
+                                     .max_epochs = epochs,
+                                     .warmup_epochs = 0,
+                                     .most_tries = 3};
+  const auto series = core::measure_interleaved(std::move(competitors), options);
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < loops.size(); ++i)
+    order.emplace_back(std::ranges::min(series[i].samples), i);
+  std::ranges::sort(order);
+  std::vector<Loop> sorted;
+  for (const auto& [seconds, i] : order) sorted.push_back(std::move(loops[i]));
+  return sorted;
+}
+
+}  // namespace
+
+std::vector<Loop> fastest(std::vector<Loop> loops, std::size_t count,
+                          const std::function<core::Competitor(const Loop&)>& start) {
+  std::vector<Loop> sorted = in_order(std::move(loops), 1, start);
+  sorted.resize(std::min(2 * count + 2, sorted.size()));
+  sorted = in_order(std::move(sorted), 4, start);
+  sorted.resize(std::min(count, sorted.size()));
+  return sorted;
 }
 
 std::vector<double> rates(const core::Series& series, double amount) {
@@ -163,6 +226,11 @@ std::vector<double> rates(const core::Series& series, double amount) {
   result.reserve(series.samples.size());
   for (double seconds : series.samples) result.push_back(amount / seconds);
   return result;
+}
+
+std::size_t fastest_of(std::span<const core::Series> series) {
+  const auto best = std::ranges::min_element(series, {}, &core::Series::median);
+  return static_cast<std::size_t>(best - series.begin());
 }
 
 }  // namespace tabane::lab

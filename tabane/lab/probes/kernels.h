@@ -1,4 +1,5 @@
-// The vector kernels as data: what one element costs, and a uniform way to run them.
+// The loops that are measured at a level of the memory, as data: tabane's vector kernels, and the
+// roofs that limit them.
 #pragma once
 
 #include <cstddef>
@@ -7,71 +8,101 @@
 #include <string>
 #include <vector>
 
+#include "tabane/core/measurement.h"
 #include "tabane/core/memory.h"
-#include "tabane/lab/probe.h"
+#include "tabane/simd/roof.h"
 #include "tabane/simd/stream.h"
 
 namespace tabane::lab {
 
-// Three arrays of doubles with equal lengths; kernels with fewer operands ignore the rest.
+// Three arrays of doubles with equal lengths; loops with fewer operands ignore the rest.
 struct Arrays {
   std::span<double> a, b, c;
-  simd::Streaming streaming;
+  simd::Streaming streaming;  // as for arrays that fill the whole working set
 };
+
+// What a loop does to memory for one element.
+enum class Mix {
+  read,    // loads one
+  read2,   // loads two
+  write,   // stores one
+  copy,    // loads one, stores another
+  triad,   // loads two, stores a third
+  update,  // loads two, stores one of them
+};
+inline constexpr Mix kMixes[] = {Mix::read, Mix::read2, Mix::write,
+                                 Mix::copy, Mix::triad, Mix::update};
+
+std::string name_of(Mix mix);  // "read", "read2", "set", "copy", "triad", "update"
+int arrays_of(Mix mix);
+double bytes_of(Mix mix);  // of an element, as STREAM counts: no write-allocate
 
 struct Kernel {
   std::string name;
-  double flops = 0;   // an element
-  double loads = 0;   // doubles an element
-  double stores = 0;  // doubles an element
-  int arrays = 1;     // of a, b, c that it touches, from a on
+  Mix mix = Mix::read;
+  double flops = 0;  // an element
   void (*run)(const Arrays& arrays) = nullptr;
-
-  double bytes() const { return 8 * (loads + stores); }  // STREAM's counting: no write-allocate
 };
 
 // sum, sum_of_squares, dot, axpy, set, copy, scale, add, triad.
 std::span<const Kernel> vector_kernels();
-// read (loads only), set, copy, triad.
-std::span<const Kernel> memory_kernels();
-// What the ports of the first cache can do: loads, stores, and one or two loads beside each store,
-// without arithmetic.
-std::span<const Kernel> port_kernels();
 
-// One working set that all kernels share: the same bytes, cut into as many arrays as a kernel has.
+// One working set that all loops share: the same bytes, cut into as many arrays as a loop has.
 //
-// Kernels measured in turn find the level of the memory as the one before left it, which separate
-// arrays would not give: they would push each other out. The calling thread touches the memory
-// first; huge pages are asked for, so that address translation does not hide the caches.
+// Loops measured in turn find the level of the memory as the one before left it, which separate
+// arrays would not give: they would push each other out. A set larger than kWindow is walked in
+// windows: every pass works on the next one, so that a pass is short, and finds its data where the
+// whole set lies, as the window was left many passes ago. The calling thread touches the memory
+// first; huge pages are asked for, so that address translation does not hide the caches; forks do
+// not copy it.
 class WorkingSet {
  public:
-  explicit WorkingSet(std::uint64_t bytes, simd::Streaming streaming = {});
-  // Whole cache lines, at least one for each array.
-  Arrays arrays_for(const Kernel& kernel) const;
+  static constexpr std::size_t kWindow = std::size_t{16} << 20;
+
+  explicit WorkingSet(std::size_t bytes);
+  // The same in a part of the memory that another set owns, as it is; the other must live on and is
+  // not used meanwhile. offset: bytes, whole lines; the part may be a little too long for its end.
+  WorkingSet(WorkingSet& owner, std::size_t offset, std::size_t bytes);
+  // The arrays of the next pass: whole cache lines, at least one for each.
+  Arrays next(Mix mix);
+  // Whether every pass works on the same arrays.
+  bool is_whole() const { return windows_ == 1; }
+  // Elements of each of them.
+  std::size_t elements(Mix mix) const;
 
  private:
-  core::Region region_;
-  std::uint64_t bytes_;
-  simd::Streaming streaming_;
+  void cut(std::size_t bytes);
+
+  core::Region region_;  // empty: the memory is another set's
+  std::span<double> memory_;
+  std::size_t window_ = 0, windows_ = 1, at_ = 0;
 };
 
-// A kernel as a competitor: one iteration is one pass over its arrays.
-core::Competitor competitor(const Kernel& kernel, const Arrays& arrays);
+// A loop that can be measured. One iteration is a pass over the next arrays of the set.
+struct Loop {
+  std::string name;
+  Mix mix = Mix::read;
+  std::function<core::Work(WorkingSet& set)> on;
 
-// A kernel on all of the PUs, each with a working set of its own, and on the first of them alone.
-struct ParallelRun {
-  core::Series all, alone;   // seconds per pass, taken in turn
-  double bytes_of_each = 0;  // moved by one PU in one pass
-  std::size_t pus = 0;
-
-  std::vector<double> rates() const;  // bytes a second of all together
-  double alone_rate() const;          // bytes a second, median
+  double bytes(const WorkingSet& set) const {  // moved by one pass
+    return bytes_of(mix) * static_cast<double>(set.elements(mix));
+  }
 };
-ParallelRun run_on_all(std::span<const unsigned> pus, const Kernel& kernel,
-                       std::uint64_t bytes_of_each, simd::Streaming streaming,
-                       const core::MeasureOptions& options);
+
+Loop loop_of(const Kernel& kernel);
+// All roofs that this machine runs whose traffic is that of the mix.
+std::vector<Loop> roofs_of(Mix mix);
+
+// The `count` fastest of the loops, the best first: all take one short turn, the better ones more.
+// start: makes a competitor of a loop. Their speed must be measured again: the best of many looks
+// better than it is.
+std::vector<Loop> fastest(std::vector<Loop> loops, std::size_t count,
+                          const std::function<core::Competitor(const Loop&)>& start);
 
 // Raw samples as rates: amount / seconds.
 std::vector<double> rates(const core::Series& series, double amount);
+
+// Index of the series with the least median.
+std::size_t fastest_of(std::span<const core::Series> series);
 
 }  // namespace tabane::lab

@@ -8,19 +8,26 @@
 namespace tabane::lab {
 namespace {
 
-TEST(VectorKernels, CountTheOperandsThatTheyTouch) {
-  for (const Kernel& kernel : vector_kernels()) {
-    EXPECT_GE(kernel.loads + kernel.stores, kernel.arrays) << kernel.name;
-    EXPECT_GT(kernel.bytes(), 0) << kernel.name;
-  }
+TEST(Mixes, CountTheOperandsThatTheyTouch) {
+  EXPECT_EQ(bytes_of(Mix::read), 8);
+  EXPECT_EQ(bytes_of(Mix::read2), 16);
+  EXPECT_EQ(bytes_of(Mix::update), 24);
+  EXPECT_EQ(arrays_of(Mix::update), 2);
+  EXPECT_EQ(bytes_of(Mix::triad), 24);
+  EXPECT_EQ(arrays_of(Mix::triad), 3);
+}
+
+TEST(Roofs, HaveSeveralLoopsForEachMix) {
+  for (const Mix mix : kMixes) EXPECT_GE(roofs_of(mix).size(), 3u) << name_of(mix);
 }
 
 TEST(WorkingSet, IsCutIntoArraysThatFillItAndStayNormalUnderAllKernelsInTurn) {
-  const WorkingSet set(48 * 1024);
+  WorkingSet set(48 * 1024);
   for (int round = 0; round < 20; ++round) {
     for (const Kernel& kernel : vector_kernels()) {
-      const Arrays arrays = set.arrays_for(kernel);
-      const std::size_t bytes = arrays.a.size() * 8 * static_cast<std::size_t>(kernel.arrays);
+      const Arrays arrays = set.next(kernel.mix);
+      const std::size_t bytes =
+          arrays.a.size() * 8 * static_cast<std::size_t>(arrays_of(kernel.mix));
       EXPECT_LE(bytes, 48u * 1024);
       EXPECT_GE(bytes, 47u * 1024);
       for (int pass = 0; pass < 50; ++pass) kernel.run(arrays);
@@ -33,11 +40,29 @@ TEST(WorkingSet, IsCutIntoArraysThatFillItAndStayNormalUnderAllKernelsInTurn) {
 }
 
 TEST(WorkingSet, HasAtLeastOneLineForEachArray) {
-  const WorkingSet set(0);
+  WorkingSet set(0);
   for (const Kernel& kernel : vector_kernels()) {
-    EXPECT_EQ(set.arrays_for(kernel).a.size(), 8u);
-    kernel.run(set.arrays_for(kernel));
+    EXPECT_EQ(set.elements(kernel.mix), 8u);
+    kernel.run(set.next(kernel.mix));
   }
+}
+
+TEST(WorkingSet, WalksALargeSetInWindows) {
+  WorkingSet set(4 * WorkingSet::kWindow);
+  const double* first = set.next(Mix::triad).a.data();
+  for (int window = 1; window < 4; ++window) {
+    const Arrays arrays = set.next(Mix::read);
+    EXPECT_EQ(arrays.a.data() - first, window * static_cast<long>(WorkingSet::kWindow / 8));
+  }
+  EXPECT_EQ(set.next(Mix::copy).a.data(), first);
+}
+
+TEST(WorkingSet, CanBeAPartOfAnother) {
+  WorkingSet whole(1 << 20);
+  WorkingSet part(whole, 512 << 10, 512 << 10);
+  const Arrays arrays = part.next(Mix::triad);
+  EXPECT_EQ(arrays.a.data() - whole.next(Mix::read).a.data(), (512 << 10) / 8);
+  EXPECT_TRUE(std::ranges::all_of(arrays.c, [](double v) { return v == 1; }));
 }
 
 TEST(Rates, AreAmountsOverSeconds) {

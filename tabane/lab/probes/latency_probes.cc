@@ -1,24 +1,26 @@
-// memory.latency.*: the time of one load that depends on the load before it, over the working set.
+// memory.latency.*: the time of one load that depends on the load before it, over the working set,
+// alone and while other cores use the memory.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tabane/core/binding.h"
-#include "tabane/core/cgroup.h"
+#include "tabane/core/core_rate.h"
 #include "tabane/core/error.h"
-#include "tabane/core/keep.h"
 #include "tabane/core/measurement.h"
 #include "tabane/core/memory.h"
 #include "tabane/core/topology.h"
 #include "tabane/lab/probe.h"
+#include "tabane/lab/probes/chase.h"
+#include "tabane/lab/probes/loaded_latency.h"
 #include "tabane/lab/probes/plan.h"
-#include "tabane/lab/probes/pointer_chase.h"
 
 namespace tabane::lab {
 namespace {
@@ -27,23 +29,26 @@ constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kMiB = 1024 * kKiB;
 constexpr std::uint64_t kSmallest = 4 * kKiB;
 constexpr std::uint64_t kUnknownLastLevel = 32 * kMiB;
-constexpr std::size_t kLineBytes = 64;
-
-struct Point {
-  std::uint64_t bytes = 0;
-  std::vector<double> ns;  // samples
-};
+constexpr std::uint64_t kLineBytes = 64;
+constexpr std::uint64_t kCycleAdds = 64;
 
 struct Plan {
-  std::uint64_t last_level = 0;  // bytes of the last cache
-  std::uint64_t largest = 0;
-  std::uint64_t dram = 0;                             // size that stands for DRAM
+  std::uint64_t last_level = 0;                       // bytes of the last cache
+  std::uint64_t dram = 0;                             // size that stands for DRAM, the largest
   std::vector<std::pair<int, std::uint64_t>> caches;  // level and half its size
   std::vector<std::uint64_t> sizes;                   // ascending, with all of the above
 };
 
 std::uint64_t whole_lines(double bytes) {
   return static_cast<std::uint64_t>(bytes / kLineBytes) * kLineBytes;
+}
+
+// Puts a size that must be there in place of the one that is nearest to it.
+void put(std::vector<std::uint64_t>& sizes, std::uint64_t wanted) {
+  const auto distance = [&](std::uint64_t size) {
+    return std::abs(std::log(static_cast<double>(size) / static_cast<double>(wanted)));
+  };
+  *std::ranges::min_element(sizes, {}, distance) = wanted;
 }
 
 Plan plan_sizes(const ProbeContext& context) {
@@ -53,165 +58,164 @@ Plan plan_sizes(const ProbeContext& context) {
     plan.last_level = cache.bytes;
     plan.caches.emplace_back(cache.level, whole_lines(static_cast<double>(cache.bytes) / 2));
   }
-  const double usable = core::usable_memory_bytes().value_or(1024.0 * kMiB);
   // A probe with little time stays at sizes whose cycles it can link in that time.
-  const std::uint64_t affordable = static_cast<std::uint64_t>(
-      std::max(64.0, (context.quick() ? 512.0 : 256.0) * context.budget_seconds()) * kMiB);
-  plan.largest = std::min(
-      {(context.quick() ? 256 : 1024) * kMiB, affordable, std::max(whole_lines(usable / 4), kMiB)});
-  plan.dram = std::min(6 * plan.last_level, plan.largest);
-
-  const int per_octave = context.quick() ? 1 : 3;
-  const double octaves = std::log2(static_cast<double>(plan.largest) / kSmallest);
-  for (int i = 0; i <= static_cast<int>(octaves * per_octave); ++i)
-    plan.sizes.push_back(whole_lines(kSmallest * std::exp2(static_cast<double>(i) / per_octave)));
-  for (const auto& [level, bytes] : plan.caches)
-    if (bytes <= plan.largest) plan.sizes.push_back(bytes);
+  const double most = std::min(
+      {memory_allowance(), 1024.0 * kMiB, std::max(64.0, 4096 * context.budget_seconds()) * kMiB});
+  plan.dram =
+      std::max(whole_lines(std::min(6.0 * static_cast<double>(plan.last_level), most)), kMiB);
+  // Large cycles take long to link: one an octave, when quick one in three.
+  const double small_step = context.quick() ? 2 : std::exp2(1.0 / 3);
+  const double large_step = context.quick() ? 8 : 2;
+  double size = static_cast<double>(kSmallest);
+  while (size < static_cast<double>(plan.dram)) {
+    plan.sizes.push_back(whole_lines(size));
+    size *= size < static_cast<double>(Chase::kLinkedAnew) / 2 ? small_step : large_step;
+  }
   plan.sizes.push_back(plan.dram);
-  plan.sizes.push_back(plan.largest);
-  std::sort(plan.sizes.begin(), plan.sizes.end());
+  for (const auto& [level, bytes] : plan.caches)
+    if (bytes < plan.dram) put(plan.sizes, bytes);
+  std::ranges::sort(plan.sizes);
   plan.sizes.erase(std::unique(plan.sizes.begin(), plan.sizes.end()), plan.sizes.end());
+  // The cycles of large sizes lie in the same lines, side by side.
+  const auto is_large = [](std::uint64_t bytes) { return bytes > Chase::kLinkedAnew; };
+  while (std::ranges::count_if(plan.sizes, is_large) > static_cast<long>(Chase::kMostLarge))
+    plan.sizes.erase(std::ranges::find_if(plan.sizes, is_large));
   return plan;
 }
 
-// Samples of the load latency with a random cycle over the first `bytes` of memory.
-Point measure_point(std::span<std::byte> memory, std::uint64_t bytes, std::uint64_t last_level,
-                    const core::MeasureOptions& options) {
-  void* at = link_random_cycle(memory.first(bytes), kLineBytes);
-  // Linking leaves other lines in the caches than a long chase does; one cycle, or as many loads as
-  // the caches have lines, puts that right.
-  const std::uint64_t to_warm = std::min(bytes, last_level) / kLineBytes;
-  core::Clock& clock = core::tick_clock();
-  const double deadline = clock.now() + options.budget_seconds;
-  for (std::uint64_t done = 0; done < to_warm && clock.now() < deadline; done += 4096)
-    at = chase(at, 4096);
+struct Measured {
+  std::vector<double> ns;
+  std::optional<double> cycles;  // of the core, from additions measured in turn
+};
 
-  core::Series series = core::measure(
-      "chase",
-      [&at](std::uint64_t iterations) {
-        at = chase(at, iterations);
-        core::keep(at);
-      },
-      options);
-  for (double& sample : series.samples) sample *= 1e9;
-  return {bytes, std::move(series.samples)};
+// Cycles mean something in the caches of a core. Beyond them only loads are timed: while a core
+// adds, memory may fall asleep.
+constexpr std::uint64_t kMostCycles = Chase::kLinkedAnew;
+
+Measured measure_size(Chase& chase, std::size_t size, core::MeasureOptions options) {
+  chase.prepare(size);
+  std::vector<core::Competitor> competitors = {
+      {"chase", [&](std::uint64_t loads) { chase.follow(size, loads); }}};
+  const bool in_cycles = chase.sizes()[size] <= kMostCycles;
+  if (in_cycles)
+    competitors.push_back(
+        {"cycle", [](std::uint64_t blocks) { core::run_add_chain(blocks * kCycleAdds); }});
+  const auto series = core::measure_interleaved(std::move(competitors), options);
+  Measured measured{series[0].samples, {}};
+  for (double& sample : measured.ns) sample *= 1e9;
+  if (in_cycles)
+    measured.cycles = core::interleaved_ratio(series[0].samples, series[1].samples).value *
+                      static_cast<double>(kCycleAdds);
+  return measured;
 }
 
-Curve to_curve(std::string name, const std::vector<Point>& points) {
+// One kind of pages: all sizes in this pass.
+std::vector<Measured> sweep(Chase& chase, ProbeContext& context, double from, double to) {
+  const auto count = static_cast<double>(chase.sizes().size());
+  core::MeasureOptions options =
+      measure_options(context, 0.2 * context.budget_seconds() * (to - from) / count);
+  options.min_epoch_seconds = 50e-6;
+  std::vector<Measured> points;
+  for (std::size_t size = 0; size < chase.sizes().size(); ++size) {
+    context.progress(from + (to - from) * static_cast<double>(size) / count);
+    points.push_back(measure_size(chase, size, options));
+  }
+  return points;
+}
+
+Curve to_curve(std::string name, const Chase& chase, const std::vector<Measured>& points) {
   Curve curve;
   curve.name = std::move(name);
-  for (const Point& point : points) {
-    const core::Interval interval = core::median_interval(point.ns);
-    curve.x.push_back(static_cast<double>(point.bytes));
-    curve.y.push_back(core::median(point.ns));
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const core::Interval interval = core::median_interval(points[i].ns);
+    curve.x.push_back(static_cast<double>(chase.sizes()[i]));
+    curve.y.push_back(core::median(points[i].ns));
     curve.low.push_back(interval.low);
     curve.high.push_back(interval.high);
   }
   return curve;
 }
 
-// One curve: all sizes on pages of one kind.
-class Sweep {
- public:
-  Sweep(ProbeContext& context, const Plan& plan, core::PageSize pages, double from, double to)
-      : context_(context), plan_(plan), pages_(pages), from_(from), to_(to) {}
-
-  // Returns nothing if huge pages were asked for and the system gave hardly any.
-  std::vector<Point> run() {
-    core::Region region(plan_.largest,
-                        {.policy = core::MemoryPolicy::first_touch, .nodes = {}, .pages = pages_});
-    region.touch();
-    if (pages_ == core::PageSize::huge) {
-      huge_bytes_ = region.huge_bytes();
-      if (huge_bytes_ && *huge_bytes_ < region.size() / 10 * 9) return {};
-    }
-    core::MeasureOptions options = measure_options(context_, 0);
-    options.budget_seconds =
-        0.25 * context_.budget_seconds() * (to_ - from_) / static_cast<double>(plan_.sizes.size());
-    options.min_epochs = 7;
-    options.max_epochs = 501;
-    options.min_epoch_seconds = 50e-6;
-    std::vector<Point> points;
-    for (const std::uint64_t bytes : plan_.sizes) {
-      // Time grows with the size because the cycle must be linked.
-      const double share =
-          static_cast<double>(points.size()) / static_cast<double>(plan_.sizes.size());
-      context_.progress(from_ + (to_ - from_) * share);
-      points.push_back(measure_point(region.as<std::byte>(), bytes, plan_.last_level, options));
-    }
-    return points;
-  }
-  std::optional<std::size_t> huge_bytes() const { return huge_bytes_; }
-
- private:
-  ProbeContext& context_;
-  const Plan& plan_;
-  core::PageSize pages_;
-  double from_, to_;
-  std::optional<std::size_t> huge_bytes_;
-};
-
 void report_size(ProbeContext& context, const Probe& probe, const std::string& level,
-                 std::uint64_t bytes, const std::vector<Point>& points, const Json& details) {
-  const auto point = std::find_if(points.begin(), points.end(),
-                                  [&](const Point& each) { return each.bytes == bytes; });
-  if (point == points.end()) return;
+                 std::uint64_t bytes, const Chase& chase, const std::vector<Measured>& points,
+                 const Json& details) {
+  const auto at = std::ranges::find(chase.sizes(), bytes);
+  if (at == chase.sizes().end()) return;
+  const Measured& point = points[static_cast<std::size_t>(at - chase.sizes().begin())];
   Result result = probe.result();
   result.name = probe.name + "." + level;
   result.what = "Latency of a dependent load from " +
-                (level == "dram" ? std::string("main memory") : "the " + level + " cache");
-  set_samples(result, point->ns);
+                (level == "dram" ? std::string("main memory") : "the " + level + " cache") + ", " +
+                details.at(detail::kPageSize).get<std::string>();
+  set_samples(result, point.ns);
   result.details = details;
-  result.what += ", " + details.at(detail::kPageSize).get<std::string>();
   result.details["bytes"] = bytes;
-  if (const auto rate = context.earlier("clock.core_rate"); rate && result.value)
-    result.details["core_cycles"] = *result.value * 1e-9 * *rate;
+  if (point.cycles) result.details["core_cycles"] = *point.cycles;
   context.report(std::move(result));
 }
 
+// When quick only the sizes whose cycles are linked fast, unless these are all the pages there are.
+std::vector<std::uint64_t> sizes_on_base_pages(const Plan& plan, bool quick) {
+  std::vector<std::uint64_t> sizes = plan.sizes;
+  if (quick && core::huge_pages_possible())
+    std::erase_if(sizes, [](std::uint64_t bytes) { return bytes > Chase::kLinkedAnew; });
+  return sizes;
+}
+
+// Null where the system gives hardly any huge pages.
+std::unique_ptr<Chase> huge_chase(const std::vector<std::uint64_t>& sizes) {
+  if (!core::huge_pages_possible()) return nullptr;
+  auto chase = std::make_unique<Chase>(sizes, core::MemoryOptions{.pages = core::PageSize::huge});
+  return chase->mostly_huge() ? std::move(chase) : nullptr;
+}
+
+// Null where the system refuses to bind.
+std::unique_ptr<core::ScopedBinding> bind_home(ProbeContext& context, Json& details) {
+  if (!context.topology().is_this_machine()) return nullptr;
+  try {
+    auto binding = std::make_unique<core::ScopedBinding>(home_pu(context));
+    details["pu"] = home_pu(context);
+    return binding;
+  } catch (const core::SystemError& error) {
+    details["not_bound"] = error.what();
+    return nullptr;
+  }
+}
+
 void run_latency(const Probe& probe, ProbeContext& context) {
-  const Plan plan = plan_sizes(context);
+  using Held = std::unique_ptr<Chase>;
   Json details = Json::object();
-  std::optional<core::ScopedBinding> binding;
-  if (context.topology().is_this_machine()) {
-    try {
-      binding.emplace(home_pu(context));
-      details["pu"] = home_pu(context);
-    } catch (const core::SystemError& error) {
-      details["not_bound"] = error.what();
-    }
-  }
+  const auto binding = bind_home(context, details);
+  const Plan& plan =
+      context.memory().keep<Plan>("latency.plan", [&] { return plan_sizes(context); });
+  const Held& small = context.memory().keep<Held>(kSmallChase, [&] {
+    return std::make_unique<Chase>(sizes_on_base_pages(plan, context.quick()),
+                                   core::MemoryOptions{.pages = core::PageSize::small});
+  });
+  const Held& huge =
+      context.memory().keep<Held>(kHugeChase, [&] { return huge_chase(plan.sizes); });
 
-  const bool try_huge = core::huge_pages_possible();
   Curves curves{{"working set", "bytes", true}, {"latency", "ns", true}, {}};
-  Sweep small_sweep(context, plan, core::PageSize::small, 0, try_huge ? 0.55 : 1);
-  std::vector<Point> points = small_sweep.run();
-  curves.series.push_back(to_curve(base_pages(), points));
-  std::string page = base_pages();
-  std::string refused = "the system does not grant huge pages on request";
-  if (try_huge) {
-    Sweep huge_sweep(context, plan, core::PageSize::huge, 0.55, 1);
-    std::vector<Point> on_huge = huge_sweep.run();
-    if (const auto bytes = huge_sweep.huge_bytes()) details["huge_bytes"] = *bytes;
-    if (on_huge.empty()) {
-      refused = "the system had too few huge pages free";
-    } else {
-      curves.series.push_back(to_curve("huge pages", on_huge));
-      points = std::move(on_huge);
-      page = "huge pages";
-    }
+  std::vector<Measured> points = sweep(*small, context, 0, huge ? 0.5 : 1);
+  curves.series.push_back(to_curve(base_pages(), *small, points));
+  if (huge) {
+    points = sweep(*huge, context, 0.5, 1);
+    curves.series.push_back(to_curve("huge pages", *huge, points));
+    if (const auto bytes = huge->huge_bytes()) details["huge_bytes"] = *bytes;
+  } else {
+    details["no_huge_pages"] = "the system does not grant huge pages, or had too few free";
   }
-  if (page != "huge pages") details["no_huge_pages"] = refused;
 
+  const Chase& measured = huge ? *huge : *small;
   Json result_details = details;
-  result_details[detail::kPageSize] = page;
+  result_details[detail::kPageSize] = huge ? "huge pages" : base_pages();
   for (const auto& [level, bytes] : plan.caches)
-    report_size(context, probe, fmt::format("l{}", level), bytes, points, result_details);
+    report_size(context, probe, fmt::format("l{}", level), bytes, measured, points, result_details);
   // With less, the last cache would answer most of the loads.
   if (plan.dram >= 2 * plan.last_level) {
     result_details["times_last_level_cache"] =
         static_cast<double>(plan.dram) / static_cast<double>(plan.last_level);
-    report_size(context, probe, "dram", plan.dram, points, result_details);
+    report_size(context, probe, "dram", plan.dram, measured, points, result_details);
   }
   details["line_bytes"] = kLineBytes;
   context.report(View{.name = "memory.latency",
@@ -224,16 +228,17 @@ void run_latency(const Probe& probe, ProbeContext& context) {
 
 }  // namespace
 
-std::vector<Probe> latency_probes(const core::Topology&) {
+std::vector<Probe> latency_probes(const core::Topology& topology) {
   Probe probe;
   probe.name = "memory.latency";
   probe.what = "Latency of a dependent load";
   probe.unit = "ns";
   probe.better = Better::lower;
-  probe.seconds = 10;
-  probe.quick_seconds = 2.5;
+  probe.version = 2;
+  probe.seconds = 9;
+  probe.quick_seconds = 2;
   probe.run = run_latency;
-  return {probe};
+  return {probe, loaded_latency_probe(topology)};
 }
 
 }  // namespace tabane::lab

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,16 +21,15 @@
 #include "tabane/core/topology.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/bound_threads.h"
+#include "tabane/lab/probes/chase.h"
 #include "tabane/lab/probes/plan.h"
-#include "tabane/lab/probes/pointer_chase.h"
 
 namespace tabane::lab {
 namespace {
 
 constexpr std::uint64_t kMiB = 1024 * 1024;
 constexpr std::uint64_t kSmallest = 4 * kMiB;
-constexpr std::size_t kLineBytes = 64;
-constexpr int kMostRepeats = 5;
+constexpr int kMostRepeats = 3;  // in one pass
 
 using Cells = std::vector<std::vector<std::optional<double>>>;
 
@@ -244,9 +244,9 @@ void run_bandwidth(const Probe& probe, ProbeContext& context) {
   const auto cells = static_cast<double>(nodes.rows.size() * nodes.columns.size());
   const double seconds = context.budget_seconds() / cells;
   // One repeat writes the region about five times; a small budget gets a smaller region.
-  const auto affordable = static_cast<std::uint64_t>(std::max(32.0, seconds * 2048)) * kMiB;
-  const std::uint64_t bytes =
-      bounded_bytes(nodes, std::min((context.quick() ? 128 : 1024) * kMiB, affordable));
+  const auto affordable = static_cast<std::uint64_t>(std::max(32.0, seconds * 512)) * kMiB;
+  const std::uint64_t& bytes = context.memory().keep<std::uint64_t>(
+      "numa.bytes", [&] { return bounded_bytes(nodes, std::min(256 * kMiB, affordable)); });
   if (bytes < kSmallest) throw NotHere("too little memory is free");
 
   Bandwidths found{nodes.empty_cells(), nodes.empty_cells(), nodes.empty_cells(), {}, {}};
@@ -286,45 +286,69 @@ void run_bandwidth(const Probe& probe, ProbeContext& context) {
   context.progress(1);
 }
 
-void run_latency(const Probe& probe, ProbeContext& context) {
-  const Nodes nodes = find_nodes(context);
-  const auto cells = static_cast<double>(nodes.rows.size() * nodes.columns.size());
+// The cycles of the columns; null where the node has no memory to give.
+using Chases = std::vector<std::unique_ptr<Chase>>;
+
+std::unique_ptr<Chase> chase_on(const Nodes& nodes, std::size_t column, std::uint64_t bytes) {
+  if (node_limit(nodes.columns[column]) < bytes) return nullptr;
+  try {
+    const core::MemoryOptions options{.policy = core::MemoryPolicy::bind,
+                                      .nodes = {nodes.columns[column].os_index},
+                                      .pages = core::PageSize::huge};
+    return std::make_unique<Chase>(std::vector<std::uint64_t>{bytes}, options);
+  } catch (const core::Error&) {
+    return nullptr;
+  }
+}
+
+Chases make_chases(const ProbeContext& context, const Nodes& nodes) {
   std::uint64_t last_level = 32 * kMiB;
   for (const core::CacheLevel& cache : context.topology().caches()) last_level = cache.bytes;
-  const auto affordable =
-      static_cast<std::uint64_t>(std::max(32.0, 512 * context.budget_seconds())) * kMiB;
+  const auto share = memory_allowance() / static_cast<double>(nodes.columns.size());
   const std::uint64_t bytes =
       bounded_bytes(nodes, std::min({std::max(4 * last_level, 64 * kMiB), 1024 * kMiB,
-                                     std::max(affordable, 2 * last_level)}));
+                                     static_cast<std::uint64_t>(share)}));
   // With less, the last cache would answer most of the loads.
   if (bytes < std::max(2 * last_level / kMiB * kMiB, kSmallest))
     throw NotHere("too little memory is free");
+  Chases chases;
+  for (std::size_t column = 0; column < nodes.columns.size(); ++column)
+    chases.push_back(chase_on(nodes, column, bytes));
+  return chases;
+}
 
-  core::MeasureOptions options = measure_options(context, 0.5 * context.budget_seconds() / cells);
-  options.max_epochs = 501;
-  options.min_epochs = 7;
+// The chase of a column: on one node that of memory.latency, as every page is local.
+Chase* chase_of(ProbeContext& context, const Nodes& nodes, std::size_t column) {
+  if (nodes.columns.size() == 1) return &memory_chase(context);
+  Chases& chases =
+      context.memory().keep<Chases>("numa.chases", [&] { return make_chases(context, nodes); });
+  Chase* chase = chases[column].get();
+  if (chase != nullptr) chase->prepare(0);
+  return chase;
+}
+
+void run_latency(const Probe& probe, ProbeContext& context) {
+  const Nodes nodes = find_nodes(context);
+  const auto cells = static_cast<double>(nodes.rows.size() * nodes.columns.size());
+  const core::MeasureOptions options =
+      measure_options(context, 0.5 * context.budget_seconds() / cells);
   Cells latency = nodes.empty_cells();
   std::vector<double> local_samples;
   std::optional<double> lowest_share;
-  std::optional<core::Region> region;
-  void* at = nullptr;
+  std::uint64_t bytes = 0;
+  Chase* chase = nullptr;
   for_each_cell(context, nodes, [&](std::size_t row, std::size_t column) {
     on_pu(nodes.rows[row].pus.front(), [&] {
-      if (row == 0) {  // a new column: its cycle is linked once and serves all rows
-        region.reset();
-        region = region_on(nodes, column, bytes, core::PageSize::huge);
-        if (!region) return 0;
-        at = link_random_cycle(region->as<std::byte>().first(bytes), kLineBytes);
-        keep_lowest(lowest_share, share_on(*region, nodes.columns[column].os_index));
+      if (row == 0) {  // a new column: its cycle serves all rows
+        chase = chase_of(context, nodes, column);
+        if (chase != nullptr)
+          keep_lowest(lowest_share, share_on(chase->memory(), nodes.columns[column].os_index));
       }
-      if (!region) return 0;
+      if (chase == nullptr) return 0;
+      const std::size_t size = chase->sizes().size() - 1;
+      bytes = chase->sizes()[size];
       core::Series series = core::measure(
-          "chase",
-          [&](std::uint64_t iterations) {
-            at = chase(at, iterations);
-            core::keep(at);
-          },
-          options);
+          "chase", [&](std::uint64_t loads) { chase->follow(size, loads); }, options);
       for (double& sample : series.samples) sample *= 1e9;
       latency[row][column] = core::median(series.samples);
       if (nodes.is_local(row, column))
@@ -334,9 +358,7 @@ void run_latency(const Probe& probe, ProbeContext& context) {
   });
 
   Cells ratios = ratios_to_local(nodes, latency);
-  Json details = {{"bytes", bytes},
-                  {"last_level_cache_bytes", last_level},
-                  {"lowest_share_of_pages_on_node", or_null(lowest_share)}};
+  Json details = {{"bytes", bytes}, {"lowest_share_of_pages_on_node", or_null(lowest_share)}};
   if (!local_samples.empty()) {
     Result result = probe.result();
     set_samples(result, std::move(local_samples));
@@ -367,7 +389,8 @@ std::vector<Probe> numa_probes(const core::Topology& topology) {
   bandwidth.what = "Bandwidth of writing local memory from one PU, once its pages are there";
   bandwidth.unit = "B/s";
   bandwidth.better = Better::higher;
-  bandwidth.seconds = std::clamp(1.5 * nodes * nodes, 2.0, 60.0);
+  bandwidth.version = 2;
+  bandwidth.seconds = std::clamp(0.5 * nodes * nodes, 2.0, 20.0);
   bandwidth.quick_seconds = std::clamp(0.15 * nodes * nodes, 0.2, 5.0);
   bandwidth.run = run_bandwidth;
 
@@ -376,7 +399,8 @@ std::vector<Probe> numa_probes(const core::Topology& topology) {
   latency.what = "Latency of a dependent load from local memory";
   latency.unit = "ns";
   latency.better = Better::lower;
-  latency.seconds = std::clamp(0.5 * nodes * nodes, 1.0, 20.0);
+  latency.version = 2;
+  latency.seconds = std::clamp(0.25 * nodes * nodes, 1.0, 10.0);
   latency.quick_seconds = std::clamp(0.15 * nodes * nodes, 0.3, 5.0);
   latency.run = run_latency;
   return {bandwidth, latency};

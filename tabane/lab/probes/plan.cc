@@ -1,6 +1,7 @@
 #include "tabane/lab/probes/plan.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 
@@ -29,7 +30,10 @@ std::uint64_t usable_memory(const core::Topology& topology) {
 
 }  // namespace
 
-unsigned home_pu(const ProbeContext& context) { return context.topology().pus().back().os_index; }
+unsigned home_pu(const ProbeContext& context) {
+  const auto kinds = context.topology().cpu_kinds();
+  return kinds.empty() ? context.topology().pus().back().os_index : kinds.front().pus.back();
+}
 
 std::vector<unsigned> one_pu_per_core(const core::Topology& topology) {
   std::vector<unsigned> pus;
@@ -42,21 +46,18 @@ std::vector<unsigned> one_pu_per_core(const core::Topology& topology) {
 core::MeasureOptions measure_options(const ProbeContext& context, double seconds) {
   core::MeasureOptions options;
   options.budget_seconds = seconds;
-  options.confidence_target = context.quick() ? 0.01 : 0.003;
-  options.min_epochs = context.quick() ? 11 : 31;
+  options.confidence_target = 0.003;
+  options.min_epochs = context.quick() ? 3 : 5;
+  options.max_epochs = 101;
+  options.warmup_epochs = 1;
   options.min_epoch_seconds = 100e-6;
-  return options;
-}
-
-core::MeasureOptions parallel_options(const ProbeContext& context, double seconds) {
-  core::MeasureOptions options = measure_options(context, seconds);
-  options.min_epoch_seconds = 4e-3;
+  options.most_tries = 5;
   return options;
 }
 
 std::string base_pages() { return core::format_bytes(core::page_bytes()) + " pages"; }
 
-std::vector<MemoryLevel> memory_levels(const core::Topology& topology) {
+std::vector<MemoryLevel> memory_levels(const core::Topology& topology, bool quick) {
   std::vector<MemoryLevel> levels;
   std::uint64_t before = 0;  // working set of the level before
   std::uint64_t last_one = kUnknownL1, last_all = kUnknownL1;
@@ -74,12 +75,42 @@ std::vector<MemoryLevel> memory_levels(const core::Topology& topology) {
   if (levels.empty()) levels.push_back({"l1", kUnknownL1 / 2, kUnknownL1 / 2});
   const bool known = !topology.caches().empty();
   const std::uint64_t memory = usable_memory(topology);
-  const std::uint64_t most = memory == 0 ? kUnknownDram : memory / 4;
+  const std::uint64_t most = memory == 0 ? kUnknownDram : memory / 6;
   const std::uint64_t cores = topology.core_count();
-  levels.push_back({"dram", std::min(known ? 4 * last_one : kUnknownDram, most),
-                    std::max<std::uint64_t>(
-                        std::min(known ? 4 * last_all : kUnknownDram, most) / cores, 4 * kMiB)});
+  const std::uint64_t times = quick ? 5 : 8;  // half the last cache
+  MemoryLevel dram{
+      "dram", std::min(known ? times * last_one / 2 : kUnknownDram, most),
+      std::max<std::uint64_t>(std::min(known ? times * last_all / 2 : kUnknownDram, most) / cores,
+                              4 * kMiB)};
+  if (known && most < 2 * last_all)
+    dram.impossible = fmt::format(
+        "twice the last-level cache, {}, is needed to leave it; of the memory that may be used a "
+        "sixth is {}",
+        core::format_bytes(2 * last_all), core::format_bytes(most));
+  levels.push_back(std::move(dram));
   return levels;
+}
+
+const std::vector<MemoryLevel>& memory_levels(ProbeContext& context) {
+  return context.memory().keep<std::vector<MemoryLevel>>(
+      "levels", [&] { return memory_levels(context.topology(), context.quick()); });
+}
+
+void require_possible(const MemoryLevel& level) {
+  if (!level.impossible.empty()) throw NotHere(level.impossible);
+}
+
+double memory_allowance() {
+  const auto usable = core::usable_memory_bytes();
+  if (!usable) throw NotHere("the system does not tell how much memory is available");
+  double bytes = *usable / 6;
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit{};
+    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+      bytes = std::min(bytes, static_cast<double>(limit.rlim_cur) / 4);
+    }
+  }
+  return bytes;
 }
 
 }  // namespace tabane::lab

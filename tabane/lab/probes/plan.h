@@ -13,16 +13,15 @@
 namespace tabane::lab {
 
 // The PU on which single-core probes run: the last in topology order, as the first often serves
-// interrupts.
+// interrupts; of several kinds of cores, the last of the fastest.
 unsigned home_pu(const ProbeContext& context);
 
 // The first usable PU of every core, in logical order.
 std::vector<unsigned> one_pu_per_core(const core::Topology& topology);
 
-// Options of a measurement that may take `seconds`; on several threads the epochs are long enough
-// that starting and joining the threads (some ten microseconds) does not show.
+// Options of a measurement in one pass that may take `seconds` per competitor. What the machine did
+// in other passes decides about the interval, so that a pass needs few samples.
 core::MeasureOptions measure_options(const ProbeContext& context, double seconds);
-core::MeasureOptions parallel_options(const ProbeContext& context, double seconds);
 
 // How curves name the base pages of this system: "4 KiB pages".
 std::string base_pages();
@@ -32,12 +31,26 @@ struct MemoryLevel {
   std::string name;                 // "l1", "l2", "l3", "dram"
   std::uint64_t core_bytes = 0;     // all arrays together, when one core works alone
   std::uint64_t machine_bytes = 0;  // all arrays of one core together, when all cores work
+  std::string impossible = {};      // why it cannot be measured here; empty: it can
 };
 
 // Half of each cache (and at least twice the level before it), and for DRAM four times the last
 // level cache: of one instance for a core alone, of all instances divided by the cores for all
-// cores. Without known caches: l1 as 16 KiB and dram as 256 MiB. DRAM sets are cut to a quarter of
-// the memory, on this machine of what may be used of it now.
-std::vector<MemoryLevel> memory_levels(const core::Topology& topology);
+// cores. Without known caches: l1 as 16 KiB and dram as 256 MiB. DRAM sets are cut to a sixth of
+// the memory, on this machine of what may be used of it now; below twice the last cache, most of
+// what they ask for would come from there: then the level is impossible. quick: 2.5 times instead
+// of four.
+std::vector<MemoryLevel> memory_levels(const core::Topology& topology, bool quick = false);
+
+// Those of this survey: decided once, before its own memory leaves less.
+const std::vector<MemoryLevel>& memory_levels(ProbeContext& context);
+
+// throws: NotHere with the reason if the level cannot be measured.
+void require_possible(const MemoryLevel& level);
+
+// What a probe may take of the memory that is left now: a sixth, as several hold theirs at the same
+// time. Of the address space and the data that the process may have a quarter. throws: NotHere if
+// the system does not tell.
+double memory_allowance();
 
 }  // namespace tabane::lab

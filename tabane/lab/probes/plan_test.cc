@@ -33,6 +33,15 @@ TEST(MemoryLevels, AreHalfOfEachCacheAndFourTimesTheLastForMemory) {
   EXPECT_EQ(levels[3].machine_bytes, 16u << 20);
 }
 
+TEST(MemoryLevels, RefuseMemoryThatCannotBeToldFromTheLastCache) {
+  // 384 MiB of cache and 1 GiB of memory.
+  const auto levels = memory_levels(core::Topology::synthetic(
+      "pack:1 [numa(memory=1GB)] l3:1(size=402653184) l2:2 l1d:1 core:1 pu:1"));
+  EXPECT_FALSE(levels.back().impossible.empty());
+  EXPECT_THROW(require_possible(levels.back()), NotHere);
+  EXPECT_NO_THROW(require_possible(levels.front()));
+}
+
 TEST(MemoryLevels, NeverEndWithoutMemory) {
   for (const char* machine : {"pu:1", "pack:4 core:4 pu:1", "pack:8 core:32 pu:2"}) {
     const auto levels = memory_levels(core::Topology::synthetic(machine));

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "tabane/core/memory.h"
+
 namespace tabane::lab {
 
 // A small generator (splitmix64), so that the same seed gives the same cycle everywhere.
@@ -30,13 +32,18 @@ class Random {
   std::uint64_t state_;
 };
 
-// Returns next[i] of a random permutation of 0 … n-1 that is one single cycle. cost: O(n), one
-// pass. source: S. Sattolo, An algorithm to generate a random cyclic permutation (1986).
-inline std::vector<std::uint32_t> random_cycle(std::uint32_t n, std::uint64_t seed) {
-  std::vector<std::uint32_t> next(n);
+// Fills next with a random permutation of 0 … n-1 that is one single cycle. cost: O(n), one pass of
+// random accesses. source: S. Sattolo, An algorithm to generate a random cyclic permutation (1986).
+inline void fill_random_cycle(std::span<std::uint32_t> next, std::uint64_t seed) {
   std::iota(next.begin(), next.end(), 0u);
   Random random(seed);
-  for (std::uint32_t i = n; i-- > 1;) std::swap(next[i], next[random.below(i)]);
+  for (auto i = static_cast<std::uint32_t>(next.size()); i-- > 1;)
+    std::swap(next[i], next[random.below(i)]);
+}
+
+inline std::vector<std::uint32_t> random_cycle(std::uint32_t n, std::uint64_t seed) {
+  std::vector<std::uint32_t> next(n);
+  fill_random_cycle(next, seed);
   return next;
 }
 
@@ -44,9 +51,12 @@ inline std::vector<std::uint32_t> random_cycle(std::uint32_t n, std::uint64_t se
 // first element. memory: aligned to line_bytes, at least one line, fewer than 2^32 lines.
 inline void* link_random_cycle(std::span<std::byte> memory, std::size_t line_bytes,
                                std::uint64_t seed = 1) {
-  const auto lines = static_cast<std::uint32_t>(memory.size() / line_bytes);
-  const std::vector<std::uint32_t> next = random_cycle(lines, seed);
-  for (std::uint32_t i = 0; i < lines; ++i)
+  const std::size_t lines = memory.size() / line_bytes;
+  // On huge pages: on small ones every access of the shuffle would look for its page, too.
+  const core::Region scratch(lines * sizeof(std::uint32_t), {.pages = core::PageSize::huge});
+  const std::span<std::uint32_t> next = scratch.as<std::uint32_t>().first(lines);
+  fill_random_cycle(next, seed);
+  for (std::size_t i = 0; i < lines; ++i)
     *reinterpret_cast<void**>(memory.data() + i * line_bytes) =
         memory.data() + next[i] * line_bytes;
   return memory.data();

@@ -1,11 +1,13 @@
 // fork.cost, thread.create, page_fault.rate: what new processes, threads and fresh pages cost.
+#include <malloc.h>
 #include <pthread.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,6 +21,7 @@
 #include "tabane/core/pinned_pool.h"
 #include "tabane/core/placement.h"
 #include "tabane/core/system_files.h"
+#include "tabane/core/time_together.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/bound_threads.h"
@@ -31,32 +34,20 @@ namespace {
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::size_t kGiB = std::size_t{1} << 30;
 
-// A quarter of what may be used, so that no probe makes the machine swap.
-double memory_allowance() {
-  const auto usable = core::usable_memory_bytes();
-  if (!usable) throw NotHere("the system does not tell how much memory is available");
-  double bytes = *usable / 4;
-  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
-    rlimit limit{};
-    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-      bytes = std::min(bytes, static_cast<double>(limit.rlim_cur) / 4);
-    }
-  }
-  return bytes;
-}
-
 core::MemoryOptions pages_of(core::PageSize pages) {
   core::MemoryOptions options;
   options.pages = pages;
   return options;
 }
 
+// One iteration an epoch, a few in a pass.
 core::MeasureOptions one_at_a_time(double budget_seconds) {
   core::MeasureOptions options;
   options.single_iteration = true;
   options.budget_seconds = budget_seconds;
-  options.min_epochs = 7;
+  options.min_epochs = 3;
   options.warmup_epochs = 1;
+  options.most_tries = 1;  // the caller waits for its child
   return options;
 }
 
@@ -77,7 +68,7 @@ core::Series measure_fork(double budget_seconds) {
 
 std::vector<std::size_t> sizes_up_to(double largest) {
   std::vector<std::size_t> sizes;
-  for (std::size_t bytes = kMiB; static_cast<double>(bytes) <= largest; bytes *= 4) {
+  for (std::size_t bytes = 2 * kMiB; static_cast<double>(bytes) <= largest; bytes *= 4) {
     sizes.push_back(bytes);
   }
   return sizes;
@@ -88,45 +79,67 @@ bool mostly_huge(const core::Region& region, std::size_t bytes) {
   return huge && static_cast<double>(*huge) >= 0.9 * static_cast<double>(bytes);
 }
 
+// Memory in one piece for each size, touched once in a survey; forks copy none of it but while it
+// is measured. The pieces up to one size together are that size.
+class HeldMemory {
+ public:
+  HeldMemory(const std::vector<std::size_t>& sizes, core::PageSize pages) {
+    std::size_t before = 0;
+    for (const std::size_t size : sizes) {
+      pieces_.emplace_back(size - before, pages_of(pages));
+      touch_pages({pieces_.back().data(), pieces_.back().size()});
+      pieces_.back().copy_on_fork(false);
+      before = size;
+    }
+  }
+  bool mostly_huge(std::size_t piece) const {
+    return lab::mostly_huge(pieces_[piece], pieces_[piece].size());
+  }
+  // f(size index) with the pieces up to it copied by forks, ascending; in the end none is.
+  template <class F>
+  void with_more_and_more(F f) {
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      pieces_[i].copy_on_fork(true);
+      f(i);
+    }
+    for (core::Region& piece : pieces_) piece.copy_on_fork(false);
+  }
+
+ private:
+  std::vector<core::Region> pieces_;
+};
+
 struct ForkPlan {
   std::vector<std::size_t> sizes;
   double seconds_each = 0;
   std::function<void()> point_begins;  // may throw Stopped
 };
 
-// Times forks while the process holds more and more memory. One region is touched further before
-// every size, so that each page is touched once and never inside a sample. Ends early, with a
-// remark, where the system gives no huge pages.
-Curve fork_curve(core::PageSize pages, std::string name, const ForkPlan& plan,
+// Times forks while the process holds more and more memory. Ends early, with a remark, where the
+// system gave no huge pages.
+Curve fork_curve(HeldMemory& memory, bool huge, std::string name, const ForkPlan& plan,
                  std::string& remark) {
   Curve curve;
   curve.name = std::move(name);
-  const core::Region region(plan.sizes.back(), pages_of(pages));
-  std::size_t touched = 0;
-  for (const std::size_t bytes : plan.sizes) {
+  memory.with_more_and_more([&](std::size_t i) {
     plan.point_begins();
-    if (pages == core::PageSize::huge && bytes % core::huge_page_bytes() != 0) continue;
-    while (touched < bytes) {
-      const std::size_t part = std::min(bytes - touched, 256 * kMiB);
-      touch_pages({region.data() + touched, part});
-      touched += part;
-      plan.point_begins();
+    if (huge && !memory.mostly_huge(i)) {
+      remark = "the system did not give huge pages for " + core::format_bytes(plan.sizes[i]);
+      return;
     }
-    if (pages == core::PageSize::huge && !mostly_huge(region, bytes)) {
-      remark = "the system did not give huge pages for " + core::format_bytes(bytes);
-      break;
-    }
+    if (!remark.empty()) return;
     const core::Series series = measure_fork(plan.seconds_each);
     const core::Interval interval = series.interval();
-    curve.x.push_back(static_cast<double>(bytes));
+    curve.x.push_back(static_cast<double>(plan.sizes[i]));
     curve.y.push_back(series.median());
     curve.low.push_back(interval.low);
     curve.high.push_back(interval.high);
-  }
+  });
   return curve;
 }
 
-// Seconds for every GiB held, from the slope of t = t0 + slope * bytes.
+// Seconds for every GiB held, from the slope of t = t0 + slope * bytes. Without a value, and with
+// the reason, if time does not grow with the memory held.
 Result per_gib(const Probe& probe, const Curve& curve) {
   // Relative residuals: the sizes span decades, and the largest must not decide alone.
   const core::LineFit fit = core::fit_line(curve.x, curve.y, core::FitWeight::relative);
@@ -135,8 +148,11 @@ Result per_gib(const Probe& probe, const Curve& curve) {
   result.name += ".per_gib";
   result.what = "Added to a fork, its child's exit and the wait by every GiB held in base pages";
   result.unit = "s/GiB";
-  result.value = fit.slope * gib;
-  result.interval = {fit.slope_interval.low * gib, fit.slope_interval.high * gib};
+  if (fit.slope > 0) {
+    result.value = fit.slope * gib;
+  } else {
+    result.reason = "in this pass the time of a fork did not grow with the memory held";
+  }
   result.details["from"] = "slope of a line through the curve \"" + curve.name + "\" of fork.cost";
   result.details["fitted_smallest_s"] = fit.intercept;
   result.details["worst_relative_residual"] = fit.worst_relative_residual;
@@ -156,19 +172,35 @@ Result smallest_fork(const Probe& probe, double budget_seconds) {
 
 void run_fork(const Probe& probe, ProbeContext& context) {
   require_this_machine(context);
-  const double wanted = static_cast<double>(context.quick() ? 256 * kMiB : 4 * kGiB);
-  const double allowance = memory_allowance();
+  struct Held {
+    std::vector<std::size_t> sizes;
+    double allowance = 0;
+    std::unique_ptr<HeldMemory> small, huge;
+  };
+  Held& held = context.memory().keep<Held>("fork.cost", [&] {
+    Held made;
+    made.allowance = memory_allowance();
+    const double wanted = static_cast<double>(context.quick() ? 256 * kMiB : 2 * kGiB);
+    made.sizes = sizes_up_to(std::min(wanted, made.allowance));
+    if (made.sizes.empty()) return made;
+    made.small = std::make_unique<HeldMemory>(made.sizes, core::PageSize::small);
+    if (core::huge_pages_possible() && core::huge_page_bytes() > 0)
+      made.huge = std::make_unique<HeldMemory>(made.sizes, core::PageSize::huge);
+    return made;
+  });
   ForkPlan plan;
-  plan.sizes = sizes_up_to(std::min(wanted, allowance));
+  plan.sizes = held.sizes;
   const double points = static_cast<double>(2 * plan.sizes.size() + 1);
-  // Half the budget: touching the memory takes the rest.
-  plan.seconds_each = context.budget_seconds() / 2 / points;
+  plan.seconds_each = context.budget_seconds() / points;
   double begun = 0;
-  plan.point_begins = [&] { context.progress(std::min(1.0, (begun += 0.5) / points)); };
+  plan.point_begins = [&] { context.progress(std::min(1.0, begun++ / points)); };
 
   context.progress(0);
+#ifdef __GLIBC__
+  malloc_trim(0);  // what the allocator keeps is none of a small program's pages
+#endif
   context.report(smallest_fork(probe, plan.seconds_each));
-  if (plan.sizes.empty()) return;
+  if (!held.small) return;
 
   View table;
   table.name = probe.name;
@@ -178,15 +210,15 @@ void run_fork(const Probe& probe, ProbeContext& context) {
   Curves curves;
   curves.x = {"held memory", "B", true};
   curves.y = {"fork + exit + wait", "s", true};
-  curves.series.push_back(fork_curve(core::PageSize::small, base_pages(), plan, remark));
-  if (core::huge_pages_possible() && core::huge_page_bytes() > 0) {
-    Curve huge = fork_curve(core::PageSize::huge, "huge pages", plan, remark);
+  curves.series.push_back(fork_curve(*held.small, false, base_pages(), plan, remark));
+  if (held.huge) {
+    Curve huge = fork_curve(*held.huge, true, "huge pages", plan, remark);
     if (!huge.x.empty()) curves.series.push_back(std::move(huge));
   } else {
     remark = "the system has no transparent huge pages or does not grant them";
   }
   table.details[detail::kRemark] = remark.empty() ? Json(nullptr) : Json(remark);
-  table.details["memory_allowance_bytes"] = static_cast<std::uint64_t>(allowance);
+  table.details["memory_allowance_bytes"] = static_cast<std::uint64_t>(held.allowance);
   table.details["base_page_bytes"] = core::page_bytes();
   table.details["huge_page_bytes"] = core::huge_page_bytes();
   const Curve small = curves.series.front();
@@ -223,10 +255,12 @@ void run_thread_create(const Probe& probe, ProbeContext& context) {
 // which core::measure cannot leave out.
 std::vector<double> sample_for(double budget_seconds, const std::function<double()>& sample,
                                const std::function<void(double)>& progress) {
-  constexpr std::size_t kAtLeast = 7, kAtMost = 2000;
+  constexpr std::size_t kAtLeast = 4, kAtMost = 500;
   core::Clock& clock = core::tick_clock();
   std::vector<double> samples;
-  sample();
+  // Pages that were just given back are given again: later samples see the same ones, which a
+  // virtual machine's host need not find first.
+  for (int warm_up = 0; warm_up < 3; ++warm_up) sample();
   const double begin = clock.now();
   double spent = 0;
   while (samples.size() < kAtLeast || (spent < budget_seconds && samples.size() < kAtMost)) {
@@ -237,24 +271,30 @@ std::vector<double> sample_for(double budget_seconds, const std::function<double
   return samples;
 }
 
-// Pages a second that one thread of each PU touches for the first time, all at once.
-double first_touch_rate(core::PinnedPool& pool, std::size_t bytes_each) {
-  core::Clock& clock = core::tick_clock();
-  std::vector<core::Region> regions;
-  for (std::size_t i = 0; i < pool.size(); ++i) {
-    regions.emplace_back(bytes_each, pages_of(core::PageSize::small));
+// Memory that the threads of a pool touch for the first time, again and again. Each gives its own
+// back and takes new, so that pages stay with the PU whose lists they are on.
+class FreshMemory {
+ public:
+  FreshMemory(std::span<const unsigned> pus, std::size_t bytes_each)
+      : pool_(pus), bytes_(bytes_each), regions_(pus.size()) {}
+
+  // Pages a second, all threads at once.
+  double rate() {
+    pool_.run([&](std::size_t i) {
+      regions_[i].reset();
+      regions_[i].emplace(bytes_, pages_of(core::PageSize::small));
+    });
+    const core::TogetherTime time = core::time_together(pool_, pool_.size(), [&](std::size_t i) {
+      touch_pages({regions_[i]->data(), regions_[i]->size()});
+    });
+    return static_cast<double>(bytes_ / core::page_bytes() * pool_.size()) / time.seconds;
   }
-  std::vector<double> begin(pool.size()), end(pool.size());
-  pool.run([&](std::size_t i) {
-    begin[i] = clock.now();
-    touch_pages({regions[i].data(), regions[i].size()});
-    end[i] = clock.now();
-  });
-  const double seconds =
-      *std::max_element(end.begin(), end.end()) - *std::min_element(begin.begin(), begin.end());
-  const std::size_t pages = bytes_each / core::page_bytes() * pool.size();
-  return static_cast<double>(pages) / seconds;
-}
+
+ private:
+  core::PinnedPool pool_;
+  std::size_t bytes_;
+  std::vector<std::optional<core::Region>> regions_;
+};
 
 // progress of the probe runs from `from` to `to`.
 Result page_fault_result(const Probe& probe, ProbeContext& context, std::span<const unsigned> pus,
@@ -263,10 +303,9 @@ Result page_fault_result(const Probe& probe, ProbeContext& context, std::span<co
       memory_allowance() / static_cast<double>(core::page_bytes() * pus.size());
   const std::size_t pages = std::min(pages_wanted, static_cast<std::size_t>(allowance));
   if (pages == 0) throw NotHere("there is no memory to touch");
-  core::PinnedPool pool(pus);
+  FreshMemory memory(pus, pages * core::page_bytes());
   std::vector<double> samples = sample_for(
-      context.budget_seconds() * (to - from),
-      [&] { return first_touch_rate(pool, pages * core::page_bytes()); },
+      context.budget_seconds() * (to - from), [&] { return memory.rate(); },
       [&](double done) { context.progress(from + done * (to - from)); });
   Result result = probe.result();
   result.details["threads"] = pus.size();
@@ -278,7 +317,7 @@ Result page_fault_result(const Probe& probe, ProbeContext& context, std::span<co
 
 void run_page_faults(const Probe& probe, ProbeContext& context) {
   require_this_machine(context);
-  const std::size_t pages = context.quick() ? 1024 : 4096;
+  constexpr std::size_t pages = 1024;
   const unsigned home = home_pu(context);
   context.report(page_fault_result(probe, context, std::span(&home, 1), pages, 0, 0.5));
   const std::vector<unsigned> all = context.topology().pu_os_indices();
@@ -298,6 +337,7 @@ Probe probe_of(std::string name, std::string what, std::string unit, Better bett
   probe.better = better;
   probe.seconds = seconds;
   probe.quick_seconds = quick_seconds;
+  probe.version = 2;
   probe.run = run;
   return probe;
 }
@@ -305,13 +345,15 @@ Probe probe_of(std::string name, std::string what, std::string unit, Better bett
 }  // namespace
 
 std::vector<Probe> process_probes(const core::Topology&) {
-  return {probe_of("fork.cost", "Fork of this process, its child's exit and the wait for it", "s",
-                   Better::lower, 6, 0.6, run_fork),
-          probe_of("thread.create", "Creating a thread that ends at once, and joining it", "s",
-                   Better::lower, 0.5, 0.1, run_thread_create),
-          probe_of("page_fault.rate",
-                   "First touch of base pages by one thread, each page zeroed by the kernel",
-                   "pages/s", Better::higher, 1, 0.2, run_page_faults)};
+  return {
+      probe_of("fork.cost",
+               "Fork of tabane itself, with its libraries and data, its child's exit and the wait",
+               "s", Better::lower, 6, 1.5, run_fork),
+      probe_of("thread.create", "Creating a thread that ends at once, and joining it", "s",
+               Better::lower, 0.5, 0.1, run_thread_create),
+      probe_of("page_fault.rate",
+               "First touch of base pages by one thread, each page zeroed by the kernel", "pages/s",
+               Better::higher, 1, 0.2, run_page_faults)};
 }
 
 }  // namespace tabane::lab

@@ -29,7 +29,8 @@ Probe probe_named(const std::string& name) {
 Record run_quickly(const std::string& name, ProbeContext::Hooks hooks = {},
                    const core::Topology& topology = this_machine()) {
   Record record;
-  ProbeContext context(topology, true, 0.02, record, std::move(hooks));
+  ProbeMemory memory;
+  ProbeContext context(topology, true, 0.02, {}, memory, record, std::move(hooks));
   const Probe probe = probe_named(name);
   probe.run(probe, context);
   return record;
@@ -47,12 +48,12 @@ TEST(ProcessProbes, HaveTheirStableNames) {
   EXPECT_EQ(names, expected);
 }
 
-TEST(ProcessProbes, GiveAtLeastSevenPositiveSamplesAndTheirMedian) {
+TEST(ProcessProbes, GiveAtLeastThreePositiveSamplesAndTheirMedian) {
   for (const std::string name : {"fork.cost", "thread.create", "page_fault.rate"}) {
     const Record record = run_quickly(name);
     const Result* result = record.find(name);
     ASSERT_NE(result, nullptr) << name;
-    EXPECT_GE(result->samples.size(), 7U) << name;
+    EXPECT_GE(result->samples.size(), 3U) << name;
     EXPECT_GT(*std::min_element(result->samples.begin(), result->samples.end()), 0) << name;
     EXPECT_EQ(result->value, core::median(result->samples)) << name;
     EXPECT_EQ(result->unit, probe_named(name).unit) << name;
@@ -93,7 +94,7 @@ TEST(ForkCost, GrowsWithTheMemoryThatTheProcessHolds) {
   const Curve& small = std::get<Curves>(table->content).series.at(0);
   EXPECT_EQ(small.name, base_pages());
   ASSERT_EQ(small.x.size(), small.y.size());
-  EXPECT_EQ(small.x.front(), 1024.0 * 1024);
+  EXPECT_EQ(small.x.front(), 2 * 1024.0 * 1024);
   if (small.x.size() < 5) GTEST_SKIP() << "not enough memory for 256 MiB";
   EXPECT_GT(small.y.back(), 2 * small.y.front());  // 65536 page-table entries against 256
   const Result* slope = record.find("fork.cost.per_gib");

@@ -1,6 +1,7 @@
 // For tests: runs one probe of a family with a small budget and returns what it reported.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -34,23 +35,30 @@ struct ProbeRun {
 
 using ProbeFamily = std::vector<Probe> (*)(const core::Topology&);
 
-// stop_after: calls of progress() after which the user asks to stop.
+// stop_after: calls of progress() after which the user asks to stop. passes: of the survey. before:
+// what the survey measured before.
 inline ProbeRun run_probe(ProbeFamily family, const std::string& name, bool quick,
                           double budget_seconds, const core::Topology& topology = this_machine(),
-                          std::size_t stop_after = static_cast<std::size_t>(-1)) {
+                          std::size_t stop_after = static_cast<std::size_t>(-1),
+                          std::size_t passes = 1, Record before = {}) {
   ProbeRun run;
+  run.record = std::move(before);
   ProbeContext::Hooks hooks;
   hooks.progress = [&](double fraction) {
     run.fractions.push_back(fraction);
     if (run.fractions.size() >= stop_after) throw Stopped();
   };
-  ProbeContext context(topology, quick, budget_seconds, run.record, hooks);
-  for (const Probe& probe : family(topology)) {
-    if (probe.name != name) continue;
-    probe.run(probe, context);
-    return run;
+  const std::vector<Probe> probes = family(topology);
+  const auto probe = std::find_if(probes.begin(), probes.end(),
+                                  [&](const Probe& one) { return one.name == name; });
+  if (probe == probes.end()) throw std::runtime_error("no probe " + name);
+  ProbeMemory memory;
+  for (std::size_t pass = 0; pass < passes; ++pass) {
+    ProbeContext context(topology, quick, budget_seconds, {pass, passes}, memory, run.record,
+                         hooks);
+    visit({&*probe, 1}, context);
   }
-  throw std::runtime_error("no probe " + name);
+  return run;
 }
 
 // Progress runs from 0 to 1 and never back.

@@ -20,7 +20,7 @@ TEST(ForkTree, GivesTreeAndSerialTimesMeasuredInTurn) {
   const Result& tree = run.result("fork.tree");
   const Result& serial = run.result("fork.tree.serial");
   EXPECT_EQ(tree.unit, "s");
-  EXPECT_GE(tree.samples.size(), 7U);
+  EXPECT_GE(tree.samples.size(), 2U);
   EXPECT_EQ(tree.samples.size(), serial.samples.size());
   EXPECT_GT(*std::min_element(tree.samples.begin(), tree.samples.end()), 0);
   EXPECT_EQ(tree.value, core::median(tree.samples));

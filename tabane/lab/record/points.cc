@@ -19,7 +19,7 @@ double Point::number(std::string_view factor) const { return require(*this, fact
 std::string Point::text(std::string_view factor) const { return require(*this, factor).text(); }
 
 std::optional<core::Interval> Point::interval() const {
-  if (samples.size() < kFewestForInterval) return std::nullopt;
+  if (samples.size() < core::kFewestForInterval) return std::nullopt;
   return core::median_interval(samples);
 }
 

@@ -13,9 +13,6 @@
 
 namespace tabane::lab {
 
-// Fewer samples cannot bound a median with 95 %: all of six lie on one side of it in 2 of 64 cases.
-inline constexpr std::size_t kFewestForInterval = 6;
-
 // One point: samples of what its factors say. Sample i belongs to round i of its block, in which
 // all points of the block were measured in turn.
 struct Point {
@@ -27,7 +24,7 @@ struct Point {
 
   bool measured() const { return !samples.empty(); }
   double median() const { return core::median(samples); }
-  // 95 % of the median; null for fewer than kFewestForInterval samples.
+  // 95 % of the median; null for fewer than core::kFewestForInterval samples.
   std::optional<core::Interval> interval() const;
   // Level of a factor that the point must have. throws: core::Error naming it.
   double number(std::string_view factor) const;

@@ -7,11 +7,28 @@
 
 namespace tabane::lab {
 
-std::optional<double> Result::of_limit() const {
+std::optional<core::Ratio> Result::share_of_limit() const {
   if (!value || !limit || !(limit->value > 0)) return std::nullopt;
-  if (better != Better::lower) return *value / limit->value;
-  if (!(*value > 0)) return std::nullopt;
-  return limit->value / *value;
+  const bool lower = better == Better::lower;
+  if (lower && !(*value > 0)) return std::nullopt;
+  if (!limit->samples.empty() && limit->samples.size() == samples.size())
+    return lower ? core::ratio_of_passes(limit->samples, samples, passes)
+                 : core::ratio_of_passes(samples, limit->samples, passes);
+  const double share = lower ? limit->value / *value : *value / limit->value;
+  return core::Ratio{share, {share, share}, 1};
+}
+
+std::optional<double> Result::of_limit() const {
+  const auto share = share_of_limit();
+  return share ? std::optional(share->value) : std::nullopt;
+}
+
+bool Result::repeats_one_thing() const {
+  return !samples.empty() && !details.contains(detail::kPerPu) && !details.contains(detail::kPairs);
+}
+
+std::optional<core::TwoStates> Result::states() const {
+  return repeats_one_thing() ? core::two_states(samples) : std::nullopt;
 }
 
 std::optional<double> Result::number_detail(const char* detail) const {
@@ -20,11 +37,63 @@ std::optional<double> Result::number_detail(const char* detail) const {
   return at->get<double>();
 }
 
+namespace {
+
+void summarize(Result& result) {
+  const core::PassSummary summary = core::summarize_passes(result.samples, result.passes);
+  result.value = summary.median;
+  result.interval.reset();
+  // Fewer samples of one pass than six cannot bound a median with 95 %; a few passes say at least
+  // how far the machine moved.
+  if (result.passes.size() > 1 || summary.observations >= core::kFewestForInterval)
+    result.interval = summary.interval;
+  if (result.limit && !result.limit->samples.empty())
+    result.limit->value = core::summarize_passes(result.limit->samples, result.passes).median;
+}
+
+void append(std::vector<double>& samples, const std::vector<double>& later) {
+  samples.insert(samples.end(), later.begin(), later.end());
+}
+
+// A value without samples as a sample.
+void give_samples(Result& result) {
+  if (result.samples.empty() && result.value) result.samples = {*result.value};
+  if (result.passes.empty() && !result.samples.empty()) result.passes = {result.samples.size()};
+}
+
+}  // namespace
+
 void set_samples(Result& result, std::vector<double> samples) {
   TABANE_ASSERT(!samples.empty());
-  result.value = core::median(samples);
-  if (samples.size() >= kFewestForInterval) result.interval = core::median_interval(samples);
   result.samples = std::move(samples);
+  summarize(result);
+}
+
+void set_limit(Result& result, std::string how, std::vector<double> samples) {
+  TABANE_ASSERT(samples.size() == result.samples.size());
+  result.limit = Limit{0, std::move(how), std::move(samples)};
+  summarize(result);
+}
+
+void add_pass(Result& result, Result later) {
+  if (!later.value) return;
+  if (!result.value) {
+    result = std::move(later);
+    return;
+  }
+  give_samples(result);
+  give_samples(later);
+  const bool paired = result.limit && later.limit && !result.limit->samples.empty() &&
+                      !later.limit->samples.empty();
+  if (paired) {
+    append(result.limit->samples, later.limit->samples);
+  } else {
+    result.limit = later.limit;
+  }
+  append(result.samples, later.samples);
+  result.passes.insert(result.passes.end(), later.passes.begin(), later.passes.end());
+  result.details = std::move(later.details);
+  summarize(result);
 }
 
 std::optional<bool> Comparison::met() const {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tabane/core/passes.h"
 #include "tabane/core/statistics.h"
 #include "tabane/lab/record/factors.h"
 #include "tabane/lab/record/view.h"
@@ -21,6 +22,8 @@ namespace tabane::lab {
 struct Limit {
   double value = 0;  // in the unit of the result, > 0
   std::string how;   // where it comes from, in one sentence
+  // The limit as it was measured in turn with the result's samples, one for each; else empty.
+  std::vector<double> samples = {};
 };
 
 // Names of details that one part of the program writes and another reads.
@@ -45,17 +48,25 @@ struct Result {
   std::string what;  // one sentence
   std::string unit;
   Better better = Better::neither;
-  std::optional<double> value;  // median of samples; null: not measured
+  std::optional<double> value;  // median of the passes' medians, or of samples; null: not measured
   std::optional<core::Interval> interval;
   std::vector<double> samples;  // raw, in order, in `unit`
+  core::PassSizes passes;       // samples of each pass of a survey; empty: all are of one
+  std::string reason;           // why there is no value; empty: there is one
   std::optional<Limit> limit;
   Factors factors;                                                 // of a point of a study
   std::map<std::string, std::vector<double>, std::less<>> beside;  // seen with each sample
   Json details = Json::object();
   int version = 1;
 
-  // value / limit, or limit / value where lower is better; null without either.
-  std::optional<double> of_limit() const;
+  // value / limit, or limit / value where lower is better; null without either. Pairs of samples
+  // taken in turn give an interval; of one pair the interval is the value.
+  std::optional<core::Ratio> share_of_limit() const;
+  std::optional<double> of_limit() const;  // its value
+  // Whether samples repeat one thing, rather than each telling of another PU or pair.
+  bool repeats_one_thing() const;
+  // The two states of a figure that has two; null if it has one, or does not repeat one thing.
+  std::optional<core::TwoStates> states() const;
   // A number among the details; null if it is not there.
   std::optional<double> number_detail(const char* detail) const;
 };
@@ -64,11 +75,27 @@ struct Result {
 // samples: not empty.
 void set_samples(Result& result, std::vector<double> samples);
 
+// Fills the limit of a result that has samples. samples: taken in turn with them, one for each.
+void set_limit(Result& result, std::string how, std::vector<double> samples);
+
+// Joins a result with the same one of a later pass: samples follow each other, value, interval and
+// limit are those of all passes. A value without samples counts as one. What else the later one
+// tells replaces the earlier.
+void add_pass(Result& result, Result later);
+
 struct Warning {
   std::string id;        // stable: "thp_off"
   std::string seen;      // what was seen
   std::string may_mean;  // what it may mean
   std::string do_this;   // what to do
+};
+
+// Something that the user can change, and what it brings on this machine.
+struct Advice {
+  std::string id;       // stable: "huge_pages"
+  std::string change;   // what to do, one main clause
+  std::string gain;     // what it brings, as measured here
+  std::string command;  // how; empty: no command does it
 };
 
 struct Skipped {
@@ -110,6 +137,7 @@ struct Record {
   Json machine = Json::object();
   Json environment = Json::object();
   std::vector<Warning> warnings;
+  std::vector<Advice> advice;  // what to change, the greatest gain first
   std::vector<std::string> sentences;
   std::vector<Result> results;
   std::vector<View> views;

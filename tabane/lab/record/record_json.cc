@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 
 #include "tabane/core/error.h"
@@ -161,6 +162,12 @@ void describe(F& f, Result& r) {
   f("interval", r.interval);
   f("samples", r.samples);
   f.expect("samples", std::none_of(r.samples.begin(), r.samples.end(), is_nan), "numbers");
+  f.maybe("passes", r.passes);
+  f.expect("passes",
+           r.passes.empty() || std::accumulate(r.passes.begin(), r.passes.end(), std::size_t{0}) ==
+                                   r.samples.size(),
+           "sizes that add up to the number of samples");
+  f.maybe("reason", r.reason);
   f.limit(r.limit);
   f.maybe("factors", r.factors);
   f.maybe("beside", r.beside);
@@ -174,6 +181,14 @@ void describe(F& f, Warning& w) {
   f("seen", w.seen);
   f("may_mean", w.may_mean);
   f("do", w.do_this);
+}
+
+template <class F>
+void describe(F& f, Advice& a) {
+  f("id", a.id);
+  f("change", a.change);
+  f("gain", a.gain);
+  f("command", a.command);
 }
 
 template <class F>
@@ -225,6 +240,7 @@ void describe(F& f, Record& r) {
   f("machine", r.machine);
   f("environment", r.environment);
   f("warnings", r.warnings);
+  f.maybe("advice", r.advice);
   f("sentences", r.sentences);
   f("results", r.results);
   f("views", r.views);
@@ -334,6 +350,7 @@ class Writer {
   void limit(const std::optional<Limit>& limit) {
     out_["limit"] = limit ? write(limit->value) : Json(nullptr);
     out_["limit_how"] = limit ? write(limit->how) : Json(nullptr);
+    if (limit && !limit->samples.empty()) out_["limit_samples"] = write(limit->samples);
   }
   void content(const std::variant<Rows, Curves, Matrix, Bars>& content) {
     static constexpr const char* kKinds[] = {"rows", "curves", "matrix", "bars"};
@@ -344,6 +361,10 @@ class Writer {
   Json take() { return std::move(out_); }
 
  private:
+  static Json write_states(const core::TwoStates& states) {
+    return {{{"value", write(states.low)}, {"share", 1 - states.high_share}},
+            {{"value", write(states.high)}, {"share", states.high_share}}};
+  }
   static Json write_entry(const Entry& entry) {
     if (entry.none()) return nullptr;
     if (!entry.value) return clean_utf8(entry.text);
@@ -378,7 +399,10 @@ class Writer {
     Writer writer;
     describe(writer, const_cast<T&>(value));  // a writer changes nothing
     if constexpr (std::is_same_v<T, Result>) {
-      writer.out_["of_limit"] = write(value.of_limit());
+      const auto share = value.share_of_limit();
+      writer.out_["of_limit"] = share ? write(share->value) : Json(nullptr);
+      if (share && share->pairs > 1) writer.out_["of_limit_interval"] = write(share->interval);
+      if (const auto states = value.states()) writer.out_["states"] = write_states(*states);
       writer.out_["outliers"] = outliers(value);
     }
     if constexpr (std::is_same_v<T, Comparison>) {
@@ -454,8 +478,12 @@ class Reader {
     read(json_.at("pairs"), ratio->pairs);
   }
   void limit(std::optional<Limit>& limit) {
-    if (const auto value = json_.at("limit").number_or_null())
-      limit = Limit{*value, json_.at("limit_how").is_null() ? "" : json_.at("limit_how").text()};
+    const auto value = json_.at("limit").number_or_null();
+    if (!value) return;
+    limit = Limit{*value, json_.at("limit_how").is_null() ? "" : json_.at("limit_how").text()};
+    maybe("limit_samples", limit->samples);
+    expect("limit_samples", std::none_of(limit->samples.begin(), limit->samples.end(), is_nan),
+           "numbers");
   }
   void content(std::variant<Rows, Curves, Matrix, Bars>& content) {
     const std::string kind = json_.at("kind").text();

@@ -355,7 +355,7 @@ std::string crossing(const Points& points, const std::string& way, double ranks)
     const double bytes = elements->number("bytes");
     const auto ratio =
         ratio_in_turn(elements, points.find(factors.with({{"way", way}, {"bytes", bytes}})));
-    if (!ratio || ratio->pairs < kFewestForInterval || ratio->interval.low <= 1)
+    if (!ratio || ratio->pairs < core::kFewestForInterval || ratio->interval.low <= 1)
       from.reset();
     else if (!from)
       from = bytes / sizeof(double);

@@ -18,7 +18,7 @@ std::string name_part(const Factor& factor) {
 }
 
 std::optional<core::Interval> interval_of(const core::Ratio& ratio) {
-  if (ratio.pairs < kFewestForInterval) return std::nullopt;
+  if (ratio.pairs < core::kFewestForInterval) return std::nullopt;
   return ratio.interval;
 }
 

@@ -14,6 +14,7 @@ void present(Record& record) {
   add(present_memory_latency(record));
   add(present_memory_bandwidth(record));
   add(present_bandwidth_over_cores(record));
+  add(present_loaded_latency(record));
   add(present_memcpy(record));
   add(present_core_to_core(record));
   for (View& view : present_numa(record)) add(std::move(view));

@@ -20,6 +20,7 @@ std::optional<View> present_roofline(const Record& record);
 std::optional<View> present_memory_latency(const Record& record);
 std::optional<View> present_memory_bandwidth(const Record& record);
 std::optional<View> present_bandwidth_over_cores(const Record& record);
+std::optional<View> present_loaded_latency(const Record& record);
 std::optional<View> present_memcpy(const Record& record);
 std::optional<View> present_core_to_core(const Record& record);
 std::vector<View> present_numa(const Record& record);

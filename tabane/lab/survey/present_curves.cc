@@ -214,6 +214,35 @@ std::optional<View> present_bandwidth_over_cores(const Record& record) {
   return view;
 }
 
+// What the other cores do, as a verb: "reads it", "read it".
+std::string verb(const Curve& curve, bool one) {
+  const bool copy = curve.name == "others copy";
+  return copy ? (one ? "copies in it" : "copy in it") : (one ? "reads it" : "read it");
+}
+
+std::optional<View> present_loaded_latency(const Record& record) {
+  auto view = curves_view(record, "memory.latency.loaded", "Latency of memory under load",
+                          {"other cores at work"}, {"latency of a load"});
+  if (!view) return view;
+  const auto& curves = std::get<Curves>(view->content);
+  std::vector<std::string> parts;
+  for (const Curve& curve : curves.series) {
+    const std::vector<Point> points = points_of(curve);
+    const Point alone = points.front(), loaded = points.back();
+    if (alone.x != 0 || loaded.x == 0) continue;
+    parts.push_back(
+        fmt::format("{} while {} {}", show(loaded.y, curves.y.unit),
+                    loaded.x == 1 ? "1 other core" : fmt::format("{:.0f} other cores", loaded.x),
+                    verb(curve, loaded.x == 1)));
+  }
+  if (parts.empty()) return std::nullopt;
+  view->note = fmt::format(
+      "A load from memory takes {} alone, {}. Where the curve bends upwards, "
+      "more cores only wait for each other.",
+      show(points_of(curves.series.front()).front().y, curves.y.unit), join(parts));
+  return view;
+}
+
 std::optional<View> present_core_rate(const Record& record) {
   auto view = curves_view(record, "clock.core_rate", "Core rate over active cores",
                           {"active cores"}, {"core rate"});

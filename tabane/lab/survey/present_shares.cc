@@ -9,6 +9,8 @@
 namespace tabane::lab {
 namespace {
 
+constexpr double kAtTheRoof = 1.03;  // roof and figure are both measured
+
 std::string family(const std::string& name) { return name.substr(0, name.find('.')); }
 
 // Families in the order of the survey, the best share first inside each.
@@ -16,9 +18,10 @@ std::vector<Bar> sorted_bars(const Record& record) {
   std::vector<std::string> order;
   std::vector<Bar> bars;
   for (const Result& result : record.results) {
-    const auto share = result.of_limit();
-    if (!share || !std::isfinite(*share)) continue;
-    Bar bar{family(result.name), result.name, share};
+    const auto share = result.share_of_limit();
+    if (!share || !std::isfinite(share->value)) continue;
+    Bar bar{family(result.name), result.name, share->value};
+    if (share->pairs > 1) bar.interval = share->interval;
     bar.remark = fmt::format("{} of {}: {}", show(*result.value, result.unit),
                              show(result.limit->value, result.unit), result.limit->how);
     if (std::find(order.begin(), order.end(), bar.group) == order.end()) order.push_back(bar.group);
@@ -36,7 +39,8 @@ std::vector<Bar> sorted_bars(const Record& record) {
 std::string note(const std::vector<Bar>& bars) {
   const Bar *closest = nullptr, *farthest = &bars.front();
   for (const Bar& bar : bars) {
-    if (*bar.value <= 1 && (closest == nullptr || *bar.value > *closest->value)) closest = &bar;
+    if (*bar.value <= kAtTheRoof && (closest == nullptr || *bar.value > *closest->value))
+      closest = &bar;
     if (*bar.value < *farthest->value) farthest = &bar;
   }
   if (bars.size() == 1)
@@ -47,12 +51,11 @@ std::string note(const std::vector<Bar>& bars) {
     text +=
         fmt::format(" {} comes closest with {}; {} is farthest with {}.", closest->label,
                     show_percent(*closest->value), farthest->label, show_percent(*farthest->value));
-  const auto above =
-      std::count_if(bars.begin(), bars.end(), [](const Bar& bar) { return *bar.value > 1; });
+  const auto above = std::count_if(bars.begin(), bars.end(),
+                                   [](const Bar& bar) { return *bar.value > kAtTheRoof; });
   if (above > 0)
-    text +=
-        fmt::format(" {} above 100 %: there the limit, itself measured or assumed, was too low.",
-                    above == 1 ? "One bar is" : fmt::format("{} bars are", above));
+    text += fmt::format(" {} more than 3 % above the limit: there it was too low.",
+                        above == 1 ? "One bar is" : fmt::format("{} bars are", above));
   return text;
 }
 

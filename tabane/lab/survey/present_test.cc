@@ -185,7 +185,7 @@ TEST(Shares, NameTheBestAndTheWorst) {
 TEST(Shares, AreNotCloseToALimitThatTheyExceed) {
   const auto view = present_shares(with_shares({{"a.x", 192}, {"b.y", 25}, {"b.z", 80}}));
   EXPECT_TRUE(has(view->note, "b.z comes closest with 80 %")) << view->note;
-  EXPECT_TRUE(has(view->note, "One bar is above 100 %"));
+  EXPECT_TRUE(has(view->note, "One bar is more than 3 % above the limit"));
 }
 
 TEST(BandwidthOverCores, TellsWhereTheBusIsFull) {
@@ -196,6 +196,18 @@ TEST(BandwidthOverCores, TellsWhereTheBusIsFull) {
   EXPECT_TRUE(has(view->note, "1 core gives 10.0 GB/s")) << view->note;
   EXPECT_TRUE(has(view->note, "with 2 cores (19.5 GB/s)"));
   EXPECT_EQ(std::get<Curves>(view->content).marks.front().at, 2);
+}
+
+TEST(LoadedLatency, TellsWhatALoadTakesAloneAndUnderLoad) {
+  Curves curves{{"other cores at work", "", false}, {"latency", "ns", false}, {}};
+  curves.series.push_back({"others read", {0, 1, 3}, {100, 110, 240}});
+  curves.series.push_back({"others copy", {0, 1, 3}, {101, 120, 300}});
+  const auto view = present_loaded_latency(with_view("memory.latency.loaded", curves));
+  ASSERT_TRUE(view);
+  EXPECT_TRUE(has(view->note,
+                  "takes 100 ns alone, 240 ns while 3 other cores read it and 300 ns "
+                  "while 3 other cores copy in it"))
+      << view->note;
 }
 
 TEST(ForkCost, GivesTheSlopeThatTheResultGives) {

@@ -3,22 +3,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "tabane/core/units.h"
 #include "tabane/lab/environment.h"
+#include "tabane/lab/record/text.h"
+#include "tabane/lab/survey/consistency.h"
 
 namespace tabane::lab {
 namespace {
 
 constexpr double kGoodShare = 0.80;  // of a limit
-constexpr double kUsableShare = kMostCredibleShare;
 constexpr double kPoorShare = 0.60;  // of a limit
 constexpr double kSaturated = 0.90;  // of the highest bandwidth
 constexpr std::size_t kClauses = 4;  // a longer sentence is not read
 
+// Null also for figures that others contradict: nothing is said about them.
 std::optional<double> value_of(const Record& record, const std::string& name) {
   const Result* result = record.find(name);
   if (result == nullptr || !result->value || !(*result->value > 0)) return std::nullopt;
+  if (doubtful_results(record).contains(name)) return std::nullopt;
   return result->value;
 }
 
@@ -39,9 +43,10 @@ std::string joined(const std::vector<std::string>& clauses) {
 
 // Results that are held against a limit, the nearest to it first.
 std::vector<const Result*> by_share_of_limit(const Record& record) {
+  const std::set<std::string> doubtful = doubtful_results(record);
   std::vector<const Result*> held;
   for (const Result& result : record.results) {
-    if (result.of_limit() && *result.of_limit() <= kUsableShare) held.push_back(&result);
+    if (result.of_limit() && !doubtful.contains(result.name)) held.push_back(&result);
   }
   std::stable_sort(held.begin(), held.end(), [](const Result* a, const Result* b) {
     return *a->of_limit() > *b->of_limit();
@@ -58,15 +63,22 @@ std::optional<std::string> memory_bandwidth_name(const Record& record, const std
   return std::nullopt;
 }
 
+// A part of the machine is not "all cores".
+std::string on_all(const Record& record) {
+  const bool part = std::ranges::any_of(
+      record.warnings, [](const Warning& warning) { return warning.id == "part_of_machine"; });
+  return part ? " on the cores that may be used" : " on all cores";
+}
+
 std::string good_at(const Record& record) {
   std::vector<std::string> clauses;
   if (value_of(record, "peak.fma.machine")) {
-    clauses.push_back("arithmetic of " + shown(record, "peak.fma.machine") + " on all cores");
+    clauses.push_back("arithmetic of " + shown(record, "peak.fma.machine") + on_all(record));
   } else if (value_of(record, "peak.fma.core")) {
     clauses.push_back("arithmetic of " + shown(record, "peak.fma.core") + " on one core");
   }
   if (const auto memory = memory_bandwidth_name(record, "machine")) {
-    clauses.push_back("memory of " + shown(record, *memory) + " on all cores");
+    clauses.push_back("memory of " + shown(record, *memory) + on_all(record));
   }
   if (value_of(record, "comm.latency")) {
     clauses.push_back("a message from process to process in " + shown(record, "comm.latency"));
@@ -141,8 +153,8 @@ std::string limited_by(const Record& record) {
   add_memory_clauses(record, clauses);
   const auto held = by_share_of_limit(record);
   if (!held.empty() && *held.back()->of_limit() < kPoorShare) {
-    clauses.push_back(fmt::format("{} reaches only {:.0f} % of its limit", held.back()->name,
-                                  100 * *held.back()->of_limit()));
+    clauses.push_back(fmt::format("{} reaches only {} of its limit", held.back()->name,
+                                  show_percent(*held.back()->of_limit())));
   }
   add_system_clauses(record, clauses);
   if (clauses.empty()) return "Limited by: not judged, because too little was measured.";

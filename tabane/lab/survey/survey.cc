@@ -1,41 +1,136 @@
 #include "tabane/lab/survey/survey.h"
 
+#include <fmt/format.h>
+
 #include <new>
+#include <set>
+#include <span>
 #include <system_error>
 
 #include "tabane/core/error.h"
 #include "tabane/lab/environment.h"
 #include "tabane/lab/record_head.h"
+#include "tabane/lab/survey/advice.h"
 #include "tabane/lab/survey/present.h"
+#include "tabane/lab/survey/stolen_time.h"
 
 namespace tabane::lab {
 namespace {
 
 constexpr About kAbout = {"survey", "", ""};
 
-double planned_seconds(const Probe& probe, bool quick) {
-  return quick ? probe.quick_seconds : probe.seconds;
+// Passes over all probes. Six are the fewest of which an interval of 95 % can be had.
+constexpr std::size_t kPasses = 8, kQuickPasses = 6;
+constexpr double kMostOverPlan = 1.4;  // then no pass begins that is not needed for intervals
+
+// Seconds of one pass of a visit.
+double planned_seconds(std::span<const Probe> probes, bool quick, std::size_t passes) {
+  double seconds = 0;
+  for (const Probe& probe : probes) seconds += quick ? probe.quick_seconds : probe.seconds;
+  return seconds / static_cast<double>(passes);
 }
 
-// Runs one probe; returns false if the user stopped it.
-bool run_probe(const Probe& probe, ProbeContext& context, Record& record) {
+std::string name_of(std::span<const Probe> probes) {
+  const Probe& first = probes.front();
+  return first.group.empty() || probes.size() == 1 ? first.name : first.group;
+}
+
+enum class Visited { done, impossible, stopped };
+
+// Runs one pass of a visit. A visit that is impossible is not tried again.
+Visited run_visit(std::span<const Probe> probes, ProbeContext& context, Record& record) {
+  const auto impossible = [&](const std::string& reason) {
+    for (const Probe& probe : probes) record.skipped.push_back({probe.name, reason});
+    return Visited::impossible;
+  };
   try {
     context.progress(0);
-    probe.run(probe, context);
+    visit(probes, context);
   } catch (const Stopped&) {
-    record.skipped.push_back({probe.name, "stopped by the user"});
-    return false;
+    return Visited::stopped;
   } catch (const NotHere& reason) {
-    record.skipped.push_back({probe.name, reason.what()});
+    return impossible(reason.what());
   } catch (const core::Error& error) {
-    record.skipped.push_back({probe.name, error.what()});
+    return impossible(error.what());
   } catch (const std::system_error& error) {  // as when no more threads may be started
-    record.skipped.push_back({probe.name, error.what()});
+    return impossible(error.what());
   } catch (const std::bad_alloc&) {
-    record.skipped.push_back({probe.name, "there is not enough memory"});
+    return impossible("there is not enough memory");
   }
-  return true;
+  return Visited::done;
 }
+
+class Survey {
+ public:
+  Survey(const core::Topology& topology, const SurveyOptions& options, const Hooks& hooks,
+         Record& record)
+      : topology_(topology),
+        options_(options),
+        hooks_(hooks),
+        record_(record),
+        probes_(select_probes(all_probes(topology), options.only)),
+        visits_(visits_of(probes_)),
+        possible_(visits_.size(), true),
+        passes_(options.quick ? kQuickPasses : kPasses),
+        progress_(hooks, plan()) {}
+
+  void run() {
+    record_.complete = true;
+    for (std::size_t pass = 0; pass < passes_ && record_.complete; ++pass) {
+      if (pass >= core::kFewestForInterval && late()) break;
+      run_pass(pass);
+      record_.duration_s = progress_.elapsed_seconds();
+      if (record_.complete) hooks_.on_probe_done(record_);
+    }
+    for (const Result& result : record_.results)
+      if (!told_.contains(result.name)) hooks_.on_result(result);
+  }
+
+ private:
+  std::vector<double> plan() {
+    std::vector<double> planned;
+    for (std::size_t pass = 0; pass < passes_; ++pass)
+      for (const auto& probes : visits_)
+        planned.push_back(planned_seconds(probes, options_.quick, passes_));
+    for (const double seconds : planned) planned_ += seconds;
+    return planned;
+  }
+  bool late() const { return progress_.elapsed_seconds() > kMostOverPlan * planned_; }
+
+  void run_pass(std::size_t pass) {
+    for (std::size_t i = 0; i < visits_.size() && record_.complete; ++i) {
+      const std::string what = fmt::format("{} ({}/{})", name_of(visits_[i]), pass + 1, passes_);
+      ProbeContext context(topology_, options_.quick,
+                           planned_seconds(visits_[i], options_.quick, passes_), {pass, passes_},
+                           memory_, record_,
+                           {.progress = [&](double share) { progress_.show(what, share); },
+                            .on_result =
+                                [&](const Result& result) {
+                                  told_.insert(result.name);
+                                  hooks_.on_result(result);
+                                }});
+      if (possible_[i]) {
+        const Visited visited = run_visit(visits_[i], context, record_);
+        record_.complete = visited != Visited::stopped;
+        possible_[i] = visited == Visited::done;
+      }
+      progress_.next_step();
+    }
+  }
+
+  const core::Topology& topology_;
+  const SurveyOptions& options_;
+  const Hooks& hooks_;
+  Record& record_;
+  std::vector<Probe> probes_;
+  std::vector<std::span<const Probe>> visits_;
+  std::vector<bool> possible_;
+  std::size_t passes_;
+  double planned_ = 0;
+  Progress progress_;
+  ProbeMemory memory_;
+  std::set<std::string> told_;  // results, which are told in the last pass
+};
 
 }  // namespace
 
@@ -47,26 +142,16 @@ void check_survey(const core::Topology& topology, std::span<const std::string> o
 Record run_survey(const core::Topology& topology, const SurveyOptions& options,
                   const Hooks& hooks) {
   check_survey(topology, options.only);
-  const std::vector<Probe> probes = select_probes(all_probes(topology), options.only);
   Record record = begin_record(topology, Kind::survey, kAbout, options.command_line, options.quick);
-  record.warnings = environment_warnings(record.environment, topology);
-  std::vector<double> planned;
-  for (const Probe& probe : probes) planned.push_back(planned_seconds(probe, options.quick));
-  Progress progress(hooks, planned);
-  record.complete = true;
-  for (std::size_t i = 0; i < probes.size() && record.complete; ++i) {
-    const Probe& probe = probes[i];
-    ProbeContext context(topology, options.quick, planned[i], record,
-                         {.progress = [&](double share) { progress.show(probe.name, share); },
-                          .on_result = hooks.on_result});
-    record.complete = run_probe(probe, context, record);
-    progress.next_step();
-    record.duration_s = progress.elapsed_seconds();
-    if (record.complete) hooks.on_probe_done(record);
-  }
+  for (Warning& warning : environment_warnings(record.environment, topology))
+    record.warnings.push_back(std::move(warning));
+  const StolenTime stolen;
+  Survey(topology, options, hooks, record).run();
+  for (Warning& warning : stolen.warnings()) record.warnings.push_back(std::move(warning));
   for (Warning& warning : measurement_warnings(record))
     record.warnings.push_back(std::move(warning));
   record.sentences = sentences(record);
+  record.advice = advise(record);
   record.checklist = fill_checklist(record);
   present(record);
   return record;

@@ -7,18 +7,42 @@
 namespace tabane::lab {
 namespace {
 
-TEST(RunSurvey, KeepsWhatIsMeasuredWhenTheUserStops) {
+TEST(RunSurvey, KeepsAndTellsWhatIsMeasuredWhenTheUserStops) {
   const core::Topology topology = core::Topology::detect();
-  int results = 0;
+  std::vector<std::string> told;
+  bool second_pass = false;
   Hooks hooks;
-  hooks.on_result = [&](const Result&) { ++results; };
-  hooks.stop_requested = [&] { return results >= 1; };
+  hooks.on_result = [&](const Result& result) { told.push_back(result.name); };
+  hooks.progress = [&](const std::string& what, double, double) {
+    second_pass = second_pass || what == "latency.mul (2/6)";
+  };
+  hooks.stop_requested = [&] { return second_pass; };
   const Record record = run_survey(
       topology, {.only = {"clock.tick_rate", "latency.add", "latency.mul"}, .quick = true}, hooks);
   EXPECT_FALSE(record.complete);
-  ASSERT_GE(record.results.size(), 1u);
-  EXPECT_EQ(record.results.front().name, "clock.tick_rate");
-  EXPECT_EQ(record.find("latency.mul"), nullptr);
+  EXPECT_EQ(told, (std::vector<std::string>{"clock.tick_rate", "latency.add", "latency.mul"}));
+  EXPECT_EQ(record.find("latency.add")->passes.size(), 2u);
+  EXPECT_LE(record.find("latency.mul")->passes.size(), 1u);
+}
+
+TEST(RunSurvey, GoesOverAllProbesInSeveralPasses) {
+  const core::Topology topology = core::Topology::detect();
+  std::vector<std::string> visits;
+  Hooks hooks;
+  hooks.progress = [&](const std::string& what, double, double) {
+    if (visits.empty() || visits.back() != what) visits.push_back(what);
+  };
+  const Record record =
+      run_survey(topology, {.only = {"clock.tick_rate", "latency.add"}, .quick = true}, hooks);
+  ASSERT_GE(visits.size(), 4u);
+  EXPECT_EQ(visits[0], "clock.tick_rate (1/6)");
+  EXPECT_EQ(visits[1], "latency.add (1/6)");
+  EXPECT_EQ(visits[2], "clock.tick_rate (2/6)");
+  for (const Result& result : record.results) {
+    EXPECT_EQ(result.passes.size(), core::kFewestForInterval) << result.name;
+    ASSERT_TRUE(result.interval) << result.name;
+    EXPECT_TRUE(result.interval->contains(*result.value)) << result.name;
+  }
 }
 
 TEST(RunSurvey, ReportsEveryResultAndSurvivesAWriterAfterEachProbe) {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -12,21 +10,20 @@
 #include "tabane/core/units.h"
 #include "tabane/lab/environment.h"
 #include "tabane/lab/environment_keys.h"
+#include "tabane/lab/record/text.h"
+#include "tabane/lab/survey/consistency.h"
 
 namespace tabane::lab {
 namespace {
 
-constexpr double kSlowerPu = 0.10;       // share below the median of all PUs
-constexpr double kSpreadAtStart = 0.10;  // (highest - lowest) / highest MHz
-constexpr double kDriftShare = 0.03;     // change of the median over the run
-constexpr double kDriftEffect = 0.8;     // Cliff's delta: of 100 pairs 90 go the same way
-constexpr double kOutlierShare = 0.05;   // of the samples
-constexpr double kOutlierEffect = 0.05;  // distance from the median, as a share of it
-constexpr double kModeShare = 0.15;      // of the samples in the smaller mode
-constexpr double kModeEffect = 0.05;     // distance of the modes as a share of the median
-constexpr double kModeVariance = 0.90;   // explained by two groups: 0.64 if normal, 0.75 if uniform
-constexpr double kWideInterval = 0.05;   // width of the 95 % interval over the median
-constexpr double kSkewNs = 100;          // a tenth of a remote memory access would hide in less
+constexpr double kSlowerPu = 0.10;        // share below the median of all PUs
+constexpr double kSpreadAtStart = 0.10;   // (highest - lowest) / highest MHz
+constexpr double kDriftShare = 0.03;      // change of the median over the run
+constexpr double kDriftEffect = 0.8;      // Cliff's delta: of 100 pairs 90 go the same way
+constexpr double kOutlierShare = 0.05;    // of the samples
+constexpr double kOutlierEffect = 0.05;   // distance from the median, as a share of it
+constexpr double kWideInterval = 0.05;    // half the width of the 95 % interval over the figure
+constexpr double kSkewNs = 100;           // a tenth of a remote memory access would hide in less
 constexpr double kTickRateChange = 0.02;  // calibrations agree far better
 constexpr double kSwapUsed = 64.0 * 1024 * 1024;
 
@@ -175,6 +172,15 @@ void check_timer(const Json& environment, Warnings& warnings) {
   }
 }
 
+void check_vectors(const Json& environment, Warnings& warnings) {
+  const auto disabled = word(environment, key::kVectorsDisabled);
+  if (!disabled || *disabled == "none") return;
+  warnings.push_back({"vectors_disabled",
+                      "the processor has " + *disabled + ", but the system has not enabled it",
+                      "arithmetic and encryption run on narrower registers and are slower",
+                      "start the kernel without noxsave, or ask the provider of this machine"});
+}
+
 void check_memory(const Json& environment, const core::Topology& topology, Warnings& warnings) {
   if (word(environment, key::kHugePages) == "never") {
     warnings.push_back({"thp_off", "transparent huge pages are off (\"never\")",
@@ -249,33 +255,6 @@ bool has_many_outliers(std::span<const double> samples) {
   return static_cast<double>(far) > kOutlierShare * static_cast<double>(samples.size());
 }
 
-// Otsu's criterion: the cut that leaves the least variance inside two groups; many samples in both,
-// far apart, and almost all of the variance between them.
-bool is_bimodal(std::span<const double> samples) {
-  if (samples.size() < 20) return false;
-  std::vector<double> sorted(samples.begin(), samples.end());
-  std::sort(sorted.begin(), sorted.end());
-  const auto n = static_cast<double>(sorted.size());
-  const double sum = std::accumulate(sorted.begin(), sorted.end(), 0.0);
-  double total = 0;
-  for (const double x : sorted) total += (x - sum / n) * (x - sum / n);
-  double best = 0;
-  double distance = 0;
-  double low_sum = 0;
-  for (std::size_t i = 0; i + 1 < sorted.size(); ++i) {
-    low_sum += sorted[i];
-    const auto low = static_cast<double>(i + 1);
-    if (low < kModeShare * n || n - low < kModeShare * n) continue;
-    const double apart = (sum - low_sum) / (n - low) - low_sum / low;
-    const double between = low * (n - low) / n * apart * apart;
-    if (between > best) {
-      best = between;
-      distance = apart;
-    }
-  }
-  return best > kModeVariance * total && distance > kModeEffect * std::abs(sum / n);
-}
-
 // At most four names, and how many more.
 std::string list_of(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 4;
@@ -331,26 +310,24 @@ void check_slow_pus(const Record& record, Warnings& warnings) {
        "look who works on these CPUs; if they stay slow, leave them out with --cpus"});
 }
 
-// A series is judged if its samples repeat one thing; samples of different PUs or pairs do not.
-bool repeats_one_thing(const Result& result) {
-  return !result.samples.empty() && result.value && *result.value != 0 &&
-         !result.details.contains(detail::kPerPu) && !result.details.contains(detail::kPairs);
-}
-
 bool has_wide_interval(const Result& result) {
   if (!result.value || !result.interval || *result.value == 0) return false;
-  return (result.interval->high - result.interval->low) / std::abs(*result.value) > kWideInterval;
+  return (result.interval->high - result.interval->low) / 2 / std::abs(*result.value) >
+         kWideInterval;
 }
 
 void check_samples(const Record& record, Warnings& warnings) {
   std::vector<std::string> drifting, outlying, bimodal, wide;
   for (const Result& result : record.results) {
-    if (!repeats_one_thing(result)) continue;
+    if (!result.repeats_one_thing() || !result.value || *result.value == 0) continue;
     if (const double change = drift(result.samples); change != 0) {
       drifting.push_back(fmt::format("{} ({:+.0f} %)", result.name, 100 * change));
     }
     if (has_many_outliers(result.samples)) outlying.push_back(result.name);
-    if (is_bimodal(result.samples)) bimodal.push_back(result.name);
+    if (const auto states = result.states())
+      bimodal.push_back(fmt::format("{} ({} for {:.0f} % of the time, else {})", result.name,
+                                    show(states->high, result.unit), 100 * states->high_share,
+                                    show(states->low, result.unit)));
     if (has_wide_interval(result)) wide.push_back(result.name);
   }
   const auto add = [&](const char* id, const char* what, const std::vector<std::string>& names,
@@ -363,12 +340,12 @@ void check_samples(const Record& record, Warnings& warnings) {
   add("outliers", "more than 5 % of the samples lie far outside: ", outlying,
       "interrupts or other programs stop the measurement now and then",
       "run again on an idle machine; the median holds, the worst case does not");
-  add("bimodal", "the samples fall into two groups: ", bimodal,
+  add("bimodal", "figures with two states: ", bimodal,
       "two states of the machine, such as two frequencies, a busy sibling or two page placements",
-      "the median may lie in either group: look at the raw samples, bind to other CPUs");
-  add("wide_interval", "the 95 % interval is wider than 5 % of the figure: ", wide,
-      "too few samples, or a noisy machine",
-      "run without --quick or on an idle machine; do not compare small differences");
+      "reckon with both states; bind to other CPUs, or run again on an idle machine");
+  add("wide_interval", "the 95 % interval is wider than ± 5 % of the figure: ", wide,
+      "the machine changed during the survey, or is shared with others",
+      "run again on an idle machine; do not compare small differences");
 }
 
 void check_skew(const Record& record, Warnings& warnings) {
@@ -404,18 +381,37 @@ void check_last_cache(const Record& record, Warnings& warnings) {
        "take the cache size from the figure of latency over size, not from the system"});
 }
 
-void check_limits(const Record& record, Warnings& warnings) {
-  std::vector<std::string> beyond;
-  for (const Result& result : record.results) {
-    const auto share = result.of_limit();
-    if (share && *share > kMostCredibleShare) beyond.push_back(result.name);
-  }
-  if (beyond.empty()) return;
-  warnings.push_back({"limit_too_low",
-                      fmt::format("figures above {:.0f} % of their limit: {}",
-                                  100 * kMostCredibleShare, list_of(beyond)),
-                      "the machine was disturbed while the limit was measured, or it is none",
-                      "do not use these shares; run again on an idle machine"});
+void check_consistency(const Record& record, Warnings& warnings) {
+  constexpr const char* kRoof = "roof_too_low";
+  std::vector<std::string> roofs, pairs;
+  for (const Contradiction& one : contradictions(record))
+    (one.id == kRoof ? roofs : pairs).push_back(one.seen);
+  if (!roofs.empty())
+    warnings.push_back({kRoof, list_of(roofs),
+                        "no loop that was tried as the roof is as fast as this figure",
+                        "do not use these shares; the figures themselves hold"});
+  if (!pairs.empty())
+    warnings.push_back({"contradiction", "figures that cannot both be true: " + list_of(pairs),
+                        "other programs disturbed one of the two, or the machine changed",
+                        "run again on an idle machine; do not rely on these figures"});
+}
+
+// What a quick survey cannot know.
+void check_passes(const Record& record, Warnings& warnings) {
+  std::size_t fewest = 0;
+  for (const Result& result : record.results)
+    if (result.passes.size() > 1 && (fewest == 0 || result.passes.size() < fewest))
+      fewest = result.passes.size();
+  if (record.kind != Kind::survey || record.results.empty()) return;
+  if (!record.complete && fewest > 0 && fewest < core::kFewestForInterval)
+    warnings.push_back({"few_passes",
+                        "the survey was stopped before six passes, so intervals hold less often",
+                        "an interval describes fewer moments of the machine than it should",
+                        "let the survey run to its end"});
+  if (record.quick)
+    warnings.push_back({"quick", "a quick survey: all of it lasted less than a minute",
+                        "slower changes of the machine are not in the intervals",
+                        "run without --quick before you rely on a figure"});
 }
 
 }  // namespace
@@ -423,6 +419,7 @@ void check_limits(const Record& record, Warnings& warnings) {
 std::vector<Warning> environment_warnings(const Json& environment, const core::Topology& topology) {
   Warnings warnings;
   check_build(environment, warnings);
+  check_vectors(environment, warnings);
   check_timer(environment, warnings);
   check_quota(environment, topology, warnings);
   check_load(environment, warnings);
@@ -435,11 +432,12 @@ std::vector<Warning> environment_warnings(const Json& environment, const core::T
 
 std::vector<Warning> measurement_warnings(const Record& record) {
   Warnings warnings;
-  check_limits(record, warnings);
+  check_consistency(record, warnings);
   check_last_cache(record, warnings);
   check_skew(record, warnings);
   check_slow_pus(record, warnings);
   check_samples(record, warnings);
+  check_passes(record, warnings);
   return warnings;
 }
 

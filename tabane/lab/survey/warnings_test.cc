@@ -188,7 +188,7 @@ TEST(MeasurementWarnings, MergeTheSameTroubleOfSeveralResults) {
   std::vector<Result> results;
   for (int i = 0; i < 10; ++i) {
     results.push_back(series("r" + std::to_string(i), scattered(10)));
-    results.back().interval = core::Interval{95, 105};
+    results.back().interval = core::Interval{93, 105};
   }
   Record record;
   record.results = results;
@@ -205,8 +205,8 @@ TEST(MeasurementWarnings, TellOfALimitThatCannotBeOne) {
   record.results[0].better = Better::higher;
   record.results[0].limit = Limit{1, "disturbed"};
   ASSERT_EQ(measurement_warnings(record).size(), 1U);
-  EXPECT_EQ(measurement_warnings(record)[0].id, "limit_too_low");
-  record.results[0].limit = Limit{2.5, "beaten a little"};
+  EXPECT_EQ(measurement_warnings(record)[0].id, "roof_too_low");
+  record.results[0].limit = Limit{2.95, "beaten a little"};
   EXPECT_TRUE(measurement_warnings(record).empty());
 }
 

@@ -1,0 +1,75 @@
+#include "tabane/lab/probes/chase.h"
+
+#include <algorithm>
+
+#include "tabane/core/error.h"
+#include "tabane/core/keep.h"
+#include "tabane/lab/probes/plan.h"
+#include "tabane/lab/probes/pointer_chase.h"
+
+namespace tabane::lab {
+namespace {
+
+constexpr std::size_t kLineBytes = 64;
+constexpr std::uint64_t kMostRead = std::uint64_t{256} << 20;  // more than any cache keeps
+constexpr std::uint64_t kWarmUpLoads = 1 << 15, kWarmUpOfTheLargest = 1 << 16;
+
+}  // namespace
+
+Chase::Chase(std::vector<std::uint64_t> sizes, const core::MemoryOptions& options)
+    : region_(sizes.back() + kLineBytes, options), sizes_(std::move(sizes)), at_(sizes_.size()) {
+  const auto large = std::ranges::count_if(sizes_, [](auto size) { return size > kLinkedAnew; });
+  TABANE_ASSERT(static_cast<std::size_t>(large) <= kMostLarge);
+  try {
+    region_.copy_on_fork(false);
+  } catch (const core::SystemError&) {  // forks then take longer
+  }
+  region_.touch();
+}
+
+bool Chase::mostly_huge() const {
+  const auto bytes = region_.huge_bytes();
+  return !bytes || *bytes >= region_.size() / 10 * 9;
+}
+
+void Chase::prepare(std::size_t size) {
+  const std::uint64_t bytes = sizes_[size];
+  const bool large = bytes > kLinkedAnew;
+  // The large sizes are the last ones: 1 for the largest, 2 for the next; 0 for all that are small.
+  const std::size_t place = large ? sizes_.size() - size : 0;
+  if (!large || at_[size] == nullptr)
+    at_[size] = link_random_cycle(region_.as<std::byte>().subspan(place * sizeof(void*), bytes),
+                                  kLineBytes);
+  for (std::uint64_t i = 0; i < std::min(bytes, kMostRead); i += kLineBytes)
+    core::keep(*reinterpret_cast<volatile std::uint64_t*>(region_.data() + i));
+  // Page tables, too, are cached: long chases find theirs there.
+  const bool largest = large && size + 1 == sizes_.size();
+  follow(size,
+         std::min<std::uint64_t>(bytes / kLineBytes, largest ? kWarmUpOfTheLargest : kWarmUpLoads));
+}
+
+void Chase::follow(std::size_t size, std::uint64_t loads) {
+  at_[size] = chase(at_[size], loads);
+  core::keep(at_[size]);
+}
+
+Chase& memory_chase(ProbeContext& context) {
+  using Held = std::unique_ptr<Chase>;
+  const MemoryLevel& dram = memory_levels(context).back();
+  require_possible(dram);
+  const auto make = [&](core::PageSize pages) {
+    const std::uint64_t bytes = std::min<std::uint64_t>(dram.core_bytes, std::uint64_t{1} << 30);
+    return std::make_unique<Chase>(std::vector<std::uint64_t>{bytes / kLineBytes * kLineBytes},
+                                   core::MemoryOptions{.pages = pages});
+  };
+  Held& huge = context.memory().keep<Held>(kHugeChase, [&] {
+    return core::huge_pages_possible() ? make(core::PageSize::huge) : Held();
+  });
+  Held& chase =
+      huge ? huge
+           : context.memory().keep<Held>(kSmallChase, [&] { return make(core::PageSize::small); });
+  chase->prepare(chase->sizes().size() - 1);
+  return *chase;
+}
+
+}  // namespace tabane::lab

@@ -1,0 +1,130 @@
+#include "tabane/lab/survey/advice.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace tabane::lab {
+namespace {
+
+constexpr double kMi = 1024.0 * 1024, kGi = 1024 * kMi;
+
+void add(Record& record, std::string name, double value, Json details = Json::object()) {
+  Result& result = record.results.emplace_back();
+  result.name = std::move(name);
+  result.value = value;
+  result.interval = core::Interval{value, value};
+  result.details = std::move(details);
+}
+
+void add(Record& record, std::string name, std::vector<Curve> series) {
+  record.views.push_back(
+      {.name = std::move(name),
+       .title = "",
+       .content = Curves{{"x", "", false}, {"y", "", false}, std::move(series)}});
+}
+
+std::vector<std::string> ids(const Record& record) {
+  std::vector<std::string> found;
+  for (const Advice& advice : advise(record)) found.push_back(advice.id);
+  return found;
+}
+using Ids = std::vector<std::string>;
+
+// Two virtual cores of a shared server: 32 MiB of cache stated, 8 MiB there; one core fills the
+// memory bus; forks of 4 GiB take 400 ms in 4 KiB pages and 3.6 ms in huge ones.
+Record shared_server() {
+  Record record;
+  record.complete = true;
+  record.machine["caches"] = {{{"level", 2}, {"bytes", 1048576}},
+                              {{"level", 3}, {"bytes", 32 * kMi}}};
+  add(record, "memory.latency.l2", 3.5);
+  add(record, "memory.latency.dram", 120);
+  add(record, "memory.latency.loaded", 240, {{"alone_ns", 118}});
+  add(record, "core_to_core.latency", 60,
+      {{"min_ns", 60}, {"max_ns", 60}, {"best_pair", {0, 1}}, {"worst_pair", {0, 1}}});
+  const std::vector<double> sizes = {0.5 * kMi, 4 * kMi, 8 * kMi, 16 * kMi, 1 * kGi};
+  add(record, "memory.latency",
+      {{"4 KiB pages", sizes, {4, 13, 18, 80, 135}},
+       {"huge pages", sizes, {3.5, 12, 15, 75, 120}}});
+  add(record, "memory.bandwidth.cores", {{"read", {1, 2}, {41e9, 42e9}}});
+  add(record, "fork.cost",
+      {{"4 KiB pages", {kGi, 4 * kGi}, {0.1, 0.4}},
+       {"huge pages", {kGi, 4 * kGi}, {1e-3, 3.6e-3}}});
+  return record;
+}
+
+TEST(Advise, TellsTheUserOfASharedServerWhatHelpsMost) {
+  const Record record = shared_server();
+  ASSERT_EQ(ids(record), (Ids{"huge_pages_fork", "fewer_threads", "smaller_cache"}));
+  const auto advice = advise(record);
+  EXPECT_EQ(advice[0].gain, "a fork with 4 GiB held takes 3.60 ms instead of 400 ms");
+  EXPECT_EQ(advice[1].change, "Use 1 thread for work that only reads memory");
+  EXPECT_NE(advice[1].gain.find("a load takes 240 ns instead of 118 ns"), std::string::npos);
+  EXPECT_EQ(advice[1].command, "tabane run -t 1 -- COMMAND");
+  EXPECT_NE(advice[2].change.find("8 MiB of shared cache, not for the 32 MiB"), std::string::npos)
+      << advice[2].change;
+  EXPECT_TRUE(can_advise(record));
+}
+
+// Two sockets with 64 cores each, bare: reading saturates with 40 of 128 cores, the sockets are far
+// from each other, all of the cache is there, huge pages are always given.
+Record two_sockets() {
+  Record record;
+  record.complete = true;
+  record.machine["caches"] = {{{"level", 3}, {"bytes", 256 * kMi}}};
+  add(record, "memory.latency.l2", 4);
+  add(record, "memory.latency.dram", 110);
+  add(record, "core_to_core.latency", 90,
+      {{"min_ns", 22}, {"max_ns", 190}, {"best_pair", {0, 1}}, {"worst_pair", {3, 127}}});
+  const std::vector<double> sizes = {1 * kMi, 128 * kMi, 1 * kGi};
+  add(record, "memory.latency",
+      {{"4 KiB pages", sizes, {4, 14, 112}}, {"huge pages", sizes, {4, 13, 110}}});
+  add(record, "memory.bandwidth.cores",
+      {{"read", {1, 20, 40, 80, 128}, {12e9, 210e9, 385e9, 400e9, 398e9}}});
+  add(record, "fork.cost", {{"4 KiB pages", {kGi}, {6e-4}}, {"huge pages", {kGi}, {3e-4}}});
+  return record;
+}
+
+TEST(Advise, PutsTalkersTogetherAndSparesThreadsOnTwoSockets) {
+  const auto advice = advise(two_sockets());
+  ASSERT_EQ(advice.size(), 2u);
+  EXPECT_EQ(advice[0].id, "near_pairs");
+  EXPECT_EQ(advice[0].gain, "a line goes between CPUs 0,1 in 22.0 ns, between 3,127 in 190 ns");
+  EXPECT_EQ(advice[0].command, "tabane run -c 0,1 -- COMMAND");
+  EXPECT_EQ(advice[1].change, "Use 40 threads for work that only reads memory");
+}
+
+// A desktop whose cores all count, with nothing odd about it.
+TEST(Advise, FindsNothingToChangeOnASoundDesktop) {
+  Record record;
+  record.complete = true;
+  record.machine["caches"] = {{{"level", 3}, {"bytes", 32 * kMi}}};
+  add(record, "memory.latency.l2", 3);
+  add(record, "memory.latency.dram", 80);
+  add(record, "core_to_core.latency", 30,
+      {{"min_ns", 25}, {"max_ns", 32}, {"best_pair", {0, 1}}, {"worst_pair", {0, 7}}});
+  const std::vector<double> sizes = {1 * kMi, 16 * kMi, 128 * kMi};
+  add(record, "memory.latency",
+      {{"4 KiB pages", sizes, {3.2, 11, 90}}, {"huge pages", sizes, {3, 10, 80}}});
+  add(record, "memory.bandwidth.cores", {{"read", {1, 2, 4}, {12e9, 24e9, 47e9}}});
+  add(record, "fork.cost", {{"4 KiB pages", {kGi}, {8e-4}}, {"huge pages", {kGi}, {2e-4}}});
+  EXPECT_EQ(ids(record), Ids{});
+  EXPECT_TRUE(can_advise(record));
+}
+
+TEST(Advise, SaysNothingAboutWhatWasNotMeasured) {
+  EXPECT_TRUE(advise(Record{}).empty());
+  EXPECT_FALSE(can_advise(Record{}));
+}
+
+TEST(Advise, DoesNotBuildOnFiguresThatOthersContradict) {
+  Record record = shared_server();
+  add(record, "memory.bandwidth.read.dram.core", 54e9);
+  add(record, "memory.bandwidth.read.dram.machine", 20e9);
+  const Ids found = ids(record);
+  EXPECT_EQ(std::ranges::count(found, "fewer_threads"), 0);
+}
+
+}  // namespace
+}  // namespace tabane::lab

@@ -1,0 +1,162 @@
+#include "tabane/lab/survey/consistency.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "tabane/lab/record/text.h"
+
+namespace tabane::lab {
+namespace {
+
+constexpr double kTolerance = 1.03;
+
+// A figure as far as it is known: a value and the interval that it must lie in.
+struct Known {
+  std::string name;
+  double value = 0;
+  core::Interval interval;
+  std::string unit;
+
+  std::string text() const { return name + " " + show(value, unit); }
+};
+
+std::optional<Known> known(const Record& record, const std::string& name) {
+  const Result* result = record.find(name);
+  if (result == nullptr || !result->value) return std::nullopt;
+  return Known{name, *result->value,
+               result->interval.value_or(core::Interval{*result->value, *result->value}),
+               result->unit};
+}
+
+// A point of a curve at x, named by its view.
+std::optional<Known> known_point(const Record& record, const std::string& view,
+                                 const std::string& series, double x) {
+  const auto* curves = find_content<Curves>(record, view);
+  if (curves == nullptr) return std::nullopt;
+  for (const Curve& curve : curves->series) {
+    if (curve.name != series) continue;
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+      if (curve.x[i] != x || !std::isfinite(curve.y[i])) continue;
+      const bool band = i < curve.low.size() && i < curve.high.size();
+      return Known{fmt::format("{} at {:g}", view, x), curve.y[i],
+                   band ? core::Interval{curve.low[i], curve.high[i]}
+                        : core::Interval{curve.y[i], curve.y[i]},
+                   curves->y.unit};
+    }
+  }
+  return std::nullopt;
+}
+
+// Whether a is certainly more than b.
+bool surely_more(const Known& a, const Known& b) {
+  return a.interval.low > kTolerance * b.interval.high;
+}
+
+class Rules {
+ public:
+  explicit Rules(const Record& record) : record_(record) {}
+
+  std::vector<Contradiction> check() {
+    for (const Result& result : record_.results) {
+      together(result.name);
+      below_roof(result);
+    }
+    for (const char* mix : {"read", "set", "copy", "triad"}) {
+      farther(fmt::format("memory.bandwidth.{}.", mix), ".core", true);
+      same_as_curve(mix);
+    }
+    farther("memory.latency.", "", false);
+    bus(".core");
+    bus(".machine");
+    same_latency();
+    return std::move(found_);
+  }
+
+ private:
+  void together(const std::string& name) {
+    const std::string suffix = ".machine";
+    if (!name.ends_with(suffix)) return;
+    const std::string one_core = name.substr(0, name.size() - suffix.size()) + ".core";
+    const auto all = known(record_, name), one = known(record_, one_core);
+    if (all && one && surely_more(*one, *all))
+      add("slower_together", "all cores together cannot do less than one of them", *one, *all);
+  }
+
+  void below_roof(const Result& result) {
+    const auto share = result.share_of_limit();
+    if (!share || share->interval.low <= kTolerance) return;
+    found_.push_back({"roof_too_low",
+                      fmt::format("the roof is too low: {} reaches {} of it", result.name,
+                                  show_percent(share->value)),
+                      {result.name}});
+  }
+
+  // higher: near levels have higher figures.
+  void farther(const std::string& prefix, const std::string& suffix, bool higher) {
+    std::optional<Known> near;
+    for (const char* level : {"l1", "l2", "l3", "dram"}) {
+      auto here = known(record_, prefix + level + suffix);
+      if (!here) continue;
+      if (near && (higher ? surely_more(*here, *near) : surely_more(*near, *here)))
+        add("farther_is_better", "what is farther away cannot be faster", *near, *here);
+      near = std::move(here);
+    }
+  }
+
+  void bus(const std::string& scope) {
+    const auto read = known(record_, "memory.bandwidth.read.dram" + scope);
+    const auto set = known(record_, "memory.bandwidth.set.dram" + scope);
+    const auto copy = known(record_, "memory.bandwidth.copy.dram" + scope);
+    if (!read || !set || !copy) return;
+    const Known both{
+        "read and set together",
+        read->value + set->value,
+        {read->interval.low + set->interval.low, read->interval.high + set->interval.high},
+        read->unit};
+    if (surely_more(*copy, both))
+      add("above_the_bus", "copying cannot move more than reading and writing together", *copy,
+          both);
+  }
+
+  void same(const std::optional<Known>& a, const std::optional<Known>& b) {
+    if (a && b && (surely_more(*a, *b) || surely_more(*b, *a)))
+      add("differs", "two probes give the same quantity different figures", *a, *b);
+  }
+
+  void same_as_curve(const char* mix) {
+    const auto* curves = find_content<Curves>(record_, "memory.bandwidth.cores");
+    if (curves == nullptr || curves->series.empty() || curves->series.front().x.empty()) return;
+    const std::string name = fmt::format("memory.bandwidth.{}.dram", mix);
+    same(known(record_, name + ".machine"),
+         known_point(record_, "memory.bandwidth.cores", mix, curves->series.front().x.back()));
+  }
+
+  void same_latency() {
+    const Result* dram = record_.find("memory.latency.dram");
+    const Result* local = record_.find("numa.latency");
+    if (dram == nullptr || local == nullptr) return;
+    if (dram->number_detail("bytes") == local->number_detail("bytes"))
+      same(known(record_, "memory.latency.dram"), known(record_, "numa.latency"));
+  }
+
+  void add(const char* id, const char* why, const Known& a, const Known& b) {
+    found_.push_back({id, fmt::format("{}, {}: {}", a.text(), b.text(), why), {a.name, b.name}});
+  }
+
+  const Record& record_;
+  std::vector<Contradiction> found_;
+};
+
+}  // namespace
+
+std::vector<Contradiction> contradictions(const Record& record) { return Rules(record).check(); }
+
+std::set<std::string> doubtful_results(const Record& record) {
+  std::set<std::string> names;
+  for (const Contradiction& one : contradictions(record))
+    names.insert(one.names.begin(), one.names.end());
+  return names;
+}
+
+}  // namespace tabane::lab
