@@ -14,8 +14,8 @@ namespace tabane::core {
 namespace {
 
 // A line each, so that no thread slows another one down while both take the time.
-struct alignas(128) Span {
-  double begin = 0, end = 0, share = 1;
+struct alignas(128) OwnLine {
+  ThreadTime time;
 };
 
 // Spins, so that all leave within a microsecond; gives the CPU away now and then, lest a thread
@@ -27,32 +27,41 @@ void wait_for(const std::atomic<std::size_t>& arrived, std::size_t workers) {
 
 }  // namespace
 
+TogetherTime time_of(std::span<const ThreadTime> threads) {
+  double first = std::numeric_limits<double>::infinity(), last_begin = -first, last = -first;
+  TogetherTime time;
+  for (const ThreadTime& thread : threads) {
+    first = std::min(first, thread.begin);
+    last_begin = std::max(last_begin, thread.begin);
+    last = std::max(last, thread.end);
+    time.running_share = std::min(time.running_share, thread.running_share);
+  }
+  time.seconds = last - first;
+  if (time.seconds > 0)
+    time.running_share = std::min(time.running_share, 1 - (last_begin - first) / time.seconds);
+  return time;
+}
+
 TogetherTime time_together(PinnedPool& pool, std::span<const std::size_t> threads,
                            const std::function<void(std::size_t)>& work) {
   Clock& clock = tick_clock();
-  std::vector<Span> spans(threads.size());
+  std::vector<OwnLine> lines(threads.size());
   std::atomic<std::size_t> arrived{0};
   pool.run([&](std::size_t i) {
     const auto place = std::lower_bound(threads.begin(), threads.end(), i);
     if (place == threads.end() || *place != i) return;
-    Span& span = spans[static_cast<std::size_t>(place - threads.begin())];
+    ThreadTime& mine = lines[static_cast<std::size_t>(place - threads.begin())].time;
     arrived.fetch_add(1, std::memory_order_acq_rel);
     wait_for(arrived, threads.size());
     const RunningShare running;
-    span.begin = clock.now();
+    mine.begin = clock.now();
     work(i);
-    span.end = clock.now();
-    span.share = running.share();
+    mine.end = clock.now();
+    mine.running_share = running.share();
   });
-  double first = std::numeric_limits<double>::infinity(), last = -first;
-  TogetherTime time;
-  for (const Span& span : spans) {
-    first = std::min(first, span.begin);
-    last = std::max(last, span.end);
-    time.running_share = std::min(time.running_share, span.share);
-  }
-  time.seconds = last - first;
-  return time;
+  std::vector<ThreadTime> times;
+  for (const OwnLine& line : lines) times.push_back(line.time);
+  return time_of(times);
 }
 
 TogetherTime time_together(PinnedPool& pool, std::size_t workers,

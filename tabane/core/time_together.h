@@ -12,8 +12,16 @@ namespace tabane::core {
 
 struct TogetherTime {
   double seconds = 0;        // from the first start to the last end
-  double running_share = 1;  // of the thread that got least of its CPU: CPU time over wall time
+  double running_share = 1;  // of the thread that got least of its CPU in that time
 };
+
+// What one thread did: seconds of one clock, and its CPU time over wall time in between.
+struct ThreadTime {
+  double begin = 0, end = 0, running_share = 1;
+};
+
+// threads: not empty. A thread that began late did not have its CPU before.
+TogetherTime time_of(std::span<const ThreadTime> threads);
 
 // Calls work(i) on these threads of the pool, once all of them have arrived; the others sleep on.
 // threads: ascending. cost: waking the pool, some ten microseconds, outside the time. throws: the

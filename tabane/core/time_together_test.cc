@@ -45,6 +45,19 @@ TEST(TimeTogether, NoticesAThreadThatDidNotRun) {
   EXPECT_EQ(signed_seconds(time), -time.seconds);
 }
 
+TEST(TimeOf, ReachesFromTheFirstBeginToTheLastEnd) {
+  const std::vector<ThreadTime> threads = {{10.0, 12.0, 1}, {10.1, 13.0, 0.98}};
+  EXPECT_DOUBLE_EQ(time_of(threads).seconds, 3.0);
+  EXPECT_NEAR(time_of(threads).running_share, 1 - 0.1 / 3, 1e-12);
+}
+
+// Both ran all the time once they had begun, but one had to wait for its CPU.
+TEST(TimeOf, NoticesAThreadThatBeganLate) {
+  const std::vector<ThreadTime> threads = {{10.0, 11.0, 1}, {13.0, 14.0, 1}};
+  EXPECT_DOUBLE_EQ(time_of(threads).running_share, 0.25);
+  EXPECT_LT(signed_seconds(time_of(threads)), 0);
+}
+
 TEST(TimeTogether, LeavesTheWakingOfThePoolOut) {
   PinnedPool pool(all_pus());
   Clock& clock = tick_clock();

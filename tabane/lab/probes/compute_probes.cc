@@ -159,9 +159,9 @@ void run_peak_machine(const Probe& probe, ProbeContext& context) {
     };
     return competitor;
   };
-  const auto series =
-      core::measure_interleaved({on("all", pus.size()), on("alone", 1)},
-                                measure_options(context, context.budget_seconds() / 2));
+  const auto series = core::measure_interleaved(
+      {on("all", pus.size()), on("alone", 1)},
+      parallel_options(context, context.budget_seconds() / 2, pus.size()));
   const double flops = static_cast<double>(simd::peak_fma<double>(kPeakIterations)) *
                        static_cast<double>(pus.size());
   Result result = probe.result();

@@ -213,7 +213,7 @@ void run_on_machine(std::span<const Probe> probes, const MemoryLevel& level,
   context.progress(0.3);
   const double seconds = 0.7 * context.budget_seconds() / static_cast<double>(competitors.size());
   const auto series =
-      core::measure_interleaved(std::move(competitors), measure_options(context, seconds));
+      core::measure_interleaved(std::move(competitors), parallel_options(context, seconds, cores));
   const std::size_t step = is_own(level) ? 2 : 1;
   for (std::size_t i = 0; i < asked.size(); ++i) {
     Result result = asked[i]->result();

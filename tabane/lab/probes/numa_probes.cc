@@ -1,5 +1,6 @@
 // numa.*: what it costs that a PU of one node uses the memory of another.
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -18,6 +19,9 @@
 #include "tabane/core/keep.h"
 #include "tabane/core/measurement.h"
 #include "tabane/core/memory.h"
+#include "tabane/core/pinned_pool.h"
+#include "tabane/core/running_share.h"
+#include "tabane/core/time_together.h"
 #include "tabane/core/topology.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/bound_threads.h"
@@ -327,12 +331,53 @@ Chase* chase_of(ProbeContext& context, const Nodes& nodes, std::size_t column) {
   return chase;
 }
 
+// Nanoseconds of a load by the row's first PU while its others write memory of the column; null if
+// there are no others, if the column has no memory for them, or if other programs had the PUs.
+std::optional<double> loaded_latency(const Nodes& nodes, std::size_t row, std::size_t column,
+                                     Chase& chase) {
+  constexpr std::uint64_t kLoads = 1 << 14;  // some milliseconds
+  constexpr std::size_t kSamples = 3;
+  const std::vector<unsigned>& pus = nodes.rows[row].pus;
+  if (pus.size() < 2) return std::nullopt;
+  const std::uint64_t room = node_limit(nodes.columns[column]) / pus.size();
+  const std::uint64_t bytes = std::min<std::uint64_t>(32 * kMiB, room / kMiB * kMiB);
+  if (bytes < kSmallest) return std::nullopt;
+  std::vector<std::optional<core::Region>> written;
+  for (std::size_t i = 1; i < pus.size(); ++i)
+    written.push_back(region_on(nodes, column, bytes, core::PageSize::huge));
+  if (!std::ranges::all_of(written, [](const auto& region) { return region.has_value(); }))
+    return std::nullopt;
+  core::PinnedPool pool(pus);
+  const std::size_t size = chase.sizes().size() - 1;
+  std::vector<double> samples;
+  for (std::size_t sample = 0; sample < kSamples + 1; ++sample) {
+    std::atomic<bool> done{false};
+    double seconds = 0;
+    const core::TogetherTime time = core::time_together(pool, pus.size(), [&](std::size_t i) {
+      if (i > 0) {
+        core::Region& mine = *written[i - 1];
+        while (!done.load(std::memory_order_relaxed)) std::memset(mine.data(), 1, mine.size());
+        return;
+      }
+      core::Clock& clock = core::tick_clock();
+      const double begin = clock.now();
+      chase.follow(size, kLoads);
+      seconds = clock.now() - begin;
+      done.store(true, std::memory_order_relaxed);
+    });
+    // In the first one the others get their pages.
+    if (sample > 0 && time.running_share >= core::kLeastRunningShare)
+      samples.push_back(1e9 * seconds / kLoads);
+  }
+  return samples.empty() ? std::nullopt : std::optional(core::median(samples));
+}
+
 void run_latency(const Probe& probe, ProbeContext& context) {
   const Nodes nodes = find_nodes(context);
   const auto cells = static_cast<double>(nodes.rows.size() * nodes.columns.size());
   const core::MeasureOptions options =
       measure_options(context, 0.5 * context.budget_seconds() / cells);
-  Cells latency = nodes.empty_cells();
+  Cells latency = nodes.empty_cells(), loaded = nodes.empty_cells();
   std::vector<double> local_samples;
   std::optional<double> lowest_share;
   std::uint64_t bytes = 0;
@@ -355,6 +400,8 @@ void run_latency(const Probe& probe, ProbeContext& context) {
         local_samples.insert(local_samples.end(), series.samples.begin(), series.samples.end());
       return 0;
     });
+    if (chase != nullptr && !context.quick())
+      loaded[row][column] = loaded_latency(nodes, row, column, *chase);
   });
 
   Cells ratios = ratios_to_local(nodes, latency);
@@ -372,6 +419,16 @@ void run_latency(const Probe& probe, ProbeContext& context) {
                       .version = probe.version,
                       .details = details,
                       .content = to_table(nodes, "ns", Better::lower, std::move(latency))});
+  const bool any_loaded = std::ranges::any_of(loaded, [](const auto& row) {
+    return std::ranges::any_of(row, [](const auto& cell) { return cell.has_value(); });
+  });
+  if (any_loaded)
+    context.report(
+        View{.name = probe.name + ".loaded",
+             .title = "The same while the other PUs of the row write the column's memory",
+             .version = probe.version,
+             .details = details,
+             .content = to_table(nodes, "ns", Better::lower, std::move(loaded))});
   context.report(View{.name = probe.name + ".ratio",
                       .title = "numa.latency over the local latency of the row",
                       .version = probe.version,

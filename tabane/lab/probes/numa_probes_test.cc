@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <variant>
 #include <vector>
@@ -90,6 +91,20 @@ TEST(NumaLatency, IsOneRelativeToItself) {
       }
   EXPECT_GT(run.result("numa.latency").value.value(), 0);
   EXPECT_TRUE(is_steady_progress(run.fractions));
+}
+
+TEST(NumaLatency, UnderLoadIsMeasuredWhereANodeHasOtherPusUnlessQuick) {
+  if (!memory_can_be_placed()) GTEST_SKIP() << "NUMA calls are filtered";
+  const ProbeRun quick = run_probe(numa_probes, "numa.latency", true, 0.1);
+  EXPECT_EQ(quick.record.find_view("numa.latency.loaded"), nullptr);
+  const ProbeRun run = run_probe(numa_probes, "numa.latency", false, 0.1);
+  const bool has_others = std::ranges::any_of(this_machine().numa_nodes(),
+                                              [](const auto& node) { return node.pus.size() > 1; });
+  if (!has_others) {
+    EXPECT_EQ(run.record.find_view("numa.latency.loaded"), nullptr);
+  } else if (run.record.find_view("numa.latency.loaded") != nullptr) {  // not on a busy machine
+    expect_shape(std::get<Matrix>(run.table("numa.latency.loaded").content));
+  }
 }
 
 TEST(NumaProbes, StopWhenAskedTo) {

@@ -55,6 +55,13 @@ core::MeasureOptions measure_options(const ProbeContext& context, double seconds
   return options;
 }
 
+core::MeasureOptions parallel_options(const ProbeContext& context, double seconds,
+                                      std::size_t threads) {
+  core::MeasureOptions options = measure_options(context, seconds);
+  options.min_epoch_seconds = std::max(300e-6, 10e-6 * static_cast<double>(threads));
+  return options;
+}
+
 std::string base_pages() { return core::format_bytes(core::page_bytes()) + " pages"; }
 
 std::vector<MemoryLevel> memory_levels(const core::Topology& topology, bool quick) {

@@ -22,6 +22,10 @@ std::vector<unsigned> one_pu_per_core(const core::Topology& topology);
 // Options of a measurement in one pass that may take `seconds` per competitor. What the machine did
 // in other passes decides about the interval, so that a pass needs few samples.
 core::MeasureOptions measure_options(const ProbeContext& context, double seconds);
+// The same for work on so many threads at once: epochs are long enough that leaving the barrier, at
+// most some 100 ns a thread, does not show.
+core::MeasureOptions parallel_options(const ProbeContext& context, double seconds,
+                                      std::size_t threads);
 
 // How curves name the base pages of this system: "4 KiB pages".
 std::string base_pages();

@@ -71,6 +71,7 @@ std::vector<View> present_numa(const Record& record) {
     views.push_back(std::move(view));
   };
   add("numa.latency", "Latency between NUMA nodes");
+  add("numa.latency.loaded", "Latency between NUMA nodes under load");
   add("numa.bandwidth.first", "Bandwidth between NUMA nodes, first touch");
   add("numa.bandwidth.second", "Bandwidth between NUMA nodes, memory touched before");
   return views;
