@@ -34,6 +34,7 @@ TEST(LevelProbes, OfOneLevelAreVisitedTogether) {
 TEST(LevelProbes, HoldTheMachineAgainstItsCoresInCachesOfTheirOwn) {
   const ProbeRun run = run_probe(level_probes, "memory.bandwidth.read.l1.machine", true, 0.1);
   const Result& result = run.result("memory.bandwidth.read.l1.machine");
+  if (!result.value) GTEST_SKIP() << result.reason;
   EXPECT_GT(*result.value, 1e8);
   EXPECT_EQ(result.limit.has_value(), this_machine().core_count() > 1);
 }
