@@ -23,7 +23,7 @@ std::string share_of(const lab::Result& result) {
   const auto share = result.share_of_limit();
   if (!share) return "";
   const std::string text = fmt::format("{:>5} of limit", lab::show_percent(share->value));
-  if (share->interval.low > 1.03) return text + ": the roof is too low";
+  if (result.is_above_limit()) return text + ": the roof is too low";
   const double half = (share->interval.high - share->interval.low) / 2;
   return share->pairs < 2 ? text : fmt::format("{} ± {:.0f}", text, std::ceil(100 * half));
 }

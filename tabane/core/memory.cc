@@ -206,6 +206,7 @@ Region::Region(std::size_t bytes, const MemoryOptions& options) {
   data_ = map_guarded(size_, may_be_huge ? huge : unit);
   try {
     advise(data_, size_, options.pages);
+    if (!options.copied_by_forks) madvise(data_, size_, MADV_DONTFORK);
     if (options.policy == MemoryPolicy::first_touch) {
       check_nodes(options, {});
     } else {

@@ -34,6 +34,9 @@ struct MemoryOptions {
   MemoryPolicy policy = MemoryPolicy::first_touch;
   std::vector<unsigned> nodes;  // os indices; must be empty for first_touch only
   PageSize pages = PageSize::system;
+  // Whether forked processes get a copy. Without one, forks neither pay for the pages nor see them;
+  // a system that cannot leave them out copies them.
+  bool copied_by_forks = true;
 };
 
 std::size_t page_bytes();       // base page

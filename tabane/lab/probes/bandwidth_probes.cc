@@ -17,8 +17,6 @@ namespace {
 constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kMiB = 1024 * kKiB;
 constexpr Mix kCurves[] = {Mix::read, Mix::write, Mix::copy, Mix::triad};
-constexpr const char* kCounting =
-    "loaded and stored bytes as the program sees them, without write-allocate";
 
 void add_point(Curve& curve, double x, const std::vector<double>& samples) {
   const core::Summary s = core::summarize(samples);
@@ -137,11 +135,10 @@ void run_memcpy(const Probe& probe, ProbeContext& context) {
   const core::ScopedBinding binding(home_pu(context));
   const std::uint64_t largest = std::min(memory_levels(context).back().core_bytes / 2, 64 * kMiB);
   const Blocks& blocks = context.memory().keep<Blocks>("memcpy", [&] {
-    Blocks made{core::Region(largest, {.pages = core::PageSize::huge}),
-                core::Region(largest, {.pages = core::PageSize::huge})};
+    const core::MemoryOptions options{.pages = core::PageSize::huge, .copied_by_forks = false};
+    Blocks made{core::Region(largest, options), core::Region(largest, options)};
     std::memset(made.source.data(), 1, largest);
     std::memset(made.target.data(), 1, largest);
-    for (core::Region* region : {&made.source, &made.target}) region->copy_on_fork(false);
     return made;
   });
   std::vector<std::uint64_t> sizes;

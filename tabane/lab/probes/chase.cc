@@ -1,9 +1,12 @@
 #include "tabane/lab/probes/chase.h"
 
 #include <algorithm>
+#include <atomic>
 
+#include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/keep.h"
+#include "tabane/core/time_together.h"
 #include "tabane/lab/probes/plan.h"
 #include "tabane/lab/probes/pointer_chase.h"
 
@@ -14,16 +17,19 @@ constexpr std::size_t kLineBytes = 64;
 constexpr std::uint64_t kMostRead = std::uint64_t{256} << 20;  // more than any cache keeps
 constexpr std::uint64_t kWarmUpLoads = 1 << 15, kWarmUpOfTheLargest = 1 << 16;
 
+core::MemoryOptions not_copied(core::MemoryOptions options) {
+  options.copied_by_forks = false;
+  return options;
+}
+
 }  // namespace
 
 Chase::Chase(std::vector<std::uint64_t> sizes, const core::MemoryOptions& options)
-    : region_(sizes.back() + kLineBytes, options), sizes_(std::move(sizes)), at_(sizes_.size()) {
+    : region_(sizes.back() + kLineBytes, not_copied(options)),
+      sizes_(std::move(sizes)),
+      at_(sizes_.size()) {
   const auto large = std::ranges::count_if(sizes_, [](auto size) { return size > kLinkedAnew; });
   TABANE_ASSERT(static_cast<std::size_t>(large) <= kMostLarge);
-  try {
-    region_.copy_on_fork(false);
-  } catch (const core::SystemError&) {  // forks then take longer
-  }
   region_.touch();
 }
 
@@ -51,6 +57,26 @@ void Chase::prepare(std::size_t size) {
 void Chase::follow(std::size_t size, std::uint64_t loads) {
   at_[size] = chase(at_[size], loads);
   core::keep(at_[size]);
+}
+
+double follow_under_load(Chase& chase, std::uint64_t loads, core::PinnedPool& pool,
+                         std::span<const std::size_t> threads, std::size_t follower,
+                         const std::function<void(std::size_t)>& load, double* whole) {
+  std::atomic<bool> done{false};
+  double seconds = 0;
+  const core::TogetherTime time = core::time_together(pool, threads, [&](std::size_t i) {
+    if (i != follower) {
+      while (!done.load(std::memory_order_relaxed)) load(i);
+      return;
+    }
+    core::Clock& clock = core::tick_clock();
+    const double begin = clock.now();
+    chase.follow(chase.sizes().size() - 1, loads);
+    seconds = clock.now() - begin;
+    done.store(true, std::memory_order_relaxed);
+  });
+  if (whole != nullptr) *whole = time.seconds;
+  return core::signed_seconds({seconds, time.running_share});
 }
 
 Chase& memory_chase(ProbeContext& context) {

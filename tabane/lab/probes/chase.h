@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "tabane/core/memory.h"
+#include "tabane/core/pinned_pool.h"
 #include "tabane/lab/probe.h"
 
 namespace tabane::lab {
@@ -40,6 +43,14 @@ class Chase {
   std::vector<std::uint64_t> sizes_;
   std::vector<void*> at_;  // null: not linked yet
 };
+
+// Seconds that one thread of the pool takes to follow the last size of the chase for so many loads,
+// while load(i) runs again and again on the others; `whole` gets the time from the first start to
+// the last end. Negative if a thread did not have its CPU all the time. threads: ascending, with
+// the follower.
+double follow_under_load(Chase& chase, std::uint64_t loads, core::PinnedPool& pool,
+                         std::span<const std::size_t> threads, std::size_t follower,
+                         const std::function<void(std::size_t)>& load, double* whole = nullptr);
 
 // The chase whose last size stands for memory, on huge pages where there are any: that of
 // memory.latency, else one made by the calling thread, which must run near the home PU. Its last

@@ -114,11 +114,7 @@ double bytes_of(Mix mix) { return 8 * (operands(mix).loads + operands(mix).store
 std::span<const Kernel> vector_kernels() { return kVectorKernels; }
 
 WorkingSet::WorkingSet(std::size_t bytes)
-    : region_(bytes + kSpareBytes, {.pages = core::PageSize::huge}) {
-  try {
-    region_.copy_on_fork(false);
-  } catch (const core::SystemError&) {  // forks then take longer
-  }
+    : region_(bytes + kSpareBytes, {.pages = core::PageSize::huge, .copied_by_forks = false}) {
   memory_ = region_.as<double>();
   cut(bytes);
   std::ranges::fill(memory_.first((windows_ * window_ + kSpareBytes) / 8), 1.0);

@@ -37,6 +37,9 @@ std::string name_of(Mix mix);  // "read", "read2", "set", "copy", "triad", "upda
 int arrays_of(Mix mix);
 double bytes_of(Mix mix);  // of an element, as STREAM counts: no write-allocate
 
+inline constexpr const char* kCounting =
+    "loaded and stored bytes as the program sees them, without write-allocate";
+
 struct Kernel {
   std::string name;
   Mix mix = Mix::read;

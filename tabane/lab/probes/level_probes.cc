@@ -21,8 +21,6 @@ namespace {
 
 constexpr std::uint64_t kFmaIterations = 1024;
 constexpr Mix kBandwidths[] = {Mix::read, Mix::write, Mix::copy, Mix::triad};
-constexpr const char* kCounting =
-    "loaded and stored bytes as the program sees them, without write-allocate";
 
 std::string bandwidth_name(Mix mix, const MemoryLevel& level, const char* scope) {
   return fmt::format("memory.bandwidth.{}.{}.{}", name_of(mix), level.name, scope);

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
 #include <utility>
 
 #include "tabane/core/error.h"
+#include "tabane/core/time_together.h"
 
 namespace tabane::lab {
 namespace {
@@ -74,14 +74,6 @@ core::Competitor MachineSets::start(const Loop& loop, std::size_t workers) {
         core::time_together(*pool_, workers, [&](std::size_t i) { (*works)[i](iterations); }));
   };
   return competitor;
-}
-
-core::TogetherTime MachineSets::time_on(std::size_t workers, std::size_t one_more,
-                                        const std::function<void(std::size_t)>& work) {
-  std::vector<std::size_t> threads(workers);
-  std::iota(threads.begin(), threads.end(), std::size_t{0});
-  if (one_more >= workers) threads.push_back(one_more);
-  return core::time_together(*pool_, threads, work);
 }
 
 void MachineSets::on_thread(std::size_t thread, const std::function<void()>& work) {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tabane/core/pinned_pool.h"
-#include "tabane/core/time_together.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/kernels.h"
 #include "tabane/lab/probes/plan.h"
@@ -40,9 +39,7 @@ class MachineSets {
   // The loop on the first `workers` threads, each on its own set, as a competitor that times
   // itself.
   core::Competitor start(const Loop& loop, std::size_t workers);
-  // work(i) on the first `workers` threads and on one more at the same time.
-  core::TogetherTime time_on(std::size_t workers, std::size_t one_more,
-                             const std::function<void(std::size_t)>& work);
+  core::PinnedPool& pool() { return *pool_; }
   // work() on one thread.
   void on_thread(std::size_t thread, const std::function<void()>& work);
 

@@ -1,13 +1,9 @@
 #include "tabane/lab/probes/loaded_latency.h"
 
 #include <algorithm>
-#include <atomic>
 #include <numeric>
 
-#include "tabane/core/clock.h"
 #include "tabane/core/measurement.h"
-#include "tabane/core/running_share.h"
-#include "tabane/core/time_together.h"
 #include "tabane/lab/probes/chase.h"
 #include "tabane/lab/probes/level_sets.h"
 #include "tabane/lab/probes/plan.h"
@@ -30,41 +26,38 @@ class LoadedChase {
  public:
   LoadedChase(MachineSets& sets, Chase& chase) : sets_(sets), chase_(chase) {}
 
-  // bytes: what the loaders moved and the seconds in which they did are added to it.
-  struct Moved {
-    double bytes = 0, seconds = 0;
-    std::vector<double> rates;  // one a sample
-  };
-  core::Competitor with(std::size_t loaders, const Loop& loop, Moved& moved) {
+  // rates: what the loaders get from memory together, B/s, one a sample.
+  core::Competitor with(std::size_t loaders, const Loop& loop, std::vector<double>& rates) {
     core::Competitor competitor{.name = loop.name, .work = {}};
-    competitor.timed = [this, loaders, &loop, &moved](std::uint64_t iterations) {
-      return sample(loaders, loop, iterations, moved);
+    competitor.timed = [this, loaders, &loop, &rates](std::uint64_t iterations) {
+      return sample(loaders, loop, iterations, rates);
     };
     return competitor;
   }
 
  private:
-  double sample(std::size_t loaders, const Loop& loop, std::uint64_t loads, Moved& moved) {
-    std::atomic<bool> done{false};
-    std::vector<std::uint64_t> passes(loaders);
-    double seconds = 0;
+  double sample(std::size_t loaders, const Loop& loop, std::uint64_t loads,
+                std::vector<double>& rates) {
+    std::vector<core::Work> passes;
+    std::vector<std::uint64_t> done(loaders);
+    std::vector<std::size_t> threads;
+    for (std::size_t i = 0; i < loaders; ++i) {
+      passes.push_back(loop.on(sets_[i]));
+      threads.push_back(i);
+    }
     const std::size_t follower = sets_.size() - 1;
-    const core::TogetherTime time = sets_.time_on(loaders, follower, [&](std::size_t i) {
-      if (i == follower) {
-        core::Clock& clock = core::tick_clock();
-        const double begin = clock.now();
-        chase_.follow(chase_.sizes().size() - 1, loads);
-        seconds = clock.now() - begin;
-        done.store(true, std::memory_order_relaxed);
-        return;
-      }
-      const core::Work pass = loop.on(sets_[i]);
-      for (; !done.load(std::memory_order_relaxed); ++passes[i]) pass(1);
-    });
-    const auto all = std::accumulate(passes.begin(), passes.end(), std::uint64_t{0});
-    if (loaders > 0)
-      moved.rates.push_back(static_cast<double>(all) * loop.bytes(sets_.front()) / time.seconds);
-    return time.running_share >= core::kLeastRunningShare ? seconds : -seconds;
+    threads.push_back(follower);
+    double whole = 0;
+    const double seconds = follow_under_load(
+        chase_, loads, sets_.pool(), threads, follower,
+        [&](std::size_t i) {
+          passes[i](1);
+          ++done[i];
+        },
+        &whole);
+    const auto all = std::accumulate(done.begin(), done.end(), std::uint64_t{0});
+    if (loaders > 0) rates.push_back(static_cast<double>(all) * loop.bytes(sets_.front()) / whole);
+    return seconds;
   }
 
   MachineSets& sets_;
@@ -81,7 +74,7 @@ void run_loaded(const Probe& probe, ProbeContext& context) {
   sets.on_thread(sets.size() - 1, [&] { chase = &memory_chase(context); });
   const auto counts = loader_counts(sets.size() - 1);
   LoadedChase loaded(sets, *chase);
-  std::vector<LoadedChase::Moved> moved(counts.size() * std::size(kLoads));
+  std::vector<std::vector<double>> moved(counts.size() * std::size(kLoads));
   std::vector<Loop> loops;
   for (const Mix mix : kLoads) loops.push_back(best_on_machine(context, dram, sets, mix));
   std::vector<core::Competitor> competitors;
@@ -106,7 +99,7 @@ void run_loaded(const Probe& probe, ProbeContext& context) {
       latency.series[m].y.push_back(1e9 * series[at].median());
       if (counts[i] == 0) continue;
       rate.series[m].x.push_back(static_cast<double>(counts[i]));
-      rate.series[m].y.push_back(core::median(moved[at].rates));
+      rate.series[m].y.push_back(core::median(moved[at]));
     }
   }
   Result result = probe.result();

@@ -1,12 +1,12 @@
 // numa.*: what it costs that a PU of one node uses the memory of another.
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,8 +20,6 @@
 #include "tabane/core/measurement.h"
 #include "tabane/core/memory.h"
 #include "tabane/core/pinned_pool.h"
-#include "tabane/core/running_share.h"
-#include "tabane/core/time_together.h"
 #include "tabane/core/topology.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/bound_threads.h"
@@ -348,26 +346,15 @@ std::optional<double> loaded_latency(const Nodes& nodes, std::size_t row, std::s
   if (!std::ranges::all_of(written, [](const auto& region) { return region.has_value(); }))
     return std::nullopt;
   core::PinnedPool pool(pus);
-  const std::size_t size = chase.sizes().size() - 1;
+  std::vector<std::size_t> threads(pus.size());
+  std::iota(threads.begin(), threads.end(), std::size_t{0});
   std::vector<double> samples;
   for (std::size_t sample = 0; sample < kSamples + 1; ++sample) {
-    std::atomic<bool> done{false};
-    double seconds = 0;
-    const core::TogetherTime time = core::time_together(pool, pus.size(), [&](std::size_t i) {
-      if (i > 0) {
-        core::Region& mine = *written[i - 1];
-        while (!done.load(std::memory_order_relaxed)) std::memset(mine.data(), 1, mine.size());
-        return;
-      }
-      core::Clock& clock = core::tick_clock();
-      const double begin = clock.now();
-      chase.follow(size, kLoads);
-      seconds = clock.now() - begin;
-      done.store(true, std::memory_order_relaxed);
+    const double seconds = follow_under_load(chase, kLoads, pool, threads, 0, [&](std::size_t i) {
+      std::memset(written[i - 1]->data(), 1, written[i - 1]->size());
     });
     // In the first one the others get their pages.
-    if (sample > 0 && time.running_share >= core::kLeastRunningShare)
-      samples.push_back(1e9 * seconds / kLoads);
+    if (sample > 0 && seconds > 0) samples.push_back(1e9 * seconds / kLoads);
   }
   return samples.empty() ? std::nullopt : std::optional(core::median(samples));
 }

@@ -23,6 +23,11 @@ std::optional<double> Result::of_limit() const {
   return share ? std::optional(share->value) : std::nullopt;
 }
 
+bool Result::is_above_limit() const {
+  const auto share = share_of_limit();
+  return share && share->interval.low > kAtTheLimit;
+}
+
 bool Result::repeats_one_thing() const {
   return !samples.empty() && !details.contains(detail::kPerPu) && !details.contains(detail::kPairs);
 }

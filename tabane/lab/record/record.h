@@ -18,6 +18,9 @@
 
 namespace tabane::lab {
 
+// Roof and figure are both measured: a figure this little above its limit is at it.
+inline constexpr double kAtTheLimit = 1.03;
+
 // A limit of the machine that a figure is held against.
 struct Limit {
   double value = 0;  // in the unit of the result, > 0
@@ -63,6 +66,8 @@ struct Result {
   // taken in turn give an interval; of one pair the interval is the value.
   std::optional<core::Ratio> share_of_limit() const;
   std::optional<double> of_limit() const;  // its value
+  // Whether the whole interval of the share lies above kAtTheLimit: then the limit is none.
+  bool is_above_limit() const;
   // Whether samples repeat one thing, rather than each telling of another PU or pair.
   bool repeats_one_thing() const;
   // The two states of a figure that has two; null if it has one, or does not repeat one thing.

@@ -84,11 +84,10 @@ class Rules {
   }
 
   void below_roof(const Result& result) {
-    const auto share = result.share_of_limit();
-    if (!share || share->interval.low <= kTolerance) return;
+    if (!result.is_above_limit()) return;
     found_.push_back({"roof_too_low",
                       fmt::format("the roof is too low: {} reaches {} of it", result.name,
-                                  show_percent(share->value)),
+                                  show_percent(*result.of_limit())),
                       {result.name}});
   }
 

@@ -9,8 +9,6 @@
 namespace tabane::lab {
 namespace {
 
-constexpr double kAtTheRoof = 1.03;  // roof and figure are both measured
-
 std::string family(const std::string& name) { return name.substr(0, name.find('.')); }
 
 // Families in the order of the survey, the best share first inside each.
@@ -39,7 +37,7 @@ std::vector<Bar> sorted_bars(const Record& record) {
 std::string note(const std::vector<Bar>& bars) {
   const Bar *closest = nullptr, *farthest = &bars.front();
   for (const Bar& bar : bars) {
-    if (*bar.value <= kAtTheRoof && (closest == nullptr || *bar.value > *closest->value))
+    if (*bar.value <= kAtTheLimit && (closest == nullptr || *bar.value > *closest->value))
       closest = &bar;
     if (*bar.value < *farthest->value) farthest = &bar;
   }
@@ -52,7 +50,7 @@ std::string note(const std::vector<Bar>& bars) {
         fmt::format(" {} comes closest with {}; {} is farthest with {}.", closest->label,
                     show_percent(*closest->value), farthest->label, show_percent(*farthest->value));
   const auto above = std::count_if(bars.begin(), bars.end(),
-                                   [](const Bar& bar) { return *bar.value > kAtTheRoof; });
+                                   [](const Bar& bar) { return *bar.value > kAtTheLimit; });
   if (above > 0)
     text += fmt::format(" {} more than 3 % above the limit: there it was too low.",
                         above == 1 ? "One bar is" : fmt::format("{} bars are", above));

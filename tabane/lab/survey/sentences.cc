@@ -18,11 +18,9 @@ constexpr double kPoorShare = 0.60;  // of a limit
 constexpr double kSaturated = 0.90;  // of the highest bandwidth
 constexpr std::size_t kClauses = 4;  // a longer sentence is not read
 
-// Null also for figures that others contradict: nothing is said about them.
 std::optional<double> value_of(const Record& record, const std::string& name) {
   const Result* result = record.find(name);
   if (result == nullptr || !result->value || !(*result->value > 0)) return std::nullopt;
-  if (doubtful_results(record).contains(name)) return std::nullopt;
   return result->value;
 }
 
@@ -43,10 +41,9 @@ std::string joined(const std::vector<std::string>& clauses) {
 
 // Results that are held against a limit, the nearest to it first.
 std::vector<const Result*> by_share_of_limit(const Record& record) {
-  const std::set<std::string> doubtful = doubtful_results(record);
   std::vector<const Result*> held;
   for (const Result& result : record.results) {
-    if (result.of_limit() && !doubtful.contains(result.name)) held.push_back(&result);
+    if (result.of_limit()) held.push_back(&result);
   }
   std::stable_sort(held.begin(), held.end(), [](const Result* a, const Result* b) {
     return *a->of_limit() > *b->of_limit();
@@ -182,7 +179,12 @@ std::string looks_wrong(const Record& record) {
 }  // namespace
 
 std::vector<std::string> sentences(const Record& record) {
-  return {good_at(record), limited_by(record), looks_wrong(record)};
+  // Nothing is said about figures that others contradict.
+  Record sound = record;
+  const std::set<std::string> doubtful = doubtful_results(record);
+  std::erase_if(sound.results,
+                [&](const Result& result) { return doubtful.contains(result.name); });
+  return {good_at(sound), limited_by(sound), looks_wrong(record)};
 }
 
 }  // namespace tabane::lab
