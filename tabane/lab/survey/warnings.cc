@@ -403,7 +403,8 @@ void check_passes(const Record& record, Warnings& warnings) {
     if (result.passes.size() > 1 && (fewest == 0 || result.passes.size() < fewest))
       fewest = result.passes.size();
   if (record.kind != Kind::survey || record.results.empty()) return;
-  if (!record.complete && fewest > 0 && fewest < core::kFewestForInterval)
+  // None has several passes when the survey was stopped in its first one.
+  if (!record.complete && fewest < core::kFewestForInterval)
     warnings.push_back({"few_passes",
                         "the survey was stopped before six passes, so intervals hold less often",
                         "an interval describes fewer moments of the machine than it should",

@@ -132,8 +132,14 @@ Result series(std::string name, std::vector<double> samples) {
   return result;
 }
 
-Ids measured(std::vector<Result> results) {
+Record finished() {
   Record record;
+  record.complete = true;
+  return record;
+}
+
+Ids measured(std::vector<Result> results) {
+  Record record = finished();
   record.results = std::move(results);
   return ids(measurement_warnings(record));
 }
@@ -190,7 +196,7 @@ TEST(MeasurementWarnings, MergeTheSameTroubleOfSeveralResults) {
     results.push_back(series("r" + std::to_string(i), scattered(10)));
     results.back().interval = core::Interval{93, 105};
   }
-  Record record;
+  Record record = finished();
   record.results = results;
   const auto warnings = measurement_warnings(record);
   ASSERT_EQ(warnings.size(), 1U);
@@ -200,7 +206,7 @@ TEST(MeasurementWarnings, MergeTheSameTroubleOfSeveralResults) {
 }
 
 TEST(MeasurementWarnings, TellOfALimitThatCannotBeOne) {
-  Record record;
+  Record record = finished();
   record.results = {series("rate", {3, 3})};
   record.results[0].better = Better::higher;
   record.results[0].limit = Limit{1, "disturbed"};
@@ -211,7 +217,7 @@ TEST(MeasurementWarnings, TellOfALimitThatCannotBeOne) {
 }
 
 TEST(MeasurementWarnings, TellOfALastCacheThatAnswersLikeMemory) {
-  Record record;
+  Record record = finished();
   record.results = {series("memory.latency.l3", {95, 95}),
                     series("memory.latency.dram", {150, 150})};
   ASSERT_EQ(measurement_warnings(record).size(), 1U);
@@ -224,7 +230,7 @@ TEST(MeasurementWarnings, NameThePuThatIsSlower) {
   Result rates = series("clock.core_rate", {3e9, 3e9, 3e9, 2.4e9});
   rates.better = Better::higher;
   rates.details[detail::kPerPu] = Json::array({{0, 3e9}, {1, 3e9}, {2, 3e9}, {3, 2.4e9}});
-  Record record;
+  Record record = finished();
   record.results = {rates};
   const auto warnings = measurement_warnings(record);
   ASSERT_EQ(warnings.size(), 1U);
@@ -248,6 +254,22 @@ TEST(MeasurementWarnings, TakeASkewSeriouslyOnlyBeyondItsOwnError) {
   EXPECT_EQ(measured({skew}), Ids{});
   skew.details[detail::kOffsetNs] = -900.0;
   EXPECT_EQ(measured({skew}), Ids{"clock_skew"});
+}
+
+// Of a survey that was stopped: in how many passes its figure was measured.
+Ids stopped_ids(std::size_t passes) {
+  Record record;
+  record.kind = Kind::survey;
+  Result& result = record.results.emplace_back();
+  result.value = 1;
+  if (passes > 1) result.passes.resize(passes);
+  return ids(measurement_warnings(record));
+}
+
+TEST(MeasurementWarnings, SayThatAStoppedSurveySawFewMoments) {
+  EXPECT_EQ(stopped_ids(1), Ids{"few_passes"});  // in its first pass
+  EXPECT_EQ(stopped_ids(3), Ids{"few_passes"});
+  EXPECT_EQ(stopped_ids(core::kFewestForInterval), Ids{});
 }
 
 }  // namespace
