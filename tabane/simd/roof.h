@@ -5,6 +5,10 @@
 // loads are in flight, how they mix with stores and what the prefetchers recognise. So there are
 // many, and a roof is the best of them, searched at the very size. None shares code with a kernel:
 // what slows a kernel down cannot lower its roof.
+//
+// In the first-level cache no kernel need reach its roof: there, arithmetic and traffic slow each
+// other. On a server with AVX-512, written by hand in assembly, loads with an addition each ran at
+// 0.83 of the loads alone, with an FMA each at 0.70, and a triad at 0.80 of its loads and stores.
 #pragma once
 
 #include <cstddef>
