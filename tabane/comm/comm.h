@@ -60,7 +60,8 @@ class View {
   std::unique_ptr<Parcel> parcel_;
 };
 
-// A message on its way. The range it was given must live until it is complete. The destructor waits
+// A message on its way. The range it was given must live until it is complete; on shm at most until
+// wait() or test() has thrown core::LostError: nobody reads or writes it then. The destructor waits
 // for that, but not while an exception passes: then the message may be lost.
 class Request {
  public:
@@ -86,8 +87,9 @@ void wait_all(std::span<Request> requests);
 // Copies share the group. One thread at a time may use it. It must end, as its views and requests
 // must, before the function that launch() calls returns.
 // throws, all that communicate: core::LostError naming rank, pid and phase if a rank of the world
-// is gone, within a second; MessageError naming both sides if a message does not fit its receiver
-// in size or type; core::UsageError if a rank or tag does not exist.
+// is gone, within a second; on shm every call that begins after the loss is known, even for what
+// had arrived before; MessageError naming both sides if a message does not fit its receiver in size
+// or type; core::UsageError if a rank or tag does not exist.
 class Comm {
  public:
   // choice: chooses the collectives' algorithms, see collective/group.h.

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -189,6 +190,55 @@ TEST_F(Launch, TellsALossToAllOtherRanksWhereverTheyWait) {
       EXPECT_TRUE(heard.by(rank).ends_with("killed by signal 9 (Killed)")) << heard.by(rank);
     }
   }
+}
+
+// Whether it had arrived or not, of whatever size: so a program does not depend on who was faster.
+TEST_F(Launch, FailsEveryCallAfterALossWhateverHasArrived) {
+  constexpr std::size_t kSizes[] = {8, 4096, 60000, 131072, 1 << 20};
+  Heard heard(3);
+  error_of<core::LostError>([&] {
+    launch(on_shm(3), [&](Comm& comm) {
+      const auto is_lost = [&](auto call) { error_of<core::LostError>(call); };
+      std::vector<std::vector<char>> messages;
+      for (const std::size_t size : kSizes) messages.emplace_back(size, 'a');
+      std::vector<Request> requests;
+      if (comm.rank() == 1) {
+        for (const auto& one : messages) requests.push_back(comm.isend(2, one));
+        comm.send(2, 1, 3);
+        comm.send(0, 1);
+      } else if (comm.rank() == 2) {
+        requests.push_back(comm.irecv(1, messages[0]));
+        comm.recv<int>(1, 3);
+        requests[0].wait();
+        comm.send(0, 1);
+      } else {
+        for (const int other : {1, 2}) comm.recv<int>(other);
+        kill(getpid(), SIGKILL);
+      }
+      try {
+        is_lost([&] { comm.recv<int>(0); });
+        for (Request& request : requests) {
+          is_lost([&] { request.wait(); });
+          is_lost([&] { request.test(); });
+        }
+        for (auto& one : messages) {
+          std::ranges::fill(one, 'b');
+          is_lost([&] { comm.recv(1, one); });
+          is_lost([&] { comm.irecv(1, one); });
+          is_lost([&] { comm.recv_view<char>(1); });
+          is_lost([&] { comm.send(3 - comm.rank(), one); });
+          is_lost([&] { comm.isend(3 - comm.rank(), one); });
+        }
+        is_lost([&] { comm.probe(1); });
+        is_lost([&] { comm.split(0); });
+        is_lost([&] { broadcast(comm, messages[0], comm.rank()); });
+        is_lost([&] { barrier(comm); });
+      } catch (const core::Error& error) {
+        heard.note(comm.rank(), error);
+      }
+    });
+  });
+  for (const int rank : {1, 2}) EXPECT_EQ(heard.by(rank), "");
 }
 
 TEST_F(Launch, TellsThoseInABarrierThatARankHasReturned) {

@@ -65,6 +65,8 @@ void run(Group& group, const Call& call, std::string_view algorithm) {
   }
   const Algorithm& chosen = algorithm_for(group, call, algorithm);
   if (group.size() == 1) return copy_bytes(call.out, call.in);
+  // What this rank reads may lie on the board already, and what it writes may not be waited for.
+  if (group.board() != nullptr) group.transport().check_alive();
   try {
     if (group.compares_calls()) compare_with_neighbour(group, call, chosen);
     if (call.bytes > 0 || call.kind == Kind::barrier) chosen.run(group, call);

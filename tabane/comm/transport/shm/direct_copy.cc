@@ -89,17 +89,26 @@ bool has_failed(const DirectCopy& copy) {
   return copy.ended.load() == taken;
 }
 
+void withdraw(DirectCopy& copy) {
+  std::uint32_t none = 0;
+  copy.error.compare_exchange_strong(none, ECANCELED);
+}
+
 bool work_as_receiver(DirectCopy& copy) { return work(copy, true); }
 bool work_as_sender(DirectCopy& copy) { return work(copy, false); }
 
 bool copy_alone(DirectCopy& copy) {
   const std::uint32_t pieces = pieces_of(copy);
   copy.taken.store(pieces);
-  const int error = copy_all(process_vm_readv, copy.sender, copy.to,
-                             const_cast<std::byte*>(copy.from), copy.bytes);
-  copy.error.store(static_cast<std::uint32_t>(error));
+  // From here on who withdraws the copy waits for its end; before, it may have withdrawn it.
+  if (copy.error.load() == 0) {
+    const int error = copy_all(process_vm_readv, copy.sender, copy.to,
+                               const_cast<std::byte*>(copy.from), copy.bytes);
+    std::uint32_t none = 0;
+    if (error != 0) copy.error.compare_exchange_strong(none, static_cast<std::uint32_t>(error));
+  }
   copy.ended.store(pieces);
-  return error == 0;
+  return copy.error.load() == 0;
 }
 
 }  // namespace tabane::comm::shm

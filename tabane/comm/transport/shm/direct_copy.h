@@ -45,6 +45,9 @@ bool is_done(const DirectCopy& copy);
 // receiver's buffer holds some of it.
 bool has_failed(const DirectCopy& copy);
 
+// Nobody takes more pieces of an open copy; who is at one ends it: has_failed() says when.
+void withdraw(DirectCopy& copy);
+
 // Copies pieces until none is left to take; the other side may still be copying its last one.
 // Returns false if the kernel refused, to this side or the other (error says why: ESRCH if the
 // process is gone, EPERM or ENOSYS if it may not be copied, EFAULT if its memory is not there):

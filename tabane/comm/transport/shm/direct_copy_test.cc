@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <new>
 #include <vector>
@@ -161,6 +162,20 @@ TEST(DirectCopy, IsNotOverWhileASideStillCopies) {
   EXPECT_FALSE(has_failed(refused.copy));
   refused.copy.ended += 1;
   EXPECT_TRUE(has_failed(refused.copy));
+}
+
+TEST(DirectCopy, CopiesNothingAfterItWasWithdrawn) {
+  for (const auto work : {work_as_receiver, work_as_sender, copy_alone}) {
+    Refused withdrawn;
+    withdrawn.copy.sender = withdrawn.copy.receiver = getpid();
+    std::ranges::fill(withdrawn.in, std::byte{});
+    begin(withdrawn.copy);
+    withdraw(withdrawn.copy);
+    EXPECT_TRUE(has_failed(withdrawn.copy));
+    EXPECT_FALSE(work(withdrawn.copy));
+    EXPECT_TRUE(has_failed(withdrawn.copy));
+    EXPECT_EQ(std::ranges::count(withdrawn.in, std::byte{}), std::ssize(withdrawn.in));
+  }
 }
 
 TEST(DirectCopy, StopsAtMemoryThatIsNotThere) {

@@ -1,6 +1,5 @@
 #include "tabane/comm/transport/shm/endpoint.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,7 +35,10 @@ Endpoint::Endpoint(World& world, int rank)
   }
 }
 
-Endpoint::~Endpoint() = default;
+// Of the sends, only abandoned ones are left: their bytes end here.
+Endpoint::~Endpoint() {
+  for (const auto& send : abandoned_) withdraw(*send);
+}
 
 std::uint32_t Endpoint::new_context() {
   constexpr std::uint32_t kMost = (1u << 20) - 1;
@@ -75,11 +77,16 @@ void Endpoint::wait_for(Operation& operation, const Peers& peers) {
   waiter_.wait(ready, [&] { world_.check(rank_, peers, ready); });
 }
 
-void Endpoint::wait(Send& send) {
+void Endpoint::wait(Send& send) try {
+  world_.check_failed(rank_);
   if (!send.complete) wait_for(send, send.to);
+} catch (const core::LostError&) {
+  withdraw(send);
+  throw;
 }
 
-void Endpoint::wait(Receive& receive) {
+void Endpoint::wait(Receive& receive) try {
+  world_.check_failed(rank_);
   if (receive.complete) return;
   if (receive.source == any_source) return wait_for(receive, receive.sources);
   if (open_ > 1) return wait_for(receive, receive.source);
@@ -97,9 +104,13 @@ void Endpoint::wait(Receive& receive) {
     return receive.complete;
   };
   waiter_.wait(ready, [&] { world_.check(rank_, from, ready); });
+} catch (const core::LostError&) {
+  abandon(receive);
+  throw;
 }
 
 bool Endpoint::take_next(Receive& receive) {
+  world_.check_failed(rank_);
   const int from = receive.source;
   if (open_ > 0 || unexpected_ > 0 || from == any_source || from == rank_) return false;
   Peer& peer = this->peer(from);
@@ -121,14 +132,19 @@ bool Endpoint::take_next(Receive& receive) {
   return true;
 }
 
-bool Endpoint::test(const Send& send) {
+bool Endpoint::test(Send& send) try {
+  world_.check_failed(rank_);
   const auto ready = [&] { return send.complete; };
   if (!send.complete) progress(send.complete);
   if (!send.complete) world_.check(rank_, send.to, ready);
   return send.complete;
+} catch (const core::LostError&) {
+  withdraw(send);
+  throw;
 }
 
-bool Endpoint::test(const Receive& receive) {
+bool Endpoint::test(Receive& receive) try {
+  world_.check_failed(rank_);
   const auto ready = [&] {
     progress(receive.complete);
     return receive.complete;
@@ -140,23 +156,25 @@ bool Endpoint::test(const Receive& receive) {
     world_.check(rank_, receive.source, ready);
   }
   return receive.complete;
+} catch (const core::LostError&) {
+  abandon(receive);
+  throw;
 }
 
-// The sender may be writing to memory that is about to go: its last piece must have ended.
+// The sender may be writing to memory that is about to go: its last piece must have ended, unless
+// it has died in it.
 void Endpoint::stop_direct(Receive& receive) noexcept {
   Peer& from = peer(receive.from);
   DirectCopy& record = from.in.record(receive.record);
-  record.error.store(ECANCELED);
-  // Unless it has died in it.
-  const auto is_there = [&] {
-    return world_.state(receive.from) != RankState::failed && kill(record.sender, 0) == 0;
-  };
-  while (!has_failed(record) && is_there()) usleep(100);
+  shm::withdraw(record);
+  while (!has_failed(record) && world_.may_be_in_a_call(receive.from)) usleep(100);
+  receive.record = -1;
   wake(*from.doorbell);
 }
 
 void Endpoint::abandon(Receive& receive) noexcept {
-  if (receive.complete) return;
+  if (!receive.is_open) return;
+  receive.is_open = false;
   receive.leave();
   --open_;
   if (receive.record >= 0) stop_direct(receive);

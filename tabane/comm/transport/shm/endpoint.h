@@ -41,10 +41,13 @@ class Endpoint {
   // groups of which this rank is the first member.
   std::uint32_t new_context();
 
+  // All that throw core::LostError do so at once where a rank is known to be lost, whatever has
+  // come. After it nobody reads or writes the bytes of that send or receive any more.
+
   // Returns when the bytes may be changed. throws: core::LostError.
   void send(int to, const Envelope& envelope, const std::byte* bytes) {
     Peer& peer = *peers_[static_cast<std::size_t>(to)];
-    if (envelope.bytes <= kInlineBytes && peer.queue.empty() && to != rank_ &&
+    if (envelope.bytes <= kInlineBytes && peer.queue.empty() && to != rank_ && !world_.failed() &&
         peer.out.put_inline(envelope, bytes)) [[likely]] {
       wake(*peer.doorbell);
       return;
@@ -54,18 +57,20 @@ class Endpoint {
 
   // Begins; it may be complete then. It is the caller's, and must be complete or abandoned before
   // it ends. A receive that is complete may have received what does not fit it: see matches().
+  // throws: core::LostError.
   void start(Send& send);
   void start(Receive& receive);
   // Returns when it is complete. throws: core::LostError; then it is not, and nothing will be.
   void wait(Send& send);
   void wait(Receive& receive);
   // Whether it is complete, after some progress. throws: core::LostError.
-  bool test(const Send& send);
-  bool test(const Receive& receive);
+  bool test(Send& send);
+  bool test(Receive& receive);
   // The short way of a receive from one rank while nothing else is under way: waits for that rank's
   // next line. Returns false if the receive is to be started after all. throws: core::LostError.
   bool take_next(Receive& receive);
-  // Nobody waits for it any more. What has been begun of a send is completed from a copy.
+  // Nobody waits for it any more. What has been begun of a send is completed from a copy, but not
+  // after a loss.
   void abandon(std::unique_ptr<Send> send) noexcept;
   void abandon(Receive& receive) noexcept;
   // Whatever can be done without waiting; stops early once `enough`.
@@ -112,7 +117,8 @@ class Endpoint {
   void advance_direct(Send& send);
   void repeat_in_pieces(Peer& peer, Send& send);
   void enqueue(Peer& peer, Send& send);
-  void drop(Send& send) noexcept;
+  void withdraw(Send& send) noexcept;
+  void stop_direct(Send& send) noexcept;
   void complete(Send& send);
 
   // --- endpoint_receive.cc ---

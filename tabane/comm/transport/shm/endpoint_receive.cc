@@ -21,6 +21,8 @@ std::byte* make_room(Receive& receive) {
 }
 
 void Endpoint::start(Receive& receive) {
+  world_.check_failed(rank_);
+  receive.is_open = true;
   ++open_;
   if (unexpected_ > 0) {
     const int ranks = world_.ranks();
@@ -70,8 +72,8 @@ void Endpoint::hand_over(Receive& receive, Unexpected& message) {
 }
 
 bool Endpoint::probe(Receive& pattern) {
-  if (finds(pattern)) return true;
   world_.check_failed(rank_);
+  if (finds(pattern)) return true;
   if (world_.crowded()) sched_yield();
   return false;
 }
@@ -255,13 +257,15 @@ void Endpoint::finish_arriving(Peer& peer) {
 
 void Endpoint::open_direct(Peer& peer, Receive& receive, int index) {
   DirectCopy& record = peer.in.record(index);
+  std::byte* const into = matches(receive) ? make_room(receive) : nullptr;
   std::uint32_t announced = kAnnounced;
   if (!record.open.compare_exchange_strong(announced, kClaimed)) {  // withdrawn
     peer.repeats[static_cast<std::size_t>(index)] = &receive;
     return;
   }
+  // From here on the sender waits for the end, so nothing may throw.
   if (!matches(receive)) return finish_direct(peer, receive, index);
-  record.to = make_room(receive);
+  record.to = into;
   record.receiver = getpid();
   shm::begin(record);
   receive.record = index;
@@ -303,6 +307,7 @@ void Endpoint::finish_direct(Peer& peer, Receive& receive, int record) {
 
 void Endpoint::complete(Receive& receive) {
   receive.complete = true;
+  receive.is_open = false;
   --open_;
 }
 

@@ -17,12 +17,13 @@ void Endpoint::send_slowly(int to, const Envelope& envelope, const std::byte* by
   try {
     wait(send);
   } catch (...) {
-    drop(send);
+    withdraw(send);
     throw;
   }
 }
 
 void Endpoint::start(Send& send) {
+  world_.check_failed(rank_);
   if (send.to == rank_) return send_to_self(send);
   ++open_;
   Peer& to = peer(send.to);
@@ -202,16 +203,41 @@ void Endpoint::complete(Send& send) {
   --open_;
 }
 
-void Endpoint::drop(Send& send) noexcept {
-  if (send.complete || !send.waits()) return;
-  if (send.record < 0) --queued_;
+// What is in blocks is never complete: the channel's next message begins with its first piece.
+void Endpoint::withdraw(Send& send) noexcept {
+  if (!send.waits()) return;
+  if (send.record >= 0) {
+    stop_direct(send);
+  } else {
+    --queued_;
+  }
   send.leave();
-  complete(send);
+  --open_;
+}
+
+// The receiver may be reading memory that is about to change: its last piece must have ended. What
+// it has not claimed yet it never will.
+void Endpoint::stop_direct(Send& send) noexcept {
+  Peer& to = peer(send.to);
+  DirectCopy& record = to.out.record(send.record);
+  const auto is_read = [&] {
+    if (to.out.is_released(send.record)) return false;
+    if (record.open.load() != kOpen) return true;  // begin() would forget that it is withdrawn
+    shm::withdraw(record);
+    return !has_failed(record);
+  };
+  std::uint32_t announced = kAnnounced;
+  if (!record.open.compare_exchange_strong(announced, kWithdrawn)) {
+    while (is_read() && world_.may_be_in_a_call(send.to)) usleep(100);
+  }
+  to.out.leave_record(send.record);
+  send.record = -1;
+  wake(*to.doorbell);
 }
 
 void Endpoint::abandon(std::unique_ptr<Send> send) noexcept {
-  if (send->complete) return;
-  if (world_.failed()) return drop(*send);
+  if (!send->waits()) return;
+  if (world_.failed()) return withdraw(*send);
   Peer& peer = this->peer(send->to);
   if (send->record >= 0) {
     DirectCopy& record = peer.out.record(send->record);
@@ -220,7 +246,7 @@ void Endpoint::abandon(std::unique_ptr<Send> send) noexcept {
       try {  // The receiver copies right now: that ends.
         wait(*send);
       } catch (...) {
-        drop(*send);
+        withdraw(*send);
       }
       return;
     }

@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
+#include <thread>
 #include <vector>
 
 #include "tabane/comm/transport/shm/pending.h"
+#include "tabane/core/error.h"
 
 namespace tabane::comm::shm {
 namespace {
@@ -43,6 +47,98 @@ TEST(Endpoint, GivesTheBlocksOfAnAbandonedMessageBackOnce) {
   ASSERT_TRUE(sender.test(send));
   receiver.progress(false);
   EXPECT_EQ(released(), static_cast<int>(channel.blocks_for(bytes.size())));
+}
+
+constexpr std::byte kOld{7}, kNew{8};
+
+// A message from rank 0 to rank 1, which has begun its receive when rank 2 is lost.
+struct LostMessage {
+  explicit LostMessage(std::size_t size) : bytes(size, kOld), into(size) {
+    for (const int rank : {0, 1}) world.enter(rank);
+    send.to = 1;
+    send.envelope = {.tag = 1, .bytes = size};
+    send.bytes = bytes.data();
+    sender.start(send);
+    receive->tag = 1;
+    receive->into = into;
+    receive.start();
+  }
+  void lose_and_reuse() {
+    world.fail(2, 0, "test");
+    EXPECT_THROW(sender.wait(send), core::LostError);
+    std::ranges::fill(bytes, kNew);
+    EXPECT_THROW(sender.wait(send), core::LostError);
+  }
+  bool is_old() const { return std::ranges::count(into, kOld) == std::ssize(into); }
+
+  World world{plan_memory(3, 0), 2};
+  Endpoint sender{world, 0}, receiver{world, 1};
+  std::vector<std::byte> bytes, into;
+  Send send;
+  PostedReceive receive{receiver};
+};
+
+TEST(Endpoint, TakesAnAnnouncedMessageBackWhenItsSenderHearsOfALoss) {
+  for (const std::size_t size : {8, 4096, 60000, 131072, 1 << 20}) {
+    LostMessage message(size);
+    message.lose_and_reuse();
+    for (int i = 0; i < 10; ++i) message.receiver.progress(false);
+    EXPECT_TRUE(!message.receive->complete || message.is_old()) << size;
+    EXPECT_EQ(message.receive->complete, size < kDirectBytes) << "else it lay with the sender";
+  }
+}
+
+// The loss comes before, while and after the message is copied.
+TEST(Endpoint, WaitsForACopyThatIsBeingMadeWhenItsSenderHearsOfALoss) {
+  int complete = 0;
+  for (int round = 0; round < 400; ++round) {
+    LostMessage message(round % 2 == 0 ? 200'000 : 2'000'000);
+    std::atomic<bool> stop{false};
+    std::thread receiver([&] {
+      while (!stop && !message.receive->complete) message.receiver.progress(false);
+    });
+    for (int i = 0; i < round * 20; ++i) Waiter::pause();
+    message.lose_and_reuse();
+    stop = true;
+    receiver.join();
+    if (!message.receive->complete) continue;
+    ++complete;
+    ASSERT_TRUE(message.is_old()) << "round " << round;
+  }
+  EXPECT_LT(complete, 400);
+}
+
+// A send that was abandoned before it could begin is announced later, with bytes of the endpoint's.
+TEST(Endpoint, TakesAbandonedMessagesBackAtItsEnd) {
+  World world(plan_memory(2, 0), 2);
+  for (const int rank : {0, 1}) world.enter(rank);
+  Endpoint receiver(world, 1);
+  std::vector<std::byte> into(100'000);
+  PostedReceive receive(receiver);
+  {
+    Endpoint sender(world, 0);
+    const std::array<std::byte, 8> small{};
+    const ChannelLayout channel(world.channel(0, 1));
+    for (std::uint32_t i = 0; i < channel.line_count; ++i) {
+      sender.send(1, {.tag = 2, .bytes = small.size()}, small.data());
+    }
+    const std::vector<std::byte> bytes(into.size(), kOld);
+    auto send = std::make_unique<Send>();
+    Send& one = *send;
+    send->to = 1;
+    send->envelope = {.tag = 1, .bytes = bytes.size()};
+    send->bytes = bytes.data();
+    sender.start(*send);
+    sender.abandon(std::move(send));
+    receiver.progress(false);
+    sender.progress(false);
+    ASSERT_GE(one.record, 0);
+  }
+  receive->tag = 1;
+  receive->into = into;
+  receive.start();
+  receiver.progress(false);
+  EXPECT_FALSE(receive->complete);
 }
 
 }  // namespace

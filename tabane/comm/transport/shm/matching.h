@@ -98,6 +98,7 @@ struct Receive : Waiting<Receive> {
   bool keeps = false;
 
   bool complete = false;
+  bool is_open = false;  // started, and neither complete nor abandoned
   // What came.
   int from = 0;
   Envelope envelope = {};
@@ -137,6 +138,7 @@ struct Arriving {
   std::size_t total = 0;  // 0: nothing is arriving
 };
 
+// From its start until it is complete or withdrawn it waits in a list.
 struct Send : Waiting<Send> {
   int to = 0;  // in the world
   Envelope envelope = {};

@@ -20,7 +20,7 @@ class PostedReceive {
  public:
   explicit PostedReceive(Endpoint& endpoint) : endpoint_(endpoint) {}
   ~PostedReceive() {
-    if (started_ && !receive_.complete) endpoint_.abandon(receive_);
+    endpoint_.abandon(receive_);
     if (receive_.stored.first_block >= 0) endpoint_.release(receive_.stored);
   }
   PostedReceive(const PostedReceive&) = delete;
@@ -28,10 +28,7 @@ class PostedReceive {
 
   Receive* operator->() { return &receive_; }
   Receive& operator*() { return receive_; }
-  void start() {
-    started_ = true;
-    endpoint_.start(receive_);
-  }
+  void start() { endpoint_.start(receive_); }
   void wait() { endpoint_.wait(receive_); }
   void start_and_wait() {
     if (endpoint_.take_next(receive_)) return;
@@ -42,7 +39,6 @@ class PostedReceive {
  private:
   Endpoint& endpoint_;
   Receive receive_;
-  bool started_ = false;
 };
 
 class ShmParcel : public Parcel {

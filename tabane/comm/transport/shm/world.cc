@@ -1,5 +1,6 @@
 #include "tabane/comm/transport/shm/world.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -11,10 +12,6 @@
 #include "tabane/core/error.h"
 
 namespace tabane::comm::shm {
-
-struct World::Head {
-  std::atomic<int> failed_rank{-1};
-};
 
 struct World::RankRecord {
   Doorbell doorbell;
@@ -109,7 +106,9 @@ void World::fail(int rank, pid_t pid, std::string_view how) {
   for (int other = 0; other < ranks(); ++other) ring(doorbell(other));
 }
 
-int World::failed_rank() const { return head_->failed_rank.load(); }
+bool World::may_be_in_a_call(int rank) const {
+  return state(rank) == RankState::running && kill(pid(rank), 0) == 0;
+}
 
 void World::throw_failed() const {
   const int rank = failed_rank();

@@ -53,10 +53,13 @@ class World {
   // Async-signal-safe; whoever calls it may die meanwhile, if then another one calls it.
   void fail(int rank, pid_t pid, std::string_view how);
   bool failed() const { return failed_rank() >= 0; }
-  int failed_rank() const;  // the first one; -1: none
+  // The first one; -1: none. cost: a load of a line that all ranks hold and nobody writes until
+  // then.
+  int failed_rank() const { return head_->failed_rank.load(std::memory_order_acquire); }
   // throws: core::LostError if a rank other than `self` has failed.
   void check_failed(int self) const {
-    if (const int lost = failed_rank(); lost >= 0 && lost != self) throw_failed();
+    if (const int lost = failed_rank(); lost >= 0 && lost != self) [[unlikely]]
+      throw_failed();
   }
   // throws: core::LostError if a rank other than `self` has failed, or if `peer` (any_source: all
   // other ranks) has returned or failed, so that what `self` waits for will never come. ready:
@@ -75,6 +78,9 @@ class World {
     }
     if (!ready()) throw_returned(self, any_source);
   }
+  // Whether the rank may be in a call: a rank that ended or threw writes to nobody's memory, nor
+  // reads it. cost: a system call.
+  bool may_be_in_a_call(int rank) const;
   // Of the first failure. Only after failed().
   [[noreturn]] void throw_failed() const;
 
@@ -91,7 +97,9 @@ class World {
   std::span<std::byte> block_at(std::size_t offset, std::size_t bytes);
 
  private:
-  struct Head;
+  struct Head {
+    std::atomic<int> failed_rank{-1};
+  };
   struct RankRecord;
   RankRecord& record(int rank) const;
   [[noreturn]] void throw_returned(int self, int peer) const;
