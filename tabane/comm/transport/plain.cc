@@ -55,9 +55,26 @@ class PlainMemory : public GroupMemory {
     }
   }
   void notify(int) override { notify_all(); }
-  bool write(int, std::byte* there, std::span<const std::byte> bytes) override {
-    std::memcpy(there, bytes.data(), bytes.size());
-    return true;
+  std::uint64_t open(std::span<std::byte> bytes) override {
+    const std::lock_guard lock(world_.mutex);
+    window(rank_) = {++shared_.last_key, bytes};
+    return shared_.last_key;
+  }
+  void close() noexcept override {
+    const std::lock_guard lock(world_.mutex);
+    window(rank_) = {};
+  }
+  // Under the mutex, so that no close() returns meanwhile.
+  Written write(int rank, std::uint64_t key, std::size_t offset,
+                std::span<const std::byte> bytes) override {
+    const std::lock_guard lock(world_.mutex);
+    const plain::Window& theirs = window(rank);
+    if (theirs.key != key || offset > theirs.bytes.size() ||
+        bytes.size() > theirs.bytes.size() - offset) {
+      return Written::closed;
+    }
+    std::ranges::copy(bytes, theirs.bytes.begin() + static_cast<std::ptrdiff_t>(offset));
+    return Written::yes;
   }
   void notify_all() override {
     const std::lock_guard lock(world_.mutex);
@@ -65,6 +82,8 @@ class PlainMemory : public GroupMemory {
   }
 
  private:
+  plain::Window& window(int rank) { return shared_.windows[static_cast<std::size_t>(rank)]; }
+
   World& world_;
   Shared& shared_;
   int rank_;

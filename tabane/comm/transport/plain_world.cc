@@ -55,6 +55,7 @@ const Message* Mailbox::find(int from, const Label& label) const {
 Shared::Shared(std::vector<int> world_ranks, const MemoryRequest& request)
     : members(std::move(world_ranks)),
       mailboxes(members.size()),
+      windows(members.size()),
       memory_bytes(request.most),
       memory(static_cast<std::byte*>(std::aligned_alloc(kPageBytes, memory_bytes))) {
   std::fill_n(memory.get(), memory_bytes, std::byte{});

@@ -50,6 +50,12 @@ struct FreeMemory {
   void operator()(std::byte* memory) const { std::free(memory); }
 };
 
+// Memory of a rank that others may write; key 0: none.
+struct Window {
+  std::uint64_t key = 0;
+  std::span<std::byte> bytes;
+};
+
 // What the ranks of one group share.
 struct Shared {
   Shared(std::vector<int> world_ranks, const MemoryRequest& request);
@@ -60,6 +66,8 @@ struct Shared {
 
   const std::vector<int> members;  // ranks of the world
   std::vector<Mailbox> mailboxes;
+  std::vector<Window> windows;
+  std::uint64_t last_key = 0;
   const std::size_t memory_bytes;
   const std::unique_ptr<std::byte, FreeMemory> memory;
 

@@ -1,19 +1,38 @@
 #include "tabane/comm/transport/shm/group_memory.h"
 
 #include <sys/uio.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <utility>
 
 namespace tabane::comm::shm {
 
-struct ShmGroupMemory::Head {
-  std::atomic<std::uint32_t> ended_views;  // 0 at first: the block is zero
+// All zero at first, as the block is.
+struct alignas(64) ShmGroupMemory::Head {
+  std::atomic<std::uint32_t> ended_views;
 };
 
-std::optional<std::size_t> ShmGroupMemory::allocate(World& world, std::size_t bytes) {
-  const std::span<std::byte> block = world.allocate(kHeadBytes + bytes);
+// One a rank, behind the head. A writer first says that it writes and then looks whether the window
+// is open; its owner first says that it is closed and then looks who writes. So one of them sees
+// the other (all of it sequentially consistent), and no writer begins after the owner has looked.
+struct alignas(64) ShmGroupMemory::Window {
+  std::atomic<std::uint64_t> open;     // key of the rank's own window; 0: closed
+  std::byte* begin;                    // of the window; while it is open
+  std::size_t bytes;                   // as begin
+  std::atomic<std::uint64_t> writing;  // key of the other's window that this rank writes; 0: none
+};
+
+std::size_t ShmGroupMemory::head_bytes(std::size_t members) {
+  const std::size_t bytes = sizeof(Head) + members * sizeof(Window);
+  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
+std::optional<std::size_t> ShmGroupMemory::allocate(World& world, std::size_t members,
+                                                    std::size_t bytes) {
+  const std::span<std::byte> block = world.allocate(head_bytes(members) + bytes);
   if (block.empty()) return {};
   return world.offset_of(block);
 }
@@ -24,9 +43,10 @@ ShmGroupMemory::ShmGroupMemory(World& world, int self, std::span<const int> memb
     : world_(&world),
       self_(self),
       members_(members.begin(), members.end()),
+      own_(static_cast<std::size_t>(std::ranges::find(members_, self) - members_.begin())),
       waiter_(world.waiter(self)),
-      block_(world.block_at(offset, kHeadBytes + bytes)),
-      bytes_(block_.subspan(kHeadBytes)),
+      block_(world.block_at(offset, head_bytes(members.size()) + bytes)),
+      bytes_(block_.subspan(head_bytes(members.size()))),
       head_(reinterpret_cast<Head*>(block_.data())),
       progress_(std::move(progress)) {
   for (const int member : members) doorbells_.push_back(&world.doorbell(member));
@@ -53,7 +73,44 @@ void ShmGroupMemory::wait(int peer, const std::function<bool()>& ready) {
 
 void ShmGroupMemory::notify(int rank) { wake(*doorbells_[static_cast<std::size_t>(rank)]); }
 
-bool ShmGroupMemory::write(int rank, std::byte* there, std::span<const std::byte> bytes) {
+ShmGroupMemory::Window& ShmGroupMemory::window(std::size_t member) const {
+  return reinterpret_cast<Window*>(block_.data() + sizeof(Head))[member];
+}
+
+std::uint64_t ShmGroupMemory::open(std::span<std::byte> bytes) {
+  Window& own = window(own_);
+  own.begin = bytes.data();
+  own.bytes = bytes.size();
+  const std::uint64_t key = ++windows_ * members_.size() + own_;
+  own.open.store(key);
+  return key;
+}
+
+void ShmGroupMemory::close() noexcept {
+  const std::uint64_t key = window(own_).open.exchange(0);
+  for (std::size_t rank = 0; rank < members_.size(); ++rank) {
+    const std::atomic<std::uint64_t>& writing = window(rank).writing;
+    while (writing.load() == key && key != 0 && world_->may_be_in_a_call(members_[rank])) {
+      usleep(100);
+    }
+  }
+}
+
+Written ShmGroupMemory::write(int rank, std::uint64_t key, std::size_t offset,
+                              std::span<const std::byte> bytes) {
+  const Window& theirs = window(static_cast<std::size_t>(rank));
+  std::atomic<std::uint64_t>& writing = window(own_).writing;
+  writing.store(key);
+  Written written = Written::closed;
+  if (theirs.open.load() == key && offset <= theirs.bytes &&
+      bytes.size() <= theirs.bytes - offset) {
+    written = copy(rank, theirs.begin + offset, bytes) ? Written::yes : Written::refused;
+  }
+  writing.store(0);
+  return written;
+}
+
+bool ShmGroupMemory::copy(int rank, std::byte* there, std::span<const std::byte> bytes) const {
   const pid_t pid = world_->pid(members_[static_cast<std::size_t>(rank)]);
   while (!bytes.empty()) {
     const iovec from{const_cast<std::byte*>(bytes.data()), bytes.size()};

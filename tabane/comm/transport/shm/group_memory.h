@@ -16,12 +16,9 @@ namespace tabane::comm::shm {
 // own does, never (the launch is over then anyway).
 class ShmGroupMemory : public GroupMemory {
  public:
-  // The part of a block before the bytes of the group: who still uses it.
-  static constexpr std::size_t kHeadBytes = kPageBytes;
-
   // Called by one rank of the group, which tells the others the offset. bytes: of the group.
   // Returns an offset for all views, or nothing if the world has no memory left.
-  static std::optional<std::size_t> allocate(World& world, std::size_t bytes);
+  static std::optional<std::size_t> allocate(World& world, std::size_t members, std::size_t bytes);
 
   // A view of rank `self` (of the world). members: world ranks of the group, in its order, self
   // among them; each of them makes one view. offset, bytes: of allocate(). progress: called while
@@ -37,17 +34,27 @@ class ShmGroupMemory : public GroupMemory {
   void wait(int peer, const std::function<bool()>& ready) override;
   void notify(int rank) override;
   void notify_all() override;
-  bool write(int rank, std::byte* there, std::span<const std::byte> bytes) override;
+  std::uint64_t open(std::span<std::byte> bytes) override;
+  void close() noexcept override;
+  Written write(int rank, std::uint64_t key, std::size_t offset,
+                std::span<const std::byte> bytes) override;
 
  private:
   struct Head;
+  struct Window;
+  static std::size_t head_bytes(std::size_t members);
+  Window& window(std::size_t member) const;
+  bool copy(int rank, std::byte* there, std::span<const std::byte> bytes) const;
+
   World* world_;
   int self_;
   std::vector<int> members_;
+  std::size_t own_;                   // place in members_
   std::vector<Doorbell*> doorbells_;  // of the members
   Waiter waiter_;
   std::span<std::byte> block_, bytes_;
   Head* head_;
+  std::uint64_t windows_ = 0;  // opened by this rank so far
   std::function<void()> progress_;
 };
 

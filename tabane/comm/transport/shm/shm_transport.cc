@@ -38,7 +38,8 @@ GroupNews make_news(Endpoint& endpoint, int members, const MemoryRequest& reques
   if (members == 1) return news;
   for (const std::size_t bytes :
        {memory_bytes(endpoint.world(), members, request), request.least}) {
-    const auto offset = ShmGroupMemory::allocate(endpoint.world(), bytes);
+    const auto offset =
+        ShmGroupMemory::allocate(endpoint.world(), static_cast<std::size_t>(members), bytes);
     if (!offset) continue;
     news.offset = *offset;
     news.bytes = bytes;
