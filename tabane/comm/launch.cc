@@ -67,8 +67,12 @@ void live(shm::World& world, int rank, const Choice& choice, const Function& f) 
   }
 }
 
-// Tells the other ranks. In a signal handler: no allocation.
+// Tells the other ranks. Perhaps in exit(): no allocation.
 void tell_loss(void* world, const team::Loss& loss) {
+  if (!loss.by_signal && loss.code == team::kEndUnknown) {
+    return static_cast<shm::World*>(world)->fail(loss.process, loss.pid,
+                                                 "ended, and another wait has taken how");
+  }
   char text[64] = "exited with status ";
   char* end = text + std::strlen(text);
   const char* name = nullptr;

@@ -12,6 +12,7 @@
 #include <new>
 
 #include "tabane/core/error.h"
+#include "tabane/team/loss.h"
 #include "tabane/team/task_error.h"
 
 namespace tabane::team {
@@ -44,6 +45,9 @@ void wake(std::atomic<std::uint32_t>& word) {
 }
 
 std::string how_it_ended(const Failure& failure) {
+  if (!failure.by_signal && failure.code == kEndUnknown) {
+    return "its end was taken by another wait, or by SIGCHLD being ignored";
+  }
   if (!failure.by_signal) return "exited with status " + std::to_string(failure.code);
   const char* const name =
       strsignal(failure.code);  // NOLINT(concurrency-mt-unsafe): glibc's is safe

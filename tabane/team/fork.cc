@@ -32,13 +32,19 @@ pid_t fork_child(const std::function<int()>& body) {
   return pid;
 }
 
+pid_t wait_for(pid_t pid, int& status) {
+  pid_t got;
+  do {
+    got = waitpid(pid, &status, 0);
+  } while (got < 0 && errno == EINTR);
+  return got;
+}
+
 int wait_for_child(pid_t pid) {
   int status = 0;
   // waitpid() of 0 or a negative pid would take any child.
   if (pid <= 0) throw core::SystemError("waitpid", std::to_string(pid), ECHILD);
-  while (waitpid(pid, &status, 0) < 0) {
-    if (errno != EINTR) throw core::SystemError("waitpid", std::to_string(pid), errno);
-  }
+  if (wait_for(pid, status) < 0) throw core::SystemError("waitpid", std::to_string(pid), errno);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

@@ -12,6 +12,9 @@ namespace tabane::team {
 // destructors of static objects. throws: core::SystemError if the system refuses to fork.
 pid_t fork_child(const std::function<int()>& body);
 
+// As waitpid(), but no signal interrupts it.
+pid_t wait_for(pid_t pid, int& status);
+
 // Waits for the child. Returns its exit status, or 128 + signal.
 // throws: core::SystemError if pid is not a child of this process.
 int wait_for_child(pid_t pid);

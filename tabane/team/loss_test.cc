@@ -96,24 +96,56 @@ TEST_F(TeamLoss, IsToldToAllOthersWhicheverProcessItIs) {
   }
 }
 
-TEST_F(TeamLoss, IsToldWhereTheParentHearsNoSignals) {
+void take_any_end(int) {
+  while (waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+}
+
+void nothing(int) {}
+
+TEST_F(TeamLoss, IsToldWhateverTasksDoWithSigchld) {
   constexpr int kProcesses = 8;
-  for (int lost = 1; lost < kProcesses; ++lost) {
-    reset();
-    EXPECT_THROW(run(kProcesses, kLong,
-                     [&](const Worker& worker) {
-                       signal(SIGCHLD, SIG_DFL);
-                       ++heard_.started;
-                       wait_until_started(kProcesses);
-                       if (worker.process == lost) raise(SIGTERM);
-                       wait_until_heard();
-                       ++heard_.ended;
-                     }),
-                 core::LostError);
-    EXPECT_EQ(heard_.process, lost);
-    EXPECT_EQ(heard_.by_signal, 1);
-    EXPECT_EQ(heard_.code, SIGTERM);
-    EXPECT_EQ(heard_.ended, kProcesses - 1);
+  for (const auto action : {SIG_DFL, SIG_IGN, take_any_end, nothing}) {
+    for (int lost = 1; lost < kProcesses; ++lost) {
+      reset();
+      EXPECT_THROW(run(kProcesses, kLong,
+                       [&](const Worker& worker) {
+                         signal(SIGCHLD, action);
+                         ++heard_.started;
+                         wait_until_started(kProcesses);
+                         if (worker.process == lost) raise(SIGTERM);
+                         wait_until_heard();
+                         ++heard_.ended;
+                       }),
+                   core::LostError);
+      EXPECT_EQ(heard_.process, lost);
+      EXPECT_TRUE(heard_.code == SIGTERM || heard_.code == kEndUnknown) << heard_.code;
+      EXPECT_EQ(heard_.ended, kProcesses - 1);
+    }
+  }
+}
+
+// The caller stays in this process: its action is put back.
+TEST_F(TeamLoss, IsToldWhateverTheCallerDoesWithSigchld) {
+  constexpr int kProcesses = 4;
+  for (const auto action : {SIG_IGN, take_any_end}) {
+    for (int lost = 0; lost < kProcesses; ++lost) {
+      reset();
+      const auto before = signal(SIGCHLD, action);
+      EXPECT_THROW(run(kProcesses, kLong,
+                       [&](const Worker& worker) {
+                         ++heard_.started;
+                         wait_until_started(kProcesses);
+                         if (worker.process == lost) raise(SIGKILL);
+                         wait_until_heard();
+                         ++heard_.ended;
+                       }),
+                   core::LostError);
+      signal(SIGCHLD, before);
+      EXPECT_EQ(heard_.process, lost);
+      EXPECT_TRUE(heard_.code == SIGKILL || heard_.code == kEndUnknown) << heard_.code;
+      EXPECT_EQ(heard_.ended, kProcesses - 1);
+    }
   }
 }
 
@@ -134,6 +166,9 @@ TEST_F(TeamLoss, IsToldOfTheLastProcess) {
 TEST_F(TeamLoss, IsToldOfAProcessThatExits) {
   EXPECT_THROW(run(3, kLong,
                    [&](const Worker& worker) {
+                     ++heard_.started;
+                     // One that has no parent before it is there is lost, too.
+                     wait_until_started(3);
                      if (worker.process == 1) exit(7);
                      wait_until_heard();
                    }),

@@ -1,20 +1,59 @@
 #include "tabane/team/loss_watch.h"
 
+#include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <utility>
 
-namespace tabane::team {
+#include "tabane/team/proc.h"
 
-std::optional<Loss> end_of(pid_t pid) {
+namespace tabane::team {
+namespace {
+
+constexpr int kLongestLookMs = 20;
+
+Loss loss_of(pid_t pid, int status) {
+  const bool by_signal = WIFSIGNALED(status);
+  return {-1, pid, by_signal, by_signal ? WTERMSIG(status) : WEXITSTATUS(status)};
+}
+
+std::string stat_of(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
   std::getline(file, text);
+  return text;
+}
+
+// How a process ended whose end was already taken, as where SIGCHLD is ignored: Linux 6.15 keeps it
+// for those who had opened a file before.
+std::optional<Loss> end_kept_by(int file, pid_t pid) {
+  struct Info {  // struct pidfd_info of the kernel
+    std::uint64_t mask, cgroup;
+    std::uint32_t ids[11];
+    std::int32_t exit_code;
+  };
+  static_assert(sizeof(Info) == 64);
+  constexpr std::uint64_t kExit = 8;                     // PIDFD_INFO_EXIT
+  constexpr unsigned long kGet = _IOWR(0xFF, 11, Info);  // PIDFD_GET_INFO
+  Info info{};
+  info.mask = kExit;
+  if (file < 0 || ioctl(file, kGet, &info) != 0 || (info.mask & kExit) == 0) return {};
+  return loss_of(pid, info.exit_code);
+}
+
+}  // namespace
+
+std::optional<Loss> end_of(pid_t pid) {
+  const std::string text = stat_of(pid);
   // The name, in brackets, may hold anything.
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return {};
@@ -24,16 +63,25 @@ std::optional<Loss> end_of(pid_t pid) {
   fields >> state;
   if (state != "Z" && state != "X") return {};
   for (int i = 1; i < kFieldsToCode; ++i) fields >> field;
-  const int status = fields ? std::stoi(field) : 0;
-  const bool by_signal = WIFSIGNALED(status);
-  return Loss{-1, pid, by_signal, by_signal ? WTERMSIG(status) : WEXITSTATUS(status)};
+  return loss_of(pid, fields ? std::stoi(field) : 0);
 }
 
-LossWatch::LossWatch(Control& control, int all_gone)
+LossWatch::LossWatch(Control& control, ForkOrder order, int all_gone)
     : control_(control),
-      files_(static_cast<std::size_t>(control.processes()) + 1, {.fd = -1, .events = POLLIN}),
-      known_(static_cast<std::size_t>(control.processes())) {
+      files_(static_cast<std::size_t>(control.processes()) + 1,
+             {.fd = -1, .events = POLLIN, .revents = 0}),
+      states_(static_cast<std::size_t>(control.processes()), State::unseen),
+      parents_(static_cast<std::size_t>(control.processes()), -1),
+      unseen_(control.processes()) {
   files_[0] = {.fd = all_gone, .events = 0, .revents = 0};
+  for (int self = 1; self <= control.processes(); ++self) {
+    for (const int child : children_of(self, control.processes() + 1, order)) {
+      parents_[static_cast<std::size_t>(child - 1)] = self - 1;
+    }
+  }
+  for (int p = 0; p < control.processes(); ++p) {
+    children_left_ += is_child(p) && control.process(p).pid.load() > 0;
+  }
 }
 
 LossWatch::~LossWatch() {
@@ -42,34 +90,93 @@ LossWatch::~LossWatch() {
   }
 }
 
-// Where the system refuses, the parents' signals must do.
 void LossWatch::open_files() {
+  if (unseen_ == 0) return;
   for (int p = 0; p < control_.processes(); ++p) {
     const auto i = static_cast<std::size_t>(p);
     const pid_t pid = control_.process(p).pid.load();
-    if (known_[i] || pid <= 0) continue;
-    known_[i] = true;
+    if (states_[i] != State::unseen || pid <= 0) continue;
+    states_[i] = State::seen;
+    --unseen_;
     files_[i + 1].fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+    refused_ += files_[i + 1].fd < 0;
   }
 }
 
-bool LossWatch::wait(int milliseconds, const LossListener& listener) {
-  open_files();
-  if (poll(files_.data(), files_.size(), milliseconds) <= 0) return false;
-  for (std::size_t i = 1; i < files_.size(); ++i) {
-    if (files_[i].fd < 0 || files_[i].revents == 0) continue;
-    close(std::exchange(files_[i].fd, -1));
-    const int process = static_cast<int>(i) - 1;
-    ProcessRecord& record = control_.process(process);
-    if (record.finished.load()) continue;
-    // Nothing if its parent has taken the end: then it has told of it.
-    if (std::optional<Loss> loss = end_of(record.pid.load())) {
-      loss->process = process;
-      control_.lose(process, -1, loss->pid, loss->by_signal, loss->code);
-      listener.lost(listener.context, *loss);
-    }
+// Those that are forked further down tell nobody but the memory that the team shares.
+int LossWatch::interval(int milliseconds) const {
+  int most = milliseconds < 0 ? 1 << 30 : milliseconds;
+  if (refused_ > 0) most = std::min(most, look_again_ms_);
+  if (unseen_ > 0 && !control_.stop().load()) most = std::min(most, kLongestLookMs);
+  return most == 1 << 30 ? -1 : most;
+}
+
+bool LossWatch::may_have_ended(int process) const {
+  const auto i = static_cast<std::size_t>(process);
+  if (states_[i] != State::seen) return false;
+  return files_[i + 1].fd < 0 ? has_ended(process) : files_[i + 1].revents != 0;
+}
+
+// Without a file.
+bool LossWatch::has_ended(int process) const {
+  const pid_t pid = control_.process(process).pid.load();
+  if (!is_child(process)) return end_of(pid) || kill(pid, 0) != 0;
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         info.si_pid == pid;
+}
+
+// A lost process takes those with it that it has forked, and one of them may be seen first: while
+// the threads of the lost one end, one after the other.
+bool LossWatch::parent_is_to_blame(int process, const Loss& loss) {
+  constexpr int kEndingMs = 100;
+  const int parent = parents_[static_cast<std::size_t>(process)];
+  if (parent < 0 || !loss.by_signal || loss.code != SIGKILL) return false;
+  const pollfd& known = files_[static_cast<std::size_t>(parent) + 1];
+  if (known.fd < 0 || running_thread(stat_of(control_.process(parent).pid.load()))) return false;
+  pollfd file{.fd = known.fd, .events = POLLIN, .revents = 0};
+  return poll(&file, 1, kEndingMs) > 0 && note_end(parent, nullptr);
+}
+
+// Returns whether the process was lost.
+bool LossWatch::note_end(int process, const LossListener* listener) {
+  const auto i = static_cast<std::size_t>(process);
+  if (states_[i] != State::seen) return control_.failed();
+  states_[i] = State::ended;
+  ProcessRecord& record = control_.process(process);
+  const int file = std::exchange(files_[i + 1].fd, -1);
+  refused_ -= file < 0;
+  children_left_ -= is_child(process);
+  std::optional<Loss> loss;
+  if (!record.finished.load()) {
+    const pid_t pid = record.pid.load();
+    loss = end_of(pid);
+    if (!loss) loss = end_kept_by(file, pid);
+    // A parent that has taken the end has told of it.
+    if (!loss && !control_.failed()) loss = Loss{-1, pid, false, kEndUnknown};
   }
-  return (files_[0].revents & POLLHUP) != 0;
+  if (file >= 0) close(file);
+  if (!loss) return !record.finished.load();
+  loss->process = process;
+  if (listener == nullptr && parent_is_to_blame(process, *loss)) return true;
+  control_.lose(process, -1, loss->pid, loss->by_signal, loss->code);
+  if (listener != nullptr) listener->lost(listener->context, *loss);
+  return true;
+}
+
+bool LossWatch::wait(int milliseconds, const LossListener* listener) {
+  open_files();
+  // A signal of the caller's own interrupts this; then files tell nothing.
+  if (poll(files_.data(), files_.size(), interval(milliseconds)) < 0) {
+    for (pollfd& file : files_) file.revents = 0;
+  }
+  if (refused_ > 0) look_again_ms_ = std::min(2 * look_again_ms_, kLongestLookMs);
+  bool lost = false;
+  // Parents come before their children.
+  for (int p = 0; p < control_.processes(); ++p) {
+    if (may_have_ended(p)) lost = note_end(p, listener) || lost;
+  }
+  return lost;
 }
 
 }  // namespace tabane::team

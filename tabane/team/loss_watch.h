@@ -1,5 +1,5 @@
-// Sees the ends of all processes of a team, whoever is their parent: a parent that computes with
-// blocked signals tells of no child.
+// Sees the ends of all processes of a team, whoever is their parent. Uses no signal: a handler
+// would cut the sleeps of tasks short, and a task may replace it.
 #pragma once
 
 #include <poll.h>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tabane/team/control.h"
+#include "tabane/team/fork_order.h"
 #include "tabane/team/loss.h"
 
 namespace tabane::team {
@@ -17,24 +18,46 @@ namespace tabane::team {
 // process of the answer: not set.
 std::optional<Loss> end_of(pid_t pid);
 
+// For the caller, whose children are the first level of the tree. Where the system refuses a file
+// for a process (pidfd_open: before Linux 5.3, in some sandboxes, with too many open files), it
+// looks at that process again and again, at least every 20 ms.
 class LossWatch {
  public:
   // all_gone: a pipe at whose end of file all processes are gone.
-  LossWatch(Control& control, int all_gone);
+  LossWatch(Control& control, ForkOrder order, int all_gone);
   ~LossWatch();
   LossWatch(const LossWatch&) = delete;
   LossWatch& operator=(const LossWatch&) = delete;
 
-  // Waits up to so long for news. Returns whether all are gone. Processes that ended without having
-  // finished are told to the listener, and control knows of the first.
-  bool wait(int milliseconds, const LossListener& listener);
+  // Waits up to so long for news; -1: for as long as it takes. Processes that ended without having
+  // finished are told to the listener, which may be null, and control knows of the first. Returns
+  // whether one was lost.
+  bool wait(int milliseconds, const LossListener* listener);
+
+  // The children of the caller that have not been seen to end.
+  int children_left() const { return children_left_; }
+  // As of the last wait().
+  bool all_gone() const { return (files_[0].revents & POLLHUP) != 0; }
 
  private:
+  enum class State : char { unseen, seen, ended };
+
   void open_files();
+  int interval(int milliseconds) const;
+  bool may_have_ended(int process) const;
+  bool has_ended(int process) const;
+  bool is_child(int process) const { return parents_[static_cast<std::size_t>(process)] < 0; }
+  bool note_end(int process, const LossListener* listener);
+  bool parent_is_to_blame(int process, const Loss& loss);
 
   Control& control_;
-  std::vector<pollfd> files_;  // of the pipe, then pidfds by process; -1: none yet, or none more
-  std::vector<bool> known_;    // whether the process has been looked for
+  std::vector<pollfd> files_;  // of the pipe, then pidfds by process; -1: none
+  std::vector<State> states_;
+  std::vector<int> parents_;  // in the tree; -1: the caller
+  int children_left_ = 0;
+  int unseen_ = 0;   // processes that may still be forked
+  int refused_ = 0;  // that run and have no file
+  int look_again_ms_ = 1;
 };
 
 }  // namespace tabane::team

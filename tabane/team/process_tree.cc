@@ -19,7 +19,6 @@
 #include <utility>
 
 #include "tabane/core/error.h"
-#include "tabane/team/child_ends.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/fresh_process.h"
 #include "tabane/team/loss_watch.h"
@@ -40,13 +39,13 @@ int child_of_process(int process, int processes, ForkOrder order, int k) {
   return child_of(process + 1, processes + 1, order, k) - 1;
 }
 
-// What this process, if it is one of a team, knows of its children. The signal handler reads it.
-// Nothing here allocates: a fresh process pays a page copy for each page that it writes.
+// What this process, if it is one of a team, knows of its children. Nothing here allocates: a fresh
+// process pays a page copy for each page that it writes.
 struct Watch {
   Control* control = nullptr;
   int process = 0;
   ForkOrder order = ForkOrder::tree;
-  std::atomic<int> count{0};  // of children that the handler may look at: the first ones
+  int count = 0;                           // of children
   const LossListener* listener = nullptr;  // null: a loss ends the team
   int caller_alive = -1;  // with a listener: a pipe whose other end the caller alone holds
 
@@ -54,29 +53,21 @@ struct Watch {
 };
 Watch watch;
 
-static_assert(std::atomic<int>::is_always_lock_free);
-
 void tell(const LossListener& listener, const Loss& loss) { listener.lost(listener.context, loss); }
 
-// Ends this process if a child was lost: its parent and the caller follow, and the kernel kills all
-// below (PR_SET_PDEATHSIG). Where somebody listens, he is told instead. Async-signal-safe. WNOWAIT:
-// whoever waits for the child still can.
-void look_after_children() {
-  const int count = watch.count.load();
-  for (int k = 0; k < count; ++k) {
-    const int child = watch.child(k);
-    ProcessRecord& record = watch.control->process(child);
-    if (record.finished.load()) continue;
-    const pid_t pid = record.pid.load();
-    siginfo_t info{};
-    if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-        info.si_pid != pid || record.finished.load()) {
-      continue;
-    }
-    watch.control->lose(child, -1, pid, info.si_code != CLD_EXITED, info.si_status);
-    if (watch.listener == nullptr) _exit(kExitChildLost);
-    tell(*watch.listener, {child, pid, info.si_code != CLD_EXITED, info.si_status});
+// Ends this process if the child was lost: its parent and the caller follow, and the kernel kills
+// all below (PR_SET_PDEATHSIG). Where somebody listens, he is told instead. A child whose end was
+// taken by the task is left to the caller, who sees it, too.
+void look_at_ended_child(int child) {
+  const pid_t pid = watch.control->process(child).pid.load();
+  siginfo_t info{};
+  while (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) != 0) {
+    if (errno != EINTR) return;
   }
+  if (watch.control->process(child).finished.load()) return;
+  watch.control->lose(child, -1, pid, info.si_code != CLD_EXITED, info.si_status);
+  if (watch.listener == nullptr) _exit(kExitChildLost);
+  tell(*watch.listener, {child, pid, info.si_code != CLD_EXITED, info.si_status});
 }
 
 // The parent is gone: with the caller all end; alone it was lost, and who has become the parent
@@ -87,12 +78,6 @@ void on_parent_death(int) {
   const int kept = errno;
   pollfd caller{.fd = watch.caller_alive, .events = 0, .revents = 0};
   if (poll(&caller, 1, kEndingMs) > 0) _exit(kExitOrphan);
-  errno = kept;
-}
-
-void on_child_signal(int) {
-  const int kept = errno;
-  look_after_children();
   errno = kept;
 }
 
@@ -222,7 +207,7 @@ int ProcessTree::live(int process, pid_t parent) {
 
 void ProcessTree::begin_process(int process) {
   control_.process(process).begin_ns.store(fresh_now_ns());
-  watch.count.store(0);
+  watch.count = 0;
   watch.control = &control_;
   watch.process = process;
   watch.order = order_;
@@ -235,7 +220,9 @@ void ProcessTree::begin_below_caller() {
   adoption().scopes = 0;
   set_handler(SIGINT, SIG_DFL);
   set_handler(SIGTERM, SIG_DFL);
-  set_handler(SIGCHLD, on_child_signal);
+  // The caller's handler would wait for children that are not its own, and a child whose end is
+  // ignored leaves no status.
+  set_handler(SIGCHLD, SIG_DFL);
   if (listener_ != nullptr) {
     close(std::exchange(caller_end_, -1));
     set_handler(kParentDeath, on_parent_death);
@@ -245,27 +232,18 @@ void ProcessTree::begin_below_caller() {
 }
 
 void ProcessTree::fork_children(int process) {
-  if (watch.child(0) < 0) return;
-  unblock(SIGCHLD);
-  while (fork_child_of(process, watch.count.load())) watch.count.fetch_add(1);
-  // One that died before it was on the list has been overlooked by the handler.
-  look_after_children();
+  while (fork_child_of(process, watch.count)) ++watch.count;
 }
 
 // From the last, whose subtree is the smallest.
 void ProcessTree::wait_for_children() {
-  while (watch.count.load() > 0) {
-    const int child = watch.child(watch.count.load() - 1);
+  while (watch.count > 0) {
+    const int child = watch.child(watch.count - 1);
+    look_at_ended_child(child);
+    --watch.count;
     ProcessRecord& record = control_.process(child);
-    const pid_t pid = record.pid.load();
-    siginfo_t info{};
-    while (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
-    }
-    // A task may have blocked the signal.
-    look_after_children();
-    watch.count.fetch_sub(1);
     int status = 0;
-    wait_for(pid, status, 0);
+    wait_for(record.pid.load(), status);
     record.reaped.store(true);
   }
 }
@@ -289,87 +267,58 @@ bool ProcessTree::running() const {
   return true;
 }
 
-bool ProcessTree::any_running() const {
-  for (int k = 0; k < children_; ++k) {
-    if (runs(k)) return true;
-  }
-  return false;
-}
-
 void ProcessTree::wait() {
-  if (listener_ != nullptr) wait_listening();
-  const bool failed = listener_ != nullptr && control_.failed();
-  if (failed || !take_ends()) sweep();
+  const bool failed = listener_ == nullptr ? wait_for_loss() : wait_listening();
+  if (failed) {
+    sweep();
+  } else {
+    take_ends();
+  }
   children_ = 0;
 }
 
+// Until all children of the caller have ended, and thus all below them. Returns true as soon as a
+// process was lost.
+bool ProcessTree::wait_for_loss() {
+  constexpr int kUntilNews = -1;
+  constexpr int kNoPipe = -1;
+  LossWatch watch_all(control_, order_, kNoPipe);
+  while (watch_all.children_left() > 0) {
+    if (watch_all.wait(kUntilNews, nullptr)) return true;
+  }
+  // One that was forked and lost in the meantime.
+  return watch_all.wait(0, nullptr);
+}
+
 // Until all processes have ended by themselves. After a failure they are given a grace, for it is
-// they who were told.
-void ProcessTree::wait_listening() {
+// they who were told. Returns whether there was one.
+bool ProcessTree::wait_listening() {
   constexpr int kLookAgainMs = 20;
   const std::uint64_t grace_ns = static_cast<std::uint64_t>(listener_->grace_seconds * 1e9);
   std::uint64_t failed_ns = 0;
-  LossWatch watch_all(control_, all_gone_);
-  while (!watch_all.wait(kLookAgainMs, *listener_)) {
-    tell_of_lost_children();
+  LossWatch watch_all(control_, order_, all_gone_);
+  for (;;) {
+    watch_all.wait(kLookAgainMs, listener_);
     if (!control_.failed()) {
-      if (!any_running()) break;  // something that a task forked holds the pipe open
+      if (watch_all.children_left() == 0) break;
       continue;
     }
-    if (control_.refused()) break;  // nobody was told
+    if (watch_all.all_gone() || control_.refused()) break;  // refused: nobody was told
     if (failed_ns == 0) failed_ns = now_ns();
     if (now_ns() - failed_ns > grace_ns) break;
   }
-  tell_of_lost_children();
+  watch_all.wait(0, listener_);
+  return control_.failed();
 }
 
-void ProcessTree::tell_of_lost_children() {
+// Of the caller's children, which have all finished.
+void ProcessTree::take_ends() {
   for (int k = 0; k < children_; ++k) {
-    const int child = child_of_caller(k);
-    ProcessRecord& record = control_.process(child);
-    siginfo_t info{};
-    const pid_t pid = record.pid.load();
-    if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-        info.si_pid != pid || record.finished.load()) {
-      continue;
-    }
-    control_.lose(child, -1, pid, info.si_code != CLD_EXITED, info.si_status);
-    tell(*listener_, {child, pid, info.si_code != CLD_EXITED, info.si_status});
+    ProcessRecord& record = control_.process(child_of_caller(k));
+    int status = 0;
+    wait_for(record.pid.load(), status);
+    record.reaped.store(true);
   }
-}
-
-// Takes the ends of the caller's children as they come. Returns false as soon as one was lost.
-bool ProcessTree::take_ends() {
-  ChildEnds ends;
-  for (int k = 0; k < children_; ++k) {
-    ends.add(control_.process(child_of_caller(k)).pid.load());
-  }
-  for (int left = children_; left > 0; --left) {
-    const ChildEnds::End end = ends.next();
-    if (!finished(child_of_caller(end.child), end.got, end.status)) return false;
-  }
-  return true;
-}
-
-// Returns whether a process that is gone had done all that it should. got: -1 if its end was not
-// ours to take.
-bool ProcessTree::finished(int process, pid_t got, int status) {
-  ProcessRecord& record = control_.process(process);
-  record.reaped.store(true);
-  // A process finishes only after its children were reaped.
-  if (record.finished.load()) return true;
-  if (got > 0) {
-    const bool by_signal = WIFSIGNALED(status);
-    const int code = by_signal ? WTERMSIG(status) : WEXITSTATUS(status);
-    control_.lose(process, -1, got, by_signal, code);
-    if (listener_ != nullptr) tell(*listener_, {process, got, by_signal, code});
-  } else {
-    control_.fail_system(
-        process, "waitpid",
-        "process " + std::to_string(process) + " of a team: its end was taken by another wait",
-        ECHILD);
-  }
-  return false;
 }
 
 void ProcessTree::kill_all() {
@@ -401,7 +350,7 @@ void ProcessTree::sweep() {
     ProcessRecord& record = control_.process(p);
     if (record.pid.load() <= 0 || record.reaped.load()) continue;
     int status = 0;
-    wait_for(record.pid.load(), status, 0);
+    wait_for(record.pid.load(), status);
     record.reaped.store(true);
   }
 }

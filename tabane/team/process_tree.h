@@ -53,11 +53,9 @@ class ProcessTree {
   void wait_for_children();
   int child_of_caller(int k) const;
   bool runs(int k) const;
-  bool any_running() const;
-  void wait_listening();
-  void tell_of_lost_children();
-  bool take_ends();
-  bool finished(int process, pid_t got, int status);
+  bool wait_for_loss();
+  bool wait_listening();
+  void take_ends();
   void sweep();
   void kill_all();
   void wait_until_all_closed();

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -189,6 +190,68 @@ TEST_F(FaultyTeam, SeesALossBehindBlockedSignals) {
     if (worker.process == 1) die_by(SIGKILL);
   }),
                core::LostError);
+}
+
+TEST_F(FaultyTeam, CutsNoSleepShort) {
+  Seen<int> cut(1);
+  Seen<int> started(1);
+  constexpr int kProcesses = 7;
+  Team team({.processes = kProcesses, .threads = 1});
+  team.run([&](const Worker& worker) {
+    ++started[0];
+    while (started[0].load() < kProcesses) usleep(100);
+    // The later ones are the children of the earlier ones, and end while those sleep.
+    if (usleep(static_cast<useconds_t>(20'000 * (kProcesses - worker.process))) != 0) ++cut[0];
+  });
+  EXPECT_EQ(cut[0].load(), 0);
+}
+
+void take_any_end(int) {
+  while (waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+}
+
+TEST_F(FaultyTeam, SeesALossWhateverTasksDoWithSigchld) {
+  constexpr int kProcesses = 7;
+  for (const auto action : {SIG_IGN, take_any_end}) {
+    for (int lost = 0; lost < kProcesses; ++lost) {
+      Seen<int> started(1);
+      Team team({.processes = kProcesses, .threads = 1});
+      try {
+        team.run([&](const Worker& worker) {
+          signal(SIGCHLD, action);
+          ++started[0];
+          while (started[0].load() < kProcesses) usleep(100);
+          if (worker.process == lost) die_by(SIGKILL);
+          wait_forever();
+        });
+        FAIL() << "nobody was lost";
+      } catch (const core::LostError& error) {
+        EXPECT_EQ(error.rank(), lost);
+        EXPECT_TRUE(holds(error, "signal 9") || holds(error, "another wait")) << error.what();
+      }
+    }
+  }
+}
+
+TEST_F(FaultyTeam, SeesALossWhateverTheCallerDoesWithSigchld) {
+  constexpr int kProcesses = 3;
+  for (const auto action : {SIG_IGN, take_any_end}) {
+    for (int lost = 0; lost < kProcesses; ++lost) {
+      const auto before = signal(SIGCHLD, action);
+      try {
+        Team({.processes = kProcesses, .threads = 1}).run([&](const Worker& worker) {
+          if (worker.process == lost) die_by(SIGKILL);
+          wait_forever();
+        });
+        ADD_FAILURE() << "nobody was lost";
+      } catch (const core::LostError& error) {
+        EXPECT_EQ(error.rank(), lost);
+        EXPECT_TRUE(holds(error, "signal 9") || holds(error, "another wait")) << error.what();
+      }
+      signal(SIGCHLD, before);
+    }
+  }
 }
 
 TEST_F(FaultyTeam, LeavesTheOwnChildrenOfATaskAlone) {
