@@ -62,7 +62,9 @@ class View {
 
 // A message on its way. The range it was given must live until it is complete; on shm at most until
 // wait() or test() has thrown core::LostError: nobody reads or writes it then. The destructor waits
-// for that, but not while an exception passes: then the message may be lost.
+// for that, but not while an exception passes: then the message may be lost. (Over MPI, which has
+// the range until the other side has taken the message, it gives that a quarter of a second. If it
+// was in vain, the world has ended for this rank, also if the exception is caught.)
 class Request {
  public:
   // rank: the one that waits, for errors.

@@ -67,12 +67,19 @@ void apply_current(void* in, void* inout, int* length, MPI_Datatype* /*type*/) {
 }
 
 template <class Start>
-void MpiCollectives::run(const char* call, Start&& start) {
+void MpiCollectives::run(const char* call, Start&& start, bool has_memory) {
   const bool of_world = static_cast<int>(world_ranks_.size()) == engine_.size();
   const Awaited awaited{any_source, world_ranks_, of_world ? engine_.next_collective() : 0};
   MPI_Request request = MPI_REQUEST_NULL;
+  engine_.require_whole();
   engine_.check(start(&request), call, any_source);
-  engine_.complete(request, awaited);
+  try {
+    engine_.complete(request, awaited);
+  } catch (const core::LostError& error) {
+    engine_.break_off(error);
+    if (has_memory && !engine_.settle(request)) engine_.leave_memory(call);
+    throw;
+  }
 }
 
 template <class Start>
@@ -98,7 +105,8 @@ void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combi
 }
 
 void MpiCollectives::barrier() {
-  run("MPI_Ibarrier", [&](MPI_Request* request) { return MPI_Ibarrier(comm_, request); });
+  run(
+      "MPI_Ibarrier", [&](MPI_Request* request) { return MPI_Ibarrier(comm_, request); }, false);
 }
 
 void MpiCollectives::broadcast(std::span<std::byte> bytes, int root) {

@@ -13,6 +13,13 @@
 #include "tabane/comm/transport/mpi/receipt.h"
 
 namespace tabane::comm::mpi {
+namespace {
+
+// For the other side of a message to take it, or, where a rank was lost, to take what is on its
+// way.
+constexpr std::chrono::milliseconds kGrace{250}, kGraceAfterLoss{50};
+
+}  // namespace
 
 Engine::Engine(Library& library)
     : library_(library),
@@ -41,6 +48,7 @@ Engine::~Engine() {
 // when its send is complete, so when all ranks are in the barrier, all marks are. What was sent to
 // a group that its receiver has left is never taken.
 void Engine::close(std::span<const MPI_Comm> comms) {
+  require_whole();
   notices_.tell_return(collectives_);
   wait({rank()}, [&] {
     notices_.read();
@@ -81,26 +89,84 @@ void Engine::drain(MPI_Comm comm) {
 }
 
 void Engine::fail(const char* how) {
-  if (std::exchange(broken_, true)) return;
+  broken_ = true;
+  if (std::exchange(all_know_, true)) return;
   try {
-    notices_.tell_failure(*phase_ ? phase_ : "no call", how);
+    notices_.tell_failure(phase(), how);
     const auto until = Clock::now() + std::chrono::seconds(1);
     while (!notices_.are_sent() && Clock::now() < until) sched_yield();
   } catch (const core::Error&) {  // MPI has failed too: its launcher ends the others
   }
 }
 
-void Engine::lose(int rank, std::string_view phase, std::string_view how) {
+void Engine::break_off(const core::LostError& loss) {
   broken_ = true;
-  throw core::LostError(rank, pid(rank), phase, how);
+  if (!loss_) loss_.emplace(loss);
+}
+
+void Engine::lose(int rank, std::string_view phase, std::string_view how) {
+  break_off(core::LostError(rank, pid(rank), phase, how));
+  throw core::LostError(*loss_);
+}
+
+void Engine::lose_as_told(int rank, std::string_view phase, std::string_view how) {
+  all_know_ = true;
+  lose(rank, phase, how);
+}
+
+void Engine::throw_again() {
+  fail((std::string("threw: ") + loss_->what()).c_str());
+  throw core::LostError(*loss_);
+}
+
+// The other side is often there already, as in an exchange of which one half has failed.
+bool Engine::settle(MPI_Request& request) {
+  const auto until = Clock::now() + (!broken_           ? kGrace
+                                     : settled_in_vain_ ? std::chrono::milliseconds(0)
+                                                        : kGraceAfterLoss);
+  for (;;) {
+    int done = 0;
+    if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done) return true;
+    if (Clock::now() >= until) break;
+    try {
+      progress();
+    } catch (const core::Error&) {  // of another message: the rank's next call throws it
+    }
+    if (crowded()) sched_yield();
+  }
+  settled_in_vain_ = true;
+  return false;
+}
+
+void Engine::withdraw(int peer) {
+  try {
+    notices_.tell_withdrawal(peer);
+  } catch (const core::Error&) {  // MPI has failed too: its launcher ends the others
+  }
+  break_off(left_behind("a message to rank " + std::to_string(peer)));
+}
+
+void Engine::leave_memory(const std::string& whose) {
+  library_.forbid_worlds();
+  break_off(left_behind(whose));
+}
+
+core::LostError Engine::left_behind(const std::string& what) const {
+  return {rank(), pid(rank()), phase(), "an exception passed " + what + " on its way"};
+}
+
+void Engine::check_not_withdrawn(int rank) {
+  notices_.read();
+  if (!notices_.has_withdrawn(rank)) return;
+  lose(rank, "no call",
+       "an exception passed a message to rank " + std::to_string(this->rank()) + " on its way");
 }
 
 void Engine::throw_failed(int code, const char* call, int peer) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
-  lose(peer == any_source ? rank() : peer, *phase_ ? phase_ : "no call",
-       std::string(call) + ": " + text.data());
+  lose(peer == any_source ? rank() : peer, phase(), std::string(call) + ": " + text.data());
 }
 
 // A few of those under way at each call, in turn: each step makes MPI's own progress for all.

@@ -11,7 +11,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "tabane/comm/transport/mpi/notices.h"
 #include "tabane/comm/transport/mpi/outbox.h"
 #include "tabane/comm/transport/transport.h"
+#include "tabane/core/error.h"
 
 namespace tabane::comm::mpi {
 
@@ -52,9 +55,18 @@ class Engine {
   void close(std::span<const MPI_Comm> comms);
   // Takes the messages that nobody wants.
   void drain(MPI_Comm comm);
-  // Tells the other ranks that this one has failed; waits for that up to a second.
+  // Tells the other ranks that this one has failed, unless all know of a failure; waits for that up
+  // to a second.
   void fail(const char* how);
   [[noreturn]] void lose(int rank, std::string_view phase, std::string_view how);
+  // As lose(), of a failure of which all ranks are told by the one that failed.
+  [[noreturn]] void lose_as_told(int rank, std::string_view phase, std::string_view how);
+  // What the rank's next call throws, if it is the first.
+  void break_off(const core::LostError& loss);
+  // For whoever communicates. throws: core::LostError, again, if the world has ended for this rank.
+  void require_whole() {
+    if (loss_) throw_again();
+  }
 
   // throws: core::LostError if MPI has failed. peer: or any_source.
   void check(int code, const char* call, int peer) {
@@ -69,6 +81,7 @@ class Engine {
   // Returns once ready() is true; makes progress meanwhile.
   template <class Ready>
   void wait(const Awaited& awaited, Ready&& ready) {
+    require_whole();
     for (Clock::time_point start{};; rest(awaited, start)) {
       for (int i = 0; i < polls_; ++i) {
         if (ready()) return;
@@ -80,6 +93,19 @@ class Engine {
     wait(awaited, [&] { return test(request, awaited.peer); });
   }
   void progress();
+
+  // For destructors, where memory ends that MPI may still use. Waits for a moment, once if in vain;
+  // returns whether the request is complete.
+  bool settle(MPI_Request& request);
+  // A send that is not complete is given up: its receiver is told. Ends the world for this rank, so
+  // that MPI, which moves nothing without calls, touches the memory no more.
+  void withdraw(int peer);
+  // The same for memory to which MPI may write. No other world may open then. whose: "a message
+  // from rank 2".
+  void leave_memory(const std::string& whose);
+  // throws: core::LostError if a rank has failed or has withdrawn a message to this one.
+  void check_not_withdrawn(int rank);
+
   // throws: core::LostError if a rank has failed, or whoever is awaited has returned.
   void check_alive(const Awaited& awaited);
 
@@ -93,6 +119,9 @@ class Engine {
 
  private:
   [[noreturn]] void throw_failed(int code, const char* call, int peer);
+  [[noreturn]] void throw_again();
+  core::LostError left_behind(const std::string& what) const;
+  const char* phase() const { return *phase_ ? phase_ : "no call"; }
   // start: of the resting; none before the first call.
   void rest(const Awaited& awaited, Clock::time_point& start);
 
@@ -103,6 +132,9 @@ class Engine {
   std::uint32_t bulk_tag_ = 0;
   std::uint64_t collectives_ = 0;
   bool broken_ = false, closed_ = false;
+  bool all_know_ = false;  // of a failure
+  bool settled_in_vain_ = false;
+  std::optional<core::LostError> loss_;  // the first
   const char* phase_ = "";
   std::vector<Receipt*> receipts_;
   std::size_t cursor_ = 0;

@@ -64,6 +64,13 @@ Library::Library() {
   crowded_ = some_host_is_crowded();
 }
 
+void Library::require_permitted() const {
+  if (!forbids_worlds_) return;
+  throw core::Error(
+      "no other launch is possible in this process: in an earlier one, which failed, an exception "
+      "passed a receive whose message was on its way, and MPI may still write to its memory");
+}
+
 // MPI's own way to wait for the others keeps the PU from them.
 MPI_Comm Library::duplicate(MPI_Comm of) const {
   MPI_Comm comm = MPI_COMM_NULL;

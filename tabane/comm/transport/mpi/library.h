@@ -29,13 +29,18 @@ class Library {
   // that has failed never is.
   void set_ends_together(bool together) { ends_together_ = together; }
 
+  // MPI may still write to memory that was given up in a world that failed: any call could do it.
+  void forbid_worlds() { forbids_worlds_ = true; }
+  // throws: core::Error if no world may open any more.
+  void require_permitted() const;
+
  private:
   Library();
   ~Library();
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  bool started_here_ = false, crowded_ = false, ends_together_ = true;
+  bool started_here_ = false, crowded_ = false, ends_together_ = true, forbids_worlds_ = false;
   int rank_ = 0, most_tag_ = 32767;
   std::vector<long> pids_;
 };

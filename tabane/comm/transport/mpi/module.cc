@@ -19,7 +19,9 @@ tabane::comm::mpi::MpiTransport& mpi_transport(tabane::comm::Transport* world) {
 
 extern "C" tabane::comm::Transport* tabane_mpi_open() {
   using namespace tabane::comm::mpi;
-  auto engine = std::make_shared<Engine>(Library::get());
+  Library& library = Library::get();
+  library.require_permitted();
+  auto engine = std::make_shared<Engine>(library);
   std::vector<int> all(static_cast<std::size_t>(engine->size()));
   std::iota(all.begin(), all.end(), 0);
   const int rank = engine->rank();

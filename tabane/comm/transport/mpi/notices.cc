@@ -11,6 +11,10 @@ namespace {
 
 constexpr int kNobody = -1;
 
+bool is_past(Clock::time_point when) {
+  return when != Clock::time_point::max() && Clock::now() - when > std::chrono::milliseconds(500);
+}
+
 template <std::size_t kSize>
 void copy_text(std::array<char, kSize>& to, std::string_view text) {
   const std::size_t length = std::min(text.size(), kSize - 1);
@@ -27,7 +31,8 @@ Notices::~Notices() {
   if (!engine_.broken()) {
     MPI_Comm_free(&comm_);
   } else if (!requests_.empty()) {
-    static_cast<void>(told_.release());  // MPI may still read it
+    static_cast<void>(told_.release());  // MPI may still read them
+    static_cast<void>(withdrawal_.release());
   }
 }
 
@@ -35,23 +40,30 @@ void Notices::tell_return(std::uint64_t collectives) {
   told_->collectives = collectives;
   ranks_[static_cast<std::size_t>(engine_.rank())].returned = Clock::now();
   ++returned_count_;
-  tell();
+  tell_all();
 }
 
 void Notices::tell_failure(const char* phase, const char* how) {
-  told_->failed = true;
+  told_->event = Event::failed;
   copy_text(told_->phase, phase);
   copy_text(told_->how, how);
-  tell();
+  tell_all();
 }
 
-void Notices::tell() {
-  requests_.reserve(ranks_.size());
+void Notices::tell_withdrawal(int rank) {
+  withdrawal_->event = Event::withdrew;
+  tell(*withdrawal_, rank);
+}
+
+void Notices::tell(const Notice& notice, int rank) {
+  engine_.check(MPI_Isend(&notice, sizeof notice, MPI_BYTE, rank, 0, comm_,
+                          &requests_.emplace_back(MPI_REQUEST_NULL)),
+                "MPI_Isend", rank);
+}
+
+void Notices::tell_all() {
   for (int rank = 0; rank < engine_.size(); ++rank) {
-    if (rank == engine_.rank()) continue;
-    engine_.check(MPI_Isend(told_.get(), sizeof(Notice), MPI_BYTE, rank, 0, comm_,
-                            &requests_.emplace_back(MPI_REQUEST_NULL)),
-                  "MPI_Isend", rank);
+    if (rank != engine_.rank()) tell(*told_, rank);
   }
 }
 
@@ -74,17 +86,23 @@ void Notices::read() {
     const int rank = status.MPI_SOURCE;
     engine_.check(MPI_Recv(&notice, sizeof notice, MPI_BYTE, rank, 0, comm_, MPI_STATUS_IGNORE),
                   "MPI_Recv", rank);
-    if (notice.failed) engine_.lose(rank, notice.phase.data(), notice.how.data());
-    ranks_[static_cast<std::size_t>(rank)] = {Clock::now(), notice.collectives};
-    ++returned_count_;
+    if (notice.event == Event::failed) {
+      engine_.lose_as_told(rank, notice.phase.data(), notice.how.data());
+    }
+    State& state = ranks_[static_cast<std::size_t>(rank)];
+    if (notice.event == Event::withdrew) {
+      withdrawn_.push_back(rank);
+      state.withdrew = Clock::now();
+    } else {
+      state.returned = Clock::now();
+      state.collectives = notice.collectives;
+      ++returned_count_;
+    }
   }
 }
 
 // Its last messages may still be on their way when its notice comes: it gets some time.
-bool Notices::is_gone(int rank) const {
-  const Clock::time_point when = ranks_[static_cast<std::size_t>(rank)].returned;
-  return when != Clock::time_point::max() && Clock::now() - when > std::chrono::milliseconds(500);
-}
+bool Notices::is_gone(int rank) const { return is_past(of(rank).returned); }
 
 int Notices::who_never_joins(std::uint64_t collectives) const {
   const auto found = std::ranges::find_if(ranks_, [&](const State& state) {
@@ -104,6 +122,9 @@ int Notices::who_of_all_is_gone(std::span<const int> group) const {
 }
 
 void Notices::check_in_vain(const Awaited& awaited) const {
+  for (const int rank : withdrawn_) {
+    if (is_past(of(rank).withdrew)) engine_.check_not_withdrawn(rank);
+  }
   if (returned_count_ == 0 || awaited.peer == engine_.rank()) return;
   int gone = kNobody;
   if (awaited.peer != any_source) {

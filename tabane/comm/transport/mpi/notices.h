@@ -36,29 +36,37 @@ class Notices {
   // What the others are told, once: this rank has returned after so many collectives, or failed.
   void tell_return(std::uint64_t collectives);
   void tell_failure(const char* phase, const char* how);
+  // Tells one rank that a message to it is not to be trusted.
+  void tell_withdrawal(int rank);
   // Whether all that was told has left.
   bool are_sent();
 
   // throws: core::LostError if a rank has failed.
   void read();
   // Whether all ranks, this one too, have returned.
+  bool has_withdrawn(int rank) const { return of(rank).withdrew != Clock::time_point::max(); }
   bool all_returned() const { return returned_count_ == static_cast<int>(ranks_.size()); }
 
-  // throws: core::LostError if the rank, or all ranks, that could end the wait have returned.
+  // throws: core::LostError if the rank, or all ranks, that could end the wait have returned; or if
+  // one has withdrawn a message some time ago and not told of its failure yet.
   void check_in_vain(const Awaited& awaited) const;
 
  private:
+  enum class Event : std::uint8_t { returned, failed, withdrew };
   struct Notice {
-    bool failed = false;
+    Event event = Event::returned;
     std::uint64_t collectives = 0;
     std::array<char, 64> phase{};
     std::array<char, 191> how{};
   };
   struct State {
     Clock::time_point returned = Clock::time_point::max();  // max(): it has not
+    Clock::time_point withdrew = Clock::time_point::max();
     std::uint64_t collectives = 0;
   };
-  void tell();
+  void tell(const Notice& notice, int rank);
+  void tell_all();
+  const State& of(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
   bool is_gone(int rank) const;
   int who_never_joins(std::uint64_t collectives) const;
   int who_of_all_is_gone(std::span<const int> group) const;
@@ -68,6 +76,8 @@ class Notices {
   std::vector<State> ranks_;
   int returned_count_ = 0;
   std::unique_ptr<Notice> told_ = std::make_unique<Notice>();
+  std::vector<int> withdrawn_;  // ranks
+  std::unique_ptr<Notice> withdrawal_ = std::make_unique<Notice>();
   std::vector<MPI_Request> requests_;
 };
 

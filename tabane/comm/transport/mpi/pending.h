@@ -20,6 +20,9 @@ class Sent : public Pending {
   void wait() override {}
 };
 
+// MPI reads the user's memory until it is complete. One that is given up, because an exception
+// passes, gets a moment; then the world has ended for this rank, and the receiver is told that what
+// still comes is not to be trusted.
 class Sending : public Pending {
  public:
   Sending(Engine& engine, MPI_Request request, int peer)
@@ -27,11 +30,14 @@ class Sending : public Pending {
   ~Sending() override {
     if (request_ == MPI_REQUEST_NULL) return;
     try {
-      if (!engine_.broken()) wait();
-    } catch (const core::Error&) {  // the rank's next call throws it
+      if (!engine_.broken() && std::uncaught_exceptions() == 0) wait();
+    } catch (const core::LostError& error) {
+      engine_.break_off(error);
     }
+    if (!engine_.settle(request_)) engine_.withdraw(peer_);
   }
   bool test() override {
+    engine_.require_whole();
     engine_.progress();
     if (engine_.test(request_, peer_)) return true;
     engine_.check_alive({peer_});
@@ -60,6 +66,7 @@ class Receiving : public Pending {
     engine_.strike(receipt_);
   }
   bool test() override {
+    engine_.require_whole();
     engine_.progress();
     if (!receipt_.step()) {
       engine_.check_alive(receipt_.awaited());

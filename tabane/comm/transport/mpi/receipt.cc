@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <utility>
 
 namespace tabane::comm::mpi {
@@ -25,6 +26,7 @@ bool Receipt::step() {
     open();
   } else {
     stage_ = Stage::complete;
+    from_.engine->check_not_withdrawn(world_source());
   }
   return stage_ == Stage::complete;
 }
@@ -47,13 +49,14 @@ void Receipt::open() {
     stage_ = Stage::complete;
     return;
   }
+  const int source = world_source();
+  from_.engine->check_not_withdrawn(source);
   std::byte* place = into_.data();
   if (keeps_ || !fits_) {
     own_ = allocate_aligned(bytes);
     place = own_.get();
     kept_ = {place, bytes};
   }
-  const int source = from_.world_ranks[static_cast<std::size_t>(arrival_.source)];
   const ByteCount count(bytes);
   from_.engine->check(
       MPI_Irecv(place, count.count(), count.type(), source, static_cast<int>(packet_->bulk_tag),
@@ -74,19 +77,44 @@ const Arrival& Receipt::arrival() const {
   return arrival_;
 }
 
-// One that is given up, because a rank is lost, leaves MPI what it may still write to.
+// One that is given up, because an exception passes.
 Receipt::~Receipt() {
-  if (stage_ != Stage::complete && request_ != MPI_REQUEST_NULL) {
-    int done = 0;
-    MPI_Cancel(&request_);
-    MPI_Test(&request_, &done, MPI_STATUS_IGNORE);
-    if (!done) {
-      MPI_Request_free(&request_);
-      static_cast<void>(packet_.release());
-      static_cast<void>(own_.release());
-    }
+  if (request_ != MPI_REQUEST_NULL) {
+    if (stage_ == Stage::posted) cancel();
+    if (stage_ == Stage::fetching) leave_fetch();
   }
   if (packet_) from_.engine->outbox().give_back(std::move(packet_));
+}
+
+// What MPI may still write to is left to it.
+void Receipt::cancel() {
+  int done = 0, cancelled = 0;
+  MPI_Status status;
+  MPI_Cancel(&request_);
+  MPI_Test(&request_, &done, &status);
+  if (!done) {
+    MPI_Request_free(&request_);
+    static_cast<void>(packet_.release());
+    return;
+  }
+  MPI_Test_cancelled(&status, &cancelled);
+  if (cancelled || packet_->bytes <= kSmallBytes || from_.engine->broken()) return;
+  // The packet has come, so the elements are fetched for nobody: their sender may wait.
+  arrival_ = {status.MPI_SOURCE, 0, {packet_->type}, packet_->bytes};
+  keeps_ = true;
+  try {
+    open();
+  } catch (const core::Error&) {  // the rank's next call throws it
+  }
+}
+
+void Receipt::leave_fetch() {
+  if (from_.engine->settle(request_)) return;
+  if (own_) {
+    static_cast<void>(own_.release());
+  } else {
+    from_.engine->leave_memory("a message from rank " + std::to_string(world_source()));
+  }
 }
 
 }  // namespace tabane::comm::mpi

@@ -49,7 +49,12 @@ class Receipt {
     return from_.source == any_source ? any_source
                                       : from_.world_ranks[static_cast<std::size_t>(from_.source)];
   }
+  int world_source() const {  // of what has come
+    return from_.world_ranks[static_cast<std::size_t>(arrival_.source)];
+  }
   void open();
+  void cancel();
+  void leave_fetch();
 
   From from_;
   std::span<std::byte> into_;

@@ -42,6 +42,7 @@ void MpiTransport::require_tag(int tag) const {
 }
 
 MPI_Request MpiTransport::start(int to, const Label& label, std::span<const std::byte> bytes) {
+  engine_->require_whole();
   require_tag(label.tag);
   std::unique_ptr<Packet> packet = engine_->outbox().take_packet();
   packet->bytes = bytes.size();
@@ -86,9 +87,10 @@ MPI_Request MpiTransport::start(int to, const Label& label, std::span<const std:
 }
 
 void MpiTransport::send(int to, const Label& label, std::span<const std::byte> bytes) {
-  MPI_Request request = start(to, label, bytes);
   const int peer = world_rank(to);
-  if (request != MPI_REQUEST_NULL) engine_->complete(request, {peer});
+  if (MPI_Request request = start(to, label, bytes); request != MPI_REQUEST_NULL) {
+    Sending(*engine_, request, peer).wait();
+  }
   if (label.tag >= 0 && engine_->outbox().is_far_ahead_of(peer)) {
     engine_->wait({peer}, [&] { return !engine_->outbox().is_far_ahead_of(peer); });
   }
@@ -115,6 +117,7 @@ std::list<MpiTransport::Probed>::iterator MpiTransport::find_probed(int from, in
 }
 
 void MpiTransport::begin(Receipt& receipt, int from, const Label& label) {
+  engine_->require_whole();
   require_tag(label.tag);
   const auto probed = probed_.empty() ? probed_.end() : find_probed(from, label.tag);
   if (probed == probed_.end()) return receipt.post();
@@ -146,6 +149,7 @@ std::unique_ptr<Pending> MpiTransport::irecv(int from, const Label& label,
 
 // The size of a large message is in its packet, so the packet is taken.
 bool MpiTransport::probe(int from, const Label& label, Arrival& arrival) {
+  engine_->require_whole();
   require_tag(label.tag);
   engine_->progress();
   auto probed = find_probed(from, label.tag);
@@ -178,6 +182,7 @@ bool MpiTransport::probe(int from, const Label& label, Arrival& arrival) {
 
 std::unique_ptr<Transport> MpiTransport::make_group(std::span<const int> members,
                                                     const MemoryRequest&) {
+  engine_->require_whole();
   MPI_Group all, some;
   MPI_Comm_group(internal_, &all);
   MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &some);

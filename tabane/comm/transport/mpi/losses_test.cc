@@ -1,0 +1,317 @@
+// Under an MPI launcher: what becomes of large messages when an exception passes them, and random
+// traffic that a throw ends. Exits with 1, and says why, if something is wrong.
+//
+// LOSSES_LAUNCHES and LOSSES_SEED say how many random launches there are, and of which seed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tabane/comm/collectives.h"
+#include "tabane/comm/launch.h"
+
+namespace tabane::comm {
+namespace {
+
+using std::chrono::milliseconds;
+
+template <class... Values>
+void require(bool holds, fmt::format_string<Values...> what, Values&&... values) {
+  if (!holds) throw core::Error(fmt::format(what, std::forward<Values>(values)...));
+}
+
+void launch_here(const std::function<void(Comm&)>& f) {
+  launch({.transport = TransportKind::mpi}, f);
+}
+
+// What launch throws on this rank; empty if nothing.
+std::string error_of(const std::function<void(Comm&)>& f) {
+  try {
+    launch_here(f);
+  } catch (const core::Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// Memory that is no longer what it was once it ends.
+template <class T>
+class Fading {
+ public:
+  explicit Fading(std::size_t size, T value = {}) : values_(size, value) {}
+  Fading(Fading&&) noexcept = default;
+  Fading& operator=(Fading&&) noexcept = default;
+  ~Fading() { std::ranges::fill(values_, static_cast<T>(0xee)); }
+  std::vector<T>& operator*() { return values_; }
+
+ private:
+  std::vector<T> values_;
+};
+
+void a_throw_waits_for_no_large_message() {
+  for (const std::size_t bytes : {5'000, 60'000, 1'000'000}) {
+    int size = 0;
+    const std::string error = error_of([&](Comm& comm) {
+      size = comm.size();
+      if (size == 1) return;
+      if (comm.rank() == 1) {
+        Fading<char> large(bytes, 'x');
+        const Request sent = comm.isend(0, *large);
+        throw core::Error("on purpose");
+      }
+      comm.recv<int>(1, 7);  // never sent
+    });
+    require(size == 1 || has(error, "on purpose"), "a throw with {} bytes on their way: {}", bytes,
+            error);
+  }
+}
+
+// The exception is caught, and the memory used for something else.
+void what_an_exception_passed_is_not_received() {
+  int size = 0;
+  const std::string error = error_of([&](Comm& comm) {
+    size = comm.size();
+    if (size == 1) return;
+    std::vector<char> large(200'000, 'x');
+    if (comm.rank() == 1) {
+      try {
+        const Request sent = comm.isend(0, large);
+        throw core::Error("on purpose");
+      } catch (const core::Error&) {
+      }
+      std::ranges::fill(large, 'y');
+      std::this_thread::sleep_for(milliseconds(1'000));
+      comm.send(0, 1);
+      require(false, "a rank goes on after an exception has passed its message");
+    }
+    if (comm.rank() == 0) std::this_thread::sleep_for(milliseconds(500));
+    comm.recv(1, large);
+    require(comm.rank() == 0, "rank {} received what nobody sent", comm.rank());
+    require(large == std::vector<char>(200'000, 'x'), "other bytes came than were sent");
+    comm.recv<int>(1);
+  });
+  require(size == 1 || has(error, "an exception passed a message to rank 0 on its way"),
+          "a message that an exception passed: {}", error);
+}
+
+// The other side takes it meanwhile: then nothing is lost.
+void what_is_taken_in_time_is_no_loss() {
+  launch_here([](Comm& comm) {
+    if (comm.rank() > 1 || comm.size() == 1) return;
+    const int other = 1 - comm.rank();
+    const std::vector<double> out(50'000, comm.rank());
+    std::vector<double> in(comm.rank() == 0 ? 50'000 : 10);
+    try {
+      comm.exchange(other, out, other, in);
+      require(comm.rank() == 0, "a message came that does not fit");
+    } catch (const MessageError&) {
+      require(comm.rank() == 1, "a message did not fit");
+    }
+    comm.exchange(other, out, other, in = out, 1);
+    require(in == std::vector<double>(50'000, other), "the message after it is another");
+  });
+}
+
+// Taken from MPI, or not yet; its sender must not wait for ever.
+void a_receive_that_an_exception_passed_takes_its_message() {
+  launch_here([](Comm& comm) {
+    if (comm.rank() > 1 || comm.size() == 1) return;
+    std::vector<double> large(50'000, 1);
+    if (comm.rank() == 0) {
+      Request sent = comm.isend(1, large);
+      comm.send(1, 1, 5);
+      sent.wait();
+      comm.send(1, 2, 5);
+      return;
+    }
+    try {
+      const Request received = comm.irecv(0, large);
+      comm.recv<int>(0, 5);
+      throw core::Error("on purpose");
+    } catch (const core::Error&) {
+    }
+    if (comm.probe(0, 0)) comm.recv(0, large);
+    comm.recv<int>(0, 5);
+  });
+}
+
+struct Planned {
+  int from, to;
+  std::size_t size;
+};
+
+std::uint32_t value_of(int number, std::size_t at) {
+  return static_cast<std::uint32_t>(number) * 2'654'435'761U + static_cast<std::uint32_t>(at);
+}
+
+// What all ranks know of a launch: the messages of its rounds, and who throws when.
+class Plan {
+ public:
+  Plan(std::uint64_t seed, int ranks) : random_(seed), ranks_(ranks) {
+    victim = draw(ranks);
+    steps = draw(60);
+  }
+  std::vector<Planned> draw_round() {
+    std::vector<Planned> round(static_cast<std::size_t>(draw(4 * ranks_)));
+    for (Planned& one : round) {
+      const std::size_t magnitude = std::size_t{1} << draw(18);
+      one = {draw(ranks_), draw(ranks_), magnitude / 2 + random_() % magnitude};
+    }
+    return round;
+  }
+
+  int victim, steps;
+
+ private:
+  int draw(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
+
+  std::mt19937_64 random_;
+  int ranks_;
+};
+
+// A rank's part of a launch, which its own choices vary.
+class Traffic {
+ public:
+  Traffic(Comm& comm, std::uint64_t seed)
+      : comm_(comm), plan_(seed, comm.size()), own_(seed + static_cast<unsigned>(comm.rank())) {}
+
+  void run() {
+    for (;;) {
+      round(plan_.draw_round());
+      exchange();
+    }
+  }
+
+ private:
+  void step() {
+    if (comm_.rank() != plan_.victim || --steps_left_ > 0) return;
+    throw core::Error("on purpose");
+  }
+
+  void round(const std::vector<Planned>& messages) {
+    std::vector<Fading<std::uint32_t>> memory;
+    std::vector<Request> sent, received;
+    std::vector<int> later, numbers;
+    memory.reserve(2 * messages.size());
+    for (int number = 0; number < static_cast<int>(messages.size()); ++number) {
+      const Planned& one = messages[static_cast<std::size_t>(number)];
+      if (one.to != comm_.rank()) continue;
+      if (own_() % 2 == 0) {
+        later.push_back(number);
+        continue;
+      }
+      auto& into = memory.emplace_back(one.size);
+      received.push_back(comm_.irecv(one.from, *into, number));
+      numbers.push_back(number);
+    }
+    for (int number = 0; number < static_cast<int>(messages.size()); ++number) {
+      const Planned& one = messages[static_cast<std::size_t>(number)];
+      if (one.from != comm_.rank()) continue;
+      step();
+      auto& out = memory.emplace_back(one.size);
+      for (std::size_t i = 0; i < one.size; ++i) (*out)[i] = value_of(number, i);
+      sent.push_back(comm_.isend(one.to, *out, number));
+    }
+    std::ranges::shuffle(later, own_);
+    for (const int number : later) take(messages[static_cast<std::size_t>(number)], number);
+    for (std::size_t i = 0; i < received.size(); ++i) {
+      step();
+      received[i].wait();
+      check(*memory[i], numbers[i], messages[static_cast<std::size_t>(numbers[i])].size);
+    }
+    for (Request& one : sent) {
+      step();
+      one.wait();
+    }
+  }
+
+  void take(const Planned& one, int number) {
+    step();
+    if (own_() % 2 == 0) {
+      check(comm_.recv_view<std::uint32_t>(one.from, number), number, one.size);
+    } else {
+      Fading<std::uint32_t> into(one.size + own_() % 3);
+      const Received got = comm_.recv(one.from, *into, number);
+      check(std::span(*into).first(got.count), number, one.size);
+    }
+  }
+
+  void exchange() {
+    step();
+    const int p = comm_.size(), shift = ++shifts_ % p, tag = 10'000 + shift;
+    Fading<std::uint32_t> out(5'000), in(5'000);
+    for (std::size_t i = 0; i < 5'000; ++i) (*out)[i] = value_of(comm_.rank(), i);
+    const int from = (comm_.rank() + p - shift) % p;
+    comm_.exchange((comm_.rank() + shift) % p, *out, from, *in, tag);
+    check(*in, from, 5'000);
+  }
+
+  template <class Values>
+  void check(const Values& values, int number, std::size_t size) {
+    require(std::size(values) == size, "message {} is of another size", number);
+    for (std::size_t i = 0; i < size; ++i) {
+      require(values[i] == value_of(number, i), "message {} is another at {}", number, i);
+    }
+  }
+
+  Comm& comm_;
+  Plan plan_;
+  std::mt19937_64 own_;
+  int steps_left_ = plan_.steps, shifts_ = 0;
+};
+
+std::uint64_t number_in(const char* name, std::uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+void random_traffic_ends_with_the_throw() {
+  std::uint64_t seed = 0;
+  int rank = 0;
+  launch_here([&](Comm& comm) {
+    rank = comm.rank();
+    if (rank == 0) seed = number_in("LOSSES_SEED", std::random_device{}());
+    for (int i = 1; i < comm.size() && rank == 0; ++i) comm.send(i, seed);
+    if (rank != 0) seed = comm.recv<std::uint64_t>(0);
+  });
+  if (rank == 0) fmt::print("losses_test: seed {}\n", seed);
+  for (const std::uint64_t end = seed + number_in("LOSSES_LAUNCHES", 25); seed < end; ++seed) {
+    const std::string error = error_of([&](Comm& comm) { Traffic(comm, seed).run(); });
+    require(has(error, "on purpose"), "launch {} ended otherwise: {}", seed, error);
+  }
+}
+
+int run_all() {
+  try {
+    a_throw_waits_for_no_large_message();
+    what_an_exception_passed_is_not_received();
+    what_is_taken_in_time_is_no_loss();
+    a_receive_that_an_exception_passed_takes_its_message();
+    random_traffic_ends_with_the_throw();
+    launch_here([](Comm&) {});  // so that MPI ends well
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "losses_test: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tabane::comm
+
+int main() { return tabane::comm::run_all(); }
