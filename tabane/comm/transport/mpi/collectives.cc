@@ -11,46 +11,6 @@ namespace {
 
 const Combine* current_combine = nullptr;  // of the reduction under way: MPI hands on no context
 
-MPI_Datatype number_type(TypeCode type) {
-  switch (type.code) {
-    case 0x101:
-      return MPI_INT8_T;
-    case 0x102:
-      return MPI_INT16_T;
-    case 0x104:
-      return MPI_INT32_T;
-    case 0x108:
-      return MPI_INT64_T;
-    case 0x202:
-      return MPI_UINT16_T;
-    case 0x204:
-      return MPI_UINT32_T;
-    case 0x208:
-      return MPI_UINT64_T;
-    case 0x304:
-      return MPI_FLOAT;
-    case 0x308:
-      return MPI_DOUBLE;
-    case 0x300 + sizeof(long double):
-      return MPI_LONG_DOUBLE;
-    default:
-      return MPI_DATATYPE_NULL;  // also uint8: a bool looks the same, and adds differently
-  }
-}
-
-MPI_Op operation_of(Operation operation) {
-  switch (operation) {
-    case Operation::sum:
-      return MPI_SUM;
-    case Operation::min:
-      return MPI_MIN;
-    case Operation::max:
-      return MPI_MAX;
-    default:
-      return MPI_OP_NULL;
-  }
-}
-
 }  // namespace
 
 // The lower rank's elements come as `in`; MPI wants the result in `inout`.
@@ -86,9 +46,12 @@ template <class Start>
 void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combine,
                                const char* call, Start&& start) {
   constexpr std::size_t kMostElements = 1 << 30;
-  Piece piece{values.data(), 0, number_type(combine.type), operation_of(combine.operation)};
-  const bool own = piece.type == MPI_DATATYPE_NULL || piece.operation == MPI_OP_NULL;
-  if (own) {
+  const auto native = engine_.library().operations().find(combine.type, combine.operation);
+  Piece piece{values.data(), 0, MPI_DATATYPE_NULL, MPI_OP_NULL};
+  if (native) {
+    piece.type = native->type;
+    piece.operation = native->operation;
+  } else {
     MPI_Type_contiguous(static_cast<int>(combine.element_bytes), MPI_BYTE, &piece.type);
     MPI_Type_commit(&piece.type);
     piece.operation = engine_.user_operation();
@@ -101,7 +64,7 @@ void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combi
     piece.start += count * combine.element_bytes;
     left -= count;
   }
-  if (own) MPI_Type_free(&piece.type);
+  if (!native) MPI_Type_free(&piece.type);
 }
 
 void MpiCollectives::barrier() {

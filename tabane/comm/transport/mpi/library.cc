@@ -62,6 +62,7 @@ Library::Library() {
   pids_.resize(static_cast<std::size_t>(size));
   MPI_Allgather(&pid, 1, MPI_LONG, pids_.data(), 1, MPI_LONG, MPI_COMM_WORLD);
   crowded_ = some_host_is_crowded();
+  operations_.emplace(MPI_COMM_WORLD, crowded_);
 }
 
 void Library::require_permitted() const {

@@ -4,8 +4,11 @@
 
 #include <mpi.h>
 
+#include <optional>
 #include <span>
 #include <vector>
+
+#include "tabane/comm/transport/mpi/operations.h"
 
 namespace tabane::comm::mpi {
 
@@ -20,6 +23,7 @@ class Library {
   int most_tag() const { return most_tag_; }
   // Whether some host has more ranks than PUs that they may use, so that they take turns.
   bool crowded() const { return crowded_; }
+  const Operations& operations() const { return *operations_; }
 
   // A communicator of the same ranks that returns its errors. All ranks of `of` call it.
   // throws: core::Error.
@@ -43,6 +47,7 @@ class Library {
   bool started_here_ = false, crowded_ = false, ends_together_ = true, forbids_worlds_ = false;
   int rank_ = 0, most_tag_ = 32767;
   std::vector<long> pids_;
+  std::optional<Operations> operations_;
 };
 
 }  // namespace tabane::comm::mpi
