@@ -105,6 +105,8 @@ class Comm {
 
   int rank() const { return transport_->rank(); }
   int size() const { return transport_->size(); }
+  // The largest tag here: kMostTag, or less over an MPI that has fewer, but never below 32767.
+  int most_tag() const { return transport_->most_tag(); }
 
   // Returns when `values` may be changed. Up to 4 KiB that is at once, as long as the receiver
   // keeps up; otherwise it may wait for the receiver, as MPI_Send does.

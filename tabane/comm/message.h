@@ -15,7 +15,9 @@ namespace tabane::comm {
 
 inline constexpr int any_source = -1;
 inline constexpr int any_tag = -1;
-inline constexpr int kMostTag = (1 << 30) - 1;
+// The same on all transports, so that a program that runs on one runs on all: MPICH has no larger
+// tags. See Comm::most_tag().
+inline constexpr int kMostTag = (1 << 28) - 1;
 inline constexpr int kSplitTag = -2;  // Comm::split(); -3 and below: transports and collectives
 
 // Tells types apart, in a message's header: kind and size of arithmetic types, so that they can be

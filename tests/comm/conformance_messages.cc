@@ -157,8 +157,7 @@ void small_unexpected_messages(Comm& world, const Settings&) {
 }
 
 void tags_at_their_limits(Comm& world, const Settings&) {
-  // MPI libraries have fewer bits for tags.
-  const int most = world.transport().name() == "mpi" ? (1 << 28) - 2 : comm::kMostTag;
+  const int most = world.most_tag();
   for (const int tag : {0, 1, 255, 256, 32767, 32768, 65535, 65536, most - 1, most}) {
     world.isend(next(world), std::span(&tag, 1), tag).wait();
     std::array<int, 1> in{};

@@ -1,4 +1,4 @@
-// The transport's own collectives, which know blocks only.
+// The transport's own collectives, which know blocks only, up to some size.
 #include "tabane/comm/collective/algorithms.h"
 #include "tabane/comm/collective/layout.h"
 
@@ -6,6 +6,10 @@ namespace tabane::comm {
 namespace {
 
 NativeCollectives& native(Group& group) { return *group.transport().collectives(); }
+
+bool is_too_large(Group& group, const Call& call) {
+  return call.bytes > native(group).most_bytes() / static_cast<std::size_t>(group.size());
+}
 
 // Parts of all ranks as blocks, sorted to where they belong at the end.
 class Blocks {
@@ -48,6 +52,7 @@ void all_reduce_native(Group& group, const Call& call) {
 }
 
 void scatter_native(Group& group, const Call& call) {
+  if (is_too_large(group, call)) return scatter_direct(group, call);
   if (group.rank() != call.root || call.layout == Layout::block) {
     return native(group).scatter(call.in, call.out, call.root);
   }
@@ -61,6 +66,7 @@ void scatter_native(Group& group, const Call& call) {
 }
 
 void gather_native(Group& group, const Call& call) {
+  if (is_too_large(group, call)) return gather_direct(group, call);
   if (group.rank() != call.root) return native(group).gather(call.in, {}, call.root);
   const Blocks blocks(group, call);
   native(group).gather(call.in, blocks.bytes(), call.root);
@@ -68,12 +74,14 @@ void gather_native(Group& group, const Call& call) {
 }
 
 void all_gather_native(Group& group, const Call& call) {
+  if (is_too_large(group, call)) return all_gather_ring(group, call);
   const Blocks blocks(group, call);
   native(group).all_gather(call.in, blocks.bytes());
   blocks.sort();
 }
 
 void all_to_all_native(Group& group, const Call& call) {
+  if (is_too_large(group, call)) return all_to_all_pairwise(group, call);
   native(group).all_to_all(call.in, call.out);
 }
 

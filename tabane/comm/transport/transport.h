@@ -90,6 +90,9 @@ struct MemoryRequest {
 class NativeCollectives {
  public:
   virtual ~NativeCollectives() = default;
+  // The most bytes of all ranks together that gather, scatter, all_gather and all_to_all take. The
+  // same on all ranks.
+  virtual std::size_t most_bytes() const { return SIZE_MAX; }
   virtual void barrier() = 0;
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
   // Returns false, on all ranks, if it does not know the operation.
@@ -113,6 +116,8 @@ class Transport {
   int rank() const { return rank_; }
   int size() const { return size_; }
   virtual std::string_view name() const = 0;  // "shm", "mpi"
+  // Users' largest tag: less than kMostTag where MPI has fewer. The same on all ranks.
+  virtual int most_tag() const { return kMostTag; }
 
   // Returns when the bytes may be changed. May wait for the receiver; pending messages make
   // progress meanwhile.

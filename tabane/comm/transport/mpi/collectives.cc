@@ -4,8 +4,6 @@
 #include <array>
 #include <cstring>
 
-#include "tabane/comm/transport/mpi/packet.h"
-
 namespace tabane::comm::mpi {
 namespace {
 
@@ -45,7 +43,7 @@ void MpiCollectives::run(const char* call, Start&& start, bool has_memory) {
 template <class Start>
 void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combine,
                                const char* call, Start&& start) {
-  constexpr std::size_t kMostElements = 1 << 30;
+  const std::size_t most_elements = std::max<std::size_t>(most_bytes() / combine.element_bytes, 1);
   const auto native = engine_.library().operations().find(combine.type, combine.operation);
   Piece piece{values.data(), 0, MPI_DATATYPE_NULL, MPI_OP_NULL};
   if (native) {
@@ -58,7 +56,7 @@ void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combi
     current_combine = &combine;
   }
   for (std::size_t left = values.size() / combine.element_bytes; left > 0;) {
-    const std::size_t count = std::min(left, kMostElements);
+    const std::size_t count = std::min(left, most_elements);
     piece.count = static_cast<int>(count);
     run(call, [&](MPI_Request* request) { return start(piece, request); });
     piece.start += count * combine.element_bytes;
@@ -73,10 +71,14 @@ void MpiCollectives::barrier() {
 }
 
 void MpiCollectives::broadcast(std::span<std::byte> bytes, int root) {
-  const ByteCount count(bytes.size());
-  run("MPI_Ibcast", [&](MPI_Request* request) {
-    return MPI_Ibcast(bytes.data(), count.count(), count.type(), root, comm_, request);
-  });
+  while (!bytes.empty()) {
+    const std::span<std::byte> piece = bytes.first(std::min(bytes.size(), most_bytes()));
+    run("MPI_Ibcast", [&](MPI_Request* request) {
+      return MPI_Ibcast(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, root, comm_,
+                        request);
+    });
+    bytes = bytes.subspan(piece.size());
+  }
 }
 
 bool MpiCollectives::reduce(std::span<std::byte> values, const Combine& combine, int root) {

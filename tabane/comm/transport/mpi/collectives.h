@@ -7,6 +7,7 @@
 #include <span>
 
 #include "tabane/comm/transport/mpi/engine.h"
+#include "tabane/comm/transport/mpi/packet.h"
 #include "tabane/comm/transport/transport.h"
 
 namespace tabane::comm::mpi {
@@ -20,6 +21,7 @@ class MpiCollectives : public NativeCollectives {
   MpiCollectives(Engine& engine, MPI_Comm comm, int rank, std::span<const int> world_ranks)
       : engine_(engine), comm_(comm), rank_(rank), world_ranks_(world_ranks) {}
 
+  std::size_t most_bytes() const override { return mpi::most_bytes(); }
   void barrier() override;
   void broadcast(std::span<std::byte> bytes, int root) override;
   bool reduce(std::span<std::byte> values, const Combine& combine, int root) override;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <vector>
@@ -71,9 +72,96 @@ void least_and_greatest(Comm& comm) {
   least_and_greatest_of<long double>(comm);
 }
 
+// More than MPI may be given in one call. CORNERS_BYTES, with which this can be tried beyond what
+// MPI counts, says how much; without it the limit should be set lower: see most_bytes().
+std::size_t many_bytes() {
+  const char* const text = std::getenv("CORNERS_BYTES");
+  return text == nullptr ? 45'006 : std::strtoull(text, nullptr, 10);
+}
+
+std::vector<char> letters(std::size_t size, int key) {
+  std::vector<char> all(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    all[i] = static_cast<char>((i * 2'654'435'761U >> 7) + static_cast<std::size_t>(key) * 31);
+  }
+  return all;
+}
+
+void large_messages(Comm& comm) {
+  if (comm.rank() > 1 || comm.size() == 1) return;
+  const std::vector<char> large = letters(many_bytes(), 1);
+  if (comm.rank() == 0) {
+    comm.send(1, large);
+    comm.isend(1, large).wait();
+    return;
+  }
+  {
+    std::vector<char> into(large.size());
+    comm.irecv(0, into).wait();
+    require(into == large, "a large message is another");
+  }
+  require(std::ranges::equal(comm.recv_view<char>(0), large), "a large view is another");
+}
+
+void large_collectives(Comm& comm) {
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  const std::size_t most = many_bytes(), part_size = most / ranks;
+  {
+    std::vector<char> values = comm.rank() == 0 ? letters(most, 2) : std::vector<char>(most);
+    broadcast(comm, values, 0);
+    require(values == letters(most, 2), "a large broadcast is another");
+  }
+  for (const std::string algorithm : {"", "native"}) {
+    std::vector<std::uint32_t> numbers(most / 4, static_cast<std::uint32_t>(comm.rank() + 1));
+    all_reduce(comm, numbers, Operation::sum, {.algorithm = algorithm});
+    const auto sum = static_cast<std::uint32_t>(ranks * (ranks + 1) / 2);
+    require(std::ranges::count(numbers, sum) == std::ssize(numbers), "a large sum is another");
+  }
+  const std::vector<char> whole = letters(part_size * ranks, 3);
+  std::vector<char> part(part_size), all(comm.rank() == 0 ? whole.size() : 0);
+  scatter(comm, comm.rank() == 0 ? whole : all, part, 0);
+  gather(comm, part, all, 0);
+  require(comm.rank() != 0 || all == whole, "large parts are others");
+  all.resize(whole.size());
+  std::ranges::fill(all, 0);
+  all_gather(comm, part, all);
+  require(all == whole, "large gathered parts are others");
+  std::vector<char> back(whole.size());
+  all_to_all(comm, whole, all);
+  all_to_all(comm, all, back);
+  require(back == whole, "large exchanged parts are others");
+}
+
+// Both MPIs that are tried have the documented ones.
+void tags_at_their_limit(Comm& comm) {
+  require(comm.most_tag() == kMostTag, "tags end at {}", comm.most_tag());
+  const int to = (comm.rank() + 1) % comm.size(),
+            from = (comm.rank() + comm.size() - 1) % comm.size();
+  const std::vector<int> large(5'000, comm.rank());
+  for (const int tag : {kMostTag - 1, kMostTag}) {
+    comm.send(to, tag, tag);
+    const Request sent = comm.isend(to, large, tag);
+    require(comm.recv<int>(from, tag) == tag, "tag {} brought another message", tag);
+    std::vector<int> into(5'000);
+    require(comm.recv(from, into, any_tag).tag == tag, "tag {} came as another", tag);
+    require(into.front() == from, "tag {} brought another large message", tag);
+  }
+  try {
+    comm.send(to, 1, kMostTag + 1);
+  } catch (const core::UsageError&) {
+    return;
+  }
+  require(false, "a tag beyond the limit was sent");
+}
+
 int run_all() {
   try {
-    launch({.transport = TransportKind::mpi}, [](Comm& comm) { least_and_greatest(comm); });
+    launch({.transport = TransportKind::mpi}, [](Comm& comm) {
+      least_and_greatest(comm);
+      tags_at_their_limit(comm);
+      large_messages(comm);
+      large_collectives(comm);
+    });
   } catch (const std::exception& error) {
     fmt::print(stderr, "corners_test: {}\n", error.what());
     return 1;

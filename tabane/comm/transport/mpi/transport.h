@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <list>
 #include <memory>
 #include <span>
@@ -30,6 +31,7 @@ class MpiTransport : public Transport {
   void close();
 
   std::string_view name() const override { return "mpi"; }
+  int most_tag() const override { return std::min(kMostTag, engine_->most_tag()); }
 
   void send(int to, const Label& label, std::span<const std::byte> bytes) override;
   Arrival recv(int from, const Label& label, std::span<std::byte> into) override;
