@@ -42,6 +42,40 @@ TEST_P(Collectives, HandOutByHand) {
   });
 }
 
+TEST_P(Collectives, OfPartsWhoseSizesOnlyTheirRanksKnow) {
+  run(4, [](Comm& comm) {
+    const auto self = static_cast<std::size_t>(comm.rank());
+    const std::vector<int> part(self, comm.rank());  // of rank 0 nothing
+    const std::vector<int> wanted{1, 2, 2, 3, 3, 3};
+    const std::vector<std::size_t> counts{0, 1, 2, 3};
+    const Parts<int> at_root = gather_varying(comm, part, 2);
+    require_equal(at_root.values, self == 2 ? wanted : std::vector<int>());
+    require_equal(at_root.counts, self == 2 ? counts : std::vector<std::size_t>());
+    const Parts<int> all = all_gather_varying(comm, part);
+    require_equal(all.values, wanted);
+    require_equal(all.counts, counts);
+    require_equal(scatter_varying(comm, at_root.values, at_root.counts, 2), part);
+    require_equal(gather(comm, 10 * comm.rank(), 3),
+                  self == 3 ? std::vector{0, 10, 20, 30} : std::vector<int>());
+    require_equal(all_gather(comm, 10 * comm.rank()), (std::vector{0, 10, 20, 30}));
+  });
+}
+
+TEST_P(Collectives, ReduceIntoAnotherRange) {
+  run(3, [](Comm& comm) {
+    const std::vector<int> values{comm.rank(), 1};
+    std::vector<int> result;
+    if (comm.rank() == 1) result.resize(2);
+    reduce(comm, values, result, Operation::sum, 1);
+    require_equal(result, comm.rank() == 1 ? std::vector{3, 3} : std::vector<int>());
+    require_equal(values, (std::vector{comm.rank(), 1}));
+    std::vector<int> three(3);
+    require_contains(error_of<core::UsageError>(
+                         [&] { reduce(comm, values, three, Operation::sum, comm.rank()); }),
+                     "2 elements in and 3 for the result");
+  });
+}
+
 TEST_P(Collectives, RefuseWhatCannotBe) {
   run(3, [](Comm& comm) {
     const auto usage_error = [](const auto& f) { return error_of<core::UsageError>(f); };
@@ -60,8 +94,18 @@ TEST_P(Collectives, RefuseWhatCannotBe) {
     require_contains(usage_error([&] { all_reduce(comm, four, Operation::max_loc); }),
                      "call all_reduce_min_loc or all_reduce_max_loc");
     std::vector<double> seven(7);
+    std::vector<int> seven_ints(7);
     require_contains(usage_error([&] { all_reduce(comm, seven, Operation::sum, {"flags"}); }),
                      "all_reduce: algorithm 'flags' is for at most 48 bytes");
+    const std::vector<std::size_t> counts{1, 2, 1}, two_counts{2, 2};
+    require_contains(usage_error([&] { all_gather_varying(comm, two, four, two_counts); }),
+                     "all_gather_varying: 2 counts for 3 ranks");
+    require_contains(usage_error([&] { all_gather_varying(comm, two, seven_ints, counts); }),
+                     "7 elements of all, but the counts sum up to 4");
+    require_contains(usage_error([&] { all_gather_varying(comm, seven_ints, four, counts); }),
+                     "7 elements of rank");
+    require_contains(usage_error([&] { reduce_scatter(comm, four, two, Operation::sum); }),
+                     "reduce_scatter: 4 elements of all are not 3 ranks");
     if (comm.transport().collectives() == nullptr) {
       require_contains(usage_error([&] { barrier(comm, {"native"}); }), "collectives of its own");
     }

@@ -35,6 +35,15 @@ void call(Comm& comm, Kind kind, const Case& what, const CollectiveOptions& opti
       return call_all_gather(comm, count, layout, options);
     case Kind::all_to_all:
       return call_all_to_all(comm, count, options);
+    case Kind::scan:
+    case Kind::exscan:
+      return call_scan(comm, kind, count, options);
+    case Kind::reduce_scatter:
+      return call_reduce_scatter(comm, count, options);
+    case Kind::gather_varying:
+    case Kind::scatter_varying:
+    case Kind::all_gather_varying:
+      return call_varying(comm, kind, count, root, options);
   }
 }
 
@@ -57,10 +66,9 @@ bool try_call(Comm& comm, Kind kind, const Case& what, const CollectiveOptions& 
 // Roots that matter: the first rank, the last one and one between. All roots are tried with the
 // chosen algorithms.
 std::vector<int> roots_for(Kind kind, int size) {
-  if (kind != Kind::broadcast && kind != Kind::reduce && kind != Kind::scatter &&
-      kind != Kind::gather) {
-    return {0};
-  }
+  constexpr std::array kRooted{Kind::broadcast, Kind::reduce,         Kind::scatter,
+                               Kind::gather,    Kind::gather_varying, Kind::scatter_varying};
+  if (std::ranges::find(kRooted, kind) == kRooted.end()) return {0};
   std::vector<int> roots{0, size / 2, size - 1};
   roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
   return roots;

@@ -15,6 +15,8 @@ using comm::Operation;
 
 constexpr std::array kLayouts{Layout::block, Layout::cyclic};
 constexpr std::array kOperations{Operation::sum, Operation::min, Operation::max};
+constexpr std::array kBitOperations{Operation::product, Operation::bit_and, Operation::bit_or,
+                                    Operation::bit_xor};
 
 // Of rank's element i: small enough for sums of many ranks to be exact in every type.
 template <class T>
@@ -30,29 +32,56 @@ std::vector<T> values_of(int rank, std::size_t count) {
 }
 
 template <class T>
+T combined(T a, T b, Operation operation) {
+  if constexpr (std::is_integral_v<T>) {
+    if (operation == Operation::bit_and) return static_cast<T>(a & b);
+    if (operation == Operation::bit_or) return static_cast<T>(a | b);
+    if (operation == Operation::bit_xor) return static_cast<T>(a ^ b);
+    if (operation == Operation::product) {
+      return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+    }
+  }
+  return operation == Operation::sum   ? static_cast<T>(a + b)
+         : operation == Operation::min ? std::min(a, b)
+                                       : std::max(a, b);
+}
+
+// Of element i of the ranks up to `ranks`.
+template <class T>
 T combined(int ranks, std::size_t i, Operation operation) {
   T result = value_of<T>(0, i);
   for (int rank = 1; rank < ranks; ++rank) {
-    const T value = value_of<T>(rank, i);
-    result = operation == Operation::sum   ? static_cast<T>(result + value)
-             : operation == Operation::min ? std::min(result, value)
-                                           : std::max(result, value);
+    result = combined(result, value_of<T>(rank, i), operation);
   }
   return result;
 }
 
+// first: which element values[0] is.
 template <class T>
-void require_combined(const std::vector<T>& values, int ranks, Operation operation) {
+void require_combined(const std::vector<T>& values, int ranks, Operation operation,
+                      std::size_t first = 0) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const T wanted = combined<T>(ranks, i, operation);
+    const T wanted = combined<T>(ranks, first + i, operation);
     require(values[i] == wanted, "operation {}: element {} of {} is {}, not {}",
             static_cast<int>(operation), i, values.size(), values[i], wanted);
   }
 }
 
 template <class T>
+std::vector<Operation> operations_of(const CollectiveOptions& options) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    std::vector<Operation> all(kOperations.begin(), kOperations.end());
+    all.insert(all.end(), kBitOperations.begin(), kBitOperations.end());
+    return all;
+  }
+  // Native algorithms leave the other ones of floating-point numbers to ours.
+  if (options.algorithm == "native") return {Operation::sum};
+  return {kOperations.begin(), kOperations.end()};
+}
+
+template <class T>
 void all_reduce_of(Comm& comm, std::size_t count, const CollectiveOptions& options) {
-  for (const Operation operation : kOperations) {
+  for (const Operation operation : operations_of<T>(options)) {
     std::vector<T> values = values_of<T>(comm.rank(), count);
     comm::all_reduce(comm, values, operation, options);
     require_combined(values, comm.size(), operation);
@@ -125,10 +154,36 @@ void call_broadcast(Comm& comm, std::size_t count, int root, const CollectiveOpt
 }
 
 void call_reduce(Comm& comm, std::size_t count, int root, const CollectiveOptions& options) {
-  for (const Operation operation : kOperations) {
-    auto values = values_of<std::int64_t>(comm.rank(), count);
+  const auto own = values_of<std::int64_t>(comm.rank(), count);
+  for (const Operation operation : operations_of<std::int64_t>(options)) {
+    auto values = own;
     comm::reduce(comm, values, operation, root, options);
     if (comm.rank() == root) require_combined(values, comm.size(), operation);
+    require(comm.rank() == root || values == own, "reduce changed the values of rank {}",
+            comm.rank());
+  }
+}
+
+void call_scan(Comm& comm, comm::Kind kind, std::size_t count, const CollectiveOptions& options) {
+  for (const Operation operation : operations_of<std::int32_t>(options)) {
+    auto values = values_of<std::int32_t>(comm.rank(), count);
+    if (kind == comm::Kind::scan) {
+      comm::scan(comm, values, operation, options);
+      require_combined(values, comm.rank() + 1, operation);
+    } else {
+      comm::exscan(comm, values, operation, options);
+      if (comm.rank() > 0) require_combined(values, comm.rank(), operation);
+    }
+  }
+}
+
+void call_reduce_scatter(Comm& comm, std::size_t count, const CollectiveOptions& options) {
+  const auto p = static_cast<std::size_t>(comm.size());
+  for (const Operation operation : operations_of<std::int32_t>(options)) {
+    std::vector<std::int32_t> block(count, -1);
+    comm::reduce_scatter(comm, values_of<std::int32_t>(comm.rank(), count * p), block, operation,
+                         options);
+    require_combined(block, comm.size(), operation, static_cast<std::size_t>(comm.rank()) * count);
   }
 }
 
@@ -159,6 +214,31 @@ void call_all_gather(Comm& comm, std::size_t count, Layout layout,
   std::vector<std::int32_t> all(wanted.size(), -1);
   comm::all_gather(comm, part_of(count, comm.rank()), all, layout, options);
   require_same(all, wanted, "all_gather");
+}
+
+void call_varying(Comm& comm, comm::Kind kind, std::size_t count, int root,
+                  const CollectiveOptions& options) {
+  std::vector<std::size_t> counts;
+  std::vector<std::int32_t> wanted;
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    counts.push_back(count * static_cast<std::size_t>((rank + root) % 3) / 2);
+    const auto part = part_of(counts.back(), rank);
+    wanted.insert(wanted.end(), part.begin(), part.end());
+  }
+  const auto own = part_of(counts[static_cast<std::size_t>(comm.rank())], comm.rank());
+  std::vector<std::int32_t> all(wanted.size(), -1), part(own.size(), -1);
+  if (kind == comm::Kind::all_gather_varying) {
+    comm::all_gather_varying(comm, own, all, counts, options);
+    return require_same(all, wanted, "all_gather_varying");
+  }
+  if (comm.rank() != root) counts.clear();
+  if (kind == comm::Kind::gather_varying) {
+    comm::gather_varying(comm, own, all, counts, root, options);
+    if (comm.rank() == root) require_same(all, wanted, "gather_varying");
+  } else {
+    comm::scatter_varying(comm, wanted, counts, part, root, options);
+    require_same(part, own, "scatter_varying");
+  }
 }
 
 void call_all_to_all(Comm& comm, std::size_t count, const CollectiveOptions& options) {
@@ -215,6 +295,8 @@ void every_root(Comm& world, const Settings& settings) {
           call_scatter(comm, count, root, layout, {});
           call_gather(comm, count, root, layout, {});
         }
+        call_varying(comm, comm::Kind::gather_varying, count, root, {});
+        call_varying(comm, comm::Kind::scatter_varying, count, root, {});
       }
     }
   });
@@ -226,6 +308,10 @@ void to_all(Comm& world, const Settings& settings) {
       call_all_reduce(comm, count, {});
       for (const Layout layout : kLayouts) call_all_gather(comm, count, layout, {});
       call_all_to_all(comm, count / static_cast<std::size_t>(comm.size()), {});
+      call_scan(comm, comm::Kind::scan, count, {});
+      call_scan(comm, comm::Kind::exscan, count, {});
+      call_reduce_scatter(comm, count / static_cast<std::size_t>(comm.size()), {});
+      call_varying(comm, comm::Kind::all_gather_varying, count, 1, {});
     }
   });
 }
@@ -291,6 +377,84 @@ void same_bits_on_all_ranks(Comm& world, const Settings& settings) {
                                             std::bit_cast<std::uint64_t>(b);
                                    }),
                 "{}: the same call gave other bits", what);
+      }
+    }
+  });
+}
+
+// Of values so different in size that the order of addition shows.
+void reproducible_sums(Comm& world, const Settings& settings) {
+  const auto value = [&](int rank, std::size_t i) {
+    std::mt19937_64 random(settings.seed + 1000 * static_cast<std::uint64_t>(rank) + i);
+    return std::ldexp(static_cast<double>(random()) - 9e18, static_cast<int>(random() % 40));
+  };
+  on_groups(world, [&](Comm& comm) {
+    for (const std::size_t count : {1, 5, 7, 600, 9'000}) {
+      std::vector<double> values(count), wanted(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        values[i] = value(comm.rank(), i);
+        wanted[i] = value(0, i);
+        for (int rank = 1; rank < comm.size(); ++rank) wanted[i] += value(rank, i);
+      }
+      comm::all_reduce(comm, values, Operation::sum, {.reproducible = true});
+      const auto same = [](double a, double b) {
+        return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+      };
+      require(std::ranges::equal(values, wanted, same),
+              "a reproducible sum of {} values does not take the ranks in order", count);
+    }
+  });
+}
+
+// Wherever it is, and whoever does the reduction.
+void nan_loses(Comm& world, const Settings&) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  on_groups(world, [](Comm& comm) {
+    for (int with = 0; with < comm.size(); ++with) {
+      for (const std::size_t count : {1, 7, 2'000}) {
+        const bool mine = comm.rank() == with && comm.size() > 1;
+        std::vector<double> largest(count, mine ? kNaN : -3.0), smallest = largest;
+        std::vector<float> only(count, comm.rank() == with ? 2.5f : std::nanf(""));
+        comm::all_reduce(comm, largest, Operation::max);
+        comm::all_reduce(comm, smallest, Operation::min);
+        comm::all_reduce(comm, only, Operation::max);
+        require(largest.back() == -3.0 && smallest.back() == -3.0 && only.back() == 2.5f,
+                "with a NaN on rank {}: max {}, min {}, of one number {}", with, largest.back(),
+                smallest.back(), only.back());
+      }
+    }
+  });
+}
+
+struct Affine {
+  std::uint32_t factor, summand;
+};
+
+// Functions x -> factor x + summand, whose composition does not commute.
+void operations_of_users(Comm& world, const Settings&) {
+  const auto then = [](const Affine& first, const Affine& second) {
+    return Affine{first.factor * second.factor, first.summand * second.factor + second.summand};
+  };
+  const auto of_rank = [](int rank, std::size_t i) {
+    return Affine{static_cast<std::uint32_t>(2 * rank + 3), static_cast<std::uint32_t>(i) + 1};
+  };
+  on_groups(world, [&](Comm& comm) {
+    for (const std::size_t count : {1, 6, 7, 900}) {
+      std::vector<Affine> values(count);
+      for (std::size_t i = 0; i < count; ++i) values[i] = of_rank(comm.rank(), i);
+      auto before = values;
+      comm::all_reduce(comm, values, then);
+      comm::scan(comm, before, then);
+      for (std::size_t i = 0; i < count; ++i) {
+        Affine all = of_rank(0, i), own = all;
+        for (int rank = 1; rank < comm.size(); ++rank) {
+          all = then(all, of_rank(rank, i));
+          if (rank == comm.rank()) own = all;
+        }
+        require(values[i].factor == all.factor && values[i].summand == all.summand,
+                "all_reduce by a function: element {} of {} is wrong", i, count);
+        require(before[i].factor == own.factor && before[i].summand == own.summand,
+                "scan by a function: element {} of {} is wrong", i, count);
       }
     }
   });
@@ -377,6 +541,9 @@ constexpr std::array kChecks{
     Check{"collectives.broadcast_around_borders", broadcast_around_borders},
     Check{"collectives.every_number_type", every_number_type},
     Check{"collectives.same_bits_on_all_ranks", same_bits_on_all_ranks},
+    Check{"collectives.reproducible_sums", reproducible_sums},
+    Check{"collectives.nan_loses", nan_loses},
+    Check{"collectives.operations_of_users", operations_of_users},
     Check{"collectives.located_values", located_values},
     Check{"collectives.in_quick_succession", in_quick_succession},
     Check{"collectives.beside_messages", beside_messages},

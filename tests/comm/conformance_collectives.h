@@ -23,6 +23,12 @@ void call_gather(Comm& comm, std::size_t count, int root, Layout layout,
                  const CollectiveOptions& options);
 void call_all_gather(Comm& comm, std::size_t count, Layout layout,
                      const CollectiveOptions& options);
+// kind: scan or exscan.
+void call_scan(Comm& comm, comm::Kind kind, std::size_t count, const CollectiveOptions& options);
+void call_reduce_scatter(Comm& comm, std::size_t count, const CollectiveOptions& options);
+// kind: gather_varying, scatter_varying or all_gather_varying; count: of the largest part.
+void call_varying(Comm& comm, comm::Kind kind, std::size_t count, int root,
+                  const CollectiveOptions& options);
 void call_all_to_all(Comm& comm, std::size_t count, const CollectiveOptions& options);
 
 // Calls f with the world and with groups of other sizes that this rank is in: of the even and the

@@ -17,9 +17,11 @@ void broadcast_flags(Group& group, const Call& call);
 void broadcast_binomial(Group& group, const Call& call);
 void broadcast_scatter_all_gather(Group& group, const Call& call);
 
-// Orders of combination: flags, counter, shared, linear and reduce_scatter take the ranks in order
-// from 0, ((v0 v1) v2) v3; two_level does so within groups, then with the groups; tree and
-// recursive_doubling combine neighbours, (v0 v1) (v2 v3). No order depends on the root.
+// Orders of combination: flags, counter, shared, linear, reduce_scatter and pairwise take the ranks
+// in order from 0, ((v0 v1) v2) v3; two_level does so within groups, then with the groups; tree and
+// recursive_doubling combine neighbours, (v0 v1) (v2 v3), and doubling the 2^k before a rank. All
+// keep lower ranks on the left, so operations need not be commutative. No order depends on the
+// root.
 void reduce_flags(Group& group, const Call& call);
 void reduce_shared(Group& group, const Call& call);
 void reduce_linear(Group& group, const Call& call);
@@ -28,6 +30,7 @@ void reduce_tree(Group& group, const Call& call);
 void all_reduce_flags(Group& group, const Call& call);
 void all_reduce_counter(Group& group, const Call& call);
 void all_reduce_two_level(Group& group, const Call& call);
+void all_reduce_shared(Group& group, const Call& call);
 void all_reduce_linear(Group& group, const Call& call);
 void all_reduce_tree(Group& group, const Call& call);
 void all_reduce_recursive_doubling(Group& group, const Call& call);
@@ -54,6 +57,23 @@ void all_gather_gather_broadcast(Group& group, const Call& call);
 void all_to_all_shared(Group& group, const Call& call);
 void all_to_all_linear(Group& group, const Call& call);
 void all_to_all_pairwise(Group& group, const Call& call);
+
+// Each for scan and exscan.
+void scan_flags(Group& group, const Call& call);
+void scan_counter(Group& group, const Call& call);
+void scan_shared(Group& group, const Call& call);
+void scan_linear(Group& group, const Call& call);
+void scan_doubling(Group& group, const Call& call);
+
+void reduce_scatter_shared(Group& group, const Call& call);
+void reduce_scatter_linear(Group& group, const Call& call);
+void reduce_scatter_pairwise(Group& group, const Call& call);
+
+void gather_varying_direct(Group& group, const Call& call);
+void scatter_varying_direct(Group& group, const Call& call);
+void all_gather_varying_shared(Group& group, const Call& call);
+void all_gather_varying_linear(Group& group, const Call& call);
+void all_gather_varying_ring(Group& group, const Call& call);
 
 // native.cc: the transport's own. MPI requires that all ranks get the same result of an all_reduce,
 // and recommends, no more, that the same call gives the same bits each time.

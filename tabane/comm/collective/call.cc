@@ -7,15 +7,20 @@
 namespace tabane::comm {
 
 std::string_view name_of(Kind kind) {
-  constexpr std::array<std::string_view, kKinds> kNames{"barrier",    "broadcast", "reduce",
-                                                        "all_reduce", "scatter",   "gather",
-                                                        "all_gather", "all_to_all"};
+  constexpr std::array<std::string_view, kKinds> kNames{
+      "barrier",         "broadcast",         "reduce",
+      "all_reduce",      "scatter",           "gather",
+      "all_gather",      "all_to_all",        "scan",
+      "exscan",          "reduce_scatter",    "gather_varying",
+      "scatter_varying", "all_gather_varying"};
   const auto index = static_cast<std::size_t>(kind);
   return index < kNames.size() ? kNames[index] : "no collective";
 }
 
 std::string_view name_of(Operation operation) {
-  constexpr std::array<std::string_view, 5> kNames{"sum", "min", "max", "min_loc", "max_loc"};
+  constexpr std::array<std::string_view, kOperations> kNames{
+      "sum",     "min",     "max",    "min_loc", "max_loc",
+      "product", "bit_and", "bit_or", "bit_xor", "an operation given by the user"};
   const auto index = static_cast<std::size_t>(operation);
   return index < kNames.size() ? kNames[index] : "no operation";
 }
@@ -33,11 +38,28 @@ std::string describe(const Signature& signature) {
   const TypeCode type{static_cast<std::uint16_t>(signature.what)};
   std::string text =
       fmt::format("{} of {} bytes of {}", name_of(kind), signature.bytes, name_of(type));
-  if (kind == Kind::reduce || kind == Kind::all_reduce) {
+  if (combines(kind)) {
     text += fmt::format(", {}", name_of(static_cast<Operation>(signature.what >> 16 & 0xff)));
   }
   return text;
 }
+
+namespace internal {
+
+void throw_not_of_values(Operation operation) {
+  throw core::UsageError(
+      operation == Operation::user
+          ? "an operation of the user's is given as a function, not by the name user"
+          : fmt::format(
+                "{} is of a value and its place: call all_reduce_min_loc or all_reduce_max_loc",
+                name_of(operation)));
+}
+
+void throw_not_of_integers(Operation operation) {
+  throw core::UsageError(fmt::format("{} is of integers", name_of(operation)));
+}
+
+}  // namespace internal
 
 void throw_different_calls(int rank, const Signature& own, int other_rank, const Signature& other) {
   const std::string who = other_rank == any_source ? "another" : fmt::format("rank {}", other_rank);

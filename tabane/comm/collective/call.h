@@ -22,9 +22,15 @@ enum class Kind : std::uint8_t {
   scatter,
   gather,
   all_gather,
-  all_to_all
+  all_to_all,
+  scan,
+  exscan,
+  reduce_scatter,
+  gather_varying,
+  scatter_varying,
+  all_gather_varying
 };
-inline constexpr int kKinds = 8;
+inline constexpr int kKinds = 14;
 std::string_view name_of(Kind kind);            // "all_reduce"
 std::string_view name_of(Operation operation);  // "max_loc"
 
@@ -45,15 +51,29 @@ struct Call {
   int root = 0;  // 0 where there is none
   Element element = {};
   Layout layout = Layout::block;
-  // Bytes per rank: of the values, or of the part that one rank gives or gets; all_to_all: per pair
-  // of ranks. The same on all ranks.
+  // Bytes per rank: of the values, or of the part that one rank gives or gets; all_to_all,
+  // reduce_scatter: of a block. all_gather_varying: of all parts together. gather_varying,
+  // scatter_varying: of an element, since only the root knows more. The same on all ranks.
   std::size_t bytes = 0;
 
-  std::span<std::byte> values = {};    // broadcast, reduce, all_reduce: in place
-  std::span<const std::byte> in = {};  // scatter: all; gather, all_gather: part; all_to_all: out
-  std::span<std::byte> out = {};       // scatter: part; gather, all_gather: all; all_to_all: in
-  const Combine* combine = nullptr;    // reduce, all_reduce
+  // In place: broadcast, all_reduce, scan, exscan; reduce: on the root, elsewhere only read.
+  std::span<std::byte> values = {};
+  // Of one rank: gather…, all_gather…: its part. Of all: scatter…, all_to_all, reduce_scatter.
+  std::span<const std::byte> in = {};
+  // Of one rank: scatter…: its part; reduce_scatter: its block. Of all: gather…, all_gather…,
+  // all_to_all.
+  std::span<std::byte> out = {};
+  // By rank: bytes of its part. all_gather_varying; gather_varying and scatter_varying on the root.
+  std::span<const std::size_t> part_bytes = {};
+  const Combine* combine = nullptr;  // reduce, all_reduce, scan, exscan, reduce_scatter
+  bool reproducible = false;         // combine in the order of ranks: ((v0 v1) v2) v3
 };
+
+// Whether it combines the ranks' values.
+constexpr bool combines(Kind kind) {
+  return kind == Kind::reduce || kind == Kind::all_reduce || kind == Kind::scan ||
+         kind == Kind::exscan || kind == Kind::reduce_scatter;
+}
 
 // What must be the same on all ranks, small enough to travel with a flag.
 struct Signature {

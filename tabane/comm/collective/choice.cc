@@ -140,7 +140,8 @@ const Algorithm* ChoiceTable::find(const Group& group, const Call& call) const {
 }
 
 const Algorithm& ChoiceTable::pick(const Group& group, const Call& call) const {
-  const Algorithm* algorithm = find(group, call);
+  const Algorithm* algorithm =
+      call.reproducible ? reproducible_choice().find(group, call) : find(group, call);
   if (algorithm == nullptr) algorithm = default_choice()->find(group, call);
   TABANE_ASSERT(algorithm != nullptr);
   return *algorithm;

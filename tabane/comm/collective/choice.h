@@ -53,7 +53,8 @@ class ChoiceTable {
   const std::vector<Rule>& rules() const { return rules_; }
 
   // Returns the algorithm of the first rule that fits and can serve the call; if there is none,
-  // that of the built-in rules. The same on all ranks.
+  // that of the built-in rules. The same on all ranks. For a call that must be reproducible:
+  // that of reproducible_choice().
   const Algorithm& pick(const Group& group, const Call& call) const;
 
  private:
@@ -64,6 +65,8 @@ class ChoiceTable {
 
 // The built-in rules. In each setting the last rule of a collective serves every call.
 const std::shared_ptr<const ChoiceTable>& default_choice();
+// The same for reductions that must be reproducible: algorithms that combine in the order of ranks.
+const ChoiceTable& reproducible_choice();
 std::string_view default_choice_text();
 
 }  // namespace tabane::comm

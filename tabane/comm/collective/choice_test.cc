@@ -73,6 +73,40 @@ TEST(Choice, BuiltInRulesEndWithOneForAll) {
   EXPECT_EQ(ended.size(), static_cast<std::size_t>(kSettings * kKinds));
 }
 
+const Algorithm* ruled(Setting setting, Kind kind, int ranks, std::size_t bytes) {
+  for (const Rule& rule : default_choice()->rules()) {
+    if (rule.setting == setting && rule.kind == kind && ranks <= rule.most_ranks &&
+        bytes <= rule.most_bytes) {
+      return rule.algorithm;
+    }
+  }
+  return nullptr;
+}
+
+// So that over shared memory the bits do not depend on how many PUs there are; of two values there
+// is one order only.
+TEST(Choice, OfAllReduceKeepsTheOrderOfRanksWhateverThePUs) {
+  for (const Setting setting : {Setting::memory, Setting::crowded}) {
+    for (int ranks = 3; ranks <= 16; ++ranks) {
+      for (const std::size_t bytes : {8, 48, 49, 4096, 32768, 65536, 1 << 20}) {
+        EXPECT_TRUE(ruled(setting, Kind::all_reduce, ranks, bytes)->in_order)
+            << ranks << " ranks, " << bytes << " bytes";
+      }
+    }
+  }
+}
+
+TEST(Choice, ThatIsReproducibleTakesAlgorithmsInOrderOnly) {
+  std::set<std::pair<Setting, Kind>> ended;
+  for (const Rule& rule : reproducible_choice().rules()) {
+    EXPECT_TRUE(rule.algorithm->in_order) << name_of(rule.kind) << ' ' << rule.algorithm->name;
+    if (rule.most_ranks == Rule::kAnyRanks && rule.most_bytes == Rule::kAnyBytes) {
+      ended.insert({rule.setting, rule.kind});
+    }
+  }
+  EXPECT_EQ(ended.size(), static_cast<std::size_t>(kSettings * 5));  // of the kinds that combine
+}
+
 TEST(Choice, TakesTheFirstRuleThatFitsAndCanServe) {
   run_plain(4, [](Comm& comm) {
     const auto pick = [&](std::string_view text, std::size_t bytes) {

@@ -1,6 +1,8 @@
 // For tests of collectives: data whose right place can be told, and delays.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -58,31 +60,108 @@ void check_broadcast(Comm& comm, std::string_view algorithm, std::size_t count, 
   require(values == values_of<T>(root, count, call));
 }
 
+// The values of ranks 0 … ranks - 1.
 template <class T>
 T combined(Operation operation, int ranks, std::size_t index, unsigned call) {
+  const Combine combine = combine_values<T>(operation);
   T result = value_of<T>(0, index, call);
   for (int rank = 1; rank < ranks; ++rank) {
     const T value = value_of<T>(rank, index, call);
-    result = operation == Operation::sum   ? static_cast<T>(result + value)
-             : operation == Operation::min ? std::min(result, value)
-                                           : std::max(result, value);
+    combine.apply(reinterpret_cast<std::byte*>(&result), reinterpret_cast<const std::byte*>(&value),
+                  1);
   }
   return result;
+}
+
+template <class T>
+void require_combined(const std::vector<T>& values, Operation operation, int ranks,
+                      std::size_t first, unsigned call) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    require_equal(values[i], combined<T>(operation, ranks, first + i, call));
+  }
 }
 
 // root: of a reduce; any_source: an all_reduce.
 template <class T>
 void check_reduce(Comm& comm, std::string_view algorithm, Operation operation, std::size_t count,
                   int root, unsigned call) {
-  std::vector<T> values = values_of<T>(comm.rank(), count, call);
+  const std::vector<T> own = values_of<T>(comm.rank(), count, call);
+  std::vector<T> values = own;
   if (root == any_source) {
     all_reduce(comm, values, operation, {algorithm});
   } else {
     reduce(comm, values, operation, root, {algorithm});
-    if (comm.rank() != root) return;
+    if (comm.rank() != root) return require(values == own);
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    require_equal(values[i], combined<T>(operation, comm.size(), i, call));
+  require_combined(values, operation, comm.size(), 0, call);
+}
+
+template <class T>
+void check_scan(Comm& comm, Kind kind, std::string_view algorithm, Operation operation,
+                std::size_t count, unsigned call) {
+  std::vector<T> values = values_of<T>(comm.rank(), count, call);
+  if (kind == Kind::scan) {
+    scan(comm, values, operation, {algorithm});
+    return require_combined(values, operation, comm.rank() + 1, 0, call);
+  }
+  exscan(comm, values, operation, {algorithm});
+  if (comm.rank() != 0) return require_combined(values, operation, comm.rank(), 0, call);
+  const std::vector<T> next = values_of<T>(1, count, call);
+  combine_values<T>(operation).apply(std::as_writable_bytes(std::span(values)).data(),
+                                     std::as_bytes(std::span(next)).data(), count);
+  require(values == next);
+}
+
+template <class T>
+void check_reduce_scatter(Comm& comm, std::string_view algorithm, Operation operation,
+                          std::size_t count, unsigned call) {
+  const std::vector<T> all =
+      values_of<T>(comm.rank(), count * static_cast<std::size_t>(comm.size()), call);
+  std::vector<T> block(count);
+  reduce_scatter(comm, all, block, operation, {algorithm});
+  require_combined(block, operation, comm.size(), count * static_cast<std::size_t>(comm.rank()),
+                   call);
+}
+
+// Parts of different sizes, up to `most`; some are empty.
+inline std::vector<std::size_t> varying_counts(int ranks, std::size_t most, unsigned call) {
+  std::vector<std::size_t> counts;
+  for (unsigned rank = 0; rank < static_cast<unsigned>(ranks); ++rank) {
+    counts.push_back(most * ((rank + call) % 4) / 3);
+  }
+  return counts;
+}
+template <class T>
+std::vector<T> varying_parts(const std::vector<std::size_t>& counts, unsigned call) {
+  std::vector<T> all;
+  for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+    const std::vector<T> part = values_of<T>(static_cast<int>(rank), counts[rank], call);
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
+template <class T>
+void check_varying(Comm& comm, Kind kind, std::string_view algorithm, std::size_t most, int root,
+                   unsigned call) {
+  const auto counts = varying_counts(comm.size(), most, call);
+  const std::vector<T> wanted = varying_parts<T>(counts, call);
+  const std::size_t count = counts[static_cast<std::size_t>(comm.rank())];
+  std::vector<T> part = values_of<T>(comm.rank(), count, call), all(wanted.size());
+  if (kind == Kind::all_gather_varying) {
+    all_gather_varying(comm, part, all, counts, {algorithm});
+    return require(all == wanted);
+  }
+  const bool is_root = comm.rank() == root;
+  if (!is_root) all.clear();
+  const std::span<const std::size_t> known = is_root ? std::span(counts) : std::span<std::size_t>();
+  if (kind == Kind::gather_varying) {
+    gather_varying(comm, part, all, known, root, {algorithm});
+    if (is_root) require(all == wanted);
+  } else {
+    std::ranges::fill(part, T{});
+    scatter_varying(comm, is_root ? wanted : all, known, part, root, {algorithm});
+    require(part == values_of<T>(comm.rank(), count, call));
   }
 }
 
@@ -139,12 +218,22 @@ void check_all_to_all(Comm& comm, std::string_view algorithm, std::size_t block,
   }
 }
 
+// Sums of the values are exact in every type, products only in integers. Native algorithms do not
+// take min and max of floating-point numbers.
+template <class T>
+Operation operation_for(std::string_view algorithm, unsigned number) {
+  using enum Operation;
+  constexpr std::array kAll{sum, min, max, product, bit_and, bit_or, bit_xor};
+  if (std::is_integral_v<T>) return kAll[number % kAll.size()];
+  return algorithm == "native" ? sum : kAll[number % 3];
+}
+
 // One call of the algorithm; number chooses what the caller does not.
 template <class T>
 void check_call(Comm& comm, const Algorithm& algorithm, std::size_t count, int root,
                 unsigned number) {
   const Layout layout = number % 2 == 0 ? Layout::block : Layout::cyclic;
-  const Operation operation = static_cast<Operation>(number % 3);
+  const Operation operation = operation_for<T>(algorithm.name, number);
   switch (algorithm.kind) {
     case Kind::barrier:
       return barrier(comm, {algorithm.name});
@@ -162,6 +251,15 @@ void check_call(Comm& comm, const Algorithm& algorithm, std::size_t count, int r
       return check_all_gather<T>(comm, algorithm.name, count, layout, number);
     case Kind::all_to_all:
       return check_all_to_all<T>(comm, algorithm.name, count, number);
+    case Kind::scan:
+    case Kind::exscan:
+      return check_scan<T>(comm, algorithm.kind, algorithm.name, operation, count, number);
+    case Kind::reduce_scatter:
+      return check_reduce_scatter<T>(comm, algorithm.name, operation, count, number);
+    case Kind::gather_varying:
+    case Kind::scatter_varying:
+    case Kind::all_gather_varying:
+      return check_varying<T>(comm, algorithm.kind, algorithm.name, count, root, number);
   }
 }
 

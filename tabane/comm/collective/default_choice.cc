@@ -20,6 +20,8 @@ memory   reduce      *   48    flags
 memory   reduce      *   *     tree
 memory   all_reduce  16  48    flags
 memory   all_reduce  *   48    two_level
+memory   all_reduce  2   32K   recursive_doubling
+memory   all_reduce  16  32K   shared
 memory   all_reduce  *   32K   recursive_doubling
 memory   all_reduce  *   *     reduce_scatter
 memory   scatter     *   48    binomial
@@ -36,6 +38,19 @@ memory   all_gather  16  *     linear
 memory   all_gather  *   *     ring
 memory   all_to_all  16  2K    shared
 memory   all_to_all  *   *     pairwise
+memory   scan        *   48    flags
+memory   scan        16  *     shared
+memory   scan        *   *     doubling
+memory   exscan      *   48    flags
+memory   exscan      16  *     shared
+memory   exscan      *   *     doubling
+memory   reduce_scatter 16 4K  shared
+memory   reduce_scatter *  *   pairwise
+memory   gather_varying     *  *   direct
+memory   scatter_varying    *  *   direct
+memory   all_gather_varying *  8K  shared
+memory   all_gather_varying 16 *   linear
+memory   all_gather_varying *  *   ring
 
 crowded  barrier     *   *     counter
 crowded  broadcast   *   *     flags
@@ -53,6 +68,18 @@ crowded  all_gather  *   16K   shared
 crowded  all_gather  *   *     linear
 crowded  all_to_all  16  512   shared
 crowded  all_to_all  *   *     linear
+crowded  scan        *   48    counter
+crowded  scan        *   16K   shared
+crowded  scan        *   *     doubling
+crowded  exscan      *   48    counter
+crowded  exscan      *   16K   shared
+crowded  exscan      *   *     doubling
+crowded  reduce_scatter 16 512 shared
+crowded  reduce_scatter *  *   linear
+crowded  gather_varying     *  *   direct
+crowded  scatter_varying    *  *   direct
+crowded  all_gather_varying *  64K shared
+crowded  all_gather_varying *  *   linear
 
 messages barrier     *   *     messages
 messages broadcast   *   64K   binomial
@@ -67,16 +94,69 @@ messages gather      *   *     direct
 messages all_gather  *   1K    gather_broadcast
 messages all_gather  *   *     ring
 messages all_to_all  *   *     pairwise
+messages scan        *   *     doubling
+messages exscan      *   *     doubling
+messages reduce_scatter     *  *   pairwise
+messages gather_varying     *  *   direct
+messages scatter_varying    *  *   direct
+messages all_gather_varying *  *   ring
 
 native   barrier     *   *     native
 native   broadcast   *   *     native
 native   reduce      *   *     native
+native   reduce      *   *     tree
 native   all_reduce  *   *     native
+native   all_reduce  *   4K    recursive_doubling
+native   all_reduce  *   *     reduce_scatter
 native   scatter     *   *     native
 native   gather      *   *     native
 native   all_gather  *   *     native
 native   all_to_all  *   *     native
+native   scan        *   *     doubling
+native   exscan      *   *     doubling
+native   reduce_scatter     *  *   pairwise
+native   gather_varying     *  *   direct
+native   scatter_varying    *  *   direct
+native   all_gather_varying *  *   ring
 )";
+}
+
+// In order only. The settings do not matter for the bits.
+const ChoiceTable& reproducible_choice() {
+  static const ChoiceTable table = ChoiceTable::parse(R"(
+memory   reduce      *   48    flags
+memory   reduce      *   *     shared
+memory   reduce      *   *     linear
+memory   all_reduce  *   48    flags
+memory   all_reduce  *   32K   shared
+memory   all_reduce  *   *     reduce_scatter
+memory   scan        *   *     shared
+memory   scan        *   *     linear
+memory   exscan      *   *     shared
+memory   exscan      *   *     linear
+memory   reduce_scatter *  *   pairwise
+crowded  reduce      *   *     linear
+crowded  all_reduce  *   48    counter
+crowded  all_reduce  *   64K   linear
+crowded  all_reduce  *   *     reduce_scatter
+crowded  scan        *   *     linear
+crowded  exscan      *   *     linear
+crowded  reduce_scatter *  *   linear
+messages reduce      *   *     linear
+messages all_reduce  *   4K    linear
+messages all_reduce  *   *     reduce_scatter
+messages scan        *   *     linear
+messages exscan      *   *     linear
+messages reduce_scatter *  *   pairwise
+native   reduce      *   *     linear
+native   all_reduce  *   4K    linear
+native   all_reduce  *   *     reduce_scatter
+native   scan        *   *     linear
+native   exscan      *   *     linear
+native   reduce_scatter *  *   pairwise
+)",
+                                                      "reproducible choice of algorithms");
+  return table;
 }
 
 const std::shared_ptr<const ChoiceTable>& default_choice() {

@@ -111,11 +111,26 @@ TEST(Native, IsChosenWhereThereIsOne) {
     Comm comm(std::make_unique<OnTop>(below));
     require(setting_of(comm.group()) == Setting::native);
     require(setting_of(below.group()) == Setting::memory);
-    for (int kind = 0; kind < kKinds; ++kind) {
-      require_equal(
-          comm.group().choice()->pick(comm.group(), {.kind = static_cast<Kind>(kind)}).name,
-          "native");
+    for (int i = 0; i < kKinds; ++i) {
+      const auto kind = static_cast<Kind>(i);
+      if (find_algorithm(kind, "native") == nullptr) continue;
+      require_equal(comm.group().choice()->pick(comm.group(), {.kind = kind}).name, "native");
     }
+  });
+}
+
+// Where NaN may win, or an exception of the user's may pass through a library in C.
+TEST(Native, IsNotChosenForWhatItMayDoWrongly) {
+  run_plain(2, [](Comm& below) {
+    Comm comm(std::make_unique<OnTop>(below));
+    const auto refused = [](const auto& f) { return error_of<core::UsageError>(f); };
+    const CollectiveOptions native{"native"};
+    require_contains(refused([&] { all_reduce(comm, 1.0, Operation::max, native); }), "NaN");
+    require_contains(refused([&] { reduce(comm, 1.0f, Operation::min, 0, native); }), "NaN");
+    const auto later = [](int, int b) { return b; };
+    require_contains(refused([&] { all_reduce(comm, 1, later, native); }), "function");
+    require_equal(all_reduce(comm, 1.0 + comm.rank(), Operation::max), 2.0);
+    require_equal(all_reduce(comm, comm.rank(), later), 1);
   });
 }
 

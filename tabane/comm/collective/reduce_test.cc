@@ -3,7 +3,9 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <optional>
 
 #include "tabane/comm/collective/collective_checks_test.h"
 
@@ -175,6 +177,203 @@ TEST_P(Reductions, NaNIsNeverTheLargestOrSmallest) {
       }
     });
   }
+}
+
+// The same of arrays, element by element: rank i % p has the largest of element i.
+TEST_P(Reductions, SayWhoHadTheLargestOfEachElement) {
+  run(5, [](Comm& comm) {
+    for (const std::string_view name : names_of(Kind::all_reduce)) {
+      for (const std::size_t count : {0, 1, 2, 300}) {
+        const Algorithm& algorithm = *find_algorithm(Kind::all_reduce, name);
+        if (!serves(comm, algorithm, sizeof(Located<float>), count)) continue;
+        std::vector<float> values(count);
+        std::vector<std::int64_t> indices(count);
+        for (std::size_t i = 0; i < count; ++i) {
+          values[i] = static_cast<int>(i % 5) == comm.rank() ? 9.0f : static_cast<float>(i % 4);
+          indices[i] = static_cast<std::int64_t>(100 * i) + comm.rank();
+        }
+        const auto largest = all_reduce_max_loc(comm, values, indices, {name});
+        for (float& value : values) value = -value;
+        const auto smallest = all_reduce_min_loc(comm, values, {}, {name});
+        require_equal(largest.size(), count);
+        for (std::size_t i = 0; i < count; ++i) {
+          const auto at = static_cast<std::int64_t>(i);
+          require_located(largest[i], 9.0f, static_cast<int>(i % 5), 100 * at + at % 5);
+          require_located(smallest[i], -9.0f, static_cast<int>(i % 5), at);
+        }
+      }
+    }
+    std::vector<double> two(2);
+    const std::vector<std::int64_t> three(3);
+    require_contains(error_of<core::UsageError>([&] { all_reduce_min_loc(comm, two, three); }),
+                     "3 indices of 2 values");
+  });
+}
+
+// Calls f with all algorithms of the collectives that combine values of this size.
+void with_all(Comm& comm, std::size_t element_bytes, std::size_t count,
+              const std::function<void(const Algorithm&)>& f) {
+  for (const Algorithm& algorithm : algorithms()) {
+    if (!combines(algorithm.kind) || algorithm.name == "native") continue;
+    if (serves(comm, algorithm, element_bytes, count)) f(algorithm);
+  }
+}
+
+// x -> factor x + summand, modulo 2^32: the composition of functions is associative, and not
+// commutative.
+struct Affine {
+  std::uint32_t factor, summand;
+  bool operator==(const Affine&) const = default;
+};
+Affine then(const Affine& first, const Affine& second) {
+  return {first.factor * second.factor, first.summand * second.factor + second.summand};
+}
+Affine affine_of(int rank, std::size_t i) {
+  return {static_cast<std::uint32_t>(2 * rank + 3), static_cast<std::uint32_t>(7 * rank + i)};
+}
+
+// What rank `self` must have of element i.
+Affine composed(Kind kind, int ranks, int self, std::size_t i, std::size_t count) {
+  if (kind == Kind::reduce_scatter) i += static_cast<std::size_t>(self) * count;
+  if (kind == Kind::exscan && self == 0) return affine_of(0, i);
+  Affine all = affine_of(0, i);
+  const int end = kind == Kind::scan ? self + 1 : kind == Kind::exscan ? self : ranks;
+  for (int rank = 1; rank < end; ++rank) all = then(all, affine_of(rank, i));
+  return all;
+}
+
+TEST_P(Reductions, KeepTheOrderOfRanksForWhatDoesNotCommute) {
+  for (int ranks = 1; ranks <= 9; ++ranks) {
+    run(ranks, [](Comm& comm) {
+      const int p = comm.size(), self = comm.rank(), root = p / 2;
+      for (const std::size_t count : {1, 6, 7, 1500}) {
+        with_all(comm, sizeof(Affine), count, [&](const Algorithm& algorithm) {
+          const Kind kind = algorithm.kind;
+          const bool of_all = kind == Kind::reduce_scatter;
+          std::vector<Affine> own(count * static_cast<std::size_t>(of_all ? p : 1));
+          for (std::size_t i = 0; i < own.size(); ++i) own[i] = affine_of(self, i);
+          std::vector<Affine> got = own;
+          if (of_all) got.resize(count);
+          const CollectiveOptions by{algorithm.name};
+          if (kind == Kind::reduce) reduce(comm, own, got, then, root, by);
+          if (kind == Kind::all_reduce) all_reduce(comm, got, then, by);
+          if (kind == Kind::scan) scan(comm, got, then, by);
+          if (kind == Kind::exscan) exscan(comm, got, then, by);
+          if (of_all) reduce_scatter(comm, own, got, then, by);
+          if (kind == Kind::reduce && self != root) return require(got == own);
+          for (std::size_t i = 0; i < count; ++i) {
+            if (got[i] != composed(kind, p, self, i, count)) {
+              throw core::Error(std::string(name_of(kind)) + " " + std::string(algorithm.name));
+            }
+          }
+        });
+      }
+    });
+  }
+}
+
+// Whatever the algorithm: a NaN loses to every number, in whichever rank it is, and the sign of a 0
+// is the lowest rank's.
+TEST_P(Reductions, NaNLosesAndZerosAreTheLowestRanks) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  for (const int ranks : {2, 3, 4, 7}) {
+    run(ranks, [](Comm& comm) {
+      const int p = comm.size(), self = comm.rank();
+      with_all(comm, sizeof(double), 5, [&](const Algorithm& algorithm) {
+        if (algorithm.kind == Kind::exscan || algorithm.kind == Kind::reduce_scatter) return;
+        for (int with_nan = 0; with_nan < p; ++with_nan) {
+          const bool mine = self == with_nan;
+          const double zero = mine ? -0.0 : 0.0;
+          std::vector<double> values{mine ? kNaN : -5.0, mine ? -7.0 : kNaN, kNaN, zero, zero};
+          const Operation operation = with_nan % 2 == 0 ? Operation::max : Operation::min;
+          const CollectiveOptions by{algorithm.name};
+          if (algorithm.kind == Kind::reduce) reduce(comm, values, operation, 0, by);
+          if (algorithm.kind == Kind::all_reduce) all_reduce(comm, values, operation, by);
+          if (algorithm.kind == Kind::scan) scan(comm, values, operation, by);
+          const bool has_all = algorithm.kind == Kind::reduce ? self == 0
+                               : algorithm.kind == Kind::scan ? self == p - 1
+                                                              : true;
+          if (!has_all) continue;
+          require_equal(values[0], -5.0);
+          require_equal(values[1], -7.0);
+          require(std::isnan(values[2]));
+          require_equal(std::signbit(values[3]), with_nan == 0);
+          require_equal(std::signbit(values[4]), with_nan == 0);
+        }
+      });
+    });
+  }
+}
+
+double in_order(int ranks, std::size_t i, std::size_t count) {
+  double sum = rough_values(0, count)[i];
+  for (int rank = 1; rank < ranks; ++rank) sum += rough_values(rank, count)[i];
+  return sum;
+}
+
+TEST_P(Reductions, ThatAreReproducibleTakeTheRanksInOrder) {
+  for (const int ranks : {2, 3, 4, 7, 17}) {
+    run(ranks, [](Comm& comm) {
+      const int p = comm.size(), self = comm.rank();
+      const CollectiveOptions reproducible{.reproducible = true};
+      for (const std::size_t count : {1, 20, 700, 9000}) {
+        const std::size_t last = count - 1;
+        std::vector<double> own = rough_values(self, count), all = own, part = own;
+        all_reduce(comm, all, Operation::sum, reproducible);
+        require_equal(all[last], in_order(p, last, count));
+        scan(comm, part, Operation::sum, reproducible);
+        require_equal(part[last], in_order(self + 1, last, count));
+        reduce(comm, own, Operation::sum, p - 1, reproducible);
+        if (self == p - 1) require_equal(own[last], in_order(p, last, count));
+      }
+      std::vector<double> blocks = rough_values(self, static_cast<std::size_t>(p)), block(1);
+      reduce_scatter(comm, blocks, block, Operation::sum, reproducible);
+      const auto place = static_cast<std::size_t>(self);
+      require_equal(block[0], in_order(p, place, static_cast<std::size_t>(p)));
+      require_contains(error_of<core::UsageError>([&] {
+                         all_reduce(comm, block, Operation::sum, {"tree", true});
+                       }),
+                       "all_reduce: algorithm 'tree' is not reproducible");
+    });
+  }
+}
+
+TEST_P(Reductions, OfScalars) {
+  run(3, [](Comm& comm) {
+    const int self = comm.rank();
+    const auto largest = [](int a, int b) { return std::max(a, b); };
+    require(reduce(comm, self + 1, Operation::product, 1) ==
+            (self == 1 ? std::optional(6) : std::nullopt));
+    require_equal(all_reduce(comm, 1u << self, Operation::bit_or), 7u);
+    require_equal(all_reduce(comm, 10 * self, largest), 20);
+    require_equal(scan(comm, 1.5, Operation::sum), 1.5 * (self + 1));
+    require_equal(exscan(comm, std::size_t{4}, Operation::sum), 4u * static_cast<unsigned>(self));
+    require_equal(exscan(comm, 7, Operation::min), self == 0 ? std::numeric_limits<int>::max() : 7);
+    require_equal(exscan(comm, 7.0, Operation::max),
+                  self == 0 ? -std::numeric_limits<double>::infinity() : 7.0);
+    require_equal(exscan(comm, std::uint8_t{5}, Operation::bit_and),
+                  self == 0 ? std::uint8_t{255} : std::uint8_t{5});
+    require_equal(exscan(comm, 3.0f, Operation::product), self == 0   ? 1.0f
+                                                          : self == 1 ? 3.0f
+                                                                      : 9.0f);
+    require_contains(error_of<core::UsageError>([&] { all_reduce(comm, 1.0, Operation::bit_and); }),
+                     "bit_and is of integers");
+    require_contains(error_of<core::UsageError>([&] { all_reduce(comm, 1.0, Operation::user); }),
+                     "given as a function");
+  });
+}
+
+// Products of types smaller than int, and of the largest values, wrap around as unsigned ones do.
+TEST_P(Reductions, OfIntegersWrapAround) {
+  run(2, [](Comm& comm) {
+    require_equal(all_reduce(comm, std::uint16_t{65535}, Operation::product), std::uint16_t{1});
+    require_equal(all_reduce(comm, std::numeric_limits<int>::max(), Operation::sum), -2);
+    require_equal(all_reduce(comm, std::numeric_limits<std::int64_t>::min(), Operation::sum),
+                  std::int64_t{0});
+    require_equal(all_reduce(comm, std::uint64_t{1} << 63 | 5u, Operation::max),
+                  std::uint64_t{1} << 63 | 5u);
+    require_equal(all_reduce(comm, comm.rank() == 0, Operation::product), false);
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Runners, Reductions, testing::ValuesIn(kRunners), name_of_runner);

@@ -18,18 +18,32 @@ const char* without_native(const Group& group, const Call&) {
              : nullptr;
 }
 
+// MPI takes min and max of floating-point numbers in whatever way a NaN falls, and an exception of
+// the user's function must not pass through it.
+const char* without_native_reduction(const Group& group, const Call& call) {
+  if (call.combine != nullptr) {
+    const Operation operation = call.combine->operation;
+    const bool is_floating = call.combine->type.code >> 8 == 3;
+    if (operation == Operation::user) return "does not take a function of the user's";
+    if (is_floating && (operation == Operation::min || operation == Operation::max)) {
+      return "may let a NaN win";
+    }
+  }
+  return without_native(group, call);
+}
+
 const char* beyond_a_line(const Group& group, const Call& call) {
   static_assert(kLineValueBytes == 48);
   if (group.board() == nullptr) return "needs memory that the ranks share";
   return call.bytes > kLineValueBytes ? "is for at most 48 bytes" : nullptr;
 }
 
-// At least one element (of each pair, in all_to_all) goes through at once.
+// At least one element (of each pair, in all_to_all and reduce_scatter) goes through at once.
 const char* beyond_a_slot(const Group& group, const Call& call) {
   if (group.board() == nullptr) return "needs memory that the ranks share";
   const std::size_t room = group.board()->slots.slot_bytes();
-  const std::size_t parts =
-      call.kind == Kind::all_to_all ? static_cast<std::size_t>(group.size()) : 1;
+  const bool of_pairs = call.kind == Kind::all_to_all || call.kind == Kind::reduce_scatter;
+  const std::size_t parts = of_pairs ? static_cast<std::size_t>(group.size()) : 1;
   return call.element.bytes * parts > room ? "has no room for elements of this size" : nullptr;
 }
 
@@ -52,20 +66,21 @@ constexpr Algorithm kAlgorithms[] = {
     {Kind::broadcast, "scatter_all_gather", broadcast_scatter_all_gather, nothing},
     {Kind::broadcast, "native", broadcast_native, without_native},
 
-    {Kind::reduce, "flags", reduce_flags, beyond_a_line},
-    {Kind::reduce, "shared", reduce_shared, beyond_a_slot},
-    {Kind::reduce, "linear", reduce_linear, nothing},
+    {Kind::reduce, "flags", reduce_flags, beyond_a_line, true},
+    {Kind::reduce, "shared", reduce_shared, beyond_a_slot, true},
+    {Kind::reduce, "linear", reduce_linear, nothing, true},
     {Kind::reduce, "tree", reduce_tree, nothing},
-    {Kind::reduce, "native", reduce_native, without_native},
+    {Kind::reduce, "native", reduce_native, without_native_reduction},
 
-    {Kind::all_reduce, "flags", all_reduce_flags, beyond_a_line},
-    {Kind::all_reduce, "counter", all_reduce_counter, beyond_a_line},
+    {Kind::all_reduce, "flags", all_reduce_flags, beyond_a_line, true},
+    {Kind::all_reduce, "counter", all_reduce_counter, beyond_a_line, true},
     {Kind::all_reduce, "two_level", all_reduce_two_level, beyond_a_line},
-    {Kind::all_reduce, "linear", all_reduce_linear, nothing},
+    {Kind::all_reduce, "shared", all_reduce_shared, beyond_a_slot, true},
+    {Kind::all_reduce, "linear", all_reduce_linear, nothing, true},
     {Kind::all_reduce, "tree", all_reduce_tree, nothing},
     {Kind::all_reduce, "recursive_doubling", all_reduce_recursive_doubling, nothing},
-    {Kind::all_reduce, "reduce_scatter", all_reduce_reduce_scatter, nothing},
-    {Kind::all_reduce, "native", all_reduce_native, without_native},
+    {Kind::all_reduce, "reduce_scatter", all_reduce_reduce_scatter, nothing, true},
+    {Kind::all_reduce, "native", all_reduce_native, without_native_reduction},
 
     {Kind::scatter, "flags", scatter_flags, beyond_a_chunk},
     {Kind::scatter, "direct", scatter_direct, nothing},
@@ -92,6 +107,28 @@ constexpr Algorithm kAlgorithms[] = {
     {Kind::all_to_all, "linear", all_to_all_linear, nothing},
     {Kind::all_to_all, "pairwise", all_to_all_pairwise, nothing},
     {Kind::all_to_all, "native", all_to_all_native, without_native},
+
+    {Kind::scan, "flags", scan_flags, beyond_a_line, true},
+    {Kind::scan, "counter", scan_counter, beyond_a_line, true},
+    {Kind::scan, "shared", scan_shared, beyond_a_slot, true},
+    {Kind::scan, "linear", scan_linear, nothing, true},
+    {Kind::scan, "doubling", scan_doubling, nothing},
+
+    {Kind::exscan, "flags", scan_flags, beyond_a_line, true},
+    {Kind::exscan, "counter", scan_counter, beyond_a_line, true},
+    {Kind::exscan, "shared", scan_shared, beyond_a_slot, true},
+    {Kind::exscan, "linear", scan_linear, nothing, true},
+    {Kind::exscan, "doubling", scan_doubling, nothing},
+
+    {Kind::reduce_scatter, "shared", reduce_scatter_shared, beyond_a_slot, true},
+    {Kind::reduce_scatter, "linear", reduce_scatter_linear, nothing, true},
+    {Kind::reduce_scatter, "pairwise", reduce_scatter_pairwise, nothing, true},
+
+    {Kind::gather_varying, "direct", gather_varying_direct, nothing},
+    {Kind::scatter_varying, "direct", scatter_varying_direct, nothing},
+    {Kind::all_gather_varying, "shared", all_gather_varying_shared, without_memory},
+    {Kind::all_gather_varying, "linear", all_gather_varying_linear, nothing},
+    {Kind::all_gather_varying, "ring", all_gather_varying_ring, nothing},
 };
 
 }  // namespace

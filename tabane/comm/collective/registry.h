@@ -18,6 +18,8 @@ struct Algorithm {
   // Returns why it cannot serve this call on this group ("needs shared memory"), or null. The same
   // on all ranks.
   const char* (*refuses)(const Group& group, const Call& call);
+  // Of a reduction: it combines the ranks' values in their order, ((v0 v1) v2) v3.
+  bool in_order = false;
 };
 
 std::span<const Algorithm> algorithms();

@@ -17,7 +17,8 @@ const Algorithm& algorithm_for(const Group& group, const Call& call, std::string
     throw core::UsageError(fmt::format("{} has no algorithm '{}': give one of {}",
                                        name_of(call.kind), name, algorithm_names(call.kind)));
   }
-  const char* const why = group.size() > 1 ? algorithm->refuses(group, call) : nullptr;
+  const char* why = group.size() > 1 ? algorithm->refuses(group, call) : nullptr;
+  if (call.reproducible && !algorithm->in_order) why = "is not reproducible: it groups the ranks";
   if (why != nullptr) {
     throw core::UsageError(fmt::format("{}: algorithm '{}' {}", name_of(call.kind), name, why));
   }

@@ -30,6 +30,9 @@ bool has_root(comm::Kind kind) {
          kind == comm::Kind::scatter || kind == comm::Kind::gather;
 }
 
+// Their time depends on how the parts differ: no one size stands for it.
+bool has_varying_parts(comm::Kind kind) { return kind >= comm::Kind::gather_varying; }
+
 // One rank's buffers, that all its collectives share: of the largest.
 struct Buffers {
   std::vector<std::byte> values, whole_in, whole_out;
@@ -50,15 +53,13 @@ comm::Call call_of(comm::Kind kind, std::size_t bytes, std::size_t ranks, Buffer
   call.element = {comm::type_code<double>(), sizeof(double)};
   call.combine = &combine;
   const std::span<std::byte> values = std::span(buffers.values).first(bytes);
-  const bool in_place =
-      kind == comm::Kind::broadcast || kind == comm::Kind::reduce || kind == comm::Kind::all_reduce;
-  if (in_place) {
+  const bool part_out = kind == comm::Kind::scatter || kind == comm::Kind::reduce_scatter;
+  if (kind == comm::Kind::broadcast || (comm::combines(kind) && !part_out)) {
     call.values = values;
   } else if (kind != comm::Kind::barrier) {
-    const bool whole_in = kind == comm::Kind::scatter || kind == comm::Kind::all_to_all;
+    const bool whole_in = part_out || kind == comm::Kind::all_to_all;
     call.in = whole_in ? std::span(buffers.whole_in).first(bytes * ranks) : values;
-    call.out =
-        kind == comm::Kind::scatter ? values : std::span(buffers.whole_out).first(bytes * ranks);
+    call.out = part_out ? values : std::span(buffers.whole_out).first(bytes * ranks);
   }
   return call;
 }
@@ -86,6 +87,7 @@ Block block_of(const RankRunner& runner, int ranks) {
   const auto buffers = std::make_shared<Buffers>();
   const auto all = static_cast<std::uint64_t>(ranks);
   for (const comm::Algorithm& algorithm : comm::algorithms()) {
+    if (has_varying_parts(algorithm.kind)) continue;
     for (const std::uint64_t size : kSizes) {
       const std::uint64_t bytes = algorithm.kind == comm::Kind::barrier ? 0 : size;
       if (bytes * all > kMostWholeBytes || bytes * all * all > kMostOfAllRanks) break;
