@@ -163,6 +163,10 @@ class CommTopic {
       ask_collective("all-reduce of 8 B", "sum", ranks);
       ask_collective("broadcast of 4 KiB", "broadcast", ranks);
       if (ranks == 8) ask_gather(ranks);
+      if (ranks == 16) continue;
+      ask_of_parts("scatter", ranks);
+      ask_of_parts("all-gather", ranks);
+      ask_of_parts("reduce-scatter", ranks);
     }
     field_.reset();
     tell_memory();
@@ -248,6 +252,15 @@ class CommTopic {
     Question question{name, "B/s", all.ours("", "gather", bytes), {}, options()};
     question.peers.push_back(all.ours("asking one rank after the other", "polling", bytes, 2));
     all.add_mpis(question, "gather", bytes, 1);
+    panel_.ask(question);
+  }
+
+  void ask_of_parts(const std::string& verb, int ranks) {
+    const std::string name = fmt::format("{} of 64 KiB a rank, {} ranks on 2 cores", verb, ranks);
+    if (!panel_.wants(name)) return;
+    Field& all = field(ranks);
+    Question question{name, "1/s", all.ours("", verb, 1), {}, options()};
+    all.add_mpis(question, verb, 1, ranks > 2 ? 2 : 1.43);
     panel_.ask(question);
   }
 

@@ -39,6 +39,18 @@ class MpiMessages {
     MPI_Gather(part.data(), count(part), MPI_BYTE, all.data(), count(part), MPI_BYTE, 0,
                MPI_COMM_WORLD);
   }
+  void scatter(std::span<const std::byte> all, std::span<std::byte> part, int root) {
+    MPI_Scatter(all.data(), count(part), MPI_BYTE, part.data(), count(part), MPI_BYTE, root,
+                MPI_COMM_WORLD);
+  }
+  void all_gather(std::span<const std::byte> part, std::span<std::byte> all) {
+    MPI_Allgather(part.data(), count(part), MPI_BYTE, all.data(), count(part), MPI_BYTE,
+                  MPI_COMM_WORLD);
+  }
+  void reduce_scatter(std::span<const double> values, std::span<double> block) {
+    MPI_Reduce_scatter_block(values.data(), block.data(), static_cast<int>(block.size()),
+                             MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
 
  private:
   static int count(std::span<const std::byte> bytes) { return static_cast<int>(bytes.size()); }

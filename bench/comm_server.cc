@@ -33,6 +33,15 @@ class CommMessages {
   void gather(std::span<const std::byte> part, std::span<std::byte> all) {
     comm::gather(comm_, part, all, 0);
   }
+  void scatter(std::span<const std::byte> all, std::span<std::byte> part, int root) {
+    comm::scatter(comm_, all, part, root);
+  }
+  void all_gather(std::span<const std::byte> part, std::span<std::byte> all) {
+    comm::all_gather(comm_, part, all);
+  }
+  void reduce_scatter(std::span<const double> values, std::span<double> block) {
+    comm::reduce_scatter(comm_, values, block, comm::Operation::sum);
+  }
 
  private:
   comm::Comm& comm_;

@@ -58,7 +58,8 @@ inline int serve_ranks(Turns& turns, int rank, const RankWork& work) {
 }
 
 // Messages: rank(), size(), send(to, bytes), recv(from, bytes), barrier(), sum(double),
-// broadcast(bytes, root), gather(part, all).
+// broadcast(bytes, root), gather(part, all), scatter(all, part, root), all_gather(part, all),
+// reduce_scatter(doubles, block).
 template <class Messages>
 class CommWork {
  public:
@@ -73,6 +74,9 @@ class CommWork {
       require(m_.sum(m_.rank() + 1.0) == m_.size() * (m_.size() + 1) / 2.0, "all-reduce");
     });
     work_["broadcast"] = [this](std::uint64_t count) { return broadcast(count); };
+    work_["scatter"] = [this](std::uint64_t count) { return scatter(count); };
+    work_["all-gather"] = [this](std::uint64_t count) { return all_gather(count); };
+    work_["reduce-scatter"] = [this](std::uint64_t count) { return reduce_scatter(count); };
     work_["gather"] =
         repeated([this] { gather([this](auto part, auto all) { m_.gather(part, all); }); });
   }
@@ -111,21 +115,67 @@ class CommWork {
   // Of 64 KiB from each, to rank 0. gather: by which means.
   template <class Gather>
   void gather(Gather&& gather) {
-    constexpr std::size_t kPart = 64 * 1024;
-    out_.resize(kPart);
+    out_.resize(kPartBytes);
     out_.back() = static_cast<std::byte>(m_.rank());
     const std::size_t size = static_cast<std::size_t>(m_.size());
-    if (m_.rank() == 0) in_.resize(kPart * size);
+    if (m_.rank() == 0) in_.resize(kPartBytes * size);
     gather(std::span<const std::byte>(out_), std::span(in_));
     if (m_.rank() != 0) return;
     for (std::size_t i = 0; i < size; ++i) {
-      require(in_[(i + 1) * kPart - 1] == static_cast<std::byte>(i), "gather");
+      require(in_[(i + 1) * kPartBytes - 1] == static_cast<std::byte>(i), "gather");
     }
   }
 
+  // Of 64 KiB to each, each rank the root in turn.
+  std::uint64_t scatter(std::uint64_t count) {
+    const auto size = static_cast<std::size_t>(m_.size());
+    const auto own = static_cast<std::size_t>(m_.rank());
+    out_.resize(kPartBytes * size);
+    in_.resize(kPartBytes);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const int root = static_cast<int>(i % size);
+      for (std::size_t rank = 0; m_.rank() == root && rank < size; ++rank) {
+        out_[(rank + 1) * kPartBytes - 1] = static_cast<std::byte>(i + rank);
+      }
+      m_.scatter(out_, in_, root);
+      require(in_.back() == static_cast<std::byte>(i + own), "scatter");
+    }
+    return 0;
+  }
+
+  // Of 64 KiB from each.
+  std::uint64_t all_gather(std::uint64_t count) {
+    const auto size = static_cast<std::size_t>(m_.size());
+    out_.resize(kPartBytes);
+    in_.resize(kPartBytes * size);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      out_.back() = static_cast<std::byte>(i + static_cast<std::uint64_t>(m_.rank()));
+      m_.all_gather(out_, in_);
+      for (std::size_t rank = 0; rank < size; ++rank) {
+        require(in_[(rank + 1) * kPartBytes - 1] == static_cast<std::byte>(i + rank), "all-gather");
+      }
+    }
+    return 0;
+  }
+
+  // 64 KiB of sums for each.
+  std::uint64_t reduce_scatter(std::uint64_t count) {
+    const auto size = static_cast<std::size_t>(m_.size());
+    values_.assign(kPartBytes / sizeof(double) * size, m_.rank() + 1.0);
+    block_.resize(kPartBytes / sizeof(double));
+    for (std::uint64_t i = 0; i < count; ++i) {
+      m_.reduce_scatter(values_, block_);
+      require(block_.back() == m_.size() * (m_.size() + 1) / 2.0, "reduce-scatter");
+    }
+    return 0;
+  }
+
  private:
+  static constexpr std::size_t kPartBytes = 64 * 1024;
+
   Messages& m_;
   std::vector<std::byte> out_, in_;
+  std::vector<double> values_, block_;
   RankWork work_;
 };
 
