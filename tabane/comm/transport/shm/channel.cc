@@ -104,7 +104,7 @@ void Sender::put_lines(Line& first, const std::byte* bytes, std::size_t size) {
 }
 
 void Receiver::copy_lines(const Line& first, std::byte* into) const {
-  const std::size_t size = first.bytes;
+  const std::size_t size = first.bytes();
   if (size == 0) return;
   std::memcpy(into, first.payload, std::min(kFirstLineBytes, size));
   std::uint32_t position = position_;

@@ -35,16 +35,28 @@ enum class LineKind : std::uint8_t {
   direct,        // record `block` says where the message lies
 };
 
+// No process has 2^48 bytes, and no rank makes 2^36 groups: so 48 bits for the size of a message
+// and 48 for its context (12 for the group's first member, 36 that count its groups) share 16
+// bytes.
+inline constexpr int kSizeBits = 48, kContextBits = 48, kGroupBits = 36;
+
 struct alignas(64) Line {
   std::atomic<std::uint32_t> sequence{0};
   std::int32_t tag = 0;
-  std::uint64_t bytes = 0;  // of the message; of a `more`: unused
-  std::uint32_t context = 0;
+  std::uint64_t bytes_and_context = 0;  // its upper bits above; of a `more`: unused
+  std::uint32_t context_low = 0;
   std::uint16_t type = 0;
   LineKind kind = LineKind::inline_bytes;
   std::uint8_t block = 0;
   std::byte payload[40] = {};  // a piece: its size, 4 bytes
 
+  // Of the message; not of a `more`.
+  std::uint64_t bytes() const { return bytes_and_context & ((std::uint64_t{1} << kSizeBits) - 1); }
+  std::uint64_t context() const { return bytes_and_context >> kSizeBits << 32 | context_low; }
+  void set(std::uint64_t bytes, std::uint64_t context) {
+    bytes_and_context = bytes | context >> 32 << kSizeBits;
+    context_low = static_cast<std::uint32_t>(context);
+  }
   // Of a line that continues the one before: all but the sequence number.
   std::byte* continued() { return reinterpret_cast<std::byte*>(this) + 4; }
   const std::byte* continued() const { return reinterpret_cast<const std::byte*>(this) + 4; }
@@ -94,14 +106,14 @@ struct ChannelLayout {
 
 // What a message says of itself.
 struct Envelope {
-  std::uint32_t context = 0;  // which group
+  std::uint64_t context = 0;  // which group
   std::int32_t tag = 0;
   std::uint16_t type = 0;
   std::uint64_t bytes = 0;
 };
 
 inline Envelope envelope_of(const Line& line) {
-  return {line.context, line.tag, line.type, line.bytes};
+  return {line.context(), line.tag, line.type, line.bytes()};
 }
 
 // States of DirectCopy::open: announced by the sender; withdrawn by it, or claimed and then opened
@@ -190,8 +202,7 @@ class Sender {
   void publish(Line& line, const Envelope& envelope, LineKind kind, int block,
                std::uint32_t lines) {
     line.tag = envelope.tag;
-    line.bytes = envelope.bytes;
-    line.context = envelope.context;
+    line.set(envelope.bytes, envelope.context);
     line.type = envelope.type;
     line.kind = kind;
     line.block = static_cast<std::uint8_t>(block);
@@ -232,7 +243,7 @@ class Receiver {
   }
   // The bytes of a message that begins with line `first`, of kind inline_bytes.
   void copy_inline(const Line& first, std::byte* into) const {
-    if (first.bytes == 8) {
+    if (first.bytes() == 8) {
       std::memcpy(into, first.payload, 8);
     } else {
       copy_lines(first, into);

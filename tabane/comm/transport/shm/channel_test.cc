@@ -147,13 +147,13 @@ void stream(std::size_t memory_size, int messages) {
     while ((line = receiver.next()) == nullptr) std::this_thread::yield();
     ASSERT_EQ(line->tag, i);
     const auto seed = static_cast<std::uint32_t>(i);
-    ASSERT_EQ(line->bytes, sizes[seed]);
+    ASSERT_EQ(line->bytes(), sizes[seed]);
     std::uint32_t lines = 1;
     if (line->kind == LineKind::inline_bytes) {
-      std::vector<std::byte> bytes(line->bytes);
+      std::vector<std::byte> bytes(line->bytes());
       receiver.copy_inline(*line, bytes.data());
       ASSERT_EQ(bytes, content(sizes[seed], seed)) << i;
-      lines = lines_for(line->bytes);
+      lines = lines_for(line->bytes());
     } else {
       held.push_back({line->block, i});
     }

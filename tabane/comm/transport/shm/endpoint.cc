@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <string>
 
 namespace tabane::comm::shm {
 
@@ -40,13 +39,8 @@ Endpoint::~Endpoint() {
   for (const auto& send : abandoned_) withdraw(*send);
 }
 
-std::uint32_t Endpoint::new_context() {
-  constexpr std::uint32_t kMost = (1u << 20) - 1;
-  if (contexts_ == kMost) {
-    throw core::Error("rank " + std::to_string(rank_) + " has made " + std::to_string(kMost) +
-                      " groups, and no more can be told apart");
-  }
-  return static_cast<std::uint32_t>(rank_) << 20 | ++contexts_;
+std::uint64_t Endpoint::new_context() {
+  return static_cast<std::uint64_t>(rank_) << kGroupBits | ++contexts_;
 }
 
 void Endpoint::progress(const bool& enough) {
@@ -122,10 +116,10 @@ bool Endpoint::take_next(Receive& receive) {
   };
   waiter_.wait(ready, [&] { world_.check(rank_, from, ready); });
   if (line == nullptr) return false;
-  const Envelope envelope = envelope_of(*line);
+  // Into its place at once: to copy it there would wait until these stores have reached the cache.
+  const Envelope& envelope = receive.envelope = envelope_of(*line);
   if (line->kind != LineKind::inline_bytes || !receive.fits(from, envelope)) return false;
   receive.from = from;
-  receive.envelope = envelope;
   if (matches(receive)) peer.in.copy_inline(*line, make_room(receive));
   if (peer.in.consume(lines_for(envelope.bytes))) wake(*peer.doorbell);
   receive.complete = true;

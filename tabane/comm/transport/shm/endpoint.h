@@ -37,9 +37,9 @@ class Endpoint {
 
   int rank() const { return rank_; }
   World& world() { return world_; }
-  // Tells a new group apart from all others of the world. throws: core::Error beyond 2^20 - 1
-  // groups of which this rank is the first member.
-  std::uint32_t new_context();
+  // Tells a new group apart from all others of the world. Never the same
+  // again, so a late message of a group that has ended meets nobody.
+  std::uint64_t new_context();
 
   // All that throw core::LostError do so at once where a rank is known to be lost, whatever has
   // come. After it nobody reads or writes the bytes of that send or receive any more.
@@ -148,7 +148,7 @@ class Endpoint {
   List<Receive> direct_receives_;
   List<Send> direct_sends_;
   std::vector<std::unique_ptr<Send>> abandoned_;
-  std::uint32_t contexts_ = 0;
+  std::uint64_t contexts_ = 0;
   int open_ = 0;          // sends and receives that are started and not complete
   int queued_ = 0;        // sends in queues
   int unexpected_ = 0;    // messages in all lists of unexpected ones

@@ -114,7 +114,7 @@ bool Endpoint::poll(int from) {
   std::uint32_t lines = 1;
   switch (line->kind) {
     case LineKind::inline_bytes:
-      lines = lines_for(line->bytes);
+      lines = lines_for(line->bytes());
       arrive_inline(peer, from, *line);
       break;
     case LineKind::direct:
@@ -152,7 +152,7 @@ void Endpoint::arrive_direct(Peer& peer, int from, const Line& line) {
 
 void Endpoint::arrive_in_pieces(Peer& peer, int from, const Line& line) {
   Arriving& arriving = peer.arriving;
-  arriving = {.kind = line.kind, .first_block = line.block, .total = line.bytes};
+  arriving = {.kind = line.kind, .first_block = line.block, .total = line.bytes()};
   if (line.kind == LineKind::repeat) {
     expect_repeat(peer, line);
   } else {
@@ -184,7 +184,7 @@ void Endpoint::expect_repeat(Peer& peer, const Line& line) {
     message.record = -1;
     message.complete = false;
     arriving.unexpected = &message;
-    arriving.into = store_on_heap(message.stored, line.bytes);
+    arriving.into = store_on_heap(message.stored, line.bytes());
   }
 }
 

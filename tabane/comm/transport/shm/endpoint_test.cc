@@ -49,6 +49,43 @@ TEST(Endpoint, GivesTheBlocksOfAnAbandonedMessageBackOnce) {
   EXPECT_EQ(released(), static_cast<int>(channel.blocks_for(bytes.size())));
 }
 
+TEST(Endpoint, TellsMillionsOfGroupsApart) {
+  World world(plan_memory(2, 0), 2);
+  Endpoint first(world, 0), second(world, 1);
+  std::uint64_t last = 0;
+  for (int i = 0; i < 3'000'000; ++i) {
+    const std::uint64_t context = first.new_context();
+    ASSERT_GT(context, last);
+    last = context;
+  }
+  EXPECT_GT(second.new_context(), last + (std::uint64_t{1} << 33));
+}
+
+// Contexts that differ in a few bits only, wherever those are, and sizes up to what a line can say.
+TEST(Endpoint, GivesAMessageOnlyToItsGroup) {
+  World world(plan_memory(2, 0), 2);
+  Endpoint sender(world, 0), receiver(world, 1);
+  std::array<std::byte, 600> bytes{}, into{};
+  const std::uint64_t own = (std::uint64_t{0xabc} << kGroupBits) + 0x123456789;
+  for (const std::size_t size : {0, 8, 41, 600}) {
+    for (int bit = 0; bit < kContextBits; ++bit) {
+      const std::uint64_t other = own ^ std::uint64_t{1} << bit;
+      sender.send(1, {.context = other, .tag = 1, .bytes = size}, bytes.data());
+      PostedReceive receive(receiver), others(receiver);
+      for (PostedReceive* const one : {&receive, &others}) {
+        (*one)->context = one == &receive ? own : other;
+        (*one)->tag = 1;
+        (*one)->into = into;
+        one->start();
+      }
+      receiver.progress(false);
+      ASSERT_FALSE(receive->complete) << bit;
+      ASSERT_TRUE(others->complete) << bit;
+      ASSERT_EQ(others->envelope.bytes, size);
+    }
+  }
+}
+
 constexpr std::byte kOld{7}, kNew{8};
 
 // A message from rank 0 to rank 1, which has begun its receive when rank 2 is lost.

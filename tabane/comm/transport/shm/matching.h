@@ -88,7 +88,7 @@ struct Receive : Waiting<Receive> {
   }
 
   // What it waits for; ranks of the world.
-  std::uint32_t context = 0;
+  std::uint64_t context = 0;
   int source = 0;
   std::span<const int> sources = {};  // if `source` is any_source: the members of its group
   std::int32_t tag = 0;

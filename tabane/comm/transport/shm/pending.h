@@ -20,7 +20,7 @@ class PostedReceive {
  public:
   explicit PostedReceive(Endpoint& endpoint) : endpoint_(endpoint) {}
   ~PostedReceive() {
-    endpoint_.abandon(receive_);
+    if (receive_.is_open) endpoint_.abandon(receive_);
     if (receive_.stored.first_block >= 0) endpoint_.release(receive_.stored);
   }
   PostedReceive(const PostedReceive&) = delete;

@@ -18,7 +18,7 @@ constexpr int kGroupTag = std::numeric_limits<int>::min();
 
 // What the first member tells the others of a new group.
 struct GroupNews {
-  std::uint32_t context = 0;
+  std::uint64_t context = 0;
   std::uint64_t offset = 0, bytes = 0;  // of its memory; bytes is 0 if there is none
 };
 
@@ -49,7 +49,7 @@ GroupNews make_news(Endpoint& endpoint, int members, const MemoryRequest& reques
 }
 
 // The news, on all members; told is the group's parent, in which `members` are ranks.
-GroupNews spread_news(Endpoint& endpoint, std::uint32_t parent, std::span<const int> members,
+GroupNews spread_news(Endpoint& endpoint, std::uint64_t parent, std::span<const int> members,
                       const MemoryRequest& request) {
   GroupNews news;
   const Envelope envelope{parent, kGroupTag, 0, sizeof news};
@@ -69,7 +69,7 @@ GroupNews spread_news(Endpoint& endpoint, std::uint32_t parent, std::span<const 
   return news;
 }
 
-std::unique_ptr<Transport> join(const std::shared_ptr<Endpoint>& endpoint, std::uint32_t parent,
+std::unique_ptr<Transport> join(const std::shared_ptr<Endpoint>& endpoint, std::uint64_t parent,
                                 std::vector<int> world_ranks, const MemoryRequest& request) {
   const GroupNews news = spread_news(*endpoint, parent, world_ranks, request);
   World& world = endpoint->world();

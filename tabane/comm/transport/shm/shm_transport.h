@@ -28,7 +28,7 @@ struct Members {
 class ShmTransport : public Transport {
  public:
   // Tells groups apart in the world; the first member's rank is in it.
-  using Context = std::uint32_t;
+  using Context = std::uint64_t;
 
   ShmTransport(std::shared_ptr<Endpoint> endpoint, std::shared_ptr<const Members> members,
                Context context, std::unique_ptr<GroupMemory> memory);

@@ -111,9 +111,13 @@ bool World::may_be_in_a_call(int rank) const {
 }
 
 void World::throw_failed() const {
-  const int rank = failed_rank();
+  const int rank = head_->failed_rank.load(std::memory_order_acquire);
   const RankRecord& lost = record(rank);
   throw core::LostError(rank, lost.lost_pid, text_of(lost.lost_phase), lost.how);
+}
+
+void World::throw_failed_other(int self) const {
+  if (failed_rank() != self) throw_failed();
 }
 
 bool World::has_returned(int self, int peer) const {

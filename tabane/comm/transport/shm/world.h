@@ -55,11 +55,11 @@ class World {
   bool failed() const { return failed_rank() >= 0; }
   // The first one; -1: none. cost: a load of a line that all ranks hold and nobody writes until
   // then.
-  int failed_rank() const { return head_->failed_rank.load(std::memory_order_acquire); }
+  int failed_rank() const { return head_->failed_rank.load(std::memory_order_relaxed); }
   // throws: core::LostError if a rank other than `self` has failed.
   void check_failed(int self) const {
-    if (const int lost = failed_rank(); lost >= 0 && lost != self) [[unlikely]]
-      throw_failed();
+    if (failed()) [[unlikely]]
+      throw_failed_other(self);
   }
   // throws: core::LostError if a rank other than `self` has failed, or if `peer` (any_source: all
   // other ranks) has returned or failed, so that what `self` waits for will never come. ready:
@@ -102,6 +102,7 @@ class World {
   };
   struct RankRecord;
   RankRecord& record(int rank) const;
+  void throw_failed_other(int self) const;
   [[noreturn]] void throw_returned(int self, int peer) const;
   bool has_returned(int self, int peer) const;
 
