@@ -101,10 +101,12 @@ void launch_shm(const LaunchOptions& options, const Choice& choice, const Functi
   const int pus = static_cast<int>(team::known_topology().pus().size());
   const int ranks = options.ranks > 0 ? options.ranks : std::min(pus, kMostRanks);
   check_grid(ranks, options.grid);
+  const shm::MemoryPlan plan = shm::plan_memory(ranks, options.message_bytes);
+  shm::require_memory(plan);
   if (options.show_placement) {
     options.show_placement(team::plan_places(options.placement, ranks, 1));
   }
-  shm::World world(shm::plan_memory(ranks, options.message_bytes), pus);
+  shm::World world(plan, pus);
   const team::Job job{.once_per_worker = true,
                       .do_tasks = [&](team::Progress& at, std::size_t rank, std::size_t) {
                         if (at.begins(rank)) live(world, static_cast<int>(rank), choice, f);

@@ -13,11 +13,14 @@
 #include <cstring>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/runners_test.h"
+#include "tabane/core/cgroup.h"
 #include "tabane/core/topology.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/shared_block.h"
@@ -62,6 +65,15 @@ TEST_F(Launch, RefusesTooLittleMemoryForMessages) {
   LaunchOptions options = on_shm(4);
   options.message_bytes = 100;
   error_of<core::UsageError>([&] { launch(options, [](Comm&) {}); });
+}
+
+TEST_F(Launch, RefusesRanksThatMemoryDoesNotHoldBeforeAnyStarts) {
+  const std::optional<double> usable = core::usable_memory_bytes();
+  if (!usable || *usable > 64e9) GTEST_SKIP() << "here it may hold them";
+  LaunchOptions options = on_shm(4096);
+  options.show_placement = [](const core::Placement&) { throw std::runtime_error("it starts"); };
+  const std::string error = error_of<core::UsageError>([&] { launch(options, [](Comm&) {}); });
+  EXPECT_TRUE(error.starts_with("4096 ranks need at least ")) << error;
 }
 
 TEST_F(Launch, ShowsWhereTheRanksWillRun) {

@@ -1,10 +1,15 @@
 #include "tabane/comm/transport/shm/memory_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "tabane/comm/transport/shm/page_set.h"
 #include "tabane/core/error.h"
+#include "tabane/core/units.h"
 
 namespace tabane::comm::shm {
 namespace {
@@ -13,6 +18,13 @@ constexpr std::size_t kLeastChannelBytes = 2 * kPageBytes;
 constexpr std::size_t kMostChannelBytes = 512 * 1024;
 constexpr std::size_t kMiB = 1024 * 1024;
 constexpr std::size_t kDefaultMostBytes = 64 * kMiB;
+
+// Of one process with its stack in the kernel, its own tables and the pages that it writes after
+// the fork, and of what it keeps of each other rank; the least that was seen.
+constexpr std::size_t kProcessBytes = 160 * 1024, kPeerBytes = 512;
+// The entry of a page in a page table.
+constexpr std::size_t kEntryBytes = 8;
+constexpr std::size_t kUncheckedBytes = 64 * kMiB;
 
 std::size_t whole_pages(std::size_t bytes) { return bytes / kPageBytes * kPageBytes; }
 
@@ -53,6 +65,28 @@ MemoryPlan plan_memory(int ranks, std::size_t message_bytes) {
   plan.groups_at = plan.channels_at + channels * plan.channel_bytes;
   plan.total_bytes = plan.groups_at + groups;
   return plan;
+}
+
+MemoryNeed least_need(const MemoryPlan& plan) {
+  const std::size_t n = static_cast<std::size_t>(plan.ranks), others = n - 1;
+  const std::size_t tables = others * plan.channel_bytes / kPageBytes * kEntryBytes;
+  return {.channels = n * others * kPageBytes,
+          .processes = n * (kProcessBytes + others * kPeerBytes + tables)};
+}
+
+void require_memory(const MemoryPlan& plan, const core::SystemFiles& files) {
+  const MemoryNeed need = least_need(plan);
+  if (need.all() <= kUncheckedBytes) return;
+  const std::optional<double> usable = core::usable_memory_bytes(files);
+  if (!usable || static_cast<double>(need.all()) <= *usable) return;
+  MemoryPlan fewer = plan;
+  while (fewer.ranks > 1 && static_cast<double>(least_need(fewer).all()) > *usable) --fewer.ranks;
+  throw core::UsageError(fmt::format(
+      "{} ranks need at least {} of memory, {} for the channels between them and {} for their "
+      "processes, and {} can be used here: give at most {}",
+      plan.ranks, core::format_bytes(need.all()), core::format_bytes(need.channels),
+      core::format_bytes(need.processes),
+      core::format_bytes(static_cast<std::uint64_t>(std::max(*usable, 0.0))), fewer.ranks));
 }
 
 }  // namespace tabane::comm::shm

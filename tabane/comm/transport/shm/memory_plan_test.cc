@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
+#include "tabane/comm/transport/shm/world.h"
 #include "tabane/core/error.h"
+#include "tabane/core/fake_machine.h"
 
 namespace tabane::comm::shm {
 namespace {
@@ -63,6 +66,61 @@ TEST(MemoryPlan, KeepsToWhatIsGivenDownToTheLeast) {
       const MemoryPlan plan = plan_memory(ranks, bytes);
       expect_consistent(plan);
       EXPECT_LE(plan.total_bytes, bytes) << ranks;
+    }
+  }
+}
+
+// A machine on which so many bytes can be used: of the whole, or by the control group.
+void describe(core::FakeMachine& machine, std::size_t available, std::size_t limit) {
+  machine.file("/proc/meminfo", "MemAvailable: " + std::to_string(available / kKiB) + " kB\n")
+      .file("/proc/self/cgroup", "0::/job\n")
+      .file("/sys/fs/cgroup/job/memory.max", std::to_string(limit) + "\n")
+      .file("/sys/fs/cgroup/job/memory.current", "0\n");
+}
+
+TEST(MemoryPlan, RefusesRanksThatMemoryDoesNotHold) {
+  constexpr std::size_t kGiB = 1024 * kMiB;
+  for (const auto& [available, limit] :
+       {std::pair{18 * kGiB, 900 * kGiB}, {900 * kGiB, 18 * kGiB}}) {
+    core::FakeMachine machine;
+    describe(machine, available, limit);
+    const core::SystemFiles files(machine.root());
+    int most = 0;
+    try {
+      require_memory(plan_memory(4096, 0), files);
+      FAIL();
+    } catch (const core::UsageError& error) {
+      const std::string text = error.what();
+      for (const char* part : {"4096 ranks", "64.0 GiB", "18 GiB"}) {
+        EXPECT_NE(text.find(part), std::string::npos) << text;
+      }
+      most = std::stoi(text.substr(text.find("at most ") + 8));
+    }
+    EXPECT_GT(most, 1500);
+    EXPECT_NO_THROW(require_memory(plan_memory(most, 0), files));
+    EXPECT_THROW(require_memory(plan_memory(most + 1, 0), files), core::UsageError);
+  }
+}
+
+TEST(MemoryPlan, RefusesNothingThatFitsOrIsNotKnown) {
+  core::FakeMachine large, small, nothing;
+  describe(large, 900ull << 30, 900ull << 30);
+  describe(small, 1, 1);
+  EXPECT_NO_THROW(require_memory(plan_memory(4096, 0), core::SystemFiles(large.root())));
+  EXPECT_NO_THROW(require_memory(plan_memory(4096, 0), core::SystemFiles(nothing.root())));
+  EXPECT_NO_THROW(require_memory(plan_memory(16, 0), core::SystemFiles(small.root())));
+}
+
+// Those to one rank are looked at together.
+TEST(MemoryPlan, LaysChannelsToOneRankSideBySide) {
+  World world(plan_memory(5, 0), 2);
+  const std::size_t bytes = world.plan().channel_bytes;
+  for (int to = 0; to < 5; ++to) {
+    const std::byte* next = world.channel(to == 0 ? 1 : 0, to).data();
+    for (int from = 0; from < 5; ++from) {
+      if (from == to) continue;
+      EXPECT_EQ(world.channel(from, to).data(), next);
+      next += bytes;
     }
   }
 }

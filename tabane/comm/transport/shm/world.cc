@@ -145,7 +145,7 @@ void World::throw_returned(int self, int peer) const {
 
 std::span<std::byte> World::channel(int from, int to) {
   TABANE_ASSERT(from != to);
-  const std::size_t place = index(from) * index(ranks() - 1) + index(to < from ? to : to - 1);
+  const std::size_t place = index(to) * index(ranks() - 1) + index(from < to ? from : from - 1);
   return {channels_ + place * plan_.channel_bytes, plan_.channel_bytes};
 }
 
