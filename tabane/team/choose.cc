@@ -42,7 +42,13 @@ class Chooser {
 
   Choice choose() {
     if (n_ <= 1 || most_workers_ == 1) return nothing_to_share();
-    if (!sampler_.pays(std::min(most_workers_, machine_.pus()))) return without_sample();
+    const Begun* const begun = experiment_.begun();
+    if (begun != nullptr) {
+      start_.per_level = begun->fork_seconds;
+    } else {
+      if (experiment_.keeps_results() && n_ <= std::size_t(most_used())) return one_each();
+      if (!sampler_.pays(most_used())) return without_sample();
+    }
     sampler_.measure_base();
     if (!threads_pay()) {
       most_workers_ = most_processes_ = 1;
@@ -75,20 +81,32 @@ class Chooser {
     return choice;
   }
 
+  Choice one_each() const {
+    Choice choice;
+    choice.shape = {1, static_cast<int>(n_)};
+    choice.reason = reason_for_few(n_);
+    return choice;
+  }
+
+  // PUs that may be used; of tasks that wait for something else, as many workers as may be.
+  int most_used() const {
+    return sampler_.waits() ? most_workers_ : std::min(most_workers_, machine_.pus());
+  }
+
   // Threads cost least to start and share all that was built.
   Choice without_sample() {
     Choice choice;
     const bool pays = threads_pay();
-    if (pays) choice.shape = {1, std::min(most_workers_, machine_.pus())};
+    if (pays) choice.shape = {1, most_used()};
     choice.task_seconds = sampler_.task_seconds();
     choice.sample_seconds = sampler_.spent();
     choice.reason = reason_without_sample(choice, work_seconds());
     return choice;
   }
 
-  double work_seconds() const { return double(n_) * sampler_.task_seconds(); }
+  double work_seconds() const { return double(sampler_.left()) * sampler_.task_seconds(); }
   double results(Shape shape) const {
-    return shape.processes > 1 ? double(n_) * result_seconds_ : 0;
+    return shape.processes > 1 ? double(sampler_.left()) * result_seconds_ : 0;
   }
 
   // Seconds of the whole work with the best shape that was run, without its tail.
@@ -117,7 +135,7 @@ class Chooser {
   // least, least * factor … and where the cores and PUs of `nodes` nodes and of the machine are
   // full.
   std::set<int> ladder(int least, int factor, int nodes) const {
-    const int most = std::min(most_workers_, machine_.pus());
+    const int most = most_used();
     std::set<int> steps{nodes * machine_.node_cores(), nodes * machine_.node_pus(),
                         machine_.cores(), machine_.pus(), most};
     for (int step = least; step <= most; step *= factor) steps.insert(step);
@@ -142,6 +160,7 @@ class Chooser {
       if (processes <= most_processes_) shapes.push_back({processes, 1});
     }
     climb(shapes);
+    if (experiment_.keeps_results()) result_seconds_ = experiment_.result_seconds();
   }
 
   // Runs the shapes upwards until the budget forbids the next, starting it alone takes longer than
@@ -170,14 +189,17 @@ class Chooser {
   // Processes that do not slow each other at all against the best that is known.
   bool processes_may_pay() const {
     if (most_processes_ == 1) return false;
-    const double ideal =
-        std::max(work_seconds() / std::min(most_workers_, machine_.pus()), sampler_.task_seconds());
+    const double ideal = std::max(work_seconds() / most_used(), sampler_.task_seconds());
     return ideal + start_.seconds({2, 1}) + results({2, 1}) < best_known();
   }
 
   // Two and eight processes, unless the second question costs more than it may bring.
   void learn_process_costs() {
     constexpr int kMany = 8;
+    if (experiment_.begun() != nullptr && !sampler_.affords(start_.seconds({2, 1}))) {
+      most_processes_ = 1;
+      return;
+    }
     const double two = sampler_.start_seconds({2, 1});
     result_seconds_ = experiment_.result_seconds();
     const double forks = fork_depth(2, ForkOrder::tree);
@@ -195,7 +217,7 @@ class Chooser {
   void fit() {
     const std::vector<SlowdownPoint>& points = sampler_.points();
     if (points.empty()) return;
-    model_ = fit_speed(machine_, points);
+    model_ = fit_speed(machine_, points, sampler_.waits());
     double squares = 0;
     for (const SlowdownPoint& point : points) {
       const double off = std::log(point.slowdown / predict_slowdown(model_, machine_, point));
@@ -212,7 +234,7 @@ class Chooser {
       if (point.shape == shape) off = predict_slowdown(model_, machine_, point) / point.slowdown;
     }
     for (WorkerClass& w : workers) w.rate *= off / sampler_.task_seconds();
-    const double work = expected_makespan(double(n_), workers, sampler_.variation());
+    const double work = expected_makespan(double(sampler_.left()), workers, sampler_.variation());
     const double around = start_.seconds(shape) + results(shape);
     // The sample differs from the work as one run from an equal one, and so does the work.
     const double scatter = std::sqrt(2.0) * sampler_.scatter().value_or(0);
@@ -246,7 +268,7 @@ class Chooser {
                  [](const auto& a, const auto& b) { return a.second.seconds < b.second.seconds; })
           ->first;
     };
-    add(candidate_shapes(machine_, n_, most_workers_, most_processes_));
+    add(candidate_shapes(machine_, sampler_.left(), most_workers_, most_processes_));
     for (Shape best = least(), before{0, 0}; best != before;) {
       before = best;
       add(shapes_near(best, most_workers_, most_processes_));
@@ -278,7 +300,7 @@ class Chooser {
     if (choice.shape.processes > 1) choice.fork_seconds = start_.seconds(choice.shape);
     choice.sample_seconds = sampler_.spent();
     choice.reason = reason_for(choice, {.start = start_,
-                                        .results = double(n_) * result_seconds_,
+                                        .results = double(sampler_.left()) * result_seconds_,
                                         .work = work_seconds(),
                                         .threads = std::min(machine_.node_cores(), most_workers_)});
     return choice;
@@ -309,6 +331,24 @@ Choice choose_on(Machine& machine, std::size_t n, Experiment& experiment, const 
         "the limits leave no sample: most_sample_share and most_sample_seconds must be positive");
   }
   return Chooser(machine, n, experiment, limits).choose();
+}
+
+double most_sample_seconds(const Begun& begun, std::size_t left, const Limits& limits) {
+  constexpr double kMostOfRest = 0.08;
+  return std::min(limits.most_sample_seconds, kMostOfRest * begun.seconds_each * double(left));
+}
+
+// PUs are idle while few workers run, and processes are forked.
+bool sample_pays(const Begun& begun, std::size_t left, int most_processes, const Limits& limits) {
+  constexpr double kBaseTasks = 2;
+  constexpr std::size_t kFewestTasks = 16;  // for each worker
+  if (left < kFewestTasks * std::size_t(begun.workers)) return false;
+  const double workers = begun.workers;
+  const double doublings = std::max(1.0, std::log2(workers));
+  const double idle = kBaseTasks * (1 - 1 / workers) + 1.5 * (doublings - 1);
+  const double teams = most_processes == 1 ? 0 : 2 + doublings / 2;
+  return idle * begun.seconds_each * workers + 2 * teams * begun.fork_seconds <=
+         most_sample_seconds(begun, left, limits);
 }
 
 Choice choose_shape(const core::Topology& topology, std::size_t n, Experiment& experiment,

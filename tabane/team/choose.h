@@ -17,7 +17,8 @@ struct Limits {
   int most_workers = 0;    // 0: twice the usable PUs
   int most_processes = 0;  // 0: as many as workers
   // Of the time of the whole work on one worker; but up to the time of 24 tasks, and 5 ms, may be
-  // spent where that is at most a fifth of what the best shape could save.
+  // spent where that is at most a fifth of what the best shape could save. Of work that was begun
+  // (Begun) a sample takes at most 8 % of the time that is left, whatever is given here.
   double most_sample_share = 0.05;
   double most_sample_seconds = 2;  // no run is begun that is expected to exceed it
 };
@@ -27,6 +28,14 @@ struct Trial {
   double seconds = 0;                // from when all workers exist until all tasks are done
   double total_seconds = 0;          // of the run, with starting and ending all processes
   std::vector<double> task_seconds;  // of each task, in the sample's order
+  double cpu_share = 1;              // of the workers' time, on a PU; 1: not measured
+};
+
+// What work has shown that was begun by as many threads of one process as there are PUs.
+struct Begun {
+  double seconds_each = 0;  // that each task adds to the time of the whole
+  int workers = 1;
+  double fork_seconds = 0;  // an estimate
 };
 
 // What a sample of the tasks can be asked. Tests answer from a law instead of a clock.
@@ -40,10 +49,16 @@ class Experiment {
   // Seconds to start and end a team of this shape that does nothing, with what is mapped now.
   virtual double start_seconds(Shape shape) = 0;
   // Seconds to return the result of one task from a child process.
+  // As far as it is known.
   virtual double result_seconds() = 0;
   // Whether others use the machine now: then short runs, which the system lets through, say little
   // of long work, which has to share.
   virtual bool disturbed() = 0;
+  // Whether what is done in a run need not be done again: then each run does other tasks of the n,
+  // spread over those that are left, and total_seconds holds what their results cost, too.
+  virtual bool keeps_results() const { return false; }
+  // Null: the sample is the first that is seen of the work. Else n counts what is left.
+  virtual const Begun* begun() const { return nullptr; }
 };
 
 struct Prediction {
@@ -56,9 +71,9 @@ struct Prediction {
 
 struct Choice {
   Shape shape;
-  // Of the whole work with its start, without the sample. Nothing if no sample was taken, if others
-  // used the machine meanwhile, if the sample did not show how much equal runs differ, or if the
-  // interval would be wider than a factor of 4.
+  // Of all tasks that the sample has left to do, with their start. Nothing if no sample was taken,
+  // if others used the machine meanwhile, if the sample did not show how much equal runs differ, or
+  // if the interval would be wider than a factor of 4.
   std::optional<Prediction> predicted;
   std::string reason;  // one sentence, and another if nothing is predicted
   std::vector<Prediction>
@@ -70,6 +85,13 @@ struct Choice {
   double fork_seconds = 0;    // start and end of the processes of the shape; 0: nothing is forked
   double sample_seconds = 0;  // of choosing: of all runs with starting and ending their processes
 };
+
+// Whether a sample of `left` tasks of work that was begun is expected to take little of the time
+// that they take with the threads that have begun.
+bool sample_pays(const Begun& begun, std::size_t left, int most_processes, const Limits& limits);
+
+// The most that a sample of work that was begun may take, in seconds.
+double most_sample_seconds(const Begun& begun, std::size_t left, const Limits& limits);
 
 // Chooses for n tasks on this machine. cost: the sample, then milliseconds. throws:
 // core::UsageError if limits leave no shape.

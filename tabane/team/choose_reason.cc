@@ -74,6 +74,22 @@ std::string reason_for(const Choice& choice, const ReasonFacts& facts) {
   return why(choice, facts) + (choice.predicted ? "" : unknown);
 }
 
+std::string reason_for_few(std::size_t tasks) {
+  return "no more tasks than PUs, so there is nothing to choose: a thread for each of " +
+         std::to_string(tasks) + ", because threads cost least to start";
+}
+
+std::string reason_for_begun(const Choice& choice, double seconds, bool waiting) {
+  const std::string unknown = "; how long it will take here is not known";
+  if (waiting) {
+    return "the tasks wait for something else than a PU: " + std::to_string(choice.shape.threads) +
+           " threads of one process" + unknown;
+  }
+  return "too little work for a sample: all of it takes " + core::format_seconds(seconds) +
+         " with " + std::to_string(choice.shape.threads) +
+         " threads of one process, which began it" + unknown;
+}
+
 std::string reason_without_sample(const Choice& choice, double work) {
   if (choice.shape == Shape{}) return too_little(work);
   return "too little work for a sample: all of it takes " + core::format_seconds(work) +

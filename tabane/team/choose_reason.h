@@ -1,6 +1,7 @@
 // Says why a shape was chosen.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "tabane/team/choose.h"
@@ -16,6 +17,13 @@ struct ReasonFacts {
 };
 
 std::string reason_for(const Choice& choice, const ReasonFacts& facts);
+
+// Of no more tasks than PUs.
+std::string reason_for_few(std::size_t tasks);
+
+// Of work that was begun with threads and went on with them: waiting, with more of them because
+// the tasks do not use the PUs.
+std::string reason_for_begun(const Choice& choice, double seconds, bool waiting);
 
 // Of work that is too little for a sample. work: seconds of all tasks on one worker, as the first
 // task tells.

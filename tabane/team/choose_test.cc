@@ -276,6 +276,76 @@ TEST(ChooseShape, CountsWhatForkingItsSampleTakes) {
   EXPECT_LE(choice.sample_seconds, 0.06 * 20);
 }
 
+// A thread for each task: nothing is run.
+TEST(ChooseShape, ChoosesNothingForNoMoreTasksThanPus) {
+  for (const std::size_t n : {2, 3, 16, 72}) {
+    LawExperiment experiment(machine(Synthetic::pus_72), {.n = n, .task_seconds = 0.5});
+    experiment.keep_results();
+    const Choice choice = choose_on(machine(Synthetic::pus_72), n, experiment, {});
+    EXPECT_EQ(choice.shape, (Shape{1, static_cast<int>(n)}));
+    EXPECT_EQ(experiment.runs(), 0);
+    EXPECT_TRUE(says(choice, "no more tasks than PUs")) << choice.reason;
+  }
+}
+
+// With all threads of one process for the rest, where the sample finds nothing better.
+TEST(ChooseShape, TakesATenthMoreThanAllThreadsAtMostOfWorkThatWasBegun) {
+  int samples = 0;
+  for (const Synthetic which : {Synthetic::pus_2, Synthetic::pus_72, Synthetic::pus_128}) {
+    for (const std::size_t per_pu : {2, 8, 30, 100, 1000}) {
+      for (const double task_seconds : {1e-5, 1e-3, 0.5}) {
+        Machine& here = machine(which);
+        const Law law{.n = per_pu * static_cast<std::size_t>(here.pus()),
+                      .task_seconds = task_seconds};
+        LawExperiment experiment(here, law);
+        const double threads = experiment.true_seconds({1, here.pus()});
+        experiment.begin(here.pus());
+        if (!sample_pays(*experiment.begun(), law.n, 0, {})) continue;
+        ++samples;
+        const Choice choice = choose_on(here, law.n, experiment, {});
+        LawExperiment rest(here, {.n = experiment.left(), .task_seconds = task_seconds});
+        const double in_sample =
+            double(law.n - experiment.left()) * experiment.begun()->seconds_each;
+        const double all =
+            experiment.wasted_seconds() + in_sample + rest.true_seconds(choice.shape);
+        // Starting threads a second time, where there is next to no work, is not of the sample.
+        EXPECT_LE(all, 1.1 * threads + 2 * rest.start_seconds({1, here.pus()}))
+            << here.pus() << " PUs, " << law.n << " tasks of " << task_seconds
+            << " s: " << choice.reason;
+      }
+    }
+  }
+  EXPECT_GT(samples, 0);
+}
+
+TEST(ChooseShape, TakesNoSampleOfFewTasksThatWereBegun) {
+  // 16 tasks of half a second, 64 of a millisecond in a process of 2 GiB.
+  EXPECT_FALSE(sample_pays({.seconds_each = 0.25, .workers = 2, .fork_seconds = 3e-4}, 14, 0, {}));
+  EXPECT_FALSE(sample_pays({.seconds_each = 5e-4, .workers = 2, .fork_seconds = 35e-3}, 62, 0, {}));
+  EXPECT_TRUE(sample_pays({.seconds_each = 5e-3, .workers = 2, .fork_seconds = 3e-4}, 62, 0, {}));
+}
+
+TEST(ChooseShape, FindsProcessesForWorkThatWasBegunWithThreadsThatSlowEachOther) {
+  const Law law{.n = 2000, .task_seconds = 1e-2, .contention = 1, .noise = 0.02};
+  LawExperiment experiment(machine(Synthetic::pus_2), law);
+  experiment.begin(2);
+  const Choice choice = choose_on(machine(Synthetic::pus_2), law.n, experiment, {});
+  EXPECT_EQ(choice.shape, (Shape{2, 1})) << choice.reason;
+  EXPECT_LT(experiment.left(), law.n);
+  ASSERT_TRUE(choice.predicted);
+  LawExperiment rest(machine(Synthetic::pus_2),
+                     {.n = experiment.left(), .task_seconds = 1e-2, .contention = 1});
+  EXPECT_TRUE(choice.predicted->holds(rest.true_seconds({2, 1})));
+}
+
+TEST(ChooseShape, TakesMoreWorkersThanPusForTasksThatWait) {
+  for (const Synthetic which : {Synthetic::pus_2, Synthetic::pus_72}) {
+    const int pus = machine(which).pus();
+    const Choice choice = choose(which, {.n = 20'000, .task_seconds = 5e-3, .waiting = true});
+    EXPECT_EQ(choice.shape.workers(), 2 * pus) << choice.reason;
+  }
+}
+
 TEST(ChooseShape, TakesOneWorkerOnAMachineOfOnePu) {
   Machine one(core::Topology::synthetic("core:1 pu:1"));
   LawExperiment experiment(one, {.n = 1000});

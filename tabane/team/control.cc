@@ -157,6 +157,7 @@ void Control::throw_failure() {
     case FailureKind::task:
       throw TaskError(failure.task, failure.text);
     case FailureKind::system:
+      if (std::string_view(failure.text) == kFork) throw ForkRefused(failure.operand, failure.code);
       throw core::SystemError(failure.text, failure.operand, failure.code);
     case FailureKind::lost:
       throw_loss(failure);

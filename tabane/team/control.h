@@ -35,6 +35,9 @@ struct alignas(64) WorkerRecord {
   std::atomic<std::uint64_t> begin_ns{0}, end_ns{0};
 };
 
+// The call that a failure of fail_system() names where no process could be forked.
+inline constexpr std::string_view kFork = "fork";
+
 enum class FailureKind : int { none, task, system, lost };
 
 // Plain memory, because a signal handler may write it and its reader may outlive the writer.

@@ -38,6 +38,19 @@ int threads_ready() {
 
 }  // namespace
 
+Disturbance::Disturbance() : stolen_at_first_(stolen_ticks()) {}
+
+bool Disturbance::now() const { return threads_ready() > 1 || stolen_ticks() > stolen_at_first_; }
+
+double seconds_to_start(JobOptions options, bool forked) {
+  options.forked = forked;
+  const Job nothing{.once_per_worker = true,
+                    .do_tasks = [](Progress&, std::size_t, std::size_t) {}};
+  const std::uint64_t begin = now_ns();
+  run_job(nothing, options);
+  return static_cast<double>(now_ns() - begin) * 1e-9;
+}
+
 SpreadOrder::SpreadOrder(std::size_t n) : n_(n) {
   constexpr double kGoldenSection = 0.6180339887498949;
   step_ =
@@ -52,7 +65,7 @@ std::size_t SpreadOrder::operator()(std::size_t k) const {
 }
 
 TaskExperiment::TaskExperiment(std::size_t n, Sample sample, const JobOptions& like)
-    : n_(n), sample_(std::move(sample)), like_(like), stolen_at_first_(stolen_ticks()) {
+    : n_(n), sample_(std::move(sample)), like_(like) {
   if (n == 0) throw core::UsageError("no sample can be taken of no tasks: n must be at least 1");
   like_.measure_memory = false;
 }
@@ -84,11 +97,8 @@ Trial TaskExperiment::run(Shape shape, std::size_t count) {
 }
 
 double TaskExperiment::start_seconds(Shape shape) {
-  const Job nothing{.once_per_worker = true,
-                    .do_tasks = [](Progress&, std::size_t, std::size_t) {}};
-  const std::uint64_t begin = now_ns();
-  run_job(nothing, options_for(shape, shape.processes > 1));
-  return static_cast<double>(now_ns() - begin) * 1e-9;
+  const bool forked = shape.processes > 1;
+  return seconds_to_start(options_for(shape, forked), forked);
 }
 
 double TaskExperiment::result_seconds() {
@@ -110,10 +120,6 @@ double TaskExperiment::result_seconds() {
   for (const std::span<const std::byte> bytes : file.read(written.copies)) sample_.read(bytes);
   return static_cast<double>(written.ns + now_ns() - begin) * 1e-9 /
          static_cast<double>(written.copies);
-}
-
-bool TaskExperiment::disturbed() {
-  return threads_ready() > 1 || stolen_ticks() > stolen_at_first_;
 }
 
 Choice choose_tasks(std::size_t n, Sample sample, const JobOptions& like, const Limits& limits) {

@@ -28,6 +28,20 @@ class SpreadOrder {
   std::size_t n_, step_;
 };
 
+// Whether others use the machine: they are ready to run, or the hypervisor has given time to others
+// since this was made.
+class Disturbance {
+ public:
+  Disturbance();
+  bool now() const;
+
+ private:
+  double stolen_at_first_;  // ticks
+};
+
+// Seconds to start and end a team that does nothing.
+double seconds_to_start(JobOptions options, bool forked);
+
 // Tasks to try, without the types of task and result.
 struct Sample {
   // Does the tasks order(begin) … order(end - 1), discards their results, and writes their seconds
@@ -104,8 +118,7 @@ class TaskExperiment : public Experiment {
   Trial run(Shape shape, std::size_t count) override;
   double start_seconds(Shape shape) override;
   double result_seconds() override;
-  // Others are ready to run, or the hypervisor gave time to others since this was made.
-  bool disturbed() override;
+  bool disturbed() override { return disturbance_.now(); }
 
  private:
   JobOptions options_for(Shape shape, bool forked) const;
@@ -113,7 +126,7 @@ class TaskExperiment : public Experiment {
   std::size_t n_;
   Sample sample_;
   JobOptions like_;
-  double stolen_at_first_;  // ticks
+  Disturbance disturbance_;
 };
 
 // choose_shape() on this machine with a TaskExperiment.

@@ -77,9 +77,12 @@ struct SharedMemory {
 // the system does not let this process look.
 SharedMemory shared_memory(std::span<const pid_t> pids);
 
-// Names the other threads of this process, "4711 (worker)", and the loaded libraries that keep
-// pools of threads, "libgomp". Empty if the calling thread is alone; joined threads do not count.
-// throws: core::SystemError if /proc cannot be read.
+// Names the other threads of this process, "4711 (worker)". Empty if the calling thread is alone;
+// joined threads do not count. throws: core::SystemError if /proc cannot be read.
 std::vector<std::string> other_threads();
+
+// The loaded libraries that keep pools of threads, "libgomp"; their threads have the program's
+// name.
+std::vector<std::string> pool_libraries();
 
 }  // namespace tabane::team

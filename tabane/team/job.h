@@ -45,6 +45,9 @@ struct Job {
   bool begin_together = false;  // no task begins before all workers are ready
   std::function<void(Progress&, std::size_t begin, std::size_t end)> do_tasks;
   std::function<void(const Worker&)> finish;  // after the worker's last chunk; may be empty
+  // Once it is true no more tasks are handed out, so that tasks 0, 1 … up to some task are done.
+  // Null: all are. Only without other processes.
+  const std::atomic<bool>* enough = nullptr;
 };
 
 }  // namespace tabane::team

@@ -92,11 +92,12 @@ std::vector<WorkerClass> LawExperiment::workers(Shape shape) {
     const std::size_t first = classes.size();
     double wanted = 0;
     for (const WorkerGroup& group : node.groups) {
-      const double core = group.pus_of_core > 1 ? law_.core_yield / group.pus_of_core : 1;
+      const double core =
+          group.pus_of_core > 1 && !law_.waiting ? law_.core_yield / group.pus_of_core : 1;
       const double remote =
           machine_.nodes() > 1 ? (group.nodes_spanned - 1.0) / (machine_.nodes() - 1.0) : 0;
-      const double rate =
-          clock * core / group.on_pu * in_process / (1 + law_.node_penalty * remote);
+      const double rate = clock * core / (law_.waiting ? 1 : group.on_pu) * in_process /
+                          (1 + law_.node_penalty * remote);
       wanted += rate * group.count;
       classes.push_back({.rate = rate / law_.task_seconds,
                          .count = static_cast<double>(group.count) * node.nodes});
@@ -115,8 +116,17 @@ double LawExperiment::noisy(double seconds) {
   return seconds * std::max(0.5, 1 + normal(random_));
 }
 
+void LawExperiment::begin(int threads) {
+  keeps_ = true;
+  const double rate = total_rate(workers({1, threads}));
+  begun_ = Begun{.seconds_each = 1 / rate,
+                 .workers = threads,
+                 .fork_seconds = law_.fork_least + law_.gib * law_.fork_seconds_per_gib};
+}
+
 Trial LawExperiment::run(Shape shape, std::size_t count) {
   ++runs_;
+  if (keeps_) done_ += count;
   const std::vector<WorkerClass> classes = workers(shape);
   const std::vector<double> rates = shuffled_rates(classes, 3);
   Trial trial;
@@ -138,6 +148,10 @@ Trial LawExperiment::run(Shape shape, std::size_t count) {
   asked_seconds_ += trial.seconds + true_start(shape);
   trial.total_seconds =
       trial.seconds + true_start(shape) + (shape.processes == 1 ? law_.sample_fork_seconds : 0);
+  trial.cpu_share = law_.waiting ? 0.01 : 1;
+  if (begun_) {
+    wasted_seconds_ += std::max(0.0, trial.total_seconds - begun_->seconds_each * double(count));
+  }
   return trial;
 }
 
@@ -154,6 +168,7 @@ double LawExperiment::true_start(Shape shape) const {
 double LawExperiment::start_seconds(Shape shape) {
   const double seconds = noisy(true_start(shape));
   asked_seconds_ += seconds;
+  wasted_seconds_ += seconds;
   return seconds;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct Law {
   double noise = 0;      // of each answer, one standard deviation
   double disturbed = 0;  // share of the answers that take twice as long
   bool others = false;   // use the machine, as the experiment says; changes no time
+  bool waiting = false;  // tasks hardly use their PU: workers on one core do not slow each other
 };
 
 // Greedy scheduling of n drawn tasks, mean over some draws.
@@ -44,6 +46,16 @@ class LawExperiment : public Experiment {
   double start_seconds(Shape shape) override;
   double result_seconds() override;
   bool disturbed() override { return law_.others; }
+  bool keeps_results() const override { return keeps_; }
+  const Begun* begun() const override { return begun_ ? &*begun_ : nullptr; }
+
+  // From now on no task is done twice.
+  void keep_results() { keeps_ = true; }
+  // As if so many threads of one process had begun the work, and law.n tasks were left.
+  void begin(int threads);
+  std::size_t left() const { return law_.n - done_; }
+  // Of all runs and questions, less what their tasks would have taken with the threads that began.
+  double wasted_seconds() const { return wasted_seconds_; }
 
   // What the whole work takes with this shape, without noise.
   double true_seconds(Shape shape);
@@ -66,6 +78,10 @@ class LawExperiment : public Experiment {
   std::mt19937_64 random_;
   int runs_ = 0;
   double asked_seconds_ = 0;
+  bool keeps_ = false;
+  std::optional<Begun> begun_;
+  std::size_t done_ = 0;
+  double wasted_seconds_ = 0;
 };
 
 }  // namespace tabane::team

@@ -183,7 +183,7 @@ bool ProcessTree::fork_child_of(int parent, int k) {
     control_.process(child).pid.store(pid);
     return true;
   } catch (const core::SystemError& error) {
-    control_.fail_system(std::max(parent, 0), "fork",
+    control_.fail_system(std::max(parent, 0), kFork,
                          "process " + std::to_string(child) + " of a team of " +
                              std::to_string(control_.processes()) + " processes",
                          error.code());

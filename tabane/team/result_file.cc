@@ -68,23 +68,57 @@ void ResultFile::append(std::span<const std::byte> bytes) {
 
 std::vector<std::span<const std::byte>> ResultFile::read(std::size_t keys) {
   std::vector<std::span<const std::byte>> results(keys);
+  read_each([&](std::size_t key, std::span<const std::byte> bytes) {
+    if (key >= keys || results[key].data() != nullptr) throw_damaged();
+    results[key] = bytes;
+  });
+  return results;
+}
+
+void ResultFile::read_each(
+    const std::function<void(std::size_t, std::span<const std::byte>)>& take) {
   mapped_ = end_in(end_).load();
-  if (mapped_ == 0) return results;
+  if (mapped_ == 0) return;
   map_ = mmap(nullptr, mapped_, PROT_READ, MAP_SHARED, file_, 0);
   if (map_ == MAP_FAILED) {
     map_ = nullptr;
-    throw core::SystemError("mmap", "the results of a team", errno);
+    throw core::SystemError("mmap", std::to_string(mapped_) + " bytes of the results of a team",
+                            errno);
   }
   Reader in({static_cast<const std::byte*>(map_), mapped_});
   while (!in.empty()) {
     const auto header = get_value<ResultWriter::Header>(in);
-    const auto bytes = in.take(header.bytes);
-    if (header.key >= keys || results[header.key].data() != nullptr) {
-      throw core::Error("the results of a team are damaged");
-    }
-    results[header.key] = bytes;
+    take(header.key, in.take(header.bytes));
   }
-  return results;
+}
+
+void ResultFile::throw_damaged() { throw core::Error("the results of a team are damaged"); }
+
+void ResultWriter::throw_no_memory(std::size_t buffered) {
+  throw ResultError("memory for results",
+                    "a result of a team, behind " + std::to_string(buffered) + " bytes of others",
+                    ENOMEM);
+}
+
+void ReturnedResults::begin_run(std::size_t workers, bool forked) {
+  file_.reset();
+  writers_.clear();
+  if (!forked) return;
+  file_.emplace(most_result_bytes(most_bytes_));
+  writers_.resize(workers);
+}
+
+void ReturnedResults::flush(int worker) {
+  if (file_) writers_[static_cast<std::size_t>(worker)].flush(*file_);
+}
+
+void ReturnedResults::take(const std::function<void(std::size_t, Reader&)>& take_one) {
+  if (!file_) return;
+  file_->read_each([&](std::size_t key, std::span<const std::byte> bytes) {
+    Reader in(bytes);
+    take_one(key, in);
+  });
+  file_.reset();
 }
 
 void ResultWriter::seal(std::size_t begin, std::size_t key) {

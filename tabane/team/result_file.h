@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,6 +54,12 @@ class ResultFile {
   // core::Error if a key is >= keys or comes twice.
   std::vector<std::span<const std::byte>> read(std::size_t keys);
 
+  // As read(), but calls take(key, bytes) for each result, in any order; a key may come twice.
+  void read_each(const std::function<void(std::size_t, std::span<const std::byte>)>& take);
+
+  // throws: core::Error.
+  [[noreturn]] static void throw_damaged();
+
  private:
   std::size_t most_bytes_;
   SharedBlock end_;
@@ -66,8 +74,12 @@ class ResultWriter {
   template <class R>
   void put(ResultFile& file, std::size_t key, const R& result) {
     const std::size_t begin = buffer_.size();
-    buffer_.resize(begin + sizeof(Header));
-    put_value(buffer_, result);
+    try {
+      buffer_.resize(begin + sizeof(Header));
+      put_value(buffer_, result);
+    } catch (const std::bad_alloc&) {
+      throw_no_memory(begin);
+    }
     seal(begin, key);
     if (buffer_.size() >= kFlushBytes) flush(file);
   }
@@ -80,8 +92,36 @@ class ResultWriter {
   };
   static constexpr std::size_t kFlushBytes = std::size_t{256} << 10;
   void seal(std::size_t begin, std::size_t key);
+  [[noreturn]] static void throw_no_memory(std::size_t buffered);
 
   Bytes buffer_;
+};
+
+// The way of results from the workers of a run to the caller, who constructs this. Nothing comes
+// this way from workers in the calling process.
+class ReturnedResults {
+ public:
+  // most_bytes: of each run; default as most_result_bytes().
+  explicit ReturnedResults(std::optional<std::size_t> most_bytes) : most_bytes_(most_bytes) {}
+
+  // Drops what a run that failed has left. throws: core::SystemError.
+  void begin_run(std::size_t workers, bool forked);
+  bool forked() const { return file_.has_value(); }
+
+  // On a worker, by Worker::index. throws: ResultError.
+  template <class R>
+  void put(int worker, std::size_t key, const R& result) {
+    writers_[static_cast<std::size_t>(worker)].put(*file_, key, result);
+  }
+  void flush(int worker);
+
+  // After a run: calls take_one(key, in) for each result. throws: as ResultFile::read_each().
+  void take(const std::function<void(std::size_t, Reader&)>& take_one);
+
+ private:
+  std::optional<std::size_t> most_bytes_;
+  std::optional<ResultFile> file_;
+  std::vector<ResultWriter> writers_;
 };
 
 }  // namespace tabane::team

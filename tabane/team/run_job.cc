@@ -142,30 +142,43 @@ void check_complete(const Job& job, const JobReport& report) {
   std::size_t done = 0;
   for (const std::size_t tasks : report.tasks) done += tasks;
   const std::size_t planned = job.once_per_worker ? report.tasks.size() : job.tasks;
-  if (done == planned) return;
+  if (done == planned || (job.enough != nullptr && job.enough->load())) return;
   throw core::Error(std::to_string(planned - done) + " of " + std::to_string(planned) +
                     " tasks of a team were not done, and nobody said why");
 }
 
 }  // namespace
 
-void require_no_other_threads() {
-  if (is_alone()) return;
+std::string running_threads() {
+  if (is_alone()) return {};
   // A thread that was joined is still listed for a moment.
   constexpr int kTries = 10;
+  constexpr std::size_t kMostNamed = 8;
   constexpr timespec kMoment{0, 2'000'000};
   std::vector<std::string> others = other_threads();
   for (int i = 0; i < kTries && !others.empty(); ++i) {
     nanosleep(&kMoment, nullptr);
     others = other_threads();
   }
+  if (others.empty()) return {};
+  std::string text = std::to_string(others.size()) +
+                     (others.size() == 1 ? " other thread runs: " : " other threads run: ");
+  for (std::size_t i = 0; i < std::min(others.size(), kMostNamed); ++i) {
+    text += (i == 0 ? "" : ", ") + others[i];
+  }
+  if (others.size() > kMostNamed) text += ", …";
+  std::string pools;
+  for (const std::string& name : pool_libraries()) pools += (pools.empty() ? "" : ", ") + name;
+  return pools.empty() ? text : text + " (loaded, and may keep threads: " + pools + ")";
+}
+
+void require_no_other_threads() {
+  const std::string others = running_threads();
   if (others.empty()) return;
-  std::string names;
-  for (const std::string& name : others) names += (names.empty() ? "" : ", ") + name;
   throw core::UsageError(
       "a team cannot fork while other threads run, for a lock that one of them holds would stay "
-      "locked in the children: " +
-      names +
+      "locked in the children; " +
+      others +
       ". Start them after the team's work, or end them before (OpenMP: "
       "omp_pause_resource_all), or set allow_other_threads");
 }

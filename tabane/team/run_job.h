@@ -42,6 +42,11 @@ struct JobReport {
 // process is left then.
 JobReport run_job(const Job& job, const JobOptions& options);
 
+// The other threads of this process, as "2 other threads run: 4711 (worker), 4712 (worker)"; empty
+// if there are none. throws: core::SystemError if /proc cannot be read. cost: one system call if
+// there are none.
+std::string running_threads();
+
 // throws: core::UsageError that names the other threads of this process, if there are any.
 void require_no_other_threads();
 

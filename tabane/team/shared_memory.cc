@@ -75,9 +75,11 @@ SharedMemory shared_memory(std::span<const pid_t> pids) {
   return sum;
 }
 
-std::vector<std::string> other_threads() {
-  std::vector<std::string> names = thread_names();
-  if (!names.empty()) dl_iterate_phdr(add_pool_library, &names);
+std::vector<std::string> other_threads() { return thread_names(); }
+
+std::vector<std::string> pool_libraries() {
+  std::vector<std::string> names;
+  dl_iterate_phdr(add_pool_library, &names);
   return names;
 }
 

@@ -1,14 +1,15 @@
-// The error that a team throws in the caller when one of its tasks threw.
+// The errors of teams alone.
 #pragma once
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "tabane/core/error.h"
 
 namespace tabane::team {
 
-// what() holds the number of the task and the message of its exception.
+// A task threw. what() holds the number of the task and the message of its exception.
 class TaskError : public core::Error {
  public:
   TaskError(std::size_t task, const std::string& message)
@@ -17,6 +18,12 @@ class TaskError : public core::Error {
 
  private:
   std::size_t task_;
+};
+
+// The system has refused to fork a process of a team.
+class ForkRefused : public core::SystemError {
+ public:
+  ForkRefused(std::string_view operand, int code) : SystemError("fork", operand, code) {}
 };
 
 }  // namespace tabane::team

@@ -1,7 +1,9 @@
 #include "tabane/team/team.h"
 
 #include <algorithm>
+#include <cerrno>
 
+#include "tabane/team/choose_reason.h"
 #include "tabane/team/control.h"
 #include "tabane/team/fork_cost.h"
 #include "tabane/team/places.h"
@@ -25,13 +27,6 @@ void check_product(int processes, int threads) {
                          std::to_string(kMostWorkers) + " at most");
 }
 
-void check_tasks(std::size_t n) {
-  if (n <= SIZE_MAX / 2) return;
-  throw core::UsageError("a team cannot do n = " + std::to_string(n) +
-                         " tasks, which looks like a negative number: give 0 to " +
-                         std::to_string(SIZE_MAX / 2));
-}
-
 int threads_to_fill_pus(int processes) {
   const int pus = static_cast<int>(known_topology().pus().size());
   return std::max(1, pus / processes);
@@ -52,6 +47,20 @@ Shape shape_with(const Choice& choice, int processes, int threads) {
 
 }  // namespace
 
+void check_tasks(std::size_t n) {
+  if (n <= SIZE_MAX / 2) return;
+  throw core::UsageError("a team cannot do n = " + std::to_string(n) +
+                         " tasks, which looks like a negative number: give 0 to " +
+                         std::to_string(SIZE_MAX / 2));
+}
+
+void throw_no_memory(std::size_t n, std::size_t each) {
+  throw core::SystemError("memory for results",
+                          std::to_string(n) + " results of a team, of " + std::to_string(each) +
+                              " bytes each and what they refer to",
+                          ENOMEM);
+}
+
 Team::Team(TeamOptions options) : options_(std::move(options)) {
   check_number("processes", options_.processes);
   check_number("threads", options_.threads);
@@ -71,23 +80,31 @@ JobOptions Team::job_options() const {
           .measure_memory = options_.measure_memory};
 }
 
-Team::Size Team::begin(std::size_t n, const std::function<Choice()>& choose) {
+JobOptions Team::job_options(const Size& size) const {
+  JobOptions options = job_options();
+  options.processes = size.processes;
+  options.threads = size.threads;
+  options.forked = size.forked;
+  return options;
+}
+
+void Team::begin_report() {
   begin_ns_ = now_ns();
   report_ = {};
-  check_tasks(n);
-  if (options_.prepare_memory && options_.processes != 1) {
-    const Preparation prepared = prepare_for_fork();
-    if (!prepared.remark.empty()) report_.remarks.push_back(prepared.remark);
-  }
-  Shape shape{options_.processes, options_.threads};
-  if (shape.processes == automatic || shape.threads == automatic) {
-    if (n < 2) {
-      shape = {std::max(1, shape.processes), std::max(1, shape.threads)};
-    } else {
-      report_.choice = choose();
-      shape = shape_with(*report_.choice, shape.processes, shape.threads);
-    }
-  }
+  if (!options_.prepare_memory || options_.processes == 1) return;
+  const Preparation prepared = prepare_for_fork();
+  if (!prepared.remark.empty()) report_.remarks.push_back(prepared.remark);
+}
+
+Team::Size Team::size_of_run() const {
+  const int processes = std::max(1, options_.processes);
+  const int threads =
+      options_.threads != automatic ? options_.threads : threads_to_fill_pus(processes);
+  return {processes, threads, processes > 1};
+}
+
+// Never more processes than tasks.
+Team::Size Team::within(Shape shape, std::size_t n) {
   Size size{shape.processes, shape.threads, shape.processes > 1};
   if (n > 0 && static_cast<std::size_t>(size.processes) > n) {
     size.processes = static_cast<int>(n);
@@ -98,28 +115,116 @@ Team::Size Team::begin(std::size_t n, const std::function<Choice()>& choose) {
   return size;
 }
 
-Team::Size Team::begin_run() {
-  begin_ns_ = now_ns();
-  report_ = {};
-  if (options_.prepare_memory && options_.processes > 1) prepare_for_fork();
-  const int processes = std::max(1, options_.processes);
-  const int threads =
-      options_.threads != automatic ? options_.threads : threads_to_fill_pus(processes);
-  return {processes, threads, processes > 1};
+void Team::do_tasks(std::size_t n, const TaskSet& tasks) {
+  const bool is_given = options_.processes != automatic && options_.threads != automatic;
+  if (is_given || n < 2) {
+    const Shape shape{std::max(1, options_.processes), std::max(1, options_.threads)};
+    do_given(n, tasks, within(shape, n));
+  } else {
+    do_chosen(n, tasks);
+  }
+}
+
+void Team::do_given(std::size_t n, const TaskSet& tasks, Size size) {
+  tasks.begin_run(static_cast<std::size_t>(size.workers()), size.forked);
+  perform({.tasks = n, .do_tasks = tasks.do_tasks, .finish = tasks.finish}, size);
+  tasks.end_run();
+}
+
+// A number that is given may mean that tasks must not share a process.
+bool Team::caller_may_work() const {
+  return options_.processes <= 1 && options_.threads == automatic;
+}
+
+void Team::do_chosen(std::size_t n, const TaskSet& tasks) {
+  StartedWork work(n, tasks, job_options(), caller_may_work());
+  if (options_.processes == automatic && !options_.allow_other_threads) {
+    if (const std::string others = running_threads(); !others.empty()) {
+      return finish_with_threads(work, others);
+    }
+  }
+  try {
+    report_.choice = choose_started(work, n);
+  } catch (const ForkRefused& refusal) {
+    if (options_.processes != automatic) throw;
+    return finish_with_threads(work, refusal.what());
+  }
+  report_.choice->sample_seconds = static_cast<double>(now_ns() - begin_ns_) * 1e-9;
+  if (work.left() == 0) {
+    report_.choice->sample_seconds = 0;
+    return;
+  }
+  finish(work, shape_of(*report_.choice, work.left()));
+}
+
+Choice Team::choose_started(StartedWork& work, std::size_t n) {
+  const int pus = static_cast<int>(known_topology().pus().size());
+  const Limits limits{.most_processes = options_.processes};
+  if (caller_may_work() && n > static_cast<std::size_t>(pus) && pus > 1) {
+    JobReport begun = work.begin(pus, options_.processes == 1 ? 1 : pus, limits);
+    Choice choice{.shape = {1, pus}};
+    if (work.left() == 0) {
+      choice.reason = reason_for_begun(choice, begun.work_seconds, false);
+      take(std::move(begun), {1, pus, false});
+      return choice;
+    }
+    if (work.waits()) {
+      choice.shape.threads = static_cast<int>(std::min<std::size_t>(2 * pus, work.left()));
+      choice.reason = reason_for_begun(choice, begun.work_seconds, true);
+      return choice;
+    }
+  }
+  return choose_shape(known_topology(), work.left(), work, limits);
+}
+
+// What is chosen, with the numbers that are given.
+Shape Team::shape_of(const Choice& choice, std::size_t n) const {
+  Shape shape = shape_with(choice, options_.processes, options_.threads);
+  if (options_.threads == automatic) {
+    const auto processes = static_cast<std::size_t>(shape.processes);
+    shape.threads = static_cast<int>(
+        std::min(static_cast<std::size_t>(shape.threads), (n + processes - 1) / processes));
+  }
+  return shape;
+}
+
+void Team::finish(StartedWork& work, Shape shape) {
+  const Size size = within(shape, work.left());
+  try {
+    take(work.finish(job_options(size)), size);
+  } catch (const ForkRefused& refusal) {
+    if (options_.processes != automatic) throw;
+    finish_with_threads(work, refusal.what());
+  }
+}
+
+void Team::finish_with_threads(StartedWork& work, const std::string& why) {
+  const int threads = options_.threads != automatic ? options_.threads : threads_to_fill_pus(1);
+  const Size size{
+      1, static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), work.left())),
+      false};
+  report_.remarks.push_back("One process with threads, because no process can be forked: " + why +
+                            ".");
+  if (!report_.choice) {
+    report_.choice = Choice{.shape = {1, size.threads},
+                            .reason = "threads of one process, because no process can be forked"};
+  }
+  report_.choice->shape = {1, size.threads};
+  report_.choice->predicted.reset();
+  take(work.finish(job_options(size)), size);
 }
 
 void Team::perform(const Job& job, const Size& size) {
-  report_.processes = size.processes;
-  report_.threads = size.threads;
   if (job.tasks == 0 && !job.once_per_worker) {
-    report_.tasks.assign(static_cast<std::size_t>(size.workers()), 0);
+    take({.tasks = std::vector<std::size_t>(static_cast<std::size_t>(size.workers()), 0)}, size);
     return;
   }
-  JobOptions options = job_options();
-  options.processes = size.processes;
-  options.threads = size.threads;
-  options.forked = size.forked;
-  JobReport done = run_job(job, options);
+  take(run_job(job, job_options(size)), size);
+}
+
+void Team::take(JobReport done, const Size& size) {
+  report_.processes = size.processes;
+  report_.threads = size.threads;
   report_.fork_seconds = done.fork_seconds;
   report_.join_seconds = done.join_seconds;
   report_.tasks = std::move(done.tasks);

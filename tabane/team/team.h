@@ -19,6 +19,7 @@
 #include <new>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -33,7 +34,9 @@
 #include "tabane/team/run_job.h"
 #include "tabane/team/serialiser.h"
 #include "tabane/team/shared_block.h"
+#include "tabane/team/started_work.h"
 #include "tabane/team/task_error.h"
+#include "tabane/team/task_set.h"
 
 namespace tabane::team {
 
@@ -58,7 +61,7 @@ struct TeamReport {
   double seconds = 0;                  // from the call until all results are there
   double fork_seconds = 0;             // until the last process existed
   double join_seconds = 0;             // from the last task's end until all processes were gone
-  std::vector<std::size_t> tasks;      // done by each worker, by Worker::index
+  std::vector<std::size_t> tasks;      // done by each worker after a sample, by Worker::index
   std::optional<double> shared_share;  // of the processes' memory, 0 … 1, if measure_memory
   std::optional<Choice> choice;        // if processes or threads were chosen
   // What Choice::predicted predicts.
@@ -77,13 +80,17 @@ class Team {
   void run(F&& f);
 
   // Returns f(0) … f(n - 1) in this order. Calls f once per task, in any order, on any worker, from
-  // several threads at once. With automatic numbers it first tries some tasks in child processes,
-  // so f runs more than once for them. R: trivially copyable without pointers, or with a
-  // Serialiser. throws: TaskError if f throws; core::LostError with process, task and signal if a
-  // process dies; core::SystemError if the system refuses a fork or memory, or if the results
-  // exceed most_result_bytes (ENOMEM); core::UsageError if other threads run or n looks negative.
-  // After any of these all processes are gone, and the next call works.
-  // cost: the forks (see fork_cost.h), then about 20 ns per task in addition to f.
+  // several threads at once. With automatic numbers threads of the caller begin; where the rest is
+  // worth it, tasks that are still to do are tried with other shapes, also in child processes, and
+  // their results are kept. Where other threads run or the system refuses a fork, an automatic
+  // number of processes becomes one, and a remark says so; tasks of a run that was refused are done
+  // again. R: trivially copyable without pointers, or with a Serialiser. throws: TaskError if f
+  // throws; core::LostError with process, task and signal if a process dies; core::SystemError if
+  // the system refuses a fork or memory, or if the results exceed most_result_bytes (ENOMEM);
+  // core::UsageError if other threads run or n looks negative. After any of these all processes are
+  // gone, and the next call works.
+  // cost: the forks (see fork_cost.h), then about 20 ns per task in addition to f. What is tried
+  // takes up to about 8 % of the time that the threads would have taken.
   template <class R, class F>
   std::vector<R> map(std::size_t n, F&& f);
 
@@ -107,24 +114,52 @@ class Team {
     bool forked;
     int workers() const { return processes * threads; }
   };
-  // Begins a report. choose: called if a number is automatic.
-  Size begin(std::size_t n, const std::function<Choice()>& choose);
-  Size begin_run();
+  void begin_report();
+  Size size_of_run() const;
   JobOptions job_options() const;
+  JobOptions job_options(const Size& size) const;
   void perform(const Job& job, const Size& size);
+  // Does all tasks of a call, with the given shape or with one that is chosen meanwhile.
+  void do_tasks(std::size_t n, const TaskSet& tasks);
+  void do_given(std::size_t n, const TaskSet& tasks, Size size);
+  void do_chosen(std::size_t n, const TaskSet& tasks);
+  bool caller_may_work() const;
+  Choice choose_started(StartedWork& work, std::size_t n);
+  Shape shape_of(const Choice& choice, std::size_t n) const;
+  Size within(Shape shape, std::size_t n);
+  void finish(StartedWork& work, Shape shape);
+  void finish_with_threads(StartedWork& work, const std::string& why);
+  void take(JobReport done, const Size& size);
   void end();
-
   template <class R, class F>
-  std::vector<R> map_bytes(std::size_t n, F& f, const Size& size);
+  std::vector<R> map_bytes(std::size_t n, F& f);
   template <class R, class F>
-  std::vector<R> map_written(std::size_t n, F& f, const Size& size);
-  template <class R, class F>
-  std::vector<R> map_here(std::size_t n, F& f, const Size& size);
+  std::vector<R> map_written(std::size_t n, F& f);
+  template <class R, class F, class Combine>
+  R reduce_written(std::size_t n, F& f, R initial, Combine& combine);
 
   TeamOptions options_;
   TeamReport report_;
   std::uint64_t begin_ns_ = 0;
 };
+
+// throws: core::UsageError if n looks negative.
+void check_tasks(std::size_t n);
+
+[[noreturn]] void throw_no_memory(std::size_t n, std::size_t each);
+
+// Calls `work`, whose exceptions of the tasks are others: what is not there is memory for results.
+// throws: core::SystemError (ENOMEM).
+template <class Work>
+auto with_memory_for(std::size_t n, std::size_t each, Work work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    throw_no_memory(n, each);
+  } catch (const std::length_error&) {
+    throw_no_memory(n, each);
+  }
+}
 
 template <class R, class F>
 constexpr void check_task_types() {
@@ -145,7 +180,8 @@ void Team::run(F&& f) {
   constexpr bool with_worker = std::is_invocable_v<F&, const Worker&>;
   static_assert(with_worker || std::is_invocable_v<F&>,
                 "run() needs a function callable as f(tabane::team::Worker) or f()");
-  const Size size = begin_run();
+  begin_report();
+  const Size size = size_of_run();
   const Job job{.once_per_worker = true,
                 .do_tasks = [&f](Progress& at, std::size_t i, std::size_t) {
                   if (!at.begins(i)) return;
@@ -162,68 +198,61 @@ void Team::run(F&& f) {
 template <class R, class F>
 std::vector<R> Team::map(std::size_t n, F&& f) {
   check_task_types<R, F>();
-  const Size size = begin(n, [&] { return choose_tasks(n, sample_of<R>(f), job_options()); });
-  std::vector<R> results;
-  if constexpr (std::is_trivially_copyable_v<R>) {
-    results = map_bytes<R>(n, f, size);
-  } else {
-    results = size.forked ? map_written<R>(n, f, size) : map_here<R>(n, f, size);
-  }
-  end();
-  return results;
+  begin_report();
+  check_tasks(n);
+  return with_memory_for(n, sizeof(R), [&] {
+    std::vector<R> results;
+    if constexpr (std::is_trivially_copyable_v<R>) {
+      results = map_bytes<R>(n, f);
+    } else {
+      results = map_written<R>(n, f);
+    }
+    end();
+    return results;
+  });
 }
 
 template <class R, class F>
-std::vector<R> Team::map_bytes(std::size_t n, F& f, const Size& size) {
+std::vector<R> Team::map_bytes(std::size_t n, F& f) {
   const SharedBlock block(bytes_of_results(n, sizeof(R), options_.most_result_bytes), "results");
   R* const results = reinterpret_cast<R*>(block.data());
-  perform({.tasks = n,
-           .do_tasks =
-               [&f, results](Progress& at, std::size_t begin, std::size_t end) {
-                 for (std::size_t i = begin; i < end && at.begins(i); ++i) {
-                   new (results + i) R(f(i));
-                 }
-               }},
-          size);
+  do_tasks(n, {.begin_run = [](std::size_t, bool) {},
+               .do_tasks =
+                   [&f, results](Progress& at, std::size_t begin, std::size_t end) {
+                     for (std::size_t i = begin; i < end && at.begins(i); ++i) {
+                       new (results + i) R(f(i));
+                     }
+                   },
+               .finish = {},
+               .end_run = [] {}});
   return {std::make_move_iterator(results), std::make_move_iterator(results + n)};
 }
 
 template <class R, class F>
-std::vector<R> Team::map_written(std::size_t n, F& f, const Size& size) {
-  ResultFile file(most_result_bytes(options_.most_result_bytes));
-  std::vector<ResultWriter> writers(static_cast<std::size_t>(size.workers()));
-  const auto writer = [&writers](const Worker& worker) -> ResultWriter& {
-    return writers[static_cast<std::size_t>(worker.index)];
-  };
-  perform({.tasks = n,
-           .do_tasks =
-               [&](Progress& at, std::size_t begin, std::size_t end) {
-                 ResultWriter& out = writer(at.worker);
-                 for (std::size_t i = begin; i < end && at.begins(i); ++i) {
-                   const R result = f(i);
-                   out.put(file, i, result);
-                 }
-               },
-           .finish = [&](const Worker& worker) { writer(worker).flush(file); }},
-          size);
-  std::vector<R> results;
-  results.reserve(n);
-  for (const std::span<const std::byte> bytes : file.read(n)) {
-    Reader in(bytes);
-    results.push_back(get_value<R>(in));
-  }
-  return results;
-}
-
-template <class R, class F>
-std::vector<R> Team::map_here(std::size_t n, F& f, const Size& size) {
+std::vector<R> Team::map_written(std::size_t n, F& f) {
   std::vector<std::optional<R>> results(n);
-  perform({.tasks = n,
-           .do_tasks =
-               [&](Progress& at, std::size_t begin, std::size_t end) {
-                 for (std::size_t i = begin; i < end && at.begins(i); ++i) results[i].emplace(f(i));
-               }},
-          size);
+  ReturnedResults returned(options_.most_result_bytes);
+  do_tasks(n, {.begin_run = [&](std::size_t workers,
+                                bool forked) { returned.begin_run(workers, forked); },
+               .do_tasks =
+                   [&](Progress& at, std::size_t begin, std::size_t end) {
+                     for (std::size_t i = begin; i < end && at.begins(i); ++i) {
+                       if (returned.forked()) {
+                         const R result = f(i);
+                         returned.put(at.worker.index, i, result);
+                       } else {
+                         results[i].emplace(f(i));
+                       }
+                     }
+                   },
+               .finish = [&](const Worker& worker) { returned.flush(worker.index); },
+               .end_run =
+                   [&] {
+                     returned.take([&](std::size_t i, Reader& in) {
+                       if (i >= n || results[i]) ResultFile::throw_damaged();
+                       results[i].emplace(get_value<R>(in));
+                     });
+                   }});
   std::vector<R> moved;
   moved.reserve(n);
   for (std::optional<R>& result : results) moved.push_back(std::move(*result));
@@ -234,42 +263,54 @@ template <class R, class F, class Combine>
 R Team::map_reduce(std::size_t n, F&& f, R initial, Combine&& combine) {
   check_task_types<R, F>();
   static_assert(std::is_invocable_r_v<R, Combine&, R, R>, "combine must be callable as R f(R, R)");
-  const Size size = begin(n, [&] { return choose_tasks(n, sample_of<R>(f), job_options()); });
-  std::vector<std::optional<R>> values(static_cast<std::size_t>(size.workers()));
-  std::optional<ResultFile> file;
-  if (size.forked) file.emplace(most_result_bytes(options_.most_result_bytes));
-  Job job{.tasks = n, .do_tasks = [&](Progress& at, std::size_t begin, std::size_t end) {
-            std::optional<R>& kept = values[static_cast<std::size_t>(at.worker.index)];
-            // A local value: neighbours' values share cache lines.
-            std::optional<R> value(std::move(kept));
-            kept.reset();
-            for (std::size_t i = begin; i < end && at.begins(i); ++i) {
-              value.emplace(value ? R(combine(std::move(*value), f(i))) : R(f(i)));
-            }
-            if (value) kept.emplace(std::move(*value));
-          }};
-  if (size.forked) {
-    job.finish = [&](const Worker& worker) {
-      const auto index = static_cast<std::size_t>(worker.index);
-      ResultWriter out;
-      if (values[index]) out.put(*file, index, *values[index]);
-      out.flush(*file);
-    };
-  }
-  perform(job, size);
-  if (size.forked) {
-    const auto written = file->read(values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (written[i].data() == nullptr) continue;
-      Reader in(written[i]);
-      values[i].emplace(get_value<R>(in));
-    }
-  }
+  begin_report();
+  check_tasks(n);
+  return with_memory_for(n, sizeof(R), [&] {
+    R result = reduce_written<R>(n, f, std::move(initial), combine);
+    end();
+    return result;
+  });
+}
+
+template <class R, class F, class Combine>
+R Team::reduce_written(std::size_t n, F& f, R initial, Combine& combine) {
   std::optional<R> result(std::move(initial));
-  for (std::optional<R>& value : values) {
-    if (value) result.emplace(R(combine(std::move(*result), std::move(*value))));
-  }
-  end();
+  std::vector<std::optional<R>> values;  // of the workers of a run
+  ReturnedResults returned(options_.most_result_bytes);
+  const auto add = [&](R value) {
+    result.emplace(R(combine(std::move(*result), std::move(value))));
+  };
+  do_tasks(n, {.begin_run =
+                   [&](std::size_t workers, bool forked) {
+                     values = std::vector<std::optional<R>>(workers);
+                     returned.begin_run(workers, forked);
+                   },
+               .do_tasks =
+                   [&](Progress& at, std::size_t begin, std::size_t end) {
+                     std::optional<R>& kept = values[static_cast<std::size_t>(at.worker.index)];
+                     // A local value: neighbours' values share cache lines.
+                     std::optional<R> value(std::move(kept));
+                     kept.reset();
+                     for (std::size_t i = begin; i < end && at.begins(i); ++i) {
+                       value.emplace(value ? R(combine(std::move(*value), f(i))) : R(f(i)));
+                     }
+                     if (value) kept.emplace(std::move(*value));
+                   },
+               .finish =
+                   [&](const Worker& worker) {
+                     const auto index = static_cast<std::size_t>(worker.index);
+                     if (!returned.forked() || !values[index]) return;
+                     returned.put(worker.index, index, *values[index]);
+                     returned.flush(worker.index);
+                   },
+               .end_run =
+                   [&] {
+                     for (std::optional<R>& value : values) {
+                       if (value) add(std::move(*value));
+                     }
+                     values.clear();
+                     returned.take([&](std::size_t, Reader& in) { add(get_value<R>(in)); });
+                   }});
   return std::move(*result);
 }
 

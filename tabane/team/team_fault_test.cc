@@ -16,6 +16,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -496,6 +499,83 @@ TEST_F(FaultyTeam, RefusesResultsBeyondTheLimitOrTheMemory) {
                core::UsageError);
 }
 
+// Calls work() with this much more address space than now. Returns 0 if it worked, 1 if it was told
+// that there is no memory for results; 2 for anything else, or if something was left behind.
+int with_address_space(std::size_t more, const std::function<void()>& work) {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const auto files = Leftovers::now().files;
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  const rlim_t before = limit.rlim_cur;
+  limit.rlim_cur = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + more;
+  setrlimit(RLIMIT_AS, &limit);
+  int status = 0;
+  try {
+    work();
+  } catch (const core::SystemError& error) {
+    status = error.code() == ENOMEM && holds(error, "result") ? 1 : 2;
+  } catch (const std::exception&) {
+    status = 2;
+  }
+  limit.rlim_cur = before;
+  setrlimit(RLIMIT_AS, &limit);
+  const Leftovers left = Leftovers::now();
+  return left.children || left.files != files ? 2 : status;
+}
+
+// 0: told at least once, and worked at least once.
+int tells_of_memory(const std::function<void()>& work) {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  int told = 0, worked = 0;
+  for (const std::size_t more : {12, 20, 28, 36, 44, 52, 60, 80, 200}) {
+    const int status = with_address_space(more * kMiB, work);
+    if (status == 2) return static_cast<int>(more);
+    ++(status == 1 ? told : worked);
+    work();
+  }
+  return told > 0 && worked > 0 ? 0 : 255;
+}
+
+TEST_F(FaultyTeam, TellsThatThereIsNoMemoryForResults) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer ends the process where there is no memory";
+#endif
+  constexpr std::size_t kNumbers = 4 << 20;
+  EXPECT_EQ(
+      wait_for_child(fork_child([] {
+        return tells_of_memory([] {
+          Team({.processes = 2, .threads = 1}).map<int>(kNumbers, [](std::size_t) { return 1; });
+        });
+      })),
+      0);
+  EXPECT_EQ(wait_for_child(fork_child([] {
+              return tells_of_memory([] {
+                Team({.processes = 2, .threads = 1}).map<std::string>(32, [](std::size_t) {
+                  return std::string(1 << 20, 'x');
+                });
+              });
+            })),
+            0);
+  using Map = std::map<int, std::string>;
+  EXPECT_EQ(wait_for_child(fork_child([] {
+              return tells_of_memory([] {
+                Team({.processes = 2, .threads = 1})
+                    .map_reduce<Map>(
+                        2,
+                        [](std::size_t i) {
+                          return Map{{static_cast<int>(i), std::string(10 << 20, 'x')}};
+                        },
+                        Map{},
+                        [](Map a, Map b) {
+                          a.merge(b);
+                          return a;
+                        });
+              });
+            })),
+            0);
+}
+
 // A thread that does nothing until it is ended.
 class Idle {
  public:
@@ -529,6 +609,61 @@ TEST_F(FaultyTeam, RefusesToForkWhileOtherThreadsRunAndNamesThem) {
   }
   Team team({.processes = 2, .threads = 1});
   EXPECT_NO_THROW(team.run([] {}));
+}
+
+TEST_F(FaultyTeam, CountsAndNamesTheThreadsThatForbidAFork) {
+  std::atomic<bool> ended{false};
+  std::atomic<int> named{0};
+  std::vector<std::thread> threads;
+  for (const char* const name : {"reader", "writer"}) {
+    threads.emplace_back([&, name] {
+      pthread_setname_np(pthread_self(), name);
+      ++named;
+      ended.wait(false);
+    });
+  }
+  while (named < 2) usleep(100);
+  std::string text;
+  try {
+    Team({.processes = 2, .threads = 1}).run([] {});
+  } catch (const core::UsageError& error) {
+    text = error.what();
+  }
+  ended = true;
+  ended.notify_all();
+  for (std::thread& thread : threads) thread.join();
+  for (const char* const part : {"2 other threads run: ", " (reader)", " (writer)"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
+}
+
+TEST_F(FaultyTeam, WorksWithThreadsWhereAnAutomaticTeamMayNotFork) {
+  const Idle idle;
+  for (const std::size_t n : {2, 2000}) {
+    Team team;
+    EXPECT_EQ(team.map<int>(n, [](std::size_t) { return 1; }), std::vector<int>(n, 1));
+    EXPECT_EQ(team.report().processes, 1);
+    ASSERT_FALSE(team.report().remarks.empty());
+    EXPECT_TRUE(team.report().remarks[0].starts_with("One process with threads"));
+    EXPECT_NE(team.report().remarks[0].find("1 other thread runs"), std::string::npos);
+  }
+  EXPECT_THROW((Team({.processes = 2, .threads = 0}).map<int>(9, [](std::size_t) { return 1; })),
+               core::UsageError);
+}
+
+// Tasks of a millisecond or so: a sample is taken, and forks.
+TEST_F(FaultyTeam, WorksWithThreadsWhereTheSystemRefusesAForkToAnAutomaticTeam) {
+  const int status = wait_for_child(fork_child([] {
+    Team team({.processes = 0, .threads = 1});  // which begins with a process
+    if (!refuse_forks(EAGAIN)) return kNoFilters;
+    return team.map<std::string>(200, [](std::size_t i) { return std::to_string(i); })[199] ==
+                       "199" &&
+                   team.report().remarks.at(0).starts_with("One process with threads")
+               ? 0
+               : 1;
+  }));
+  if (status == kNoFilters) GTEST_SKIP() << "no system call can be refused here";
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(FaultyTeam, RefusesToForkInAWorkerThatHasSiblings) {

@@ -134,8 +134,10 @@ std::vector<WorkerClass> SpeedModel::workers(const ShapeLoad& load, int threads)
     const std::size_t first = classes.size();
     double wanted = 0;
     for (const WorkerGroup& group : node.groups) {
-      const double core =
-          group.pus_of_core > 1 ? 1 + (kCoreYield - 1) * std::log2(group.pus_of_core) : 1;
+      const double core = waiting ? group.pus_of_core * group.on_pu
+                          : group.pus_of_core > 1
+                              ? 1 + (kCoreYield - 1) * std::log2(group.pus_of_core)
+                              : 1;
       const double spanned = group.nodes_spanned;
       const double rate = core / group.pus_of_core / group.on_pu * efficiency /
                           (1 + node_penalty * (spanned - 1) / spanned);
@@ -158,10 +160,11 @@ double predict_slowdown(const SpeedModel& model, Machine& machine, const Slowdow
   return point.one_round ? time / count : count / rate;
 }
 
-SpeedModel fit_speed(Machine& machine, std::span<const SlowdownPoint> points) {
+SpeedModel fit_speed(Machine& machine, std::span<const SlowdownPoint> points, bool waiting) {
   const double most = greatest_node_speed(machine, points);
   const auto error = [&](const Parameters& x) {
-    const SpeedModel model = model_of(x);
+    SpeedModel model = model_of(x);
+    model.waiting = waiting;
     // Weak beliefs decide only what no point tells.
     double sum = 0.01 * (square(x[0]) + square(x[1] * 10) + square(x[2]) + square(x[3])) +
                  0.5 * square(x[4] * most);
@@ -177,7 +180,9 @@ SpeedModel fit_speed(Machine& machine, std::span<const SlowdownPoint> points) {
   const double contention = std::sqrt(law.contention);
   const Parameters threads = minimise(error, {contention, std::sqrt(law.coherency), 0, 0, 0});
   const Parameters node = minimise(error, {0, 0, contention, 0, 1 / most});
-  return model_of(error(threads) <= error(node) ? threads : node);
+  SpeedModel model = model_of(error(threads) <= error(node) ? threads : node);
+  model.waiting = waiting;
+  return model;
 }
 
 }  // namespace tabane::team

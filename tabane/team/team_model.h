@@ -27,6 +27,7 @@ struct SpeedModel {
   ScalabilityLaw in_process;  // over the threads of a process
   ScalabilityLaw of_node;     // over the workers of a NUMA node; coherency is 0
   double node_penalty = 0;    // a process on k nodes is slower by 1 + penalty (k - 1) / k
+  bool waiting = false;       // tasks hardly use their PU: workers on one do not slow each other
 
   std::vector<WorkerClass> workers(const ShapeLoad& load, int threads) const;
 };
@@ -39,7 +40,7 @@ struct SlowdownPoint {
 };
 
 // Fits the model by least squares of the relative errors over all points.
-SpeedModel fit_speed(Machine& machine, std::span<const SlowdownPoint> points);
+SpeedModel fit_speed(Machine& machine, std::span<const SlowdownPoint> points, bool waiting = false);
 
 // The slowdown that the model has for the shape of a point.
 double predict_slowdown(const SpeedModel& model, Machine& machine, const SlowdownPoint& point);

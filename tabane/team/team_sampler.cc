@@ -16,6 +16,8 @@ constexpr double kMostOfSaving = 0.2;
 constexpr double kFewestRuns = 6;  // threads, processes, what starting each costs, one alone
 constexpr std::size_t kMostTasks = 65536;  // in one run, for each worker at most 1024
 constexpr std::size_t kFewestBaseTasks = 4;
+constexpr std::size_t kFewestBegunTasks = 2;  // of work that has shown already what a task takes
+constexpr double kWaiting = 0.5;              // of the time of a task, on a PU
 constexpr double kRunsInBudget = 60;
 constexpr double kLongRun = 0.01, kShortRun = 200e-6;  // seconds for each worker
 // With so many tasks per worker the time until all are done is taken, which holds what handing out
@@ -30,7 +32,15 @@ constexpr std::size_t kMostSizes = 4096;
 
 }  // namespace
 
+Sampler::Sampler(Experiment& experiment, std::size_t n, const Limits& limits)
+    : experiment_(experiment), n_(n), limits_(limits), begun_(experiment.begun()) {
+  if (begun_ != nullptr) task_seconds_ = begun_->seconds_each * begun_->workers;
+}
+
 double Sampler::budget() const {
+  if (begun_ != nullptr) {
+    return most_sample_seconds(*begun_, n_, limits_);
+  }
   const double whole = task_seconds_ * static_cast<double>(n_);
   const double teaching = std::max(kFewestTasks * task_seconds_, kFewestSeconds);
   const double share =
@@ -43,7 +53,19 @@ std::size_t Sampler::count_for(Shape shape, double slowdown) const {
   const double rounds = std::ceil(target / (task_seconds_ * slowdown));
   const auto workers = static_cast<std::size_t>(shape.workers());
   const auto each = static_cast<std::size_t>(std::clamp(rounds, 1.0, 1024.0));
-  return std::min({n_, workers * each, std::max(kMostTasks, workers)});
+  return std::min({most_tasks(), workers * each, std::max(kMostTasks, workers)});
+}
+
+// Of one run. Where its tasks are done with it, some must be left for the others.
+std::size_t Sampler::most_tasks() const {
+  return experiment_.keeps_results() ? std::max<std::size_t>(1, left() / 4) : n_;
+}
+
+// What a run takes from the work: of work that goes on with other shapes, what its tasks would not
+// have taken with the shape in which it was begun.
+double Sampler::cost_of(double seconds, std::size_t count) const {
+  if (begun_ == nullptr) return seconds;
+  return std::max(0.0, seconds - begun_->seconds_each * double(count));
 }
 
 // Up to three runs while they are cheap, of which the middle one counts, and of two the shorter:
@@ -54,8 +76,10 @@ Trial Sampler::run(Shape shape, std::size_t count) {
     ++runs_;
     disturbed_ += experiment_.disturbed() ? 1 : 0;
     trials.push_back(experiment_.run(shape, count));
-    spent_ += trials.back().total_seconds;
-  } while (trials.size() < kRepeats && trials.back().total_seconds < kCheap * budget());
+    spent_ += cost_of(trials.back().total_seconds, count);
+    if (experiment_.keeps_results()) done_ += count;
+  } while (trials.size() < kRepeats && count <= most_tasks() &&
+           cost_of(trials.back().total_seconds, count) < kCheap * budget());
   const auto middle = trials.begin() + std::ptrdiff_t(trials.size() - 1) / 2;
   std::nth_element(trials.begin(), middle, trials.end(),
                    [](const Trial& a, const Trial& b) { return a.seconds < b.seconds; });
@@ -67,6 +91,7 @@ Trial Sampler::run(Shape shape, std::size_t count) {
 
 bool Sampler::pays(int workers) {
   const Trial first = experiment_.run({}, 1);
+  if (experiment_.keeps_results()) done_ += 1;
   task_seconds_ = first.seconds;
   spent_ = first.total_seconds;
   process_seconds_ = std::max(0.0, first.total_seconds - first.seconds);
@@ -75,8 +100,10 @@ bool Sampler::pays(int workers) {
 }
 
 void Sampler::measure_base() {
-  base_tasks_ = std::max(count_for({}, 1), std::min(n_, kFewestBaseTasks));
+  const std::size_t fewest = begun_ != nullptr ? kFewestBegunTasks : kFewestBaseTasks;
+  base_tasks_ = std::max(count_for({}, 1), std::min(most_tasks(), fewest));
   const Trial trial = run({}, base_tasks_);
+  waits_ = trial.cpu_share < kWaiting;
   task_seconds_ = trial.seconds / double(base_tasks_);
   learn_sizes(trial, 1);
 }
@@ -90,10 +117,11 @@ double Sampler::slowdown_of(const Trial& trial, Shape shape) const {
   }
   // Tasks whose size earlier runs have told are compared with it; the others with the mean, unless
   // sizes vary so much that leaving them out is better.
+  const bool repeats = !experiment_.keeps_results();
   double took = 0, alone = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const bool known = i < sizes_.size();
-    if (!known && !even) break;
+    const bool known = repeats && i < sizes_.size();
+    if (!known && !even && repeats) break;
     took += trial.task_seconds[i];
     alone += known ? core::median(sizes_[i]) : task_seconds_;
   }
@@ -102,10 +130,11 @@ double Sampler::slowdown_of(const Trial& trial, Shape shape) const {
 
 bool Sampler::measure(Shape shape, double expected_slowdown, double start, bool alike) {
   const std::size_t count = count_for(shape, expected_slowdown);
+  if (left() < count) return false;
   const double expected =
       (shape.processes == 1 ? process_seconds_ : 0) + start +
       expected_slowdown * task_seconds_ * std::ceil(double(count) / shape.workers());
-  if (spent_ + expected > budget()) return false;
+  if (!affords(cost_of(expected, count))) return false;
   const Trial trial = run(shape, count);
   const double slowdown = slowdown_of(trial, shape);
   points_.push_back({.shape = shape,
@@ -116,9 +145,12 @@ bool Sampler::measure(Shape shape, double expected_slowdown, double start, bool 
 }
 
 void Sampler::learn_sizes(const Trial& trial, double slowdown) {
-  const std::size_t count = std::min(trial.task_seconds.size(), kMostSizes);
-  if (sizes_.size() < count) sizes_.resize(count);
-  for (std::size_t i = 0; i < count; ++i) sizes_[i].push_back(trial.task_seconds[i] / slowdown);
+  const std::size_t first = experiment_.keeps_results() ? sizes_.size() : 0;
+  const std::size_t count = std::min(trial.task_seconds.size(), kMostSizes - first);
+  if (sizes_.size() < first + count) sizes_.resize(first + count);
+  for (std::size_t i = 0; i < count; ++i) {
+    sizes_[first + i].push_back(trial.task_seconds[i] / slowdown);
+  }
   std::vector<double> sizes;
   for (const std::vector<double>& times : sizes_) sizes.push_back(core::median(times));
   if (sizes.size() > base_tasks_) task_seconds_ = core::mean(sizes);
@@ -130,6 +162,9 @@ void Sampler::learn_sizes(const Trial& trial, double slowdown) {
 
 std::optional<double> Sampler::scatter() const {
   std::vector<double> off = differences_;
+  if (off.size() < 2 && experiment_.keeps_results()) {
+    return sizes_.size() < 2 * kFewestBegunTasks ? std::nullopt : std::optional(variation_);
+  }
   if (off.size() < 2) {
     for (const std::vector<double>& times : sizes_) {
       for (const double seconds : times) {

@@ -12,8 +12,7 @@ namespace tabane::team {
 
 class Sampler {
  public:
-  Sampler(Experiment& experiment, std::size_t n, const Limits& limits)
-      : experiment_(experiment), n_(n), limits_(limits) {}
+  Sampler(Experiment& experiment, std::size_t n, const Limits& limits);
 
   // Runs the first task alone. Returns whether a sample can pay: whether the fewest runs that teach
   // anything take at most a fifth of what `workers` could save at best.
@@ -25,6 +24,14 @@ class Sampler {
   // fast, so that differences between tasks are the tasks' own.
   bool measure(Shape shape, double expected_slowdown, double start, bool alike);
   double start_seconds(Shape shape);
+
+  // Whether the budget holds something that is expected to take so long.
+  bool affords(double seconds) const { return spent_ + seconds <= budget(); }
+
+  // Tasks that no run has done, where results are kept; else all.
+  std::size_t left() const { return experiment_.keeps_results() ? n_ - done_ : n_; }
+  // Whether tasks are mostly not on a PU, so that more workers than PUs pay.
+  bool waits() const { return waits_; }
 
   double task_seconds() const { return task_seconds_; }
   // Standard deviation of the task times over their mean, without what noise adds to all at once.
@@ -43,12 +50,17 @@ class Sampler {
   double budget() const;
   std::size_t count_for(Shape shape, double slowdown) const;
   Trial run(Shape shape, std::size_t count);
+  double cost_of(double seconds, std::size_t count) const;
+  std::size_t most_tasks() const;
   double slowdown_of(const Trial& trial, Shape shape) const;
   void learn_sizes(const Trial& trial, double slowdown);
 
   Experiment& experiment_;
   std::size_t n_;
   Limits limits_;
+  const Begun* begun_;
+  std::size_t done_ = 0;  // where results are kept
+  bool waits_ = false;
   double spent_ = 0, task_seconds_ = 0, variation_ = 0, task_error_ = 0;
   double saving_ = 0;           // of all workers at best
   double process_seconds_ = 0;  // to fork and end the one process of a run

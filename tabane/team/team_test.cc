@@ -363,5 +363,35 @@ TEST_F(ProcessTeam, ChoosesItsSizeWhereNoneIsGiven) {
   EXPECT_EQ(few.report().processes, 1);
 }
 
+// Long enough for a sample, which needs some milliseconds.
+std::size_t spin_a_while(std::size_t i) {
+  std::size_t x = i;
+  for (int k = 0; k < 100'000; ++k) core::keep(x += 1);
+  return x - 100'000;
+}
+
+TEST_F(ProcessTeam, DoesEachTaskOnceWhateverItTriesToChooseItsSize) {
+  for (const auto& [processes, threads] : {std::pair{0, 0}, {2, 0}, {0, 1}, {1, 0}}) {
+    for (const std::size_t n : {2, 3, 16, 2000}) {
+      Seen<int> calls(n);
+      Team team({.processes = processes, .threads = threads});
+      const auto count = [&](std::size_t i) {
+        ++calls[i];
+        return spin_a_while(i);
+      };
+      const auto numbers = team.map<std::size_t>(n, count);
+      const auto words =
+          team.map<std::string>(n, [&](std::size_t i) { return std::to_string(count(i)); });
+      const auto sum = team.map_reduce<std::size_t>(n, count, 0, std::plus<>());
+      EXPECT_EQ(sum, n * (n - 1) / 2);
+      for (std::size_t i = 0; i < n; ++i) {
+        ASSERT_EQ(calls[i].load(), 3) << "task " << i << " of " << n;
+        ASSERT_EQ(numbers[i], i);
+        ASSERT_EQ(words[i], std::to_string(i));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tabane::team

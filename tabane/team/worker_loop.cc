@@ -51,6 +51,7 @@ void do_chunks(const Job& job, Control& control, Progress& progress, WorkerRecor
   std::size_t done = 0;
   std::uint64_t before = now_ns();
   while (!control.stop().load(std::memory_order_relaxed)) {
+    if (job.enough != nullptr && job.enough->load(std::memory_order_relaxed)) break;
     const std::size_t begin = control.next_task().fetch_add(chunk.now(), std::memory_order_relaxed);
     if (begin >= job.tasks) break;
     const std::size_t end = begin + std::min(chunk.now(), job.tasks - begin);
