@@ -243,6 +243,37 @@ TEST(ChooseShape, NineOfTenPredictionsHold) {
   EXPECT_GE(predicted, 200);
 }
 
+// Of what a sample leaves of work that was begun, where one is taken.
+TEST(ChooseShape, NineOfTenPredictionsHoldOfWorkThatWasBegun) {
+  double predicted = 0, held = 0, good = 0, cases = 0;
+  std::mt19937_64 random(2026);
+  for (const Family& family : families()) {
+    for (const Synthetic which : kMachines) {
+      for (int draw = 0; draw < draws(); ++draw) {
+        Law law = draw_law(family, random);
+        law.noise = 0.05;
+        LawExperiment experiment(machine(which), law, random());
+        experiment.begin(machine(which).pus());
+        if (!sample_pays(*experiment.begun(), law.n, 0, {})) continue;
+        const Choice choice = choose_on(machine(which), law.n, experiment, {});
+        law.n = experiment.left();
+        law.noise = 0;
+        LawExperiment rest(machine(which), law);
+        const double seconds = rest.true_seconds(choice.shape);
+        predicted += choice.predicted ? 1 : 0;
+        held += choice.predicted && choice.predicted->holds(seconds) ? 1 : 0;
+        cases += 1;
+        good += seconds <= 1.1 * rest.true_seconds({1, machine(which).pus()}) ? 1 : 0;
+      }
+    }
+  }
+  std::printf("%g cases, %g predicted, %g held, %g not worse than threads\n", cases, predicted,
+              held, good);
+  EXPECT_GE(held, 0.9 * predicted);
+  EXPECT_GE(predicted, 20);
+  EXPECT_GE(good, 0.95 * cases);
+}
+
 TEST(ChooseShape, PredictsNothingWhereOthersUseTheMachine) {
   const Law law{.n = 20'000, .contention = 0.1, .others = true};
   const Choice choice = choose(Synthetic::pus_72, law);
