@@ -345,6 +345,42 @@ void tell_predictions(Panel& panel) {
               .at_least = true});
 }
 
+// --- few tasks, by a team that chooses its shape ---
+
+void ask_about_few_tasks(Panel& panel, std::size_t pus) {
+  const double task_seconds = panel.settings().quick ? 0.05 : 0.5;
+  for (const std::uint64_t bytes : {std::uint64_t{0}, 2 * kGiB}) {
+    const auto name_of = [&](std::size_t tasks) {
+      return fmt::format("automatic team, {} x {} s{}", tasks, task_seconds,
+                         bytes == 0 ? "" : ", " + core::format_bytes(bytes) + " resident");
+    };
+    const auto wants = [&](std::size_t tasks) { return panel.wants(name_of(tasks)); };
+    if (std::none_of(std::begin(kFewTasks), std::end(kFewTasks), wants)) continue;
+    if (free_memory() < 2 * bytes) {
+      skip(panel, name_of(kFewTasks[0]), "too little free memory");
+      continue;
+    }
+    const auto rounds = static_cast<std::uint64_t>(static_cast<double>(rounds_of_a_microsecond()) *
+                                                   task_seconds * 1e6);
+    const auto scene =
+        start_scene({"few", std::to_string(rounds), std::to_string(pus), std::to_string(bytes)});
+    for (const std::size_t tasks : kFewTasks) {
+      const auto n = static_cast<double>(tasks);
+      const auto work = [&](const char* shape) {
+        return scene->work(fmt::format("{}-{}", shape, tasks));
+      };
+      // The better of the two is the best fixed shape.
+      Question question{name_of(tasks), "tasks/s", entrant("", work("auto"), n, 0), {}};
+      question.peers = {entrant(fmt::format("1 x {}", pus), work("threads"), n, 1 / 1.1,
+                                by_team("one process with a thread for each PU")),
+                        entrant(fmt::format("{} x 1", pus), work("processes"), n, 1 / 1.1,
+                                by_team("a process for each PU"))};
+      question.measure = few_epochs(tasks > pus ? 3 : 6);
+      panel.ask(question);
+    }
+  }
+}
+
 }  // namespace
 
 void ask_team(Panel& panel) {
@@ -359,6 +395,7 @@ void ask_team(Panel& panel) {
     tasks.ask("1x2");
   }
   tell_predictions(panel);
+  ask_about_few_tasks(panel, pus.size());
   const std::uint64_t bytes = panel.settings().quick ? 100'000'000 : 1'000'000'000;
   const std::string name =
       fmt::format("count the words of {} MB, {} x 1", bytes / 1'000'000, pus.size());

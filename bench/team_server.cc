@@ -2,7 +2,7 @@
 // of its own. Works on request: see bench/remote.h.
 //
 // Usage: tabane_bench_team small | memory BYTES | spin TASKS ROUNDS PU | words FILE
-// PIECE_BYTES PROCESSES THREADS | choose TASKS ROUNDS.
+// PIECE_BYTES PROCESSES THREADS | choose TASKS ROUNDS | few ROUNDS PUS BYTES.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -187,6 +187,25 @@ int serve_choose(std::size_t tasks, std::uint64_t rounds) {
                  })}});
 }
 
+// Few tasks in a process that holds so much memory, by a team that chooses its shape and by teams
+// of all PUs. The request's number counts teams; the verb names the tasks, "auto-3".
+int serve_few(std::uint64_t rounds, int pus, std::size_t bytes) {
+  const Resident memory(std::max<std::size_t>(bytes, 4096));
+  std::map<std::string, Served> work;
+  for (const std::size_t tasks : kFewTasks) {
+    const auto team = [=, &work](const std::string& name, int processes, int threads) {
+      serve_results(work, name + "-" + std::to_string(tasks), [=] {
+        return team::Team({.processes = processes, .threads = threads})
+            .map<std::uint64_t>(tasks, [=](std::size_t i) { return spin(i, rounds); });
+      });
+    };
+    team("auto", team::automatic, team::automatic);
+    team("threads", 1, pus);
+    team("processes", pus, 1);
+  }
+  return serve(work);
+}
+
 int serve_scene(const std::vector<std::string>& words) {
   const std::string scene = words.empty() ? "" : words[0];
   if (scene == "small") return serve_small();
@@ -200,7 +219,10 @@ int serve_scene(const std::vector<std::string>& words) {
                        std::stoi(words.at(4)));
   }
   if (scene == "choose") return serve_choose(std::stoull(words.at(1)), std::stoull(words.at(2)));
-  throw core::UsageError("no such scene: small, memory, spin, words or choose");
+  if (scene == "few") {
+    return serve_few(std::stoull(words.at(1)), std::stoi(words.at(2)), std::stoull(words.at(3)));
+  }
+  throw core::UsageError("no such scene: small, memory, spin, words, choose or few");
 }
 
 }  // namespace

@@ -39,6 +39,9 @@ std::uint64_t fingerprint(const Table& table) {
 // What a team that chose its shape answers.
 enum Verdict : std::uint64_t { kNothingPredicted, kPredictionFailed, kPredictionHeld };
 
+// Of the questions about teams that choose their shape for few tasks.
+inline constexpr std::size_t kFewTasks[] = {1, 2, 3, 16};
+
 inline constexpr auto kWordRule = workloads::malloc_map::WordRule::whitespace;
 
 // Adds work that has results, and under "check-VERB" the fingerprint of these.
