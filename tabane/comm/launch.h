@@ -41,11 +41,11 @@ TransportKind detect_transport();
 // runs in the calling process. Under MPI the process of every rank calls it with the same options,
 // and MPI ends when the process exits.
 // throws: core::LostError naming rank, pid and phase if a rank dies; what f threw on the rank that
-// failed first, as core::Error with "rank R: "; core::UsageError if ranks or grid are impossible
-// or memory does not hold the ranks, or under an MPI launcher without the MPI module;
-// core::SystemError if memory or processes are refused. Then no rank and no shared memory is left.
-// Under MPI the processes of the other ranks throw core::LostError naming the rank that failed
-// first.
+// failed first, as core::Error with "rank R: "; core::UsageError if ranks or grid are impossible or
+// memory does not hold the ranks, under an MPI launcher without the MPI module, or with transport
+// mpi without a launcher; core::SystemError if memory or processes are refused. Then no rank and no
+// shared memory is left. Under MPI the processes of the other ranks throw core::LostError naming
+// the rank that failed first.
 void launch(const LaunchOptions& options, const std::function<void(Comm&)>& f);
 
 // The same, and returns what f returned on rank 0; nothing in the MPI processes of other ranks. R:

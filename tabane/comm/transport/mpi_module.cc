@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -99,6 +101,27 @@ struct Module {
   decltype(tabane_mpi_fail)* fail = nullptr;
 };
 
+// Variables of launchers that are no reason to take MPI, but may be one where it was asked for.
+constexpr std::array<const char*, 6> kOtherLaunchers{
+    "PMI_RANK", "PMI_FD", "PALS_RANKID", "FLUX_TASK_RANK", "MPI_LOCALRANKID", "JSM_NAMESPACE_RANK"};
+
+// Whether the program itself has started MPI.
+bool mpi_runs() {
+  using Initialized = int(int*);
+  auto* const initialized = reinterpret_cast<Initialized*>(dlsym(RTLD_DEFAULT, "MPI_Initialized"));
+  int yes = 0;
+  return initialized != nullptr && initialized(&yes) == 0 && yes != 0;
+}
+
+// Alone, MPI would start with one rank, and leave variables behind that look like a launcher's.
+void require_launcher() {
+  if (mpi_launcher() || mpi_runs() || number_in("SLURM_STEP_NUM_TASKS") > 1) return;
+  if (std::ranges::any_of(kOtherLaunchers, [](const char* name) { return variable(name); })) return;
+  throw core::UsageError(
+      "the transport mpi was asked for, but no MPI launcher has started this process: start it by "
+      "mpirun -n RANKS PROGRAM, or ask for the transport shm");
+}
+
 const Module& module() {
   static const Module one;
   return one;
@@ -124,6 +147,7 @@ std::optional<MpiLauncher> mpi_launcher() {
 }
 
 std::unique_ptr<Transport> open_mpi_world() {
+  require_launcher();
   std::unique_ptr<Transport> world(module().open());
   const std::optional<MpiLauncher> launcher = mpi_launcher();
   if (!launcher || launcher->ranks == 0 || launcher->ranks == world->size()) return world;

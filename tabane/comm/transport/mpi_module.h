@@ -34,7 +34,8 @@ std::optional<MpiLauncher> mpi_launcher();
 // $TABANE_MPI_MODULE or, if that is not set, beside the program, in ../lib/tabane from there, where
 // it was built and where it was installed. A world that is neither closed nor failed when it is
 // deleted is closed.
-// throws: core::UsageError if there is none, or it is not of the MPI that started this process.
+// throws: core::UsageError if there is none, or it is not of the MPI that started this process, or
+// nothing has started it and it has not started MPI itself.
 std::unique_ptr<Transport> open_mpi_world();
 // Waits until all ranks have returned, which is what this one does.
 // throws: core::LostError if one fails instead.

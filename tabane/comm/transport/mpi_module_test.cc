@@ -31,9 +31,19 @@ class MpiModule : public testing::Test {
   static void set(const char* name, const char* text) { setenv(name, text, 1); }
 
  private:
-  static constexpr std::array<const char*, 8> kNames{
-      "OMPI_COMM_WORLD_SIZE", "PMIX_RANK",    "PMI_RANK",     "PMI_SIZE",
-      "SLURM_PROCID",         "SLURM_JOB_ID", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS"};
+  static constexpr std::array<const char*, 13> kNames{"OMPI_COMM_WORLD_SIZE",
+                                                      "PMIX_RANK",
+                                                      "PMI_RANK",
+                                                      "PMI_SIZE",
+                                                      "PMI_FD",
+                                                      "SLURM_PROCID",
+                                                      "SLURM_JOB_ID",
+                                                      "SLURM_NTASKS",
+                                                      "SLURM_STEP_NUM_TASKS",
+                                                      "PALS_RANKID",
+                                                      "FLUX_TASK_RANK",
+                                                      "MPI_LOCALRANKID",
+                                                      "JSM_NAMESPACE_RANK"};
   std::map<std::string, std::string> before_;
 };
 
@@ -67,6 +77,19 @@ TEST_F(MpiModule, IsThatOfTheLauncher) {
   EXPECT_EQ(mpi_launcher()->variable, "OMPI_COMM_WORLD_SIZE");
   EXPECT_EQ(mpi_launcher()->ranks, 2);
   EXPECT_EQ(mpi_launcher()->modules, std::vector<std::string>{"libtabane_mpi_openmpi.so"});
+}
+
+TEST_F(MpiModule, IsRefusedWithoutALauncherAndSpoilsNothing) {
+  std::string error;
+  try {
+    launch({.transport = TransportKind::mpi}, [](Comm&) {});
+  } catch (const core::UsageError& refusal) {
+    error = refusal.what();
+  }
+  EXPECT_EQ(error,
+            "the transport mpi was asked for, but no MPI launcher has started this process: start "
+            "it by mpirun -n RANKS PROGRAM, or ask for the transport shm");
+  EXPECT_EQ(launch_result<int>({.ranks = 2}, [](Comm& comm) { return comm.size(); }), 2);
 }
 
 // Under a launcher, with a directory for modules that is the test's own.
