@@ -141,7 +141,7 @@ core::Placement placement_under_mpi(Comm& comm) {
 }
 
 void launch_mpi(const LaunchOptions& options, const Choice& choice, const Function& f) {
-  std::unique_ptr<Transport> opened = open_mpi_world();
+  std::unique_ptr<Transport> opened = open_mpi_world(silence_limit(options.silence_limit_s));
   Transport& world = *opened;
   if (options.ranks != 0 && options.ranks != world.size()) {
     throw core::UsageError(fmt::format(

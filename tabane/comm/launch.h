@@ -29,6 +29,11 @@ struct LaunchOptions {
   // than 64 MiB.
   std::size_t message_bytes = 0;
   std::string choice_file = {};  // rules for the collectives' algorithms, see collective/choice.h
+  // Under MPI: how long another host may be silent; then the calls of all ranks throw
+  // core::LostError, which names it. MPI itself may wait for ever where a link is cut. Each host
+  // sends signs of life, also while its ranks compute. In seconds; 0: for ever; empty: what the
+  // environment's TABANE_SILENCE_LIMIT says, or 30.
+  std::optional<double> silence_limit_s = {};
   // Called with the plan before the ranks start, in the launching process (under MPI: on rank 0).
   std::function<void(const core::Placement&)> show_placement = {};
 };

@@ -146,9 +146,26 @@ std::optional<MpiLauncher> mpi_launcher() {
   return {};
 }
 
-std::unique_ptr<Transport> open_mpi_world() {
+double silence_limit(std::optional<double> given) {
+  constexpr const char* kVariable = "TABANE_SILENCE_LIMIT";
+  constexpr double kMost = 1e6, kDefault = 30;
+  const char* const text = variable(kVariable);
+  double limit = given.value_or(kDefault);
+  if (!given && text != nullptr) {
+    const std::string_view all = text;
+    const auto [end, code] = std::from_chars(all.data(), all.data() + all.size(), limit);
+    if (code != std::errc{} || end != all.data() + all.size()) limit = -1;
+  }
+  if (limit >= 0 && limit <= kMost) return limit;
+  throw core::UsageError(
+      fmt::format("{} = {} cannot be: give the seconds after which a host that is silent is lost, "
+                  "or 0 for never",
+                  given ? "silence_limit_s" : kVariable, given ? fmt::format("{}", *given) : text));
+}
+
+std::unique_ptr<Transport> open_mpi_world(double silence_limit_s) {
   require_launcher();
-  std::unique_ptr<Transport> world(module().open());
+  std::unique_ptr<Transport> world(module().open(silence_limit_s));
   const std::optional<MpiLauncher> launcher = mpi_launcher();
   if (!launcher || launcher->ranks == 0 || launcher->ranks == world->size()) return world;
   throw core::UsageError(fmt::format(

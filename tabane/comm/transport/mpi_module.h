@@ -11,7 +11,8 @@
 
 // What the module offers. The first world starts MPI, the end of the process ends it.
 // throws: core::Error.
-extern "C" tabane::comm::Transport* tabane_mpi_open();
+// silence_limit_s: see LaunchOptions; 0: none.
+extern "C" tabane::comm::Transport* tabane_mpi_open(double silence_limit_s);
 // Waits until all ranks have closed the world. throws: core::LostError if one fails instead.
 extern "C" void tabane_mpi_close(tabane::comm::Transport* world);
 // Tells the other ranks that this one has failed, unless one had before; waits for that up to a
@@ -36,7 +37,10 @@ std::optional<MpiLauncher> mpi_launcher();
 // deleted is closed.
 // throws: core::UsageError if there is none, or it is not of the MPI that started this process, or
 // nothing has started it and it has not started MPI itself.
-std::unique_ptr<Transport> open_mpi_world();
+std::unique_ptr<Transport> open_mpi_world(double silence_limit_s);
+// Returns the limit that was given, or the one in $TABANE_SILENCE_LIMIT, or 30. throws:
+// core::UsageError if it is no number of seconds.
+double silence_limit(std::optional<double> given);
 // Waits until all ranks have returned, which is what this one does.
 // throws: core::LostError if one fails instead.
 void close_mpi_world(Transport& world);

@@ -31,7 +31,8 @@ class MpiModule : public testing::Test {
   static void set(const char* name, const char* text) { setenv(name, text, 1); }
 
  private:
-  static constexpr std::array<const char*, 13> kNames{"OMPI_COMM_WORLD_SIZE",
+  static constexpr std::array<const char*, 14> kNames{"TABANE_SILENCE_LIMIT",
+                                                      "OMPI_COMM_WORLD_SIZE",
                                                       "PMIX_RANK",
                                                       "PMI_RANK",
                                                       "PMI_SIZE",
@@ -90,6 +91,19 @@ TEST_F(MpiModule, IsRefusedWithoutALauncherAndSpoilsNothing) {
             "the transport mpi was asked for, but no MPI launcher has started this process: start "
             "it by mpirun -n RANKS PROGRAM, or ask for the transport shm");
   EXPECT_EQ(launch_result<int>({.ranks = 2}, [](Comm& comm) { return comm.size(); }), 2);
+}
+
+TEST_F(MpiModule, TakesTheLimitOfSilenceFromOptionOrEnvironment) {
+  EXPECT_EQ(silence_limit({}), 30);
+  EXPECT_EQ(silence_limit(2.5), 2.5);
+  set("TABANE_SILENCE_LIMIT", "0");
+  EXPECT_EQ(silence_limit({}), 0);
+  EXPECT_EQ(silence_limit(7), 7);
+  for (const char* const bad : {"", "-1", "1s", "nan", "1e9"}) {
+    set("TABANE_SILENCE_LIMIT", bad);
+    EXPECT_THROW(silence_limit({}), core::UsageError) << bad;
+  }
+  EXPECT_THROW(silence_limit(-1), core::UsageError);
 }
 
 // Under a launcher, with a directory for modules that is the test's own.

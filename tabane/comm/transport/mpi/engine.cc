@@ -1,5 +1,6 @@
 #include "tabane/comm/transport/mpi/engine.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ constexpr std::chrono::milliseconds kGrace{250}, kGraceAfterLoss{50};
 
 }  // namespace
 
-Engine::Engine(Library& library)
+Engine::Engine(Library& library, double silence_limit_s)
     : library_(library),
       bulk_(library.duplicate(MPI_COMM_WORLD)),
       polls_(library.crowded() ? 1 : 500),
@@ -29,6 +30,26 @@ Engine::Engine(Library& library)
       notices_(*this, library.duplicate(MPI_COMM_WORLD)) {
   MPI_Op_create(apply_current, 0, &user_operation_);
   library_.set_ends_together(false);
+  if (library_.spans_hosts()) start_heartbeat(silence_limit_s);
+}
+
+void Engine::start_heartbeat(double silence_limit_s) {
+  heartbeat_.emplace(library_.host(), silence_limit_s, library_.plays_hosts());
+  std::vector<Whereabouts> all(static_cast<std::size_t>(size()));
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallgather(&heartbeat_->whereabouts(), sizeof(Whereabouts), MPI_BYTE, all.data(),
+                       sizeof(Whereabouts), MPI_BYTE, bulk_, &request),
+        "MPI_Iallgather", any_source);
+  complete(request, {any_source});
+  heartbeat_->start(std::move(all), rank());
+}
+
+void Engine::check_silence() {
+  const int silent = heartbeat_->silent_rank();
+  if (silent == Heartbeat::kNobody) return;
+  lose(silent, "no call",
+       fmt::format("its host {} has been silent for {} s", heartbeat_->host_of(silent),
+                   heartbeat_->limit().count()));
 }
 
 Engine::~Engine() {
@@ -90,9 +111,14 @@ void Engine::drain(MPI_Comm comm) {
 
 void Engine::fail(const char* how) {
   broken_ = true;
+  if (heartbeat_) heartbeat_->calm_down();
   if (std::exchange(all_know_, true)) return;
   try {
-    notices_.tell_failure(phase(), how);
+    if (lost_) {
+      notices_.tell_failure(*lost_);
+    } else {
+      notices_.tell_failure({rank(), phase(), how});
+    }
     const auto until = Clock::now() + std::chrono::seconds(1);
     while (!notices_.are_sent() && Clock::now() < until) sched_yield();
   } catch (const core::Error&) {  // MPI has failed too: its launcher ends the others
@@ -102,9 +128,11 @@ void Engine::fail(const char* how) {
 void Engine::break_off(const core::LostError& loss) {
   broken_ = true;
   if (!loss_) loss_.emplace(loss);
+  if (heartbeat_) heartbeat_->calm_down();
 }
 
 void Engine::lose(int rank, std::string_view phase, std::string_view how) {
+  if (!lost_) lost_ = Lost{rank, std::string(phase), std::string(how)};
   break_off(core::LostError(rank, pid(rank), phase, how));
   throw core::LostError(*loss_);
 }
@@ -178,6 +206,7 @@ void Engine::progress() {
 }
 
 void Engine::check_alive(const Awaited& awaited) {
+  if (heartbeat_) check_silence();
   notices_.read();
   notices_.check_in_vain(awaited);
 }

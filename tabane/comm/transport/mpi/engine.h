@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tabane/comm/transport/mpi/heartbeat.h"
 #include "tabane/comm/transport/mpi/library.h"
 #include "tabane/comm/transport/mpi/notices.h"
 #include "tabane/comm/transport/mpi/outbox.h"
@@ -31,7 +32,8 @@ class Receipt;
 class Engine {
  public:
   // All ranks that MPI knows open a world together.
-  explicit Engine(Library& library);
+  // silence_limit_s: of other hosts, see heartbeat.h; 0: for ever.
+  Engine(Library& library, double silence_limit_s);
   // Closes the world if it is neither closed nor broken.
   ~Engine();
   Engine(const Engine&) = delete;
@@ -55,8 +57,8 @@ class Engine {
   void close(std::span<const MPI_Comm> comms);
   // Takes the messages that nobody wants.
   void drain(MPI_Comm comm);
-  // Tells the other ranks that this one has failed, unless all know of a failure; waits for that up
-  // to a second.
+  // Tells the other ranks that this one has failed, or which one it has lost, unless all know of a
+  // failure; waits for that up to a second.
   void fail(const char* how);
   [[noreturn]] void lose(int rank, std::string_view phase, std::string_view how);
   // As lose(), of a failure of which all ranks are told by the one that failed.
@@ -120,6 +122,8 @@ class Engine {
  private:
   [[noreturn]] void throw_failed(int code, const char* call, int peer);
   [[noreturn]] void throw_again();
+  void start_heartbeat(double silence_limit_s);
+  void check_silence();
   core::LostError left_behind(const std::string& what) const;
   const char* phase() const { return *phase_ ? phase_ : "no call"; }
   // start: of the resting; none before the first call.
@@ -135,11 +139,13 @@ class Engine {
   bool all_know_ = false;  // of a failure
   bool settled_in_vain_ = false;
   std::optional<core::LostError> loss_;  // the first
+  std::optional<Lost> lost_;             // the same, if it is of another rank
   const char* phase_ = "";
   std::vector<Receipt*> receipts_;
   std::size_t cursor_ = 0;
   Outbox outbox_;
   Notices notices_;
+  std::optional<Heartbeat> heartbeat_;
 };
 
 }  // namespace tabane::comm::mpi

@@ -3,8 +3,11 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <array>
 #include <climits>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <string>
@@ -37,6 +40,22 @@ bool some_host_is_crowded() {
   return crowded != 0;
 }
 
+std::string host_of_this_rank(bool plays_host, int rank) {
+  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+  int length = 0;
+  MPI_Get_processor_name(name.data(), &length);
+  const std::string host(name.data(), static_cast<std::size_t>(length));
+  return plays_host ? host + "." + std::to_string(rank) : host;
+}
+
+// All ranks call it and get the same.
+bool differs_between_ranks(const std::string& text) {
+  const auto own = static_cast<std::int64_t>(std::hash<std::string>{}(text) >> 1);
+  std::array<std::int64_t, 2> most{own, -own};
+  MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  return most[0] != -most[1];
+}
+
 }  // namespace
 
 Library& Library::get() {
@@ -62,6 +81,9 @@ Library::Library() {
   pids_.resize(static_cast<std::size_t>(size));
   MPI_Allgather(&pid, 1, MPI_LONG, pids_.data(), 1, MPI_LONG, MPI_COMM_WORLD);
   crowded_ = some_host_is_crowded();
+  plays_hosts_ = std::getenv("TABANE_MPI_EACH_RANK_A_HOST") != nullptr;
+  host_ = host_of_this_rank(plays_hosts_, rank_);
+  spans_hosts_ = differs_between_ranks(host_);
   operations_.emplace(MPI_COMM_WORLD, crowded_);
 }
 

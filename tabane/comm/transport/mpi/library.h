@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tabane/comm/transport/mpi/operations.h"
@@ -21,6 +22,11 @@ class Library {
   int size() const { return static_cast<int>(pids_.size()); }
   std::span<const long> pids() const { return pids_; }
   int most_tag() const { return most_tag_; }
+  // What MPI calls this host. The environment's TABANE_MPI_EACH_RANK_A_HOST lets each rank play
+  // one, for tests.
+  const std::string& host() const { return host_; }
+  bool plays_hosts() const { return plays_hosts_; }
+  bool spans_hosts() const { return spans_hosts_; }
   // Whether some host has more ranks than PUs that they may use, so that they take turns.
   bool crowded() const { return crowded_; }
   const Operations& operations() const { return *operations_; }
@@ -44,8 +50,10 @@ class Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  bool started_here_ = false, crowded_ = false, ends_together_ = true, forbids_worlds_ = false;
+  bool started_here_ = false, crowded_ = false, ends_together_ = true, plays_hosts_ = false,
+       spans_hosts_ = false, forbids_worlds_ = false;
   int rank_ = 0, most_tag_ = 32767;
+  std::string host_;
   std::vector<long> pids_;
   std::optional<Operations> operations_;
 };

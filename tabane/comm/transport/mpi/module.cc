@@ -17,11 +17,11 @@ tabane::comm::mpi::MpiTransport& mpi_transport(tabane::comm::Transport* world) {
 
 }  // namespace
 
-extern "C" tabane::comm::Transport* tabane_mpi_open() {
+extern "C" tabane::comm::Transport* tabane_mpi_open(double silence_limit_s) {
   using namespace tabane::comm::mpi;
   Library& library = Library::get();
   library.require_permitted();
-  auto engine = std::make_shared<Engine>(library);
+  auto engine = std::make_shared<Engine>(library, silence_limit_s);
   std::vector<int> all(static_cast<std::size_t>(engine->size()));
   std::iota(all.begin(), all.end(), 0);
   const int rank = engine->rank();

@@ -43,10 +43,11 @@ void Notices::tell_return(std::uint64_t collectives) {
   tell_all();
 }
 
-void Notices::tell_failure(const char* phase, const char* how) {
+void Notices::tell_failure(const Lost& lost) {
   told_->event = Event::failed;
-  copy_text(told_->phase, phase);
-  copy_text(told_->how, how);
+  told_->lost = lost.rank;
+  copy_text(told_->phase, lost.phase);
+  copy_text(told_->how, lost.how);
   tell_all();
 }
 
@@ -87,7 +88,7 @@ void Notices::read() {
     engine_.check(MPI_Recv(&notice, sizeof notice, MPI_BYTE, rank, 0, comm_, MPI_STATUS_IGNORE),
                   "MPI_Recv", rank);
     if (notice.event == Event::failed) {
-      engine_.lose_as_told(rank, notice.phase.data(), notice.how.data());
+      engine_.lose_as_told(notice.lost, notice.phase.data(), notice.how.data());
     }
     State& state = ranks_[static_cast<std::size_t>(rank)];
     if (notice.event == Event::withdrew) {

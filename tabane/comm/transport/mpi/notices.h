@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tabane::comm::mpi {
@@ -24,6 +25,12 @@ struct Awaited {
   std::uint64_t collectives = 0;
 };
 
+// A rank that has failed, this one or another.
+struct Lost {
+  int rank = 0;
+  std::string phase, how;
+};
+
 class Notices {
  public:
   // comm: owned then.
@@ -35,7 +42,7 @@ class Notices {
 
   // What the others are told, once: this rank has returned after so many collectives, or failed.
   void tell_return(std::uint64_t collectives);
-  void tell_failure(const char* phase, const char* how);
+  void tell_failure(const Lost& lost);
   // Tells one rank that a message to it is not to be trusted.
   void tell_withdrawal(int rank);
   // Whether all that was told has left.
@@ -55,6 +62,7 @@ class Notices {
   enum class Event : std::uint8_t { returned, failed, withdrew };
   struct Notice {
     Event event = Event::returned;
+    int lost = 0;  // who has failed
     std::uint64_t collectives = 0;
     std::array<char, 64> phase{};
     std::array<char, 191> how{};
