@@ -37,6 +37,7 @@ void all_reduce_recursive_doubling(Group& group, const Call& call);
 void all_reduce_reduce_scatter(Group& group, const Call& call);
 
 void scatter_flags(Group& group, const Call& call);
+void scatter_read(Group& group, const Call& call);
 void scatter_direct(Group& group, const Call& call);
 void scatter_polling(Group& group, const Call& call);
 void scatter_binomial(Group& group, const Call& call);
@@ -50,6 +51,7 @@ void gather_binomial(Group& group, const Call& call);
 void all_gather_flags(Group& group, const Call& call);
 void all_gather_counter(Group& group, const Call& call);
 void all_gather_shared(Group& group, const Call& call);
+void all_gather_read(Group& group, const Call& call);
 void all_gather_linear(Group& group, const Call& call);
 void all_gather_ring(Group& group, const Call& call);
 void all_gather_gather_broadcast(Group& group, const Call& call);

@@ -25,8 +25,8 @@ memory   all_reduce  16  32K   shared
 memory   all_reduce  *   32K   recursive_doubling
 memory   all_reduce  *   *     reduce_scatter
 memory   scatter     *   48    binomial
-memory   scatter     *   8K    flags
-memory   scatter     *   *     direct
+memory   scatter     *   4K    flags
+memory   scatter     *   *     read
 memory   gather      2   48    flags
 memory   gather      2   2K    binomial
 memory   gather      2   *     written
@@ -34,8 +34,8 @@ memory   gather      *   16K   direct
 memory   gather      *   *     written
 memory   all_gather  *   48    flags
 memory   all_gather  *   1K    shared
-memory   all_gather  16  *     linear
-memory   all_gather  *   *     ring
+memory   all_gather  16  4K    linear
+memory   all_gather  *   *     read
 memory   all_to_all  16  2K    shared
 memory   all_to_all  *   *     pairwise
 memory   scan        *   48    flags
@@ -60,12 +60,13 @@ crowded  all_reduce  16  64K   linear
 crowded  all_reduce  *   64K   tree
 crowded  all_reduce  *   *     reduce_scatter
 crowded  scatter     *   512   binomial
-crowded  scatter     *   *     direct
+crowded  scatter     *   16K   direct
+crowded  scatter     *   *     read
 crowded  gather      *   16K   direct
 crowded  gather      *   *     written
 crowded  all_gather  *   48    counter
 crowded  all_gather  *   16K   shared
-crowded  all_gather  *   *     linear
+crowded  all_gather  *   *     read
 crowded  all_to_all  16  512   shared
 crowded  all_to_all  *   *     linear
 crowded  scan        *   48    counter

@@ -83,6 +83,7 @@ constexpr Algorithm kAlgorithms[] = {
     {Kind::all_reduce, "native", all_reduce_native, without_native_reduction},
 
     {Kind::scatter, "flags", scatter_flags, beyond_a_chunk},
+    {Kind::scatter, "read", scatter_read, without_memory},
     {Kind::scatter, "direct", scatter_direct, nothing},
     {Kind::scatter, "polling", scatter_polling, nothing},
     {Kind::scatter, "binomial", scatter_binomial, nothing},
@@ -98,6 +99,7 @@ constexpr Algorithm kAlgorithms[] = {
     {Kind::all_gather, "flags", all_gather_flags, beyond_a_line},
     {Kind::all_gather, "counter", all_gather_counter, beyond_a_line},
     {Kind::all_gather, "shared", all_gather_shared, beyond_a_slot},
+    {Kind::all_gather, "read", all_gather_read, without_memory},
     {Kind::all_gather, "linear", all_gather_linear, nothing},
     {Kind::all_gather, "ring", all_gather_ring, nothing},
     {Kind::all_gather, "gather_broadcast", all_gather_gather_broadcast, nothing},

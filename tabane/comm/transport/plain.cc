@@ -64,17 +64,15 @@ class PlainMemory : public GroupMemory {
     const std::lock_guard lock(world_.mutex);
     window(rank_) = {};
   }
-  // Under the mutex, so that no close() returns meanwhile.
   Written write(int rank, std::uint64_t key, std::size_t offset,
                 std::span<const std::byte> bytes) override {
-    const std::lock_guard lock(world_.mutex);
-    const plain::Window& theirs = window(rank);
-    if (theirs.key != key || offset > theirs.bytes.size() ||
-        bytes.size() > theirs.bytes.size() - offset) {
-      return Written::closed;
-    }
-    std::ranges::copy(bytes, theirs.bytes.begin() + static_cast<std::ptrdiff_t>(offset));
-    return Written::yes;
+    return at_window(rank, key, offset, bytes.size(),
+                     [&](std::byte* there) { std::ranges::copy(bytes, there); });
+  }
+  Written read(int rank, std::uint64_t key, std::size_t offset,
+               std::span<std::byte> into) override {
+    return at_window(rank, key, offset, into.size(),
+                     [&](std::byte* there) { std::copy_n(there, into.size(), into.data()); });
   }
   void notify_all() override {
     const std::lock_guard lock(world_.mutex);
@@ -82,6 +80,18 @@ class PlainMemory : public GroupMemory {
   }
 
  private:
+  // Under the mutex, so that no close() returns meanwhile.
+  template <class Copy>
+  Written at_window(int rank, std::uint64_t key, std::size_t offset, std::size_t bytes,
+                    const Copy& copy) {
+    const std::lock_guard lock(world_.mutex);
+    const plain::Window& theirs = window(rank);
+    if (theirs.key != key || offset > theirs.bytes.size() || bytes > theirs.bytes.size() - offset) {
+      return Written::closed;
+    }
+    copy(theirs.bytes.data() + offset);
+    return Written::yes;
+  }
   plain::Window& window(int rank) { return shared_.windows[static_cast<std::size_t>(rank)]; }
 
   World& world_;
@@ -124,6 +134,10 @@ class PlainTransport : public Transport {
                                         const MemoryRequest& request) override;
 
   GroupMemory* memory() override { return &memory_; }
+  void check_alive() override {
+    const std::lock_guard lock(world_->mutex);
+    world_->throw_if_failed();
+  }
   void set_phase(const char* text) override {
     world_->set_phase(shared_->members[static_cast<std::size_t>(rank())], text);
   }

@@ -48,8 +48,8 @@ class Pending {
   Arrival arrival;  // of a receive, once complete
 };
 
-// What became of a write into another rank's window. closed: it is not open any more, or what is to
-// be written lies outside it. refused: the system does not permit it.
+// What became of a write into another rank's window, or a read of it. closed: it is not open any
+// more, or what is to be written or read lies outside it. refused: the system does not permit it.
 enum class Written : std::uint8_t { yes, closed, refused };
 
 // Memory that all ranks of a group map, perhaps at different addresses; zero at first. Through it,
@@ -66,15 +66,20 @@ class GroupMemory {
   virtual void notify(int rank) = 0;
   virtual void notify_all() = 0;
 
-  // A window is private memory of this rank that others may write: one a rank at a time. Returns
-  // the key by which they know it, different from those of all windows of the group before.
+  // A window is private memory of this rank that others may read or write: one a rank at a time.
+  // Returns the key by which they know it, different from those of all windows of the group before.
   virtual std::uint64_t open(std::span<std::byte> /*bytes*/) { return 0; }
-  // Nobody writes it any more when this returns: who is at it ends, or dies.
+  // Nobody is at it any more when this returns: who is at it ends, or dies.
   virtual void close() noexcept {}
   // Copies into the window of another rank, from byte `offset` on, all or, unless it returns yes,
   // perhaps a part, but never after that rank's close().
   virtual Written write(int /*rank*/, std::uint64_t /*key*/, std::size_t /*offset*/,
                         std::span<const std::byte> /*bytes*/) {
+    return Written::refused;
+  }
+  // As write(), in the other direction.
+  virtual Written read(int /*rank*/, std::uint64_t /*key*/, std::size_t /*offset*/,
+                       std::span<std::byte> /*into*/) {
     return Written::refused;
   }
 };

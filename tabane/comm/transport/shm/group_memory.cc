@@ -25,6 +25,24 @@ struct alignas(64) ShmGroupMemory::Window {
   std::atomic<std::uint64_t> writing;  // key of the other's window that this rank writes; 0: none
 };
 
+namespace {
+
+bool copy_all(pid_t pid, std::span<std::byte> here, std::byte* there,
+              decltype(process_vm_writev)& copy) {
+  while (!here.empty()) {
+    const iovec local{here.data(), here.size()};
+    const iovec remote{there, here.size()};
+    const ssize_t copied = copy(pid, &local, 1, &remote, 1, 0);
+    if (copied < 0 && errno == EINTR) continue;
+    if (copied <= 0) return false;
+    here = here.subspan(static_cast<std::size_t>(copied));
+    there += copied;
+  }
+  return true;
+}
+
+}  // namespace
+
 std::size_t ShmGroupMemory::head_bytes(std::size_t members) {
   const std::size_t bytes = sizeof(Head) + members * sizeof(Window);
   return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
@@ -98,30 +116,27 @@ void ShmGroupMemory::close() noexcept {
 
 Written ShmGroupMemory::write(int rank, std::uint64_t key, std::size_t offset,
                               std::span<const std::byte> bytes) {
+  return copy_claimed(rank, key, offset, {const_cast<std::byte*>(bytes.data()), bytes.size()},
+                      process_vm_writev);
+}
+
+Written ShmGroupMemory::read(int rank, std::uint64_t key, std::size_t offset,
+                             std::span<std::byte> into) {
+  return copy_claimed(rank, key, offset, into, process_vm_readv);
+}
+
+Written ShmGroupMemory::copy_claimed(int rank, std::uint64_t key, std::size_t offset,
+                                     std::span<std::byte> here, Copy& copy) {
   const Window& theirs = window(static_cast<std::size_t>(rank));
   std::atomic<std::uint64_t>& writing = window(own_).writing;
   writing.store(key);
   Written written = Written::closed;
-  if (theirs.open.load() == key && offset <= theirs.bytes &&
-      bytes.size() <= theirs.bytes - offset) {
-    written = copy(rank, theirs.begin + offset, bytes) ? Written::yes : Written::refused;
+  if (theirs.open.load() == key && offset <= theirs.bytes && here.size() <= theirs.bytes - offset) {
+    const pid_t pid = world_->pid(members_[static_cast<std::size_t>(rank)]);
+    written = copy_all(pid, here, theirs.begin + offset, copy) ? Written::yes : Written::refused;
   }
   writing.store(0);
   return written;
-}
-
-bool ShmGroupMemory::copy(int rank, std::byte* there, std::span<const std::byte> bytes) const {
-  const pid_t pid = world_->pid(members_[static_cast<std::size_t>(rank)]);
-  while (!bytes.empty()) {
-    const iovec from{const_cast<std::byte*>(bytes.data()), bytes.size()};
-    const iovec to{there, bytes.size()};
-    const ssize_t copied = process_vm_writev(pid, &from, 1, &to, 1, 0);
-    if (copied < 0 && errno == EINTR) continue;
-    if (copied <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(copied));
-    there += copied;
-  }
-  return true;
 }
 
 void ShmGroupMemory::notify_all() {

@@ -1,6 +1,8 @@
 // The memory of a group whose ranks are processes of one launch.
 #pragma once
 
+#include <sys/uio.h>
+
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -38,13 +40,16 @@ class ShmGroupMemory : public GroupMemory {
   void close() noexcept override;
   Written write(int rank, std::uint64_t key, std::size_t offset,
                 std::span<const std::byte> bytes) override;
+  Written read(int rank, std::uint64_t key, std::size_t offset, std::span<std::byte> into) override;
 
  private:
   struct Head;
   struct Window;
   static std::size_t head_bytes(std::size_t members);
   Window& window(std::size_t member) const;
-  bool copy(int rank, std::byte* there, std::span<const std::byte> bytes) const;
+  using Copy = decltype(process_vm_writev);
+  Written copy_claimed(int rank, std::uint64_t key, std::size_t offset, std::span<std::byte> here,
+                       Copy& copy);
 
   World* world_;
   int self_;

@@ -150,6 +150,36 @@ TEST(ShmGroupMemory, LetsOthersWriteIntoAnOpenWindowAndNowhereElse) {
       });
 }
 
+TEST(ShmGroupMemory, LetsOthersReadAnOpenWindowAndNothingElse) {
+  constexpr std::size_t kPart = 10'000;
+  Window(3 * kPart).run(
+      [](ShmGroupMemory& memory, auto& turn, std::vector<std::byte>& bytes) {
+        const auto middle = std::span(bytes).subspan(kPart, kPart);
+        std::ranges::fill(middle, std::byte{1});
+        turn.news.key = memory.open(middle);
+        turn.end(1);
+        turn.wait_for(2);
+        memory.close();
+        std::ranges::fill(bytes, std::byte{2});
+        turn.end(3);
+        turn.wait_for(4);
+        return true;
+      },
+      [](ShmGroupMemory& memory, auto& turn, std::vector<std::byte>& bytes) {
+        const auto part = std::span(bytes).first(kPart);
+        turn.wait_for(1);
+        const std::uint64_t key = turn.news.key;
+        bool good = memory.read(0, key, 0, part) == Written::yes && are_all(part, 1);
+        good &= memory.read(0, key, 1, part) == Written::closed;
+        good &= memory.read(0, key, 0, std::span(bytes).first(kPart + 1)) == Written::closed;
+        turn.end(2);
+        turn.wait_for(3);
+        good &= memory.read(0, key, 0, part) == Written::closed && are_all(part, 1);
+        turn.end(4);
+        return good;
+      });
+}
+
 TEST(ShmGroupMemory, ClosesAWindowOnlyWhenNobodyWritesItAnyMore) {
   Window(64 << 20).run(
       [](ShmGroupMemory& memory, auto& turn, std::vector<std::byte>& bytes) {
