@@ -33,7 +33,9 @@ FORKS = re.compile(CALL.format("v?fork|clone3?|popen|system") + r"|\bSYS_v?(?:fo
 PRINTS = re.compile(CALL.format("v?printf|puts|putchar|perror|print|println") +
                     r"|\b(?:stdout|stderr)\b|\bstd::(?:cout|cerr|clog)\b"
                     r"|\bSTD(?:OUT|ERR)_FILENO\b")
-EXITS = re.compile(CALL.format("exit|quick_exit|abort") + r"|\bstd::terminate\b")
+# Comm::abort() ends a job of ranks, as users ask it to.
+EXITS = re.compile(r"(?<!void )(?<!Comm::)" + CALL.format("exit|quick_exit|abort") +
+                   r"|\bstd::terminate\b")
 LEAVES_CHILD = re.compile(CALL.format("_exit|_Exit"))
 READS_ARGV = re.compile(r"\bargc\b|\bint\s+main\s*\(|\bchar\s*(?:const\s*)?\*\s*\*\s*argv\b"
                         r"|\bprogram_invocation_(?:short_)?name\b")
@@ -231,6 +233,7 @@ CASES = [
     ("tabane/cli/a.cc", 'std::printf("x"); std::exit(1);', None),
     ("tabane/lab/a.cc", "std::exit(1);", "ends the program"),
     ("tabane/lab/a.cc", "_exit(1);", "ends the program"),
+    ("tabane/comm/a.cc", "void Comm::abort(int code) { transport_->abort_job(code); }", None),
     ("tabane/lab/a.cc", "std::abort();", "ends the program"),
     ("tabane/team/a.cc", "std::exit(1);", "ends the program"),
     ("tabane/team/fork.cc", "_exit(status);", None),

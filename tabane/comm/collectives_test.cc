@@ -167,8 +167,8 @@ TEST_P(Collectives, DifferentCallsAreNamedWhereTheyAreCompared) {
     if (comm.rank() == 1) return barrier(comm);
     all_reduce(comm, 1.0, Operation::sum);
   });
-  require_contains(kinds, "barrier (its collective no. 2");
-  require_contains(kinds, "all_reduce of 8 bytes of float64, sum (its collective no. 2");
+  require_contains(kinds, "barrier (call 2");
+  require_contains(kinds, "all_reduce of 8 bytes of float64, sum (call 2");
   const std::string roots = compared([](Comm& comm) {
     int value = 0;
     broadcast(comm, value, comm.rank() == 2 ? 1 : 0);

@@ -89,6 +89,41 @@ void Comm::throw_not_one(const Received& received) const {
       received.source, rank(), received.tag, received.count));
 }
 
+Arrival Comm::arrival_of_next(int from, const Label& label) {
+  Arrival arrival;
+  transport_->wait_until(from, [&] { return transport_->probe(from, label, arrival); });
+  return arrival;
+}
+
+void Comm::abort(int code) {
+  transport_->abort_job(code);
+  throw AbortError(rank(), code);  // not reached: it does not return
+}
+
+void Comm::check_collectives(bool yes) { group_->compare_calls(yes); }
+
+std::optional<std::size_t> test_any(std::span<Request> requests) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    Request& request = requests[i];
+    if (request.told_) continue;
+    request.told_ = true;  // also if it throws
+    if (request.test()) return i;
+    request.told_ = false;
+  }
+  return {};
+}
+
+std::optional<std::size_t> wait_any(std::span<Request> requests) {
+  std::optional<std::size_t> found = test_any(requests);
+  const auto left = std::ranges::find(requests, false, &Request::told_);
+  if (found || left == requests.end()) return found;
+  left->pending_->wait_until([&] {
+    found = test_any(requests);
+    return found.has_value();
+  });
+  return found;
+}
+
 void wait_all(std::span<Request> requests) {
   for (Request& request : requests) request.wait();
 }

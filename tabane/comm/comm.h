@@ -72,6 +72,7 @@ class Request {
       : pending_(std::move(pending)), element_bytes_(element_bytes), rank_(rank) {}
   bool test() { return pending_->test(); }
   Received wait() {
+    told_ = true;
     pending_->wait();
     return received();
   }
@@ -79,12 +80,23 @@ class Request {
   Received received() const { return internal::received(pending_->arrival, element_bytes_, rank_); }
 
  private:
+  friend std::optional<std::size_t> wait_any(std::span<Request>);
+  friend std::optional<std::size_t> test_any(std::span<Request>);
+
   std::unique_ptr<Pending> pending_;
   std::size_t element_bytes_;
   int rank_;
+  bool told_ = false;  // by wait(), wait_any() or test_any(), that it is complete or has failed
 };
 
 void wait_all(std::span<Request> requests);
+
+// Returns the index of a request that has become complete, each one once, so that a loop comes to
+// its end; nothing if wait() or these two have told so of all. throws: what the wait() of a request
+// does, which is told of thereby.
+std::optional<std::size_t> wait_any(std::span<Request> requests);
+// The same without waiting: nothing also if none is complete now.
+std::optional<std::size_t> test_any(std::span<Request> requests);
 
 // Copies share the group. One thread at a time may use it. It must end, as its views and requests
 // must, before the function that launch() calls returns.
@@ -169,17 +181,35 @@ class Comm {
         transport_->irecv(checked_source(from), source_label<T>(tag), writable_bytes_of(values)),
         sizeof(T), rank());
   }
-  // Returns what recv() would take at once, or nothing. T: the elements that `count` counts.
+  // Returns what recv() with the same arguments would take at once, or nothing. T: the elements
+  // that `count` counts.
   template <Sendable T = std::byte>
-  std::optional<Received> probe(int from, int tag = any_tag) {
+  std::optional<Received> probe(int from, int tag = 0) {
     Arrival arrival;
     if (!transport_->probe(checked_source(from), source_label<T>(tag), arrival)) return {};
     return Received{arrival.source, arrival.tag, arrival.bytes / sizeof(T)};
+  }
+  // Waits until probe() with the same arguments finds a message, and returns what that does.
+  template <Sendable T = std::byte>
+  Received wait_for_message(int from, int tag = 0) {
+    const Arrival arrival = arrival_of_next(checked_source(from), source_label<T>(tag));
+    return {arrival.source, arrival.tag, arrival.bytes / sizeof(T)};
   }
 
   // Returns the group of the ranks that gave the same color >= 0, ordered by key, then by rank
   // here; nothing for a negative color. All ranks call it.
   std::optional<Comm> split(int color, int key = 0);
+
+  // Compares what the ranks call in each collective of this group and of those that are split from
+  // it, so that none that differ hang or pass unnoticed. All ranks call it. cost: up to 48 bytes on
+  // shared memory next to nothing; otherwise a rank waits until the one before it has begun, and
+  // without shared memory for a message of that.
+  void check_collectives(bool yes);
+
+  // Ends the whole job: launch() throws AbortError with this rank of the world and the code, and
+  // under MPI its launcher exits with the code. Does not return. throws: AbortError for launch() to
+  // pass on, if this is the only rank.
+  [[noreturn]] void abort(int code);
 
   // Says what this rank is doing, for the message if it dies. text: of static storage.
   void set_phase(const char* text) { transport_->set_phase(text); }
@@ -204,6 +234,7 @@ class Comm {
   int checked_source(int rank) const { return rank == any_source ? rank : checked_peer(rank); }
   [[noreturn]] void throw_bad_rank(int rank) const;
   [[noreturn]] static void throw_bad_tag(int tag);
+  Arrival arrival_of_next(int from, const Label& label);
   [[noreturn]] void throw_not_one(const Received& received) const;
 
   template <class R>

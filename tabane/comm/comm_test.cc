@@ -147,6 +147,88 @@ TEST_P(CommOnRanks, SeesAMessageBeforeItReceivesIt) {
   });
 }
 
+TEST_P(CommOnRanks, ProbesForWhatAReceiveWithTheSameArgumentsTakes) {
+  run(2, [](Comm& comm) {
+    if (comm.rank() == 0) {
+      comm.send(1, 1, 6);
+      comm.send(1, 2);
+      return;
+    }
+    require_equal(comm.wait_for_message<int>(0).tag, 0);
+    require_equal(comm.probe<int>(0)->tag, 0);
+    require_equal(comm.recv<int>(0), 2);
+    require(!comm.probe(0).has_value());
+    require_equal(comm.recv<int>(0, 6), 1);
+  });
+}
+
+TEST_P(CommOnRanks, WaitsForAMessageWithoutTakingIt) {
+  run(3, [](Comm& comm) {
+    if (comm.rank() != 0) {
+      comm.recv<int>(0, 1);
+      comm.send(0, numbers(10'000 * static_cast<std::size_t>(comm.rank())), 4);
+      return;
+    }
+    for (const int rank : {2, 1}) {
+      comm.send(rank, 1, 1);
+      const Received seen = comm.wait_for_message<int>(any_source, any_tag);
+      require_equal(seen.source, rank);
+      require_equal(seen.tag, 4);
+      require_equal(seen.count, 10'000U * static_cast<std::size_t>(rank));
+      require_equal(comm.recv_view<int>(rank, 4).size(), seen.count);
+    }
+    error_of<core::LostError>([&] { comm.wait_for_message(1, 5); });
+    error_of<core::LostError>([&] { comm.wait_for_message(any_source, any_tag); });
+  });
+}
+
+TEST_P(CommOnRanks, TellsOfEachRequestThatBecomesCompleteOnce) {
+  run(3, [](Comm& comm) {
+    if (comm.rank() != 0) {
+      comm.recv<int>(0, 1);
+      comm.send(0, numbers(20'000, comm.rank()));
+      return;
+    }
+    std::array<std::vector<int>, 2> in{std::vector<int>(20'000), std::vector<int>(20'000)};
+    std::vector<Request> requests;
+    requests.push_back(comm.irecv(1, in[0]));
+    requests.push_back(comm.irecv(2, in[1]));
+    require(!test_any(requests).has_value());
+    for (const int rank : {2, 1}) {
+      comm.send(rank, 1, 1);
+      require_equal(wait_any(requests), std::optional(static_cast<std::size_t>(rank - 1)));
+      require_equal(in[static_cast<std::size_t>(rank - 1)][0], rank);
+    }
+    require(!wait_any(requests).has_value());
+    require(!test_any(requests).has_value());
+    require(!wait_any({}).has_value());
+    require_equal(requests[0].wait().count, 20'000U);
+    requests.clear();
+  });
+}
+
+TEST_P(CommOnRanks, TellsOfARequestThatFailsAndGoesOn) {
+  run(2, [](Comm& comm) {
+    if (comm.rank() == 0) {
+      comm.send(1, 1.5);
+      comm.send(1, 7, 1);
+      comm.recv<int>(1, 2);
+      return;
+    }
+    std::vector<int> wrong(1), right(1);
+    std::vector<Request> requests;
+    requests.push_back(comm.irecv(0, wrong));
+    require_contains(error_of<MessageError>([&] { wait_any(requests); }), "float64");
+    requests.push_back(comm.irecv(0, right, 1));
+    require_equal(wait_any(requests), std::optional<std::size_t>(1));
+    require_equal(right[0], 7);
+    comm.send(0, 1, 2);
+    requests.push_back(comm.irecv(0, right, 9));
+    error_of<core::LostError>([&] { wait_any(requests); });
+    require(!wait_any(requests).has_value());
+  });
+}
+
 TEST_P(CommOnRanks, RefusesRanksThatDoNotExist) {
   run(2, [](Comm& comm) {
     std::vector<int> one(1);
@@ -176,6 +258,7 @@ TEST_P(CommOnRanks, RefusesReservedTags) {
     error_of<core::UsageError>([&] { comm.recv(0, one, kSplitTag); });
     error_of<core::UsageError>([&] { comm.irecv(0, one, -3); });
     error_of<core::UsageError>([&] { comm.probe(0, -3); });
+    error_of<core::UsageError>([&] { comm.wait_for_message(0, -3); });
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <iterator>
@@ -29,7 +30,22 @@ namespace {
 constexpr int kMostRanks = 4096;
 
 using Function = std::function<void(Comm&)>;
-using Choice = std::shared_ptr<const ChoiceTable>;
+
+// How collectives of all ranks go about.
+struct Collectives {
+  std::shared_ptr<const ChoiceTable> choice;
+  bool checked = false;
+};
+
+bool are_checked_by_environment() {
+  const char* const text =
+      std::getenv("TABANE_CHECK_COLLECTIVES");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return text != nullptr && *text != '\0' && std::string_view(text) != "0";
+}
+
+void set_up(Comm& comm, const Collectives& collectives) {
+  if (collectives.checked) comm.check_collectives(true);
+}
 
 void check_ranks(int ranks) {
   if (ranks >= 0 && ranks <= kMostRanks) return;
@@ -53,11 +69,13 @@ std::string text_of_current_exception() {
 
 // The failure of the first rank is the one to be reported: those of others are its consequences,
 // and they end in peace.
-void live(shm::World& world, int rank, const Choice& choice, const Function& f) {
+void live(shm::World& world, int rank, const Collectives& collectives, const Function& f) {
   world.enter(rank);
   std::optional<Comm> comm;
   try {
-    comm.emplace(shm::make_shm_transport(world, rank, board_request(world.ranks())), choice);
+    comm.emplace(shm::make_shm_transport(world, rank, board_request(world.ranks())),
+                 collectives.choice);
+    set_up(*comm, collectives);
     f(*comm);
     comm.reset();
     world.leave(rank);
@@ -97,7 +115,13 @@ std::string what_rank_threw(const team::TaskError& error) {
   return std::string(error.what()).substr(prefix.size());
 }
 
-void launch_shm(const LaunchOptions& options, const Choice& choice, const Function& f) {
+void throw_if_aborted(const shm::World& world) {
+  if (const std::optional<int> code = world.abort_code()) {
+    throw AbortError(world.failed_rank(), *code);
+  }
+}
+
+void launch_shm(const LaunchOptions& options, const Collectives& collectives, const Function& f) {
   const int pus = static_cast<int>(team::known_topology().pus().size());
   const int ranks = options.ranks > 0 ? options.ranks : std::min(pus, kMostRanks);
   check_grid(ranks, options.grid);
@@ -109,7 +133,7 @@ void launch_shm(const LaunchOptions& options, const Choice& choice, const Functi
   shm::World world(plan, pus);
   const team::Job job{.once_per_worker = true,
                       .do_tasks = [&](team::Progress& at, std::size_t rank, std::size_t) {
-                        if (at.begins(rank)) live(world, static_cast<int>(rank), choice, f);
+                        if (at.begins(rank)) live(world, static_cast<int>(rank), collectives, f);
                       }};
   try {
     team::run_job(job, {.processes = ranks,
@@ -118,8 +142,10 @@ void launch_shm(const LaunchOptions& options, const Choice& choice, const Functi
                         .fixed_places = true,
                         .loss_listener = team::LossListener{tell_loss, &world}});
   } catch (const team::TaskError& error) {
+    throw_if_aborted(world);
     throw core::Error(fmt::format("rank {}: {}", error.task(), what_rank_threw(error)));
   } catch (const core::LostError&) {
+    throw_if_aborted(world);
     if (world.failed()) world.throw_failed();
     throw;
   }
@@ -140,7 +166,7 @@ core::Placement placement_under_mpi(Comm& comm) {
   return all;
 }
 
-void launch_mpi(const LaunchOptions& options, const Choice& choice, const Function& f) {
+void launch_mpi(const LaunchOptions& options, const Collectives& collectives, const Function& f) {
   std::unique_ptr<Transport> opened = open_mpi_world(silence_limit(options.silence_limit_s));
   Transport& world = *opened;
   if (options.ranks != 0 && options.ranks != world.size()) {
@@ -149,7 +175,8 @@ void launch_mpi(const LaunchOptions& options, const Choice& choice, const Functi
         options.ranks, world.size(), options.ranks));
   }
   check_grid(world.size(), options.grid);
-  Comm comm(std::move(opened), choice);
+  Comm comm(std::move(opened), collectives.choice);
+  set_up(comm, collectives);
   try {
     if (options.show_placement) {
       const core::Placement placement = placement_under_mpi(comm);
@@ -176,14 +203,15 @@ TransportKind detect_transport() {
 void launch(const LaunchOptions& options, const std::function<void(Comm&)>& f) {
   check_ranks(options.ranks);
   if (options.ranks > 0) check_grid(options.ranks, options.grid);
-  const Choice choice =
-      options.choice_file.empty() ? nullptr : ChoiceTable::read(options.choice_file);
+  const Collectives collectives{
+      options.choice_file.empty() ? nullptr : ChoiceTable::read(options.choice_file),
+      options.check_collectives || are_checked_by_environment()};
   const TransportKind kind =
       options.transport == TransportKind::automatic ? detect_transport() : options.transport;
   if (kind == TransportKind::mpi) {
-    launch_mpi(options, choice, f);
+    launch_mpi(options, collectives, f);
   } else {
-    launch_shm(options, choice, f);
+    launch_shm(options, collectives, f);
   }
 }
 

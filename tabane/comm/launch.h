@@ -34,6 +34,9 @@ struct LaunchOptions {
   // sends signs of life, also while its ranks compute. In seconds; 0: for ever; empty: what the
   // environment's TABANE_SILENCE_LIMIT says, or 30.
   std::optional<double> silence_limit_s = {};
+  // Compares the ranks' collectives, see Comm::check_collectives(). TABANE_CHECK_COLLECTIVES=1 in
+  // the environment does so too.
+  bool check_collectives = false;
   // Called with the plan before the ranks start, in the launching process (under MPI: on rank 0).
   std::function<void(const core::Placement&)> show_placement = {};
 };
@@ -46,11 +49,12 @@ TransportKind detect_transport();
 // runs in the calling process. Under MPI the process of every rank calls it with the same options,
 // and MPI ends when the process exits.
 // throws: core::LostError naming rank, pid and phase if a rank dies; what f threw on the rank that
-// failed first, as core::Error with "rank R: "; core::UsageError if ranks or grid are impossible or
-// memory does not hold the ranks, under an MPI launcher without the MPI module, or with transport
-// mpi without a launcher; core::SystemError if memory or processes are refused. Then no rank and no
-// shared memory is left. Under MPI the processes of the other ranks throw core::LostError naming
-// the rank that failed first.
+// failed first, as core::Error with "rank R: "; AbortError if a rank called abort() (under MPI its
+// launcher ends all instead); core::UsageError if ranks or grid are impossible or memory does not
+// hold the ranks, under an MPI launcher without the MPI module, or with transport mpi without a
+// launcher; core::SystemError if memory or processes are refused. Then no rank and no shared memory
+// is left. Under MPI the processes of the other ranks throw core::LostError naming the rank that
+// failed first.
 void launch(const LaunchOptions& options, const std::function<void(Comm&)>& f);
 
 // The same, and returns what f returned on rank 0; nothing in the MPI processes of other ranks. R:

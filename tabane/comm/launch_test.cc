@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "tabane/comm/collective/group.h"
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/runners_test.h"
 #include "tabane/core/cgroup.h"
@@ -47,6 +48,57 @@ TEST_F(Launch, RefusesNumbersOfRanksThatCannotBe) {
   EXPECT_EQ(error_of<core::UsageError>([] { launch(on_shm(-1), [](Comm&) {}); }),
             "ranks = -1 cannot be: give 1 to 4096, or 0 for one a PU");
   error_of<core::UsageError>([] { launch(on_shm(4097), [](Comm&) {}); });
+}
+
+// Whatever the others do: one computes, one waits, one swallows every exception.
+TEST_F(Launch, EndsAllRanksWhenOneAborts) {
+  for (const int ranks : {2, 5}) {
+    try {
+      launch(on_shm(ranks), [&](Comm& comm) {
+        Comm turned = comm.split(0, -comm.rank()).value();
+        if (turned.rank() == 0) turned.abort(42);
+        for (;;) {
+          if (comm.rank() == 0) continue;
+          try {
+            comm.recv<int>(any_source);
+          } catch (const std::exception&) {
+          }
+        }
+      });
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const AbortError& error) {
+      EXPECT_EQ(error.rank(), ranks - 1);
+      EXPECT_EQ(error.code(), 42);
+      EXPECT_EQ(error.what(),
+                "rank " + std::to_string(ranks - 1) + " has aborted the job with code 42");
+    }
+  }
+}
+
+TEST_F(Launch, PassesOnWhatASingleRankAborts) {
+  try {
+    launch(on_shm(1), [](Comm& comm) { comm.abort(-3); });
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const AbortError& error) {
+    EXPECT_EQ(error.rank(), 0);
+    EXPECT_EQ(error.code(), -3);
+  }
+}
+
+TEST_F(Launch, ComparesCollectivesByOptionAndByEnvironment) {
+  const auto compares = [](const LaunchOptions& options) {
+    return launch_result<bool>(options, [](Comm& comm) { return comm.group().compares_calls(); });
+  };
+  LaunchOptions options = on_shm(2);
+  options.check_collectives = true;
+  EXPECT_EQ(compares(options), true);
+#ifdef NDEBUG
+  setenv("TABANE_CHECK_COLLECTIVES", "0", 1);
+  EXPECT_EQ(compares(on_shm(2)), false);
+#endif
+  setenv("TABANE_CHECK_COLLECTIVES", "1", 1);
+  EXPECT_EQ(compares(on_shm(2)), true);
+  unsetenv("TABANE_CHECK_COLLECTIVES");
 }
 
 TEST_F(Launch, RefusesAGridThatDoesNotFitBeforeAnyRankStarts) {

@@ -20,6 +20,11 @@ std::string describe_types(TypeCode sent, TypeCode wanted) {
 
 }  // namespace
 
+AbortError::AbortError(int rank, int code)
+    : Error(fmt::format("rank {} has aborted the job with code {}", rank, code)),
+      rank_(rank),
+      code_(code) {}
+
 std::string name_of(TypeCode type) {
   if (type == TypeCode{}) return "bytes";
   constexpr std::array<const char*, 4> kKinds{"", "int", "uint", "float"};

@@ -37,6 +37,17 @@ class MessageError : public core::Error {
   using core::Error::Error;
 };
 
+// A rank has ended the whole job: what launch() throws then.
+class AbortError : public core::Error {
+ public:
+  AbortError(int rank, int code);  // "rank 2 has aborted the job with code 7"
+  int rank() const { return rank_; }
+  int code() const { return code_; }
+
+ private:
+  int rank_, code_;
+};
+
 // Whether elements sent as one type may be received as the other: if the types are the same, or one
 // of them is bytes.
 bool types_fit(TypeCode sent, TypeCode wanted);

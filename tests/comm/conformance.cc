@@ -47,7 +47,8 @@ void run(Comm& world, std::span<const Check> checks, const Settings& settings, b
     try {
       check.run(world, settings);
       meet(between);
-      require(!world.probe(comm::any_source), "a message is left that nobody has sent");
+      require(!world.probe(comm::any_source, comm::any_tag),
+              "a message is left that nobody has sent");
       meet(between);
     } catch (const core::LostError&) {
       throw;

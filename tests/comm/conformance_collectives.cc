@@ -522,7 +522,7 @@ void beside_messages(Comm& world, const Settings&) {
   for (int i = 0; i < 20; ++i) {
     call_all_reduce(world, 10, {});
     call_broadcast(world, 10'000, i % world.size(), {});
-    require(!world.probe(comm::any_source), "probe sees a collective's message");
+    require(!world.probe(comm::any_source, comm::any_tag), "probe sees a collective's message");
     require(!posted.test(), "a receive took a collective's message");
   }
   comm::barrier(world);

@@ -145,16 +145,17 @@ void requests_that_end_are_waited_for(Comm& world, const Settings&) {
 }
 
 void probe_tells_what_waits(Comm& world, const Settings&) {
-  require(!world.probe(any_source), "probe sees a message that nobody has sent");
+  require(!world.probe(any_source, any_tag), "probe sees a message that nobody has sent");
   comm::barrier(world);
   for (const std::size_t size :
        {std::size_t{0}, std::size_t{6}, std::size_t{5'000}, std::size_t{600'000}}) {
     const std::vector<std::uint16_t> out(size, 17);
     Request sent = world.isend(next(world), out, 9);
     std::optional<comm::Received> seen;
-    while (!seen) seen = world.probe<std::uint16_t>(any_source);
+    while (!seen) seen = world.probe<std::uint16_t>(any_source, any_tag);
     require(seen->source == previous(world) && seen->tag == 9 && seen->count == size,
             "probe tells {} elements from rank {}, tag {}", seen->count, seen->source, seen->tag);
+    require(!world.probe(previous(world)), "probe sees what recv with the same arguments does not");
     require(!world.probe(previous(world), 8), "probe sees a tag that nobody has sent");
     const auto again = world.probe<std::uint16_t>(previous(world), 9);
     require(again && again->count == size, "a second probe sees less than the first");

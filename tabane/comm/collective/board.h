@@ -3,6 +3,7 @@
 // alike, and a count in shared memory says which use it belongs to.
 #pragma once
 
+#include "tabane/comm/collective/call_records.h"
 #include "tabane/comm/collective/chunk_ring.h"
 #include "tabane/comm/collective/lines.h"
 #include "tabane/comm/collective/slots.h"
@@ -19,13 +20,15 @@ class SharedBoard {
   RootLines root_lines;
   ChunkRing ring;
   Slots slots;
+  CallRecords calls;
 
  private:
   SharedBoard(int rank, const BoardLayout& layout, GroupMemory& memory)
       : lines(memory.bytes().data(), layout, rank, memory),
         root_lines(memory.bytes().data(), layout, rank, memory),
         ring(memory.bytes().data(), layout, rank, memory),
-        slots(memory.bytes().data(), layout, rank, memory) {}
+        slots(memory.bytes().data(), layout, rank, memory),
+        calls(memory.bytes().data(), layout, rank, memory) {}
 };
 
 }  // namespace tabane::comm

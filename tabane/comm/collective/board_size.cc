@@ -21,7 +21,8 @@ int leaders_of(int ranks) { return (ranks + width_of(ranks) - 1) / width_of(rank
 std::size_t flag_bytes(int ranks) {
   const auto p = static_cast<std::size_t>(ranks),
              leaders = static_cast<std::size_t>(leaders_of(ranks));
-  return (2 + 2 * p + 2 * leaders + 2 * p + p + kRingChunks + p) * kLineBytes;
+  return (2 + 2 * p + 2 * leaders + 2 * p + p + kRingChunks + p) * kLineBytes +
+         p * kCallRecordBytes;
 }
 
 std::size_t wanted_slot_bytes(int ranks) {
@@ -53,7 +54,8 @@ BoardLayout::BoardLayout(int the_ranks, std::size_t bytes)
   chunks = consumed + p * kLineBytes;
   progress = chunks + kRingChunks * (kLineBytes + chunk_bytes);
   slots = progress + p * kLineBytes;
-  end = slots + 2 * p * slot_bytes;
+  calls = slots + 2 * p * slot_bytes;
+  end = calls + p * kCallRecordBytes;
 }
 
 std::size_t board_bytes(int ranks) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "tabane/comm/transport/transport.h"
 
@@ -20,11 +21,13 @@ inline MemoryRequest board_request(int ranks) {
 inline constexpr std::size_t kLineBytes = 64;
 inline constexpr std::size_t kLineValueBytes = 48;  // the largest values that one line carries
 inline constexpr int kRingChunks = 4;
+inline constexpr std::uint32_t kRecordedCalls = 8;                    // of each rank
+inline constexpr std::size_t kCallRecordBytes = kRecordedCalls * 32;  // of each rank
 
-//   +---------+-------+--------------+------------+---------------------+------------------+
-//   | tickets | lines | leader lines | root lines | ring                | slots            |
-//   | release | 2 p   | 2 p / width  | 2 p        | p counters, chunks  | p counters, 2 p  |
-//   +---------+-------+--------------+------------+---------------------+------------------+
+//   +---------+-------+--------------+------------+--------------------+-----------------+-------+
+//   | tickets | lines | leader lines | root lines | ring               | slots           | calls |
+//   | release | 2 p   | 2 p / width  | 2 p        | p counters, chunks | p counters, 2 p | 8 p   |
+//   +---------+-------+--------------+------------+--------------------+-----------------+-------+
 // of p ranks. Offsets and sizes in bytes, all multiples of a line.
 struct BoardLayout {
   // bytes: of the memory, at least least_board_bytes(). The same on all ranks.
@@ -34,7 +37,7 @@ struct BoardLayout {
   int width;    // ranks that one leader speaks for, in algorithms of two levels
   int leaders;  // ceil(ranks / width)
   std::size_t chunk_bytes, slot_bytes;  // what fits into one
-  std::size_t lines, leader_lines, root_lines, consumed, chunks, progress, slots, end;
+  std::size_t lines, leader_lines, root_lines, consumed, chunks, progress, slots, calls, end;
 };
 
 }  // namespace tabane::comm

@@ -38,8 +38,8 @@ class Group {
   // Returns scratch of that size, aligned for every type. The next call ends it.
   std::span<std::byte> scratch(std::size_t bytes);
 
-  // Whether each rank first checks that its neighbour is in the same collective. Must be the same
-  // on all ranks. cost: a message.
+  // Whether each rank makes sure that its neighbour is in the same collective: see
+  // Comm::check_collectives(). Must be the same on all ranks.
   bool compares_calls() const { return compares_calls_; }
   void compare_calls(bool yes) { compares_calls_ = yes; }
   std::uint32_t next_call() { return ++calls_; }  // counted from 1

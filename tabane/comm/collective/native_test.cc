@@ -76,6 +76,12 @@ class OnTop : public Transport {
   bool probe(int from, const Label& label, Arrival& arrival) override {
     return below_.probe(from, label, arrival);
   }
+  void wait_until(int peer, const std::function<bool()>& ready) override {
+    below_.wait_until(peer, ready);
+  }
+  void enlist(Background& background) override { below_.enlist(background); }
+  void strike(Background& background) override { below_.strike(background); }
+  void abort_job(int code) override { throw AbortError(rank(), code); }
   std::unique_ptr<Transport> make_group(std::span<const int> members,
                                         const MemoryRequest& request) override {
     return below_.make_group(members, request);

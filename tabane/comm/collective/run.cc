@@ -1,6 +1,10 @@
 #include <fmt/format.h>
 
+#include <chrono>
+
+#include "tabane/comm/collective/board.h"
 #include "tabane/comm/collective/call.h"
+#include "tabane/comm/collective/call_records.h"
 #include "tabane/comm/collective/choice.h"
 #include "tabane/comm/collective/group.h"
 #include "tabane/comm/collective/layout.h"
@@ -25,36 +29,78 @@ const Algorithm& algorithm_for(const Group& group, const Call& call, std::string
   return *algorithm;
 }
 
-// What a rank tells its neighbour of a call.
-struct Summary {
-  Signature signature;
-  std::uint32_t number = 0;
-  std::int32_t root = 0;
-  std::uint32_t algorithm = 0;  // index in algorithms()
-  bool operator==(const Summary&) const = default;
-};
+bool has_work(const Call& call) { return call.bytes > 0 || call.kind == Kind::barrier; }
 
-std::string describe(const Summary& summary) {
-  return fmt::format("{} (its collective no. {}, root {}, algorithm '{}')",
-                     describe(summary.signature), summary.number, summary.root,
-                     algorithms()[summary.algorithm].name);
-}
-
-// Ranks in different collectives would wait for each other for ever. If not all are in the same
-// one, some rank's neighbour is in another.
-void compare_with_neighbour(Group& group, const Call& call, const Algorithm& algorithm) {
+// For groups without shared memory. Ranks in different collectives would wait for each other for
+// ever. If not all are in the same one, some rank's neighbour is in another.
+void compare_by_message(Group& group, const CallRecord& own) {
   const int p = group.size(), self = group.rank(), neighbour = (self - 1 + p) % p;
   const Label label{kComparisonTag, {}};
-  const Summary own{signature_of(call), group.next_call(), call.root,
-                    static_cast<std::uint32_t>(&algorithm - algorithms().data())};
-  Summary other;
+  CallRecord other;
   const auto sent =
       group.transport().isend((self + 1) % p, label, std::as_bytes(std::span(&own, 1)));
   group.transport().recv(neighbour, label, std::as_writable_bytes(std::span(&other, 1)));
   sent->wait();
-  if (own == other) return;
-  throw MessageError(fmt::format("rank {} calls {}, rank {} calls {}", self, describe(own),
-                                 neighbour, describe(other)));
+  compare(self, own, neighbour, other);
+}
+
+// Whether ranks that end it have seen the signatures of all others in their lines, or that of a
+// rank that has.
+bool compares_all(const Algorithm& algorithm) {
+  const bool of_all = algorithm.kind == Kind::barrier || algorithm.kind == Kind::all_reduce ||
+                      algorithm.kind == Kind::all_gather;
+  return of_all && (algorithm.name == "flags" || algorithm.name == "counter" ||
+                    algorithm.name == "two_level");
+}
+
+// Looks at what the others call while this rank waits in a call.
+class Watch : public Background {
+ public:
+  Watch(Group& group, const CallRecord& own) : group_(group), own_(own) {
+    group.transport().enlist(*this);
+  }
+  ~Watch() override { group_.transport().strike(*this); }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  // At first, and every few milliseconds: then it costs nothing worth counting. Ranks that take
+  // turns on a PU wait in each call, so they leave out the first look.
+  void look() override {
+    const Clock::time_point now = Clock::now();
+    const bool is_first = last_look_ == Clock::time_point{};
+    if (!is_first && now - last_look_ < kPeriod) return;
+    last_look_ = now;
+    if (is_first && group_.transport().crowded()) return;
+    group_.board()->calls.compare_with_all(own_);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kPeriod{5};
+
+  Group& group_;
+  const CallRecord& own_;
+  Clock::time_point last_look_{};
+};
+
+void run_on_board(Group& group, const Call& call, const Algorithm& algorithm,
+                  const CallRecord& own) {
+  CallRecords& calls = group.board()->calls;
+  if (group.compares_calls()) calls.make_room(own.number);
+  calls.write(own);
+  try {
+    const Watch watch(group, own);
+    const bool is_told = has_work(call) && compares_all(algorithm);
+    if (group.compares_calls() && !is_told) calls.compare_with_neighbour(own);
+    if (has_work(call)) algorithm.run(group, call);
+    if (is_told) calls.all_have_begun(own.number);
+  } catch (const core::Error&) {
+    // It may be the consequence: whoever this rank waits for has returned from another call, or a
+    // message of another call does not fit.
+    group.transport().check_alive();
+    calls.compare_with_all(own);
+    throw;
+  }
 }
 
 }  // namespace
@@ -68,9 +114,12 @@ void run(Group& group, const Call& call, std::string_view algorithm) {
   if (group.size() == 1) return copy_bytes(call.out, call.in);
   // What this rank reads may lie on the board already, and what it writes may not be waited for.
   if (group.board() != nullptr) group.transport().check_alive();
+  const CallRecord own{signature_of(call), group.next_call(), call.root,
+                       static_cast<std::uint32_t>(&chosen - algorithms().data())};
   try {
-    if (group.compares_calls()) compare_with_neighbour(group, call, chosen);
-    if (call.bytes > 0 || call.kind == Kind::barrier) chosen.run(group, call);
+    if (group.board() != nullptr) return run_on_board(group, call, chosen, own);
+    if (group.compares_calls()) compare_by_message(group, own);
+    if (has_work(call)) chosen.run(group, call);
   } catch (const MessageError&) {
     // After a loss, ranks that have heard of it may be in other calls than those that have not.
     group.transport().check_alive();

@@ -25,6 +25,23 @@ using plain::Posted;
 using plain::Shared;
 using plain::World;
 
+// ready() may send and receive, so it is called without the lock. If nothing has changed since
+// then, it is still false. check: throws if it never will be.
+template <class Check>
+void wait_until(World& world, int rank, const std::function<bool()>& ready, Check&& check) {
+  std::unique_lock lock(world.mutex);
+  for (;;) {
+    const std::uint64_t seen = world.changes();
+    lock.unlock();
+    if (ready()) return;
+    lock.lock();
+    world.throw_if_failed();
+    if (world.changes() != seen) continue;
+    check();
+    world.wait(lock, rank);
+  }
+}
+
 class PlainMemory : public GroupMemory {
  public:
   PlainMemory(World& world, Shared& shared, int rank)
@@ -32,27 +49,15 @@ class PlainMemory : public GroupMemory {
 
   std::span<std::byte> bytes() override { return {shared_.memory.get(), shared_.memory_bytes}; }
 
-  // ready() may send and receive, so it is called without the lock. If nothing has changed since
-  // then, it is still false.
   void wait(int peer, const std::function<bool()>& ready) override {
-    std::unique_lock lock(world_.mutex);
-    for (;;) {
-      const std::uint64_t seen = world_.changes();
-      lock.unlock();
-      if (ready()) return;
-      lock.lock();
-      if (world_.changes() != seen) {
-        world_.throw_if_failed();
-        continue;
-      }
-      const int ranks = static_cast<int>(shared_.members.size());
-      for (int rank = 0; rank < ranks; ++rank) {
-        if (rank != rank_ && (peer == any_source || rank == peer)) {
-          world_.throw_if_in_vain(shared_, rank_, rank);
+    const int ranks = static_cast<int>(shared_.members.size());
+    comm::wait_until(world_, shared_.members[static_cast<std::size_t>(rank_)], ready, [&] {
+      for (int other = 0; other < ranks; ++other) {
+        if (other != rank_ && (peer == any_source || other == peer)) {
+          world_.throw_if_in_vain(shared_, rank_, other);
         }
       }
-      world_.wait(lock);
-    }
+    });
   }
   void notify(int) override { notify_all(); }
   std::uint64_t open(std::span<std::byte> bytes) override {
@@ -133,24 +138,29 @@ class PlainTransport : public Transport {
   std::unique_ptr<Transport> make_group(std::span<const int> members,
                                         const MemoryRequest& request) override;
 
+  void wait_until(int peer, const std::function<bool()>& ready) override;
+  void enlist(Background& background) override { backgrounds().enlist(background); }
+  void strike(Background& background) override { backgrounds().strike(background); }
+
   GroupMemory* memory() override { return &memory_; }
   void check_alive() override {
     const std::lock_guard lock(world_->mutex);
     world_->throw_if_failed();
   }
-  void set_phase(const char* text) override {
-    world_->set_phase(shared_->members[static_cast<std::size_t>(rank())], text);
-  }
+  void abort_job(int code) override { throw AbortError(rank_in_world(), code); }
+  void set_phase(const char* text) override { world_->set_phase(rank_in_world(), text); }
 
   Mailbox& mailbox() { return mailbox_of(rank()); }
   World& world() { return *world_; }
   const Shared& shared() const { return *shared_; }
+  int rank_in_world() const { return shared_->members[static_cast<std::size_t>(rank())]; }
 
   // Waits for its message; whatever happens, it is not posted afterwards.
   Message wait_for(std::unique_lock<std::mutex>& lock, Posted& posted);
   Arrival put(Message message, TypeCode type, std::span<std::byte> into) const;
 
  private:
+  Backgrounds& backgrounds() { return world_->backgrounds(rank_in_world()); }
   Mailbox& mailbox_of(int rank) { return shared_->mailboxes[static_cast<std::size_t>(rank)]; }
   void check_type(const Message& message, TypeCode type) const;
 
@@ -198,6 +208,9 @@ class PlainReceive : public Pending {
     lock.unlock();
     arrival = transport_.put(std::move(message), posted_.label.type, into_);
   }
+  void wait_until(const std::function<bool()>& ready) override {
+    transport_.wait_until(posted_.from, ready);
+  }
 
  private:
   PlainTransport& transport_;
@@ -210,7 +223,7 @@ Message PlainTransport::wait_for(std::unique_lock<std::mutex>& lock, Posted& pos
   try {
     while (!posted.message) {
       world_->throw_if_in_vain(*shared_, rank(), posted.from);
-      world_->wait(lock);
+      world_->wait(lock, rank_in_world());
     }
   } catch (...) {
     mailbox().cancel(posted);
@@ -272,6 +285,11 @@ bool PlainTransport::probe(int from, const Label& label, Arrival& arrival) {
   const Message* const found = mailbox().find(from, label);
   if (found != nullptr) arrival = found->arrival;
   return found != nullptr;
+}
+
+void PlainTransport::wait_until(int peer, const std::function<bool()>& ready) {
+  comm::wait_until(*world_, rank_in_world(), ready,
+                   [&] { world_->throw_if_in_vain(*shared_, rank(), peer); });
 }
 
 std::unique_ptr<Transport> PlainTransport::make_group(std::span<const int> members,

@@ -80,7 +80,8 @@ std::shared_ptr<Shared> Shared::join(int rank, std::span<const int> group,
   return shared;
 }
 
-World::World(int ranks) : returned_(index(ranks)), phases_(index(ranks)) {}
+World::World(int ranks)
+    : returned_(index(ranks)), phases_(index(ranks)), backgrounds_(index(ranks)) {}
 
 void World::set_phase(int rank, const char* text) { phases_[index(rank)].store(text); }
 
@@ -94,8 +95,18 @@ void World::changed() {
   condition_.notify_all();
 }
 
-void World::wait(std::unique_lock<std::mutex>& lock) {
-  condition_.wait(lock, [this, seen = changes_] { return changes_ != seen; });
+void World::wait(std::unique_lock<std::mutex>& lock, int rank) {
+  const std::uint64_t seen = changes_;
+  lock.unlock();
+  try {
+    backgrounds(rank).progress();
+    backgrounds(rank).look();
+  } catch (...) {
+    lock.lock();
+    throw;
+  }
+  lock.lock();
+  condition_.wait(lock, [&] { return changes_ != seen; });
 }
 
 void World::leave(int rank) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "tabane/comm/transport/background.h"
 #include "tabane/comm/transport/transport.h"
 #include "tabane/core/error.h"
 
@@ -95,12 +96,15 @@ class World {
   std::mutex mutex;
 
   void set_phase(int rank, const char* text);
+  // Only for its rank's thread; not under the mutex.
+  Backgrounds& backgrounds(int rank) { return backgrounds_[static_cast<std::size_t>(rank)]; }
 
   // Whatever others may wait for has happened. Under the mutex, as all that follow.
   void changed();
   std::uint64_t changes() const { return changes_; }
-  // Returns after the next change.
-  void wait(std::unique_lock<std::mutex>& lock);
+  // Returns after the next change. Before it sleeps, the rank does what it does besides, without
+  // the lock.
+  void wait(std::unique_lock<std::mutex>& lock, int rank);
 
   void leave(int rank);
   // The first failure counts: others are its consequences.
@@ -120,6 +124,7 @@ class World {
   std::uint64_t changes_ = 0;
   std::vector<bool> returned_;
   std::vector<std::atomic<const char*>> phases_;
+  std::vector<Backgrounds> backgrounds_;
   std::optional<Failure> failure_;
 };
 

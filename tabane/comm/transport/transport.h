@@ -45,12 +45,27 @@ class Pending {
   // Makes progress. Returns whether it is complete. throws: as send() and recv().
   virtual bool test() = 0;
   virtual void wait() = 0;
+  // Waits as wait() does, but until ready(), which test()s this one and others. Only of one that is
+  // not complete.
+  virtual void wait_until(const std::function<bool()>& ready) {
+    while (!ready()) continue;
+  }
   Arrival arrival;  // of a receive, once complete
 };
 
 // What became of a write into another rank's window, or a read of it. closed: it is not open any
 // more, or what is to be written or read lies outside it. refused: the system does not permit it.
 enum class Written : std::uint8_t { yes, closed, refused };
+
+// What a rank does besides, whatever it waits for in the meantime.
+class Background {
+ public:
+  virtual ~Background() = default;
+  // Called again and again while the rank waits. May start and test messages; waits for none.
+  virtual void progress() {}
+  // Called each time before the rank yields or sleeps. What it throws ends the wait.
+  virtual void look() {}
+};
 
 // Memory that all ranks of a group map, perhaps at different addresses; zero at first. Through it,
 // flags and values reach the other ranks without messages.
@@ -138,6 +153,12 @@ class Transport {
   // more.
   virtual bool probe(int from, const Label& label, Arrival& arrival) = 0;
 
+  // Waits until ready() is true, which rank `peer` (any_source: any) will bring about by messages.
+  virtual void wait_until(int peer, const std::function<bool()>& ready) = 0;
+  // From now on until strike(), in all waits of this rank, whatever their group.
+  virtual void enlist(Background& background) = 0;
+  virtual void strike(Background& background) = 0;
+
   // A group of some ranks of this one, in the order given, this rank among them. All of them call
   // it, with the same list and the same request, which the transport grants if it can. May use
   // messages with tags of collectives on this group.
@@ -152,6 +173,10 @@ class Transport {
 
   // throws: core::LostError if a rank of the world is known to be gone.
   virtual void check_alive() {}
+
+  // Ends all ranks of the world at once; does not return. throws: AbortError where this rank cannot
+  // be ended so, because it is the launching process or a thread of it.
+  virtual void abort_job(int code) = 0;
 
   // Says what this rank is doing, for the message if it dies; empty: nothing known. text: of static
   // storage. cost: a store.

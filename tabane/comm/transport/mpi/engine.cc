@@ -203,6 +203,7 @@ void Engine::progress() {
     receipts_[cursor_++ % receipts_.size()]->step();
   }
   outbox_.progress();
+  backgrounds_.progress();
 }
 
 void Engine::check_alive(const Awaited& awaited) {
@@ -216,6 +217,7 @@ void Engine::check_alive(const Awaited& awaited) {
 // it sleeps little, and only when it has waited for long.
 void Engine::rest(const Awaited& awaited, Clock::time_point& start) {
   check_alive(awaited);
+  backgrounds_.look();
   const Clock::time_point now = Clock::now();
   if (start == Clock::time_point{}) start = now;
   if (crowded() || now - start > std::chrono::milliseconds(1)) sched_yield();

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tabane/comm/transport/background.h"
 #include "tabane/comm/transport/mpi/heartbeat.h"
 #include "tabane/comm/transport/mpi/library.h"
 #include "tabane/comm/transport/mpi/notices.h"
@@ -115,6 +116,8 @@ class Engine {
   void enlist(Receipt& receipt) { receipts_.push_back(&receipt); }
   void strike(Receipt& receipt) { std::erase(receipts_, &receipt); }
 
+  Backgrounds& backgrounds() { return backgrounds_; }
+
   std::uint32_t next_bulk_tag();
   // Counts the collectives of all ranks of the world: one begins now.
   std::uint64_t next_collective() { return ++collectives_; }
@@ -143,6 +146,7 @@ class Engine {
   const char* phase_ = "";
   std::vector<Receipt*> receipts_;
   std::size_t cursor_ = 0;
+  Backgrounds backgrounds_;
   Outbox outbox_;
   Notices notices_;
   std::optional<Heartbeat> heartbeat_;

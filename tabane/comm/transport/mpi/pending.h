@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -44,6 +45,7 @@ class Sending : public Pending {
     return false;
   }
   void wait() override { engine_.complete(request_, {peer_}); }
+  void wait_until(const std::function<bool()>& ready) override { engine_.wait({peer_}, ready); }
 
  private:
   Engine& engine_;
@@ -78,6 +80,9 @@ class Receiving : public Pending {
   void wait() override {
     receipt_.wait();
     arrival = receipt_.arrival();
+  }
+  void wait_until(const std::function<bool()>& ready) override {
+    engine_.wait(receipt_.awaited(), ready);
   }
   Receipt& receipt() { return receipt_; }
 

@@ -1,5 +1,7 @@
 #include "tabane/comm/transport/mpi/transport.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -178,6 +180,16 @@ bool MpiTransport::probe(int from, const Label& label, Arrival& arrival) {
   }
   arrival = probed->arrival;
   return true;
+}
+
+void MpiTransport::wait_until(int peer, const std::function<bool()>& ready) {
+  engine_->wait({peer == any_source ? any_source : world_rank(peer), world_ranks_}, ready);
+}
+
+// MPI's launcher ends the ranks, also those of other hosts.
+void MpiTransport::abort_job(int code) {
+  MPI_Abort(MPI_COMM_WORLD, code);
+  for (;;) pause();
 }
 
 std::unique_ptr<Transport> MpiTransport::make_group(std::span<const int> members,

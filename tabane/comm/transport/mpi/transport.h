@@ -40,11 +40,15 @@ class MpiTransport : public Transport {
                                  std::span<const std::byte> bytes) override;
   std::unique_ptr<Pending> irecv(int from, const Label& label, std::span<std::byte> into) override;
   bool probe(int from, const Label& label, Arrival& arrival) override;
+  void wait_until(int peer, const std::function<bool()>& ready) override;
+  void enlist(Background& background) override { engine_->backgrounds().enlist(background); }
+  void strike(Background& background) override { engine_->backgrounds().strike(background); }
   std::unique_ptr<Transport> make_group(std::span<const int> members,
                                         const MemoryRequest& request) override;
   NativeCollectives* collectives() override { return &collectives_; }
   bool crowded() const override { return engine_->crowded(); }
   void check_alive() override { engine_->check_alive({engine_->rank()}); }
+  void abort_job(int code) override;
   void set_phase(const char* text) override { engine_->set_phase(text); }
 
   Engine& engine() { return *engine_; }

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "tabane/comm/collective/mismatches_test.h"
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
 
@@ -64,7 +65,7 @@ void what_nobody_took_does_not_come_later() {
   });
   run([](Comm& comm) {
     barrier(comm);
-    require(!comm.probe(any_source), "a message of the launch before has come");
+    require(!comm.probe(any_source, any_tag), "a message of the launch before has come");
     barrier(comm);
   });
 }
@@ -72,7 +73,7 @@ void what_nobody_took_does_not_come_later() {
 void who_returned_early_is_noticed() {
   const std::array<std::function<void(Comm&)>, 3> waits{[](Comm& comm) { comm.recv<int>(0); },
                                                         [](Comm& comm) {
-                                                          while (!comm.probe(0)) {
+                                                          while (!comm.probe(0, any_tag)) {
                                                           }
                                                         },
                                                         [](Comm& comm) { barrier(comm); }};
@@ -87,8 +88,26 @@ void who_returned_early_is_noticed() {
   }
 }
 
+// On the rank that finds it, and on all others as that rank's loss.
+void mismatched_collectives_are_told() {
+  int ranks = 1;
+  run([&](Comm& comm) { ranks = comm.size(); });
+  if (ranks == 1) return;
+  for (const Mismatch& one : all_mismatches()) {
+    std::string text;
+    try {
+      run([&](Comm& comm) { mismatch(comm, one); });
+    } catch (const core::Error& error) {
+      text = error.what();
+    }
+    const std::string missing = missing_in(text, one);
+    require(missing.empty(), missing.c_str());
+  }
+}
+
 int run_all() {
   try {
+    mismatched_collectives_are_told();
     many_launches();
     what_was_sent_arrives_after_the_return();
     what_nobody_took_does_not_come_later();

@@ -60,6 +60,19 @@ void Endpoint::progress(const bool& enough) {
   if (queued_ > 0) {
     for (int to = 0; to < ranks; ++to) advance_queue(to);
   }
+  backgrounds_.progress();
+}
+
+void Endpoint::wait_until(std::span<const int> peers, const std::function<bool()>& ready) {
+  const auto polls = [&] {
+    if (ready()) return true;
+    progress(false);
+    return false;
+  };
+  waiter_.wait(polls, [&] {
+    world_.check(rank_, peers, ready);
+    backgrounds_.look();
+  });
 }
 
 template <class Operation, class Peers>
@@ -68,7 +81,10 @@ void Endpoint::wait_for(Operation& operation, const Peers& peers) {
     if (!operation.complete) progress(operation.complete);
     return operation.complete;
   };
-  waiter_.wait(ready, [&] { world_.check(rank_, peers, ready); });
+  waiter_.wait(ready, [&] {
+    world_.check(rank_, peers, ready);
+    backgrounds_.look();
+  });
 }
 
 void Endpoint::wait(Send& send) try {
@@ -97,7 +113,10 @@ void Endpoint::wait(Receive& receive) try {
     if (receive.record >= 0 && !receive.complete) advance_direct(receive);
     return receive.complete;
   };
-  waiter_.wait(ready, [&] { world_.check(rank_, from, ready); });
+  waiter_.wait(ready, [&] {
+    world_.check(rank_, from, ready);
+    backgrounds_.look();
+  });
 } catch (const core::LostError&) {
   abandon(receive);
   throw;
@@ -114,7 +133,10 @@ bool Endpoint::take_next(Receive& receive) {
     line = peer.in.next();
     return line != nullptr || ++polls > kNarrowPolls;
   };
-  waiter_.wait(ready, [&] { world_.check(rank_, from, ready); });
+  waiter_.wait(ready, [&] {
+    world_.check(rank_, from, ready);
+    backgrounds_.look();
+  });
   if (line == nullptr) return false;
   // Into its place at once: to copy it there would wait until these stores have reached the cache.
   const Envelope& envelope = receive.envelope = envelope_of(*line);

@@ -4,10 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "tabane/comm/transport/background.h"
 #include "tabane/comm/transport/shm/channel.h"
 #include "tabane/comm/transport/shm/matching.h"
 #include "tabane/comm/transport/shm/world.h"
@@ -80,6 +83,11 @@ class Endpoint {
   bool probe(Receive& pattern);
   bool finds(Receive& pattern);
 
+  // Returns once ready() is true, which one of `peers` will bring about. throws: core::LostError,
+  // and what ready() does.
+  void wait_until(std::span<const int> peers, const std::function<bool()>& ready);
+  Backgrounds& backgrounds() { return backgrounds_; }
+
   // What was received is no longer read.
   void release(Stored& stored);
 
@@ -148,6 +156,7 @@ class Endpoint {
   List<Receive> direct_receives_;
   List<Send> direct_sends_;
   std::vector<std::unique_ptr<Send>> abandoned_;
+  Backgrounds backgrounds_;
   std::uint64_t contexts_ = 0;
   int open_ = 0;          // sends and receives that are started and not complete
   int queued_ = 0;        // sends in queues

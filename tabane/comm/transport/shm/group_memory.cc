@@ -56,8 +56,7 @@ std::optional<std::size_t> ShmGroupMemory::allocate(World& world, std::size_t me
 }
 
 ShmGroupMemory::ShmGroupMemory(World& world, int self, std::span<const int> members,
-                               std::size_t offset, std::size_t bytes,
-                               std::function<void()> progress)
+                               std::size_t offset, std::size_t bytes, Besides besides)
     : world_(&world),
       self_(self),
       members_(members.begin(), members.end()),
@@ -66,7 +65,7 @@ ShmGroupMemory::ShmGroupMemory(World& world, int self, std::span<const int> memb
       block_(world.block_at(offset, head_bytes(members.size()) + bytes)),
       bytes_(block_.subspan(head_bytes(members.size()))),
       head_(reinterpret_cast<Head*>(block_.data())),
-      progress_(std::move(progress)) {
+      besides_(std::move(besides)) {
   for (const int member : members) doorbells_.push_back(&world.doorbell(member));
 }
 
@@ -77,7 +76,7 @@ ShmGroupMemory::~ShmGroupMemory() {
 void ShmGroupMemory::wait(int peer, const std::function<bool()>& ready) {
   const auto polls = [&] {
     if (ready()) return true;
-    progress_();
+    besides_.progress();
     return false;
   };
   const auto check = [&] {
@@ -85,6 +84,7 @@ void ShmGroupMemory::wait(int peer, const std::function<bool()>& ready) {
       if (peer != any_source && rank != static_cast<std::size_t>(peer)) continue;
       if (members_[rank] != self_) world_->check(self_, members_[rank], ready);
     }
+    besides_.look();
   };
   waiter_.wait(polls, check);
 }

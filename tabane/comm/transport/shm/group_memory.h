@@ -14,6 +14,13 @@
 
 namespace tabane::comm::shm {
 
+// What is called while a rank waits, so that its pending messages move, and before it yields or
+// sleeps. May throw.
+struct Besides {
+  std::function<void()> progress = [] {};
+  std::function<void()> look = [] {};
+};
+
 // One rank's view. The block is given back by the last view that ends; if a rank dies before its
 // own does, never (the launch is over then anyway).
 class ShmGroupMemory : public GroupMemory {
@@ -23,11 +30,9 @@ class ShmGroupMemory : public GroupMemory {
   static std::optional<std::size_t> allocate(World& world, std::size_t members, std::size_t bytes);
 
   // A view of rank `self` (of the world). members: world ranks of the group, in its order, self
-  // among them; each of them makes one view. offset, bytes: of allocate(). progress: called while
-  // this rank waits, so that its pending messages move; may throw.
-  ShmGroupMemory(
-      World& world, int self, std::span<const int> members, std::size_t offset, std::size_t bytes,
-      std::function<void()> progress = [] {});
+  // among them; each of them makes one view. offset, bytes: of allocate().
+  ShmGroupMemory(World& world, int self, std::span<const int> members, std::size_t offset,
+                 std::size_t bytes, Besides besides = {});
   ~ShmGroupMemory() override;
   ShmGroupMemory(const ShmGroupMemory&) = delete;
   ShmGroupMemory& operator=(const ShmGroupMemory&) = delete;
@@ -60,7 +65,7 @@ class ShmGroupMemory : public GroupMemory {
   std::span<std::byte> block_, bytes_;
   Head* head_;
   std::uint64_t windows_ = 0;  // opened by this rank so far
-  std::function<void()> progress_;
+  Besides besides_;
 };
 
 }  // namespace tabane::comm::shm

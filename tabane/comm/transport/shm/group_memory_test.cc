@@ -64,7 +64,7 @@ TEST(ShmGroupMemory, MakesProgressWhileItWaits) {
   const int self[] = {0};
   int steps = 0;
   ShmGroupMemory memory(world, 0, self, *ShmGroupMemory::allocate(world, 1, 1), 1,
-                        [&] { ++steps; });
+                        {.progress = [&] { ++steps; }});
   memory.wait(0, [&] { return steps == 10; });
   EXPECT_EQ(steps, 10);
 }

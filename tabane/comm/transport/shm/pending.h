@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -62,6 +63,9 @@ class SendPending : public Pending {
   ~SendPending() override;
   bool test() override;
   void wait() override { endpoint_->wait(*send_); }
+  void wait_until(const std::function<bool()>& ready) override {
+    endpoint_->wait_until({&send_->to, 1}, ready);
+  }
 
  private:
   std::shared_ptr<Endpoint> endpoint_;
@@ -77,6 +81,7 @@ class ReceivePending : public Pending {
   PostedReceive& receive() { return receive_; }
   bool test() override;
   void wait() override;
+  void wait_until(const std::function<bool()>& ready) override;
 
  private:
   std::shared_ptr<Endpoint> endpoint_;

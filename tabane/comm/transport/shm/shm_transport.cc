@@ -75,9 +75,10 @@ std::unique_ptr<Transport> join(const std::shared_ptr<Endpoint>& endpoint, std::
   World& world = endpoint->world();
   std::unique_ptr<GroupMemory> memory;
   if (news.bytes > 0) {
-    memory = std::make_unique<ShmGroupMemory>(world, endpoint->rank(), world_ranks, news.offset,
-                                              news.bytes,
-                                              [self = endpoint.get()] { self->progress(false); });
+    memory = std::make_unique<ShmGroupMemory>(
+        world, endpoint->rank(), world_ranks, news.offset, news.bytes,
+        Besides{[self = endpoint.get()] { self->progress(false); },
+                [self = endpoint.get()] { self->backgrounds().look(); }});
   }
   auto members =
       std::make_shared<const Members>(std::move(world_ranks), world.ranks(), endpoint->rank());
@@ -173,6 +174,14 @@ std::unique_ptr<Transport> ShmTransport::make_group(std::span<const int> members
   for (const int member : members) world_ranks.push_back(in_world(member));
   return join(endpoint_, context_, std::move(world_ranks), request);
 }
+
+void ShmTransport::wait_until(int peer, const std::function<bool()>& ready) {
+  const std::span<const int> all = members_->in_world;
+  endpoint_->wait_until(peer == any_source ? all : all.subspan(static_cast<std::size_t>(peer), 1),
+                        ready);
+}
+
+void ShmTransport::abort_job(int code) { endpoint_->world().abort_job(endpoint_->rank(), code); }
 
 void ShmTransport::set_phase(const char* text) {
   endpoint_->world().set_phase(endpoint_->rank(), text);

@@ -41,11 +41,15 @@ class ShmTransport : public Transport {
                                  std::span<const std::byte> bytes) override;
   std::unique_ptr<Pending> irecv(int from, const Label& label, std::span<std::byte> into) override;
   bool probe(int from, const Label& label, Arrival& arrival) override;
+  void wait_until(int peer, const std::function<bool()>& ready) override;
+  void enlist(Background& background) override { endpoint_->backgrounds().enlist(background); }
+  void strike(Background& background) override { endpoint_->backgrounds().strike(background); }
   std::unique_ptr<Transport> make_group(std::span<const int> members,
                                         const MemoryRequest& request) override;
   GroupMemory* memory() override { return memory_.get(); }
   bool crowded() const override { return endpoint_->world().crowded(); }
   void check_alive() override { endpoint_->world().check_failed(endpoint_->rank()); }
+  void abort_job(int code) override;
   void set_phase(const char* text) override;
 
  private:

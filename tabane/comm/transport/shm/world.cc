@@ -110,6 +110,26 @@ bool World::may_be_in_a_call(int rank) const {
   return state(rank) == RankState::running && kill(pid(rank), 0) == 0;
 }
 
+// A rank that has returned ends by itself.
+void World::abort_job(int rank, int code) {
+  const auto half = static_cast<std::uint64_t>(static_cast<std::uint32_t>(code)) << 32;
+  std::uint64_t none = 0;
+  head_->aborted.compare_exchange_strong(none, half | (index(rank) + 1));
+  fail(rank, getpid(), "aborted the job with code " + std::to_string(code));
+  if (ranks() == 1) throw AbortError(rank, code);
+  for (int other = 0; other < ranks(); ++other) {
+    if (other != rank && state(other) == RankState::running) kill(pid(other), SIGKILL);
+  }
+  kill(getpid(), SIGKILL);
+  for (;;) pause();
+}
+
+std::optional<int> World::abort_code() const {
+  const std::uint64_t aborted = head_->aborted.load();
+  if (aborted == 0 || static_cast<int>(aborted & 0xffff'ffff) - 1 != failed_rank()) return {};
+  return static_cast<int>(static_cast<std::uint32_t>(aborted >> 32));
+}
+
 void World::throw_failed() const {
   const int rank = head_->failed_rank.load(std::memory_order_acquire);
   const RankRecord& lost = record(rank);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -84,6 +85,11 @@ class World {
   // Of the first failure. Only after failed().
   [[noreturn]] void throw_failed() const;
 
+  // Ends all ranks, of which `rank` is this one: the first failure is that it has aborted. Where it
+  // is the only one, it is the launching process: throws AbortError.
+  [[noreturn]] void abort_job(int rank, int code);
+  std::optional<int> abort_code() const;  // of the failed rank, if that has aborted
+
   // --- memory ---
   // Of the messages from one rank to another one, zero at first. Starts at a page.
   std::span<std::byte> channel(int from, int to);
@@ -99,6 +105,8 @@ class World {
  private:
   struct Head {
     std::atomic<int> failed_rank{-1};
+    // 0: no; else the rank + 1, and the code in the upper half.
+    std::atomic<std::uint64_t> aborted{0};
   };
   struct RankRecord;
   RankRecord& record(int rank) const;

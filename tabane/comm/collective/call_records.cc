@@ -1,0 +1,93 @@
+#include "tabane/comm/collective/call_records.h"
+
+#include <fmt/format.h>
+
+#include "tabane/comm/collective/flag_wait.h"
+#include "tabane/comm/collective/registry.h"
+
+namespace tabane::comm {
+
+std::string describe(const CallRecord& record) {
+  const bool is_known = record.algorithm < algorithms().size();
+  return fmt::format("{} (call {}, root {}, {})", describe(record.signature), record.number,
+                     record.root, is_known ? algorithms()[record.algorithm].name : "non-blocking");
+}
+
+void compare(int rank, const CallRecord& own, int other_rank, const CallRecord& other) {
+  CallRecord fitting = other;
+  const TypeCode type{static_cast<std::uint16_t>(own.signature.what)},
+      other_type{static_cast<std::uint16_t>(other.signature.what)};
+  if (types_fit(type, other_type)) {
+    fitting.signature.what = (other.signature.what & ~0xffffU) | type.code;
+  }
+  if (own == fitting) return;
+  throw MessageError(fmt::format("rank {} calls {}, rank {} calls {}", rank, describe(own),
+                                 other_rank, describe(other)));
+}
+
+CallRecords::CallRecords(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory)
+    : memory_(&memory),
+      entries_(reinterpret_cast<Entry*>(board + layout.calls)),
+      ranks_(layout.ranks),
+      rank_(rank) {}
+
+CallRecords::Entry& CallRecords::entry(int rank, std::uint32_t number) const {
+  return entries_[static_cast<std::uint32_t>(rank) * kRecordedCalls + number % kRecordedCalls];
+}
+
+void CallRecords::write(const CallRecord& own) {
+  Entry& mine = entry(rank_, own.number);
+  mine.number.store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  mine.bytes.store(own.signature.bytes, std::memory_order_relaxed);
+  mine.what_and_root.store(
+      static_cast<std::uint64_t>(own.signature.what) << 32 | static_cast<std::uint32_t>(own.root),
+      std::memory_order_relaxed);
+  mine.algorithm.store(own.algorithm, std::memory_order_relaxed);
+  mine.number.store(own.number, std::memory_order_release);
+}
+
+std::optional<CallRecord> CallRecords::read(int rank, std::uint32_t number) const {
+  const Entry& theirs = entry(rank, number);
+  if (theirs.number.load(std::memory_order_acquire) != number) return {};
+  CallRecord record{.number = number};
+  const std::uint64_t both = theirs.what_and_root.load(std::memory_order_relaxed);
+  record.signature = {theirs.bytes.load(std::memory_order_relaxed),
+                      static_cast<std::uint32_t>(both >> 32)};
+  record.root = static_cast<std::int32_t>(both);
+  record.algorithm = theirs.algorithm.load(std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (theirs.number.load(std::memory_order_relaxed) != number) return {};
+  return record;
+}
+
+void CallRecords::compare_with_all(const CallRecord& own) const {
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (rank == rank_) continue;
+    if (const auto other = read(rank, own.number)) compare(rank_, own, rank, *other);
+  }
+}
+
+// Numbers go round after 2^32 calls.
+bool CallRecords::has_begun(int rank, std::uint32_t number) const {
+  const std::uint32_t seen = entry(rank, number).number.load(std::memory_order_acquire);
+  return seen != 0 && static_cast<std::int32_t>(seen - number) >= 0;
+}
+
+void CallRecords::compare_with_neighbour(const CallRecord& own) {
+  memory_->notify(behind());
+  wait_for_flag(*memory_, before(), [&] { return has_begun(before(), own.number); });
+  if (const auto other = read(before(), own.number)) compare(rank_, own, before(), *other);
+}
+
+// The rank behind has compared a call before it begins the next one.
+void CallRecords::make_room(std::uint32_t number) {
+  if (number <= kRecordedCalls) return;
+  const std::uint32_t needed = number - kRecordedCalls + 1;
+  if (static_cast<std::int32_t>(behind_has_begun_ - needed) >= 0) return;
+  const bool is_close = has_begun(behind(), number - 1);
+  if (!is_close) wait_for_flag(*memory_, behind(), [&] { return has_begun(behind(), needed); });
+  behind_has_begun_ = is_close ? number - 1 : needed;
+}
+
+}  // namespace tabane::comm

@@ -1,0 +1,72 @@
+// What each rank of a group calls, in memory that all of them can look at: so a rank that waits in
+// vain finds out whether another one is in a different collective.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "tabane/comm/collective/board_size.h"
+#include "tabane/comm/collective/call.h"
+#include "tabane/comm/transport/transport.h"
+
+namespace tabane::comm {
+
+// All that must be the same on all ranks of one call.
+struct CallRecord {
+  static constexpr std::uint32_t kNonBlocking = 0xffff'ffff;
+
+  Signature signature;
+  std::uint32_t number = 0;  // of the group's collectives, from 1
+  std::int32_t root = 0;
+  std::uint32_t algorithm = 0;  // index in algorithms(), or kNonBlocking
+  std::uint32_t reserved = 0;   // so that no byte of a message of it is undefined
+  bool operator==(const CallRecord&) const = default;
+};
+std::string describe(const CallRecord& record);
+// throws: MessageError naming both if they differ; bytes fit every type, as in messages.
+void compare(int rank, const CallRecord& own, int other_rank, const CallRecord& other);
+
+// The last few calls of each rank. A rank writes to lines of its own that nobody polls, so a call
+// costs some stores to its own cache; only who has waited for long, or compares, reads others'.
+class CallRecords {
+ public:
+  CallRecords(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory);
+
+  void write(const CallRecord& own);
+  // Returns nothing if that rank has not come so far yet, or is far ahead.
+  std::optional<CallRecord> read(int rank, std::uint32_t number) const;
+  // throws: MessageError if one of the others is known to differ in this call.
+  void compare_with_all(const CallRecord& own) const;
+
+  // For groups that compare each call: waits until the rank before this one has come so far, and
+  // compares. throws: MessageError; as GroupMemory::wait().
+  void compare_with_neighbour(const CallRecord& own);
+  // Before write(): waits until the rank behind this one needs the record no more that it replaces.
+  void make_room(std::uint32_t number);
+  // All ranks are known to have come so far.
+  void all_have_begun(std::uint32_t number) { behind_has_begun_ = number; }
+
+ private:
+  struct Entry {
+    std::atomic<std::uint64_t> bytes, what_and_root;
+    std::atomic<std::uint32_t> algorithm, number;  // 0 while it is written
+    std::uint64_t unused;
+  };
+  static_assert(sizeof(Entry) * kRecordedCalls == kCallRecordBytes);
+
+  Entry& entry(int rank, std::uint32_t number) const;
+  bool has_begun(int rank, std::uint32_t number) const;
+  int before() const { return (rank_ + ranks_ - 1) % ranks_; }
+  int behind() const { return (rank_ + 1) % ranks_; }
+
+  GroupMemory* memory_;
+  Entry* entries_;
+  int ranks_, rank_;
+  std::uint32_t behind_has_begun_ = 0;
+};
+
+}  // namespace tabane::comm

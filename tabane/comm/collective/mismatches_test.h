@@ -1,0 +1,153 @@
+// Ranks that are in different collectives, for tests on all transports: rank 0 does `first`, the
+// others do `others`.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tabane/comm/collectives.h"
+
+namespace tabane::comm {
+
+struct Mismatch {
+  std::string name;
+  std::string_view first_calls, others_call;  // what the error must name
+  std::function<void(Comm&)> first, others;
+};
+
+namespace mismatches {
+
+// One collective of `count` T each; the operation is for reductions.
+template <class T = int>
+void call(Comm& comm, Kind kind, int root, std::size_t count, Operation operation = Operation::sum,
+          const CollectiveOptions& options = {}) {
+  std::vector<T> part(count), all(count * static_cast<std::size_t>(comm.size()));
+  std::vector<T> in(all.size());
+  switch (kind) {
+    case Kind::barrier:
+      return barrier(comm, options);
+    case Kind::broadcast:
+      return broadcast(comm, part, root, options);
+    case Kind::reduce:
+      return reduce(comm, part, operation, root, options);
+    case Kind::all_reduce:
+      return all_reduce(comm, part, operation, options);
+    case Kind::scatter:
+      return scatter(comm, all, part, root, Layout::block, options);
+    case Kind::gather:
+      return gather(comm, part, all, root, Layout::block, options);
+    case Kind::all_gather:
+      return all_gather(comm, part, all, Layout::block, options);
+    case Kind::all_to_all:
+      return all_to_all(comm, all, in, options);
+    default:
+      throw core::UsageError("no such collective in this test");
+  }
+}
+
+inline constexpr Kind kAllKinds[] = {Kind::barrier,    Kind::broadcast, Kind::reduce,
+                                     Kind::all_reduce, Kind::scatter,   Kind::gather,
+                                     Kind::all_gather, Kind::all_to_all};
+inline bool has_root(Kind kind) {
+  return kind == Kind::broadcast || kind == Kind::reduce || kind == Kind::scatter ||
+         kind == Kind::gather;
+}
+inline bool is_reduction(Kind kind) { return kind == Kind::reduce || kind == Kind::all_reduce; }
+
+// In one line of memory, in one message, in several.
+inline constexpr std::size_t kCounts[] = {2, 500, 3000};
+
+inline void add_kinds(std::vector<Mismatch>& all) {
+  for (const std::size_t count : kCounts) {
+    for (const Kind one : kAllKinds) {
+      for (const Kind other : kAllKinds) {
+        if (one >= other) continue;
+        all.push_back({fmt::format("{} and {} of {}", name_of(one), name_of(other), count),
+                       name_of(one), name_of(other), [=](Comm& comm) { call(comm, one, 0, count); },
+                       [=](Comm& comm) { call(comm, other, 0, count); }});
+      }
+    }
+  }
+}
+
+inline void add_arguments(std::vector<Mismatch>& all) {
+  for (const std::size_t count : kCounts) {
+    for (const Kind kind : kAllKinds) {
+      if (kind == Kind::barrier) continue;
+      const auto add = [&](std::string_view what, auto first, auto others) {
+        all.push_back({fmt::format("{} of {}, {}", name_of(kind), count, what), name_of(kind),
+                       name_of(kind), first, others});
+      };
+      const auto right = [=](Comm& comm) { call(comm, kind, 0, count); };
+      if (has_root(kind)) {
+        add("roots", right, [=](Comm& comm) { call(comm, kind, 1, count); });
+        add(
+            "roots, others", [=](Comm& comm) { call(comm, kind, 1, count); }, right);
+      }
+      add("sizes", right, [=](Comm& comm) { call(comm, kind, 0, count - 1); });
+      add(
+          "sizes, others", [=](Comm& comm) { call(comm, kind, 0, count - 1); }, right);
+      add("no bytes", right, [=](Comm& comm) { call(comm, kind, 0, 0); });
+      add("types", right, [=](Comm& comm) { call<float>(comm, kind, 0, count); });
+      if (is_reduction(kind)) {
+        add("operations", right, [=](Comm& comm) { call(comm, kind, 0, count, Operation::max); });
+      }
+    }
+  }
+}
+
+inline void add_orders(std::vector<Mismatch>& all) {
+  const auto both = [](Kind one, Kind other) {
+    return [=](Comm& comm) {
+      call(comm, one, 0, 2);
+      call(comm, other, 0, 2);
+    };
+  };
+  for (const Kind one : kAllKinds) {
+    const Kind other =
+        one == Kind::all_to_all ? Kind::barrier : static_cast<Kind>(static_cast<int>(one) + 1);
+    all.push_back({fmt::format("{} before {}", name_of(one), name_of(other)), name_of(one),
+                   name_of(other), both(one, other), both(other, one)});
+  }
+  all.push_back({"algorithms", "tree", "linear",
+                 [](Comm& comm) {
+                   call(comm, Kind::all_reduce, 0, 2, Operation::sum, {.algorithm = "tree"});
+                 },
+                 [](Comm& comm) {
+                   call(comm, Kind::all_reduce, 0, 2, Operation::sum, {.algorithm = "linear"});
+                 }});
+}
+
+}  // namespace mismatches
+
+inline std::vector<Mismatch> all_mismatches() {
+  std::vector<Mismatch> all;
+  mismatches::add_kinds(all);
+  mismatches::add_arguments(all);
+  mismatches::add_orders(all);
+  return all;
+}
+
+// Does what this rank does of it, after a call that is the same on all.
+inline void mismatch(Comm& comm, const Mismatch& one, bool checked = true) {
+  comm.check_collectives(checked);
+  barrier(comm);
+  (comm.rank() == 0 ? one.first : one.others)(comm);
+}
+
+// Empty if the text names what both sides call.
+inline std::string missing_in(const std::string& text, const Mismatch& one) {
+  const auto first = text.find(" calls "), second = text.rfind(" calls ");
+  for (const std::string_view word : {one.first_calls, one.others_call}) {
+    if (text.find(word) == text.npos) {
+      return fmt::format("{}: \"{}\" does not name {}", one.name, text, word);
+    }
+  }
+  return first != second ? "" : fmt::format("{}: \"{}\" does not name both", one.name, text);
+}
+
+}  // namespace tabane::comm
