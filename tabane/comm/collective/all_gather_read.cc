@@ -58,7 +58,7 @@ void all_gather_read(Group& group, const Call& call) {
   };
   bool refused = false;
   {
-    const OpenWindow window(*group.transport().memory(), call.in);
+    OpenWindow window(*group.transport().memory(), call.in);
     const Word word = show(group, call, Place{signature_of(call), window.key(), 0});
     copy_bytes(part(self), call.in);
     for (int round = 1; round < p; ++round) {
@@ -68,6 +68,7 @@ void all_gather_read(Group& group, const Call& call) {
     }
     const Word done = show(group, call, refused);
     for (int rank = 0; rank < p; ++rank) refused |= shown_by<bool>(group, rank, done);
+    window.end();
   }
   if (refused) return all_gather_linear(group, call);
   if (sorted) return;

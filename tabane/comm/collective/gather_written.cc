@@ -25,7 +25,7 @@ void gather_written(Group& group, const Call& call) {
   const bool sorted = call.layout == Layout::block;
   const std::span<std::byte> all =
       sorted ? call.out : group.scratch(call.bytes * static_cast<std::size_t>(p));
-  const OpenWindow window(*group.transport().memory(), all);
+  OpenWindow window(*group.transport().memory(), all);
   WindowTalk talk(group, call);
   talk.send_places(window);
   put_piece(call.out, call, p, call.root, 0, call.in);
@@ -35,6 +35,7 @@ void gather_written(Group& group, const Call& call) {
     if (!talk.is_done(rank, window)) Messages(group, call).recv(rank, part);
     if (!sorted) put_piece(call.out, call, p, rank, 0, part);
   }
+  window.end();
 }
 
 }  // namespace tabane::comm

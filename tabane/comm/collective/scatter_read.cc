@@ -36,7 +36,7 @@ void scatter_read(Group& group, const Call& call) {
   const auto part = [&](int rank) {
     return all.subspan(static_cast<std::size_t>(rank) * call.bytes, call.bytes);
   };
-  const OpenWindow window(*group.transport().memory(), all);
+  OpenWindow window(*group.transport().memory(), all);
   WindowTalk talk(group, call);
   talk.send_places(window);
   copy_bytes(call.out, part(call.root));
@@ -44,6 +44,7 @@ void scatter_read(Group& group, const Call& call) {
     if (rank == call.root || talk.is_done(rank, window)) continue;
     Messages(group, call).send(rank, part(rank));
   }
+  window.end();
 }
 
 }  // namespace tabane::comm

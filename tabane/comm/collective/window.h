@@ -22,14 +22,17 @@ class OpenWindow {
   OpenWindow(GroupMemory& memory, std::span<const std::byte> bytes)
       : OpenWindow(memory,
                    std::span<std::byte>(const_cast<std::byte*>(bytes.data()), bytes.size())) {}
-  ~OpenWindow() { memory_.close(); }
+  ~OpenWindow() { memory_.close(all_done_); }
   OpenWindow(const OpenWindow&) = delete;
   OpenWindow& operator=(const OpenWindow&) = delete;
   std::uint64_t key() const { return key_; }
+  // All others have said that they have read or written their parts.
+  void end() { all_done_ = true; }
 
  private:
   GroupMemory& memory_;
   std::uint64_t key_;
+  bool all_done_ = false;
 };
 
 // What the owner of a window tells the others: its call, and where their parts lie.

@@ -65,7 +65,7 @@ class PlainMemory : public GroupMemory {
     window(rank_) = {++shared_.last_key, bytes};
     return shared_.last_key;
   }
-  void close() noexcept override {
+  void close(bool) noexcept override {
     const std::lock_guard lock(world_.mutex);
     window(rank_) = {};
   }

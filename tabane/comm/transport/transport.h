@@ -84,8 +84,9 @@ class GroupMemory {
   // A window is private memory of this rank that others may read or write: one a rank at a time.
   // Returns the key by which they know it, different from those of all windows of the group before.
   virtual std::uint64_t open(std::span<std::byte> /*bytes*/) { return 0; }
-  // Nobody is at it any more when this returns: who is at it ends, or dies.
-  virtual void close() noexcept {}
+  // Nobody is at it any more when this returns: who is at it ends, or dies. all_done: nobody can be
+  // at it, because all that know the key have said that they have read or written.
+  virtual void close(bool /*all_done*/) noexcept {}
   // Copies into the window of another rank, from byte `offset` on, all or, unless it returns yes,
   // perhaps a part, but never after that rank's close().
   virtual Written write(int /*rank*/, std::uint64_t /*key*/, std::size_t /*offset*/,

@@ -40,8 +40,8 @@ class Endpoint {
 
   int rank() const { return rank_; }
   World& world() { return world_; }
-  // Tells a new group apart from all others of the world. Never the same
-  // again, so a late message of a group that has ended meets nobody.
+  // Tells a new group apart from all others of the world, also from those that have ended: a late
+  // message of one meets nobody.
   std::uint64_t new_context();
 
   // All that throw core::LostError do so at once where a rank is known to be lost, whatever has

@@ -42,7 +42,7 @@ class ShmGroupMemory : public GroupMemory {
   void notify(int rank) override;
   void notify_all() override;
   std::uint64_t open(std::span<std::byte> bytes) override;
-  void close() noexcept override;
+  void close(bool all_done) noexcept override;
   Written write(int rank, std::uint64_t key, std::size_t offset,
                 std::span<const std::byte> bytes) override;
   Written read(int rank, std::uint64_t key, std::size_t offset, std::span<std::byte> into) override;

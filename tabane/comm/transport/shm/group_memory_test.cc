@@ -120,14 +120,14 @@ TEST(ShmGroupMemory, LetsOthersWriteIntoAnOpenWindowAndNowhereElse) {
         turn.end(1);
         turn.wait_for(2);
         const bool written = are_all(middle, 1);
-        memory.close();
+        memory.close(false);
         std::ranges::fill(bytes, std::byte{});
         turn.end(3);
         turn.wait_for(4);
         turn.news.key = memory.open(middle);
         turn.end(5);
         turn.wait_for(6);
-        memory.close();
+        memory.close(false);
         return written && are_all(bytes, 0);
       },
       [](ShmGroupMemory& memory, auto& turn, std::vector<std::byte>& bytes) {
@@ -159,7 +159,7 @@ TEST(ShmGroupMemory, LetsOthersReadAnOpenWindowAndNothingElse) {
         turn.news.key = memory.open(middle);
         turn.end(1);
         turn.wait_for(2);
-        memory.close();
+        memory.close(false);
         std::ranges::fill(bytes, std::byte{2});
         turn.end(3);
         turn.wait_for(4);
@@ -187,7 +187,7 @@ TEST(ShmGroupMemory, ClosesAWindowOnlyWhenNobodyWritesItAnyMore) {
         turn.news.key = memory.open(bytes);
         turn.end(1);
         while (first == std::byte{}) continue;
-        memory.close();
+        memory.close(false);
         std::ranges::fill(bytes, std::byte{2});
         turn.wait_for(2);
         return are_all(bytes, 2);
