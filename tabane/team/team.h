@@ -7,9 +7,11 @@
 // The processes are forked when the work begins, so the tasks see everything that the caller has
 // built by then, including pointers. What a task changes stays in its process; only results come
 // back. With one process nothing is forked: the caller and its threads do the work and share its
-// memory. The loss of a process is seen without signals; tasks and the caller may do with SIGCHLD
-// what they like, and begin with its default action in the processes. Where it is ignored or the
-// ends of all children are taken, a loss is still told, but before Linux 6.15 not how it came.
+// memory.
+//
+// A loss is seen without signals: no sleep is cut short, and the caller and the tasks may do with
+// SIGCHLD what they like; the processes begin with its default action. Where somebody ignores it or
+// takes the ends of all children, Linux before 6.15 does not tell how a process ended.
 #pragma once
 
 #include <cstddef>
