@@ -228,7 +228,8 @@ void ProcessTree::begin_below_caller() {
     set_handler(kParentDeath, on_parent_death);
     unblock(kParentDeath);
   }
-  on_exit(leave_instead_of_exit, nullptr);
+  // Several threads may call exit() at once: each takes the next handler.
+  for (int t = 0; t < control_.threads(); ++t) on_exit(leave_instead_of_exit, nullptr);
 }
 
 void ProcessTree::fork_children(int process) {

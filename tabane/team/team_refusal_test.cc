@@ -289,7 +289,9 @@ TEST_F(FaultyTeam, TellsThatThereIsNoMemoryForResults) {
                     .map_reduce<Map>(
                         2,
                         [](std::size_t i) {
-                          return Map{{static_cast<int>(i), std::string(10 << 20, 'x')}};
+                          Map one;
+                          one[static_cast<int>(i)] = std::string(4 << 20, 'x');
+                          return one;
                         },
                         Map{},
                         [](Map a, Map b) {
