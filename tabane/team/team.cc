@@ -88,10 +88,10 @@ JobOptions Team::job_options(const Size& size) const {
   return options;
 }
 
-void Team::begin_report() {
+void Team::begin_report(bool may_fork) {
   begin_ns_ = now_ns();
   report_ = {};
-  if (!options_.prepare_memory || options_.processes == 1) return;
+  if (!options_.prepare_memory || !may_fork) return;
   const Preparation prepared = prepare_for_fork();
   if (!prepared.remark.empty()) report_.remarks.push_back(prepared.remark);
 }

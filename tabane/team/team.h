@@ -116,7 +116,7 @@ class Team {
     bool forked;
     int workers() const { return processes * threads; }
   };
-  void begin_report();
+  void begin_report(bool may_fork);
   Size size_of_run() const;
   JobOptions job_options() const;
   JobOptions job_options(const Size& size) const;
@@ -182,7 +182,7 @@ void Team::run(F&& f) {
   constexpr bool with_worker = std::is_invocable_v<F&, const Worker&>;
   static_assert(with_worker || std::is_invocable_v<F&>,
                 "run() needs a function callable as f(tabane::team::Worker) or f()");
-  begin_report();
+  begin_report(options_.processes > 1);
   const Size size = size_of_run();
   const Job job{.once_per_worker = true,
                 .do_tasks = [&f](Progress& at, std::size_t i, std::size_t) {
@@ -200,7 +200,7 @@ void Team::run(F&& f) {
 template <class R, class F>
 std::vector<R> Team::map(std::size_t n, F&& f) {
   check_task_types<R, F>();
-  begin_report();
+  begin_report(options_.processes != 1);
   check_tasks(n);
   return with_memory_for(n, sizeof(R), [&] {
     std::vector<R> results;
@@ -265,7 +265,7 @@ template <class R, class F, class Combine>
 R Team::map_reduce(std::size_t n, F&& f, R initial, Combine&& combine) {
   check_task_types<R, F>();
   static_assert(std::is_invocable_r_v<R, Combine&, R, R>, "combine must be callable as R f(R, R)");
-  begin_report();
+  begin_report(options_.processes != 1);
   check_tasks(n);
   return with_memory_for(n, sizeof(R), [&] {
     R result = reduce_written<R>(n, f, std::move(initial), combine);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -252,6 +253,8 @@ int with_address_space(std::size_t more, const std::function<void()>& work) {
 // 0: told at least once, and worked at least once.
 int tells_of_memory(const std::function<void()>& work) {
   constexpr std::size_t kMiB = std::size_t{1} << 20;
+  // Nothing large is kept for the next.
+  mallopt(M_MMAP_THRESHOLD, 1 << 17);
   int told = 0, worked = 0;
   for (const std::size_t more : {12, 20, 28, 36, 44, 52, 60, 80, 200}) {
     const int status = with_address_space(more * kMiB, work);
