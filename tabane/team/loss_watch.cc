@@ -50,6 +50,18 @@ std::optional<Loss> end_kept_by(int file, pid_t pid) {
   return loss_of(pid, info.exit_code);
 }
 
+// The file of a process whose end is ignored is ready a moment before the kernel keeps the end.
+std::optional<Loss> end_that_is_told(pid_t pid, int file) {
+  constexpr int kTries = 5;
+  constexpr int kMomentMs = 1;
+  for (int i = 0; i < kTries; ++i) {
+    if (i > 0) poll(nullptr, 0, kMomentMs);
+    if (const auto end = end_of(pid)) return end;
+    if (const auto end = end_kept_by(file, pid)) return end;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<Loss> end_of(pid_t pid) {
@@ -106,8 +118,8 @@ void LossWatch::open_files() {
 // Those that are forked further down tell nobody but the memory that the team shares.
 int LossWatch::interval(int milliseconds) const {
   int most = milliseconds < 0 ? 1 << 30 : milliseconds;
-  if (refused_ > 0) most = std::min(most, look_again_ms_);
-  if (unseen_ > 0 && !control_.stop().load()) most = std::min(most, kLongestLookMs);
+  const bool more_to_see = unseen_ > 0 && !control_.stop().load();
+  if (refused_ > 0 || more_to_see) most = std::min(most, look_again_ms_);
   return most == 1 << 30 ? -1 : most;
 }
 
@@ -150,8 +162,7 @@ bool LossWatch::note_end(int process, const LossListener* listener) {
   std::optional<Loss> loss;
   if (!record.finished.load()) {
     const pid_t pid = record.pid.load();
-    loss = end_of(pid);
-    if (!loss) loss = end_kept_by(file, pid);
+    loss = end_that_is_told(pid, file);
     // A parent that has taken the end has told of it.
     if (!loss && !control_.failed()) loss = Loss{-1, pid, false, kEndUnknown};
   }
@@ -170,7 +181,7 @@ bool LossWatch::wait(int milliseconds, const LossListener* listener) {
   if (poll(files_.data(), files_.size(), interval(milliseconds)) < 0) {
     for (pollfd& file : files_) file.revents = 0;
   }
-  if (refused_ > 0) look_again_ms_ = std::min(2 * look_again_ms_, kLongestLookMs);
+  if (refused_ + unseen_ > 0) look_again_ms_ = std::min(2 * look_again_ms_, kLongestLookMs);
   bool lost = false;
   // Parents come before their children.
   for (int p = 0; p < control_.processes(); ++p) {
