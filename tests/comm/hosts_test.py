@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the conformance suite over TCP between hosts: network namespaces with addresses, host names
-and links of their own.
+and links of their own. Then cuts a host's link: the ranks of all hosts must end, and name one.
 
-usage: hosts_test.py PROGRAM MODULE_DIR
+usage: hosts_test.py PROGRAM MODULE_DIR ENDLESS_PROGRAM
 
                  bridge (in a namespace of its own)
                /          |          \\
@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 SKIPPED = 77
@@ -91,7 +92,7 @@ def launcher():
     return skip("there is no Open MPI")
 
 
-def command(network, work, program, ranks_a_host):
+def command(network, work, program, ranks_a_host, option):
     agent = work / "agent"
     agent.write_text(AGENT, encoding="utf-8")
     agent.chmod(0o755)
@@ -111,15 +112,18 @@ def command(network, work, program, ranks_a_host):
     # The launcher itself runs on the first host.
     first = network.hosts[0]
     return ["ip", "netns", "exec", first, "unshare", "--uts", "sh", "-c",
-            'hostname "$0"; exec "$@"', first, *words, program, "--transport", "mpi", "--quick"]
+            'hostname "$0"; exec "$@"', first, *words, program, "--transport", "mpi", option]
+
+
+def environment_for(modules):
+    return dict(os.environ, TABANE_MPI_MODULE=modules, OMPI_ALLOW_RUN_AS_ROOT="1",
+                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 
 
 def run_suite(program, modules, hosts, ranks_a_host):
-    environment = dict(os.environ, TABANE_MPI_MODULE=modules, OMPI_ALLOW_RUN_AS_ROOT="1",
-                       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     with tempfile.TemporaryDirectory() as folder, Network(hosts) as network:
-        words = command(network, Path(folder), program, ranks_a_host)
-        with subprocess.Popen(words, env=environment, start_new_session=True,
+        words = command(network, Path(folder), program, ranks_a_host, "--quick")
+        with subprocess.Popen(words, env=environment_for(modules), start_new_session=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True) as process:
             try:
@@ -138,8 +142,56 @@ def run_suite(program, modules, hosts, ranks_a_host):
             sys.exit(f"the second host sent {sent.strip()} bytes only: they went another way")
 
 
+def processes_of(network, program):
+    """Those on all hosts that run this program."""
+    found = []
+    for host in network.hosts:
+        pids = subprocess.run(["ip", "netns", "pids", host], capture_output=True, text=True,
+                              check=True).stdout.split()
+        for pid in pids:
+            try:
+                if os.readlink(f"/proc/{pid}/exe") == program:
+                    found.append(int(pid))
+            except OSError:
+                pass  # it has ended
+    return found
+
+
+def wait_for(what, condition):
+    until = time.monotonic() + 60
+    while not condition():
+        if time.monotonic() > until:
+            sys.exit(f"cut link: {what} did not come")
+        time.sleep(0.2)
+
+
+def cut_link(program, modules):
+    program = os.path.realpath(program)
+    with tempfile.TemporaryDirectory() as folder, Network(3) as network:
+        output = Path(folder, "output")
+        words = command(network, Path(folder), program, 2, "--endless")
+        with output.open("w") as out, \
+             subprocess.Popen(words, env=environment_for(modules), start_new_session=True,
+                              stdout=out, stderr=subprocess.STDOUT) as launched:
+            try:
+                wait_for("the start of the ranks", lambda: len(processes_of(network, program)) == 6)
+                time.sleep(3)
+                if len(processes_of(network, program)) != 6:
+                    sys.exit(f"the ranks ended too soon: {output.read_text()}")
+                ip("-n", network.switch, "link", "set", "dev", "port1", "down")
+                # The launcher itself may wait for the host that it does not reach.
+                wait_for("the end of the ranks", lambda: not processes_of(network, program))
+            finally:
+                os.killpg(launched.pid, signal.SIGKILL)
+                for pid in processes_of(network, program):
+                    os.kill(pid, signal.SIGKILL)
+        print(output.read_text())
+        if f"its host {network.hosts[1]} has been silent for 2 s" not in output.read_text():
+            sys.exit("nobody named the host whose link was cut")
+
+
 def main():
-    program, modules = sys.argv[1:3]
+    program, modules, endless = sys.argv[1:4]
     if os.geteuid() != 0:
         skip("only root may make network namespaces")
     if not shutil.which("ip") or not shutil.which("unshare"):
@@ -154,6 +206,7 @@ def main():
         skip(f"network namespaces are not allowed here: {error.stderr.strip()}")
     run_suite(program, modules, hosts=2, ranks_a_host=1)
     run_suite(program, modules, hosts=3, ranks_a_host=2)
+    cut_link(endless, modules)
 
 
 if __name__ == "__main__":

@@ -24,18 +24,21 @@ void apply_current(void* in, void* inout, int* length, MPI_Datatype* /*type*/) {
   }
 }
 
+// One that is left, because a rank is lost, has a moment for what is on its way to this rank's
+// memory. Nothing comes later: who joins late looks for notices first.
 template <class Start>
-void MpiCollectives::run(const char* call, Start&& start, bool has_memory) {
+void MpiCollectives::run(const char* call, Start&& start) {
   const bool of_world = static_cast<int>(world_ranks_.size()) == engine_.size();
   const Awaited awaited{any_source, world_ranks_, of_world ? engine_.next_collective() : 0};
   MPI_Request request = MPI_REQUEST_NULL;
   engine_.require_whole();
+  engine_.look_if_late();
   engine_.check(start(&request), call, any_source);
   try {
     engine_.complete(request, awaited);
   } catch (const core::LostError& error) {
     engine_.break_off(error);
-    if (has_memory && !engine_.settle(request)) engine_.leave_memory(call);
+    engine_.settle(request);
     throw;
   }
 }
@@ -66,8 +69,7 @@ void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combi
 }
 
 void MpiCollectives::barrier() {
-  run(
-      "MPI_Ibarrier", [&](MPI_Request* request) { return MPI_Ibarrier(comm_, request); }, false);
+  run("MPI_Ibarrier", [&](MPI_Request* request) { return MPI_Ibarrier(comm_, request); });
 }
 
 void MpiCollectives::broadcast(std::span<std::byte> bytes, int root) {

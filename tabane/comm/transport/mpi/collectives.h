@@ -39,10 +39,9 @@ class MpiCollectives : public NativeCollectives {
     MPI_Op operation;
   };
 
-  // start: starts the call on the request it gets, and returns MPI's code. has_memory: MPI uses
-  // memory of the caller until the request is complete.
+  // start: starts the call on the request it gets, and returns MPI's code.
   template <class Start>
-  void run(const char* call, Start&& start, bool has_memory = true);
+  void run(const char* call, Start&& start);
   template <class Start>
   void in_pieces(std::span<std::byte> values, const Combine& combine, const char* call,
                  Start&& start);

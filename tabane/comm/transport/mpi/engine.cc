@@ -174,9 +174,9 @@ void Engine::withdraw(int peer) {
   break_off(left_behind("a message to rank " + std::to_string(peer)));
 }
 
-void Engine::leave_memory(const std::string& whose) {
+void Engine::leave_receive(int peer) {
   library_.forbid_worlds();
-  break_off(left_behind(whose));
+  break_off(left_behind("a message from rank " + std::to_string(peer)));
 }
 
 core::LostError Engine::left_behind(const std::string& what) const {
@@ -207,6 +207,7 @@ void Engine::progress() {
 }
 
 void Engine::check_alive(const Awaited& awaited) {
+  last_look_ = Clock::now();
   if (heartbeat_) check_silence();
   notices_.read();
   notices_.check_in_vain(awaited);

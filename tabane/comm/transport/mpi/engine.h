@@ -103,12 +103,15 @@ class Engine {
   // A send that is not complete is given up: its receiver is told. Ends the world for this rank, so
   // that MPI, which moves nothing without calls, touches the memory no more.
   void withdraw(int peer);
-  // The same for memory to which MPI may write. No other world may open then. whose: "a message
-  // from rank 2".
-  void leave_memory(const std::string& whose);
+  // The same for a receive into the user's memory. No other world may open then.
+  void leave_receive(int peer);
   // throws: core::LostError if a rank has failed or has withdrawn a message to this one.
   void check_not_withdrawn(int rank);
 
+  // For a rank that has not waited for a while. throws: core::LostError if another has failed.
+  void look_if_late() {
+    if (Clock::now() - last_look_ > std::chrono::milliseconds(10)) check_alive({rank()});
+  }
   // throws: core::LostError if a rank has failed, or whoever is awaited has returned.
   void check_alive(const Awaited& awaited);
 
@@ -144,6 +147,7 @@ class Engine {
   std::optional<core::LostError> loss_;  // the first
   std::optional<Lost> lost_;             // the same, if it is of another rank
   const char* phase_ = "";
+  Clock::time_point last_look_ = Clock::now();  // for notices
   std::vector<Receipt*> receipts_;
   std::size_t cursor_ = 0;
   Backgrounds backgrounds_;

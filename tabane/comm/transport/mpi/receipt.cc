@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <string>
 #include <utility>
 
 namespace tabane::comm::mpi {
@@ -113,7 +112,7 @@ void Receipt::leave_fetch() {
   if (own_) {
     static_cast<void>(own_.release());
   } else {
-    from_.engine->leave_memory("a message from rank " + std::to_string(world_source()));
+    from_.engine->leave_receive(world_source());
   }
 }
 

@@ -1,5 +1,6 @@
 // Under an MPI launcher, each rank playing a host (TABANE_MPI_EACH_RANK_A_HOST): a host that falls
-// silent is lost, one that computes is not. Exits with 1, and says why, if it is otherwise.
+// silent is lost, one that computes is not. Exits with 1, and says why, if it is otherwise. With
+// --endless: messages round the ring until a host is lost.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
@@ -63,8 +65,19 @@ void who_is_silent_is_lost() {
           fmt::format("rank {} says: {}", own, loss));
 }
 
-int run_all() {
+void send_for_ever(Comm& comm) {
+  const std::vector<double> out(100'000);
+  std::vector<double> in(out.size());
+  const int ranks = comm.size(), next = (comm.rank() + 1) % ranks;
+  for (;;) {
+    comm.exchange(next, out, (comm.rank() + ranks - 1) % ranks, in);
+    barrier(comm);
+  }
+}
+
+int run_all(bool endless) {
   try {
+    if (endless) launch(kOptions, send_for_ever);
     who_computes_is_not_lost();
     who_is_silent_is_lost();
     launch(kOptions, [](Comm&) {});  // so that MPI ends well
@@ -78,4 +91,6 @@ int run_all() {
 }  // namespace
 }  // namespace tabane::comm
 
-int main() { return tabane::comm::run_all(); }
+int main(int argc, char** argv) {
+  return tabane::comm::run_all(std::string(argv[argc - 1]) == "--endless");
+}
