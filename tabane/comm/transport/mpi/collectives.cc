@@ -3,24 +3,39 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <exception>
+#include <utility>
 
 namespace tabane::comm::mpi {
 namespace {
 
-const Combine* current_combine = nullptr;  // of the reduction under way: MPI hands on no context
+// Of the reduction under way: MPI hands on no context.
+const Combine* current_combine = nullptr;
+std::exception_ptr current_error;  // of the operation, which must not pass through MPI
+
+constexpr std::size_t kMostElementBytes = 4096;
 
 }  // namespace
 
 // The lower rank's elements come as `in`; MPI wants the result in `inout`.
 void apply_current(void* in, void* inout, int* length, MPI_Datatype* /*type*/) {
-  std::array<std::byte, 64> lower;
+  alignas(64) std::array<std::byte, kMostElementBytes> lower;
   const std::size_t bytes = current_combine->element_bytes;
-  for (int i = 0; i < *length; ++i) {
-    std::byte* const upper = static_cast<std::byte*>(inout) + static_cast<std::size_t>(i) * bytes;
-    std::memcpy(lower.data(), static_cast<std::byte*>(in) + static_cast<std::size_t>(i) * bytes,
-                bytes);
-    current_combine->apply(lower.data(), upper, 1);
-    std::memcpy(upper, lower.data(), bytes);
+  const std::size_t most = lower.size() / bytes;
+  const auto* from = static_cast<const std::byte*>(in);
+  auto* upper = static_cast<std::byte*>(inout);
+  for (std::size_t left = static_cast<std::size_t>(*length); left > 0;) {
+    const std::size_t count = std::min(left, most);
+    std::memcpy(lower.data(), from, count * bytes);
+    try {
+      current_combine->apply(lower.data(), upper, count);
+    } catch (...) {
+      if (!current_error) current_error = std::current_exception();
+    }
+    std::memcpy(upper, lower.data(), count * bytes);
+    from += count * bytes;
+    upper += count * bytes;
+    left -= count;
   }
 }
 
@@ -66,6 +81,7 @@ void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combi
     left -= count;
   }
   if (!native) MPI_Type_free(&piece.type);
+  if (current_error) std::rethrow_exception(std::exchange(current_error, nullptr));
 }
 
 void MpiCollectives::barrier() {
@@ -84,6 +100,7 @@ void MpiCollectives::broadcast(std::span<std::byte> bytes, int root) {
 }
 
 bool MpiCollectives::reduce(std::span<std::byte> values, const Combine& combine, int root) {
+  if (combine.element_bytes > kMostElementBytes) return false;
   in_pieces(values, combine, "MPI_Ireduce", [&](const Piece& piece, MPI_Request* request) {
     const bool mine = rank_ == root;
     return MPI_Ireduce(mine ? MPI_IN_PLACE : piece.start, mine ? piece.start : nullptr, piece.count,
@@ -95,6 +112,7 @@ bool MpiCollectives::reduce(std::span<std::byte> values, const Combine& combine,
 // MPI does not promise that all ranks get the same bits. Sums of two do not depend on their order
 // and come out alike; which of -0.0, 0.0 and NaN min and max prefer may, so one rank decides.
 bool MpiCollectives::all_reduce(std::span<std::byte> values, const Combine& combine) {
+  if (combine.element_bytes > kMostElementBytes) return false;
   const bool is_floating = combine.type.code >> 8 == 3;
   if (is_floating && combine.operation != Operation::sum) {
     reduce(values, combine, 0);

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tabane/comm/collectives.h"
@@ -22,38 +24,53 @@ void require(bool holds, fmt::format_string<Values...> what, Values&&... values)
   if (!holds) throw core::Error(fmt::format(what, std::forward<Values>(values)...));
 }
 
-// Each rank has another of these.
+// Each rank has another of these at each place.
 template <class T>
-std::vector<T> numbers_of(int rank) {
+std::vector<T> numbers_of(int rank, int ranks) {
   using Limits = std::numeric_limits<T>;
-  const std::array<T, 6> all{Limits::max(),    static_cast<T>(Limits::max() / 2 + 1), 0, 1,
-                             Limits::lowest(), static_cast<T>(Limits::max() / 2)};
-  std::vector<T> own;
-  for (int i = 0; i < 6; ++i) own.push_back(all[static_cast<std::size_t>((i + rank) % 6)]);
+  std::array<T, 8> all{Limits::max(),    static_cast<T>(Limits::max() / 2 + 1), 0, 1,
+                       Limits::lowest(), static_cast<T>(Limits::max() / 2),     2, 3};
+  if constexpr (std::is_floating_point_v<T>) {
+    all[5] = -T{0};
+    if (ranks == 2) all[6] = Limits::quiet_NaN();  // of more, the order would count
+    all[7] = -Limits::infinity();
+  }
+  std::vector<T> own;  // each meets each
+  for (int i = 0; i < 64; ++i) {
+    own.push_back(all[static_cast<std::size_t>(rank % 2 == 0 ? i % 8 : (i / 8 + rank / 2) % 8)]);
+  }
   return own;
 }
 
 template <class T>
-void least_and_greatest_of(Comm& comm) {
-  std::vector<T> least = numbers_of<T>(0), greatest = least;
-  for (int rank = 1; rank < comm.size(); ++rank) {
-    const std::vector<T> other = numbers_of<T>(rank);
-    for (std::size_t i = 0; i < least.size(); ++i) {
-      least[i] = std::min(least[i], other[i]);
-      greatest[i] = std::max(greatest[i], other[i]);
-    }
+bool are_same(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return a == b ? std::signbit(a) == std::signbit(b) : a != a && b != b;
   }
-  for (const std::string algorithm : {"", "native"}) {
-    for (const Operation operation : {Operation::min, Operation::max}) {
-      const std::vector<T>& expected = operation == Operation::min ? least : greatest;
-      std::vector<T> seen = numbers_of<T>(comm.rank());
+  return a == b;
+}
+
+template <class T>
+void least_and_greatest_of(Comm& comm) {
+  for (const Operation operation : {Operation::min, Operation::max}) {
+    std::vector<T> expected = numbers_of<T>(0, comm.size());
+    for (int rank = 1; rank < comm.size(); ++rank) {
+      const std::vector<T> other = numbers_of<T>(rank, comm.size());
+      combine_values<T>(operation).apply(reinterpret_cast<std::byte*>(expected.data()),
+                                         reinterpret_cast<const std::byte*>(other.data()),
+                                         expected.size());
+    }
+    const std::string name = fmt::format("{} of {}", operation == Operation::min ? "min" : "max",
+                                         name_of(type_code<T>()));
+    for (const std::string algorithm : {"", "native"}) {
+      std::vector<T> seen = numbers_of<T>(comm.rank(), comm.size());
       all_reduce(comm, seen, operation, {.algorithm = algorithm});
-      require(seen == expected, "all_reduce: {} of {} is wrong",
-              operation == Operation::min ? "min" : "max", name_of(type_code<T>()));
-      seen = numbers_of<T>(comm.rank());
-      reduce(comm, seen, operation, 0, {.algorithm = algorithm});
-      require(comm.rank() != 0 || seen == expected, "reduce: {} of {} is wrong",
-              operation == Operation::min ? "min" : "max", name_of(type_code<T>()));
+      require(std::ranges::equal(seen, expected, are_same<T>), "all_reduce: {} is wrong", name);
+      const int root = comm.size() - 1;
+      seen = numbers_of<T>(comm.rank(), comm.size());
+      reduce(comm, seen, operation, root, {.algorithm = algorithm});
+      require(comm.rank() != root || std::ranges::equal(seen, expected, are_same<T>),
+              "reduce: {} is wrong", name);
     }
   }
 }

@@ -19,7 +19,7 @@ class Operations {
   };
 
   // All ranks of `comm` call it. Each operation is tried on numbers at the edges of each type,
-  // where one wrong result on one rank is enough. cost: 30 reductions of 64 elements, under way at
+  // where one wrong result on one rank is enough. cost: 24 reductions of 64 elements, under way at
   // the same time, and a gather. yields: while it waits.
   Operations(MPI_Comm comm, bool yields);
 
