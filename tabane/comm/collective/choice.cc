@@ -65,6 +65,10 @@ std::size_t parse_bytes(std::string_view word) {
   return word == "*" ? Rule::kAnyBytes : core::parse_size(word);
 }
 
+std::size_t place_of(Setting setting, Kind kind) {
+  return static_cast<std::size_t>(setting) * kKinds + static_cast<std::size_t>(kind);
+}
+
 Rule parse_rule(const std::vector<std::string_view>& words) {
   if (words.size() != 5) {
     throw core::UsageError(
@@ -93,7 +97,9 @@ Setting setting_of(const Group& group) {
   return group.transport().crowded() ? Setting::crowded : Setting::memory;
 }
 
-ChoiceTable::ChoiceTable(std::vector<Rule> rules) : rules_(std::move(rules)) {}
+ChoiceTable::ChoiceTable(std::vector<Rule> rules) : rules_(std::move(rules)) {
+  for (const Rule& rule : rules_) rules_of_[place_of(rule.setting, rule.kind)].push_back(rule);
+}
 
 ChoiceTable ChoiceTable::parse(std::string_view text, std::string_view source) {
   std::vector<Rule> rules;
@@ -129,10 +135,9 @@ std::string ChoiceTable::format() const {
 }
 
 const Algorithm* ChoiceTable::find(const Group& group, const Call& call) const {
-  const Setting setting = setting_of(group);
-  for (const Rule& rule : rules_) {
-    if (rule.kind == call.kind && rule.setting == setting && group.size() <= rule.most_ranks &&
-        call.bytes <= rule.most_bytes && rule.algorithm->refuses(group, call) == nullptr) {
+  for (const Rule& rule : rules_of_[place_of(setting_of(group), call.kind)]) {
+    if (group.size() <= rule.most_ranks && call.bytes <= rule.most_bytes &&
+        rule.algorithm->refuses(group, call) == nullptr) {
       return rule.algorithm;
     }
   }

@@ -6,6 +6,7 @@
 //   memory     broadcast   *           *           binomial
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -61,6 +62,8 @@ class ChoiceTable {
   const Algorithm* find(const Group& group, const Call& call) const;
 
   std::vector<Rule> rules_;
+  // The same by setting and collective: every call looks at its own only.
+  std::array<std::vector<Rule>, static_cast<std::size_t>(kSettings* kKinds)> rules_of_;
 };
 
 // The built-in rules. In each setting the last rule of a collective serves every call.
