@@ -112,16 +112,22 @@ void every_algorithm(Comm& world, const Settings& settings) {
   });
 }
 
-// Algorithms one after the other, at random: what one leaves behind does not confuse the next.
+// Algorithms one after the other, at random and on random groups: what one leaves behind does not
+// confuse the next.
 void algorithms_in_turn(Comm& world, const Settings& settings) {
   std::mt19937_64 same(settings.seed);
+  std::vector<int> colors(static_cast<std::size_t>(world.size()));
+  for (int& color : colors) color = static_cast<int>(same() % 3);
+  std::vector<Comm> groups{world, *world.split(world.rank() % 2)};
+  groups.push_back(*world.split(colors[static_cast<std::size_t>(world.rank())], -world.rank()));
   const auto all = comm::algorithms();
   for (int i = 0; i < (settings.quick ? 300 : 2'000); ++i) {
     const comm::Algorithm& algorithm = all[same() % all.size()];
     const std::size_t count = same() % 3 == 0 ? same() % 2'000 : same() % 13;
-    const int root = static_cast<int>(same() % static_cast<std::uint64_t>(world.size()));
+    Comm& comm = groups[same() % groups.size()];
+    const int root = static_cast<int>(same() % 5040) % comm.size();
     const Layout layout = same() % 2 == 0 ? Layout::block : Layout::cyclic;
-    try_call(world, algorithm.kind, {count, root, layout}, {algorithm.name});
+    try_call(comm, algorithm.kind, {count, root, layout}, {algorithm.name});
   }
 }
 
