@@ -69,12 +69,8 @@ crowded  all_gather  *   16K   shared
 crowded  all_gather  *   *     read
 crowded  all_to_all  16  512   shared
 crowded  all_to_all  *   *     linear
-crowded  scan        *   48    counter
-crowded  scan        *   16K   shared
-crowded  scan        *   *     doubling
-crowded  exscan      *   48    counter
-crowded  exscan      *   16K   shared
-crowded  exscan      *   *     doubling
+crowded  scan        *   *     linear
+crowded  exscan      *   *     linear
 crowded  reduce_scatter 16 512 shared
 crowded  reduce_scatter *  *   linear
 crowded  gather_varying     *  *   direct
@@ -122,13 +118,14 @@ native   all_gather_varying *  *   ring
 )";
 }
 
-// In order only. The settings do not matter for the bits.
+// In order only; of two values there is one order. The settings do not matter for the bits.
 const ChoiceTable& reproducible_choice() {
   static const ChoiceTable table = ChoiceTable::parse(R"(
 memory   reduce      *   48    flags
 memory   reduce      *   *     shared
 memory   reduce      *   *     linear
 memory   all_reduce  *   48    flags
+memory   all_reduce  2   32K   recursive_doubling
 memory   all_reduce  *   32K   shared
 memory   all_reduce  *   *     reduce_scatter
 memory   scan        *   *     shared
@@ -144,12 +141,14 @@ crowded  scan        *   *     linear
 crowded  exscan      *   *     linear
 crowded  reduce_scatter *  *   linear
 messages reduce      *   *     linear
+messages all_reduce  2   4K    recursive_doubling
 messages all_reduce  *   4K    linear
 messages all_reduce  *   *     reduce_scatter
 messages scan        *   *     linear
 messages exscan      *   *     linear
 messages reduce_scatter *  *   pairwise
 native   reduce      *   *     linear
+native   all_reduce  2   4K    recursive_doubling
 native   all_reduce  *   4K    linear
 native   all_reduce  *   *     reduce_scatter
 native   scan        *   *     linear
