@@ -167,6 +167,8 @@ class CommTopic {
       ask_of_parts("scatter", ranks);
       ask_of_parts("all-gather", ranks);
       ask_of_parts("reduce-scatter", ranks);
+      ask_checks(ranks);
+      if (ranks == 2) ask_overlap(8), ask_overlap(64 * 1024);
     }
     field_.reset();
     tell_memory();
@@ -241,6 +243,30 @@ class CommTopic {
           all.ours(fmt::format("each of {} ranks yields once", ranks), "switches", 1, 1 / 3.0));
     }
     all.add_mpis(question, verb, 1, ranks > 2 ? 2 : 1 / 0.7);
+    panel_.ask(question);
+  }
+
+  void ask_checks(int ranks) {
+    const std::string name =
+        fmt::format("all-reduce of 8 B with checks of mismatches, {} ranks on 2 cores", ranks);
+    if (!panel_.wants(name)) return;
+    Field& all = field(ranks);
+    Question question{name, "1/s", all.ours("", "sum-checked", 1), {}, options()};
+    question.peers.push_back(all.ours("without the checks", "sum", 1, 0.9));
+    panel_.ask(question);
+  }
+
+  // Where the blocking call only waits, beside means twice as fast as in turn.
+  void ask_overlap(std::size_t bytes) {
+    const std::string name =
+        fmt::format("all-reduce of {} beside work of its length", core::format_bytes(bytes));
+    if (!panel_.wants(name)) return;
+    Field& two = field(2);
+    const auto verb = [&](const char* what) { return fmt::format("{}-{}", what, bytes); };
+    Question question{name, "1/s", two.ours("", verb("sum-beside-work"), 1), {}, options()};
+    question.peers.push_back(
+        two.ours("blocking, then the work", verb("sum-then-work"), 1, 0.9 * 2));
+    question.peers.push_back(two.ours("the work alone", verb("work"), 1, 0));
     panel_.ask(question);
   }
 

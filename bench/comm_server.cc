@@ -12,6 +12,7 @@
 #include <numeric>
 #include <thread>
 
+#include "bench/comm_overlap.h"
 #include "bench/comm_work.h"
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
@@ -134,6 +135,21 @@ void serve_comm(comm::Comm& comm, const std::string& turns_file) {
                comm::gather(comm, part, all, 0, comm::Layout::block, {.algorithm = "polling"});
              });
            }));
+  comm::Comm checked = comm.split(0).value();
+  checked.check_collectives(true);
+  work.add("sum-checked", repeated([&] {
+             const double sum = comm::all_reduce(checked, comm.rank() + 1.0, comm::Operation::sum);
+             require(sum == comm.size() * (comm.size() + 1) / 2.0, "a checked all-reduce");
+           }));
+  Overlap small(comm, 8), large(comm, 64 * 1024);
+  for (const auto& [bytes, overlap] : {std::pair{"8", &small}, std::pair{"65536", &large}}) {
+    const auto add = [&, one = overlap](const std::string& verb, auto f) {
+      work.add(fmt::format("{}-{}", verb, bytes), repeated([one, f] { (one->*f)(); }));
+    };
+    add("work", &Overlap::work_alone);
+    add("sum-then-work", &Overlap::in_turn);
+    add("sum-beside-work", &Overlap::at_once);
+  }
   // Each rank lets the others of its PU run once.
   work.add("switches", repeated([] { sched_yield(); }));
   if (comm.size() == 2) {

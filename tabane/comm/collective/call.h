@@ -93,6 +93,9 @@ inline constexpr int kFirstCollectiveTag = -16;
 inline constexpr int kComparisonTag = kFirstCollectiveTag - kKinds;
 constexpr int tag_of(Kind kind) { return kFirstCollectiveTag - static_cast<int>(kind); }
 
+// throws: core::UsageError if the group has no such rank.
+void require_root(const Group& group, const Call& call);
+
 // Checks the call, compares it with a neighbour's if the group does that, and runs the algorithm of
 // that name, or the one that the rules choose if the name is empty.
 // throws: core::UsageError if there is no such algorithm or it cannot serve this call on this

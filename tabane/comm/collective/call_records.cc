@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "tabane/comm/collective/board.h"
 #include "tabane/comm/collective/flag_wait.h"
+#include "tabane/comm/collective/group.h"
 #include "tabane/comm/collective/registry.h"
 
 namespace tabane::comm {
@@ -88,6 +90,17 @@ void CallRecords::make_room(std::uint32_t number) {
   const bool is_close = has_begun(behind(), number - 1);
   if (!is_close) wait_for_flag(*memory_, behind(), [&] { return has_begun(behind(), needed); });
   behind_has_begun_ = is_close ? number - 1 : needed;
+}
+
+void Lookout::look(const CallRecord& own) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kPeriod{5};
+  if (group_.board() == nullptr) return;
+  const Clock::time_point now = Clock::now();
+  const bool is_first = last_look_ == Clock::time_point{};
+  if (!is_first && now - last_look_ < kPeriod) return;
+  last_look_ = now;
+  if (!is_first || !group_.transport().crowded()) group_.board()->calls.compare_with_all(own);
 }
 
 }  // namespace tabane::comm

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -67,6 +68,21 @@ class CallRecords {
   Entry* entries_;
   int ranks_, rank_;
   std::uint32_t behind_has_begun_ = 0;
+};
+
+// Looks at what the others call while this rank waits in a call: at first, and then every few
+// milliseconds, so that it costs nothing worth counting. Ranks that take turns on a PU wait in each
+// call, so they leave out the first look.
+class Lookout {
+ public:
+  // A group without a board has nothing to look at.
+  explicit Lookout(const Group& group) : group_(group) {}
+  // Before the rank yields or sleeps. throws: MessageError if a rank is in another call.
+  void look(const CallRecord& own);
+
+ private:
+  const Group& group_;
+  std::chrono::steady_clock::time_point last_look_{};
 };
 
 }  // namespace tabane::comm

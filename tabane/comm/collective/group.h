@@ -16,7 +16,7 @@ namespace tabane::comm {
 class ChoiceTable;  // choice.h
 class SharedBoard;  // board.h
 
-class Group {
+class Group : public std::enable_shared_from_this<Group> {
  public:
   // choice: the rules for algorithms, the same on all ranks; null: the built-in ones. A group that
   // is made from another one should get its choice().

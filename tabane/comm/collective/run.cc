@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "tabane/comm/collective/board.h"
 #include "tabane/comm/collective/call.h"
 #include "tabane/comm/collective/call_records.h"
@@ -53,34 +51,20 @@ bool compares_all(const Algorithm& algorithm) {
                     algorithm.name == "two_level");
 }
 
-// Looks at what the others call while this rank waits in a call.
 class Watch : public Background {
  public:
-  Watch(Group& group, const CallRecord& own) : group_(group), own_(own) {
+  Watch(Group& group, const CallRecord& own) : group_(group), own_(own), lookout_(group) {
     group.transport().enlist(*this);
   }
   ~Watch() override { group_.transport().strike(*this); }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
-
-  // At first, and every few milliseconds: then it costs nothing worth counting. Ranks that take
-  // turns on a PU wait in each call, so they leave out the first look.
-  void look() override {
-    const Clock::time_point now = Clock::now();
-    const bool is_first = last_look_ == Clock::time_point{};
-    if (!is_first && now - last_look_ < kPeriod) return;
-    last_look_ = now;
-    if (is_first && group_.transport().crowded()) return;
-    group_.board()->calls.compare_with_all(own_);
-  }
+  void look() override { lookout_.look(own_); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kPeriod{5};
-
   Group& group_;
   const CallRecord& own_;
-  Clock::time_point last_look_{};
+  Lookout lookout_;
 };
 
 void run_on_board(Group& group, const Call& call, const Algorithm& algorithm,
@@ -105,11 +89,14 @@ void run_on_board(Group& group, const Call& call, const Algorithm& algorithm,
 
 }  // namespace
 
+void require_root(const Group& group, const Call& call) {
+  if (call.root >= 0 && call.root < group.size()) return;
+  throw core::UsageError(fmt::format("{}: root {} does not exist: the group has ranks 0 to {}",
+                                     name_of(call.kind), call.root, group.size() - 1));
+}
+
 void run(Group& group, const Call& call, std::string_view algorithm) {
-  if (call.root < 0 || call.root >= group.size()) {
-    throw core::UsageError(fmt::format("{}: root {} does not exist: the group has ranks 0 to {}",
-                                       name_of(call.kind), call.root, group.size() - 1));
-  }
+  require_root(group, call);
   const Algorithm& chosen = algorithm_for(group, call, algorithm);
   if (group.size() == 1) return copy_bytes(call.out, call.in);
   // What this rank reads may lie on the board already, and what it writes may not be waited for.

@@ -13,6 +13,7 @@
 #include "tabane/comm/collective/mismatches_test.h"
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
+#include "tabane/comm/nonblocking_checks_test.h"
 
 namespace tabane::comm {
 namespace {
@@ -93,7 +94,9 @@ void mismatched_collectives_are_told() {
   int ranks = 1;
   run([&](Comm& comm) { ranks = comm.size(); });
   if (ranks == 1) return;
-  for (const Mismatch& one : all_mismatches()) {
+  std::vector<Mismatch> all = all_mismatches();
+  for (const Mismatch& one : checks::mismatches_of_non_blocking()) all.push_back(one);
+  for (const Mismatch& one : all) {
     std::string text;
     try {
       run([&](Comm& comm) { mismatch(comm, one); });
@@ -105,8 +108,21 @@ void mismatched_collectives_are_told() {
   }
 }
 
+void collectives_that_do_not_block() {
+  run([](Comm& comm) {
+    checks::results_of_every_size_and_root(comm);
+    checks::barrier_waits_for_all(comm);
+    checks::several_end_in_any_order(comm);
+    checks::other_waits_help(comm);
+    checks::mixes_with_messages_and_groups(comm);
+    checks::refuses_what_cannot_be(comm);
+    checks::compared_ones_give_results(comm);
+  });
+}
+
 int run_all() {
   try {
+    collectives_that_do_not_block();
     mismatched_collectives_are_told();
     many_launches();
     what_was_sent_arrives_after_the_return();

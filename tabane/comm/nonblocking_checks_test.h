@@ -1,0 +1,171 @@
+// What collectives that do not block must do, for tests on all transports. Each throws if it is not
+// so.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tabane/comm/collective/mismatches_test.h"
+#include "tabane/comm/nonblocking.h"
+
+namespace tabane::comm::checks {
+
+inline void holds(bool condition, const char* what) {
+  if (!condition) throw core::Error(what);
+}
+
+// Around what is sent in one message to all, and more elements than ranks and fewer.
+inline void results_of_every_size_and_root(Comm& comm) {
+  const int p = comm.size();
+  for (const std::size_t count : {0, 1, 2, 511, 513, 20'000}) {
+    std::vector<std::int64_t> sum(count, comm.rank() + 1);
+    Request all = iall_reduce(comm, sum, Operation::sum);
+    all.wait();
+    holds(sum == std::vector<std::int64_t>(count, p * (p + 1) / 2), "a wrong sum");
+    for (int root = 0; root < p; ++root) {
+      std::vector<int> values(count, comm.rank() == root ? 7 + root : -1);
+      Request copied = ibroadcast(comm, values, root);
+      while (!copied.test()) continue;
+      holds(values == std::vector<int>(count, 7 + root), "a wrong broadcast");
+    }
+  }
+  std::array<double, 3> order{comm.rank() == 0 ? 1e300 : 1.0, 1, 1};
+  iall_reduce(comm, order, Operation::max).wait();
+  holds(order[0] == 1e300, "a wrong maximum");
+}
+
+inline void barrier_waits_for_all(Comm& comm) {
+  if (comm.rank() == 0 && comm.size() > 1) {
+    for (int rank = 1; rank < comm.size(); ++rank) comm.recv<int>(rank);
+    ibarrier(comm).wait();
+    return;
+  }
+  Request all = ibarrier(comm);
+  for (int i = 0; i < 50 && comm.size() > 1; ++i) {
+    holds(!all.test(), "a barrier ended before all had come");
+  }
+  if (comm.size() > 1) comm.send(0, 1);
+  all.wait();
+  holds(all.test(), "a barrier that has ended is not complete");
+}
+
+inline void several_end_in_any_order(Comm& comm) {
+  constexpr std::size_t kCalls = 12;
+  std::vector<std::vector<int>> values;
+  std::vector<Request> requests;
+  for (std::size_t i = 0; i < kCalls; ++i) {
+    values.emplace_back(i % 3 == 0 ? 5'000 : 3, comm.rank() + static_cast<int>(i));
+  }
+  for (std::size_t i = 0; i < kCalls; ++i) {
+    const int root = static_cast<int>(i) % comm.size();
+    requests.push_back(i % 2 == 0 ? iall_reduce(comm, values[i], Operation::max)
+                                  : ibroadcast(comm, values[i], root));
+  }
+  if (comm.rank() % 2 == 1) std::swap(requests.front(), requests.back());
+  std::size_t told = 0;
+  if (comm.rank() == 0) {
+    while (wait_any(requests)) ++told;
+    holds(told == kCalls, "not each request was told of once");
+  }
+  wait_all(requests);
+  for (std::size_t i = 0; i < kCalls; ++i) {
+    const int from = i % 2 == 0 ? comm.size() - 1 : static_cast<int>(i) % comm.size();
+    holds(values[i].back() == from + static_cast<int>(i), "outstanding calls were mixed up");
+  }
+}
+
+// Ranks in the middle of a tree hand on what they get, whatever they wait for: a message, a
+// collective of another kind, another request.
+inline void other_waits_help(Comm& comm) {
+  const int p = comm.size(), last = p - 1;
+  for (const std::size_t count : {std::size_t{4}, std::size_t{50'000}}) {
+    std::vector<int> values(count, comm.rank() == 0 ? 3 : 0), more(count, 1);
+    Request first = ibroadcast(comm, values, 0), second = iall_reduce(comm, more, Operation::sum);
+    if (p > 1 && comm.rank() == last) {
+      second.wait();
+      first.wait();
+      for (int rank = 0; rank < last; ++rank) comm.send(rank, 1);
+    } else if (p > 1) {
+      comm.recv<int>(last);
+    }
+    barrier(comm);
+    first.wait();
+    second.wait();
+    holds(values.back() == 3 && more.back() == p, "a wrong result");
+  }
+}
+
+inline void mixes_with_messages_and_groups(Comm& comm) {
+  const int p = comm.size(), next = (comm.rank() + 1) % p, previous = (comm.rank() + p - 1) % p;
+  std::vector<int> sum(1'000, 1), in(1), out(1, comm.rank()), part_sum(2, 1);
+  std::vector<Request> requests;
+  {
+    Comm part = comm.split(comm.rank() % 2).value();
+    requests.push_back(iall_reduce(part, part_sum, Operation::sum));
+    requests.push_back(comm.irecv(previous, in));
+    requests.push_back(iall_reduce(comm, sum, Operation::sum));
+    requests.push_back(comm.isend(next, out));
+    requests.push_back(ibarrier(part));
+  }
+  while (wait_any(requests)) continue;
+  holds(sum.front() == p && in[0] == previous, "a wrong result beside messages");
+  holds(part_sum[0] == (p + 1 - comm.rank() % 2) / 2, "a wrong result of a group");
+}
+
+inline void compared_ones_give_results(Comm& comm) {
+  comm.check_collectives(true);
+  for (int i = 0; i < 20; ++i) {
+    std::vector<int> sum(1 + static_cast<std::size_t>(i) * 200, 1);
+    Request all = iall_reduce(comm, sum, Operation::sum), met = ibarrier(comm);
+    barrier(comm);
+    met.wait();
+    all.wait();
+    holds(sum.back() == comm.size(), "a wrong result of a compared call");
+  }
+}
+
+inline void refuses_what_cannot_be(Comm& comm) {
+  std::vector<int> values(2);
+  int refused = 0;
+  for (const auto& f : std::vector<std::function<void()>>{
+           [&] { ibroadcast(comm, values, comm.size()); }, [&] { ibroadcast(comm, values, -1); },
+           [&] { iall_reduce(comm, values, Operation::max_loc); }}) {
+    try {
+      f();
+    } catch (const core::UsageError&) {
+      ++refused;
+    }
+  }
+  holds(refused == 3, "what cannot be was not refused");
+  barrier(comm);
+}
+
+inline std::vector<Mismatch> mismatches_of_non_blocking() {
+  const auto sum = [](Comm& comm) {
+    std::vector<int> values(2);
+    iall_reduce(comm, values, Operation::sum).wait();
+  };
+  const auto copy = [](int root, std::size_t count) {
+    return [=](Comm& comm) {
+      std::vector<int> values(count);
+      ibroadcast(comm, values, root).wait();
+    };
+  };
+  const auto blocking = [](Kind kind) {
+    return [=](Comm& comm) { mismatches::call(comm, kind, 0, 2); };
+  };
+  const auto meet = [](Comm& comm) { ibarrier(comm).wait(); };
+  return {
+      {"kinds", "all_reduce", "barrier", sum, meet},
+      {"roots", "broadcast", "broadcast", copy(0, 2), copy(1, 2)},
+      {"sizes", "broadcast", "broadcast", copy(0, 2), copy(0, 3)},
+      {"large sizes", "broadcast", "broadcast", copy(0, 3'000), copy(0, 2'999)},
+      {"one that blocks", "all_reduce", "all_reduce", sum, blocking(Kind::all_reduce)},
+      {"others that block", "barrier", "barrier", blocking(Kind::barrier), meet},
+      {"another that blocks", "broadcast", "all_reduce", copy(0, 2), blocking(Kind::all_reduce)}};
+}
+
+}  // namespace tabane::comm::checks
