@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <exception>
 #include <numeric>
@@ -135,18 +136,25 @@ void serve_comm(comm::Comm& comm, const std::string& turns_file) {
                comm::gather(comm, part, all, 0, comm::Layout::block, {.algorithm = "polling"});
              });
            }));
-  comm::Comm checked = comm.split(0).value();
-  checked.check_collectives(true);
-  work.add("sum-checked", repeated([&] {
-             const double sum = comm::all_reduce(checked, comm.rank() + 1.0, comm::Operation::sum);
-             require(sum == comm.size() * (comm.size() + 1) / 2.0, "a checked all-reduce");
-           }));
+  // Groups of one kind, so that only the checks differ.
+  std::array groups{comm.split(0).value(), comm.split(0).value()};
+  groups[1].check_collectives(true);
+  for (const auto& [verb, group] :
+       {std::pair{"sum-unchecked", &groups[0]}, std::pair{"sum-checked", &groups[1]}}) {
+    work.add(verb, repeated([group = group] {
+               const int p = group->size();
+               const double sum =
+                   comm::all_reduce(*group, group->rank() + 1.0, comm::Operation::sum);
+               require(sum == p * (p + 1) / 2.0, "all-reduce");
+             }));
+  }
   Overlap small(comm, 8), large(comm, 64 * 1024);
   for (const auto& [bytes, overlap] : {std::pair{"8", &small}, std::pair{"65536", &large}}) {
     const auto add = [&, one = overlap](const std::string& verb, auto f) {
       work.add(fmt::format("{}-{}", verb, bytes), repeated([one, f] { (one->*f)(); }));
     };
-    add("work", &Overlap::work_alone);
+    add("late-then-work", &Overlap::late_in_turn);
+    add("late-beside-work", &Overlap::late_at_once);
     add("sum-then-work", &Overlap::in_turn);
     add("sum-beside-work", &Overlap::at_once);
   }

@@ -9,6 +9,7 @@
 #include "tabane/cli/printable.h"
 #include "tabane/cli/version.h"
 #include "tabane/cli/wrong_arguments.h"
+#include "tabane/comm/message.h"
 #include "tabane/core/error.h"
 
 namespace tabane::cli {
@@ -76,6 +77,8 @@ int main(int argc, char** argv) {
     return cli::run(argc, argv);
   } catch (const core::UsageError& error) {
     return cli::fail(error, cli::kUsage);
+  } catch (const comm::AbortError& error) {
+    return cli::fail(error, error.code());
   } catch (const core::LostError& error) {
     return cli::fail(error, cli::kLost);
   } catch (const core::VerificationError& error) {

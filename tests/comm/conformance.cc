@@ -1,15 +1,16 @@
 // Runs the conformance suite on one transport.
 // usage: tabane_conformance [--transport plain|shm|mpi] [--ranks N] [--only NAME] [--seed S]
-//                           [--quick] [--list]
+//                           [--quick] [--list] [--abort CODE]
 //
 // Under an MPI launcher with --transport mpi it is one rank of that job. Exits 0 if all holds, 1 if
-// something does not, 2 on wrong usage, 3 if a rank was lost.
+// something does not, 2 on wrong usage, 3 if a rank was lost; with --abort with that code.
 #include "conformance.h"
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <iterator>
+#include <optional>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
@@ -72,7 +73,16 @@ struct Options {
   int ranks = 0;
   Settings settings;
   bool list = false, verbose = false;
+  std::optional<int> abort_code;
 };
+
+// The last rank ends the job, while one waits for ever and one computes.
+void abort_on_last(Comm& world, int code) {
+  comm::barrier(world);
+  if (world.rank() == world.size() - 1) world.abort(code);
+  if (world.rank() == 0) world.recv<int>(comm::any_source);
+  for (volatile bool for_ever = true; for_ever;) continue;
+}
 
 int start(const Options& options) {
   std::vector<Check> checks = all_checks();
@@ -89,7 +99,10 @@ int start(const Options& options) {
     std::fprintf(stderr, "no check is called %s\n", options.only.c_str());
     return 2;
   }
-  const auto body = [&](Comm& world) { run(world, checks, options.settings, options.verbose); };
+  const auto body = [&](Comm& world) {
+    if (options.abort_code) abort_on_last(world, *options.abort_code);
+    run(world, checks, options.settings, options.verbose);
+  };
   if (options.transport == "plain") {
     comm::run_plain(options.ranks > 0 ? options.ranks : 2, body);
   } else {
@@ -113,6 +126,7 @@ int main(int argc, char** argv) {
   app.add_option("--only", options.only, "checks whose name contains this");
   app.add_option("--seed", options.settings.seed);
   app.add_flag("--quick", options.settings.quick, "smaller and fewer messages");
+  app.add_option("--abort", options.abort_code, "a rank aborts the job with this code instead");
   app.add_flag("--list", options.list, "prints the names of the checks");
   app.add_flag("-v,--verbose", options.verbose, "prints how long each check took");
   try {
@@ -122,6 +136,9 @@ int main(int argc, char** argv) {
   }
   try {
     return conformance::start(options);
+  } catch (const comm::AbortError& error) {
+    std::fprintf(stderr, "aborted: %s\n", error.what());
+    return error.code();
   } catch (const core::LostError& error) {
     std::fprintf(stderr, "lost: %s\n", error.what());
     return 3;
