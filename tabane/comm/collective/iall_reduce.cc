@@ -8,37 +8,45 @@ namespace {
 constexpr std::size_t kMostBytes = 4096;
 constexpr int kMostRanks = 16;
 
-// values: of this rank; places: of all ranks one after the other, into which all are combined.
-void combine_in_order(const Call& call, std::span<std::byte> places, int ranks) {
-  const std::size_t bytes = places.size() / static_cast<std::size_t>(ranks);
-  for (int rank = 1; rank < ranks; ++rank) {
-    call.combine->apply(places.data(), places.data() + static_cast<std::size_t>(rank) * bytes,
-                        bytes / call.element.bytes);
+// Combines what the scratch has of all ranks, one after the other, into the values.
+void combine_in_order(Rounds& rounds) {
+  const std::size_t bytes = rounds.values.size();
+  std::byte* const first = rounds.scratch.data();
+  for (int rank = 1; rank < rounds.ranks; ++rank) {
+    rounds.combine.apply(first, first + static_cast<std::size_t>(rank) * bytes,
+                         bytes / rounds.combine.element_bytes);
   }
+  copy_bytes(rounds.values, std::span(rounds.scratch).first(bytes));
+}
+
+// values: of this rank, into which all are combined.
+Rounds rounds_with_places(const Call& call, std::span<std::byte> values, int ranks) {
+  return {.all = {},
+          .scratch = std::vector<std::byte>(static_cast<std::size_t>(ranks) * values.size()),
+          .values = values,
+          .combine = *call.combine,
+          .ranks = ranks};
 }
 
 // Each rank gets the values of all others and combines them in the order of ranks.
 // cost: one round; p - 1 messages of n bytes from each rank.
 Rounds all_to_each(const Group& group, const Call& call) {
   const int p = group.size(), self = group.rank();
-  Rounds rounds;
-  rounds.scratch.resize(static_cast<std::size_t>(p) * call.bytes);
+  Rounds rounds = rounds_with_places(call, call.values, p);
   const std::span<std::byte> places(rounds.scratch);
   const auto place = [&](int rank) {
     return places.subspan(static_cast<std::size_t>(rank) * call.bytes, call.bytes);
   };
   Round& round = rounds.all.emplace_back();
+  round.receives.reserve(static_cast<std::size_t>(p));
+  round.sends.reserve(static_cast<std::size_t>(p));
   for (int rank = 0; rank < p; ++rank) {
     if (rank == self) continue;
     round.receives.push_back({rank, place(rank)});
     round.sends.push_back({rank, call.values});
   }
   copy_bytes(place(self), call.values);
-  round.then = [copy = call, combine = *call.combine, places, p]() mutable {
-    copy.combine = &combine;
-    combine_in_order(copy, places, p);
-    copy_bytes(copy.values, places.first(copy.bytes));
-  };
+  round.then = combine_in_order;
   return rounds;
 }
 
@@ -51,8 +59,7 @@ Rounds by_segments(const Group& group, const Call& call) {
     return call.values.subspan(of.begin, of.size());
   };
   const std::span<std::byte> own = part(self);
-  Rounds rounds;
-  rounds.scratch.resize(static_cast<std::size_t>(p) * own.size());
+  Rounds rounds = rounds_with_places(call, own, p);
   const std::span<std::byte> places(rounds.scratch);
   rounds.all.resize(2);
   for (int rank = 0; rank < p; ++rank) {
@@ -67,12 +74,7 @@ Rounds by_segments(const Group& group, const Call& call) {
     rounds.all[1].receives.push_back({rank, part(rank)});
   }
   copy_bytes(places.subspan(static_cast<std::size_t>(self) * own.size(), own.size()), own);
-  rounds.all[0].then = [copy = call, combine = *call.combine, places, own, p]() mutable {
-    if (own.empty()) return;
-    copy.combine = &combine;
-    combine_in_order(copy, places, p);
-    copy_bytes(own, places.first(own.size()));
-  };
+  if (!own.empty()) rounds.all[0].then = combine_in_order;
   return rounds;
 }
 

@@ -57,7 +57,6 @@ void Schedule::add_comparison() {
   Round round;
   round.sends.push_back({(self + 1) % p, std::as_bytes(std::span(&own_, 1))});
   round.receives.push_back({before, std::as_writable_bytes(std::span(&other_, 1))});
-  round.then = [this, self, before] { compare(self, own_, before, other_); };
   rounds_.all.insert(rounds_.all.begin(), std::move(round));
   is_compared_ = true;
 }
@@ -65,6 +64,7 @@ void Schedule::add_comparison() {
 void Schedule::begin(const Round& round) {
   Transport& transport = group_->transport();
   const Label label = is_compared_ && round_ == 0 ? Label{kComparisonTag, {}} : label_;
+  pending_.reserve(round.receives.size() + round.sends.size());
   for (const Round::Receive& one : round.receives) {
     pending_.push_back(transport.irecv(one.from, label, one.bytes));
   }
@@ -98,7 +98,11 @@ void Schedule::advance() {
     if (!is_complete(round)) return;
     pending_.clear();
     tested_ = 0;
-    round.then();
+    if (is_compared_ && round_ == 0) {
+      compare(group_->rank(), own_, round.receives[0].from, other_);
+    } else if (round.then != nullptr) {
+      round.then(rounds_);
+    }
   }
   end();
 }

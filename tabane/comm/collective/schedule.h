@@ -15,6 +15,8 @@
 
 namespace tabane::comm {
 
+struct Rounds;
+
 struct Round {
   struct Send {
     int to;
@@ -26,16 +28,20 @@ struct Round {
   };
   std::vector<Send> sends;
   std::vector<Receive> receives;
-  std::function<void()> then = [] {};
+  void (*then)(Rounds& rounds) = nullptr;  // null: nothing
 };
 
 struct Rounds {
   std::vector<Round> all;
   std::vector<std::byte> scratch = {};  // that they point into
+  // Of the call, for what is done with the values.
+  std::span<std::byte> values = {};
+  Combine combine = {};
+  int ranks = 0;
 };
 
 // Of two ranks or more, and at least one byte (except barriers). The values must stay until it is
-// complete, and what `combine` points to until the call returns.
+// complete.
 Rounds rounds_of_barrier(const Group& group);
 Rounds rounds_of_broadcast(const Group& group, const Call& call);
 Rounds rounds_of_all_reduce(const Group& group, const Call& call);
