@@ -166,6 +166,45 @@ void probe_tells_what_waits(Comm& world, const Settings&) {
   }
 }
 
+void messages_are_waited_for_before_they_are_taken(Comm& world, const Settings&) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{5'000}, std::size_t{600'000}}) {
+    const std::vector<std::uint16_t> out(size, 23);
+    Request other = world.isend(next(world), out, 3), sent = world.isend(next(world), out);
+    const comm::Received seen = world.wait_for_message<std::uint16_t>(any_source);
+    require(seen.source == previous(world) && seen.tag == 0 && seen.count == size,
+            "wait_for_message tells {} elements from rank {}, tag {}", seen.count, seen.source,
+            seen.tag);
+    require_equal(world.recv_view<std::uint16_t>(seen.source).size(), size, "waited for");
+    require_equal(world.wait_for_message(previous(world), any_tag).tag, 3, "the tag that is left");
+    require_equal(world.recv_view<std::uint16_t>(previous(world), 3).size(), size, "waited for");
+  }
+}
+
+void any_request_is_told_of_once(Comm& world, const Settings&) {
+  constexpr std::size_t kEach = 10;
+  std::vector<Bytes> out, in;
+  for (std::size_t i = 0; i < kEach; ++i) {
+    const std::size_t size = i % 3 == 0 ? 200'000 : 100 * i;
+    out.push_back(pattern(size, key_of(world.rank(), next(world), static_cast<int>(i))));
+    in.emplace_back(size);
+  }
+  std::vector<Request> requests;
+  for (std::size_t i = 0; i < kEach; ++i) {
+    requests.push_back(world.irecv(previous(world), in[i], static_cast<int>(i)));
+  }
+  for (std::size_t i = kEach; i-- > 0;) {
+    requests.push_back(world.isend(next(world), out[i], static_cast<int>(i)));
+  }
+  std::vector<int> told(requests.size());
+  while (const auto i = comm::wait_any(requests)) ++told.at(*i);
+  require(told == std::vector<int>(requests.size(), 1), "a request was not told of once");
+  require(!comm::test_any(requests), "a request is told of again");
+  for (std::size_t i = 0; i < kEach; ++i) {
+    require_pattern(in[i], in[i].size(), key_of(previous(world), world.rank(), static_cast<int>(i)),
+                    "any request");
+  }
+}
+
 constexpr std::array kChecks{
     Check{"requests.exchange_in_a_ring", exchange_in_a_ring},
     Check{"requests.all_pairs_at_once", all_pairs_at_once},
@@ -175,6 +214,8 @@ constexpr std::array kChecks{
     Check{"requests.receives_match_in_order_of_posting", receives_match_in_order_of_posting},
     Check{"requests.those_that_end_are_waited_for", requests_that_end_are_waited_for},
     Check{"requests.probe_tells_what_waits", probe_tells_what_waits},
+    Check{"requests.messages_are_waited_for", messages_are_waited_for_before_they_are_taken},
+    Check{"requests.any_is_told_of_once", any_request_is_told_of_once},
 };
 
 }  // namespace
