@@ -38,9 +38,11 @@ memory   all_gather  16  4K    linear
 memory   all_gather  *   *     read
 memory   all_to_all  16  2K    shared
 memory   all_to_all  *   *     pairwise
+memory   scan        2   *     linear
 memory   scan        *   48    flags
 memory   scan        16  *     shared
 memory   scan        *   *     doubling
+memory   exscan      2   *     linear
 memory   exscan      *   48    flags
 memory   exscan      16  *     shared
 memory   exscan      *   *     doubling
