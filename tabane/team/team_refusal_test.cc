@@ -226,7 +226,8 @@ TEST_F(FaultyTeam, RefusesResultsBeyondTheLimitOrTheMemory) {
 }
 
 // Calls work() with this much more address space than now. Returns 0 if it worked, 1 if it was told
-// that there is no memory for results; 2 for anything else, or if something was left behind.
+// that there is no memory for results, 3 if a task got none; 2 for anything else, or if something
+// was left behind.
 int with_address_space(std::size_t more, const std::function<void()>& work) {
   std::size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -239,6 +240,8 @@ int with_address_space(std::size_t more, const std::function<void()>& work) {
   int status = 0;
   try {
     work();
+  } catch (const TaskError&) {
+    status = 3;
   } catch (const core::SystemError& error) {
     status = error.code() == ENOMEM && holds(error, "result") ? 1 : 2;
   } catch (const std::exception&) {
@@ -259,7 +262,8 @@ int tells_of_memory(const std::function<void()>& work) {
   for (const std::size_t more : {12, 20, 28, 36, 44, 52, 60, 80, 200}) {
     const int status = with_address_space(more * kMiB, work);
     if (status == 2) return static_cast<int>(more);
-    ++(status == 1 ? told : worked);
+    told += status == 1;
+    worked += status == 0;
     work();
   }
   return told > 0 && worked > 0 ? 0 : 255;
@@ -293,7 +297,7 @@ TEST_F(FaultyTeam, TellsThatThereIsNoMemoryForResults) {
                         2,
                         [](std::size_t i) {
                           Map one;
-                          one[static_cast<int>(i)] = std::string(4 << 20, 'x');
+                          one[static_cast<int>(i)] = std::string(24 << 20, 'x');
                           return one;
                         },
                         Map{},
