@@ -251,7 +251,7 @@ TEST_P(CommOnRanks, RefusesReservedTags) {
   run(1, [](Comm& comm) {
     std::vector<int> one(1);
     require_equal(error_of<core::UsageError>([&] { comm.send(0, 1, -2); }),
-                  "tag -2 cannot be used: give 0 to 1073741823 (negative ones are reserved)");
+                  "tag -2 cannot be used: give 0 to 268435455 (negative ones are reserved)");
     error_of<core::UsageError>([&] { comm.send(0, 1, any_tag); });
     error_of<core::UsageError>([&] { comm.send(0, 1, kMostTag + 1); });
     error_of<core::UsageError>([&] { comm.isend(0, one, -3); });
