@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <utility>
 
 namespace tabane::comm::mpi {
@@ -15,10 +16,47 @@ std::exception_ptr current_error;  // of the operation, which must not pass thro
 
 constexpr std::size_t kMostElementBytes = 4096;
 
+// Where MPI works on the user's bytes: if they are few, on a copy. A collective that is left,
+// because a rank is lost, cannot be withdrawn; the copy then stays for whatever MPI does with it.
+class Workplace {
+ public:
+  explicit Workplace(std::span<std::byte> bytes) : users_(bytes) {
+    if (bytes.empty() || bytes.size() > kMostCopied) return;
+    copy_ = std::make_unique_for_overwrite<std::byte[]>(bytes.size());
+    std::ranges::copy(bytes, copy_.get());
+  }
+  ~Workplace() {
+    if (!done_) static_cast<void>(copy_.release());
+  }
+  // Bytes that MPI only reads.
+  explicit Workplace(std::span<const std::byte> bytes)
+      : Workplace(std::span<std::byte>(const_cast<std::byte*>(bytes.data()), bytes.size())) {}
+  Workplace(const Workplace&) = delete;
+  Workplace& operator=(const Workplace&) = delete;
+
+  std::span<std::byte> bytes() const {
+    return copy_ ? std::span(copy_.get(), users_.size()) : users_;
+  }
+  bool is_users() const { return !copy_ && !users_.empty(); }
+  // The collective is complete. has_result: else the user's bytes stay as they are.
+  void end(bool has_result) {
+    if (copy_ && has_result) std::ranges::copy(bytes(), users_.begin());
+    done_ = true;
+  }
+
+ private:
+  static constexpr std::size_t kMostCopied = 16 * 1024;
+
+  std::span<std::byte> users_;
+  std::unique_ptr<std::byte[]> copy_;
+  bool done_ = false;
+};
+
 }  // namespace
 
 // The lower rank's elements come as `in`; MPI wants the result in `inout`.
 void apply_current(void* in, void* inout, int* length, MPI_Datatype* /*type*/) {
+  if (current_combine == nullptr) return;  // of a reduction that was left, which has no result
   alignas(64) std::array<std::byte, kMostElementBytes> lower;
   const std::size_t bytes = current_combine->element_bytes;
   const std::size_t most = lower.size() / bytes;
@@ -39,10 +77,8 @@ void apply_current(void* in, void* inout, int* length, MPI_Datatype* /*type*/) {
   }
 }
 
-// One that is left, because a rank is lost, has a moment for what is on its way to this rank's
-// memory. Nothing comes later: who joins late looks for notices first.
 template <class Start>
-void MpiCollectives::run(const char* call, Start&& start) {
+void MpiCollectives::run(const char* call, bool on_users_memory, Start&& start) {
   const bool of_world = static_cast<int>(world_ranks_.size()) == engine_.size();
   const Awaited awaited{any_source, world_ranks_, of_world ? engine_.next_collective() : 0};
   MPI_Request request = MPI_REQUEST_NULL;
@@ -52,18 +88,19 @@ void MpiCollectives::run(const char* call, Start&& start) {
   try {
     engine_.complete(request, awaited);
   } catch (const core::LostError& error) {
-    engine_.break_off(error);
-    engine_.settle(request);
+    current_combine = nullptr;
+    engine_.leave_collective(error, request, on_users_memory);
     throw;
   }
 }
 
 template <class Start>
-void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combine,
+void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combine, bool has_result,
                                const char* call, Start&& start) {
   const std::size_t most_elements = std::max<std::size_t>(most_bytes() / combine.element_bytes, 1);
   const auto native = engine_.library().operations().find(combine.type, combine.operation);
-  Piece piece{values.data(), 0, MPI_DATATYPE_NULL, MPI_OP_NULL};
+  Workplace place(values);
+  Piece piece{place.bytes().data(), 0, MPI_DATATYPE_NULL, MPI_OP_NULL};
   if (native) {
     piece.type = native->type;
     piece.operation = native->operation;
@@ -76,50 +113,59 @@ void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combi
   for (std::size_t left = values.size() / combine.element_bytes; left > 0;) {
     const std::size_t count = std::min(left, most_elements);
     piece.count = static_cast<int>(count);
-    run(call, [&](MPI_Request* request) { return start(piece, request); });
+    run(call, place.is_users(), [&](MPI_Request* request) { return start(piece, request); });
     piece.start += count * combine.element_bytes;
     left -= count;
   }
+  place.end(has_result);
   if (!native) MPI_Type_free(&piece.type);
   if (current_error) std::rethrow_exception(std::exchange(current_error, nullptr));
 }
 
+template <class Start>
+void MpiCollectives::on_blocks(std::span<const std::byte> out, std::span<std::byte> in,
+                               const char* call, std::size_t block_bytes, Start&& start) {
+  const ByteCount count(block_bytes);
+  Workplace from(out), to(in);
+  const Blocks at{from.bytes().data(), to.bytes().data(), count.count(), count.type()};
+  run(call, from.is_users() || to.is_users(),
+      [&](MPI_Request* request) { return start(at, request); });
+  from.end(false);
+  to.end(true);
+}
+
 void MpiCollectives::barrier() {
-  run("MPI_Ibarrier", [&](MPI_Request* request) { return MPI_Ibarrier(comm_, request); });
+  run("MPI_Ibarrier", false, [&](MPI_Request* request) { return MPI_Ibarrier(comm_, request); });
 }
 
 void MpiCollectives::broadcast(std::span<std::byte> bytes, int root) {
-  while (!bytes.empty()) {
-    const std::span<std::byte> piece = bytes.first(std::min(bytes.size(), most_bytes()));
-    run("MPI_Ibcast", [&](MPI_Request* request) {
+  Workplace place(bytes);
+  for (std::span<std::byte> left = place.bytes(); !left.empty();) {
+    const std::span<std::byte> piece = left.first(std::min(left.size(), most_bytes()));
+    run("MPI_Ibcast", place.is_users(), [&](MPI_Request* request) {
       return MPI_Ibcast(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, root, comm_,
                         request);
     });
-    bytes = bytes.subspan(piece.size());
+    left = left.subspan(piece.size());
   }
+  place.end(rank_ != root);
 }
 
 bool MpiCollectives::reduce(std::span<std::byte> values, const Combine& combine, int root) {
   if (combine.element_bytes > kMostElementBytes) return false;
-  in_pieces(values, combine, "MPI_Ireduce", [&](const Piece& piece, MPI_Request* request) {
-    const bool mine = rank_ == root;
+  const bool mine = rank_ == root;
+  in_pieces(values, combine, mine, "MPI_Ireduce", [&](const Piece& piece, MPI_Request* request) {
     return MPI_Ireduce(mine ? MPI_IN_PLACE : piece.start, mine ? piece.start : nullptr, piece.count,
                        piece.type, piece.operation, root, comm_, request);
   });
   return true;
 }
 
-// MPI does not promise that all ranks get the same bits. Sums of two do not depend on their order
-// and come out alike; which of -0.0, 0.0 and NaN min and max prefer may, so one rank decides.
+// MPI does not promise that all ranks get the same bits, but libraries keep it: sums of two do not
+// depend on their order.
 bool MpiCollectives::all_reduce(std::span<std::byte> values, const Combine& combine) {
   if (combine.element_bytes > kMostElementBytes) return false;
-  const bool is_floating = combine.type.code >> 8 == 3;
-  if (is_floating && combine.operation != Operation::sum) {
-    reduce(values, combine, 0);
-    broadcast(values, 0);
-    return true;
-  }
-  in_pieces(values, combine, "MPI_Iallreduce", [&](const Piece& piece, MPI_Request* request) {
+  in_pieces(values, combine, true, "MPI_Iallreduce", [&](const Piece& piece, MPI_Request* request) {
     return MPI_Iallreduce(MPI_IN_PLACE, piece.start, piece.count, piece.type, piece.operation,
                           comm_, request);
   });
@@ -127,35 +173,30 @@ bool MpiCollectives::all_reduce(std::span<std::byte> values, const Combine& comb
 }
 
 void MpiCollectives::gather(std::span<const std::byte> block, std::span<std::byte> all, int root) {
-  const ByteCount count(block.size());
-  run("MPI_Igather", [&](MPI_Request* request) {
-    return MPI_Igather(block.data(), count.count(), count.type(), all.data(), count.count(),
-                       count.type(), root, comm_, request);
+  on_blocks(block, all, "MPI_Igather", block.size(), [&](const Blocks& at, MPI_Request* request) {
+    return MPI_Igather(at.out, at.count, at.type, at.in, at.count, at.type, root, comm_, request);
   });
 }
 
 void MpiCollectives::scatter(std::span<const std::byte> all, std::span<std::byte> block, int root) {
-  const ByteCount count(block.size());
-  run("MPI_Iscatter", [&](MPI_Request* request) {
-    return MPI_Iscatter(all.data(), count.count(), count.type(), block.data(), count.count(),
-                        count.type(), root, comm_, request);
+  on_blocks(all, block, "MPI_Iscatter", block.size(), [&](const Blocks& at, MPI_Request* request) {
+    return MPI_Iscatter(at.out, at.count, at.type, at.in, at.count, at.type, root, comm_, request);
   });
 }
 
 void MpiCollectives::all_gather(std::span<const std::byte> block, std::span<std::byte> all) {
-  const ByteCount count(block.size());
-  run("MPI_Iallgather", [&](MPI_Request* request) {
-    return MPI_Iallgather(block.data(), count.count(), count.type(), all.data(), count.count(),
-                          count.type(), comm_, request);
-  });
+  on_blocks(
+      block, all, "MPI_Iallgather", block.size(), [&](const Blocks& at, MPI_Request* request) {
+        return MPI_Iallgather(at.out, at.count, at.type, at.in, at.count, at.type, comm_, request);
+      });
 }
 
 void MpiCollectives::all_to_all(std::span<const std::byte> out, std::span<std::byte> in) {
-  const ByteCount count(out.size() / world_ranks_.size());
-  run("MPI_Ialltoall", [&](MPI_Request* request) {
-    return MPI_Ialltoall(out.data(), count.count(), count.type(), in.data(), count.count(),
-                         count.type(), comm_, request);
-  });
+  on_blocks(out, in, "MPI_Ialltoall", out.size() / world_ranks_.size(),
+            [&](const Blocks& at, MPI_Request* request) {
+              return MPI_Ialltoall(at.out, at.count, at.type, at.in, at.count, at.type, comm_,
+                                   request);
+            });
 }
 
 }  // namespace tabane::comm::mpi

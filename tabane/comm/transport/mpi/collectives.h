@@ -39,12 +39,24 @@ class MpiCollectives : public NativeCollectives {
     MPI_Op operation;
   };
 
-  // start: starts the call on the request it gets, and returns MPI's code.
+  // What MPI gets of equal blocks.
+  struct Blocks {
+    const std::byte* out;
+    std::byte* in;
+    int count;
+    MPI_Datatype type;
+  };
+
+  // on_users_memory: as leave_collective(). start: starts the call on the request it gets, and
+  // returns MPI's code.
   template <class Start>
-  void run(const char* call, Start&& start);
+  void run(const char* call, bool on_users_memory, Start&& start);
   template <class Start>
-  void in_pieces(std::span<std::byte> values, const Combine& combine, const char* call,
-                 Start&& start);
+  void in_pieces(std::span<std::byte> values, const Combine& combine, bool has_result,
+                 const char* call, Start&& start);
+  template <class Start>
+  void on_blocks(std::span<const std::byte> out, std::span<std::byte> in, const char* call,
+                 std::size_t block_bytes, Start&& start);
 
   Engine& engine_;
   MPI_Comm comm_;

@@ -58,7 +58,10 @@ Engine::~Engine() {
   } catch (const core::Error&) {  // a rank was lost on the last metres: its launcher says so
     broken_ = true;
   }
-  if (broken_) return;
+  if (broken_) {
+    if (has_groups_) library_.forbid_worlds();
+    return;
+  }
   MPI_Op_free(&user_operation_);
   MPI_Comm_free(&bulk_);
   library_.set_ends_together(true);
@@ -177,6 +180,12 @@ void Engine::withdraw(int peer) {
 void Engine::leave_receive(int peer) {
   library_.forbid_worlds();
   break_off(left_behind("a message from rank " + std::to_string(peer)));
+}
+
+void Engine::leave_collective(const core::LostError& loss, MPI_Request& request,
+                              bool on_users_memory) {
+  break_off(loss);
+  if (!settle(request) && on_users_memory) library_.forbid_worlds();
 }
 
 core::LostError Engine::left_behind(const std::string& what) const {

@@ -105,6 +105,12 @@ class Engine {
   void withdraw(int peer);
   // The same for a receive into the user's memory. No other world may open then.
   void leave_receive(int peer);
+  // A collective that a loss has ended is left. If it is not complete after a moment and MPI may
+  // still write the user's memory, no other world may open.
+  void leave_collective(const core::LostError& loss, MPI_Request& request, bool on_users_memory);
+  // A group is made. If this world fails, no other may open: its groups are not given up together,
+  // and Open MPI mistakes their messages for those of later ones.
+  void note_group() { has_groups_ = true; }
   // throws: core::LostError if a rank has failed or has withdrawn a message to this one.
   void check_not_withdrawn(int rank);
 
@@ -144,6 +150,7 @@ class Engine {
   bool broken_ = false, closed_ = false;
   bool all_know_ = false;  // of a failure
   bool settled_in_vain_ = false;
+  bool has_groups_ = false;
   std::optional<core::LostError> loss_;  // the first
   std::optional<Lost> lost_;             // the same, if it is of another rank
   const char* phase_ = "";

@@ -90,8 +90,8 @@ Library::Library() {
 void Library::require_permitted() const {
   if (!forbids_worlds_) return;
   throw core::Error(
-      "no other launch is possible in this process: in an earlier one, which failed, an exception "
-      "passed a receive whose message was on its way, and MPI may still write to its memory");
+      "no other launch is possible in this process: an earlier one has failed while MPI still had "
+      "memory or groups of it, which it may mistake for those of another");
 }
 
 // MPI's own way to wait for the others keeps the PU from them.

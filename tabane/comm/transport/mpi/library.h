@@ -39,7 +39,8 @@ class Library {
   // that has failed never is.
   void set_ends_together(bool together) { ends_together_ = together; }
 
-  // MPI may still write to memory that was given up in a world that failed: any call could do it.
+  // MPI may still write to memory that was given up in a world that failed, at any call, or mistake
+  // messages of its groups for others'.
   void forbid_worlds() { forbids_worlds_ = true; }
   // throws: core::Error if no world may open any more.
   void require_permitted() const;

@@ -1,14 +1,19 @@
 // Under an MPI launcher: random collectives on random groups, in one launch after the other. Exits
-// with 1, and says why, if a result is wrong.
+// with 1, and says why, if a result is wrong. With "throw": in launches in each of which a rank
+// throws, until no other is possible; ranks that are told of it say so. Then MPI cannot end, and
+// its launcher complains.
 //
-// usage: mpirun -n RANKS tabane_mpi_collectives. TABANE_COLLECTIVES_ROUNDS and
+// usage: mpirun -n RANKS tabane_mpi_collectives [throw]. TABANE_COLLECTIVES_ROUNDS and
 // TABANE_COLLECTIVES_SEED run it for longer, or again: the seed must be the same on all ranks.
 #include "tabane/comm/random_collectives_test.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <thread>
 
 #include "tabane/comm/launch.h"
 
@@ -35,7 +40,42 @@ int run_all() {
   return 0;
 }
 
+// Returns whether another launch is possible.
+bool launch_throw(std::uint64_t seed) {
+  bool throws = false;
+  try {
+    launch({.transport = TransportKind::mpi}, [&](Comm& comm) {
+      throws = comm.rank() == static_cast<int>(seed % static_cast<std::uint64_t>(comm.size()));
+      auto calls = static_cast<int>(seed * 37 % 101);
+      RandomCollectives(comm, seed, [&] {
+        if (throws && calls-- == 0) throw std::runtime_error("on purpose");
+      }).run(1 << 30);
+    });
+  } catch (const core::LostError& error) {
+    fmt::print("seed {}: told of it: {}\n", seed, error.what());
+  } catch (const core::Error& error) {
+    if (std::string_view(error.what()).find("no other launch") != std::string_view::npos) {
+      return false;
+    }
+    fmt::print("seed {}: {}: {}\n", seed, throws ? "threw" : "wrong", error.what());
+  }
+  return true;
+}
+
+void run_throws() {
+  const std::uint64_t rounds = from_environment("TABANE_COLLECTIVES_ROUNDS", 20);
+  const std::uint64_t first = from_environment("TABANE_COLLECTIVES_SEED", 12);
+  for (std::uint64_t seed = first; seed < first + rounds && launch_throw(seed); ++seed) continue;
+  std::fflush(stdout);
+  // The launcher ends all ranks when the first has ended without MPI_Finalize.
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  std::_Exit(0);
+}
+
 }  // namespace
 }  // namespace tabane::comm
 
-int main() { return tabane::comm::run_all(); }
+int main(int count, char** arguments) {
+  if (std::string_view(arguments[count - 1]) == "throw") tabane::comm::run_throws();
+  return tabane::comm::run_all();
+}

@@ -195,6 +195,7 @@ void MpiTransport::abort_job(int code) {
 std::unique_ptr<Transport> MpiTransport::make_group(std::span<const int> members,
                                                     const MemoryRequest&) {
   engine_->require_whole();
+  engine_->note_group();
   MPI_Group all, some;
   MPI_Comm_group(internal_, &all);
   MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &some);

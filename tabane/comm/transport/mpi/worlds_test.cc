@@ -89,13 +89,16 @@ void who_returned_early_is_noticed() {
   }
 }
 
-// On the rank that finds it, and on all others as that rank's loss.
+// On the rank that finds it, and on all others as that rank's loss. The largest are left out: no
+// other launch is possible while a large collective of MPI's own is under way.
 void mismatched_collectives_are_told() {
   int ranks = 1;
   run([&](Comm& comm) { ranks = comm.size(); });
   if (ranks == 1) return;
   std::vector<Mismatch> all = all_mismatches();
   for (const Mismatch& one : checks::mismatches_of_non_blocking()) all.push_back(one);
+  std::erase_if(all,
+                [](const Mismatch& one) { return one.name.find("of 3000") != std::string::npos; });
   for (const Mismatch& one : all) {
     std::string text;
     try {
