@@ -54,7 +54,7 @@ struct TeamOptions {
   bool measure_memory = false;       // fill in TeamReport::shared_share; the processes wait for it
   // Default: half of what the system and its control groups leave, because results exist twice
   // when they arrive.
-  std::optional<std::size_t> most_result_bytes;
+  std::optional<std::size_t> most_result_bytes = {};
 };
 
 // What the last call of a team did; after a failure, only what was known before it began.
