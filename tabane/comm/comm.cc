@@ -117,10 +117,15 @@ std::optional<std::size_t> wait_any(std::span<Request> requests) {
   std::optional<std::size_t> found = test_any(requests);
   const auto left = std::ranges::find(requests, false, &Request::told_);
   if (found || left == requests.end()) return found;
-  left->pending_->wait_until([&] {
-    found = test_any(requests);
-    return found.has_value();
-  });
+  try {
+    left->pending_->wait_until([&] {
+      found = test_any(requests);
+      return found.has_value();
+    });
+  } catch (const core::LostError&) {
+    found = test_any(requests);  // which throws for the request that the loss concerns
+    if (!found) throw;
+  }
   return found;
 }
 

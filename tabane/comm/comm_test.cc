@@ -207,6 +207,25 @@ TEST_P(CommOnRanks, TellsOfEachRequestThatBecomesCompleteOnce) {
   });
 }
 
+TEST_P(CommOnRanks, WaitsForAnyThoughTheFirstIsFromItself) {
+  run(2, [](Comm& comm) {
+    if (comm.rank() == 1) {
+      comm.recv<int>(0, 1);
+      usleep(100'000);  // long enough for rank 0 to look who is left
+      return comm.send(0, 5);
+    }
+    std::array<int, 1> own{}, theirs{};
+    std::vector<Request> requests;
+    requests.push_back(comm.irecv(0, own));
+    requests.push_back(comm.irecv(1, theirs));
+    comm.send(1, 1, 1);
+    require_equal(wait_any(requests), std::optional<std::size_t>(1));
+    require_equal(theirs[0], 5);
+    comm.send(0, 6);
+    require_equal(wait_any(requests), std::optional<std::size_t>(0));
+  });
+}
+
 TEST_P(CommOnRanks, TellsOfARequestThatFailsAndGoesOn) {
   run(2, [](Comm& comm) {
     if (comm.rank() == 0) {

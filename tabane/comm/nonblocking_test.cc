@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <numeric>
 #include <vector>
 
 #include "tabane/comm/nonblocking_checks_test.h"
 #include "tabane/comm/runners_test.h"
+#include "tabane/team/shared_block.h"
 
 namespace tabane::comm {
 namespace {
@@ -35,16 +37,69 @@ TEST_P(NonBlocking, OtherCallsOfOthersAreTold) {
   }
 }
 
+// What ranks did, who may be other processes and whose exceptions are swallowed after a loss.
+class Ends {
+ public:
+  void note(int rank) { at()[rank] = 1; }
+  int count() const { return at()[0] + at()[1] + at()[2]; }
+
+ private:
+  std::uint8_t* at() const { return reinterpret_cast<std::uint8_t*>(block_.data()); }
+
+  team::SharedBlock block_{3, "ends"};
+};
+
 TEST_P(NonBlocking, EndsWithTheLossOfARank) {
+  Ends ends;
   const std::string error = error_of<core::Error>([&] {
-    run(3, [](Comm& comm) {
+    run(3, [&](Comm& comm) {
       if (comm.rank() == 2) throw core::Error("no such file");
       std::vector<double> values(100'000, 1);
-      Request sum = iall_reduce(comm, values, Operation::sum);
-      error_of<core::LostError>([&] { sum.wait(); });
+      error_of<core::LostError>([&] { iall_reduce(comm, values, Operation::sum).wait(); });
+      ends.note(comm.rank());
     });
   });
   EXPECT_EQ(error, "rank 2: no such file");
+  EXPECT_EQ(ends.count(), 2);
+}
+
+// Both expect the other to be the root, and both live on after the error: no message must be waited
+// for then, and none may come.
+TEST_P(NonBlocking, LeavesTheValuesAloneAfterAnError) {
+  Ends ends;
+  run(2, [&](Comm& comm) {
+    std::vector<int> values(100'000, comm.rank());
+    {
+      Request mistaken = ibroadcast(comm, values, 1 - comm.rank());
+      error_of<core::Error>([&] { mistaken.wait(); });
+      std::ranges::fill(values, 7);
+    }
+    comm.send(1 - comm.rank(), 1);
+    comm.recv<int>(1 - comm.rank());
+    require_equal(std::ranges::count(values, 7), std::ssize(values));
+    ends.note(comm.rank());
+  });
+  EXPECT_EQ(ends.count(), 2);
+}
+
+TEST_P(NonBlocking, ALateMessageDoesNotChangeTheValuesAfterAnError) {
+  run(3, [&](Comm& comm) {
+    std::vector<int> values(4, comm.rank() == 1 ? 9 : 0);
+    if (comm.rank() == 2) error_of<core::Error>([&] { ibarrier(comm).wait(); });
+    if (comm.rank() == 0) {
+      Request broadcast = ibroadcast(comm, values, 1);
+      error_of<core::Error>([&] { broadcast.wait(); });
+      std::ranges::fill(values, 7);
+      comm.send(1, 1);
+      comm.recv<int>(1, 3);
+      require_equal(values, std::vector<int>(4, 7));
+    }
+    if (comm.rank() == 1) {
+      comm.recv<int>(0);
+      ibroadcast(comm, values, 1).wait();  // the root only sends
+      comm.send(0, 1, 3);
+    }
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Runners, NonBlocking, testing::ValuesIn(kRunners), name_of_runner);

@@ -111,11 +111,19 @@ void Schedule::end() noexcept {
   if (!std::exchange(is_done_, true)) group_->transport().strike(*this);
 }
 
-// A loss is told by the wait that is under way, too.
+// A loss is told by the wait that is under way, too. While the exception passes, messages on their
+// way are given up rather than waited for: after it nobody reads or writes the values.
 template <class Step>
 void Schedule::keep_error(Step&& step) noexcept {
   if (is_done_) return;
   try {
+    struct GiveUp {
+      Schedule& schedule;
+      int before = std::uncaught_exceptions();
+      ~GiveUp() {
+        if (std::uncaught_exceptions() > before) schedule.pending_.clear();
+      }
+    } const give_up{*this};
     step();
   } catch (...) {
     error_ = std::current_exception();
@@ -128,6 +136,7 @@ void Schedule::progress() {
 }
 
 void Schedule::look() {
+  if (is_advancing_) return;  // within one of its messages
   keep_error([this] { lookout_.look(own_); });
 }
 
@@ -147,7 +156,9 @@ bool Schedule::test() {
 }
 
 void Schedule::wait() {
-  if (!test()) wait_until([this] { return test(); });
+  if (test()) return;
+  keep_error([this] { wait_until([this] { return test(); }); });
+  if (error_) std::rethrow_exception(error_);
 }
 
 void Schedule::wait_until(const std::function<bool()>& ready) {

@@ -113,7 +113,8 @@ void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combi
   for (std::size_t left = values.size() / combine.element_bytes; left > 0;) {
     const std::size_t count = std::min(left, most_elements);
     piece.count = static_cast<int>(count);
-    run(call, place.is_users(), [&](MPI_Request* request) { return start(piece, request); });
+    run(call, place.is_users() || !native,  // MPI would call the operation of a later one
+        [&](MPI_Request* request) { return start(piece, request); });
     piece.start += count * combine.element_bytes;
     left -= count;
   }

@@ -63,7 +63,8 @@ void Endpoint::progress(const bool& enough) {
   backgrounds_.progress();
 }
 
-void Endpoint::wait_until(std::span<const int> peers, const std::function<bool()>& ready) {
+template <class Peers>
+void Endpoint::wait_for_peers(const Peers& peers, const std::function<bool()>& ready) {
   const auto polls = [&] {
     if (ready()) return true;
     progress(false);
@@ -74,6 +75,12 @@ void Endpoint::wait_until(std::span<const int> peers, const std::function<bool()
     backgrounds_.look();
   });
 }
+
+void Endpoint::wait_until(std::span<const int> peers, const std::function<bool()>& ready) {
+  wait_for_peers(peers, ready);
+}
+
+void Endpoint::wait_until(const std::function<bool()>& ready) { wait_for_peers(any_source, ready); }
 
 template <class Operation, class Peers>
 void Endpoint::wait_for(Operation& operation, const Peers& peers) {

@@ -86,6 +86,8 @@ class Endpoint {
   // Returns once ready() is true, which one of `peers` will bring about. throws: core::LostError,
   // and what ready() does.
   void wait_until(std::span<const int> peers, const std::function<bool()>& ready);
+  // The same of any rank of the world.
+  void wait_until(const std::function<bool()>& ready);
   Backgrounds& backgrounds() { return backgrounds_; }
 
   // What was received is no longer read.
@@ -109,6 +111,8 @@ class Endpoint {
 
   Peer& peer(int rank) { return *peers_[static_cast<std::size_t>(rank)]; }
   // peers: a rank, or several of which any one may bring about what is waited for.
+  template <class Peers>
+  void wait_for_peers(const Peers& peers, const std::function<bool()>& ready);
   template <class Operation, class Peers>
   void wait_for(Operation& operation, const Peers& peers);
 

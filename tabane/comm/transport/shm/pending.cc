@@ -54,12 +54,6 @@ bool ReceivePending::test() {
   return true;
 }
 
-void ReceivePending::wait_until(const std::function<bool()>& ready) {
-  const Receive& receive = *receive_;
-  const bool of_any = receive.source == any_source;
-  endpoint_->wait_until(of_any ? std::span(receive.sources) : std::span(&receive.source, 1), ready);
-}
-
 void ReceivePending::wait() {
   receive_.wait();
   arrival = arrival_of(*receive_, *members_);

@@ -63,9 +63,7 @@ class SendPending : public Pending {
   ~SendPending() override;
   bool test() override;
   void wait() override { endpoint_->wait(*send_); }
-  void wait_until(const std::function<bool()>& ready) override {
-    endpoint_->wait_until({&send_->to, 1}, ready);
-  }
+  void wait_until(const std::function<bool()>& ready) override { endpoint_->wait_until(ready); }
 
  private:
   std::shared_ptr<Endpoint> endpoint_;
@@ -81,7 +79,7 @@ class ReceivePending : public Pending {
   PostedReceive& receive() { return receive_; }
   bool test() override;
   void wait() override;
-  void wait_until(const std::function<bool()>& ready) override;
+  void wait_until(const std::function<bool()>& ready) override { endpoint_->wait_until(ready); }
 
  private:
   std::shared_ptr<Endpoint> endpoint_;
