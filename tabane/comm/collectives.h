@@ -1,9 +1,10 @@
 // Operations that all ranks of a group call together: in the same order, with the same sizes,
 // types, roots and options. Rules choose the algorithm (see collective/choice.h) unless it is
 // named. throws, all: as Comm; core::UsageError if the root does not exist, the sizes do not fit
-// each other, or the named algorithm does not exist or cannot serve this group. In debug builds
-// (NDEBUG not defined) also MessageError naming both collectives if ranks are in different ones.
-// After an error that not all ranks had, the group cannot be used for collectives again.
+// each other, or the named algorithm does not exist or cannot serve this group; MessageError naming
+// both calls if ranks are in different ones; some such mistakes pass unnoticed, see
+// Comm::check_collectives(). If a call throws on some ranks only, do not use the group for
+// collectives again.
 #pragma once
 
 #include <optional>
@@ -69,8 +70,8 @@ template <Sendable T, Reduces<T> By>
 requires(!SendableRange<T>) std::optional<T> reduce(Comm& comm, T value, By by, int root,
                                                     const CollectiveOptions& options = {});
 
-// Returns the largest or smallest value, the rank that had it and that rank's index; of equal
-// values the lowest rank's.
+// Returns the largest or smallest value, the rank that had it and the index that rank gave; of
+// equal values the lowest rank's.
 template <class T>
 requires std::is_arithmetic_v<T> Located<T> all_reduce_max_loc(
     Comm& comm, T value, std::int64_t index = 0, const CollectiveOptions& options = {});
@@ -89,7 +90,7 @@ std::vector<Located<std::ranges::range_value_t<R>>> all_reduce_min_loc(
 
 // In place: rank r gets the values of ranks 0 … r combined; exscan: of ranks 0 … r - 1. There rank
 // 0 gets what leaves every value as it is (0 for sum, bit_or and bit_xor, 1 for product, the
-// smallest number for max …); of a function, it keeps its values.
+// smallest number for max …); with a function of yours, rank 0 keeps its values.
 template <SendableRange R, Reduces<std::ranges::range_value_t<R>> By>
 void scan(Comm& comm, R&& values, By by, const CollectiveOptions& options = {});
 template <Sendable T, Reduces<T> By>
@@ -141,8 +142,8 @@ struct Parts {
   std::vector<std::size_t> counts;  // elements, by rank
 };
 
-// As above, with blocks of counts[r] elements for rank r, which may be 0. counts: of gather and
-// scatter only the root's are used; of all_gather the same on all ranks. all: as many elements as
+// As above, with blocks of counts[r] elements for rank r, which may be 0. counts: only the root's
+// are used in gather and scatter; in all_gather all ranks give the same. all: as many elements as
 // the counts sum up to.
 template <SendableRange Part, SendableRange All>
 void gather_varying(Comm& comm, const Part& part, All&& all, std::span<const std::size_t> counts,

@@ -60,11 +60,11 @@ class View {
   std::unique_ptr<Parcel> parcel_;
 };
 
-// A message on its way. The range it was given must live until it is complete; on shm at most until
-// wait() or test() has thrown core::LostError: nobody reads or writes it then. The destructor waits
-// for that, but not while an exception passes: then the message may be lost. (Over MPI, which has
-// the range until the other side has taken the message, it gives that a quarter of a second. If it
-// was in vain, the world has ended for this rank, also if the exception is caught.)
+// A message on its way, or a collective. The range must live until the request is complete, or, on
+// shm, until wait() or test() has thrown core::LostError. The destructor waits for completion,
+// except while an exception is passing: then the message may be lost. (MPI uses the range until the
+// other side has taken the message. The destructor then gives it a quarter of a second for that. If
+// it is not taken, the world has ended for this rank, even if the exception is caught.)
 class Request {
  public:
   // rank: the one that waits, for errors.
@@ -91,9 +91,9 @@ class Request {
 
 void wait_all(std::span<Request> requests);
 
-// Returns the index of a request that has become complete, each one once, so that a loop comes to
-// its end; nothing if wait() or these two have told so of all. throws: what the wait() of a request
-// does, which is told of thereby.
+// Waits until one is complete and returns its index. Each request is reported once. Returns nothing
+// if all have been reported, by wait() or by these two functions. throws: as wait() of that
+// request, which then counts as reported.
 std::optional<std::size_t> wait_any(std::span<Request> requests);
 // The same without waiting: nothing also if none is complete now.
 std::optional<std::size_t> test_any(std::span<Request> requests);
@@ -200,10 +200,10 @@ class Comm {
   // here; nothing for a negative color. All ranks call it.
   std::optional<Comm> split(int color, int key = 0);
 
-  // Compares what the ranks call in each collective of this group and of those that are split from
-  // it, so that none that differ hang or pass unnoticed. All ranks call it. cost: up to 48 bytes on
-  // shared memory next to nothing; otherwise a rank waits until the one before it has begun, and
-  // without shared memory for a message of that.
+  // From now on, compares what the ranks call in each collective of this group and of those that
+  // are split from it later: none that differ hang or pass unnoticed. All ranks call it. cost: on
+  // shared memory next to nothing up to 48 bytes; above, a rank waits until the rank before it has
+  // begun; over MPI, one message more per call.
   void check_collectives(bool yes);
 
   // Ends the whole job: launch() throws AbortError with this rank of the world and the code, and

@@ -44,10 +44,10 @@ struct LaunchOptions {
 // Returns which transport `automatic` means here: mpi if an MPI launcher has started the process.
 TransportKind detect_transport();
 
-// Calls f on every rank and returns when all have returned. On shm, f sees the caller's data
-// copy-on-write as in a team, and its changes are lost: see launch_result(). A single rank on shm
-// runs in the calling process. Under MPI the process of every rank calls it with the same options,
-// and MPI ends when the process exits.
+// Calls f on every rank and returns when all have returned. On shm the ranks are forked now: f sees
+// what the caller has built, and what it changes is lost (see launch_result()). A single rank on
+// shm runs in the calling process. Under MPI the process of every rank calls launch() with the same
+// options, and MPI ends when the process exits.
 // throws: core::LostError naming rank, pid and phase if a rank dies; what f threw on the rank that
 // failed first, as core::Error with "rank R: "; AbortError if a rank called abort() (under MPI its
 // launcher ends all instead); core::UsageError if ranks or grid are impossible or memory does not
@@ -57,7 +57,7 @@ TransportKind detect_transport();
 // failed first.
 void launch(const LaunchOptions& options, const std::function<void(Comm&)>& f);
 
-// The same, and returns what f returned on rank 0; nothing in the MPI processes of other ranks. R:
+// The same, and returns what f returned on rank 0; empty in MPI's processes other than rank 0. R:
 // as the result of a team's task (team/serialiser.h).
 template <class R>
 std::optional<R> launch_result(const LaunchOptions& options, const std::function<R(Comm&)>& f) {

@@ -5,12 +5,12 @@
 //   sum.wait();
 //
 // A rank makes progress only in calls: in test() and wait() of any request, and in every other call
-// that waits, so long work should test() now and then. Several may be under way at once. All ranks
-// of a group begin its collectives, blocking or not, in the same order; one that does not block
-// goes with others that do not. The values must neither be used nor end before the request is
-// complete. Requests may be mixed with those of messages in wait_any() and wait_all(); what wait()
-// returns says nothing here. throws: core::UsageError as the blocking ones; test() and wait():
-// what the blocking ones do.
+// that waits. So long work should test() now and then. Several may be under way at once. All ranks
+// of a group begin its collectives, blocking or not, in the same order, and a blocking one on one
+// rank never matches a non-blocking one on another. Do not touch or destroy the values before the
+// request is complete. wait_any() and wait_all() take these requests together with those of
+// messages; ignore what wait() returns for a collective. throws: core::UsageError as the blocking
+// ones; test() and wait(): as the blocking ones.
 #pragma once
 
 #include "tabane/comm/collectives.h"
@@ -39,7 +39,8 @@ requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Reques
 }
 
 // Combines the ranks' values element by element, in place and in the order of ranks,
-// ((v0 v1) v2) v3, so that all ranks get the same bits wherever there are as many.
+// ((v0 v1) v2) v3: all ranks get the same bits, whatever the transport, if the number of ranks is
+// the same. operation: a named one, not a function.
 template <SendableRange R>
 requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Request
     iall_reduce(Comm& comm, R&& values, Operation operation) {

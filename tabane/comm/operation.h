@@ -16,8 +16,8 @@ enum class Operation : std::uint8_t {
   sum,
   min,
   max,
-  min_loc,
-  max_loc,
+  min_loc,  // of all_reduce_min_loc(); not for callers of all_reduce
+  max_loc,  // of all_reduce_max_loc(); not for callers of all_reduce
   product,
   bit_and,
   bit_or,
