@@ -63,8 +63,9 @@ class View {
 // A message on its way, or a collective. The range must live until the request is complete, or, on
 // shm, until wait() or test() has thrown core::LostError. The destructor waits for completion,
 // except while an exception is passing: then the message may be lost. (MPI uses the range until the
-// other side has taken the message. The destructor then gives it a quarter of a second for that. If
-// it is not taken, the world has ended for this rank, even if the exception is caught.)
+// other side has taken the message. While an exception is passing, the destructor gives it a
+// quarter of a second for that. If it is not taken, the world has ended for this rank, even if the
+// exception is caught.)
 class Request {
  public:
   // rank: the one that waits, for errors.
@@ -200,10 +201,10 @@ class Comm {
   // here; nothing for a negative color. All ranks call it.
   std::optional<Comm> split(int color, int key = 0);
 
-  // From now on, compares what the ranks call in each collective of this group and of those that
-  // are split from it later: none that differ hang or pass unnoticed. All ranks call it. cost: on
-  // shared memory next to nothing up to 48 bytes; above, a rank waits until the rank before it has
-  // begun; over MPI, one message more per call.
+  // Starts or stops comparing what the ranks call in each collective of this group and of those
+  // split from it later, so that none that differ hang or pass unnoticed. All ranks call it. cost:
+  // on shared memory next to nothing up to 48 bytes; above, a rank waits until the rank before it
+  // has begun; over MPI, one message more per call.
   void check_collectives(bool yes);
 
   // Ends the whole job: launch() throws AbortError with this rank of the world and the code, and
