@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace tabane::comm::plain {
@@ -106,7 +107,8 @@ void World::wait(std::unique_lock<std::mutex>& lock, int rank) {
     throw;
   }
   lock.lock();
-  condition_.wait(lock, [&] { return changes_ != seen; });
+  // What look() finds is told by the caller's next look at what it waits for.
+  condition_.wait_for(lock, std::chrono::milliseconds(10), [&] { return changes_ != seen; });
 }
 
 void World::leave(int rank) {
