@@ -21,7 +21,6 @@
 #include "tabane/core/error.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/fresh_process.h"
-#include "tabane/team/loss_watch.h"
 #include "tabane/team/worker_loop.h"
 
 namespace tabane::team {
@@ -164,6 +163,8 @@ void ProcessTree::start() {
   caller_ = getpid();
   while (fork_child_of(kCaller, children_)) ++children_;
   close(std::exchange(alive_, -1));
+  // Without a listener the children tell when to stop waiting.
+  losses_.emplace(control_, order_, listener_ != nullptr ? all_gone_ : -1);
 }
 
 void ProcessTree::open_pipe(int& read_end, int& write_end) {
@@ -253,19 +254,9 @@ int ProcessTree::child_of_caller(int k) const {
   return child_of_process(kCaller, control_.processes(), order_, k);
 }
 
-// Whether a child of the caller is still there, without waiting.
-bool ProcessTree::runs(int k) const {
-  const pid_t pid = control_.process(child_of_caller(k)).pid.load();
-  siginfo_t info{};
-  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-         info.si_pid == 0;
-}
-
-bool ProcessTree::running() const {
-  for (int k = 0; k < children_; ++k) {
-    if (!runs(k)) return false;
-  }
-  return true;
+bool ProcessTree::has_lost() {
+  losses_->wait(0, listener_);
+  return losses_->lost();
 }
 
 void ProcessTree::wait() {
@@ -282,13 +273,10 @@ void ProcessTree::wait() {
 // process was lost.
 bool ProcessTree::wait_for_loss() {
   constexpr int kUntilNews = -1;
-  constexpr int kNoPipe = -1;
-  LossWatch watch_all(control_, order_, kNoPipe);
-  while (watch_all.children_left() > 0) {
-    if (watch_all.wait(kUntilNews, nullptr)) return true;
-  }
+  while (losses_->children_left() > 0 && !losses_->lost()) losses_->wait(kUntilNews, nullptr);
   // One that was forked and lost in the meantime.
-  return watch_all.wait(0, nullptr);
+  if (!losses_->lost()) losses_->look(nullptr);
+  return losses_->lost();
 }
 
 // Until all processes have ended by themselves. After a failure they are given a grace, for it is
@@ -297,18 +285,17 @@ bool ProcessTree::wait_listening() {
   constexpr int kLookAgainMs = 20;
   const std::uint64_t grace_ns = static_cast<std::uint64_t>(listener_->grace_seconds * 1e9);
   std::uint64_t failed_ns = 0;
-  LossWatch watch_all(control_, order_, all_gone_);
   for (;;) {
-    watch_all.wait(kLookAgainMs, listener_);
+    losses_->wait(kLookAgainMs, listener_);
     if (!control_.failed()) {
-      if (watch_all.children_left() == 0) break;
+      if (losses_->children_left() == 0) break;
       continue;
     }
-    if (watch_all.all_gone() || control_.refused()) break;  // refused: nobody was told
+    if (losses_->all_gone() || control_.refused()) break;  // refused: nobody was told
     if (failed_ns == 0) failed_ns = now_ns();
     if (now_ns() - failed_ns > grace_ns) break;
   }
-  watch_all.wait(0, listener_);
+  losses_->look(listener_);
   return control_.failed();
 }
 
@@ -322,8 +309,10 @@ void ProcessTree::take_ends() {
   }
 }
 
+// A pid whose end was seen may be another's by now.
 void ProcessTree::kill_all() {
   for (int p = 0; p < control_.processes(); ++p) {
+    if (losses_ && losses_->has_seen_end(p)) continue;
     ProcessRecord& record = control_.process(p);
     if (record.pid.load() > 0 && !record.reaped.load()) kill(record.pid.load(), SIGKILL);
   }

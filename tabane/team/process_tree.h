@@ -5,10 +5,12 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <optional>
 
 #include "tabane/team/control.h"
 #include "tabane/team/fork_order.h"
 #include "tabane/team/loss.h"
+#include "tabane/team/loss_watch.h"
 
 namespace tabane::team {
 
@@ -36,8 +38,8 @@ class ProcessTree {
   // system refuses a pipe; a refused fork is recorded in control.
   void start();
 
-  // Tells whether all that the calling process forked are still there, without waiting.
-  bool running() const;
+  // Looks without waiting whether a process was lost; then wait() ends the others. After start().
+  bool has_lost();
 
   // Waits until all processes are gone and reaped. If one was lost, control knows it and the others
   // are killed; with a listener, those that still run after its grace.
@@ -52,7 +54,6 @@ class ProcessTree {
   void fork_children(int process);
   void wait_for_children();
   int child_of_caller(int k) const;
-  bool runs(int k) const;
   bool wait_for_loss();
   bool wait_listening();
   void take_ends();
@@ -70,7 +71,8 @@ class ProcessTree {
   // With a listener: the caller alone holds the write end.
   int caller_alive_ = -1, caller_end_ = -1;
   pid_t caller_ = 0;
-  int children_ = 0;  // of the caller
+  int children_ = 0;                 // of the caller
+  std::optional<LossWatch> losses_;  // once the caller's children are forked
 };
 
 // Writes out what stdio and the standard streams hold.

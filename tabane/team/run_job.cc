@@ -79,10 +79,10 @@ void run_threads(const Job& job, Control& control, const core::Placement& places
   Threads(job, control, places, 0, 0).run();
 }
 
-double measure_shared_share(Control& control, const ProcessTree& tree, bool& measured) {
+double measure_shared_share(Control& control, ProcessTree& tree, bool& measured) {
   constexpr double kLookAgainSeconds = 0.01;
   while (!control.wait_for_arrivals(kLookAgainSeconds)) {
-    if (control.stop().load() || !tree.running()) return 0;
+    if (control.stop().load() || tree.has_lost()) return 0;
   }
   std::vector<pid_t> pids;
   for (int p = 0; p < control.processes(); ++p) pids.push_back(control.process(p).pid.load());
