@@ -50,12 +50,16 @@ std::string too_little(double work) {
   return "too little work for more than one worker: all of it takes " + core::format_seconds(work);
 }
 
+std::string text_of(Shape shape) {
+  return std::to_string(shape.processes) + " × " + std::to_string(shape.threads);
+}
+
 std::string why(const Choice& choice, const ReasonFacts& facts) {
   const Shape shape = choice.shape;
   if (shape == Shape{}) return too_little(facts.work);
   if (shape.processes == 1) return one_process(choice, facts);
   const int threads = telling_threads(choice.in_process, facts.threads);
-  const std::string size = std::to_string(shape.processes) + " × " + std::to_string(shape.threads);
+  const std::string size = text_of(shape);
   const std::string forks = "forks cost " + core::format_seconds(choice.fork_seconds) + " of " +
                             core::format_seconds(choice.alternatives.front().seconds);
   if (1 - choice.in_process.efficiency(threads) < kNoticed) {
@@ -88,6 +92,12 @@ std::string reason_for_begun(const Choice& choice, double seconds, bool waiting)
   return "too little work for a sample: all of it takes " + core::format_seconds(seconds) +
          " with " + std::to_string(choice.shape.threads) +
          " threads of one process, which began it" + unknown;
+}
+
+std::string reason_for_other(const Choice& chosen, Shape shape, bool is_given) {
+  return text_of(shape) +
+         (is_given ? ", because a number is given" : ", because few tasks are left") +
+         "; the choice would be " + text_of(chosen.shape) + ": " + chosen.reason;
 }
 
 std::string reason_without_sample(const Choice& choice, double work) {

@@ -25,6 +25,9 @@ std::string reason_for_few(std::size_t tasks);
 // the tasks do not use the PUs.
 std::string reason_for_begun(const Choice& choice, double seconds, bool waiting);
 
+// Of a shape that is not the chosen one: a number is given, or there are fewer tasks than workers.
+std::string reason_for_other(const Choice& chosen, Shape shape, bool is_given);
+
 // Of work that is too little for a sample. work: seconds of all tasks on one worker, as the first
 // task tells.
 std::string reason_without_sample(const Choice& choice, double work);

@@ -4,6 +4,8 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -56,6 +58,8 @@ class Threads {
           process_, "pthread_create",
           "worker " + std::to_string(others.size() + 1) + " of process " + std::to_string(process_),
           error.code().value());
+    } catch (const std::bad_alloc&) {
+      control_.fail_system(process_, "memory", "the threads of a team", ENOMEM);
     }
     serve(0);
     for (std::thread& other : others) other.join();
@@ -175,12 +179,13 @@ std::string running_threads() {
 void require_no_other_threads() {
   const std::string others = running_threads();
   if (others.empty()) return;
-  throw core::UsageError(
+  throw OtherThreads(
       "a team cannot fork while other threads run, for a lock that one of them holds would stay "
       "locked in the children; " +
-      others +
-      ". Start them after the team's work, or end them before (OpenMP: "
-      "omp_pause_resource_all), or set allow_other_threads");
+          others +
+          ". Start them after the team's work, or end them before (OpenMP: "
+          "omp_pause_resource_all), or set allow_other_threads",
+      others);
 }
 
 JobReport run_job(const Job& job, const JobOptions& options) {

@@ -38,8 +38,8 @@ struct JobReport {
   std::vector<std::string> remarks;
 };
 
-// throws: TaskError, core::LostError, core::SystemError, core::UsageError, as Team::map(); no
-// process is left then.
+// throws: TaskError, core::LostError, core::SystemError, OtherThreads, as Team::map(); no process
+// is left then.
 JobReport run_job(const Job& job, const JobOptions& options);
 
 // The other threads of this process, as "2 other threads run: 4711 (worker), 4712 (worker)"; empty
@@ -47,7 +47,7 @@ JobReport run_job(const Job& job, const JobOptions& options);
 // there are none.
 std::string running_threads();
 
-// throws: core::UsageError that names the other threads of this process, if there are any.
+// throws: OtherThreads that names the other threads of this process, if there are any.
 void require_no_other_threads();
 
 }  // namespace tabane::team

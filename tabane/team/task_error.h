@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "tabane/core/error.h"
 
@@ -24,6 +25,18 @@ class TaskError : public core::Error {
 class ForkRefused : public core::SystemError {
  public:
   ForkRefused(std::string_view operand, int code) : SystemError("fork", operand, code) {}
+};
+
+// Other threads of this process forbid a fork.
+class OtherThreads : public core::UsageError {
+ public:
+  // others: as running_threads() names them.
+  OtherThreads(const std::string& message, std::string others)
+      : UsageError(message), others_(std::move(others)) {}
+  const std::string& others() const { return others_; }
+
+ private:
+  std::string others_;
 };
 
 }  // namespace tabane::team

@@ -138,16 +138,14 @@ bool Team::caller_may_work() const {
 
 void Team::do_chosen(std::size_t n, const TaskSet& tasks) {
   StartedWork work(n, tasks, job_options(), caller_may_work());
-  if (options_.processes == automatic && !options_.allow_other_threads) {
-    if (const std::string others = running_threads(); !others.empty()) {
-      return finish_with_threads(work, others);
-    }
-  }
   try {
     report_.choice = choose_started(work, n);
   } catch (const ForkRefused& refusal) {
     if (options_.processes != automatic) throw;
     return finish_with_threads(work, refusal.what());
+  } catch (const OtherThreads& refusal) {
+    if (options_.processes != automatic) throw;
+    return finish_with_threads(work, refusal.others());
   }
   report_.choice->sample_seconds = static_cast<double>(now_ns() - begin_ns_) * 1e-9;
   if (work.left() == 0) {
@@ -188,13 +186,34 @@ Shape Team::shape_of(const Choice& choice, std::size_t n) const {
   return shape;
 }
 
+// The choice is what is done.
+void Team::keep_to(Choice& choice, Shape shape) const {
+  if (choice.shape == shape) return;
+  choice.reason = reason_for_other(
+      choice, shape, options_.processes != automatic || options_.threads != automatic);
+  choice.shape = shape;
+  const auto begin = choice.alternatives.begin();
+  const auto same = std::find_if(begin, choice.alternatives.end(),
+                                 [&](const Prediction& one) { return one.shape == shape; });
+  if (same == choice.alternatives.end()) {
+    choice.predicted.reset();
+  } else {
+    std::rotate(begin, same, same + 1);
+    if (choice.predicted) choice.predicted = choice.alternatives.front();
+  }
+}
+
 void Team::finish(StartedWork& work, Shape shape) {
   const Size size = within(shape, work.left());
+  keep_to(*report_.choice, {size.processes, size.threads});
   try {
     take(work.finish(job_options(size)), size);
   } catch (const ForkRefused& refusal) {
     if (options_.processes != automatic) throw;
     finish_with_threads(work, refusal.what());
+  } catch (const OtherThreads& refusal) {
+    if (options_.processes != automatic) throw;
+    finish_with_threads(work, refusal.others());
   }
 }
 
@@ -205,11 +224,9 @@ void Team::finish_with_threads(StartedWork& work, const std::string& why) {
       false};
   report_.remarks.push_back("One process with threads, because no process can be forked: " + why +
                             ".");
-  if (!report_.choice) {
-    report_.choice = Choice{.shape = {1, size.threads},
-                            .reason = "threads of one process, because no process can be forked"};
-  }
+  if (!report_.choice) report_.choice.emplace();
   report_.choice->shape = {1, size.threads};
+  report_.choice->reason = "threads of one process, because no process can be forked";
   report_.choice->predicted.reset();
   take(work.finish(job_options(size)), size);
 }

@@ -11,11 +11,14 @@
 //
 // A loss is seen without signals: no sleep is cut short, and the caller and the tasks may do with
 // SIGCHLD what they like; the processes begin with its default action. Where somebody ignores it or
-// takes the ends of all children, Linux before 6.15 does not tell how a process ended.
+// takes the ends of all children, Linux before 6.15 does not tell how a process ended. Only with a
+// LossListener there is a signal, SIGRTMAX - 1, after a loss: to the processes that the lost one
+// had forked.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <iterator>
 #include <new>
@@ -84,22 +87,22 @@ class Team {
   // Returns f(0) … f(n - 1) in this order. Calls f once per task, in any order, on any worker, from
   // several threads at once. With automatic numbers threads of the caller begin; where the rest is
   // worth it, tasks that are still to do are tried with other shapes, also in child processes, and
-  // their results are kept. Where other threads run or the system refuses a fork, an automatic
-  // number of processes becomes one, and a remark says so; tasks of a run that was refused are done
-  // again. R: trivially copyable without pointers, or with a Serialiser. throws: TaskError if f
-  // throws; core::LostError with process, task and signal if a process dies; core::SystemError if
-  // the system refuses a fork or memory, or if the results exceed most_result_bytes (ENOMEM);
-  // core::UsageError if other threads run or n looks negative. After any of these all processes are
-  // gone, and the next call works.
-  // cost: the forks (see fork_cost.h), then about 20 ns per task in addition to f. What is tried
-  // takes up to about 8 % of the time that the threads would have taken.
+  // their results are kept. Where a fork is to be tried and other threads run, or the system
+  // refuses it, an automatic number of processes becomes one, and a remark says so; tasks of a run
+  // that was refused are done again. R: trivially copyable without pointers, or with a Serialiser.
+  // throws: TaskError if f throws; core::LostError with process, task and signal if a process dies;
+  // core::SystemError if the system refuses a fork or memory, or if the results exceed
+  // most_result_bytes (ENOMEM); core::UsageError if other threads run or n looks negative. After
+  // any of these all processes are gone, and the next call works. cost: the forks (see
+  // fork_cost.h), then about 20 ns per task in addition to f. What is tried takes up to about 8 %
+  // of the time that the threads would have taken.
   template <class R, class F>
   std::vector<R> map(std::size_t n, F&& f);
 
   // Returns `initial` combined with f(0) … f(n - 1) by R = combine(R, R), which must be associative
   // and commutative, because each call distributes the tasks differently. Integer sums are the same
   // each time; floating-point sums differ in their last digits. throws: as map(); an exception of
-  // combine counts as one of f.
+  // combine counts as one of f, and comes as it is where the caller combines what workers returned.
   template <class R, class F, class Combine>
   R map_reduce(std::size_t n, F&& f, R initial, Combine&& combine);
 
@@ -128,6 +131,7 @@ class Team {
   bool caller_may_work() const;
   Choice choose_started(StartedWork& work, std::size_t n);
   Shape shape_of(const Choice& choice, std::size_t n) const;
+  void keep_to(Choice& choice, Shape shape) const;
   Size within(Shape shape, std::size_t n);
   void finish(StartedWork& work, Shape shape);
   void finish_with_threads(StartedWork& work, const std::string& why);
@@ -150,16 +154,45 @@ void check_tasks(std::size_t n);
 
 [[noreturn]] void throw_no_memory(std::size_t n, std::size_t each);
 
+// What code of the user threw in the caller.
+struct UsersException {
+  std::exception_ptr exception;
+};
+
+// Calls code of the user within with_memory_for(), which then throws on what it throws.
+template <class Code>
+auto users(Code code) {
+  try {
+    return code();
+  } catch (...) {
+    throw UsersException{std::current_exception()};
+  }
+}
+
 // Calls `work`, whose exceptions of the tasks are others: what is not there is memory for results.
-// throws: core::SystemError (ENOMEM).
+// throws: core::SystemError (ENOMEM); what users() has met.
 template <class Work>
 auto with_memory_for(std::size_t n, std::size_t each, Work work) {
   try {
     return work();
+  } catch (const UsersException& users) {
+    std::rethrow_exception(users.exception);
   } catch (const std::bad_alloc&) {
     throw_no_memory(n, each);
   } catch (const std::length_error&) {
     throw_no_memory(n, each);
+  }
+}
+
+// A result from the bytes of another process. A Serialiser that gets no memory for it is not wrong.
+template <class R>
+R get_result(Reader& in) {
+  try {
+    return get_value<R>(in);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (...) {
+    throw UsersException{std::current_exception()};
   }
 }
 
@@ -252,7 +285,7 @@ std::vector<R> Team::map_written(std::size_t n, F& f) {
                    [&] {
                      returned.take([&](std::size_t i, Reader& in) {
                        if (i >= n || results[i]) ResultFile::throw_damaged();
-                       results[i].emplace(get_value<R>(in));
+                       results[i].emplace(get_result<R>(in));
                      });
                    }});
   std::vector<R> moved;
@@ -280,7 +313,7 @@ R Team::reduce_written(std::size_t n, F& f, R initial, Combine& combine) {
   std::vector<std::optional<R>> values;  // of the workers of a run
   ReturnedResults returned(options_.most_result_bytes);
   const auto add = [&](R value) {
-    result.emplace(R(combine(std::move(*result), std::move(value))));
+    result.emplace(users([&] { return R(combine(std::move(*result), std::move(value))); }));
   };
   do_tasks(n, {.begin_run =
                    [&](std::size_t workers, bool forked) {
@@ -311,7 +344,7 @@ R Team::reduce_written(std::size_t n, F& f, R initial, Combine& combine) {
                        if (value) add(std::move(*value));
                      }
                      values.clear();
-                     returned.take([&](std::size_t, Reader& in) { add(get_value<R>(in)); });
+                     returned.take([&](std::size_t, Reader& in) { add(get_result<R>(in)); });
                    }});
   return std::move(*result);
 }

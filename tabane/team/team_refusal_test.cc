@@ -20,6 +20,8 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -94,8 +96,8 @@ TEST_F(FaultyTeam, TellsThatTheSystemRefusesThreads) {
   }
 }
 
-// Lets these system calls of the process and of its children fail from now on. Returns false if
-// that is impossible here.
+// Lets these system calls of all threads and of children fail from now on. Returns false if that is
+// impossible here.
 bool refuse(const std::vector<long>& calls, int error) {
   std::vector<sock_filter> filter{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
   for (const long call : calls) {
@@ -105,7 +107,7 @@ bool refuse(const std::vector<long>& calls, int error) {
   filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+         syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
 }
 
 bool refuse_forks(int error) {
@@ -382,7 +384,7 @@ TEST_F(FaultyTeam, CountsAndNamesTheThreadsThatForbidAFork) {
 TEST_F(FaultyTeam, WorksWithThreadsWhereAnAutomaticTeamMayNotFork) {
   const Idle idle;
   for (const std::size_t n : {2, 2000}) {
-    Team team;
+    Team team({.processes = 0, .threads = 1});  // which begins with a process
     EXPECT_EQ(team.map<int>(n, [](std::size_t) { return 1; }), std::vector<int>(n, 1));
     EXPECT_EQ(team.report().processes, 1);
     ASSERT_FALSE(team.report().remarks.empty());
@@ -391,6 +393,33 @@ TEST_F(FaultyTeam, WorksWithThreadsWhereAnAutomaticTeamMayNotFork) {
   }
   EXPECT_THROW((Team({.processes = 2, .threads = 0}).map<int>(9, [](std::size_t) { return 1; })),
                core::UsageError);
+}
+
+TEST_F(FaultyTeam, DoesNotAskForOtherThreadsWhereNothingIsForked) {
+  const Idle idle;
+  Team team;
+  EXPECT_EQ(team.map<int>(2, [](std::size_t) { return 1; }), std::vector<int>(2, 1));
+  EXPECT_TRUE(team.report().remarks.empty()) << team.report().remarks[0];
+}
+
+void spin_ns(std::uint64_t ns) {
+  for (const std::uint64_t begin = now_ns(); now_ns() - begin < ns;) {
+  }
+}
+
+// So much work that a sample is taken, which forks.
+TEST_F(FaultyTeam, WorksWithThreadsWhereTasksOfAnAutomaticTeamLeaveAThread) {
+  constexpr std::size_t kTasks = 300;
+  std::optional<Idle> idle;
+  std::once_flag once;
+  Team team;
+  const auto results = team.map<int>(kTasks, [&](std::size_t) {
+    std::call_once(once, [&] { idle.emplace(); });
+    spin_ns(2'000'000);
+    return 1;
+  });
+  EXPECT_EQ(results, std::vector<int>(kTasks, 1));
+  EXPECT_EQ(team.report().processes, 1);
 }
 
 // Tasks of a millisecond or so: a sample is taken, and forks.
@@ -403,6 +432,38 @@ TEST_F(FaultyTeam, WorksWithThreadsWhereTheSystemRefusesAForkToAnAutomaticTeam) 
                    team.report().remarks.at(0).starts_with("One process with threads")
                ? 0
                : 1;
+  }));
+  if (status == kNoFilters) GTEST_SKIP() << "no system call can be refused here";
+  EXPECT_EQ(status, 0);
+}
+
+bool refuses_after_tasks(std::size_t task) {
+  static bool done = false;
+  if (task != 50 || done) return true;
+  done = true;
+  return refuse({SYS_clone}, EAGAIN);  // the C library starts threads by clone3
+}
+
+// The work has begun with threads of the caller, which keep what they have done.
+TEST_F(FaultyTeam, DoesEachTaskOnceWhereForksAreRefusedAfterTheWorkHasBegun) {
+  const int status = wait_for_child(fork_child([] {
+    if (wait_for_child(fork_child([] { return refuse({}, 0) ? 0 : 1; })) != 0) return kNoFilters;
+    constexpr std::size_t kTasks = 300;
+    Seen<int> calls(kTasks);
+    Team team;
+    const auto sum = team.map_reduce<std::size_t>(
+        kTasks,
+        [&](std::size_t i) {
+          ++calls[i];
+          if (!refuses_after_tasks(i)) return kTasks * kTasks;
+          spin_ns(2'000'000);
+          return i;
+        },
+        0, std::plus<>());
+    for (std::size_t i = 0; i < kTasks; ++i) {
+      if (calls[i].load() != 1) return 1;
+    }
+    return sum == kTasks * (kTasks - 1) / 2 ? 0 : 2;
   }));
   if (status == kNoFilters) GTEST_SKIP() << "no system call can be refused here";
   EXPECT_EQ(status, 0);

@@ -78,7 +78,7 @@ Trial Sampler::run(Shape shape, std::size_t count) {
     trials.push_back(experiment_.run(shape, count));
     spent_ += cost_of(trials.back().total_seconds, count);
     if (experiment_.keeps_results()) done_ += count;
-  } while (trials.size() < kRepeats && count <= most_tasks() &&
+  } while (trials.size() < kRepeats && count <= std::min(left(), most_tasks()) &&
            cost_of(trials.back().total_seconds, count) < kCheap * budget());
   const auto middle = trials.begin() + std::ptrdiff_t(trials.size() - 1) / 2;
   std::nth_element(trials.begin(), middle, trials.end(),

@@ -363,6 +363,19 @@ TEST_F(ProcessTeam, ChoosesItsSizeWhereNoneIsGiven) {
   EXPECT_EQ(few.report().processes, 1);
 }
 
+TEST_F(ProcessTeam, ReportsAsItsChoiceWhatItHasDone) {
+  for (const auto& [processes, threads] : {std::pair{0, 0}, {2, 0}, {0, 1}, {1, 0}}) {
+    for (const std::size_t n : {2, 5, 2000}) {
+      Team team({.processes = processes, .threads = threads});
+      team.map<int>(n, [](std::size_t) { return 1; });
+      const TeamReport& report = team.report();
+      ASSERT_TRUE(report.choice.has_value());
+      EXPECT_EQ(report.choice->shape, (Shape{report.processes, report.threads}))
+          << n << " tasks, " << processes << " x " << threads << ": " << report.choice->reason;
+    }
+  }
+}
+
 // Long enough for a sample, which needs some milliseconds.
 std::size_t spin_a_while(std::size_t i) {
   std::size_t x = i;

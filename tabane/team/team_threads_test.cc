@@ -177,6 +177,20 @@ TEST(TeamOptions, RefusesImpossibleNumbersAndNamesTheLegalOnes) {
   }
 }
 
+struct Odd : std::length_error {
+  Odd() : std::length_error("mine") {}
+};
+
+TEST(ThreadTeam, PassesOnWhatCombineThrowsInTheCaller) {
+  for (const int threads : {1, 2}) {
+    Team team({.processes = 1, .threads = threads});
+    const auto none = [](int, int) -> int { throw Odd(); };
+    EXPECT_THROW(team.map_reduce<int>(
+                     1, [](std::size_t) { return 1; }, 0, none),
+                 Odd);
+  }
+}
+
 TEST(ThreadTeam, RefusesANegativeNumberOfTasks) {
   Team team({.processes = 1, .threads = 2});
   EXPECT_THROW(team.map<int>(static_cast<std::size_t>(-1), [](std::size_t) { return 0; }),
