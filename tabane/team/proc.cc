@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
+#include <system_error>
 
 #include "tabane/core/error.h"
 
@@ -71,6 +73,26 @@ std::optional<std::string> running_thread(const std::string& stat) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), flags);
   if (error != std::errc() || (flags & kEnding) != 0) return {};
   return stat.substr(0, close + 1);
+}
+
+std::uint64_t queued_ns() {
+  std::uint64_t sum = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator thread("/proc/self/task", error), end;
+       !error && thread != end; thread.increment(error)) {
+    try {
+      const std::string text = read_proc(thread->path() / "schedstat");
+      std::string_view rest = text;
+      take_word(rest);  // the time on a PU
+      const std::string_view word = take_word(rest);
+      std::uint64_t queued = 0;
+      std::from_chars(word.data(), word.data() + word.size(), queued);
+      sum += queued;
+    } catch (const core::SystemError&) {
+      // It has ended, or the kernel keeps no such numbers.
+    }
+  }
+  return sum;
 }
 
 }  // namespace tabane::team

@@ -29,4 +29,9 @@ std::uint64_t kib_field(std::string_view text, std::string_view key);
 // away; it runs no code of the program any more.
 std::optional<std::string> running_thread(const std::string& stat);
 
+// Nanoseconds for which the threads of this process that are there now have been ready to run while
+// others were on their PUs. 0 where the kernel does not count it.
+// cost: some microseconds for each thread.
+std::uint64_t queued_ns();
+
 }  // namespace tabane::team

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "tabane/team/control.h"
+#include "tabane/team/proc.h"
 #include "tabane/team/shared_block.h"
 
 namespace tabane::team {
@@ -15,13 +16,19 @@ namespace {
 constexpr double kLookSeconds = 2e-3;  // before that, tasks are slowed by what they touch first
 constexpr double kGain = 20;           // of the time of starting threads, to start more of them
 constexpr double kThreadSeconds = 30e-6;
-constexpr double kWaiting = 0.5;  // of one PU, used by all workers together
+constexpr double kWaiting = 0.5;  // of one PU, wanted by all workers together
 
-std::uint64_t cpu_ns(clockid_t clock) {
+// For which threads of this process were on a PU, or would have been if others had not been there.
+std::uint64_t wanted_ns() {
   timespec time{};
-  clock_gettime(clock, &time);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec);
+         static_cast<std::uint64_t>(time.tv_nsec) + queued_ns();
+}
+
+// A thread that ended meanwhile has taken its time in the queue with it.
+double wanted_seconds_since(std::uint64_t before_ns) {
+  return static_cast<double>(std::max(wanted_ns(), before_ns) - before_ns) * 1e-9;
 }
 
 double seconds_since(std::uint64_t begin_ns) {
@@ -54,45 +61,65 @@ JobOptions StartedWork::options_for(Shape shape) const {
   return options;
 }
 
-JobReport StartedWork::begin(int threads, int most_processes, const Limits& limits) {
+JobReport StartedWork::begin(int threads, const Limits& limits) {
   tasks_.begin_run(static_cast<std::size_t>(threads), false);
+  seen_.assign(static_cast<std::size_t>(threads), Seen::nothing);
+  begin_wanted_ns_ = wanted_ns();
   begin_ns_ = now_ns();
-  begin_cpu_ns_ = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
   const Job job{.tasks = n_,
                 .do_tasks =
                     [&](Progress& at, std::size_t begin, std::size_t end) {
                       tasks_.do_tasks(at, begin, end);
-                      if (!looked_.load(std::memory_order_relaxed)) {
-                        look(end - begin, threads, most_processes, limits);
-                      }
+                      reach_boundary(at.worker.index, end - begin, limits);
                     },
                 .finish = tasks_.finish,
                 .enough = &enough_};
   JobReport report = run_job(job, options_for({1, threads}));
   tasks_.end_run();
   for (const std::size_t done : report.tasks) first_ += done;
+  // Much may have been done while one worker was in a long task.
+  if (samples() && left() > 0 && !sample_pays(*begun_, left(), limits.most_processes, limits)) {
+    next_ = Next::go_on;
+  }
   return report;
 }
 
-// Once all workers have shown how long tasks take, one of them looks whether to go on like this.
-void StartedWork::look(std::size_t done, int threads, int most_processes, const Limits& limits) {
-  const std::size_t all = done_.fetch_add(done) + done;
-  const double seconds = seconds_since(begin_ns_);
-  const auto workers = static_cast<std::size_t>(threads);
-  if (all < workers || seconds < kLookSeconds || looked_.exchange(true)) return;
+// After each chunk. Once all workers have shown how long tasks take, one of them looks whether to
+// go on like this. If not, nobody idles while another is in a long task: all go on until each has
+// come here once more.
+void StartedWork::reach_boundary(int worker, std::size_t done, const Limits& limits) {
+  Seen& seen = seen_[static_cast<std::size_t>(worker)];
+  const int workers = static_cast<int>(seen_.size());
+  if (!looked_.load(std::memory_order_acquire)) {
+    const std::size_t all = done_.fetch_add(done) + done;
+    if (seen == Seen::nothing) {
+      seen = Seen::first_chunk;
+      shown_.fetch_add(1);
+    }
+    const double seconds = seconds_since(begin_ns_);
+    if (shown_.load() < workers || seconds < kLookSeconds || looking_.exchange(true)) return;
+    look(all, seconds, limits);
+    looked_.store(true, std::memory_order_release);
+  }
+  if (next_ == Next::go_on || seen == Seen::end) return;
+  seen = Seen::end;
+  if (at_end_.fetch_add(1) + 1 == workers) enough_.store(true);
+}
+
+void StartedWork::look(std::size_t all, double seconds, const Limits& limits) {
+  const auto workers = seen_.size();
   Begun begun{.seconds_each = seconds / static_cast<double>(all),
-              .workers = threads,
+              .workers = static_cast<int>(workers),
               .fork_seconds = guess_fork_seconds()};
   const double rest = begun.seconds_each * static_cast<double>(n_ - std::min(n_, all));
-  const double cpu = static_cast<double>(cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_cpu_ns_) * 1e-9;
-  if (cpu < kWaiting * seconds && n_ > all + 2 * workers &&
-      rest > kGain * kThreadSeconds * threads) {
+  const bool gains = rest > kGain * kThreadSeconds * static_cast<double>(workers);
+  if (n_ > all + 2 * workers && gains &&
+      wanted_seconds_since(begin_wanted_ns_) < kWaiting * seconds) {
     next_ = Next::more_threads;
-  } else if (n_ > all && sample_pays(begun, n_ - all, most_processes, limits)) {
+  } else if (n_ > all && sample_pays(begun, n_ - all, limits.most_processes, limits)) {
     next_ = Next::sample;
   }
   begun_ = begun;
-  if (next_ != Next::go_on) enough_.store(true);
 }
 
 Trial StartedWork::run(Shape shape, std::size_t count) {
@@ -104,8 +131,8 @@ Trial StartedWork::run(Shape shape, std::size_t count) {
   const SharedBlock block(count * sizeof(double), "task times");
   auto* const seconds = reinterpret_cast<double*>(block.data());
   const JobOptions options = options_for(shape);
+  const std::uint64_t wanted_before_ns = wanted_ns();
   const std::uint64_t begin_ns = now_ns();
-  const std::uint64_t cpu_before = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
   tasks_.begin_run(static_cast<std::size_t>(shape.workers()), options.forked);
   const JobReport report = run_job({.tasks = count,
                                     .begin_together = true,
@@ -122,7 +149,7 @@ Trial StartedWork::run(Shape shape, std::size_t count) {
                                         },
                                     .finish = tasks_.finish},
                                    options);
-  const double cpu = static_cast<double>(cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_before) * 1e-9;
+  const double wanted = wanted_seconds_since(wanted_before_ns);
   const std::uint64_t end_ns = now_ns();
   tasks_.end_run();
   if (options.forked) {
@@ -133,7 +160,7 @@ Trial StartedWork::run(Shape shape, std::size_t count) {
   Trial trial{.seconds = report.work_seconds,
               .total_seconds = seconds_since(begin_ns),
               .task_seconds = {seconds, seconds + count}};
-  if (!options.forked) trial.cpu_share = cpu / (report.work_seconds * shape.workers());
+  if (!options.forked) trial.cpu_share = wanted / (report.work_seconds * shape.workers());
   return trial;
 }
 

@@ -24,10 +24,11 @@ class StartedWork : public Experiment {
 
   // Does tasks with threads of the calling process until all are done, a sample of the others
   // pays, or the tasks are seen to wait for something else than a PU. throws: as Team::map().
-  JobReport begin(int threads, int most_processes, const Limits& limits);
+  JobReport begin(int threads, const Limits& limits);
 
   std::size_t left() const { return n_ - first_ - sampled_.size(); }
   bool waits() const { return next_ == Next::more_threads; }
+  bool samples() const { return next_ == Next::sample; }
   double seconds() const { return begun_ ? begun_->seconds_each * double(left()) : 0; }
 
   // Does what is left. throws: as Team::map(); then all of it is left.
@@ -45,7 +46,10 @@ class StartedWork : public Experiment {
   enum class Next { go_on, sample, more_threads };
 
   JobOptions options_for(Shape shape) const;
-  void look(std::size_t done, int threads, int most_processes, const Limits& limits);
+  // How far a worker of begin() is.
+  enum class Seen : char { nothing, first_chunk, end };
+  void reach_boundary(int worker, std::size_t done, const Limits& limits);
+  void look(std::size_t all, double seconds, const Limits& limits);
   void do_left(Progress& at, std::size_t begin, std::size_t end) const;
 
   std::size_t n_;
@@ -57,9 +61,11 @@ class StartedWork : public Experiment {
   std::vector<std::size_t> sampled_;  // other tasks that are done
   std::optional<Begun> begun_;
   Next next_ = Next::go_on;
-  std::uint64_t begin_ns_ = 0, begin_cpu_ns_ = 0;
+  std::uint64_t begin_ns_ = 0, begin_wanted_ns_ = 0;
+  std::vector<Seen> seen_;                 // by worker, which alone writes it
+  std::atomic<int> shown_{0}, at_end_{0};  // workers that have seen as much
   std::atomic<std::size_t> done_{0};
-  std::atomic<bool> looked_{false}, enough_{false};
+  std::atomic<bool> looking_{false}, looked_{false}, enough_{false};
   std::vector<std::size_t> gaps_;  // of sampled tasks, in order: how many are left before each
   std::size_t returned_ = 0;       // results, by runs in other processes
   double return_seconds_ = 0;      // of taking them

@@ -159,11 +159,16 @@ Choice Team::choose_started(StartedWork& work, std::size_t n) {
   const int pus = static_cast<int>(known_topology().pus().size());
   const Limits limits{.most_processes = options_.processes};
   if (caller_may_work() && n > static_cast<std::size_t>(pus) && pus > 1) {
-    JobReport begun = work.begin(pus, options_.processes == 1 ? 1 : pus, limits);
+    JobReport begun = work.begin(pus, limits);
     Choice choice{.shape = {1, pus}};
     if (work.left() == 0) {
       choice.reason = reason_for_begun(choice, begun.work_seconds, false);
       take(std::move(begun), {1, pus, false});
+      return choice;
+    }
+    if (!work.samples() && !work.waits()) {
+      choice.shape.threads = static_cast<int>(std::min<std::size_t>(pus, work.left()));
+      choice.reason = reason_for_begun(choice, begun.work_seconds + work.seconds(), false);
       return choice;
     }
     if (work.waits()) {

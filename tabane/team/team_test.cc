@@ -383,6 +383,58 @@ std::size_t spin_a_while(std::size_t i) {
   return x - 100'000;
 }
 
+// Whether half of all tasks are done while this one lasts, which waits for them, but not for ever.
+bool half_is_done_beside(std::size_t long_task) {
+  constexpr std::size_t kTasks = 6000;
+  constexpr std::uint64_t kMostNs = 2'000'000'000;
+  Seen<int> done(1), seen(1);
+  Team team;
+  team.map<int>(kTasks, [&](std::size_t i) {
+    spin_a_while(i);
+    if (i == long_task) {
+      const std::uint64_t begin = now_ns();
+      while (done[0].load() < int(kTasks) / 2 && now_ns() - begin < kMostNs) {
+      }
+      seen[0] = done[0].load();
+    }
+    return ++done[0];
+  });
+  return seen[0].load() >= int(kTasks) / 2;
+}
+
+TEST_F(ProcessTeam, LetsNoWorkerIdleWhileAnotherIsInALongTask) {
+  const std::size_t pus = core::thread_binding().size();
+  if (pus < 2) GTEST_SKIP() << "there is one PU";
+  // A first task of a worker, and a second. Where others hold the PUs the second may come so late
+  // that it is one of the sample, beside which few work.
+  for (const std::size_t long_task : {std::size_t{0}, pus + 1}) {
+    bool done = false;
+    for (int i = 0; i < 4 && !done; ++i) done = half_is_done_beside(long_task);
+    EXPECT_TRUE(done) << "beside task " << long_task;
+  }
+}
+
+TEST_F(ProcessTeam, DoesNotTakeOthersOnItsPusForTasksThatWait) {
+  const std::size_t pus = core::thread_binding().size();
+  std::vector<pid_t> others;
+  for (std::size_t i = 0; i < 4 * pus; ++i) {
+    others.push_back(fork_child([]() -> int {
+      for (std::size_t k = 0;; ++k) core::keep(k);
+    }));
+  }
+  std::string reason;
+  for (int i = 0; i < 4; ++i) {
+    Team team({.processes = 1, .threads = automatic});
+    team.map<std::size_t>(150 * pus, spin_a_while);
+    reason += team.report().choice->reason + "\n";
+  }
+  for (const pid_t other : others) {
+    kill(other, SIGKILL);
+    wait_for_child(other);
+  }
+  EXPECT_EQ(reason.find("wait for something else"), std::string::npos) << reason;
+}
+
 TEST_F(ProcessTeam, DoesEachTaskOnceWhateverItTriesToChooseItsSize) {
   for (const auto& [processes, threads] : {std::pair{0, 0}, {2, 0}, {0, 1}, {1, 0}}) {
     for (const std::size_t n : {2, 3, 16, 2000}) {
