@@ -7,7 +7,8 @@
 namespace tabane::comm {
 
 void barrier(Comm& comm, const CollectiveOptions& options) {
-  run(comm.group(), Call{.kind = Kind::barrier}, options.algorithm);
+  Call call{.kind = Kind::barrier};
+  run(comm.group(), call, options.algorithm);
 }
 
 namespace internal {

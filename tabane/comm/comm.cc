@@ -42,9 +42,10 @@ std::vector<ColorKey> colors_of_all(Transport& transport, ColorKey own) {
 
 void internal::throw_part(const Arrival& arrival, std::size_t element_bytes, int receiver) {
   throw MessageError(fmt::format(
-      "message from rank {} to rank {}, tag {}: the sender sent {} bytes of {}, the receiver wants "
-      "whole elements of {} bytes",
-      arrival.source, receiver, arrival.tag, arrival.bytes, name_of(arrival.type), element_bytes));
+      "message from rank {} to rank {}, tag {}: the sender sent {}, the receiver wants whole "
+      "elements of {} bytes",
+      arrival.source, receiver, arrival.tag, describe_bytes(arrival.bytes, arrival.type),
+      element_bytes));
 }
 
 Comm::Comm(std::unique_ptr<Transport> transport, std::shared_ptr<const ChoiceTable> choice)
@@ -72,10 +73,9 @@ std::optional<Comm> Comm::split(int color, int key) {
 }
 
 void Comm::throw_bad_rank(int rank) const {
-  throw core::UsageError(
-      size() == 1
-          ? fmt::format("rank {} does not exist: the group has rank 0 only", rank)
-          : fmt::format("rank {} does not exist: the group has ranks 0 to {}", rank, size() - 1));
+  const std::string has = size() == 1 ? "rank 0 only" : fmt::format("ranks 0 to {}", size() - 1);
+  throw core::UsageError(fmt::format("rank {} does not exist: the group has {}{}", rank, has,
+                                     rank == any_source ? " (any_source is for receives)" : ""));
 }
 
 void Comm::throw_bad_tag(int tag) {

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "tabane/comm/kind.h"
+
 namespace tabane::comm {
 namespace {
 
@@ -27,10 +29,15 @@ AbortError::AbortError(int rank, int code)
 
 std::string name_of(TypeCode type) {
   if (type == TypeCode{}) return "bytes";
-  constexpr std::array<const char*, 4> kKinds{"", "int", "uint", "float"};
+  constexpr std::array<const char*, 4> kClasses{"", "int", "uint", "float"};
   const unsigned kind = type.code >> 8;
-  if (kind == 0 || kind >= kKinds.size()) return "another type";
-  return fmt::format("{}{}", kKinds[kind], (type.code & 0xff) * 8);
+  if (kind == 0 || kind >= kClasses.size()) return "another type";
+  return fmt::format("{}{}", kClasses[kind], (type.code & 0xff) * 8);
+}
+
+std::string describe_bytes(std::size_t bytes, TypeCode type) {
+  if (type == TypeCode{}) return fmt::format("{} bytes", bytes);
+  return fmt::format("{} bytes of {}", bytes, name_of(type));
 }
 
 bool types_fit(TypeCode sent, TypeCode wanted) {
@@ -39,14 +46,15 @@ bool types_fit(TypeCode sent, TypeCode wanted) {
 
 std::string describe_mismatch(const MessageEnd& sender, const MessageEnd& receiver, int tag) {
   const std::string message =
-      fmt::format("message from rank {} to rank {}, tag {}", sender.rank, receiver.rank, tag);
+      fmt::format("message from rank {} to rank {}, {}", sender.rank, receiver.rank,
+                  tag < 0 ? fmt::format("of {}", name_of_tag(tag)) : fmt::format("tag {}", tag));
   if (!types_fit(sender.type, receiver.type)) {
     return fmt::format("{}: the sender sent {}", message,
                        describe_types(sender.type, receiver.type));
   }
-  return fmt::format("{}: the sender sent {} bytes of {}, the receiver has room for {} bytes of {}",
-                     message, sender.bytes, name_of(sender.type), receiver.bytes,
-                     name_of(receiver.type));
+  return fmt::format("{}: the sender sent {}, the receiver has room for {}", message,
+                     describe_bytes(sender.bytes, sender.type),
+                     describe_bytes(receiver.bytes, receiver.type));
 }
 
 void check_fits(const MessageEnd& sender, const MessageEnd& receiver, int tag) {

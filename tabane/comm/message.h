@@ -30,6 +30,9 @@ struct TypeCode {
 // "float64", "int32", "another type"; "bytes".
 std::string name_of(TypeCode type);
 
+// "48 bytes of float64", "5 bytes".
+std::string describe_bytes(std::size_t bytes, TypeCode type);
+
 // Sender and receiver, or the ranks of a collective, disagree about a message. what() names both
 // sides.
 class MessageError : public core::Error {

@@ -59,7 +59,7 @@ TEST(CheckFits, NamesBothSides) {
             "int32");
   EXPECT_EQ(error_of(sender, {5, type_code<std::byte>(), 23}),
             "message from rank 2 to rank 5, tag 7: the sender sent 24 bytes of float64, the "
-            "receiver has room for 23 bytes of bytes");
+            "receiver has room for 23 bytes");
   EXPECT_EQ(error_of({2, type_code<Point>(), 16}, {5, type_code<Pair>(), 16}),
             "message from rank 2 to rank 5, tag 7: the sender sent elements of one struct type, "
             "the receiver wants another");

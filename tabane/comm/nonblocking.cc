@@ -8,8 +8,9 @@ namespace tabane::comm {
 
 namespace internal {
 
-Request begin(Comm& comm, const Call& call) {
+Request begin(Comm& comm, Call call) {
   require_root(comm.group(), call);
+  call.number = comm.group().next_call();
   return Request(std::make_unique<Schedule>(comm.group().shared_from_this(), call), 1, comm.rank());
 }
 

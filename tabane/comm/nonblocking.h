@@ -19,7 +19,7 @@ namespace tabane::comm {
 
 namespace internal {
 
-Request begin(Comm& comm, const Call& call);
+Request begin(Comm& comm, Call call);
 // throws: core::UsageError if the operation is min_loc or max_loc.
 void require_values(Operation operation);
 

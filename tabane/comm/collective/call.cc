@@ -6,17 +6,6 @@
 
 namespace tabane::comm {
 
-std::string_view name_of(Kind kind) {
-  constexpr std::array<std::string_view, kKinds> kNames{
-      "barrier",         "broadcast",         "reduce",
-      "all_reduce",      "scatter",           "gather",
-      "all_gather",      "all_to_all",        "scan",
-      "exscan",          "reduce_scatter",    "gather_varying",
-      "scatter_varying", "all_gather_varying"};
-  const auto index = static_cast<std::size_t>(kind);
-  return index < kNames.size() ? kNames[index] : "no collective";
-}
-
 std::string_view name_of(Operation operation) {
   constexpr std::array<std::string_view, kOperations> kNames{
       "sum",     "min",     "max",    "min_loc", "max_loc",
@@ -29,7 +18,8 @@ Signature signature_of(const Call& call) {
   const auto operation =
       call.combine == nullptr ? 0U : static_cast<std::uint32_t>(call.combine->operation);
   return {call.bytes,
-          call.element.type.code | operation << 16 | static_cast<std::uint32_t>(call.kind) << 24};
+          call.element.type.code | operation << 16 | static_cast<std::uint32_t>(call.kind) << 24,
+          call.number};
 }
 
 std::string describe(const Signature& signature) {
@@ -56,15 +46,18 @@ void throw_not_of_values(Operation operation) {
 }
 
 void throw_not_of_integers(Operation operation) {
-  throw core::UsageError(fmt::format("{} is of integers", name_of(operation)));
+  throw core::UsageError(fmt::format("{} needs integers", name_of(operation)));
 }
 
 }  // namespace internal
 
 void throw_different_calls(int rank, const Signature& own, int other_rank, const Signature& other) {
-  const std::string who = other_rank == any_source ? "another" : fmt::format("rank {}", other_rank);
+  const std::string who =
+      other_rank == any_source ? "another rank" : fmt::format("rank {}", other_rank);
   throw MessageError(
-      fmt::format("rank {} calls {}, {} calls {}", rank, describe(own), who, describe(other)));
+      fmt::format("ranks are in different collectives: rank {} calls {} (call {} of the group); {} "
+                  "calls {} (call {})",
+                  rank, describe(own), own.number, who, describe(other), other.number));
 }
 
 }  // namespace tabane::comm

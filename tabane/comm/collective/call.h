@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "tabane/comm/kind.h"
 #include "tabane/comm/message.h"
 #include "tabane/comm/operation.h"
 
@@ -14,24 +15,6 @@ namespace tabane::comm {
 
 class Group;
 
-enum class Kind : std::uint8_t {
-  barrier,
-  broadcast,
-  reduce,
-  all_reduce,
-  scatter,
-  gather,
-  all_gather,
-  all_to_all,
-  scan,
-  exscan,
-  reduce_scatter,
-  gather_varying,
-  scatter_varying,
-  all_gather_varying
-};
-inline constexpr int kKinds = 14;
-std::string_view name_of(Kind kind);            // "all_reduce"
 std::string_view name_of(Operation operation);  // "max_loc"
 
 // How the parts of an array belong to ranks.
@@ -55,6 +38,7 @@ struct Call {
   // reduce_scatter: of a block. all_gather_varying: of all parts together. gather_varying,
   // scatter_varying: of an element, since only the root knows more. The same on all ranks.
   std::size_t bytes = 0;
+  std::uint32_t number = 0;  // of the group's collectives, from 1; run() sets it
 
   // In place: broadcast, all_reduce, scan, exscan; reduce: on the root, elsewhere only read.
   std::span<std::byte> values = {};
@@ -69,16 +53,11 @@ struct Call {
   bool reproducible = false;         // combine in the order of ranks: ((v0 v1) v2) v3
 };
 
-// Whether it combines the ranks' values.
-constexpr bool combines(Kind kind) {
-  return kind == Kind::reduce || kind == Kind::all_reduce || kind == Kind::scan ||
-         kind == Kind::exscan || kind == Kind::reduce_scatter;
-}
-
 // What must be the same on all ranks, small enough to travel with a flag.
 struct Signature {
   std::uint64_t bytes = 0;
-  std::uint32_t what = 0;  // bits 0 … 15 type, 16 … 23 operation, 24 … 31 kind
+  std::uint32_t what = 0;    // bits 0 … 15 type, 16 … 23 operation, 24 … 31 kind
+  std::uint32_t number = 0;  // of the group's collectives: what one call leaves fits no other
   bool operator==(const Signature&) const = default;
 };
 Signature signature_of(const Call& call);
@@ -87,19 +66,13 @@ std::string describe(const Signature& signature);  // "all_reduce of 8 bytes of 
 [[noreturn]] void throw_different_calls(int rank, const Signature& own, int other_rank,
                                         const Signature& other);
 
-// Messages of collectives have one tag per kind. Those of one pair stay in the order of calls, so
-// an algorithm that receives from a given rank never takes a later call's message.
-inline constexpr int kFirstCollectiveTag = -16;
-inline constexpr int kComparisonTag = kFirstCollectiveTag - kKinds;
-constexpr int tag_of(Kind kind) { return kFirstCollectiveTag - static_cast<int>(kind); }
-
 // throws: core::UsageError if the group has no such rank.
 void require_root(const Group& group, const Call& call);
 
 // Checks the call, compares it with a neighbour's if the group does that, and runs the algorithm of
-// that name, or the one that the rules choose if the name is empty.
+// that name, or the one that the rules choose if the name is empty. Sets call.number.
 // throws: core::UsageError if there is no such algorithm or it cannot serve this call on this
 // group; core::LostError, MessageError as the transport, and if ranks' calls differ.
-void run(Group& group, const Call& call, std::string_view algorithm);
+void run(Group& group, Call& call, std::string_view algorithm);
 
 }  // namespace tabane::comm

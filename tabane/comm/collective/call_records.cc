@@ -11,8 +11,12 @@ namespace tabane::comm {
 
 std::string describe(const CallRecord& record) {
   const bool is_known = record.algorithm < algorithms().size();
-  return fmt::format("{} (call {}, root {}, {})", describe(record.signature), record.number,
-                     record.root, is_known ? algorithms()[record.algorithm].name : "non-blocking");
+  const auto kind = static_cast<Kind>(record.signature.what >> 24);
+  const std::string root = has_root(kind) ? fmt::format(", root {}", record.root) : "";
+  const std::string how =
+      is_known ? fmt::format("algorithm {}", algorithms()[record.algorithm].name) : "non-blocking";
+  return fmt::format("{}{} (call {} of the group, {})", describe(record.signature), root,
+                     record.number(), how);
 }
 
 void compare(int rank, const CallRecord& own, int other_rank, const CallRecord& other) {
@@ -23,8 +27,9 @@ void compare(int rank, const CallRecord& own, int other_rank, const CallRecord& 
     fitting.signature.what = (other.signature.what & ~0xffffU) | type.code;
   }
   if (own == fitting) return;
-  throw MessageError(fmt::format("rank {} calls {}, rank {} calls {}", rank, describe(own),
-                                 other_rank, describe(other)));
+  throw MessageError(
+      fmt::format("ranks are in different collectives: rank {} calls {}; rank {} calls {}", rank,
+                  describe(own), other_rank, describe(other)));
 }
 
 CallRecords::CallRecords(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory)
@@ -38,7 +43,7 @@ CallRecords::Entry& CallRecords::entry(int rank, std::uint32_t number) const {
 }
 
 void CallRecords::write(const CallRecord& own) {
-  Entry& mine = entry(rank_, own.number);
+  Entry& mine = entry(rank_, own.number());
   mine.number.store(0, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
   mine.bytes.store(own.signature.bytes, std::memory_order_relaxed);
@@ -46,16 +51,16 @@ void CallRecords::write(const CallRecord& own) {
       static_cast<std::uint64_t>(own.signature.what) << 32 | static_cast<std::uint32_t>(own.root),
       std::memory_order_relaxed);
   mine.algorithm.store(own.algorithm, std::memory_order_relaxed);
-  mine.number.store(own.number, std::memory_order_release);
+  mine.number.store(own.number(), std::memory_order_release);
 }
 
 std::optional<CallRecord> CallRecords::read(int rank, std::uint32_t number) const {
   const Entry& theirs = entry(rank, number);
   if (theirs.number.load(std::memory_order_acquire) != number) return {};
-  CallRecord record{.number = number};
+  CallRecord record;
   const std::uint64_t both = theirs.what_and_root.load(std::memory_order_relaxed);
   record.signature = {theirs.bytes.load(std::memory_order_relaxed),
-                      static_cast<std::uint32_t>(both >> 32)};
+                      static_cast<std::uint32_t>(both >> 32), number};
   record.root = static_cast<std::int32_t>(both);
   record.algorithm = theirs.algorithm.load(std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_acquire);
@@ -66,20 +71,38 @@ std::optional<CallRecord> CallRecords::read(int rank, std::uint32_t number) cons
 void CallRecords::compare_with_all(const CallRecord& own) const {
   for (int rank = 0; rank < ranks_; ++rank) {
     if (rank == rank_) continue;
-    if (const auto other = read(rank, own.number)) compare(rank_, own, rank, *other);
+    if (const auto other = read(rank, own.number())) compare(rank_, own, rank, *other);
   }
 }
 
+namespace {
+
 // Numbers go round after 2^32 calls.
+bool is_after(std::uint32_t number, std::uint32_t other) {
+  return static_cast<std::int32_t>(number - other) > 0;
+}
+
+}  // namespace
+
+void CallRecords::forget(std::uint32_t number) {
+  if (is_after(number, told_)) told_ = number;
+}
+
+void CallRecords::compare_recorded(std::uint32_t number) const {
+  for (std::uint32_t back = 0; back < kRecordedCalls && is_after(number - back, told_); ++back) {
+    if (const auto own = read(rank_, number - back)) compare_with_all(*own);
+  }
+}
+
 bool CallRecords::has_begun(int rank, std::uint32_t number) const {
   const std::uint32_t seen = entry(rank, number).number.load(std::memory_order_acquire);
-  return seen != 0 && static_cast<std::int32_t>(seen - number) >= 0;
+  return seen != 0 && !is_after(number, seen);
 }
 
 void CallRecords::compare_with_neighbour(const CallRecord& own) {
   memory_->notify(behind());
-  wait_for_flag(*memory_, before(), [&] { return has_begun(before(), own.number); });
-  if (const auto other = read(before(), own.number)) compare(rank_, own, before(), *other);
+  wait_for_flag(*memory_, before(), [&] { return has_begun(before(), own.number()); });
+  if (const auto other = read(before(), own.number())) compare(rank_, own, before(), *other);
 }
 
 // The rank behind has compared a call before it begins the next one.
@@ -100,7 +123,9 @@ void Lookout::look(const CallRecord& own) {
   const bool is_first = last_look_ == Clock::time_point{};
   if (!is_first && now - last_look_ < kPeriod) return;
   last_look_ = now;
-  if (!is_first || !group_.transport().crowded()) group_.board()->calls.compare_with_all(own);
+  const CallRecords& calls = group_.board()->calls;
+  if (!is_first) return calls.compare_recorded(own.number());
+  if (!group_.transport().crowded()) calls.compare_with_all(own);
 }
 
 }  // namespace tabane::comm

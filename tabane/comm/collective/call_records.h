@@ -21,10 +21,9 @@ struct CallRecord {
   static constexpr std::uint32_t kNonBlocking = 0xffff'ffff;
 
   Signature signature;
-  std::uint32_t number = 0;  // of the group's collectives, from 1
   std::int32_t root = 0;
   std::uint32_t algorithm = 0;  // index in algorithms(), or kNonBlocking
-  std::uint32_t reserved = 0;   // so that no byte of a message of it is undefined
+  std::uint32_t number() const { return signature.number; }
   bool operator==(const CallRecord&) const = default;
 };
 std::string describe(const CallRecord& record);
@@ -42,6 +41,10 @@ class CallRecords {
   std::optional<CallRecord> read(int rank, std::uint32_t number) const;
   // throws: MessageError if one of the others is known to differ in this call.
   void compare_with_all(const CallRecord& own) const;
+  // The same for the calls before it, too, as far as both sides have them.
+  void compare_recorded(std::uint32_t number) const;
+  // A difference in this call or before it was told, or will be: it is not told again.
+  void forget(std::uint32_t number);
 
   // For groups that compare each call: waits until the rank before this one has come so far, and
   // compares. throws: MessageError; as GroupMemory::wait().
@@ -67,7 +70,7 @@ class CallRecords {
   GroupMemory* memory_;
   Entry* entries_;
   int ranks_, rank_;
-  std::uint32_t behind_has_begun_ = 0;
+  std::uint32_t behind_has_begun_ = 0, told_ = 0;
 };
 
 // Looks at what the others call while this rank waits in a call: at first, and then every few

@@ -19,14 +19,16 @@ constexpr std::uint32_t digest(const Signature& signature) {
   return (what & 0xffff) | static_cast<std::uint32_t>(signature.bytes & 63) << 16 |
          (what >> 16 & 15) << 22 | (what >> 24) << 26;
 }
-constexpr Signature signature_in(Word word) {
+constexpr Signature signature_in(Word word, std::uint64_t call) {
   const auto bits = static_cast<std::uint32_t>(word);
-  return {bits >> 16 & 63, (bits & 0xffff) | (bits >> 22 & 15) << 16 | bits >> 26 << 24};
+  return {bits >> 16 & 63, (bits & 0xffff) | (bits >> 22 & 15) << 16 | bits >> 26 << 24,
+          static_cast<std::uint32_t>(call)};
 }
 
-void check(int rank, Word own, int other_rank, Word other) {
-  if (own == other) return;
-  throw_different_calls(rank, signature_in(own), other_rank, signature_in(other));
+void check(int rank, Word own, std::uint32_t call, int other_rank, const BoardLine& line) {
+  const Word other = line.word.load(std::memory_order_relaxed);
+  if (own == other && line.call == call) return;
+  throw_different_calls(rank, signature_in(own, call), other_rank, signature_in(other, line.call));
 }
 
 template <class T>
@@ -34,7 +36,8 @@ T* at(std::byte* board, std::size_t offset) {
   return reinterpret_cast<T*>(board + offset);
 }
 
-void put(BoardLine& line, Word word, std::span<const std::byte> values) {
+void put(BoardLine& line, Word word, std::uint32_t call, std::span<const std::byte> values) {
+  line.call = call;
   if (!values.empty()) std::memcpy(line.values, values.data(), values.size());
   line.word.store(word, std::memory_order_release);
 }
@@ -56,10 +59,13 @@ Lines::Lines(std::byte* board, const BoardLayout& layout, int rank, GroupMemory&
       width_(layout.width),
       leaders_(layout.leaders) {}
 
-Word Lines::begin(const Call& call) { return word_of(++uses_, digest(signature_of(call))); }
+Word Lines::begin(const Call& call) {
+  call_ = call.number;
+  return word_of(++uses_, digest(signature_of(call)));
+}
 
 void Lines::write(Word word, std::span<const std::byte> values) {
-  put(lines_[2 * rank_ + static_cast<int>(use_of(word) & 1)], word, values);
+  put(lines_[2 * rank_ + static_cast<int>(use_of(word) & 1)], word, call_, values);
 }
 
 const std::byte* Lines::read(int rank, Word word) {
@@ -67,7 +73,8 @@ const std::byte* Lines::read(int rank, Word word) {
 }
 
 void Lines::write_as_leader(Word word, std::span<const std::byte> values) {
-  put(leader_lines_[2 * (rank_ / width_) + static_cast<int>(use_of(word) & 1)], word, values);
+  put(leader_lines_[2 * (rank_ / width_) + static_cast<int>(use_of(word) & 1)], word, call_,
+      values);
 }
 
 const std::byte* Lines::read_leader(int leader, Word word) {
@@ -81,14 +88,14 @@ bool Lines::is_last() {
 }
 
 void Lines::write_release(Word word, std::span<const std::byte> values) {
-  put(*release_, word, values);
+  put(*release_, word, call_, values);
 }
 
 const std::byte* Lines::read_release(Word word) { return wait(any_source, *release_, word); }
 
 const std::byte* Lines::wait(int peer, const BoardLine& line, Word word) {
   wait_for_flag(*memory_, peer, [&] { return has_come(line, word); });
-  check(rank_, word, peer, line.word.load(std::memory_order_relaxed));
+  check(rank_, word, call_, peer, line);
   return line.values;
 }
 
@@ -112,23 +119,24 @@ Word RootLines::begin(const Call& call) {
     });
   }
   root = call.root;
+  call_ = call.number;
   return word_of(use, digest(signature_of(call)));
 }
 
 void RootLines::write(Word word, int root, std::span<const std::byte> values) {
-  put(line(rank_, use_of(word)), word, values);
+  put(line(rank_, use_of(word)), word, call_, values);
   memory_->notify(root);
 }
 
 const std::byte* RootLines::read(int rank, Word word) {
   const BoardLine& from = line(rank, use_of(word));
   wait_for_flag(*memory_, rank, [&] { return has_come(from, word); });
-  check(rank_, word, rank, from.word.load(std::memory_order_relaxed));
+  check(rank_, word, call_, rank, from);
   return from.values;
 }
 
 void RootLines::end(Word word) {
-  put(line(rank_, use_of(word)), word, {});
+  put(line(rank_, use_of(word)), word, call_, {});
   memory_->notify_all();
 }
 

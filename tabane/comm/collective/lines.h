@@ -20,7 +20,7 @@ using Word = std::uint64_t;
 
 struct alignas(kLineBytes) BoardLine {
   std::atomic<Word> word;
-  std::uint64_t unused;
+  std::uint64_t call;                 // its number
   std::byte values[kLineValueBytes];  // aligned for every type
 };
 static_assert(sizeof(BoardLine) == kLineBytes);
@@ -66,7 +66,7 @@ class Lines {
   std::atomic<std::uint64_t>* tickets_;
   BoardLine *release_, *lines_, *leader_lines_;
   int ranks_, rank_, width_, leaders_;
-  std::uint32_t uses_ = 0;
+  std::uint32_t uses_ = 0, call_ = 0;  // and the number of the call under way
   std::uint64_t ticket_uses_ = 0;
 };
 
@@ -88,7 +88,7 @@ class RootLines {
   GroupMemory* memory_;
   BoardLine* lines_;
   int rank_;
-  std::uint32_t uses_ = 0;
+  std::uint32_t uses_ = 0, call_ = 0;
   std::array<int, 2> root_of_{any_source, any_source};  // by parity of the use; any_source: none
 };
 

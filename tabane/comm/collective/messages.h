@@ -15,7 +15,7 @@ namespace tabane::comm {
 class Messages {
  public:
   Messages(Group& group, const Call& call)
-      : transport_(group.transport()), label_{tag_of(call.kind), call.element.type} {}
+      : transport_(group.transport()), label_{tag_of(call.kind, call.number), call.element.type} {}
 
   void send(int to, std::span<const std::byte> bytes) { transport_.send(to, label_, bytes); }
   void recv(int from, std::span<std::byte> into) {

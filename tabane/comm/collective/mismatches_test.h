@@ -52,10 +52,6 @@ void call(Comm& comm, Kind kind, int root, std::size_t count, Operation operatio
 inline constexpr Kind kAllKinds[] = {Kind::barrier,    Kind::broadcast, Kind::reduce,
                                      Kind::all_reduce, Kind::scatter,   Kind::gather,
                                      Kind::all_gather, Kind::all_to_all};
-inline bool has_root(Kind kind) {
-  return kind == Kind::broadcast || kind == Kind::reduce || kind == Kind::scatter ||
-         kind == Kind::gather;
-}
 inline bool is_reduction(Kind kind) { return kind == Kind::reduce || kind == Kind::all_reduce; }
 
 // In one line of memory, in one message, in several.

@@ -357,7 +357,7 @@ TEST_P(Reductions, OfScalars) {
                                                           : self == 1 ? 3.0f
                                                                       : 9.0f);
     require_contains(error_of<core::UsageError>([&] { all_reduce(comm, 1.0, Operation::bit_and); }),
-                     "bit_and is of integers");
+                     "bit_and needs integers");
     require_contains(error_of<core::UsageError>([&] { all_reduce(comm, 1.0, Operation::user); }),
                      "given as a function");
   });

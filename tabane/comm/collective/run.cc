@@ -67,22 +67,31 @@ class Watch : public Background {
   Lookout lookout_;
 };
 
+struct Forget {
+  CallRecords& calls;
+  std::uint32_t number;
+  ~Forget() { calls.forget(number); }
+};
+
 void run_on_board(Group& group, const Call& call, const Algorithm& algorithm,
                   const CallRecord& own) {
   CallRecords& calls = group.board()->calls;
-  if (group.compares_calls()) calls.make_room(own.number);
+  if (group.compares_calls()) calls.make_room(own.number());
   calls.write(own);
   try {
     const Watch watch(group, own);
     const bool is_told = has_work(call) && compares_all(algorithm);
-    if (group.compares_calls() && !is_told) calls.compare_with_neighbour(own);
+    // Nothing would show that others have bytes here.
+    const bool compares = group.compares_calls() ? !is_told : !has_work(call);
+    if (compares) calls.compare_with_neighbour(own);
     if (has_work(call)) algorithm.run(group, call);
-    if (is_told) calls.all_have_begun(own.number);
+    if (is_told) calls.all_have_begun(own.number());
   } catch (const core::Error&) {
     // It may be the consequence: whoever this rank waits for has returned from another call, or a
     // message of another call does not fit.
     group.transport().check_alive();
-    calls.compare_with_all(own);
+    const Forget forget{calls, own.number()};
+    calls.compare_recorded(own.number());
     throw;
   }
 }
@@ -95,18 +104,19 @@ void require_root(const Group& group, const Call& call) {
                                      name_of(call.kind), call.root, group.size() - 1));
 }
 
-void run(Group& group, const Call& call, std::string_view algorithm) {
+void run(Group& group, Call& call, std::string_view algorithm) {
   require_root(group, call);
   const Algorithm& chosen = algorithm_for(group, call, algorithm);
   if (group.size() == 1) return copy_bytes(call.out, call.in);
   // What this rank reads may lie on the board already, and what it writes may not be waited for.
   if (group.board() != nullptr) group.transport().check_alive();
-  const CallRecord own{signature_of(call), group.next_call(), call.root,
+  call.number = group.next_call();
+  const CallRecord own{signature_of(call), call.root,
                        static_cast<std::uint32_t>(&chosen - algorithms().data())};
   try {
     if (group.board() != nullptr) return run_on_board(group, call, chosen, own);
     if (group.compares_calls()) compare_by_message(group, own);
-    if (has_work(call)) chosen.run(group, call);
+    chosen.run(group, call);  // without bytes, too: who has some is told by the messages
   } catch (const MessageError&) {
     // After a loss, ranks that have heard of it may be in other calls than those that have not.
     group.transport().check_alive();

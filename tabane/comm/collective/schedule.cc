@@ -9,10 +9,8 @@
 namespace tabane::comm {
 namespace {
 
-constexpr int kFirstTag = -1024, kTags = 16 * 1024;
-
 Rounds rounds_of(const Group& group, const Call& call) {
-  if (group.size() == 1 || (call.bytes == 0 && call.kind != Kind::barrier)) return {};
+  if (group.size() == 1) return {};
   switch (call.kind) {
     case Kind::barrier:
       return rounds_of_barrier(group);
@@ -29,9 +27,9 @@ Rounds rounds_of(const Group& group, const Call& call) {
 
 Schedule::Schedule(std::shared_ptr<Group> group, const Call& call)
     : group_(std::move(group)),
-      own_{signature_of(call), group_->next_call(), call.root, CallRecord::kNonBlocking},
+      own_{signature_of(call), call.root, CallRecord::kNonBlocking},
       lookout_(*group_),
-      label_{kFirstTag - static_cast<int>(own_.number % kTags), call.element.type},
+      label_{pending_tag_of(own_.number()), call.element.type},
       rounds_(rounds_of(*group_, call)) {
   if (group_->size() > 1 && group_->compares_calls()) add_comparison();
   if (group_->board() != nullptr) group_->board()->calls.write(own_);
@@ -127,6 +125,7 @@ void Schedule::keep_error(Step&& step) noexcept {
     step();
   } catch (...) {
     error_ = std::current_exception();
+    if (group_->board() != nullptr) group_->board()->calls.forget(own_.number());
     end();
   }
 }
@@ -147,7 +146,7 @@ bool Schedule::test() {
     } catch (const core::Error&) {
       // It may be the consequence of another call of the peer's.
       group_->transport().check_alive();
-      if (group_->board() != nullptr) group_->board()->calls.compare_with_all(own_);
+      if (group_->board() != nullptr) group_->board()->calls.compare_recorded(own_.number());
       throw;
     }
   });

@@ -40,17 +40,18 @@ struct Rounds {
   int ranks = 0;
 };
 
-// Of two ranks or more, and at least one byte (except barriers). The values must stay until it is
+// Of two ranks or more. The values must stay until it is
 // complete.
 Rounds rounds_of_barrier(const Group& group);
 Rounds rounds_of_broadcast(const Group& group, const Call& call);
 Rounds rounds_of_all_reduce(const Group& group, const Call& call);
 
 // It makes progress in every wait of its rank, and in test(). Each outstanding call of a group has
-// tags of its own, of which there are 16384. What goes wrong is thrown by test() and wait().
+// a tag of its own, of which there are 16384. What goes wrong is thrown by test() and wait().
 class Schedule : public Pending, private Background {
  public:
-  // Begins it. All ranks of the group begin their collectives in the same order.
+  // Begins it; call.number is the group's next_call(). All ranks of the group begin their
+  // collectives in the same order.
   Schedule(std::shared_ptr<Group> group, const Call& call);
   ~Schedule() override;
   Schedule(const Schedule&) = delete;

@@ -29,7 +29,7 @@ void throw_owner_has_left(Group& group, const Call& call, int owner) {
 // What they tell each other fits whatever the types of their parts are: a difference is for both
 // sides to tell.
 WindowTalk::WindowTalk(Group& group, const Call& call)
-    : group_(group), call_(call), words_(group, Call{.kind = call.kind}) {}
+    : group_(group), call_(call), words_(group, Call{.kind = call.kind, .number = call.number}) {}
 
 void WindowTalk::send_places(const OpenWindow& window) {
   Place place{signature_of(call_), window.key(), 0};

@@ -72,6 +72,8 @@ Library::Library() {
     }
     started_here_ = true;
   }
+  // Open MPI's collectives that do not block report there what goes wrong on any communicator.
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   int *tag_bound = nullptr, found = 0;

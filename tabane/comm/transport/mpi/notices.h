@@ -65,7 +65,7 @@ class Notices {
     int lost = 0;  // who has failed
     std::uint64_t collectives = 0;
     std::array<char, 64> phase{};
-    std::array<char, 191> how{};
+    std::array<char, 447> how{};
   };
   struct State {
     Clock::time_point returned = Clock::time_point::max();  // max(): it has not
