@@ -185,7 +185,7 @@ void launch_mpi(const LaunchOptions& options, const Collectives& collectives, co
     f(comm);
     close_mpi_world(world);
   } catch (const core::LostError& error) {
-    fail_mpi_world(world, std::string("threw: ") + error.what());
+    fail_mpi_world(world, error);
     throw;
   } catch (...) {
     const std::string what = text_of_current_exception();

@@ -201,6 +201,30 @@ TEST_F(Launch, NamesWhoWasKilledAndWhatItDid) {
       << error;
 }
 
+TEST_F(Launch, NamesTheCollectiveInWhichARankWasKilled) {
+  const std::string error = error_of<core::LostError>([] {
+    launch(on_shm(3), [](Comm& comm) {
+      all_reduce(comm, 1,
+                 [&](int a, int b) {
+                   if (comm.rank() == 2) kill(getpid(), SIGKILL);
+                   return a + b;
+                 },
+                 {.algorithm = "flags"});
+    });
+  });
+  EXPECT_TRUE(error.ends_with(") was lost during all_reduce: killed by signal 9 (Killed)"))
+      << error;
+}
+
+TEST_F(Launch, SaysThatAPeerHasReturned) {
+  const std::string error = error_of<core::Error>([] {
+    launch(on_shm(2), [](Comm& comm) {
+      if (comm.rank() == 0) comm.recv<int>(1);
+    });
+  });
+  EXPECT_EQ(error, "rank 0: rank 1 has returned from its function while rank 0 waits for it");
+}
+
 // What the other ranks hear, each in a place of its own.
 class Heard {
  public:
@@ -341,7 +365,7 @@ TEST_F(Launch, NamesWhoExited) {
     });
   });
   EXPECT_TRUE(error.starts_with("process 1 (pid ")) << error;
-  EXPECT_TRUE(error.ends_with(") was lost during no call: exited with status 5")) << error;
+  EXPECT_TRUE(error.ends_with(") was lost: exited with status 5")) << error;
 }
 
 TEST_F(Launch, TellsTheFirstFailureRatherThanItsConsequences) {

@@ -15,9 +15,9 @@ SystemError::SystemError(std::string_view call, std::string_view operand, int co
       code_(code) {}
 
 LostError::LostError(int rank, long pid, std::string_view phase, std::string_view how)
-    : Error(fmt::format("process {} (pid {}) was lost during {}: {}", rank, pid, phase, how)),
-      rank_(rank),
-      pid_(pid) {}
+    : LostError(rank, pid,
+                fmt::format("process {} (pid {}) was lost{}{}: {}", rank, pid,
+                            phase.empty() ? "" : " during ", phase, how)) {}
 
 VerificationError::VerificationError(std::string_view what, double residual, double tolerance)
     : Error(fmt::format("{}: verification failed, residual {:.3g} is over the tolerance {:.3g}",

@@ -35,8 +35,10 @@ class SystemError : public Error {
 // A process that takes part in the work is gone.
 class LostError : public Error {
  public:
-  // phase: what the process was doing, for example "task 17" or "broadcast".
+  // phase: what the process was doing, for example "task 17" or "broadcast"; empty: not known.
   LostError(int rank, long pid, std::string_view phase, std::string_view how);
+  // text: all of what().
+  LostError(int rank, long pid, const std::string& text) : Error(text), rank_(rank), pid_(pid) {}
 
   int rank() const { return rank_; }
   long pid() const { return pid_; }

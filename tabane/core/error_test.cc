@@ -21,6 +21,7 @@ TEST(LostErrorText, NamesRankPidAndPhase) {
   const LostError error(3, 4711, "task 17", "killed by signal 9");
   EXPECT_STREQ(error.what(), "process 3 (pid 4711) was lost during task 17: killed by signal 9");
   EXPECT_EQ(error.rank(), 3);
+  EXPECT_STREQ(LostError(3, 4711, "", "killed").what(), "process 3 (pid 4711) was lost: killed");
 }
 
 TEST(VerificationErrorText, ShowsResidualAndTolerance) {

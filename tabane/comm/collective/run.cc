@@ -96,6 +96,20 @@ void run_on_board(Group& group, const Call& call, const Algorithm& algorithm,
   }
 }
 
+// Of what a rank is in, for the error if it dies.
+class InCall {
+ public:
+  InCall(Transport& transport, Kind kind) : transport_(transport) {
+    transport_.set_call(name_of(kind).data());
+  }
+  ~InCall() { transport_.set_call(nullptr); }
+  InCall(const InCall&) = delete;
+  InCall& operator=(const InCall&) = delete;
+
+ private:
+  Transport& transport_;
+};
+
 }  // namespace
 
 void require_root(const Group& group, const Call& call) {
@@ -111,6 +125,7 @@ void run(Group& group, Call& call, std::string_view algorithm) {
   // What this rank reads may lie on the board already, and what it writes may not be waited for.
   if (group.board() != nullptr) group.transport().check_alive();
   call.number = group.next_call();
+  const InCall in(group.transport(), call.kind);
   const CallRecord own{signature_of(call), call.root,
                        static_cast<std::uint32_t>(&chosen - algorithms().data())};
   try {

@@ -16,8 +16,10 @@ extern "C" tabane::comm::Transport* tabane_mpi_open(double silence_limit_s);
 // Waits until all ranks have closed the world. throws: core::LostError if one fails instead.
 extern "C" void tabane_mpi_close(tabane::comm::Transport* world);
 // Tells the other ranks that this one has failed, unless one had before; waits for that up to a
-// second. Deleting the transport waits for nobody then.
-extern "C" void tabane_mpi_fail(tabane::comm::Transport* world, const char* how);
+// second. Deleting the transport waits for nobody then. loss: what it has thrown, which the others
+// throw as it is; null: it has failed by itself.
+extern "C" void tabane_mpi_fail(tabane::comm::Transport* world, const char* how,
+                                const tabane::core::LostError* loss);
 
 namespace tabane::comm {
 
@@ -46,5 +48,6 @@ double silence_limit(std::optional<double> given);
 void close_mpi_world(Transport& world);
 // What the rank that failed first tells the others.
 void fail_mpi_world(Transport& world, const std::string& how);
+void fail_mpi_world(Transport& world, const core::LostError& loss);
 
 }  // namespace tabane::comm

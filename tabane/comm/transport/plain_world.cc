@@ -82,13 +82,20 @@ std::shared_ptr<Shared> Shared::join(int rank, std::span<const int> group,
 }
 
 World::World(int ranks)
-    : returned_(index(ranks)), phases_(index(ranks)), backgrounds_(index(ranks)) {}
+    : returned_(index(ranks)),
+      phases_(index(ranks)),
+      calls_(index(ranks)),
+      backgrounds_(index(ranks)) {}
 
 void World::set_phase(int rank, const char* text) { phases_[index(rank)].store(text); }
 
+void World::set_call(int rank, const char* text) { calls_[index(rank)].store(text); }
+
 std::string World::phase(int rank) const {
   const char* const text = phases_[index(rank)].load();
-  return text != nullptr && *text != '\0' ? text : "no call";
+  if (text != nullptr && *text != '\0') return text;
+  const char* const call = calls_[index(rank)].load();
+  return call != nullptr ? call : "";
 }
 
 void World::changed() {
@@ -129,9 +136,10 @@ void World::throw_if_in_vain(const Shared& shared, int self, int peer) const {
   throw_if_failed();
   if (!is_gone(shared, self, peer)) return;
   const int gone = shared.members[index(peer != any_source ? peer : self == 0 ? 1 : 0)];
-  throw core::LostError(
-      gone, getpid(), phase(gone),
-      fmt::format("returned while rank {} waits for it", shared.members[index(self)]));
+  throw core::LostError(gone, getpid(),
+                        fmt::format("rank {} has returned from its function while rank {} waits "
+                                    "for it",
+                                    gone, shared.members[index(self)]));
 }
 
 bool World::is_gone(const Shared& shared, int self, int peer) const {

@@ -96,6 +96,7 @@ class World {
   std::mutex mutex;
 
   void set_phase(int rank, const char* text);
+  void set_call(int rank, const char* text);
   // Only for its rank's thread; not under the mutex.
   Backgrounds& backgrounds(int rank) { return backgrounds_[static_cast<std::size_t>(rank)]; }
 
@@ -123,7 +124,7 @@ class World {
   std::condition_variable condition_;
   std::uint64_t changes_ = 0;
   std::vector<bool> returned_;
-  std::vector<std::atomic<const char*>> phases_;
+  std::vector<std::atomic<const char*>> phases_, calls_;
   std::vector<Backgrounds> backgrounds_;
   std::optional<Failure> failure_;
 };

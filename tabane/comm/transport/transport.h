@@ -182,6 +182,9 @@ class Transport {
   // Says what this rank is doing, for the message if it dies; empty: nothing known. text: of static
   // storage. cost: a store.
   virtual void set_phase(const char* /*text*/) {}
+  // The same of the library's own calls, which counts where set_phase() has said nothing; null:
+  // none.
+  virtual void set_call(const char* /*text*/) {}
 
  protected:
   Transport(int rank, int size) : rank_(rank), size_(size) {}

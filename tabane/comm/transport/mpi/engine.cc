@@ -47,7 +47,7 @@ void Engine::start_heartbeat(double silence_limit_s) {
 void Engine::check_silence() {
   const int silent = heartbeat_->silent_rank();
   if (silent == Heartbeat::kNobody) return;
-  lose(silent, "no call",
+  lose(silent, {},
        fmt::format("its host {} has been silent for {} s", heartbeat_->host_of(silent),
                    heartbeat_->limit().count()));
 }
@@ -112,16 +112,14 @@ void Engine::drain(MPI_Comm comm) {
   }
 }
 
-void Engine::fail(const char* how) {
+void Engine::fail(const char* how) { fail(core::LostError(rank(), pid(rank()), phase(), how)); }
+
+void Engine::fail(const core::LostError& loss) {
   broken_ = true;
   if (heartbeat_) heartbeat_->calm_down();
   if (std::exchange(all_know_, true)) return;
   try {
-    if (lost_) {
-      notices_.tell_failure(*lost_);
-    } else {
-      notices_.tell_failure({rank(), phase(), how});
-    }
+    notices_.tell_failure(lost_ ? *lost_ : Lost{loss.rank(), loss.what()});
     const auto until = Clock::now() + std::chrono::seconds(1);
     while (!notices_.are_sent() && Clock::now() < until) sched_yield();
   } catch (const core::Error&) {  // MPI has failed too: its launcher ends the others
@@ -134,19 +132,23 @@ void Engine::break_off(const core::LostError& loss) {
   if (heartbeat_) heartbeat_->calm_down();
 }
 
-void Engine::lose(int rank, std::string_view phase, std::string_view how) {
-  if (!lost_) lost_ = Lost{rank, std::string(phase), std::string(how)};
-  break_off(core::LostError(rank, pid(rank), phase, how));
+void Engine::lose(const core::LostError& loss) {
+  if (!lost_) lost_ = Lost{loss.rank(), loss.what()};
+  break_off(loss);
   throw core::LostError(*loss_);
 }
 
-void Engine::lose_as_told(int rank, std::string_view phase, std::string_view how) {
+void Engine::lose(int rank, std::string_view phase, std::string_view how) {
+  lose(core::LostError(rank, pid(rank), phase, how));
+}
+
+void Engine::lose_as_told(int rank, const std::string& text) {
   all_know_ = true;
-  lose(rank, phase, how);
+  lose(core::LostError(rank, pid(rank), text));
 }
 
 void Engine::throw_again() {
-  fail((std::string("threw: ") + loss_->what()).c_str());
+  fail(*loss_);
   throw core::LostError(*loss_);
 }
 
@@ -195,7 +197,7 @@ core::LostError Engine::left_behind(const std::string& what) const {
 void Engine::check_not_withdrawn(int rank) {
   notices_.read();
   if (!notices_.has_withdrawn(rank)) return;
-  lose(rank, "no call",
+  lose(rank, {},
        "an exception passed a message to rank " + std::to_string(this->rank()) + " on its way");
 }
 

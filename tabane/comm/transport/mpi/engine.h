@@ -52,6 +52,7 @@ class Engine {
   const Library& library() const { return library_; }
   Outbox& outbox() { return outbox_; }
   void set_phase(const char* text) { phase_ = text; }
+  void set_call(const char* text) { call_ = text; }
 
   // Waits until all ranks have returned. comms: the world's, in which nothing is left then.
   // throws: core::LostError if one fails instead.
@@ -61,9 +62,10 @@ class Engine {
   // Tells the other ranks that this one has failed, or which one it has lost, unless all know of a
   // failure; waits for that up to a second.
   void fail(const char* how);
+  void fail(const core::LostError& loss);  // that it has thrown: the others throw the same
   [[noreturn]] void lose(int rank, std::string_view phase, std::string_view how);
   // As lose(), of a failure of which all ranks are told by the one that failed.
-  [[noreturn]] void lose_as_told(int rank, std::string_view phase, std::string_view how);
+  [[noreturn]] void lose_as_told(int rank, const std::string& text);
   // What the rank's next call throws, if it is the first.
   void break_off(const core::LostError& loss);
   // For whoever communicates. throws: core::LostError, again, if the world has ended for this rank.
@@ -132,12 +134,16 @@ class Engine {
   std::uint64_t next_collective() { return ++collectives_; }
 
  private:
+  [[noreturn]] void lose(const core::LostError& loss);
   [[noreturn]] void throw_failed(int code, const char* call, int peer);
   [[noreturn]] void throw_again();
   void start_heartbeat(double silence_limit_s);
   void check_silence();
   core::LostError left_behind(const std::string& what) const;
-  const char* phase() const { return *phase_ ? phase_ : "no call"; }
+  const char* phase() const {
+    if (phase_ != nullptr && *phase_ != '\0') return phase_;
+    return call_ != nullptr ? call_ : "";
+  }
   // start: of the resting; none before the first call.
   void rest(const Awaited& awaited, Clock::time_point& start);
 
@@ -153,7 +159,7 @@ class Engine {
   bool has_groups_ = false;
   std::optional<core::LostError> loss_;  // the first
   std::optional<Lost> lost_;             // the same, if it is of another rank
-  const char* phase_ = "";
+  const char *phase_ = nullptr, *call_ = nullptr;
   Clock::time_point last_look_ = Clock::now();  // for notices
   std::vector<Receipt*> receipts_;
   std::size_t cursor_ = 0;

@@ -31,6 +31,8 @@ extern "C" tabane::comm::Transport* tabane_mpi_open(double silence_limit_s) {
 
 extern "C" void tabane_mpi_close(tabane::comm::Transport* world) { mpi_transport(world).close(); }
 
-extern "C" void tabane_mpi_fail(tabane::comm::Transport* world, const char* how) {
-  mpi_transport(world).engine().fail(how);
+extern "C" void tabane_mpi_fail(tabane::comm::Transport* world, const char* how,
+                                const tabane::core::LostError* loss) {
+  tabane::comm::mpi::Engine& engine = mpi_transport(world).engine();
+  loss == nullptr ? engine.fail(how) : engine.fail(*loss);
 }

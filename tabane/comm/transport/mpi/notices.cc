@@ -46,8 +46,7 @@ void Notices::tell_return(std::uint64_t collectives) {
 void Notices::tell_failure(const Lost& lost) {
   told_->event = Event::failed;
   told_->lost = lost.rank;
-  copy_text(told_->phase, lost.phase);
-  copy_text(told_->how, lost.how);
+  copy_text(told_->text, lost.text);
   tell_all();
 }
 
@@ -88,7 +87,7 @@ void Notices::read() {
     engine_.check(MPI_Recv(&notice, sizeof notice, MPI_BYTE, rank, 0, comm_, MPI_STATUS_IGNORE),
                   "MPI_Recv", rank);
     if (notice.event == Event::failed) {
-      engine_.lose_as_told(notice.lost, notice.phase.data(), notice.how.data());
+      engine_.lose_as_told(notice.lost, notice.text.data());
     }
     State& state = ranks_[static_cast<std::size_t>(rank)];
     if (notice.event == Event::withdrew) {
@@ -136,8 +135,10 @@ void Notices::check_in_vain(const Awaited& awaited) const {
     gone = who_of_all_is_gone(awaited.group);
   }
   if (gone == kNobody) return;
-  throw core::LostError(gone, engine_.pid(gone), "no call",
-                        "returned while rank " + std::to_string(engine_.rank()) + " waits for it");
+  throw core::LostError(gone, engine_.pid(gone),
+                        "rank " + std::to_string(gone) +
+                            " has returned from its function while rank " +
+                            std::to_string(engine_.rank()) + " waits for it");
 }
 
 }  // namespace tabane::comm::mpi

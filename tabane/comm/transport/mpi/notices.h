@@ -28,7 +28,7 @@ struct Awaited {
 // A rank that has failed, this one or another.
 struct Lost {
   int rank = 0;
-  std::string phase, how;
+  std::string text;  // of the error that all throw
 };
 
 class Notices {
@@ -64,8 +64,7 @@ class Notices {
     Event event = Event::returned;
     int lost = 0;  // who has failed
     std::uint64_t collectives = 0;
-    std::array<char, 64> phase{};
-    std::array<char, 447> how{};
+    std::array<char, 511> text{};
   };
   struct State {
     Clock::time_point returned = Clock::time_point::max();  // max(): it has not

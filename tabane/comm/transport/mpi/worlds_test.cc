@@ -85,7 +85,9 @@ void who_returned_early_is_noticed() {
       if (comm.rank() != 0) wait(comm);
     });
     require(loss.empty() == alone, "the return of rank 0 was not noticed");
-    require(alone || loss.find("returned while rank") != std::string::npos, loss.c_str());
+    require(alone || loss.find("has returned from its function while rank") != std::string::npos,
+            loss.c_str());
+    require(loss.find("threw") == std::string::npos, loss.c_str());  // also if another has told it
   }
 }
 

@@ -18,7 +18,12 @@ struct World::RankRecord {
   alignas(64) std::atomic<pid_t> pid{0};
   std::atomic<RankState> state{RankState::starting};
   // Points into the program, which all ranks have at the same place: they were forked from it.
-  std::atomic<const char*> phase{nullptr};
+  std::atomic<const char*> phase{nullptr}, call{nullptr};
+  // What is known of it, the user's words first; else null.
+  const char* doing() const {
+    const char* const text = phase.load(std::memory_order_relaxed);
+    return text != nullptr && *text != '\0' ? text : call.load(std::memory_order_relaxed);
+  }
   std::atomic<bool> claimed{false};
   // Of fail(): plain memory, published by Head::failed_rank.
   pid_t lost_pid = 0;
@@ -30,9 +35,7 @@ namespace {
 
 std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
 
-std::string text_of(const char* phase) {
-  return phase == nullptr || *phase == '\0' ? "no call" : phase;
-}
+std::string text_of(const char* phase) { return phase == nullptr ? "" : phase; }
 
 }  // namespace
 
@@ -88,14 +91,20 @@ Waiter World::waiter(int rank) { return {doorbell(rank), patience_}; }
 void World::set_phase(int rank, const char* text) {
   record(rank).phase.store(text, std::memory_order_relaxed);
 }
-std::string World::phase(int rank) const { return text_of(record(rank).phase.load()); }
+std::string World::phase(int rank) const { return text_of(record(rank).doing()); }
+void World::set_call(int rank, const char* text) {
+  record(rank).call.store(text, std::memory_order_relaxed);
+}
+bool World::is_in_call(int rank) const {
+  return record(rank).call.load(std::memory_order_relaxed) != nullptr;
+}
 
 void World::fail(int rank, pid_t pid, std::string_view how) {
   RankRecord& lost = record(rank);
   // Several may say it at once: one writes.
   if (!failed() && !lost.claimed.exchange(true)) {
     lost.lost_pid = pid;
-    lost.lost_phase = lost.phase.load();
+    lost.lost_phase = lost.doing();
     const std::size_t length = std::min(how.size(), sizeof(lost.how) - 1);
     std::memcpy(lost.how, how.data(), length);
     lost.how[length] = '\0';
@@ -154,13 +163,24 @@ bool World::has_returned(int self, int peer) const {
 
 void World::throw_returned(int self, int peer) const {
   check_failed(self);  // who left because a rank was lost did so after that was known
-  const std::string waits = "while rank " + std::to_string(self) + " waits in " + phase(self);
+  const std::string own = "rank " + std::to_string(self);
   if (peer != any_source) {
-    throw core::LostError(peer, pid(peer), phase(peer), "it has returned " + waits);
+    throw core::LostError(peer, pid(peer),
+                          "rank " + std::to_string(peer) +
+                              " has returned from its function while " + own + " waits for it");
   }
   const int other = self == 0 && ranks() > 1 ? 1 : 0;
-  throw core::LostError(other, pid(other), phase(other),
-                        "no other rank is left that could answer, " + waits);
+  throw core::LostError(other, pid(other),
+                        "no other rank is left that could answer " + own +
+                            ": all have returned from their functions while it waits");
+}
+
+CallScope::CallScope(World& world, int rank, const char* text)
+    : world_(world.is_in_call(rank) ? nullptr : &world), rank_(rank) {
+  if (world_ != nullptr) world_->set_call(rank, text);
+}
+CallScope::~CallScope() {
+  if (world_ != nullptr) world_->set_call(rank_, nullptr);
 }
 
 std::span<std::byte> World::channel(int from, int to) {

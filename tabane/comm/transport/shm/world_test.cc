@@ -61,12 +61,32 @@ TEST(World, AFailureWakesSleepersAndNamesRankPidAndPhase) {
   EXPECT_EQ(world.state(1), RankState::returned);
 }
 
+TEST(World, KnowsTheOutermostCallAndTheUsersPhaseBeforeIt) {
+  World world = small_world(2);
+  world.set_call(1, "broadcast");
+  {
+    const CallScope within(world, 1, "recv");
+    EXPECT_EQ(world.phase(1), "broadcast");
+  }
+  EXPECT_EQ(world.phase(1), "broadcast");
+  world.set_call(1, nullptr);
+  {
+    const CallScope alone(world, 1, "recv");
+    EXPECT_EQ(world.phase(1), "recv");
+    world.set_phase(1, "the sum");
+    EXPECT_EQ(world.phase(1), "the sum");
+    world.set_phase(1, "");
+  }
+  EXPECT_EQ(world.phase(1), "");
+}
+
 TEST(World, AReturnedPeerWakesWhoWaitsForIt) {
   World world = small_world(3);
   run_ranks(world, [&](int rank) {
     if (rank == 0) return true;
     const std::string text = wait_until_lost(world, rank, rank == 1 ? 0 : any_source);
-    return text.find(rank == 1 ? "process 0 " : "no other rank is left") != std::string::npos;
+    return text.find(rank == 1 ? "rank 0 has returned" : "no other rank is left") !=
+           std::string::npos;
   });
 }
 
@@ -75,7 +95,7 @@ TEST(World, TheFirstFailureCounts) {
   world.fail(1, 11, "first");
   world.fail(2, 12, "second");
   world.fail(1, 13, "third");
-  EXPECT_EQ(text_of_check(world, 0, 1), "process 1 (pid 11) was lost during no call: first");
+  EXPECT_EQ(text_of_check(world, 0, 1), "process 1 (pid 11) was lost: first");
   EXPECT_EQ(world.state(2), RankState::failed);
   EXPECT_EQ(text_of_check(world, 1, 0), "");  // it is rank 1 that failed: it may wait on
 }
@@ -102,8 +122,7 @@ TEST(World, AFailureGoesBeforeReturns) {
 TEST(World, CutsALongText) {
   World world = small_world(2);
   world.fail(1, 11, std::string(1000, 'x'));
-  EXPECT_EQ(text_of_check(world, 0, 1),
-            "process 1 (pid 11) was lost during no call: " + std::string(255, 'x'));
+  EXPECT_EQ(text_of_check(world, 0, 1), "process 1 (pid 11) was lost: " + std::string(255, 'x'));
 }
 
 TEST(World, CheckLooksOnceMoreAfterAPeerReturned) {
@@ -133,14 +152,14 @@ TEST(World, CheckOfPeersThrowsOnlyWhenAllHaveReturned) {
 TEST(World, KnowsWhoIsThere) {
   World world = small_world(2);
   EXPECT_EQ(world.state(1), RankState::starting);
-  EXPECT_EQ(world.phase(1), "no call");
+  EXPECT_EQ(world.phase(1), "");
   run_ranks(world, [&](int rank) {
     world.set_phase(rank, rank == 0 ? "zero" : "");
     return world.state(rank) == RankState::running && world.pid(rank) == getpid();
   });
   EXPECT_EQ(world.state(0), RankState::returned);
   EXPECT_EQ(world.phase(0), "zero");
-  EXPECT_EQ(world.phase(1), "no call");
+  EXPECT_EQ(world.phase(1), "");
 }
 
 TEST(World, ChannelsAndGroupsDoNotOverlap) {
