@@ -151,7 +151,7 @@ void exscan(Comm& comm, std::span<T> values, const By& by, const CollectiveOptio
 
 }  // namespace internal
 
-template <SendableRange R>
+template <WritableRange R>
 void broadcast(Comm& comm, R&& values, int root, const CollectiveOptions& options) {
   Call call =
       internal::call_of<internal::Value<R>>(Kind::broadcast, root, std::ranges::size(values));
@@ -165,7 +165,7 @@ requires(!SendableRange<T>) void broadcast(Comm& comm, T& value, int root,
   broadcast(comm, std::span(&value, 1), root, options);
 }
 
-template <SendableRange R, Reduces<std::ranges::range_value_t<R>> By>
+template <WritableRange R, Reduces<std::ranges::range_value_t<R>> By>
 void all_reduce(Comm& comm, R&& values, By by, const CollectiveOptions& options) {
   internal::reduce(comm, Kind::all_reduce, internal::span_of(values), by, 0, options);
 }
@@ -177,16 +177,17 @@ requires(!SendableRange<T>) T
   return value;
 }
 
-template <SendableRange R, Reduces<std::ranges::range_value_t<R>> By>
+template <WritableRange R, Reduces<std::ranges::range_value_t<R>> By>
 void reduce(Comm& comm, R&& values, By by, int root, const CollectiveOptions& options) {
   internal::reduce(comm, Kind::reduce, internal::span_of(values), by, root, options);
 }
 
-template <SendableRange In, SendableRange Out, Reduces<std::ranges::range_value_t<Out>> By>
+template <SendableRange In, WritableRange Out, Reduces<std::ranges::range_value_t<Out>> By>
 void reduce(Comm& comm, const In& values, Out&& result, By by, int root,
             const CollectiveOptions& options) {
   using T = internal::Value<Out>;
-  static_assert(std::is_same_v<internal::Value<In>, T>);
+  static_assert(std::is_same_v<internal::Value<In>, T>,
+                "both ranges must have the same element type");
   const std::span<const T> in = internal::span_of(values);
   if (comm.rank() == root) {
     internal::require_result(in.size(), std::ranges::size(result));
@@ -235,7 +236,7 @@ std::vector<Located<std::ranges::range_value_t<R>>> all_reduce_min_loc(
                                               Operation::min_loc, options);
 }
 
-template <SendableRange R, Reduces<std::ranges::range_value_t<R>> By>
+template <WritableRange R, Reduces<std::ranges::range_value_t<R>> By>
 void scan(Comm& comm, R&& values, By by, const CollectiveOptions& options) {
   internal::reduce(comm, Kind::scan, internal::span_of(values), by, 0, options);
 }
@@ -246,7 +247,7 @@ requires(!SendableRange<T>) T scan(Comm& comm, T value, By by, const CollectiveO
   return value;
 }
 
-template <SendableRange R, Reduces<std::ranges::range_value_t<R>> By>
+template <WritableRange R, Reduces<std::ranges::range_value_t<R>> By>
 void exscan(Comm& comm, R&& values, By by, const CollectiveOptions& options) {
   internal::exscan(comm, internal::span_of(values), by, options);
 }
@@ -257,11 +258,12 @@ requires(!SendableRange<T>) T exscan(Comm& comm, T value, By by, const Collectiv
   return value;
 }
 
-template <SendableRange In, SendableRange Out, Reduces<std::ranges::range_value_t<Out>> By>
+template <SendableRange In, WritableRange Out, Reduces<std::ranges::range_value_t<Out>> By>
 void reduce_scatter(Comm& comm, const In& values, Out&& block, By by,
                     const CollectiveOptions& options) {
   using T = internal::Value<Out>;
-  static_assert(std::is_same_v<internal::Value<In>, T>);
+  static_assert(std::is_same_v<internal::Value<In>, T>,
+                "both ranges must have the same element type");
   Call call = internal::call_of<T>(Kind::reduce_scatter, 0, std::ranges::size(block));
   internal::require_parts(call.kind, std::ranges::size(values), std::ranges::size(block),
                           comm.size());
@@ -273,11 +275,12 @@ void reduce_scatter(Comm& comm, const In& values, Out&& block, By by,
   run(comm.group(), call, options.algorithm);
 }
 
-template <SendableRange All, SendableRange Part>
+template <SendableRange All, WritableRange Part>
 void scatter(Comm& comm, const All& all, Part&& part, int root, Layout layout,
              const CollectiveOptions& options) {
   using T = internal::Value<Part>;
-  static_assert(std::is_same_v<internal::Value<All>, T>);
+  static_assert(std::is_same_v<internal::Value<All>, T>,
+                "both ranges must have the same element type");
   Call call = internal::call_of<T>(Kind::scatter, root, std::ranges::size(part));
   call.layout = layout;
   call.out = internal::writable_bytes_of(part);
@@ -289,11 +292,12 @@ void scatter(Comm& comm, const All& all, Part&& part, int root, Layout layout,
   run(comm.group(), call, options.algorithm);
 }
 
-template <SendableRange Part, SendableRange All>
+template <SendableRange Part, WritableRange All>
 void gather(Comm& comm, const Part& part, All&& all, int root, Layout layout,
             const CollectiveOptions& options) {
   using T = internal::Value<Part>;
-  static_assert(std::is_same_v<internal::Value<All>, T>);
+  static_assert(std::is_same_v<internal::Value<All>, T>,
+                "both ranges must have the same element type");
   Call call = internal::call_of<T>(Kind::gather, root, std::ranges::size(part));
   call.layout = layout;
   call.in = internal::bytes_of(part);
@@ -305,11 +309,12 @@ void gather(Comm& comm, const Part& part, All&& all, int root, Layout layout,
   run(comm.group(), call, options.algorithm);
 }
 
-template <SendableRange Part, SendableRange All>
+template <SendableRange Part, WritableRange All>
 void all_gather(Comm& comm, const Part& part, All&& all, Layout layout,
                 const CollectiveOptions& options) {
   using T = internal::Value<Part>;
-  static_assert(std::is_same_v<internal::Value<All>, T>);
+  static_assert(std::is_same_v<internal::Value<All>, T>,
+                "both ranges must have the same element type");
   Call call = internal::call_of<T>(Kind::all_gather, 0, std::ranges::size(part));
   internal::require_parts(call.kind, std::ranges::size(all), std::ranges::size(part), comm.size());
   call.layout = layout;
@@ -334,10 +339,11 @@ requires(!SendableRange<T>) std::vector<T> all_gather(Comm& comm, const T& value
   return all;
 }
 
-template <SendableRange Out, SendableRange In>
+template <SendableRange Out, WritableRange In>
 void all_to_all(Comm& comm, const Out& out, In&& in, const CollectiveOptions& options) {
   using T = internal::Value<In>;
-  static_assert(std::is_same_v<internal::Value<Out>, T>);
+  static_assert(std::is_same_v<internal::Value<Out>, T>,
+                "both ranges must have the same element type");
   const auto p = static_cast<std::size_t>(comm.size());
   Call call = internal::call_of<T>(Kind::all_to_all, 0, std::ranges::size(out) / p);
   internal::require_blocks(call.kind, std::ranges::size(out), std::ranges::size(in), comm.size());
@@ -346,11 +352,12 @@ void all_to_all(Comm& comm, const Out& out, In&& in, const CollectiveOptions& op
   run(comm.group(), call, options.algorithm);
 }
 
-template <SendableRange Part, SendableRange All>
+template <SendableRange Part, WritableRange All>
 void gather_varying(Comm& comm, const Part& part, All&& all, std::span<const std::size_t> counts,
                     int root, const CollectiveOptions& options) {
   using T = internal::Value<Part>;
-  static_assert(std::is_same_v<internal::Value<All>, T>);
+  static_assert(std::is_same_v<internal::Value<All>, T>,
+                "both ranges must have the same element type");
   Call call = internal::call_of<T>(Kind::gather_varying, root, 1);
   std::vector<std::size_t> part_bytes;
   call.in = internal::bytes_of(part);
@@ -364,11 +371,12 @@ void gather_varying(Comm& comm, const Part& part, All&& all, std::span<const std
   run(comm.group(), call, options.algorithm);
 }
 
-template <SendableRange Part, SendableRange All>
+template <SendableRange Part, WritableRange All>
 void all_gather_varying(Comm& comm, const Part& part, All&& all,
                         std::span<const std::size_t> counts, const CollectiveOptions& options) {
   using T = internal::Value<Part>;
-  static_assert(std::is_same_v<internal::Value<All>, T>);
+  static_assert(std::is_same_v<internal::Value<All>, T>,
+                "both ranges must have the same element type");
   Call call = internal::call_of<T>(Kind::all_gather_varying, 0, std::ranges::size(all));
   const std::vector<std::size_t> part_bytes = internal::bytes_of_parts(counts, sizeof(T));
   internal::require_counts(call.kind, std::ranges::size(all), part_bytes,
@@ -379,11 +387,12 @@ void all_gather_varying(Comm& comm, const Part& part, All&& all,
   run(comm.group(), call, options.algorithm);
 }
 
-template <SendableRange All, SendableRange Part>
+template <SendableRange All, WritableRange Part>
 void scatter_varying(Comm& comm, const All& all, std::span<const std::size_t> counts, Part&& part,
                      int root, const CollectiveOptions& options) {
   using T = internal::Value<Part>;
-  static_assert(std::is_same_v<internal::Value<All>, T>);
+  static_assert(std::is_same_v<internal::Value<All>, T>,
+                "both ranges must have the same element type");
   Call call = internal::call_of<T>(Kind::scatter_varying, root, 1);
   std::vector<std::size_t> part_bytes;
   call.out = internal::writable_bytes_of(part);

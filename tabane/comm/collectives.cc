@@ -15,9 +15,8 @@ namespace internal {
 
 void require_parts(Kind kind, std::size_t all, std::size_t part, int ranks) {
   if (all == part * static_cast<std::size_t>(ranks)) return;
-  throw core::UsageError(
-      fmt::format("{}: {} elements of all are not {} ranks times {} elements of a part",
-                  name_of(kind), all, ranks, part));
+  throw core::UsageError(fmt::format("{}: {} values are not {} ranks times a block of {}",
+                                     name_of(kind), all, ranks, part));
 }
 
 void require_blocks(Kind kind, std::size_t out, std::size_t in, int ranks) {

@@ -32,7 +32,7 @@ struct CollectiveOptions {
 void barrier(Comm& comm, const CollectiveOptions& options = {});
 
 // Copies the root's values to all ranks.
-template <SendableRange R>
+template <WritableRange R>
 void broadcast(Comm& comm, R&& values, int root, const CollectiveOptions& options = {});
 template <Sendable T>
 requires(!SendableRange<T>) void broadcast(Comm& comm, T& value, int root,
@@ -52,17 +52,17 @@ template <class By, class T>
 concept Reduces = std::is_same_v<By, Operation> || Combines<By, T>;
 
 // In place; all ranks get the result, with the same bits.
-template <SendableRange R, Reduces<std::ranges::range_value_t<R>> By>
+template <WritableRange R, Reduces<std::ranges::range_value_t<R>> By>
 void all_reduce(Comm& comm, R&& values, By by, const CollectiveOptions& options = {});
 template <Sendable T, Reduces<T> By>
 requires(!SendableRange<T>) T
     all_reduce(Comm& comm, T value, By by, const CollectiveOptions& options = {});
 
 // In place on the root; the others' values are only read.
-template <SendableRange R, Reduces<std::ranges::range_value_t<R>> By>
+template <WritableRange R, Reduces<std::ranges::range_value_t<R>> By>
 void reduce(Comm& comm, R&& values, By by, int root, const CollectiveOptions& options = {});
 // Puts the result into `result` on the root; on other ranks that is unused and possibly empty.
-template <SendableRange In, SendableRange Out, Reduces<std::ranges::range_value_t<Out>> By>
+template <SendableRange In, WritableRange Out, Reduces<std::ranges::range_value_t<Out>> By>
 void reduce(Comm& comm, const In& values, Out&& result, By by, int root,
             const CollectiveOptions& options = {});
 // Returns the result on the root, nothing elsewhere.
@@ -91,19 +91,19 @@ std::vector<Located<std::ranges::range_value_t<R>>> all_reduce_min_loc(
 // In place: rank r gets the values of ranks 0 … r combined; exscan: of ranks 0 … r - 1. There rank
 // 0 gets what leaves every value as it is (0 for sum, bit_or and bit_xor, 1 for product, the
 // smallest number for max …); with a function of yours, rank 0 keeps its values.
-template <SendableRange R, Reduces<std::ranges::range_value_t<R>> By>
+template <WritableRange R, Reduces<std::ranges::range_value_t<R>> By>
 void scan(Comm& comm, R&& values, By by, const CollectiveOptions& options = {});
 template <Sendable T, Reduces<T> By>
 requires(!SendableRange<T>) T
     scan(Comm& comm, T value, By by, const CollectiveOptions& options = {});
-template <SendableRange R, Reduces<std::ranges::range_value_t<R>> By>
+template <WritableRange R, Reduces<std::ranges::range_value_t<R>> By>
 void exscan(Comm& comm, R&& values, By by, const CollectiveOptions& options = {});
 template <Sendable T, Reduces<T> By>
 requires(!SendableRange<T>) T
     exscan(Comm& comm, T value, By by, const CollectiveOptions& options = {});
 
 // Combines the ranks' `values`, size() equal blocks, and gives rank r block r of the result.
-template <SendableRange In, SendableRange Out, Reduces<std::ranges::range_value_t<Out>> By>
+template <SendableRange In, WritableRange Out, Reduces<std::ranges::range_value_t<Out>> By>
 void reduce_scatter(Comm& comm, const In& values, Out&& block, By by,
                     const CollectiveOptions& options = {});
 
@@ -111,14 +111,14 @@ void reduce_scatter(Comm& comm, const In& values, Out&& block, By by,
 
 // scatter() cuts the root's `all` into parts, one per rank; gather() puts the parts together there.
 // all: size() times as large as part; on other ranks unused and possibly empty.
-template <SendableRange All, SendableRange Part>
+template <SendableRange All, WritableRange Part>
 void scatter(Comm& comm, const All& all, Part&& part, int root, Layout layout = Layout::block,
              const CollectiveOptions& options = {});
-template <SendableRange Part, SendableRange All>
+template <SendableRange Part, WritableRange All>
 void gather(Comm& comm, const Part& part, All&& all, int root, Layout layout = Layout::block,
             const CollectiveOptions& options = {});
 // As gather(), but all ranks get `all`.
-template <SendableRange Part, SendableRange All>
+template <SendableRange Part, WritableRange All>
 void all_gather(Comm& comm, const Part& part, All&& all, Layout layout = Layout::block,
                 const CollectiveOptions& options = {});
 // Of one value each: returns all ranks' by rank; gather() on other ranks than the root: nothing.
@@ -130,7 +130,7 @@ requires(!SendableRange<T>) std::vector<T> all_gather(Comm& comm, const T& value
                                                       const CollectiveOptions& options = {});
 
 // Copies block r of rank s's `out` to block s of rank r's `in`. Both hold size() equal blocks.
-template <SendableRange Out, SendableRange In>
+template <SendableRange Out, WritableRange In>
 void all_to_all(Comm& comm, const Out& out, In&& in, const CollectiveOptions& options = {});
 
 // --- parts of different sizes ---
@@ -145,13 +145,13 @@ struct Parts {
 // As above, with blocks of counts[r] elements for rank r, which may be 0. counts: only the root's
 // are used in gather and scatter; in all_gather all ranks give the same. all: as many elements as
 // the counts sum up to.
-template <SendableRange Part, SendableRange All>
+template <SendableRange Part, WritableRange All>
 void gather_varying(Comm& comm, const Part& part, All&& all, std::span<const std::size_t> counts,
                     int root, const CollectiveOptions& options = {});
-template <SendableRange Part, SendableRange All>
+template <SendableRange Part, WritableRange All>
 void all_gather_varying(Comm& comm, const Part& part, All&& all,
                         std::span<const std::size_t> counts, const CollectiveOptions& options = {});
-template <SendableRange All, SendableRange Part>
+template <SendableRange All, WritableRange Part>
 void scatter_varying(Comm& comm, const All& all, std::span<const std::size_t> counts, Part&& part,
                      int root, const CollectiveOptions& options = {});
 // The same where ranks do not know each other's counts. gather_varying() returns no values and no

@@ -5,6 +5,24 @@
 namespace tabane::comm {
 namespace {
 
+template <class R>
+concept TakesResults = requires(Comm& comm, R&& range, const std::vector<int>& in) {
+  broadcast(comm, range, 0);
+  all_reduce(comm, range, Operation::sum);
+  gather(comm, in, range, 0);
+  all_to_all(comm, in, range);
+  comm.recv(0, range);
+};
+static_assert(TakesResults<std::vector<int>&> && TakesResults<const std::span<int>&>);
+
+template <class R>
+concept TakesSome = requires(Comm& comm, R&& range) {
+  broadcast(comm, range, 0);
+}
+|| requires(Comm& comm, R&& range, const std::vector<int>& in) { gather(comm, in, range, 0); }
+|| requires(Comm& comm, R&& range) { comm.recv(0, range); };
+static_assert(!TakesSome<const std::vector<int>&> && !TakesSome<std::span<const int>>);
+
 class Collectives : public OnRanks {};
 
 TEST_P(Collectives, WithChosenAlgorithms) {
@@ -84,7 +102,7 @@ TEST_P(Collectives, RefuseWhatCannotBe) {
                      "broadcast: root 3 does not exist: the group has ranks 0 to 2");
     require_contains(usage_error([&] { broadcast(comm, four, -1); }), "root -1");
     require_contains(usage_error([&] { all_gather(comm, two, four); }),
-                     "4 elements of all are not 3 ranks times 2 elements of a part");
+                     "4 values are not 3 ranks times a block of 2");
     require_contains(usage_error([&] { gather(comm, two, four, comm.rank()); }), "3 ranks");
     require_contains(usage_error([&] { scatter(comm, four, two, comm.rank()); }), "3 ranks");
     require_contains(usage_error([&] { all_to_all(comm, four, four); }), "3 equal blocks");
@@ -105,7 +123,7 @@ TEST_P(Collectives, RefuseWhatCannotBe) {
     require_contains(usage_error([&] { all_gather_varying(comm, seven_ints, four, counts); }),
                      "7 elements of rank");
     require_contains(usage_error([&] { reduce_scatter(comm, four, two, Operation::sum); }),
-                     "reduce_scatter: 4 elements of all are not 3 ranks");
+                     "reduce_scatter: 4 values are not 3 ranks times a block of");
     if (comm.transport().collectives() == nullptr) {
       require_contains(usage_error([&] { barrier(comm, {"native"}); }), "collectives of its own");
     }

@@ -134,7 +134,7 @@ class Comm {
 
   // Receives a message of at most the size of `values`. from: a rank or any_source; tag: a tag or
   // any_tag.
-  template <SendableRange R>
+  template <WritableRange R>
   Received recv(int from, R&& values, int tag = 0) {
     using T = std::ranges::range_value_t<R>;
     return received<T>(
@@ -158,7 +158,7 @@ class Comm {
 
   // Sends and receives at once. If both sides called send() and then recv(), each might wait for
   // the other for ever; here neither does.
-  template <SendableRange Out, SendableRange In>
+  template <SendableRange Out, WritableRange In>
   Received exchange(int to, const Out& out, int from, In&& in, int tag = 0) {
     Request sent = isend(to, out, tag);
     const Received got = recv(from, in, tag);
@@ -174,7 +174,7 @@ class Comm {
     return Request(transport_->isend(checked_peer(to), label<T>(tag), bytes_of(values)), sizeof(T),
                    rank());
   }
-  template <SendableRange R>
+  template <WritableRange R>
   requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Request
       irecv(int from, R&& values, int tag = 0) {
     using T = std::ranges::range_value_t<R>;

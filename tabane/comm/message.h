@@ -78,6 +78,10 @@ concept Sendable = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
 template <class R>
 concept SendableRange = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
     Sendable<std::ranges::range_value_t<R>>;
+// One that results can be written to.
+template <class R>
+concept WritableRange = SendableRange<R> &&
+    !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
 namespace internal {
 

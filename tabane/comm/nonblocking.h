@@ -29,7 +29,7 @@ void require_values(Operation operation);
 Request ibarrier(Comm& comm);
 
 // Copies the root's values to all ranks.
-template <SendableRange R>
+template <WritableRange R>
 requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Request
     ibroadcast(Comm& comm, R&& values, int root) {
   Call call =
@@ -41,7 +41,7 @@ requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Reques
 // Combines the ranks' values element by element, in place and in the order of ranks,
 // ((v0 v1) v2) v3: all ranks get the same bits, whatever the transport, if the number of ranks is
 // the same. operation: a named one, not a function.
-template <SendableRange R>
+template <WritableRange R>
 requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Request
     iall_reduce(Comm& comm, R&& values, Operation operation) {
   using T = internal::Value<R>;

@@ -151,13 +151,16 @@ constexpr auto apply_of(Operation operation) -> decltype(Combine::function) {
 
 template <class T>
 Combine combine_values(Operation operation) {
-  static_assert(std::is_arithmetic_v<T>, "operations with a name are of numbers");
-  Combine combine{operation, type_code<T>(), sizeof(T), internal::apply_of<T>(operation)};
-  if (combine.function != nullptr) return combine;
-  if (operation >= Operation::bit_and && operation <= Operation::bit_xor) {
-    internal::throw_not_of_integers(operation);
+  static_assert(std::is_arithmetic_v<T>,
+                "named operations are for numbers; for other types give a function T(T, T)");
+  if constexpr (std::is_arithmetic_v<T>) {  // else one message of the compiler's is enough
+    Combine combine{operation, type_code<T>(), sizeof(T), internal::apply_of<T>(operation)};
+    if (combine.function != nullptr) return combine;
+    if (operation >= Operation::bit_and && operation <= Operation::bit_xor) {
+      internal::throw_not_of_integers(operation);
+    }
+    internal::throw_not_of_values(operation);
   }
-  internal::throw_not_of_values(operation);
 }
 
 template <class T>
