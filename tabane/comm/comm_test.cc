@@ -430,7 +430,7 @@ TEST_P(CommOnRanks, DoesNotWaitForARankThatHasReturned) {
       if (comm.rank() == 1) comm.recv<int>(any_source);
     });
   });
-  EXPECT_TRUE(error.starts_with("rank 1: process 0 (pid ")) << error;
+  EXPECT_NE(error.find("returned from"), error.npos) << error;
 }
 
 TEST_P(CommOnRanks, EndsWithReceivesThatNobodyWaitedFor) {
