@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace tabane::comm::mpi {
 namespace {
@@ -53,6 +54,10 @@ class Workplace {
 };
 
 }  // namespace
+
+// Where there are no bytes, one of nobody's is moved: MPI libraries leave out what is empty, and if
+// it is so on some ranks only, their next collective would take what the others have sent in this
+// one. So whoever has no room for that is told.
 
 // The lower rank's elements come as `in`; MPI wants the result in `inout`.
 void apply_current(void* in, void* inout, int* length, MPI_Datatype* /*type*/) {
@@ -110,6 +115,11 @@ void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combi
     piece.operation = engine_.user_operation();
     current_combine = &combine;
   }
+  std::byte none{};
+  if (values.empty()) {
+    const Piece empty{&none, 1, MPI_BYTE, MPI_BOR};
+    run(call, false, [&](MPI_Request* request) { return start(empty, request); });
+  }
   for (std::size_t left = values.size() / combine.element_bytes; left > 0;) {
     const std::size_t count = std::min(left, most_elements);
     piece.count = static_cast<int>(count);
@@ -126,6 +136,12 @@ void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combi
 template <class Start>
 void MpiCollectives::on_blocks(std::span<const std::byte> out, std::span<std::byte> in,
                                const char* call, std::size_t block_bytes, Start&& start) {
+  if (block_bytes == 0) {
+    std::vector<std::byte> none(2 * world_ranks_.size());
+    const std::span<std::byte> both(none);
+    return on_blocks(both.first(world_ranks_.size()), both.subspan(world_ranks_.size()), call, 1,
+                     start);
+  }
   const ByteCount count(block_bytes);
   Workplace from(out), to(in);
   const Blocks at{from.bytes().data(), to.bytes().data(), count.count(), count.type()};
@@ -140,6 +156,8 @@ void MpiCollectives::barrier() {
 }
 
 void MpiCollectives::broadcast(std::span<std::byte> bytes, int root) {
+  std::byte none{};
+  if (bytes.empty()) bytes = {&none, 1};
   Workplace place(bytes);
   for (std::span<std::byte> left = place.bytes(); !left.empty();) {
     const std::span<std::byte> piece = left.first(std::min(left.size(), most_bytes()));

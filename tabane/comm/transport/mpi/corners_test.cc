@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -187,7 +188,28 @@ int run_all() {
   return 0;
 }
 
+// As where a vector has its size on the root only.
+int empty_on_some_ranks() {
+  try {
+    launch({.transport = TransportKind::mpi}, [](Comm& comm) {
+      std::vector<int> unsized(comm.rank() == 0 ? 4 : 0, 7), sized(4, comm.rank() == 0 ? 9 : 1);
+      broadcast(comm, unsized, 0);
+      broadcast(comm, sized, 0);
+      if (sized != std::vector(4, 9)) fmt::print("wrong: it is of the broadcast before\n");
+      barrier(comm);
+    });
+  } catch (const core::Error& error) {
+    fmt::print("told of it: {}\n", error.what());
+    return 0;
+  }
+  fmt::print("wrong: nobody was told\n");
+  return 1;
+}
+
 }  // namespace
 }  // namespace tabane::comm
 
-int main() { return tabane::comm::run_all(); }
+int main(int count, char** words) {
+  const bool empty = count > 1 && std::string_view(words[count - 1]) == "empty";
+  return empty ? tabane::comm::empty_on_some_ranks() : tabane::comm::run_all();
+}
