@@ -48,7 +48,7 @@ TEST_P(LeftoversOnRanks, OfACallThatDoesNotBlockAreTold) {
       ibroadcast(comm, values, 0).wait();
     });
   });
-  EXPECT_NE(text.find("a non-blocking collective"), text.npos) << text;
+  EXPECT_NE(text.find("non-blocking"), text.npos) << text;
 }
 
 // The roots wait for nobody, so nothing need be told; but what they have sent is of that call only.

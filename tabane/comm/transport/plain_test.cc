@@ -56,7 +56,7 @@ TEST(Plain, EndsAWaitForMemoryInVain) {
       if (comm.rank() == 0) comm.transport().memory()->wait(1, [] { return false; });
     });
   });
-  EXPECT_NE(returned.find("process 1 (pid "), std::string::npos) << returned;
+  EXPECT_NE(returned.find("rank 1 has returned"), std::string::npos) << returned;
   const std::string threw = error_of<core::Error>([] {
     run_plain(2, [](Comm& comm) {
       if (comm.rank() == 1) throw core::Error("out of paper");
