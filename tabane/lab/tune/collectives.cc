@@ -25,11 +25,6 @@ constexpr double kSureGain = 1.05;  // less is not worth a rule
 
 const std::uint64_t kSizes[] = {8, 48, 512, 4096, 16384, 65536, 262144, 1048576};
 
-bool has_root(comm::Kind kind) {
-  return kind == comm::Kind::broadcast || kind == comm::Kind::reduce ||
-         kind == comm::Kind::scatter || kind == comm::Kind::gather;
-}
-
 // Their time depends on how the parts differ: no one size stands for it.
 bool has_varying_parts(comm::Kind kind) { return kind >= comm::Kind::gather_varying; }
 
