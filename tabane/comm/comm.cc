@@ -119,11 +119,11 @@ std::optional<std::size_t> wait_any(std::span<Request> requests) {
   if (found || left == requests.end()) return found;
   try {
     left->pending_->wait_until([&] {
-      found = test_any(requests);
+      if (!found) found = test_any(requests);  // asked again, it would tell of the next one
       return found.has_value();
     });
   } catch (const core::LostError&) {
-    found = test_any(requests);  // which throws for the request that the loss concerns
+    if (!found) found = test_any(requests);  // throws for the request that the loss concerns
     if (!found) throw;
   }
   return found;
