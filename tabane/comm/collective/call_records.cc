@@ -15,7 +15,9 @@ std::string describe(const CallRecord& record) {
   const std::string root = has_root(kind) ? fmt::format(", root {}", record.root) : "";
   const std::string how =
       is_known ? fmt::format("algorithm {}", algorithms()[record.algorithm].name) : "non-blocking";
-  return fmt::format("{}{} (call {} of the group, {})", describe(record.signature), root,
+  const std::string parts =
+      record.parts == 0 ? "" : fmt::format(", sizes of parts with hash {:x}", record.parts);
+  return fmt::format("{}{}{} (call {} of the group, {})", describe(record.signature), root, parts,
                      record.number(), how);
 }
 
@@ -51,6 +53,7 @@ void CallRecords::write(const CallRecord& own) {
       static_cast<std::uint64_t>(own.signature.what) << 32 | static_cast<std::uint32_t>(own.root),
       std::memory_order_relaxed);
   mine.algorithm.store(own.algorithm, std::memory_order_relaxed);
+  mine.parts.store(own.parts, std::memory_order_relaxed);
   mine.number.store(own.number(), std::memory_order_release);
 }
 
@@ -63,6 +66,7 @@ std::optional<CallRecord> CallRecords::read(int rank, std::uint32_t number) cons
                       static_cast<std::uint32_t>(both >> 32), number};
   record.root = static_cast<std::int32_t>(both);
   record.algorithm = theirs.algorithm.load(std::memory_order_relaxed);
+  record.parts = theirs.parts.load(std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_acquire);
   if (theirs.number.load(std::memory_order_relaxed) != number) return {};
   return record;
@@ -101,6 +105,7 @@ bool CallRecords::has_begun(int rank, std::uint32_t number) const {
 
 void CallRecords::compare_with_neighbour(const CallRecord& own) {
   memory_->notify(behind());
+  memory_->notify(before());  // which may wait in make_room()
   wait_for_flag(*memory_, before(), [&] { return has_begun(before(), own.number()); });
   if (const auto other = read(before(), own.number())) compare(rank_, own, before(), *other);
 }

@@ -23,6 +23,7 @@ struct CallRecord {
   Signature signature;
   std::int32_t root = 0;
   std::uint32_t algorithm = 0;  // index in algorithms(), or kNonBlocking
+  std::uint64_t parts = 0;      // where all ranks give the sizes of all parts: their hash
   std::uint32_t number() const { return signature.number; }
   bool operator==(const CallRecord&) const = default;
 };
@@ -58,7 +59,7 @@ class CallRecords {
   struct Entry {
     std::atomic<std::uint64_t> bytes, what_and_root;
     std::atomic<std::uint32_t> algorithm, number;  // 0 while it is written
-    std::uint64_t unused;
+    std::atomic<std::uint64_t> parts;
   };
   static_assert(sizeof(Entry) * kRecordedCalls == kCallRecordBytes);
 

@@ -49,6 +49,24 @@ TEST_P(MismatchesOnRanks, DoNotDisturbCallsThatAreTheSame) {
   });
 }
 
+// Of the same sum, and each rank's own is right: nothing else differs.
+TEST_P(MismatchesOnRanks, OfTheSizesOfPartsAreTold) {
+  for (const std::size_t unit : {1, 1000}) {
+    const std::string text = error_of<core::Error>([&] {
+      run(3, [&](Comm& comm) {
+        comm.check_collectives(true);
+        const bool is_first = comm.rank() == 0;
+        const std::size_t counts[] = {2 * unit, (is_first ? 1 : 3) * unit,
+                                      (is_first ? 3 : 1) * unit};
+        const std::vector<int> part(comm.rank() == 0 ? 2 * unit : counts[comm.rank()]);
+        std::vector<int> all(6 * unit);
+        all_gather_varying(comm, part, all, counts);
+      });
+    });
+    EXPECT_NE(text.find("sizes of parts"), std::string::npos) << text;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Transports, MismatchesOnRanks, testing::ValuesIn(kRunners),
                          name_of_runner);
 
