@@ -2,6 +2,7 @@
 
 #include "tabane/comm/collective/algorithms.h"
 #include "tabane/comm/collective/board.h"
+#include "tabane/comm/collective/in_order.h"
 #include "tabane/comm/collective/layout.h"
 
 namespace tabane::comm {
@@ -14,10 +15,8 @@ void all_reduce_counter(Group& group, const Call& call) {
   const Word word = lines.begin(call);
   lines.write(word, call.values);
   if (!lines.is_last()) return copy_bytes(call.values, {lines.read_release(word), call.bytes});
-  copy_bytes(call.values, {lines.read(0, word), call.bytes});
-  for (int rank = 1; rank < lines.ranks(); ++rank) {
-    call.combine->apply(call.values.data(), lines.read(rank, word),
-                        call.bytes / call.combine->element_bytes);
+  for (int rank = 0; rank < lines.ranks(); ++rank) {
+    add_in_order(*call.combine, call.values, rank, lines.read(rank, word));
   }
   lines.write_release(word, call.values);
   lines.notify_all();

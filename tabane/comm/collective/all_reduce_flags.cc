@@ -1,8 +1,6 @@
-#include <array>
-
 #include "tabane/comm/collective/algorithms.h"
 #include "tabane/comm/collective/board.h"
-#include "tabane/comm/collective/layout.h"
+#include "tabane/comm/collective/in_order.h"
 
 namespace tabane::comm {
 
@@ -13,13 +11,9 @@ void all_reduce_flags(Group& group, const Call& call) {
   const Word word = lines.begin(call);
   lines.write(word, call.values);
   lines.notify_all();
-  const std::size_t elements = call.bytes / call.combine->element_bytes;
-  alignas(kLineBytes) std::array<std::byte, kLineValueBytes> sum;
-  copy_bytes(sum, {lines.read(0, word), call.bytes});
-  for (int rank = 1; rank < lines.ranks(); ++rank) {
-    call.combine->apply(sum.data(), lines.read(rank, word), elements);
+  for (int rank = 0; rank < lines.ranks(); ++rank) {
+    add_in_order(*call.combine, call.values, rank, lines.read(rank, word));
   }
-  copy_bytes(call.values, std::span(sum).first(call.bytes));
 }
 
 }  // namespace tabane::comm

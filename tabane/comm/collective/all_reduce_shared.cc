@@ -2,6 +2,7 @@
 
 #include "tabane/comm/collective/algorithms.h"
 #include "tabane/comm/collective/board.h"
+#include "tabane/comm/collective/in_order.h"
 #include "tabane/comm/collective/layout.h"
 
 namespace tabane::comm {
@@ -11,12 +12,7 @@ namespace {
 void combine_share(Slots& slots, const Call& call, const Signature& signature, int ranks,
                    std::span<std::byte> share, std::size_t begin) {
   for (int rank = 0; rank < ranks; ++rank) {
-    const std::byte* const theirs = slots.read(rank, signature).data() + begin;
-    if (rank == 0) {
-      copy_bytes(share, {theirs, share.size()});
-    } else {
-      call.combine->apply(share.data(), theirs, share.size() / call.combine->element_bytes);
-    }
+    add_in_order(*call.combine, share, rank, slots.read(rank, signature).data() + begin);
   }
 }
 

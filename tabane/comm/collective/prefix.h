@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tabane/comm/collective/call.h"
-#include "tabane/comm/collective/layout.h"
+#include "tabane/comm/collective/in_order.h"
 
 namespace tabane::comm {
 
@@ -18,12 +18,7 @@ class Prefix {
 
   // From rank 0 on, one after the other.
   void add(int rank, const std::byte* values) {
-    if (rank >= end_) return;
-    if (rank == 0) {
-      copy_bytes(piece_, {values, piece_.size()});
-    } else {
-      combine_.apply(piece_.data(), values, piece_.size() / combine_.element_bytes);
-    }
+    if (rank < end_) add_in_order(combine_, piece_, rank, values);
   }
 
  private:

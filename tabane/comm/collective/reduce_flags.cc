@@ -2,6 +2,7 @@
 
 #include "tabane/comm/collective/algorithms.h"
 #include "tabane/comm/collective/board.h"
+#include "tabane/comm/collective/in_order.h"
 #include "tabane/comm/collective/layout.h"
 
 namespace tabane::comm {
@@ -12,17 +13,13 @@ void reduce_flags(Group& group, const Call& call) {
   RootLines& lines = group.board()->root_lines;
   const Word word = lines.begin(call);
   if (group.rank() != call.root) return lines.write(word, call.root, call.values);
-  const std::size_t elements = call.bytes / call.combine->element_bytes;
-  alignas(kLineBytes) std::array<std::byte, kLineValueBytes> sum;
+  alignas(kLineBytes) std::array<std::byte, kLineValueBytes> line;
+  const std::span<std::byte> sum = std::span(line).first(call.bytes);
   for (int rank = 0; rank < group.size(); ++rank) {
-    const std::byte* const theirs = rank == call.root ? call.values.data() : lines.read(rank, word);
-    if (rank == 0) {
-      copy_bytes(sum, {theirs, call.bytes});
-    } else {
-      call.combine->apply(sum.data(), theirs, elements);
-    }
+    add_in_order(*call.combine, sum, rank,
+                 rank == call.root ? call.values.data() : lines.read(rank, word));
   }
-  copy_bytes(call.values, std::span(sum).first(call.bytes));
+  copy_bytes(call.values, sum);
   lines.end(word);
 }
 

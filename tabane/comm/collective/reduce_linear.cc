@@ -1,4 +1,5 @@
 #include "tabane/comm/collective/algorithms.h"
+#include "tabane/comm/collective/in_order.h"
 #include "tabane/comm/collective/layout.h"
 #include "tabane/comm/collective/messages.h"
 
@@ -8,18 +9,13 @@ namespace {
 void combine_all(Group& group, const Call& call, Messages& messages) {
   const std::span<std::byte> scratch = group.scratch(2 * call.bytes);
   const auto sum = scratch.first(call.bytes), theirs = scratch.last(call.bytes);
-  const std::size_t elements = call.bytes / call.combine->element_bytes;
   for (int rank = 0; rank < group.size(); ++rank) {
     if (rank == call.root) {
       copy_bytes(theirs, call.values);
     } else {
       messages.recv(rank, theirs);
     }
-    if (rank == 0) {
-      copy_bytes(sum, theirs);
-    } else {
-      call.combine->apply(sum.data(), theirs.data(), elements);
-    }
+    add_in_order(*call.combine, sum, rank, theirs.data());
   }
   copy_bytes(call.values, sum);
 }

@@ -1,4 +1,5 @@
 #include "tabane/comm/collective/algorithms.h"
+#include "tabane/comm/collective/in_order.h"
 #include "tabane/comm/collective/layout.h"
 #include "tabane/comm/collective/messages.h"
 
@@ -22,12 +23,8 @@ void reduce_scatter_pairwise(Group& group, const Call& call) {
     messages.exchange(to, block(to), from, from_rank(from));
   }
   for (int rank = 0; rank < p; ++rank) {
-    const std::byte* const theirs = rank == self ? block(self).data() : from_rank(rank).data();
-    if (rank == 0) {
-      copy_bytes(call.out, {theirs, call.bytes});
-    } else {
-      call.combine->apply(call.out.data(), theirs, call.bytes / call.combine->element_bytes);
-    }
+    add_in_order(*call.combine, call.out, rank,
+                 rank == self ? block(self).data() : from_rank(rank).data());
   }
 }
 

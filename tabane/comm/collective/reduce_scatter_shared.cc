@@ -2,6 +2,7 @@
 
 #include "tabane/comm/collective/algorithms.h"
 #include "tabane/comm/collective/board.h"
+#include "tabane/comm/collective/in_order.h"
 #include "tabane/comm/collective/layout.h"
 
 namespace tabane::comm {
@@ -40,11 +41,7 @@ void reduce_scatter_shared(Group& group, const Call& call) {
       const std::byte* const theirs =
           rank == self ? call.in.data() + self * call.bytes + begin
                        : slots.read(static_cast<int>(rank), signature).data() + place * bytes;
-      if (rank == 0) {
-        copy_bytes(sum, {theirs, bytes});
-      } else {
-        call.combine->apply(sum.data(), theirs, bytes / element);
-      }
+      add_in_order(*call.combine, sum, static_cast<int>(rank), theirs);
     }
     slots.end();
   }

@@ -2,6 +2,7 @@
 
 #include "tabane/comm/collective/algorithms.h"
 #include "tabane/comm/collective/board.h"
+#include "tabane/comm/collective/in_order.h"
 #include "tabane/comm/collective/layout.h"
 
 namespace tabane::comm {
@@ -15,11 +16,7 @@ void combine_piece(Group& group, const Call& call, const Signature& signature,
   for (int rank = 0; rank < group.size(); ++rank) {
     const std::byte* const theirs =
         rank == call.root ? piece.data() : slots.read(rank, signature).data();
-    if (rank == 0) {
-      copy_bytes(sum, {theirs, piece.size()});
-    } else {
-      call.combine->apply(sum.data(), theirs, piece.size() / call.combine->element_bytes);
-    }
+    add_in_order(*call.combine, sum, rank, theirs);
   }
   copy_bytes(piece, sum);
   slots.end();
