@@ -7,7 +7,7 @@
 namespace tabane::comm {
 
 std::string_view name_of(Kind kind) {
-  constexpr std::array<std::string_view, kKinds> kNames{
+  static constexpr std::array<std::string_view, kKinds> kNames{
       "barrier",         "broadcast",         "reduce",
       "all_reduce",      "scatter",           "gather",
       "all_gather",      "all_to_all",        "scan",

@@ -7,19 +7,11 @@
 namespace tabane::comm {
 
 std::string_view name_of(Operation operation) {
-  constexpr std::array<std::string_view, kOperations> kNames{
+  static constexpr std::array<std::string_view, kOperations> kNames{
       "sum",     "min",     "max",    "min_loc", "max_loc",
       "product", "bit_and", "bit_or", "bit_xor", "an operation given by the user"};
   const auto index = static_cast<std::size_t>(operation);
   return index < kNames.size() ? kNames[index] : "no operation";
-}
-
-Signature signature_of(const Call& call) {
-  const auto operation =
-      call.combine == nullptr ? 0U : static_cast<std::uint32_t>(call.combine->operation);
-  return {call.bytes,
-          call.element.type.code | operation << 16 | static_cast<std::uint32_t>(call.kind) << 24,
-          call.number};
 }
 
 std::string describe(const Signature& signature) {

@@ -60,7 +60,13 @@ struct Signature {
   std::uint32_t number = 0;  // of the group's collectives: what one call leaves fits no other
   bool operator==(const Signature&) const = default;
 };
-Signature signature_of(const Call& call);
+inline Signature signature_of(const Call& call) {
+  const auto operation =
+      call.combine == nullptr ? 0U : static_cast<std::uint32_t>(call.combine->operation);
+  return {call.bytes,
+          call.element.type.code | operation << 16 | static_cast<std::uint32_t>(call.kind) << 24,
+          call.number};
+}
 std::string describe(const Signature& signature);  // "all_reduce of 8 bytes of float64, sum"
 // throws: MessageError naming both. other_rank: any_source if it is not known.
 [[noreturn]] void throw_different_calls(int rank, const Signature& own, int other_rank,

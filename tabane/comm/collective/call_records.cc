@@ -8,6 +8,14 @@
 #include "tabane/comm/collective/registry.h"
 
 namespace tabane::comm {
+namespace {
+
+// Numbers go round after 2^32 calls.
+bool is_after(std::uint32_t number, std::uint32_t other) {
+  return static_cast<std::int32_t>(number - other) > 0;
+}
+
+}  // namespace
 
 std::string describe(const CallRecord& record) {
   const bool is_known = record.algorithm < algorithms().size();
@@ -40,23 +48,6 @@ CallRecords::CallRecords(std::byte* board, const BoardLayout& layout, int rank, 
       ranks_(layout.ranks),
       rank_(rank) {}
 
-CallRecords::Entry& CallRecords::entry(int rank, std::uint32_t number) const {
-  return entries_[static_cast<std::uint32_t>(rank) * kRecordedCalls + number % kRecordedCalls];
-}
-
-void CallRecords::write(const CallRecord& own) {
-  Entry& mine = entry(rank_, own.number());
-  mine.number.store(0, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
-  mine.bytes.store(own.signature.bytes, std::memory_order_relaxed);
-  mine.what_and_root.store(
-      static_cast<std::uint64_t>(own.signature.what) << 32 | static_cast<std::uint32_t>(own.root),
-      std::memory_order_relaxed);
-  mine.algorithm.store(own.algorithm, std::memory_order_relaxed);
-  mine.parts.store(own.parts, std::memory_order_relaxed);
-  mine.number.store(own.number(), std::memory_order_release);
-}
-
 std::optional<CallRecord> CallRecords::read(int rank, std::uint32_t number) const {
   const Entry& theirs = entry(rank, number);
   if (theirs.number.load(std::memory_order_acquire) != number) return {};
@@ -72,21 +63,13 @@ std::optional<CallRecord> CallRecords::read(int rank, std::uint32_t number) cons
   return record;
 }
 
-void CallRecords::compare_with_all(const CallRecord& own) const {
-  for (int rank = 0; rank < ranks_; ++rank) {
+void CallRecords::compare_with_all(std::uint32_t number) const {
+  const auto own = read(rank_, number);
+  for (int rank = 0; own && rank < ranks_; ++rank) {
     if (rank == rank_) continue;
-    if (const auto other = read(rank, own.number())) compare(rank_, own, rank, *other);
+    if (const auto other = read(rank, number)) compare(rank_, *own, rank, *other);
   }
 }
-
-namespace {
-
-// Numbers go round after 2^32 calls.
-bool is_after(std::uint32_t number, std::uint32_t other) {
-  return static_cast<std::int32_t>(number - other) > 0;
-}
-
-}  // namespace
 
 void CallRecords::forget(std::uint32_t number) {
   if (is_after(number, told_)) told_ = number;
@@ -94,7 +77,7 @@ void CallRecords::forget(std::uint32_t number) {
 
 void CallRecords::compare_recorded(std::uint32_t number) const {
   for (std::uint32_t back = 0; back < kRecordedCalls && is_after(number - back, told_); ++back) {
-    if (const auto own = read(rank_, number - back)) compare_with_all(*own);
+    compare_with_all(number - back);
   }
 }
 
@@ -103,24 +86,25 @@ bool CallRecords::has_begun(int rank, std::uint32_t number) const {
   return seen != 0 && !is_after(number, seen);
 }
 
-void CallRecords::compare_with_neighbour(const CallRecord& own) {
+void CallRecords::compare_with_neighbour(std::uint32_t number) {
   memory_->notify(behind());
   memory_->notify(before());  // which may wait in make_room()
-  wait_for_flag(*memory_, before(), [&] { return has_begun(before(), own.number()); });
-  if (const auto other = read(before(), own.number())) compare(rank_, own, before(), *other);
+  wait_for_flag(*memory_, before(), [&] { return has_begun(before(), number); });
+  const auto own = read(rank_, number), other = read(before(), number);
+  if (own && other) compare(rank_, *own, before(), *other);
 }
 
 // The rank behind has compared a call before it begins the next one.
 void CallRecords::make_room(std::uint32_t number) {
   if (number <= kRecordedCalls) return;
   const std::uint32_t needed = number - kRecordedCalls + 1;
-  if (static_cast<std::int32_t>(behind_has_begun_ - needed) >= 0) return;
+  if (!is_after(needed, behind_has_begun_)) return;
   const bool is_close = has_begun(behind(), number - 1);
   if (!is_close) wait_for_flag(*memory_, behind(), [&] { return has_begun(behind(), needed); });
   behind_has_begun_ = is_close ? number - 1 : needed;
 }
 
-void Lookout::look(const CallRecord& own) {
+void Lookout::look(std::uint32_t number) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kPeriod{5};
   if (group_.board() == nullptr) return;
@@ -129,8 +113,8 @@ void Lookout::look(const CallRecord& own) {
   if (!is_first && now - last_look_ < kPeriod) return;
   last_look_ = now;
   const CallRecords& calls = group_.board()->calls;
-  if (!is_first) return calls.compare_recorded(own.number());
-  if (!group_.transport().crowded()) calls.compare_with_all(own);
+  if (!is_first) return calls.compare_recorded(number);
+  if (!group_.transport().crowded()) calls.compare_with_all(number);
 }
 
 }  // namespace tabane::comm

@@ -37,11 +37,23 @@ class CallRecords {
  public:
   CallRecords(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory);
 
-  void write(const CallRecord& own);
+  void write(const CallRecord& own) {
+    Entry& mine = entry(rank_, own.number());
+    mine.number.store(0, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+    mine.bytes.store(own.signature.bytes, std::memory_order_relaxed);
+    mine.what_and_root.store(
+        static_cast<std::uint64_t>(own.signature.what) << 32 | static_cast<std::uint32_t>(own.root),
+        std::memory_order_relaxed);
+    mine.algorithm.store(own.algorithm, std::memory_order_relaxed);
+    mine.parts.store(own.parts, std::memory_order_relaxed);
+    mine.number.store(own.number(), std::memory_order_release);
+  }
   // Returns nothing if that rank has not come so far yet, or is far ahead.
   std::optional<CallRecord> read(int rank, std::uint32_t number) const;
-  // throws: MessageError if one of the others is known to differ in this call.
-  void compare_with_all(const CallRecord& own) const;
+  // throws: MessageError if one of the others is known to differ in this rank's call of that
+  // number, as long as it is on record; as the next one.
+  void compare_with_all(std::uint32_t number) const;
   // The same for the calls before it, too, as far as both sides have them.
   void compare_recorded(std::uint32_t number) const;
   // A difference in this call or before it was told, or will be: it is not told again.
@@ -49,7 +61,7 @@ class CallRecords {
 
   // For groups that compare each call: waits until the rank before this one has come so far, and
   // compares. throws: MessageError; as GroupMemory::wait().
-  void compare_with_neighbour(const CallRecord& own);
+  void compare_with_neighbour(std::uint32_t number);
   // Before write(): waits until the rank behind this one needs the record no more that it replaces.
   void make_room(std::uint32_t number);
   // All ranks are known to have come so far.
@@ -63,7 +75,9 @@ class CallRecords {
   };
   static_assert(sizeof(Entry) * kRecordedCalls == kCallRecordBytes);
 
-  Entry& entry(int rank, std::uint32_t number) const;
+  Entry& entry(int rank, std::uint32_t number) const {
+    return entries_[static_cast<std::uint32_t>(rank) * kRecordedCalls + number % kRecordedCalls];
+  }
   bool has_begun(int rank, std::uint32_t number) const;
   int before() const { return (rank_ + ranks_ - 1) % ranks_; }
   int behind() const { return (rank_ + 1) % ranks_; }
@@ -81,12 +95,36 @@ class Lookout {
  public:
   // A group without a board has nothing to look at.
   explicit Lookout(const Group& group) : group_(group) {}
-  // Before the rank yields or sleeps. throws: MessageError if a rank is in another call.
-  void look(const CallRecord& own);
+  // Before the rank yields or sleeps in its call of that number. throws: MessageError if a rank is
+  // in another call.
+  void look(std::uint32_t number);
+  // The next look is the first one of a call.
+  void restart() { last_look_ = {}; }
 
  private:
   const Group& group_;
   std::chrono::steady_clock::time_point last_look_{};
+};
+
+// Looks while the rank is in a blocking call of the group. One a group, enlisted for good: a call
+// that need not wait pays some stores for it.
+class CallWatch final : public Background {
+ public:
+  explicit CallWatch(const Group& group) : lookout_(group) {}
+  void begin(std::uint32_t number) {
+    number_ = number;
+    lookout_.restart();
+  }
+  void end() { number_.reset(); }
+
+  bool progresses() const override { return false; }
+  void look() override {
+    if (number_) lookout_.look(*number_);
+  }
+
+ private:
+  Lookout lookout_;
+  std::optional<std::uint32_t> number_;  // of the call that the rank is in
 };
 
 }  // namespace tabane::comm

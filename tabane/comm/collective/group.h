@@ -13,6 +13,7 @@
 
 namespace tabane::comm {
 
+class CallWatch;    // call_records.h
 class ChoiceTable;  // choice.h
 class SharedBoard;  // board.h
 
@@ -34,6 +35,8 @@ class Group : public std::enable_shared_from_this<Group> {
 
   // Null if there is one rank only, no shared memory, or less than least_board_bytes().
   SharedBoard* board() const { return board_.get(); }
+  std::atomic<const char*>& call() { return *call_; }  // Transport::call()
+  CallWatch* watch() const { return watch_.get(); }    // null where board() is
 
   // Returns scratch of that size, aligned for every type. The next call ends it.
   std::span<std::byte> scratch(std::size_t bytes);
@@ -48,6 +51,8 @@ class Group : public std::enable_shared_from_this<Group> {
   std::unique_ptr<Transport> transport_;
   std::shared_ptr<const ChoiceTable> choice_;
   std::unique_ptr<SharedBoard> board_;
+  std::unique_ptr<CallWatch> watch_;
+  std::atomic<const char*>* call_;
   std::vector<std::byte> scratch_;
   std::uint32_t calls_ = 0;
 #ifdef NDEBUG

@@ -76,6 +76,7 @@ class OnTop : public Transport {
   bool probe(int from, const Label& label, Arrival& arrival) override {
     return below_.probe(from, label, arrival);
   }
+  std::atomic<const char*>& call() override { return below_.call(); }
   void wait_until(int peer, const std::function<bool()>& ready) override {
     below_.wait_until(peer, ready);
   }

@@ -55,9 +55,9 @@ const char* beyond_a_chunk(const Group& group, const Call& call) {
 }
 
 constexpr Algorithm kAlgorithms[] = {
-    {Kind::barrier, "flags", barrier_flags, without_memory},
-    {Kind::barrier, "counter", barrier_counter, without_memory},
-    {Kind::barrier, "two_level", barrier_two_level, without_memory},
+    {Kind::barrier, "flags", barrier_flags, without_memory, false, true},
+    {Kind::barrier, "counter", barrier_counter, without_memory, false, true},
+    {Kind::barrier, "two_level", barrier_two_level, without_memory, false, true},
     {Kind::barrier, "messages", barrier_messages, nothing},
     {Kind::barrier, "native", barrier_native, without_native},
 
@@ -72,9 +72,9 @@ constexpr Algorithm kAlgorithms[] = {
     {Kind::reduce, "tree", reduce_tree, nothing},
     {Kind::reduce, "native", reduce_native, without_native_reduction},
 
-    {Kind::all_reduce, "flags", all_reduce_flags, beyond_a_line, true},
-    {Kind::all_reduce, "counter", all_reduce_counter, beyond_a_line, true},
-    {Kind::all_reduce, "two_level", all_reduce_two_level, beyond_a_line},
+    {Kind::all_reduce, "flags", all_reduce_flags, beyond_a_line, true, true},
+    {Kind::all_reduce, "counter", all_reduce_counter, beyond_a_line, true, true},
+    {Kind::all_reduce, "two_level", all_reduce_two_level, beyond_a_line, false, true},
     {Kind::all_reduce, "shared", all_reduce_shared, beyond_a_slot, true},
     {Kind::all_reduce, "linear", all_reduce_linear, nothing, true},
     {Kind::all_reduce, "tree", all_reduce_tree, nothing},
@@ -96,8 +96,8 @@ constexpr Algorithm kAlgorithms[] = {
     {Kind::gather, "binomial", gather_binomial, nothing},
     {Kind::gather, "native", gather_native, without_native},
 
-    {Kind::all_gather, "flags", all_gather_flags, beyond_a_line},
-    {Kind::all_gather, "counter", all_gather_counter, beyond_a_line},
+    {Kind::all_gather, "flags", all_gather_flags, beyond_a_line, false, true},
+    {Kind::all_gather, "counter", all_gather_counter, beyond_a_line, false, true},
     {Kind::all_gather, "shared", all_gather_shared, beyond_a_slot},
     {Kind::all_gather, "read", all_gather_read, without_memory},
     {Kind::all_gather, "linear", all_gather_linear, nothing},

@@ -20,6 +20,9 @@ struct Algorithm {
   const char* (*refuses)(const Group& group, const Call& call);
   // Of a reduction: it combines the ranks' values in their order, ((v0 v1) v2) v3.
   bool in_order = false;
+  // Ranks that end it have seen the signatures of all others in their lines, or that of a rank that
+  // has.
+  bool compares_all = false;
 };
 
 std::span<const Algorithm> algorithms();

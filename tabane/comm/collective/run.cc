@@ -42,29 +42,29 @@ void compare_by_message(Group& group, const CallRecord& own) {
   compare(self, own, neighbour, other);
 }
 
-// Whether ranks that end it have seen the signatures of all others in their lines, or that of a
-// rank that has.
-bool compares_all(const Algorithm& algorithm) {
-  const bool of_all = algorithm.kind == Kind::barrier || algorithm.kind == Kind::all_reduce ||
-                      algorithm.kind == Kind::all_gather;
-  return of_all && (algorithm.name == "flags" || algorithm.name == "counter" ||
-                    algorithm.name == "two_level");
+// cost: a multiplication for each rank, where all give the sizes of all parts.
+std::uint64_t hash_of_parts(const Call& call) {
+  if (call.kind != Kind::all_gather_varying) return 0;
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const std::size_t bytes : call.part_bytes) hash = (hash ^ bytes) * 0x100000001b3;
+  return hash;
 }
 
-class Watch : public Background {
+CallRecord record_of(const Call& call, const Algorithm& algorithm) {
+  return {signature_of(call), call.root,
+          static_cast<std::uint32_t>(&algorithm - algorithms().data()), hash_of_parts(call)};
+}
+
+// While the rank is in the call.
+class Watched {
  public:
-  Watch(Group& group, const CallRecord& own) : group_(group), own_(own), lookout_(group) {
-    group.transport().enlist(*this);
-  }
-  ~Watch() override { group_.transport().strike(*this); }
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
-  void look() override { lookout_.look(own_); }
+  Watched(CallWatch& watch, std::uint32_t number) : watch_(watch) { watch_.begin(number); }
+  ~Watched() { watch_.end(); }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
 
  private:
-  Group& group_;
-  const CallRecord& own_;
-  Lookout lookout_;
+  CallWatch& watch_;
 };
 
 struct Forget {
@@ -73,49 +73,35 @@ struct Forget {
   ~Forget() { calls.forget(number); }
 };
 
-void run_on_board(Group& group, const Call& call, const Algorithm& algorithm,
-                  const CallRecord& own) {
+void run_on_board(Group& group, const Call& call, const Algorithm& algorithm) {
   CallRecords& calls = group.board()->calls;
-  if (group.compares_calls()) calls.make_room(own.number());
-  calls.write(own);
+  if (group.compares_calls()) calls.make_room(call.number);
+  calls.write(record_of(call, algorithm));
+  const Watched watched(*group.watch(), call.number);
   try {
-    const Watch watch(group, own);
-    const bool is_told = has_work(call) && compares_all(algorithm);
+    const bool is_told = has_work(call) && algorithm.compares_all;
     // Nothing would show that others have bytes here.
     const bool compares = group.compares_calls() ? !is_told : !has_work(call);
-    if (compares) calls.compare_with_neighbour(own);
+    if (compares) calls.compare_with_neighbour(call.number);
     if (has_work(call)) algorithm.run(group, call);
-    if (is_told) calls.all_have_begun(own.number());
+    if (is_told) calls.all_have_begun(call.number);
   } catch (const core::Error&) {
     // It may be the consequence: whoever this rank waits for has returned from another call, or a
     // message of another call does not fit.
     group.transport().check_alive();
-    const Forget forget{calls, own.number()};
-    calls.compare_recorded(own.number());
+    const Forget forget{calls, call.number};
+    calls.compare_recorded(call.number);
     throw;
   }
 }
 
-// Of what a rank is in, for the error if it dies.
-class InCall {
- public:
-  InCall(Transport& transport, Kind kind) : transport_(transport) {
-    transport_.set_call(name_of(kind).data());
-  }
-  ~InCall() { transport_.set_call(nullptr); }
-  InCall(const InCall&) = delete;
-  InCall& operator=(const InCall&) = delete;
-
- private:
-  Transport& transport_;
-};
-
-// cost: a multiplication for each rank, where all give the sizes of all parts.
-std::uint64_t hash_of_parts(const Call& call) {
-  if (call.kind != Kind::all_gather_varying) return 0;
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const std::size_t bytes : call.part_bytes) hash = (hash ^ bytes) * 0x100000001b3;
-  return hash;
+void run_by_messages(Group& group, const Call& call, const Algorithm& algorithm) try {
+  if (group.compares_calls()) compare_by_message(group, record_of(call, algorithm));
+  algorithm.run(group, call);  // without bytes, too: who has some is told by the messages
+} catch (const MessageError&) {
+  // After a loss, ranks that have heard of it may be in other calls than those that have not.
+  group.transport().check_alive();
+  throw;
 }
 
 }  // namespace
@@ -130,22 +116,12 @@ void run(Group& group, Call& call, std::string_view algorithm) {
   require_root(group, call);
   const Algorithm& chosen = algorithm_for(group, call, algorithm);
   if (group.size() == 1) return copy_bytes(call.out, call.in);
-  // What this rank reads may lie on the board already, and what it writes may not be waited for.
-  if (group.board() != nullptr) group.transport().check_alive();
   call.number = group.next_call();
-  const InCall in(group.transport(), call.kind);
-  const CallRecord own{signature_of(call), call.root,
-                       static_cast<std::uint32_t>(&chosen - algorithms().data()),
-                       hash_of_parts(call)};
-  try {
-    if (group.board() != nullptr) return run_on_board(group, call, chosen, own);
-    if (group.compares_calls()) compare_by_message(group, own);
-    chosen.run(group, call);  // without bytes, too: who has some is told by the messages
-  } catch (const MessageError&) {
-    // After a loss, ranks that have heard of it may be in other calls than those that have not.
-    group.transport().check_alive();
-    throw;
-  }
+  const InCall in(group.call(), name_of(call.kind).data());
+  if (group.board() == nullptr) return run_by_messages(group, call, chosen);
+  // What this rank reads may lie on the board already, and what it writes may not be waited for.
+  group.transport().check_alive();
+  run_on_board(group, call, chosen);
 }
 
 }  // namespace tabane::comm

@@ -136,7 +136,7 @@ void Schedule::progress() {
 
 void Schedule::look() {
   if (is_advancing_) return;  // within one of its messages
-  keep_error([this] { lookout_.look(own_); });
+  keep_error([this] { lookout_.look(own_.number()); });
 }
 
 bool Schedule::test() {

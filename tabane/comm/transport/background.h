@@ -12,11 +12,17 @@ namespace tabane::comm {
 // Of one rank, in all of its groups. A wait inside a background calls none of them.
 class Backgrounds {
  public:
-  void enlist(Background& background) { all_.push_back(&background); }
-  void strike(Background& background) { std::erase(all_, &background); }
+  void enlist(Background& background) {
+    all_.push_back(&background);
+    if (background.progresses()) ++progressing_;
+  }
+  // Also of one that is not enlisted any more.
+  void strike(Background& background) {
+    if (std::erase(all_, &background) > 0 && background.progresses()) --progressing_;
+  }
 
   void progress() {
-    if (!all_.empty()) call(&Background::progress);
+    if (progressing_ > 0) call(&Background::progress);
   }
   void look() {
     if (!all_.empty()) call(&Background::look);
@@ -39,6 +45,7 @@ class Backgrounds {
   };
 
   std::vector<Background*> all_;
+  int progressing_ = 0;
   bool calling_ = false;
 };
 

@@ -149,7 +149,7 @@ class PlainTransport : public Transport {
   }
   void abort_job(int code) override { throw AbortError(rank_in_world(), code); }
   void set_phase(const char* text) override { world_->set_phase(rank_in_world(), text); }
-  void set_call(const char* text) override { world_->set_call(rank_in_world(), text); }
+  std::atomic<const char*>& call() override { return world_->call(rank_in_world()); }
 
   Mailbox& mailbox() { return mailbox_of(rank()); }
   World& world() { return *world_; }

@@ -89,8 +89,6 @@ World::World(int ranks)
 
 void World::set_phase(int rank, const char* text) { phases_[index(rank)].store(text); }
 
-void World::set_call(int rank, const char* text) { calls_[index(rank)].store(text); }
-
 std::string World::phase(int rank) const {
   const char* const text = phases_[index(rank)].load();
   if (text != nullptr && *text != '\0') return text;

@@ -96,7 +96,7 @@ class World {
   std::mutex mutex;
 
   void set_phase(int rank, const char* text);
-  void set_call(int rank, const char* text);
+  std::atomic<const char*>& call(int rank) { return calls_[static_cast<std::size_t>(rank)]; }
   // Only for its rank's thread; not under the mutex.
   Backgrounds& backgrounds(int rank) { return backgrounds_[static_cast<std::size_t>(rank)]; }
 

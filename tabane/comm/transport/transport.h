@@ -3,6 +3,7 @@
 // transport (one on which time is simulated, say) is a few hundred lines.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -57,10 +58,31 @@ class Pending {
 // more, or what is to be written or read lies outside it. refused: the system does not permit it.
 enum class Written : std::uint8_t { yes, closed, refused };
 
+// While the rank is in a call of that name, of static storage; within another call it says nothing,
+// so a receive within a broadcast is a broadcast.
+class InCall {
+ public:
+  // call: see Transport::call().
+  InCall(std::atomic<const char*>& call, const char* name)
+      : call_(call.load(std::memory_order_relaxed) == nullptr ? &call : nullptr) {
+    if (call_ != nullptr) call_->store(name, std::memory_order_relaxed);
+  }
+  ~InCall() {
+    if (call_ != nullptr) call_->store(nullptr, std::memory_order_relaxed);
+  }
+  InCall(const InCall&) = delete;
+  InCall& operator=(const InCall&) = delete;
+
+ private:
+  std::atomic<const char*>* call_;  // null: within another call
+};
+
 // What a rank does besides, whatever it waits for in the meantime.
 class Background {
  public:
   virtual ~Background() = default;
+  // Whether progress() does anything: polls are cheaper where none does. Always the same.
+  virtual bool progresses() const { return true; }
   // Called again and again while the rank waits. May start and test messages; waits for none.
   virtual void progress() {}
   // Called each time before the rank yields or sleeps. What it throws ends the wait.
@@ -183,8 +205,8 @@ class Transport {
   // storage. cost: a store.
   virtual void set_phase(const char* /*text*/) {}
   // The same of the library's own calls, which counts where set_phase() has said nothing; null:
-  // none.
-  virtual void set_call(const char* /*text*/) {}
+  // none. A place to write to, always the same one: calls are shorter than a virtual call is worth.
+  virtual std::atomic<const char*>& call() = 0;
 
  protected:
   Transport(int rank, int size) : rank_(rank), size_(size) {}

@@ -9,6 +9,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -52,7 +53,7 @@ class Engine {
   const Library& library() const { return library_; }
   Outbox& outbox() { return outbox_; }
   void set_phase(const char* text) { phase_ = text; }
-  void set_call(const char* text) { call_ = text; }
+  std::atomic<const char*>& call() { return call_; }
 
   // Waits until all ranks have returned. comms: the world's, in which nothing is left then.
   // throws: core::LostError if one fails instead.
@@ -142,7 +143,8 @@ class Engine {
   core::LostError left_behind(const std::string& what) const;
   const char* phase() const {
     if (phase_ != nullptr && *phase_ != '\0') return phase_;
-    return call_ != nullptr ? call_ : "";
+    const char* const call = call_.load();
+    return call != nullptr ? call : "";
   }
   // start: of the resting; none before the first call.
   void rest(const Awaited& awaited, Clock::time_point& start);
@@ -159,7 +161,8 @@ class Engine {
   bool has_groups_ = false;
   std::optional<core::LostError> loss_;  // the first
   std::optional<Lost> lost_;             // the same, if it is of another rank
-  const char *phase_ = nullptr, *call_ = nullptr;
+  const char* phase_ = nullptr;
+  std::atomic<const char*> call_{nullptr};
   Clock::time_point last_look_ = Clock::now();  // for notices
   std::vector<Receipt*> receipts_;
   std::size_t cursor_ = 0;

@@ -50,7 +50,7 @@ class MpiTransport : public Transport {
   void check_alive() override { engine_->check_alive({engine_->rank()}); }
   void abort_job(int code) override;
   void set_phase(const char* text) override { engine_->set_phase(text); }
-  void set_call(const char* text) override { engine_->set_call(text); }
+  std::atomic<const char*>& call() override { return engine_->call(); }
 
   Engine& engine() { return *engine_; }
 

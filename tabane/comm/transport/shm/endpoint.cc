@@ -85,13 +85,13 @@ void Endpoint::wait_until(const std::function<bool()>& ready) { wait_for_peers(a
 template <class Operation, class Peers>
 void Endpoint::wait_for(Operation& operation, const Peers& peers) {
   constexpr const char* kName = std::is_same_v<Operation, Send> ? "send" : "recv";
-  std::optional<CallScope> scope;  // of who waits for long
+  std::optional<InCall> in;  // of who waits for long
   const auto ready = [&] {
     if (!operation.complete) progress(operation.complete);
     return operation.complete;
   };
   waiter_.wait(ready, [&] {
-    if (!scope) scope.emplace(world_, rank_, kName);
+    if (!in) in.emplace(world_.call(rank_), kName);
     world_.check(rank_, peers, ready);
     backgrounds_.look();
   });
@@ -113,7 +113,7 @@ void Endpoint::wait(Receive& receive) try {
   // Nothing else is under way: for a while only this channel matters. Then the others are emptied,
   // too: who waits to send here may be whom the source waits for.
   const int from = receive.source;
-  std::optional<CallScope> scope;
+  std::optional<InCall> in;
   int polls = 0;
   const auto ready = [&] {
     if (++polls > kNarrowPolls) {
@@ -125,7 +125,7 @@ void Endpoint::wait(Receive& receive) try {
     return receive.complete;
   };
   waiter_.wait(ready, [&] {
-    if (!scope) scope.emplace(world_, rank_, "recv");
+    if (!in) in.emplace(world_.call(rank_), "recv");
     world_.check(rank_, from, ready);
     backgrounds_.look();
   });
@@ -140,14 +140,14 @@ bool Endpoint::take_next(Receive& receive) {
   if (open_ > 0 || unexpected_ > 0 || from == any_source || from == rank_) return false;
   Peer& peer = this->peer(from);
   const Line* line = nullptr;
-  std::optional<CallScope> scope;
+  std::optional<InCall> in;
   int polls = 0;
   const auto ready = [&] {
     line = peer.in.next();
     return line != nullptr || ++polls > kNarrowPolls;
   };
   waiter_.wait(ready, [&] {
-    if (!scope) scope.emplace(world_, rank_, "recv");
+    if (!in) in.emplace(world_.call(rank_), "recv");
     world_.check(rank_, from, ready);
     backgrounds_.look();
   });

@@ -187,8 +187,4 @@ void ShmTransport::set_phase(const char* text) {
   endpoint_->world().set_phase(endpoint_->rank(), text);
 }
 
-void ShmTransport::set_call(const char* text) {
-  endpoint_->world().set_call(endpoint_->rank(), text);
-}
-
 }  // namespace tabane::comm::shm

@@ -92,12 +92,7 @@ void World::set_phase(int rank, const char* text) {
   record(rank).phase.store(text, std::memory_order_relaxed);
 }
 std::string World::phase(int rank) const { return text_of(record(rank).doing()); }
-void World::set_call(int rank, const char* text) {
-  record(rank).call.store(text, std::memory_order_relaxed);
-}
-bool World::is_in_call(int rank) const {
-  return record(rank).call.load(std::memory_order_relaxed) != nullptr;
-}
+std::atomic<const char*>& World::call(int rank) { return record(rank).call; }
 
 void World::fail(int rank, pid_t pid, std::string_view how) {
   RankRecord& lost = record(rank);
@@ -173,14 +168,6 @@ void World::throw_returned(int self, int peer) const {
   throw core::LostError(other, pid(other),
                         "no other rank is left that could answer " + own +
                             ": all have returned from their functions while it waits");
-}
-
-CallScope::CallScope(World& world, int rank, const char* text)
-    : world_(world.is_in_call(rank) ? nullptr : &world), rank_(rank) {
-  if (world_ != nullptr) world_->set_call(rank, text);
-}
-CallScope::~CallScope() {
-  if (world_ != nullptr) world_->set_call(rank_, nullptr);
 }
 
 std::span<std::byte> World::channel(int from, int to) {

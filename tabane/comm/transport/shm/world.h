@@ -24,20 +24,6 @@ enum class RankState : std::uint32_t { starting, running, returned, failed };
 
 class World;
 
-// What a rank does until this ends, unless it is known to do something: so a receive within a
-// broadcast is a broadcast.
-class CallScope {
- public:
-  CallScope(World& world, int rank, const char* text);
-  ~CallScope();
-  CallScope(const CallScope&) = delete;
-  CallScope& operator=(const CallScope&) = delete;
-
- private:
-  World* world_;
-  int rank_;
-};
-
 // Made by the launching process before the ranks fork; mapped at the same address in all.
 class World {
  public:
@@ -63,8 +49,7 @@ class World {
   Waiter waiter(int rank);
   void set_phase(int rank, const char* text);  // of static storage; null or empty: none
   // Of the library's own, for when there is none of the user's; null: none.
-  void set_call(int rank, const char* text);
-  bool is_in_call(int rank) const;
+  std::atomic<const char*>& call(int rank);
   std::string phase(int rank) const;  // empty if nothing is known
 
   // --- failure ---

@@ -63,13 +63,13 @@ TEST(World, AFailureWakesSleepersAndNamesRankPidAndPhase) {
 
 TEST(World, KnowsTheOutermostCallAndTheUsersPhaseBeforeIt) {
   World world = small_world(2);
-  world.set_call(1, "broadcast");
+  world.call(1) = "broadcast";
   {
     const CallScope within(world, 1, "recv");
     EXPECT_EQ(world.phase(1), "broadcast");
   }
   EXPECT_EQ(world.phase(1), "broadcast");
-  world.set_call(1, nullptr);
+  world.call(1) = nullptr;
   {
     const CallScope alone(world, 1, "recv");
     EXPECT_EQ(world.phase(1), "recv");
