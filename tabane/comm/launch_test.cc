@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -20,6 +19,7 @@
 
 #include "tabane/comm/collective/group.h"
 #include "tabane/comm/collectives.h"
+#include "tabane/comm/ends_test.h"
 #include "tabane/comm/runners_test.h"
 #include "tabane/core/cgroup.h"
 #include "tabane/core/topology.h"
@@ -225,27 +225,10 @@ TEST_F(Launch, SaysThatAPeerHasReturned) {
   EXPECT_EQ(error, "rank 0: rank 1 has returned from its function while rank 0 waits for it");
 }
 
-// What the other ranks hear, each in a place of its own.
-class Heard {
- public:
-  explicit Heard(int ranks) : block_(static_cast<std::size_t>(ranks) * kBytes, "test") {}
-  void note(int rank, const std::exception& error) {
-    std::strncpy(place(rank), error.what(), kBytes - 1);
-  }
-  std::string by(int rank) { return place(rank); }
-
- private:
-  static constexpr std::size_t kBytes = 512;
-  char* place(int rank) {
-    return reinterpret_cast<char*>(block_.data()) + static_cast<std::size_t>(rank) * kBytes;
-  }
-  team::SharedBlock block_;
-};
-
 TEST_F(Launch, TellsALossToAllOtherRanksWhereverTheyWait) {
   constexpr int kRanks = 6;
   for (const int lost : {0, 1, 5}) {
-    Heard heard(kRanks);
+    Ends ends(kRanks);
     error_of<core::LostError>([&] {
       launch(on_shm(kRanks), [&](Comm& comm) {
         std::vector<char> large(3'000'000);
@@ -267,15 +250,15 @@ TEST_F(Launch, TellsALossToAllOtherRanksWhereverTheyWait) {
         try {
           all_reduce(comm, 1, Operation::sum);  // later calls fail, too
         } catch (const core::LostError& error) {
-          heard.note(comm.rank(), error);
+          ends.note(comm.rank(), Ends::lost, 0, error.what());
         }
       });
     });
     for (int rank = 0; rank < kRanks; ++rank) {
       if (rank == lost) continue;
-      EXPECT_TRUE(heard.by(rank).starts_with("process " + std::to_string(lost) + " (pid "))
-          << rank << " heard: " << heard.by(rank);
-      EXPECT_TRUE(heard.by(rank).ends_with("killed by signal 9 (Killed)")) << heard.by(rank);
+      EXPECT_TRUE(ends.text(rank).starts_with("process " + std::to_string(lost) + " (pid "))
+          << rank << " heard: " << ends.text(rank);
+      EXPECT_TRUE(ends.text(rank).ends_with("killed by signal 9 (Killed)")) << ends.text(rank);
     }
   }
 }
@@ -283,7 +266,7 @@ TEST_F(Launch, TellsALossToAllOtherRanksWhereverTheyWait) {
 // Whether it had arrived or not, of whatever size: so a program does not depend on who was faster.
 TEST_F(Launch, FailsEveryCallAfterALossWhateverHasArrived) {
   constexpr std::size_t kSizes[] = {8, 4096, 60000, 131072, 1 << 20};
-  Heard heard(3);
+  Ends ends(3);
   error_of<core::LostError>([&] {
     launch(on_shm(3), [&](Comm& comm) {
       const auto is_lost = [&](auto call) { error_of<core::LostError>(call); };
@@ -322,11 +305,11 @@ TEST_F(Launch, FailsEveryCallAfterALossWhateverHasArrived) {
         is_lost([&] { broadcast(comm, messages[0], comm.rank()); });
         is_lost([&] { barrier(comm); });
       } catch (const core::Error& error) {
-        heard.note(comm.rank(), error);
+        ends.note(comm.rank(), Ends::lost, 0, error.what());
       }
     });
   });
-  for (const int rank : {1, 2}) EXPECT_EQ(heard.by(rank), "");
+  for (const int rank : {1, 2}) EXPECT_EQ(ends.text(rank), "");
 }
 
 TEST_F(Launch, TellsThoseInABarrierThatARankHasReturned) {

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <vector>
 
+#include "tabane/comm/ends_test.h"
 #include "tabane/comm/nonblocking_checks_test.h"
 #include "tabane/comm/runners_test.h"
-#include "tabane/team/shared_block.h"
 
 namespace tabane::comm {
 namespace {
@@ -37,36 +37,24 @@ TEST_P(NonBlocking, OtherCallsOfOthersAreTold) {
   }
 }
 
-// What ranks did, who may be other processes and whose exceptions are swallowed after a loss.
-class Ends {
- public:
-  void note(int rank) { at()[rank] = 1; }
-  int count() const { return at()[0] + at()[1] + at()[2]; }
-
- private:
-  std::uint8_t* at() const { return reinterpret_cast<std::uint8_t*>(block_.data()); }
-
-  team::SharedBlock block_{3, "ends"};
-};
-
 TEST_P(NonBlocking, EndsWithTheLossOfARank) {
-  Ends ends;
+  Ends ends(3);
   const std::string error = error_of<core::Error>([&] {
     run(3, [&](Comm& comm) {
       if (comm.rank() == 2) throw core::Error("no such file");
       std::vector<double> values(100'000, 1);
       error_of<core::LostError>([&] { iall_reduce(comm, values, Operation::sum).wait(); });
-      ends.note(comm.rank());
+      ends.note(comm.rank(), Ends::finished);
     });
   });
   EXPECT_EQ(error, "rank 2: no such file");
-  EXPECT_EQ(ends.count(), 2);
+  EXPECT_EQ(ends.count(Ends::finished), 2);
 }
 
 // Both expect the other to be the root, and both live on after the error: no message must be waited
 // for then, and none may come.
 TEST_P(NonBlocking, LeavesTheValuesAloneAfterAnError) {
-  Ends ends;
+  Ends ends(2);
   run(2, [&](Comm& comm) {
     std::vector<int> values(100'000, comm.rank());
     {
@@ -77,9 +65,9 @@ TEST_P(NonBlocking, LeavesTheValuesAloneAfterAnError) {
     comm.send(1 - comm.rank(), 1);
     comm.recv<int>(1 - comm.rank());
     require_equal(std::ranges::count(values, 7), std::ssize(values));
-    ends.note(comm.rank());
+    ends.note(comm.rank(), Ends::finished);
   });
-  EXPECT_EQ(ends.count(), 2);
+  EXPECT_EQ(ends.count(Ends::finished), 2);
 }
 
 TEST_P(NonBlocking, ALateMessageDoesNotChangeTheValuesAfterAnError) {

@@ -7,28 +7,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <cstring>
 #include <iostream>
 #include <thread>
 
-#include "tabane/team/shared_block.h"
+#include "tabane/comm/ends_test.h"
+#include "tabane/comm/environment_test.h"
 
 namespace tabane::comm {
 namespace {
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* const text = getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread sets nothing
-  return text == nullptr ? otherwise : std::stoull(text);
-}
-
-// How each rank ended, seen by who launched them.
-struct End {
-  enum How { none, begun, lost, wrong };
-  std::atomic<How> how;
-  std::uint64_t checked;
-  char text[240];
-};
 
 class RandomCollectivesOnRanks : public OnRanks {
  protected:
@@ -44,11 +30,9 @@ class RandomCollectivesOnRanks : public OnRanks {
     const int ranks = static_cast<int>(2 + random() % 4);
     const int lost = static_cast<int>(random() % static_cast<unsigned>(ranks));
     const auto moment = static_cast<unsigned>(random() % (kills ? 20'000 : 300));
-    team::SharedBlock block(static_cast<std::size_t>(ranks) * sizeof(End), "test");
-    auto* const ends = reinterpret_cast<End*>(block.data());
+    Ends ends(ranks);
     const auto live = [&](Comm& comm) {
-      End& end = ends[comm.rank()];
-      end.how = End::begun;
+      ends.note(comm.rank(), Ends::begun);
       const bool mine = comm.rank() == lost;
       if (mine && kills) {
         std::thread([moment] {
@@ -57,30 +41,30 @@ class RandomCollectivesOnRanks : public OnRanks {
         }).detach();
       }
       unsigned calls = 0;
+      const auto note = [&](Ends::End end, const std::string& text = "") {
+        ends.note(comm.rank(), end, calls, text);
+      };
       try {
         RandomCollectives collectives(comm, seed, [&] {
-          if (mine && !kills && ++calls > moment) throw std::runtime_error("of the user");
-          ++end.checked;
+          if (++calls > moment && mine && !kills) throw std::runtime_error("of the user");
         });
         collectives.run(1 << 30);
       } catch (const core::LostError&) {
-        const bool again = !mine && is_lost_again(comm);
-        end.how = again ? End::lost : End::wrong;
-        if (!again) std::strncpy(end.text, "a later call did not throw", sizeof end.text - 1);
+        if (mine || !is_lost_again(comm)) return note(Ends::wrong, "a later call did not throw");
+        note(Ends::lost);
       } catch (const core::Error& error) {
-        std::strncpy(end.text, error.what(), sizeof end.text - 1);
-        end.how = End::wrong;
+        note(Ends::wrong, error.what());
         throw;
       }
     };
     EXPECT_THROW(run(ranks, live), core::Error);
     for (int rank = 0; rank < ranks; ++rank) {
-      checked_ += ends[rank].checked;
       // It may be lost before others begin. One that has begun and did not come to its end was
       // killed because it did not answer.
-      if (rank == lost || ends[rank].how == End::none) continue;
-      EXPECT_EQ(ends[rank].how, End::lost) << "rank " << rank << ": " << ends[rank].text;
+      if (rank == lost || ends.end(rank) == Ends::none) continue;
+      EXPECT_EQ(ends.end(rank), Ends::lost) << "rank " << rank << ": " << ends.text(rank);
     }
+    checked_ += ends.checked();
   }
 
   static bool is_lost_again(Comm& comm) {

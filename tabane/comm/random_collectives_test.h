@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
 #include "tabane/comm/collective/collective_checks_test.h"
+#include "tabane/comm/nonblocking.h"
 
 namespace tabane::comm {
 
@@ -41,10 +44,13 @@ class RandomCollectives {
       const std::uint64_t type = of_call() % 3;
       delay_();
       before_call_();
+      if (of_call() % 4 == 0) begin(comm, count, root, number);
+      if (!begun_.empty() && of_call() % 3 == 0) end(of_call() % begun_.size());
       if (type == 0) check<std::uint8_t>(comm, algorithm, count, root, number);
       if (type == 1) check<std::int32_t>(comm, algorithm, count, root, number);
       if (type == 2) check<double>(comm, algorithm, count, root, number);
     }
+    while (!begun_.empty()) end(0);
   }
   std::uint64_t checked() const { return checked_; }
 
@@ -64,10 +70,47 @@ class RandomCollectives {
     ++checked_;
   }
 
+  // A collective that does not block, while others go on.
+  struct Begun {
+    std::vector<std::int64_t> values, wanted;
+    std::optional<Request> request = {};
+  };
+
+  void begin(Comm& comm, std::size_t count, int root, std::uint64_t number) {
+    using T = std::int64_t;
+    const auto call = static_cast<unsigned>(number);
+    auto one = std::make_unique<Begun>();
+    if (number % 3 == 0) {
+      one->request = ibarrier(comm);
+    } else if (number % 3 == 1) {
+      one->values.resize(count);
+      one->wanted = values_of<T>(root, count, call);
+      if (comm.rank() == root) one->values = one->wanted;
+      one->request = ibroadcast(comm, one->values, root);
+    } else {
+      one->values = values_of<T>(comm.rank(), count, call);
+      for (std::size_t i = 0; i < count; ++i) {
+        one->wanted.push_back(combined<T>(Operation::max, comm.size(), i, call));
+      }
+      one->request = iall_reduce(comm, one->values, Operation::max);
+    }
+    begun_.push_back(std::move(one));
+  }
+
+  void end(std::size_t index) {
+    before_call_();
+    Begun& one = *begun_[index];
+    one.request->wait();
+    require(one.values == one.wanted);
+    begun_.erase(begun_.begin() + static_cast<std::ptrdiff_t>(index));
+    ++checked_;
+  }
+
   std::mt19937_64 random_;
   std::function<void()> before_call_;
   Delays delay_;
   std::vector<Comm> groups_;
+  std::vector<std::unique_ptr<Begun>> begun_;
   std::uint64_t checked_ = 0;
 };
 

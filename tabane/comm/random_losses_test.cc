@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <cstring>
 #include <functional>
 #include <iostream>
 #include <random>
@@ -13,42 +11,13 @@
 #include <string>
 #include <thread>
 
+#include "tabane/comm/ends_test.h"
+#include "tabane/comm/environment_test.h"
 #include "tabane/comm/random_traffic_test.h"
 #include "tabane/comm/runners_test.h"
-#include "tabane/team/shared_block.h"
 
 namespace tabane::comm {
 namespace {
-
-int number_from_environment(const char* name, int otherwise) {
-  const char* const text = getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread sets nothing
-  return text == nullptr ? otherwise : std::stoi(text);
-}
-
-// How each rank ended, seen by who launched them.
-class Ends {
- public:
-  enum End { none, begun, finished, lost, wrong };
-  explicit Ends(int ranks) : block_(static_cast<std::size_t>(ranks) * sizeof(One), "test") {}
-  void note(int rank, End end, std::uint64_t messages, const std::string& text = "") {
-    One& one = at(rank);
-    one.messages = messages;
-    std::strncpy(one.text, text.c_str(), sizeof one.text - 1);
-    one.end = end;
-  }
-  End end(int rank) { return at(rank).end; }
-  std::string text(int rank) { return at(rank).text; }
-  std::uint64_t messages(int rank) { return at(rank).messages; }
-
- private:
-  struct One {
-    std::atomic<End> end;
-    std::uint64_t messages;
-    char text[488];
-  };
-  One& at(int rank) { return reinterpret_cast<One*>(block_.data())[rank]; }
-  team::SharedBlock block_;
-};
 
 struct UsersError : std::runtime_error {
   UsersError() : std::runtime_error("of the user") {}
@@ -130,25 +99,22 @@ std::uint64_t run_round(const Round& round) {
     const std::string cause = round.kills ? "killed by signal 9" : "of the user";
     EXPECT_NE(std::string(error.what()).find(cause), std::string::npos) << error.what();
   }
-  std::uint64_t messages = 0;
   for (int rank = 0; rank < round.ranks; ++rank) {
-    messages += ends.messages(rank);
     // It may be lost before others begin. One that has begun and did not come to its end was
     // killed because it did not answer.
     if (rank == round.lost || ends.end(rank) == Ends::none) continue;
     EXPECT_EQ(ends.end(rank), Ends::lost) << "rank " << rank << ": " << ends.text(rank);
   }
-  return messages;
+  return ends.checked();
 }
 
 void run_rounds(bool kills) {
-  const int rounds = number_from_environment("TABANE_TRAFFIC_ROUNDS", 60);
-  const auto seed = static_cast<std::uint64_t>(number_from_environment(
-      "TABANE_TRAFFIC_SEED", static_cast<int>(std::random_device()() >> 1)));
+  const std::uint64_t rounds = from_environment("TABANE_TRAFFIC_ROUNDS", 60);
+  const std::uint64_t seed = from_environment("TABANE_TRAFFIC_SEED", std::random_device()());
   std::cout << "TABANE_TRAFFIC_SEED=" << seed << " TABANE_TRAFFIC_ROUNDS=" << rounds << std::endl;
   std::uint64_t messages = 0;
-  for (int i = 0; i < rounds && !testing::Test::HasFailure(); ++i) {
-    messages += run_round(Round::draw(seed + static_cast<unsigned>(i), kills));
+  for (std::uint64_t i = 0; i < rounds && !testing::Test::HasFailure(); ++i) {
+    messages += run_round(Round::draw(seed + i, kills));
   }
   std::cout << rounds << (kills ? " kills, " : " throws, ") << messages << " messages checked"
             << std::endl;

@@ -21,7 +21,7 @@ std::string text_of_error(F&& f) {
 // As where a vector has its size on the root only.
 TEST_P(LeftoversOnRanks, OfACallThatIsEmptyOnSomeRanksAreTold) {
   for (const std::size_t count : {1, 4, 500, 30'000}) {
-    for (const Kind kind : mismatches::kAllKinds) {
+    for (const Kind kind : mismatches::all_kinds()) {
       if (kind == Kind::barrier) continue;
       for (const int ranks : {2, 3, 4}) {
         for (const int full : {0, ranks - 1}) {
@@ -77,7 +77,7 @@ TEST_P(LeftoversOnRanks, AreNoneOfCallsThatAreEmptyEverywhere) {
   run(3, [](Comm& comm) {
     comm.check_collectives(false);
     for (int i = 0; i < 50; ++i) {
-      for (const Kind kind : mismatches::kAllKinds) {
+      for (const Kind kind : mismatches::all_kinds()) {
         mismatches::call(comm, kind, i % 3, 0);
         mismatches::call(comm, kind, i % 3, mismatches::kCounts[i % 3]);
       }

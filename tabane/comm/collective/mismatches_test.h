@@ -27,6 +27,7 @@ void call(Comm& comm, Kind kind, int root, std::size_t count, Operation operatio
           const CollectiveOptions& options = {}) {
   std::vector<T> part(count), all(count * static_cast<std::size_t>(comm.size()));
   std::vector<T> in(all.size());
+  const std::vector<std::size_t> counts(static_cast<std::size_t>(comm.size()), count);
   switch (kind) {
     case Kind::barrier:
       return barrier(comm, options);
@@ -44,23 +45,40 @@ void call(Comm& comm, Kind kind, int root, std::size_t count, Operation operatio
       return all_gather(comm, part, all, Layout::block, options);
     case Kind::all_to_all:
       return all_to_all(comm, all, in, options);
-    default:
-      throw core::UsageError("no such collective in this test");
+    case Kind::scan:
+      return scan(comm, part, operation, options);
+    case Kind::exscan:
+      return exscan(comm, part, operation, options);
+    case Kind::reduce_scatter:
+      return reduce_scatter(comm, in, part, operation, options);
+    case Kind::gather_varying:
+      return gather_varying(comm, part, all, counts, root, options);
+    case Kind::scatter_varying:
+      return scatter_varying(comm, all, counts, part, root, options);
+    case Kind::all_gather_varying:
+      return all_gather_varying(comm, part, all, counts, options);
   }
 }
 
-inline constexpr Kind kAllKinds[] = {Kind::barrier,    Kind::broadcast, Kind::reduce,
-                                     Kind::all_reduce, Kind::scatter,   Kind::gather,
-                                     Kind::all_gather, Kind::all_to_all};
-inline bool is_reduction(Kind kind) { return kind == Kind::reduce || kind == Kind::all_reduce; }
+inline std::vector<Kind> all_kinds() {
+  std::vector<Kind> all;
+  for (int kind = 0; kind < kKinds; ++kind) all.push_back(static_cast<Kind>(kind));
+  return all;
+}
+
+// Of gathers and scatters with a count for each rank, only the root knows all sizes: they are told
+// by the messages.
+inline bool has_one_size(Kind kind) {
+  return kind != Kind::barrier && kind != Kind::gather_varying && kind != Kind::scatter_varying;
+}
 
 // In one line of memory, in one message, in several.
 inline constexpr std::size_t kCounts[] = {2, 500, 3000};
 
 inline void add_kinds(std::vector<Mismatch>& all) {
   for (const std::size_t count : kCounts) {
-    for (const Kind one : kAllKinds) {
-      for (const Kind other : kAllKinds) {
+    for (const Kind one : all_kinds()) {
+      for (const Kind other : all_kinds()) {
         if (one >= other) continue;
         all.push_back({fmt::format("{} and {} of {}", name_of(one), name_of(other), count),
                        name_of(one), name_of(other), [=](Comm& comm) { call(comm, one, 0, count); },
@@ -72,7 +90,7 @@ inline void add_kinds(std::vector<Mismatch>& all) {
 
 inline void add_arguments(std::vector<Mismatch>& all) {
   for (const std::size_t count : kCounts) {
-    for (const Kind kind : kAllKinds) {
+    for (const Kind kind : all_kinds()) {
       if (kind == Kind::barrier) continue;
       const auto add = [&](std::string_view what, auto first, auto others) {
         all.push_back({fmt::format("{} of {}, {}", name_of(kind), count, what), name_of(kind),
@@ -84,12 +102,14 @@ inline void add_arguments(std::vector<Mismatch>& all) {
         add(
             "roots, others", [=](Comm& comm) { call(comm, kind, 1, count); }, right);
       }
-      add("sizes", right, [=](Comm& comm) { call(comm, kind, 0, count - 1); });
-      add(
-          "sizes, others", [=](Comm& comm) { call(comm, kind, 0, count - 1); }, right);
-      add("no bytes", right, [=](Comm& comm) { call(comm, kind, 0, 0); });
+      if (has_one_size(kind)) {
+        add("sizes", right, [=](Comm& comm) { call(comm, kind, 0, count - 1); });
+        add(
+            "sizes, others", [=](Comm& comm) { call(comm, kind, 0, count - 1); }, right);
+        add("no bytes", right, [=](Comm& comm) { call(comm, kind, 0, 0); });
+      }
       add("types", right, [=](Comm& comm) { call<float>(comm, kind, 0, count); });
-      if (is_reduction(kind)) {
+      if (combines(kind)) {
         add("operations", right, [=](Comm& comm) { call(comm, kind, 0, count, Operation::max); });
       }
     }
@@ -103,9 +123,8 @@ inline void add_orders(std::vector<Mismatch>& all) {
       call(comm, other, 0, 2);
     };
   };
-  for (const Kind one : kAllKinds) {
-    const Kind other =
-        one == Kind::all_to_all ? Kind::barrier : static_cast<Kind>(static_cast<int>(one) + 1);
+  for (const Kind one : all_kinds()) {
+    const Kind other = static_cast<Kind>((static_cast<int>(one) + 1) % kKinds);
     all.push_back({fmt::format("{} before {}", name_of(one), name_of(other)), name_of(one),
                    name_of(other), both(one, other), both(other, one)});
   }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tabane/comm/collectives.h"
+#include "tabane/comm/environment_test.h"
 #include "tabane/comm/launch.h"
 
 namespace tabane::comm {
@@ -93,10 +94,7 @@ void least_and_greatest(Comm& comm) {
 
 // More than MPI may be given in one call. CORNERS_BYTES, with which this can be tried beyond what
 // MPI counts, says how much; without it the limit should be set lower: see most_bytes().
-std::size_t many_bytes() {
-  const char* const text = std::getenv("CORNERS_BYTES");
-  return text == nullptr ? 45'006 : std::strtoull(text, nullptr, 10);
-}
+std::size_t many_bytes() { return from_environment("CORNERS_BYTES", 45'006); }
 
 std::vector<char> letters(std::size_t size, int key) {
   std::vector<char> all(size);

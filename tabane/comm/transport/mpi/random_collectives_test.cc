@@ -15,15 +15,11 @@
 #include <string_view>
 #include <thread>
 
+#include "tabane/comm/environment_test.h"
 #include "tabane/comm/launch.h"
 
 namespace tabane::comm {
 namespace {
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* const text = getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread sets nothing
-  return text == nullptr ? otherwise : std::stoull(text);
-}
 
 int run_all() {
   const std::uint64_t rounds = from_environment("TABANE_COLLECTIVES_ROUNDS", 20);
