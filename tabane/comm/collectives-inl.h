@@ -20,15 +20,6 @@ namespace internal {
 template <class R>
 using Value = std::ranges::range_value_t<R>;
 
-template <class R>
-std::span<const std::byte> bytes_of(const R& values) {
-  return std::as_bytes(std::span(std::ranges::data(values), std::ranges::size(values)));
-}
-template <class R>
-std::span<std::byte> writable_bytes_of(R& values) {
-  return std::as_writable_bytes(std::span(std::ranges::data(values), std::ranges::size(values)));
-}
-
 template <class T>
 Call call_of(Kind kind, int root, std::size_t elements) {
   Call call{.kind = kind, .root = root, .element = {type_code<T>(), sizeof(T)}};

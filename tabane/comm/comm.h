@@ -125,7 +125,8 @@ class Comm {
   // keeps up; otherwise it may wait for the receiver, as MPI_Send does.
   template <SendableRange R>
   void send(int to, const R& values, int tag = 0) {
-    transport_->send(checked_peer(to), label<std::ranges::range_value_t<R>>(tag), bytes_of(values));
+    transport_->send(checked_peer(to), label<std::ranges::range_value_t<R>>(tag),
+                     internal::bytes_of(values));
   }
   template <Sendable T>
   requires(!SendableRange<T>) void send(int to, const T& value, int tag = 0) {
@@ -137,8 +138,8 @@ class Comm {
   template <WritableRange R>
   Received recv(int from, R&& values, int tag = 0) {
     using T = std::ranges::range_value_t<R>;
-    return received<T>(
-        transport_->recv(checked_source(from), source_label<T>(tag), writable_bytes_of(values)));
+    return received<T>(transport_->recv(checked_source(from), source_label<T>(tag),
+                                        internal::writable_bytes_of(values)));
   }
   // Receives one value.
   template <Sendable T>
@@ -171,16 +172,16 @@ class Comm {
   requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Request
       isend(int to, R&& values, int tag = 0) {
     using T = std::ranges::range_value_t<R>;
-    return Request(transport_->isend(checked_peer(to), label<T>(tag), bytes_of(values)), sizeof(T),
-                   rank());
+    return Request(transport_->isend(checked_peer(to), label<T>(tag), internal::bytes_of(values)),
+                   sizeof(T), rank());
   }
   template <WritableRange R>
   requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Request
       irecv(int from, R&& values, int tag = 0) {
     using T = std::ranges::range_value_t<R>;
-    return Request(
-        transport_->irecv(checked_source(from), source_label<T>(tag), writable_bytes_of(values)),
-        sizeof(T), rank());
+    return Request(transport_->irecv(checked_source(from), source_label<T>(tag),
+                                     internal::writable_bytes_of(values)),
+                   sizeof(T), rank());
   }
   // Returns what recv() with the same arguments would take at once, or nothing. T: the elements
   // that `count` counts.
@@ -238,14 +239,6 @@ class Comm {
   Arrival arrival_of_next(int from, const Label& label);
   [[noreturn]] void throw_not_one(const Received& received) const;
 
-  template <class R>
-  static std::span<const std::byte> bytes_of(const R& values) {
-    return std::as_bytes(std::span(std::ranges::data(values), std::ranges::size(values)));
-  }
-  template <class R>
-  static std::span<std::byte> writable_bytes_of(R& values) {
-    return std::as_writable_bytes(std::span(std::ranges::data(values), std::ranges::size(values)));
-  }
   template <class T>
   Received received(const Arrival& arrival) const {
     return internal::received(arrival, sizeof(T), rank());

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -94,6 +95,15 @@ constexpr std::uint16_t hash_of(std::string_view text) {
   std::uint32_t hash = 0x811c9dc5;  // FNV-1a
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193;
   return static_cast<std::uint16_t>(hash ^ (hash >> 16));
+}
+
+template <class R>
+std::span<const std::byte> bytes_of(const R& values) {
+  return std::as_bytes(std::span(std::ranges::data(values), std::ranges::size(values)));
+}
+template <class R>
+std::span<std::byte> writable_bytes_of(R& values) {
+  return std::as_writable_bytes(std::span(std::ranges::data(values), std::ranges::size(values)));
 }
 
 }  // namespace internal

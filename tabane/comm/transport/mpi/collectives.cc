@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -13,7 +12,6 @@ namespace {
 
 // Of the reduction under way: MPI hands on no context.
 const Combine* current_combine = nullptr;
-std::exception_ptr current_error;  // of the operation, which must not pass through MPI
 
 constexpr std::size_t kMostElementBytes = 4096;
 
@@ -55,10 +53,6 @@ class Workplace {
 
 }  // namespace
 
-// Where there are no bytes, one of nobody's is moved: MPI libraries leave out what is empty, and if
-// it is so on some ranks only, their next collective would take what the others have sent in this
-// one. So whoever has no room for that is told.
-
 // The lower rank's elements come as `in`; MPI wants the result in `inout`.
 void apply_current(void* in, void* inout, int* length, MPI_Datatype* /*type*/) {
   if (current_combine == nullptr) return;  // of a reduction that was left, which has no result
@@ -70,11 +64,7 @@ void apply_current(void* in, void* inout, int* length, MPI_Datatype* /*type*/) {
   for (std::size_t left = static_cast<std::size_t>(*length); left > 0;) {
     const std::size_t count = std::min(left, most);
     std::memcpy(lower.data(), from, count * bytes);
-    try {
-      current_combine->apply(lower.data(), upper, count);
-    } catch (...) {
-      if (!current_error) current_error = std::current_exception();
-    }
+    current_combine->apply(lower.data(), upper, count);  // a named operation, which throws nothing
     std::memcpy(upper, lower.data(), count * bytes);
     from += count * bytes;
     upper += count * bytes;
@@ -130,9 +120,11 @@ void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combi
   }
   place.end(has_result);
   if (!native) MPI_Type_free(&piece.type);
-  if (current_error) std::rethrow_exception(std::exchange(current_error, nullptr));
 }
 
+// Where there are no bytes, one of nobody's is moved: MPI libraries leave out what is empty, and if
+// it is so on some ranks only, their next collective would take what the others have sent in this
+// one. So whoever has no room for that is told.
 template <class Start>
 void MpiCollectives::on_blocks(std::span<const std::byte> out, std::span<std::byte> in,
                                const char* call, std::size_t block_bytes, Start&& start) {
