@@ -20,6 +20,10 @@ inline constexpr std::size_t kNoTask = SIZE_MAX;
 
 // Nanoseconds of CLOCK_MONOTONIC, which all processes share. cost: a few tens of nanoseconds.
 std::uint64_t now_ns();
+// Of the same clock.
+inline double seconds_since(std::uint64_t begin_ns) {
+  return static_cast<double>(now_ns() - begin_ns) * 1e-9;
+}
 
 struct ProcessRecord {
   std::atomic<pid_t> pid{0};          // 0: not forked

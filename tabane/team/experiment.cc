@@ -48,7 +48,7 @@ double seconds_to_start(JobOptions options, bool forked) {
                     .do_tasks = [](Progress&, std::size_t, std::size_t) {}};
   const std::uint64_t begin = now_ns();
   run_job(nothing, options);
-  return static_cast<double>(now_ns() - begin) * 1e-9;
+  return seconds_since(begin);
 }
 
 SpreadOrder::SpreadOrder(std::size_t n) : n_(n) {
@@ -92,7 +92,7 @@ Trial TaskExperiment::run(Shape shape, std::size_t count) {
                        std::size_t end) { sample_.do_tasks(at, begin, end, order, seconds); }},
       options_for(shape, true));
   return {.seconds = report.work_seconds,
-          .total_seconds = static_cast<double>(now_ns() - begin_ns) * 1e-9,
+          .total_seconds = seconds_since(begin_ns),
           .task_seconds = {seconds, seconds + count}};
 }
 
@@ -126,7 +126,7 @@ Choice choose_tasks(std::size_t n, Sample sample, const JobOptions& like, const 
   TaskExperiment experiment(n, std::move(sample), like);
   const std::uint64_t begin = now_ns();
   Choice choice = choose_shape(known_topology(), n, experiment, limits);
-  choice.sample_seconds = static_cast<double>(now_ns() - begin) * 1e-9;
+  choice.sample_seconds = seconds_since(begin);
   return choice;
 }
 

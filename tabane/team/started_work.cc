@@ -31,10 +31,6 @@ double wanted_seconds_since(std::uint64_t before_ns) {
   return static_cast<double>(std::max(wanted_ns(), before_ns) - before_ns) * 1e-9;
 }
 
-double seconds_since(std::uint64_t begin_ns) {
-  return static_cast<double>(now_ns() - begin_ns) * 1e-9;
-}
-
 }  // namespace
 
 double guess_fork_seconds() {

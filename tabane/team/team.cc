@@ -147,7 +147,7 @@ void Team::do_chosen(std::size_t n, const TaskSet& tasks) {
     if (options_.processes != automatic) throw;
     return finish_with_threads(work, refusal.others());
   }
-  report_.choice->sample_seconds = static_cast<double>(now_ns() - begin_ns_) * 1e-9;
+  report_.choice->sample_seconds = seconds_since(begin_ns_);
   if (work.left() == 0) {
     report_.choice->sample_seconds = 0;
     return;
@@ -254,6 +254,6 @@ void Team::take(JobReport done, const Size& size) {
   report_.remarks.insert(report_.remarks.end(), done.remarks.begin(), done.remarks.end());
 }
 
-void Team::end() { report_.seconds = static_cast<double>(now_ns() - begin_ns_) * 1e-9; }
+void Team::end() { report_.seconds = seconds_since(begin_ns_); }
 
 }  // namespace tabane::team
