@@ -65,13 +65,13 @@ TEST(World, KnowsTheOutermostCallAndTheUsersPhaseBeforeIt) {
   World world = small_world(2);
   world.call(1) = "broadcast";
   {
-    const CallScope within(world, 1, "recv");
+    const InCall within(world.call(1), "recv");
     EXPECT_EQ(world.phase(1), "broadcast");
   }
   EXPECT_EQ(world.phase(1), "broadcast");
   world.call(1) = nullptr;
   {
-    const CallScope alone(world, 1, "recv");
+    const InCall alone(world.call(1), "recv");
     EXPECT_EQ(world.phase(1), "recv");
     world.set_phase(1, "the sum");
     EXPECT_EQ(world.phase(1), "the sum");
