@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tabane/comm/transport/shm/forked_ranks_test.h"
+#include "tabane/comm/transport/transport.h"
 #include "tabane/core/error.h"
 
 namespace tabane::comm::shm {
