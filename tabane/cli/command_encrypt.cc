@@ -213,6 +213,11 @@ void add_key_options(CLI::App& verb, Options& options) {
       "tabane asks for it");
   key->type_name("FILE")->excludes(passphrase);
   passphrase->type_name("FILE");
+  if (options.request.direction != Direction::encrypt) {
+    verb.add_flag("--allow-costly-passphrase", options.request.allow_costly_passphrase,
+                  "Derive keys from the passphrase even if a file asks for more than 1 GiB of "
+                  "memory, four times the usual time, or the fifth set of parameters");
+  }
   verb.add_option(
           "--cipher", options.cipher,
           "Use aes-256-gcm (default), or aes-128-cbc or aes-256-cbc, which detect no changes")

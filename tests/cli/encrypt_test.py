@@ -4,8 +4,10 @@ import json
 import os
 import pathlib
 import pty
+import re
 import select
 import shutil
+import signal
 import socket
 import stat
 import subprocess
@@ -237,6 +239,45 @@ class Key(Case):
         self.refused(1, "key file", "decrypt", "--passphrase-file", secret, self.sealed,
                      self.opened)
         self.assertFalse(self.opened.exists())
+
+    def with_parameters(self, log2_n, p):
+        """Options and a sealed file of a passphrase whose header asks for other parameters."""
+        secret = self.folder / "passphrase"
+        secret.write_text("correct horse")
+        secret.chmod(0o600)
+        self.plain.write_bytes(b"text")
+        options = ["--passphrase-file", secret]
+        self.run_ok("encrypt", *options, self.plain, self.sealed)
+        header = bytearray(self.sealed.read_bytes())
+        self.assertEqual(tuple(header[11:14]), (18, 8, 1))
+        header[11], header[13] = log2_n, p
+        self.sealed.write_bytes(header)
+        return options
+
+    def test_that_a_header_makes_costly_is_refused_and_the_file_named(self):
+        options = self.with_parameters(18, 16)
+        result = self.refused(1, "sealed: at byte 11: ", "decrypt", *options, self.sealed,
+                              self.opened)
+        self.assertIn(b"--allow-costly-passphrase", result.stderr)
+
+    def test_that_is_costly_is_derived_where_it_is_allowed(self):
+        options = self.with_parameters(18, 5)
+        self.refused(1, "--allow-costly-passphrase", "verify", *options, self.sealed)
+        self.refused(1, "at byte 64: wrong key", "verify", "--allow-costly-passphrase", *options,
+                     self.sealed)
+
+    def test_that_is_being_derived_ends_with_the_program(self):
+        options = self.with_parameters(18, 4)
+        process = subprocess.Popen([TABANE, "verify", *map(str, options), str(self.sealed)],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        resident = 0  # KiB; the program alone has far less than the derivation
+        while process.poll() is None and resident < 100 << 10:
+            status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+            resident = int((re.findall(r"VmRSS:\s*(\d+)", status) or [0])[0])
+            time.sleep(0.001)
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, -signal.SIGTERM, errors)
 
     def test_that_others_can_read_warns(self):
         self.plain.write_bytes(b"text")

@@ -48,11 +48,6 @@ struct JobState {
   std::vector<std::pair<std::uint32_t, std::string>> failures_;
 };
 
-// The job was asked to stop; no failure of the file.
-struct Stopped : std::exception {
-  const char* what() const noexcept override { return "stopped"; }
-};
-
 struct ChangedWhileRead : std::exception {
   const char* what() const noexcept override { return "changed while it was read"; }
 };

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <thread>
 
 #include "tabane/core/file.h"
@@ -96,7 +97,7 @@ void prepare_keys(const Request& request, const Places& places, int out_root, Jo
   if (request.direction != Direction::encrypt) return;
   if (!request.passphrase.empty()) {
     job.source = KeySource::scrypt;
-    job.scrypt = fresh_scrypt_parameters();
+    job.scrypt = fresh_scrypt_parameters(request.passphrase_log2_n);
   }
   if (request.resume && out_root >= 0) {
     job.scrypt =
@@ -104,6 +105,16 @@ void prepare_keys(const Request& request, const Places& places, int out_root, Jo
   }
   // Derived before the clock runs.
   job.keys.master_for({.source = job.source, .chunk_log2 = kChunkLog2, .scrypt = job.scrypt});
+}
+
+// Whether the job was asked to stop while the step derived a key.
+bool is_stopped_in(const std::function<void()>& step) {
+  try {
+    step();
+    return false;
+  } catch (const Stopped&) {
+    return true;
+  }
 }
 
 }  // namespace
@@ -121,14 +132,17 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   const auto scanned_from = Clock::now();
   const Places places = look_at_places(request);
   const auto scanned_until = Clock::now();
-  KeyRing keys(request.key, request.passphrase);
-  if (request.cipher == Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
-    require_key_fits(places.tree, places.in_root.get(), "", keys);
-  }
+  KeyRing keys(request.key, request.passphrase,
+               request.allow_costly_passphrase ? DerivationLimits::none() : DerivationLimits{},
+               hooks.stop_requested);
   const Plan plan = plan_for(request, places.tree);
   Outcome outcome = describe(places.tree);
   outcome.threads = plan.threads;
   outcome.engine = engine;
+  if (request.cipher == Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
+    const auto look = [&] { require_key_fits(places.tree, places.in_root.get(), "", keys); };
+    if (is_stopped_in(look)) return outcome;
+  }
   if (request.dry_run) {
     outcome.complete = true;
     return outcome;
@@ -139,7 +153,7 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   if (request.direction != Direction::verify) out_root = open_output_root(places, request);
   JobState job(request, places.tree, places.in_root.get(), out_root.get(), keys);
   job.output_name = places.output_name;
-  prepare_keys(request, places, out_root.get(), job);
+  if (is_stopped_in([&] { prepare_keys(request, places, out_root.get(), job); })) return outcome;
   // Beside a single file, jobs that run now may be about to lock theirs.
   if (out_root.valid() && (request.resume || (request.force && !places.single_file))) {
     outcome.leftovers_removed = remove_leftovers_in(places, out_root.get());

@@ -73,7 +73,16 @@ class Job : public testing::Test {
     r.cipher = cipher;
     r.in = root / in;
     r.out = root / out;
+    r.passphrase_log2_n = 10;
     for (std::size_t i = 0; i < kMasterKeyBytes; ++i) r.key.bytes()[i] = std::byte(i * 7 + 1);
+    return r;
+  }
+  Request with_passphrase(Direction direction, const std::string& in,
+                          const std::string& out) const {
+    Request r = request(direction, in, out);
+    const std::string word = "correct horse";
+    const auto* bytes = reinterpret_cast<const std::byte*>(word.data());
+    r.passphrase = Passphrase({bytes, bytes + word.size()});
     return r;
   }
   Outcome run(Direction direction, const std::string& in, const std::string& out) const {
@@ -225,14 +234,6 @@ TEST_F(Job, ResumesCbcByComparingTheFirstBlock) {
 }
 
 TEST_F(Job, ResumesAPassphraseWithTheSaltThatIsThere) {
-  const auto with_passphrase = [&](Direction direction, const std::string& in,
-                                   const std::string& out) {
-    Request r = request(direction, in, out);
-    const std::string word = "correct horse";
-    const auto* bytes = reinterpret_cast<const std::byte*>(word.data());
-    r.passphrase = Passphrase({bytes, bytes + word.size()});
-    return r;
-  };
   run_job(with_passphrase(Direction::encrypt, "in", "sealed"));
   const std::string salt = read_file(root / "sealed/65536").substr(16, kScryptSaltBytes);
   fs::remove(root / "sealed/16");
@@ -243,6 +244,72 @@ TEST_F(Job, ResumesAPassphraseWithTheSaltThatIsThere) {
   run_job(with_passphrase(Direction::decrypt, "sealed", "opened"));
   EXPECT_EQ(everything(root / "opened"), everything(root / "in"));
   EXPECT_THROW(run(Direction::decrypt, "sealed", "with_a_key"), core::Error);
+}
+
+TEST_F(Job, DoesNotKeepWeakerParametersOfAPassphraseThanToday) {
+  run_job(with_passphrase(Direction::encrypt, "in", "sealed"));
+  const std::string old = read_file(root / "sealed/65536").substr(11, 21);
+  fs::remove(root / "sealed/16");
+  fs::remove(root / "sealed/17");
+  Request again = with_passphrase(Direction::encrypt, "in", "sealed");
+  again.resume = true;
+  again.passphrase_log2_n = 11;
+  EXPECT_EQ(run_job(again).files, 2u);
+  const std::string now = read_file(root / "sealed/16").substr(11, 21);
+  EXPECT_EQ(now[0], 11);
+  EXPECT_NE(now.substr(5), old.substr(5));
+  fs::remove(root / "sealed/16");
+  EXPECT_EQ(run_job(again).files, 1u);
+  EXPECT_EQ(read_file(root / "sealed/16").substr(11, 21), now);
+  run_job(with_passphrase(Direction::decrypt, "sealed", "opened"));
+  EXPECT_EQ(everything(root / "opened"), everything(root / "in"));
+}
+
+// A sealed file with other parameters in its header: nothing authenticates them before the key is
+// derived.
+TEST_F(Job, RefusesAHeaderThatAsksForACostlyDerivation) {
+  run_job(with_passphrase(Direction::encrypt, "in", "sealed"));
+  std::string costly = read_file(root / "sealed/16");
+  costly[11] = 22;  // 4 GiB
+  write_file(root / "sealed/16", costly);
+  const Outcome rest = run_job(with_passphrase(Direction::verify, "sealed", ""));
+  ASSERT_EQ(rest.failures.size(), 1u);
+  EXPECT_EQ(rest.failures[0].path, "16");
+  EXPECT_NE(rest.failures[0].what.find("at byte 11"), std::string::npos);
+  EXPECT_NE(rest.failures[0].what.find("--allow-costly-passphrase"), std::string::npos);
+  try {
+    run_job(with_passphrase(Direction::decrypt, "sealed/16", "opened"));
+    ADD_FAILURE();
+  } catch (const core::Error& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("16: at byte 11: ")) << error.what();
+  }
+}
+
+TEST_F(Job, NamesFileAndOffsetIfTheHeaderOfASingleFileDoesNotFit) {
+  run(Direction::encrypt, "in/16", "one");
+  std::string bytes = read_file(root / "one");
+  bytes[40] = static_cast<char>(bytes[40] ^ 1);
+  write_file(root / "one", bytes);
+  for (const Direction direction : {Direction::decrypt, Direction::verify}) {
+    try {
+      run(direction, "one", "opened");
+      ADD_FAILURE();
+    } catch (const core::Error& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with("one: at byte 64: ")) << error.what();
+    }
+  }
+}
+
+TEST_F(Job, StopsWhileAKeyIsDerived) {
+  run_job(with_passphrase(Direction::encrypt, "in", "sealed"));
+  Hooks hooks;
+  hooks.stop_requested = [] { return true; };
+  for (const Request& r : {with_passphrase(Direction::encrypt, "in", "more"),
+                           with_passphrase(Direction::verify, "sealed", "")}) {
+    const Outcome outcome = run_job(r, hooks);
+    EXPECT_FALSE(outcome.complete);
+    EXPECT_EQ(outcome.files, 0u);
+  }
 }
 
 TEST_F(Job, RefusesPlacesThatCannotBeMeant) {

@@ -2,6 +2,8 @@
 // the headers bring.
 #pragma once
 
+#include <exception>
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -10,20 +12,47 @@
 
 namespace tabane::workloads::aes_dir {
 
+// The job was asked to stop; no failure of the file.
+struct Stopped : std::exception {
+  const char* what() const noexcept override { return "stopped"; }
+};
+
+// What a run spends on parameters that a stranger may have written: nothing authenticates them
+// before the key is derived.
+struct DerivationLimits {
+  std::uint64_t work = std::uint64_t{4} << (3 + kPassphraseLog2N);  // N r p: four times our own
+  std::uint64_t memory = std::uint64_t{1} << 30;                    // bytes
+  std::size_t sets = 4;                                             // of different parameters
+
+  static DerivationLimits none();  // but those of the format
+};
+
 class KeyRing {
  public:
   // key: used if the passphrase is empty. Both live as long as the ring.
-  KeyRing(const MasterKey& key, const Passphrase& passphrase)
-      : key_(key), passphrase_(passphrase) {}
+  // stop_requested: looked at while a key is derived.
+  KeyRing(
+      const MasterKey& key, const Passphrase& passphrase, DerivationLimits limits = {},
+      std::function<bool()> stop_requested = [] { return false; })
+      : key_(key),
+        passphrase_(passphrase),
+        limits_(limits),
+        stop_requested_(std::move(stop_requested)) {}
 
   // Returns the key that a header asks for; derives it the first time. Thread-safe.
-  // throws: core::Error if the header asks for the other source of keys, or after 256 sets of
-  // parameters, each of which costs time and memory that a stranger may have chosen.
+  // throws: core::Error if the header asks for the other source of keys; DamageError if it asks for
+  // more than the limits; Stopped: then the derivation, which nothing can interrupt, goes on in a
+  // thread that the end of the process waits for, unless a signal ends it.
   const MasterKey& master_for(const Header& header);
 
  private:
+  void require_within_limits(const ScryptParameters& parameters) const;
+  MasterKey derive(const ScryptParameters& parameters) const;
+
   const MasterKey& key_;
   const Passphrase& passphrase_;
+  const DerivationLimits limits_;
+  const std::function<bool()> stop_requested_;
   std::mutex mutex_;
   std::map<ScryptParameters, MasterKey> derived_;
 };

@@ -131,8 +131,9 @@ void write_new_key_file(const std::string& path) {
   }
 }
 
-ScryptParameters fresh_scrypt_parameters() {
-  ScryptParameters parameters{.log2_n = 15, .r = 8, .p = 1, .salt = {}};
+ScryptParameters fresh_scrypt_parameters(int log2_n) {
+  ScryptParameters parameters{
+      .log2_n = static_cast<std::uint8_t>(log2_n), .r = 8, .p = 1, .salt = {}};
   fill_random(parameters.salt);
   return parameters;
 }

@@ -44,8 +44,10 @@ Passphrase read_passphrase_file(const std::string& path);
 // throws: core::SystemError naming the file.
 void write_new_key_file(const std::string& path);
 
-// What a run of encryption with a passphrase writes into its headers: N = 2^15, r = 8, p = 1 (32
-// MiB), and a fresh salt.
-ScryptParameters fresh_scrypt_parameters();
+inline constexpr int kPassphraseLog2N = 18;  // of what is written: 256 MiB, about a second
+
+// What a run of encryption with a passphrase writes into its headers: N = 2^log2_n, r = 8, p = 1,
+// and a fresh salt.
+ScryptParameters fresh_scrypt_parameters(int log2_n = kPassphraseLog2N);
 
 }  // namespace tabane::workloads::aes_dir

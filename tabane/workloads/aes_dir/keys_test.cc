@@ -194,7 +194,7 @@ TEST(Passphrase, LeavesNothingWhereItWasMovedFrom) {
 
 TEST(FreshScryptParameters, AreThoseOfTheFormatWithANewSalt) {
   const ScryptParameters one = fresh_scrypt_parameters(), two = fresh_scrypt_parameters();
-  EXPECT_EQ(one.log2_n, 15);
+  EXPECT_EQ(one.log2_n, 18);
   EXPECT_EQ(one.r, 8);
   EXPECT_EQ(one.p, 1);
   EXPECT_NE(one.salt, two.salt);

@@ -16,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kCheckAt = kHeaderBytes - kKeyCheckBytes;
 constexpr int kDirectory = O_RDONLY | O_CLOEXEC | O_DIRECTORY;
 
 // "a/b/" means the same place as "a/b", and "." has a name.
@@ -117,7 +118,8 @@ std::optional<std::array<std::byte, kHeaderBytes>> header_of(int directory, cons
   return bytes;
 }
 
-// Calls each(header bytes) for the sealed files of the tree below `root` until it returns true.
+// Calls each(header bytes, file) for the sealed files of the tree below `root` until it returns
+// true.
 template <class Each>
 void for_sealed_files(const Tree& tree, int root, const std::string& name_of_single,
                       const Each& each) {
@@ -127,7 +129,7 @@ void for_sealed_files(const Tree& tree, int root, const std::string& name_of_sin
       const core::SharedDescriptor directory = directories.open(file.directory);
       const char* name = name_of_single.empty() ? tree.name(file.name_at) : name_of_single.c_str();
       const auto header = header_of(directory->get(), name);
-      if (header && each(*header)) return;
+      if (header && each(*header, file)) return;
     } catch (const core::SystemError&) {
       continue;  // it is told when its turn comes
     }
@@ -144,7 +146,8 @@ void require_sealed_files(const Request& request, const Places& places) {
   const bool opens = request.direction != Direction::encrypt;
   if (!opens || request.cipher != Cipher::aes_256_gcm || places.tree.files.empty()) return;
   bool any = false;
-  for_sealed_files(places.tree, places.in_root.get(), "", [&](const auto&) { return any = true; });
+  for_sealed_files(places.tree, places.in_root.get(), "",
+                   [&](const auto&, const auto&) { return any = true; });
   if (any) return;
   throw core::Error(fmt::format(
       "IN ({}) holds no sealed file that can be read; what was encrypted with CBC needs "
@@ -199,37 +202,41 @@ std::size_t remove_leftovers_in(const Places& places, int out_root) {
 
 void require_key_fits(const Tree& tree, int root, const std::string& name_of_single,
                       KeyRing& keys) {
-  bool found = false;
-  std::string reason = "the key does not fit";
-  for_sealed_files(tree, root, name_of_single, [&](const auto& header) {
+  const bool single = tree.files.size() == 1;
+  bool found = false, any = false;
+  std::string reason;
+  for_sealed_files(tree, root, name_of_single, [&](const auto& header, const TreeFile& file) {
+    any = true;
+    reason = "wrong key: it does not fit";
     try {
       found = fits(header, keys);
-    } catch (const core::Error& error) {
+      if (single) reason = fmt::format("at byte {}: wrong key, or the header is damaged", kCheckAt);
+    } catch (const DamageError& error) {
       reason = error.what();
+    } catch (const core::Error& error) {
+      reason = std::string("wrong key: ") + error.what();
     }
-    reason = found ? "" : reason;
+    if (single) reason = tree.path(file) + ": " + reason;
     return found;
   });
-  bool any = false;
-  if (!found) {
-    for_sealed_files(tree, root, name_of_single, [&](const auto&) { return any = true; });
-  }
-  if (any) {
-    throw core::Error(fmt::format("wrong key: {} (tried every file; nothing was written)", reason));
-  }
+  if (found || !any) return;
+  throw core::Error(
+      fmt::format("{} ({}nothing was written)", reason, single ? "" : "tried every file; "));
 }
 
 ScryptParameters parameters_of_outputs(const Tree& tree, int out_root,
                                        const std::string& name_of_single, KeyRing& keys,
                                        const ScryptParameters& fresh) {
   ScryptParameters parameters = fresh;
-  for_sealed_files(tree, out_root, name_of_single, [&](const auto& bytes) {
+  for_sealed_files(tree, out_root, name_of_single, [&](const auto& bytes, const auto&) {
     const Header header = decode_header(bytes);
     if (!fits(bytes, keys)) {
       throw core::Error("wrong key: it does not fit what is in OUT already; nothing was written");
     }
-    parameters = header.source == KeySource::scrypt ? header.scrypt : fresh;
-    return true;
+    // What earlier versions wrote was derived at a lower cost.
+    const bool strong = header.scrypt.work() >= fresh.work();
+    if (header.source == KeySource::scrypt && strong) parameters = header.scrypt;
+    return header.source != KeySource::scrypt || strong;
   });
   return parameters;
 }

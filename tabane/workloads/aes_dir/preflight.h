@@ -35,7 +35,7 @@ std::size_t remove_leftovers_in(const Places& places, int out_root);
 void require_key_fits(const Tree& tree, int root, const std::string& name_of_single, KeyRing& keys);
 
 // The scrypt parameters of the sealed files that are in the output already, so that the passphrase
-// is derived once for old and new; the request's own if there are none.
+// is derived once for old and new; `fresh` if there are none, or none that cost as much to guess.
 // throws: core::Error if the passphrase or key is not the one of the files there.
 ScryptParameters parameters_of_outputs(const Tree& tree, int out_root,
                                        const std::string& name_of_single, KeyRing& keys,

@@ -33,6 +33,9 @@ struct Request {
   bool fsync = false;
   unsigned threads = 0;  // 0: chosen from the files and the machine
   Engine engine = Engine::automatic;
+  // Derives keys from passphrases at any cost that a header asks for; see KeyRing.
+  bool allow_costly_passphrase = false;
+  int passphrase_log2_n = kPassphraseLog2N;  // of what is written; less is for tests
   bool measure_copy = true;  // copies some of the input between the work, for Outcome::copy_share
 };
 
@@ -42,6 +45,7 @@ struct Progress {
 };
 
 struct Hooks {
+  // Called from any thread.
   std::function<bool()> stop_requested = [] { return false; };
   std::function<void(const Progress&)> progress = [](const Progress&) {};  // ten times a second
 };

@@ -44,10 +44,6 @@ bool scrypt_allowed(const ScryptParameters& s) {
          s.log2_n < 16 * s.r;
 }
 
-std::uint64_t scrypt_memory(const ScryptParameters& s) {
-  return std::uint64_t{128} * s.r << s.log2_n;
-}
-
 void check_scrypt(const Header& header) {
   const ScryptParameters& s = header.scrypt;
   if (header.source == KeySource::scrypt) {
@@ -140,7 +136,7 @@ bool key_fits(std::span<const std::byte, kHeaderBytes> header, const FileKeys& k
 MasterKey derive_master_key(std::span<const std::byte> passphrase,
                             const ScryptParameters& parameters) {
   if (!scrypt_allowed(parameters)) throw core::Error("the scrypt parameters are not legal");
-  const std::uint64_t memory = scrypt_memory(parameters);
+  const std::uint64_t memory = parameters.memory();
   if (memory > kMostScryptMemory) {
     throw core::Error(fmt::format("scrypt would take {} MiB of memory", memory >> 20));
   }

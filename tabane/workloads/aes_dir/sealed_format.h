@@ -31,6 +31,9 @@ struct ScryptParameters {
   std::array<std::byte, kScryptSaltBytes> salt{};
 
   auto operator<=>(const ScryptParameters&) const = default;
+
+  std::uint64_t work() const { return (std::uint64_t{r} * p) << log2_n; }      // N r p
+  std::uint64_t memory() const { return (std::uint64_t{128} * r) << log2_n; }  // bytes
 };
 
 struct Header {
