@@ -55,6 +55,15 @@ std::string speed_text(const Outcome& outcome) {
                                  : grouped(static_cast<std::uint64_t>(std::llround(files))));
 }
 
+// What a verification cannot tell; empty: nothing.
+std::string unknown_text(const Request& request) {
+  if (request.direction != Direction::verify || request.cipher == Cipher::aes_256_gcm) return "";
+  return fmt::format(
+      "not known: whether the content was changed, or whether the key is right for each file; {} "
+      "stores nothing that tells\n",
+      name_of(request.cipher));
+}
+
 // A SystemError begins with the path, which is told already.
 std::string reason_of(const Failure& failure) {
   const std::string prefix = failure.path + ": ";
@@ -128,7 +137,25 @@ std::string summary_text(const Request& request, const Outcome& outcome) {
     text += fmt::format("; {:.0f} % [{:.0f}, {:.0f}] of the speed of plain copying",
                         100 * share->value, 100 * share->interval.low, 100 * share->interval.high);
   }
-  return text + "\n" + other_files_text(outcome);
+  return text + "\n" + unknown_text(request) + other_files_text(outcome);
+}
+
+std::vector<std::string> warnings_of(const Request& request, const Outcome& outcome) {
+  std::vector<std::string> warnings;
+  if (request.cipher == Cipher::aes_256_gcm) return warnings;
+  const bool verifies = request.direction == Direction::verify;
+  warnings.push_back(fmt::format(
+      "{} does not authenticate: changes of the encrypted files are not detected{}",
+      name_of(request.cipher), verifies ? "; only their sizes and padding can be checked" : ""));
+  const bool encrypts = request.direction == Direction::encrypt;
+  if (request.fixed_iv && encrypts && outcome.files_total > 1) {
+    warnings.push_back(
+        fmt::format("{} share the initialisation vector of --iv: where two begin with the same "
+                    "bytes, their ciphertexts begin with the same blocks, and anyone sees that; "
+                    "without --iv, each file gets its own",
+                    files_text(outcome.files_total)));
+  }
+  return warnings;
 }
 
 std::string failures_text(const Outcome& outcome, std::size_t most) {
@@ -186,6 +213,8 @@ lab::Json to_json(const Request& request, const Outcome& outcome) {
           {"share_of_copy_speed",
            outcome.copy_share ? lab::Json(outcome.copy_share->value) : lab::Json(nullptr)},
           {"share_of_copy_speed_interval", ends_or_null(outcome.copy_share)},
+          {"authenticated", request.cipher == Cipher::aes_256_gcm},
+          {"warnings", warnings_of(request, outcome)},
           {"failures", failures}};
 }
 

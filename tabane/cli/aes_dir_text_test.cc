@@ -56,6 +56,28 @@ TEST(SummaryText, SaysNothingOfWhatWasNotMeasured) {
             "2 threads, openssl\n");
 }
 
+TEST(SummaryText, SaysWhatAVerificationOfCbcCannotKnow) {
+  const std::string text =
+      summary_text({.direction = Direction::verify, .cipher = Cipher::aes_128_cbc}, some_outcome());
+  EXPECT_NE(text.find("not known: whether the content was changed"), std::string::npos) << text;
+  EXPECT_EQ(text.find("aes-256-cbc"), std::string::npos) << text;
+}
+
+TEST(WarningsOf, NameAnInitialisationVectorThatFilesShare) {
+  Request request{.cipher = Cipher::aes_256_cbc};
+  EXPECT_EQ(warnings_of({}, some_outcome()).size(), 0u);
+  EXPECT_EQ(warnings_of(request, some_outcome()).size(), 1u);
+  request.fixed_iv = Block{};
+  const auto warnings = warnings_of(request, some_outcome());
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_TRUE(warnings[1].starts_with("1 234 files share")) << warnings[1];
+  Outcome one = some_outcome();
+  one.files_total = 1;
+  EXPECT_EQ(warnings_of(request, one).size(), 1u);
+  request.direction = Direction::decrypt;
+  EXPECT_EQ(warnings_of(request, some_outcome()).size(), 1u);
+}
+
 TEST(SummaryText, SaysWhatWouldBeDone) {
   EXPECT_EQ(summary_text({.dry_run = true}, some_outcome()),
             "would encrypt 1 234 files, 1.86 GiB, in 10 directories with 2 threads, openssl\n");

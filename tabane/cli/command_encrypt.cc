@@ -108,16 +108,6 @@ void complete_request(Options& options) {
   request.measure_copy = !options.quiet || options.json.given();
 }
 
-void warn_of_cbc(const Request& request) {
-  if (request.cipher == Cipher::aes_256_gcm) return;
-  const bool verify = request.direction == Direction::verify;
-  fmt::print(stderr,
-             "warning: {} does not authenticate: changes of the encrypted files are not "
-             "detected{}\n",
-             name_of(request.cipher),
-             verify ? "; only their sizes and padding can be checked" : "");
-}
-
 void read_key(const Options& options, Request& request) {
   make_memory_unreadable();
   if (options.key_file) {
@@ -172,6 +162,9 @@ void print_outcome(const Options& options, const Outcome& outcome) {
                    : grouped(outcome.failures.size()) + " files or directories could not be",
                name_in_past(options.request.direction));
   }
+  for (const std::string& warning : warnings_of(options.request, outcome)) {
+    fmt::print(stderr, "warning: {}\n", warning);
+  }
   say_that_it_stopped(options.request, outcome);
 }
 
@@ -186,7 +179,6 @@ void allow_many_open_files() {
 int run(Options& options) {
   options.json.check();
   complete_request(options);
-  warn_of_cbc(options.request);
   read_key(options, options.request);
 
   allow_many_open_files();

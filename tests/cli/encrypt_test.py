@@ -328,6 +328,27 @@ class Warnings(Case):
             shutil.rmtree(self.opened)
 
 
+    def test_name_an_iv_that_files_share_and_what_verify_cannot_know(self):
+        self.make_tree()
+        cbc = [*self.options("aes-128-cbc"), "--iv", IV]
+        shared = "share the initialisation vector"
+        self.assertIn(shared, self.run_ok("encrypt", *cbc, self.plain,
+                                          self.sealed).stderr.decode())
+        one = self.run_ok("encrypt", *cbc, self.plain / "f1", self.folder / "one")
+        self.assertNotIn(shared, one.stderr.decode())
+        path = self.sealed / "a" / "f9"
+        data = bytearray(path.read_bytes())
+        data[1000] ^= 1
+        path.write_bytes(data)
+        self.assertIn(b"not known: whether the content was changed",
+                      self.run_ok("verify", *cbc, self.sealed).stdout)
+        record = json.loads(self.run_ok("verify", "--json", *cbc, self.sealed).stdout)
+        self.assertFalse(record["authenticated"])
+        self.assertEqual(len(record["warnings"]), 1)
+        record = json.loads(self.run_ok("verify", "--json", *cbc, self.folder / "one").stdout)
+        self.assertIn("does not authenticate", record["warnings"][0])
+
+
 class Selection(Case):
     def test_leaves_out_links_and_special_files_and_counts_them(self):
         self.make_tree()
@@ -424,7 +445,7 @@ class Json(Case):
             "input_bytes_done", "files_kept", "symlinks", "special_files", "excluded",
             "leftovers_removed", "seconds", "bytes_per_second", "files_per_second",
             "copy_bytes_per_second", "copy_files_per_second", "share_of_copy_speed",
-            "share_of_copy_speed_interval", "failures"]
+            "share_of_copy_speed_interval", "authenticated", "warnings", "failures"]
 
     def test_is_alone_on_stdout_and_complete(self):
         self.make_tree()

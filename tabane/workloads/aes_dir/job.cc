@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "tabane/core/file.h"
+#include "tabane/workloads/aes_dir/cbc_key_check.h"
 #include "tabane/workloads/aes_dir/copy_sampler.h"
 #include "tabane/workloads/aes_dir/file_task.h"
 #include "tabane/workloads/aes_dir/plan.h"
@@ -142,6 +143,9 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   if (request.cipher == Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
     const auto look = [&] { require_key_fits(places.tree, places.in_root.get(), "", keys); };
     if (is_stopped_in(look)) return outcome;
+  }
+  if (request.cipher != Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
+    require_cbc_key_may_fit(request, places.tree, places.in_root.get());
   }
   if (request.dry_run) {
     outcome.complete = true;

@@ -195,6 +195,48 @@ TEST_F(Job, SaysThatTheKeyIsWrongBeforeItWrites) {
   EXPECT_FALSE(fs::exists(root / "opened"));
 }
 
+// With one IV, so that every run of the test has the same bytes.
+TEST_F(Job, SaysThatTheKeyOfCbcIsWrongBeforeItWrites) {
+  Request sealing = request(Direction::encrypt, "in", "sealed", Cipher::aes_256_cbc);
+  sealing.fixed_iv = Block{};
+  run_job(sealing);
+  for (const std::string in : {"sealed", "sealed/65537"}) {
+    for (const Direction direction : {Direction::decrypt, Direction::verify}) {
+      Request wrong = request(direction, in, "opened", Cipher::aes_256_cbc);
+      wrong.fixed_iv = Block{};
+      wrong.key.bytes()[0] ^= std::byte{1};
+      EXPECT_THROW(run_job(wrong), core::Error) << in;
+      EXPECT_FALSE(fs::exists(root / "opened"));
+    }
+  }
+}
+
+TEST_F(Job, NamesTheFileAndOffsetOfTheOnlyPaddingThatIsNotLegal) {
+  run_job(request(Direction::encrypt, "in/65537", "one", Cipher::aes_256_cbc));
+  std::string bytes = read_file(root / "one");
+  bytes[65552 - 1] = static_cast<char>(bytes[65552 - 1] ^ 0x70);  // of the block before the last
+  write_file(root / "one", bytes);
+  try {
+    run_job(request(Direction::verify, "one", "", Cipher::aes_256_cbc));
+    ADD_FAILURE();
+  } catch (const core::Error& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("one: at byte 65552: ")) << error.what();
+  }
+}
+
+TEST_F(Job, OpensCbcFilesIfSomeAreDamaged) {
+  run_job(request(Direction::encrypt, "in", "sealed", Cipher::aes_128_cbc));
+  for (const char* name : {"16", "17", "65536", "65537", "32767"}) {
+    std::string bytes = read_file(root / "sealed" / name);
+    bytes[bytes.size() - 17] = static_cast<char>(bytes[bytes.size() - 17] ^ 0x70);
+    write_file(root / "sealed" / name, bytes);
+  }
+  const Outcome outcome =
+      run_job(request(Direction::decrypt, "sealed", "opened", Cipher::aes_128_cbc));
+  EXPECT_EQ(outcome.failures.size(), 5u);
+  EXPECT_EQ(outcome.files, sizes.size() - 5);
+}
+
 TEST_F(Job, ResumesByDoingOnlyWhatIsMissingOrChanged) {
   run(Direction::encrypt, "in", "sealed");
   const std::string kept = read_file(root / "sealed/65536");
