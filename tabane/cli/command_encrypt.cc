@@ -108,18 +108,31 @@ void complete_request(Options& options) {
   request.measure_copy = !options.quiet || options.json.given();
 }
 
+void warn(const std::string& text) {
+  if (!text.empty()) fmt::print(stderr, "warning: {}\n", printable(text));
+}
+
 void read_key(const Options& options, Request& request) {
   make_memory_unreadable();
+  const bool encrypts = request.direction == Direction::encrypt;
   if (options.key_file) {
     KeyFile file = read_key_file(*options.key_file, key_bytes(request.cipher));
-    if (!file.warning.empty()) fmt::print(stderr, "warning: {}\n", printable(file.warning));
+    warn(file.warning);
+    // What was encrypted with it once can be opened.
+    if (encrypts && !file.weakness.empty()) throw core::UsageError(file.weakness);
+    warn(file.weakness);
     request.key = std::move(file.key);
-  } else if (options.passphrase_file) {
-    request.passphrase = read_passphrase_file(*options.passphrase_file);
+    return;
+  }
+  if (options.passphrase_file) {
+    PassphraseFile file = read_passphrase_file(*options.passphrase_file);
+    warn(file.warning);
+    request.passphrase = std::move(file.passphrase);
   } else {
     check_job(request);  // nobody likes to type a passphrase for nothing
-    request.passphrase = ask_passphrase(request.direction == Direction::encrypt);
+    request.passphrase = ask_passphrase(encrypts);
   }
+  if (encrypts) warn(weakness_of(request.passphrase));
 }
 
 // Draws the progress, with the time left as the rate until now gives it.
@@ -163,7 +176,7 @@ void print_outcome(const Options& options, const Outcome& outcome) {
                name_in_past(options.request.direction));
   }
   for (const std::string& warning : warnings_of(options.request, outcome)) {
-    fmt::print(stderr, "warning: {}\n", warning);
+    warn(warning);
   }
   say_that_it_stopped(options.request, outcome);
 }

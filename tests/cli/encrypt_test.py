@@ -279,6 +279,22 @@ class Key(Case):
         _, errors = process.communicate(timeout=120)
         self.assertEqual(process.returncode, -signal.SIGTERM, errors)
 
+    def test_that_is_weak_is_refused_or_warned_of(self):
+        self.plain.write_bytes(b"text")
+        for part, text in (("zeros", bytes(32)), ("zeros", b"0" * 64 + b"\n"),
+                           ("half of a key", b"0123456789abcdef" * 2)):
+            weak = self.make_key("weak", 0)
+            weak.write_bytes(text)
+            self.refused(2, part, "encrypt", "--key-file", weak, self.plain, self.sealed)
+            self.assertFalse(self.sealed.exists())
+        weak.write_bytes(b"x\n")
+        result = self.run_ok("encrypt", "--passphrase-file", weak, self.plain, self.sealed)
+        self.assertIn(b"warning: the passphrase has less than 8 bytes", result.stderr)
+        weak.chmod(0o644)
+        result = self.run_ok("verify", "--passphrase-file", weak, self.sealed)
+        self.assertIn(b"warning: others may have access to", result.stderr)
+        self.assertNotIn(b"guessed", result.stderr)
+
     def test_that_others_can_read_warns(self):
         self.plain.write_bytes(b"text")
         self.assertEqual(self.encrypt().stderr, b"")

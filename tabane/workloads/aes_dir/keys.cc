@@ -56,6 +56,26 @@ bool decode_hexadecimal(std::span<const std::byte> text, std::span<std::byte> ke
   return wrong == 0;
 }
 
+// Random bytes are not: one key in 10^34 of 32 bytes, one in 10^17 of 16.
+bool is_hexadecimal_text(std::span<const std::byte> text) {
+  while (!text.empty() && is_space(text.back())) text = text.first(text.size() - 1);
+  return !text.empty() &&
+         std::ranges::all_of(text, [](std::byte b) { return digit_value(b) < 16; });
+}
+
+bool is_zero(std::span<const std::byte> bytes) {
+  std::byte all{0};
+  for (const std::byte b : bytes) all |= b;
+  return all == std::byte{0};
+}
+
+[[noreturn]] void throw_ambiguous(const std::string& path, std::size_t bytes) {
+  throw core::UsageError(fmt::format(
+      "key file {0}: its {1} bytes are hexadecimal digits, which may be half of a key or a raw "
+      "one. A key is {2} such digits; if these are raw bytes, write them so: xxd -p -c {1} {0}",
+      path, bytes, 2 * bytes));
+}
+
 std::string warning_of(const core::Descriptor& file, const std::string& path) {
   struct stat status;
   if (fstat(file.get(), &status) != 0) throw core::SystemError("fstat", path, errno);
@@ -91,6 +111,7 @@ KeyFile read_key_file(const std::string& path, std::size_t bytes) {
   const auto content = read_some(file, path, buffer.bytes());
   const auto key = result.key.bytes().first(bytes);
   if (content.size() == bytes) {
+    if (is_hexadecimal_text(content)) throw_ambiguous(path, bytes);
     std::ranges::copy(content, key.begin());
   } else if (!decode_hexadecimal(content, key)) {
     throw core::UsageError(
@@ -99,10 +120,11 @@ KeyFile read_key_file(const std::string& path, std::size_t bytes) {
                     path, content.size() == kMostOfKeyFile ? "at least" : "it has", content.size(),
                     bytes, 2 * bytes));
   }
+  if (is_zero(key)) result.weakness = fmt::format("key file {}: the key is all zeros", path);
   return result;
 }
 
-Passphrase read_passphrase_file(const std::string& path) {
+PassphraseFile read_passphrase_file(const std::string& path) {
   const core::Descriptor file = open_to_read(path);
   SecretBytes<kMostOfLine + 2> buffer;  // room for the end of the longest line
   auto line = read_some(file, path, buffer.bytes());
@@ -114,7 +136,13 @@ Passphrase read_passphrase_file(const std::string& path) {
         fmt::format("passphrase file {}: its first line is {}; legal are 1 to {} bytes", path,
                     line.empty() ? "empty" : "too long", kMostOfLine));
   }
-  return Passphrase({line.begin(), line.end()});
+  return {Passphrase({line.begin(), line.end()}), warning_of(file, path)};
+}
+
+std::string weakness_of(const Passphrase& passphrase) {
+  constexpr std::size_t kFewBytes = 8;
+  if (passphrase.bytes().size() >= kFewBytes) return {};
+  return fmt::format("the passphrase has less than {} bytes and is easily guessed", kFewBytes);
 }
 
 void write_new_key_file(const std::string& path) {

@@ -28,17 +28,28 @@ class Passphrase {
 };
 
 struct KeyFile {
-  MasterKey key;        // the first `bytes`
-  std::string warning;  // others can read the file; empty: they cannot
+  MasterKey key;         // the first `bytes`
+  std::string warning;   // others can read the file; empty: they cannot
+  std::string weakness;  // why nothing should be encrypted with it; empty: nothing is seen
 };
 
 // Reads a key of `bytes` (16 or 32): raw, or in hexadecimal with white space at its end.
-// throws: core::SystemError; core::UsageError naming the file and the legal lengths.
+// throws: core::SystemError; core::UsageError naming the file and the legal lengths, also if the
+// raw bytes are hexadecimal digits: they may be half of a key.
 KeyFile read_key_file(const std::string& path, std::size_t bytes);
+
+struct PassphraseFile {
+  Passphrase passphrase;
+  std::string warning;  // as of a key file
+};
 
 // Reads the first line of a file, without its end of line. throws: core::SystemError;
 // core::UsageError if the line is empty or longer than 1024 bytes.
-Passphrase read_passphrase_file(const std::string& path);
+PassphraseFile read_passphrase_file(const std::string& path);
+
+// Returns why a passphrase should not encrypt anything: it has less than 8 bytes. Empty: nothing is
+// seen.
+std::string weakness_of(const Passphrase& passphrase);
 
 // Makes a file of 32 random bytes that only its owner can read and that was not there.
 // throws: core::SystemError naming the file.
