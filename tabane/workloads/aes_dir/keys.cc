@@ -18,12 +18,6 @@ namespace {
 constexpr std::size_t kMostOfKeyFile = 192;  // a hexadecimal key and much white space
 constexpr std::size_t kMostOfLine = 1024;
 
-core::Descriptor open_to_read(const std::string& path) {
-  core::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!file.valid()) throw core::SystemError("open", path, errno);
-  return file;
-}
-
 std::span<const std::byte> read_some(const core::Descriptor& file, const std::string& path,
                                      std::span<std::byte> buffer) {
   return buffer.first(core::read_all(file.get(), buffer.data(), buffer.size(), path));
@@ -76,13 +70,6 @@ bool is_zero(std::span<const std::byte> bytes) {
       path, bytes, 2 * bytes));
 }
 
-std::string warning_of(const core::Descriptor& file, const std::string& path) {
-  struct stat status;
-  if (fstat(file.get(), &status) != 0) throw core::SystemError("fstat", path, errno);
-  if (!S_ISREG(status.st_mode) || (status.st_mode & 077) == 0) return {};
-  return fmt::format("others may have access to {}: chmod 600 {}", path, path);
-}
-
 void write_and_close(core::Descriptor file, const std::string& path,
                      std::span<const std::byte> bytes) {
   core::write_all(file.get(), bytes.data(), bytes.size(), path);
@@ -92,6 +79,19 @@ void write_and_close(core::Descriptor file, const std::string& path,
 }
 
 }  // namespace
+
+core::Descriptor open_to_read(const std::string& path) {
+  core::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!file.valid()) throw core::SystemError("open", path, errno);
+  return file;
+}
+
+std::string warning_of(const core::Descriptor& file, const std::string& path) {
+  struct stat status;
+  if (fstat(file.get(), &status) != 0) throw core::SystemError("fstat", path, errno);
+  if (!S_ISREG(status.st_mode) || (status.st_mode & 077) == 0) return {};
+  return fmt::format("others may have access to {}: chmod 600 {}", path, path);
+}
 
 Passphrase::~Passphrase() { wipe(bytes_); }
 
@@ -148,11 +148,15 @@ std::string weakness_of(const Passphrase& passphrase) {
 void write_new_key_file(const std::string& path) {
   MasterKey key;
   fill_random(key.bytes());
+  write_new_secret_file(path, key.bytes());
+}
+
+void write_new_secret_file(const std::string& path, std::span<const std::byte> bytes) {
   core::Descriptor file(
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.valid()) throw core::SystemError("open", path, errno);
   try {
-    write_and_close(std::move(file), path, key.bytes());
+    write_and_close(std::move(file), path, bytes);
   } catch (const core::SystemError&) {
     unlink(path.c_str());
     throw;

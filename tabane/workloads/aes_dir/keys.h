@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/sealed_format.h"
 
 namespace tabane::workloads::aes_dir {
@@ -54,6 +55,16 @@ std::string weakness_of(const Passphrase& passphrase);
 // Makes a file of 32 random bytes that only its owner can read and that was not there.
 // throws: core::SystemError naming the file.
 void write_new_key_file(const std::string& path);
+
+// Makes a file with these bytes that only its owner can read and that was not there; it is on the
+// disk when this returns. throws: core::SystemError naming the file.
+void write_new_secret_file(const std::string& path, std::span<const std::byte> bytes);
+
+// Opens a file of keys. throws: core::SystemError naming it.
+core::Descriptor open_to_read(const std::string& path);
+
+// Says that others can read an open file of keys; empty: they cannot. throws: core::SystemError.
+std::string warning_of(const core::Descriptor& file, const std::string& path);
 
 inline constexpr int kPassphraseLog2N = 18;  // of what is written: 256 MiB, about a second
 

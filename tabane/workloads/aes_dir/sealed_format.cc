@@ -38,16 +38,10 @@ std::array<std::byte, kBoundBytes> encode_fields(const Header& header) {
   return bytes;
 }
 
-// RFC 7914 wants N < 2^(16 r).
-bool scrypt_allowed(const ScryptParameters& s) {
-  return s.log2_n >= 10 && s.log2_n <= 22 && s.r >= 1 && s.r <= 32 && s.p >= 1 && s.p <= 16 &&
-         s.log2_n < 16 * s.r;
-}
-
 void check_scrypt(const Header& header) {
   const ScryptParameters& s = header.scrypt;
   if (header.source == KeySource::scrypt) {
-    if (!scrypt_allowed(s)) throw DamageError("the scrypt parameters are not legal", 11);
+    if (!is_legal(s)) throw DamageError("the scrypt parameters are not legal", 11);
     return;
   }
   if (s.log2_n != 0 || s.r != 0 || s.p != 0) {
@@ -57,6 +51,11 @@ void check_scrypt(const Header& header) {
 }
 
 }  // namespace
+
+bool is_legal(const ScryptParameters& s) {
+  return s.log2_n >= 10 && s.log2_n <= 22 && s.r >= 1 && s.r <= 32 && s.p >= 1 && s.p <= 16 &&
+         s.log2_n < 16 * s.r;  // RFC 7914: N < 2^(16 r)
+}
 
 DamageError::DamageError(const std::string& what, std::uint64_t offset)
     : Error(fmt::format("at byte {}: {}", offset, what)), offset_(offset) {}
@@ -135,7 +134,7 @@ bool key_fits(std::span<const std::byte, kHeaderBytes> header, const FileKeys& k
 
 MasterKey derive_master_key(std::span<const std::byte> passphrase,
                             const ScryptParameters& parameters) {
-  if (!scrypt_allowed(parameters)) throw core::Error("the scrypt parameters are not legal");
+  if (!is_legal(parameters)) throw core::Error("the scrypt parameters are not legal");
   const std::uint64_t memory = parameters.memory();
   if (memory > kMostScryptMemory) {
     throw core::Error(fmt::format("scrypt would take {} MiB of memory", memory >> 20));

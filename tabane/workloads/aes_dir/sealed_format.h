@@ -36,6 +36,9 @@ struct ScryptParameters {
   std::uint64_t memory() const { return (std::uint64_t{128} * r) << log2_n; }  // bytes
 };
 
+// Whether scrypt has a result for them inside the bounds above, and RFC 7914 allows it.
+bool is_legal(const ScryptParameters& parameters);
+
 struct Header {
   KeySource source = KeySource::key_file;
   int chunk_log2 = kChunkLog2;  // 12…24
