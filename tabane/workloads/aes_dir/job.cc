@@ -75,7 +75,7 @@ Outcome describe(const Tree& tree) {
   outcome.files_total = tree.files.size();
   outcome.bytes_total = tree.bytes();
   outcome.directories = tree.directories.size();
-  outcome.symlinks = tree.symlinks;
+  outcome.symlinks = tree.links.size();
   outcome.special = tree.special;
   outcome.excluded = tree.excluded;
   outcome.failures = tree.failures;

@@ -28,7 +28,7 @@ struct CloseDirectory {
 };
 using DirectoryStream = std::unique_ptr<DIR, CloseDirectory>;
 
-std::uint64_t append_name(std::string& names, const char* name) {
+std::uint64_t append_name(auto& names, const char* name) {
   const std::uint64_t at = names.size();
   names.append(name, std::strlen(name) + 1);
   return at;
@@ -169,7 +169,7 @@ class Scanner {
     if (S_ISDIR(status.st_mode)) {
       tree_.directories.push_back({directory, append_name(tree_.names, name)});
     } else if (S_ISLNK(status.st_mode)) {
-      ++tree_.symlinks;
+      tree_.links.push_back({append_name(tree_.names, name), directory});
     } else if (!S_ISREG(status.st_mode)) {
       ++tree_.special;
     } else if (is_temporary_name(name)) {
@@ -212,15 +212,32 @@ std::string Tree::path(std::uint32_t directory) const {
   return result;
 }
 
-std::string Tree::path(const TreeFile& file) const {
-  std::string result = path(file.directory);
+std::string Tree::path(std::uint32_t directory, std::uint64_t name_at) const {
+  std::string result = path(directory);
   if (!result.empty()) result += '/';
-  return result += name(file.name_at);
+  return result += name(name_at);
 }
+
+std::string Tree::path(const TreeFile& file) const { return path(file.directory, file.name_at); }
+
+std::string Tree::path(const TreeLink& link) const { return path(link.directory, link.name_at); }
 
 std::uint64_t Tree::bytes() const {
   return std::accumulate(files.begin(), files.end(), std::uint64_t{0},
                          [](std::uint64_t sum, const TreeFile& file) { return sum + file.bytes; });
+}
+
+std::string read_link(int directory, const char* name) {
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  for (std::string target(256, '\0'); target.size() <= 2 * kMost;
+       target.resize(4 * target.size())) {
+    const ssize_t bytes = ::readlinkat(directory, name, target.data(), target.size());
+    if (bytes < 0) throw core::SystemError("readlinkat", name, errno);
+    if (static_cast<std::size_t>(bytes) == target.size()) continue;  // there may be more
+    target.resize(static_cast<std::size_t>(bytes));
+    return target;
+  }
+  throw core::Error("the target of the symbolic link has more than 1 MiB");
 }
 
 Tree scan(int root, const std::vector<std::string>& excludes) {

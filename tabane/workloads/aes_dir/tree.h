@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tabane/core/file.h"
+#include "tabane/workloads/aes_dir/growing_array.h"
 
 namespace tabane::workloads::aes_dir {
 
@@ -30,19 +31,31 @@ struct TreeFile {
   std::uint32_t directory;
 };
 
+struct TreeLink {
+  std::uint64_t name_at;  // in Tree::names
+  std::uint32_t directory;
+};
+
+// Files, links and subdirectories of one directory stand together, sorted by the bytes of their
+// names; the directories of which they are follow each other in the order of compare_paths().
 struct Tree {
-  std::vector<TreeDirectory> directories;  // parents before children; [0] is the root
-  std::vector<TreeFile> files;             // those of one directory stand together
-  std::string names;                       // each ended by a zero
-  std::uint64_t symlinks = 0, special = 0, excluded = 0;  // left out
-  std::uint64_t leftovers = 0;    // temporary files of a killed run, left out
-  std::vector<Failure> failures;  // could not be looked at
+  GrowingArray<TreeDirectory> directories;  // parents before children; [0] is the root
+  GrowingArray<TreeFile> files;
+  GrowingArray<TreeLink> links;             // symbolic ones, which nothing here follows
+  GrowingArray<char> names;                 // each ended by a zero
+  std::uint64_t special = 0, excluded = 0;  // left out
+  std::uint64_t leftovers = 0;              // temporary files of a killed run, left out
+  std::vector<Failure> failures;            // could not be looked at
 
   const char* name(std::uint64_t name_at) const { return names.data() + name_at; }
   // "a/b/c" below the root; "" for the root itself.
   std::string path(std::uint32_t directory) const;
   std::string path(const TreeFile& file) const;
+  std::string path(const TreeLink& link) const;
   std::uint64_t bytes() const;
+
+ private:
+  std::string path(std::uint32_t directory, std::uint64_t name_at) const;
 };
 
 // Walks what lies below the open directory `root`. excludes: shell patterns (fnmatch) held against
@@ -50,6 +63,10 @@ struct Tree {
 // left out with all below it. cost: one fstatat a file; 24 bytes and its name a file.
 // throws: core::SystemError only if the root itself cannot be read.
 Tree scan(int root, const std::vector<std::string>& excludes);
+
+// Returns the target of a symbolic link in an open directory.
+// throws: core::SystemError naming the link; core::Error if the target has more than 1 MiB.
+std::string read_link(int directory, const char* name);
 
 // A tree of the one file `name` in the open directory `parent`.
 Tree single_file(const std::string& name, std::uint64_t bytes);
