@@ -1,0 +1,75 @@
+// The manifest as it lies in a sealed tree: a sealed file of its own kind, whose SHA-256 is the
+// tree's root.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tabane/core/file.h"
+#include "tabane/workloads/aes_dir/chunk_stream.h"
+#include "tabane/workloads/aes_dir/manifest_format.h"
+#include "tabane/workloads/aes_dir/output_file.h"
+#include "tabane/workloads/aes_dir/sha256.h"
+
+namespace tabane::workloads::aes_dir {
+
+inline constexpr const char* kTabaneDirectory = ".tabane";  // in the root of a sealed tree
+inline constexpr const char* kManifestName = "manifest";    // in there
+
+using Root = Sha256Sum;
+
+std::string text_of_root(const Root& root);  // 64 hexadecimal digits
+// throws: core::UsageError.
+Root root_of(const std::string& text);
+
+// What stands before the chunks, and their keys.
+struct ManifestSeal {
+  std::vector<std::byte> header;
+  FileKeys keys;
+  std::size_t chunk_bytes = 0;
+};
+
+// Appears complete or not at all, in the place of the one before.
+class ManifestFileWriter {
+ public:
+  // directory: the open kTabaneDirectory. throws: core::SystemError; as all below.
+  ManifestFileWriter(core::SharedDescriptor directory, const ManifestSeal& seal,
+                     const ManifestHead& head);
+
+  void add(const ManifestEntry& entry) { writer_->add(entry); }
+  // fsync: it is on the disk before this returns.
+  Root commit(bool fsync);
+
+ private:
+  void write(std::span<const std::byte> sealed);
+
+  OutputFile file_;
+  Sha256Stream sum_;
+  std::optional<ChunkWriter> chunks_;
+  std::optional<ManifestWriter> writer_;
+};
+
+// Reads a manifest once, from its beginning to its end. All: throw core::SystemError, and
+// DamageError, whose text begins with the name of the file.
+class ManifestFileReader {
+ public:
+  // file: open, behind the header of `seal`; lives as long as this.
+  ManifestFileReader(int file, const ManifestSeal& seal);
+
+  const ManifestHead& head() const { return reader_->head(); }
+  bool next(ManifestEntry& entry) { return reader_->next(entry); }
+  ManifestReader& entries() { return *reader_; }
+
+  // The sum of the whole file; after next() returned false.
+  Root root() { return sum_.finish(); }
+
+ private:
+  Sha256Stream sum_;
+  std::optional<ChunkReader> chunks_;
+  std::optional<ManifestReader> reader_;
+};
+
+}  // namespace tabane::workloads::aes_dir
