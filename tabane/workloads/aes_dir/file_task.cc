@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "tabane/workloads/aes_dir/scatter_io.h"
+
 namespace tabane::workloads::aes_dir {
 namespace {
 
@@ -79,6 +81,16 @@ bool FileTask::open_output(std::uint64_t least_bytes, std::uint64_t most_bytes,
   }
   output_.emplace(out_directory_, name, before_.st_mode & 07777);
   return true;
+}
+
+void FileTask::write(const std::byte* bytes, std::size_t size, std::uint64_t offset) const {
+  if (job_.stream >= 0) return core::write_all(job_.stream, bytes, size, path());
+  core::write_all_at(output_->fd(), bytes, size, offset, path());
+}
+
+void FileTask::write(std::span<const iovec> places, std::uint64_t offset) const {
+  if (job_.stream >= 0) return write_all_to_stream(job_.stream, places, path());
+  write_all_from(output_->fd(), places, offset, path());
 }
 
 bool FileTask::is_current(int directory, const char* name, std::uint64_t least, std::uint64_t most,

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,7 @@ struct JobState {
   const int in_root, out_root;
   KeyRing& keys;
   std::string output_name;                 // of a single file; empty: as the input
+  int stream = -1;                         // what a single file is written to in place of a file
   KeySource source = KeySource::key_file;  // for the headers that are written
   ScryptParameters scrypt;
 
@@ -81,7 +84,10 @@ class FileTask {
       const std::function<bool(int output)>& belongs = [](int) { return true; });
 
   int in() const { return in_.get(); }
-  int out() const { return output_ ? output_->fd() : -1; }  // -1: verifying
+  bool writes() const { return output_ || job_.stream >= 0; }  // not: verifying
+  // Write to the output; to a stream in the order of the offsets. throw: core::SystemError.
+  void write(const std::byte* bytes, std::size_t size, std::uint64_t offset) const;
+  void write(std::span<const iovec> places, std::uint64_t offset) const;
   std::uint64_t in_bytes() const { return static_cast<std::uint64_t>(before_.st_size); }
   bool failed() const { return failed_; }
   const std::string& path() const { return path_; }  // below the root

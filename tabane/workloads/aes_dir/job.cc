@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -58,6 +59,15 @@ void finish_directories(const Places& places, int out_root, bool made_root,
   }
 }
 
+// throws: core::SystemError for what a file system says only at the end.
+void finish_stream(core::Descriptor& stream, const Request& request) {
+  // EINVAL, EROFS: there is nothing to wait for.
+  if (request.fsync && fsync(stream.get()) != 0 && errno != EINVAL && errno != EROFS) {
+    throw core::SystemError("fsync", request.out, errno);
+  }
+  stream.close(request.out);
+}
+
 void collect(const JobState& job, Outcome& outcome) {
   outcome.complete = !job.stop;
   outcome.files = job.files_done;
@@ -82,15 +92,16 @@ Outcome describe(const Tree& tree) {
   return outcome;
 }
 
-Plan plan_for(const Request& request, const Tree& tree) {
+Plan plan_for(const Request& request, const Places& places) {
   // Whole groups of chunks, so that pieces do not share one.
   constexpr std::uint64_t kPieceUnit = std::uint64_t{256} << 10;
   const bool chained =
       request.cipher != Cipher::aes_256_gcm && request.direction == Direction::encrypt;
-  return make_plan(tree, {.threads = request.threads,
-                          .pus = std::max(1u, std::thread::hardware_concurrency()),
-                          .can_split = !chained,
-                          .piece_unit = kPieceUnit});
+  const bool in_order = places.stream.has_value();
+  return make_plan(places.tree, {.threads = in_order ? 1 : request.threads,
+                                 .pus = std::max(1u, std::thread::hardware_concurrency()),
+                                 .can_split = !chained && !in_order,
+                                 .piece_unit = kPieceUnit});
 }
 
 void prepare_keys(const Request& request, const Places& places, int out_root, JobState& job) {
@@ -136,7 +147,7 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   KeyRing keys(request.key, request.passphrase,
                request.allow_costly_passphrase ? DerivationLimits::none() : DerivationLimits{},
                hooks.stop_requested);
-  const Plan plan = plan_for(request, places.tree);
+  const Plan plan = plan_for(request, places);
   Outcome outcome = describe(places.tree);
   outcome.threads = plan.threads;
   outcome.engine = engine;
@@ -154,8 +165,14 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
 
   const bool made_root = !std::filesystem::exists(places.out_path);
   core::Descriptor out_root;
-  if (request.direction != Direction::verify) out_root = open_output_root(places, request);
+  core::Descriptor stream;
+  if (places.stream) {
+    stream = core::open_stream(*places.stream);
+  } else if (request.direction != Direction::verify) {
+    out_root = open_output_root(places, request);
+  }
   JobState job(request, places.tree, places.in_root.get(), out_root.get(), keys);
+  job.stream = stream.get();
   job.output_name = places.output_name;
   if (is_stopped_in([&] { prepare_keys(request, places, out_root.get(), job); })) return outcome;
   // Beside a single file, jobs that run now may be about to lock theirs.
@@ -171,6 +188,7 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   if (out_root.valid() && !places.single_file && !job.stop) {
     finish_directories(places, out_root.get(), made_root, outcome.failures);
   }
+  if (stream.valid()) finish_stream(stream, request);
   const std::chrono::duration<double> seconds =
       (Clock::now() - worked_from) + (scanned_until - scanned_from);
   outcome.seconds = seconds.count();

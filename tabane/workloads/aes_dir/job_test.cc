@@ -90,7 +90,7 @@ class Job : public testing::Test {
   }
   void expect_no_temporary() const {
     for (const auto& item : fs::recursive_directory_iterator(root)) {
-      EXPECT_FALSE(is_temporary_name(item.path().filename().string())) << item.path();
+      EXPECT_FALSE(core::is_temporary_name(item.path().filename().string())) << item.path();
     }
   }
 

@@ -56,6 +56,13 @@ void require_parent(const fs::path& out) {
                                      out.string(), out.parent_path().string()));
 }
 
+// A disk is more likely named by mistake than meant.
+void require_stream(const fs::path& out) {
+  if (!fs::is_block_file(out) && !fs::is_socket(out)) return;
+  throw core::UsageError(
+      fmt::format("OUT ({}) is neither a regular file, a pipe nor a terminal", out.string()));
+}
+
 void place_directory(const Request& request, Places& places) {
   places.in_root.reset(open(request.in.c_str(), kDirectory));
   if (!places.in_root.valid()) throw core::SystemError("open", request.in, errno);
@@ -89,16 +96,18 @@ void place_file(const Request& request, std::uint64_t bytes, Places& places) {
   if (fs::exists(out) && fs::equivalent(in, out)) {
     throw core::UsageError("OUT is IN; give another place for the output");
   }
-  const fs::file_status there = fs::symlink_status(out);
-  if (fs::exists(there) && !fs::is_regular_file(there) && !fs::is_symlink(there)) {
-    throw core::UsageError(fmt::format("OUT ({}) is not a regular file", out.string()));
+  const core::OutputPath place = core::follow_output_path(out);
+  if (place.stream) {
+    require_stream(out);
+    places.stream = place;
+    return;
   }
-  if (fs::exists(there) && !request.force && !request.resume) {
+  if (fs::exists(fs::symlink_status(out)) && !request.force && !request.resume) {
     throw core::UsageError(fmt::format("OUT ({}) exists; --force replaces it", out.string()));
   }
-  require_parent(out);
-  places.out_path = out.parent_path();
-  places.output_name = out.filename();
+  require_parent(place.path);
+  places.out_path = place.path.parent_path();
+  places.output_name = place.path.filename();
 }
 
 // The header of a sealed file, if it can be read as one.

@@ -141,10 +141,9 @@ void SealedFileWorker::seal_group(SealedTask& task, const Group& group) {
   // The header goes with the first chunks: small files take one system call.
   if (group.first == 0) {
     std::ranges::copy(task.header_bytes_, buffer_.data());
-    core::write_all_at(task.out(), buffer_.data(), kHeaderBytes + group.sealed_size(), 0,
-                       task.path());
+    task.write(buffer_.data(), kHeaderBytes + group.sealed_size(), 0);
   } else {
-    core::write_all_at(task.out(), chunks, group.sealed_size(), group.sealed_offset(), task.path());
+    task.write(chunks, group.sealed_size(), group.sealed_offset());
   }
   task.job().bytes_done += plain;
 }
@@ -165,9 +164,9 @@ void SealedFileWorker::open_group(SealedTask& task, const Group& group) {
           group.sealed_offset() + i * group.stride());
     }
   }
-  if (task.out() >= 0) {
+  if (task.writes()) {
     std::array<iovec, kMostInGroup> places;
-    write_all_from(task.out(), group.places(chunks, places), group.plain_offset(), task.path());
+    task.write(group.places(chunks, places), group.plain_offset());
   }
   task.job().bytes_done += sealed + (group.first == 0 ? kHeaderBytes : 0);
 }

@@ -172,7 +172,7 @@ class Scanner {
       tree_.links.push_back({append_name(tree_.names, name), directory});
     } else if (!S_ISREG(status.st_mode)) {
       ++tree_.special;
-    } else if (is_temporary_name(name)) {
+    } else if (core::is_temporary_name(name)) {
       ++tree_.leftovers;
     } else {
       tree_.files.push_back(
