@@ -19,6 +19,7 @@
 #include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/request.h"
 #include "tabane/workloads/aes_dir/tree.h"
+#include "tabane/workloads/aes_dir/tree_seal.h"
 
 namespace tabane::workloads::aes_dir {
 
@@ -32,10 +33,9 @@ struct JobState {
   const Tree& tree;
   const int in_root, out_root;
   KeyRing& keys;
-  std::string output_name;                 // of a single file; empty: as the input
-  int stream = -1;                         // what a single file is written to in place of a file
-  KeySource source = KeySource::key_file;  // for the headers that are written
-  ScryptParameters scrypt;
+  std::string output_name;         // of a single file; empty: as the input
+  int stream = -1;                 // what a single file is written to in place of a file
+  const TreeSeal* seal = nullptr;  // of the sealed files that are written
 
   std::atomic<bool> stop = false;
   std::atomic<std::uint64_t> files_done = 0, files_kept = 0;

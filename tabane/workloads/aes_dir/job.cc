@@ -18,6 +18,7 @@
 #include "tabane/workloads/aes_dir/file_task.h"
 #include "tabane/workloads/aes_dir/plan.h"
 #include "tabane/workloads/aes_dir/preflight.h"
+#include "tabane/workloads/aes_dir/sealing.h"
 #include "tabane/workloads/aes_dir/threads.h"
 
 namespace tabane::workloads::aes_dir {
@@ -28,6 +29,9 @@ void check(const Request& request) {
   if (cbc && !request.passphrase.empty()) {
     throw core::UsageError(
         "AES-CBC stores no salt, so it takes no passphrase; give a key file, or aes-256-gcm");
+  }
+  if (cbc && (!request.identities.empty() || !request.recipients.empty())) {
+    throw core::UsageError("AES-CBC stores no keys, so it has no recipients and identities");
   }
   if (!cbc && request.fixed_iv) {
     throw core::UsageError("aes-256-gcm draws its own nonces; a fixed IV goes with aes-*-cbc");
@@ -104,19 +108,15 @@ Plan plan_for(const Request& request, const Places& places) {
                                  .piece_unit = kPieceUnit});
 }
 
-void prepare_keys(const Request& request, const Places& places, int out_root, JobState& job) {
-  if (request.cipher != Cipher::aes_256_gcm) return;
-  if (request.direction != Direction::encrypt) return;
+// What the request was given, where a passphrase goes before a key.
+OpeningKeys opening_keys(const Request& request) {
+  OpeningKeys keys{.key = nullptr, .passphrase = nullptr, .identities = request.identities};
   if (!request.passphrase.empty()) {
-    job.source = KeySource::scrypt;
-    job.scrypt = fresh_scrypt_parameters(request.passphrase_log2_n);
+    keys.passphrase = &request.passphrase;
+  } else if (request.has_key) {
+    keys.key = &request.key;
   }
-  if (request.resume && out_root >= 0) {
-    job.scrypt =
-        parameters_of_outputs(places.tree, out_root, places.output_name, job.keys, job.scrypt);
-  }
-  // Derived before the clock runs.
-  job.keys.master_for({.source = job.source, .chunk_log2 = kChunkLog2, .scrypt = job.scrypt});
+  return keys;
 }
 
 // Whether the job was asked to stop while the step derived a key.
@@ -144,7 +144,7 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   const auto scanned_from = Clock::now();
   const Places places = look_at_places(request);
   const auto scanned_until = Clock::now();
-  KeyRing keys(request.key, request.passphrase,
+  KeyRing keys(opening_keys(request),
                request.allow_costly_passphrase ? DerivationLimits::none() : DerivationLimits{},
                hooks.stop_requested);
   const Plan plan = plan_for(request, places);
@@ -152,7 +152,10 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   outcome.threads = plan.threads;
   outcome.engine = engine;
   if (request.cipher == Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
-    const auto look = [&] { require_key_fits(places.tree, places.in_root.get(), "", keys); };
+    const auto look = [&] {
+      if (!places.single_file) use_keys_file(places, keys, outcome.failures);
+      require_key_fits(places.tree, places.in_root.get(), "", keys);
+    };
     if (is_stopped_in(look)) return outcome;
   }
   if (request.cipher != Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
@@ -174,7 +177,13 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   JobState job(request, places.tree, places.in_root.get(), out_root.get(), keys);
   job.stream = stream.get();
   job.output_name = places.output_name;
-  if (is_stopped_in([&] { prepare_keys(request, places, out_root.get(), job); })) return outcome;
+  TreeSeal seal;
+  if (request.cipher == Cipher::aes_256_gcm && request.direction == Direction::encrypt) {
+    // Derives keys before the clock runs.
+    const auto prepare = [&] { seal = prepare_seal(request, places, out_root.get(), keys); };
+    if (is_stopped_in(prepare)) return outcome;
+    job.seal = &seal;
+  }
   // Beside a single file, jobs that run now may be about to lock theirs.
   if (out_root.valid() && (request.resume || (request.force && !places.single_file))) {
     outcome.leftovers_removed = remove_leftovers_in(places, out_root.get());

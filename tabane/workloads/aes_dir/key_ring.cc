@@ -16,7 +16,8 @@
 namespace tabane::workloads::aes_dir {
 namespace {
 
-constexpr std::size_t kParametersAt = 11, kSaltAt = 16;  // in the header
+constexpr std::size_t kSourceAt = 9, kParametersAt = 11;  // in the header
+constexpr std::size_t kCheckAt = kHeaderBytes - kKeyCheckBytes;
 
 // Threads that nobody waits for, until the process ends: then they must not use the crypto library
 // while it cleans up. A process that is ended by a signal waits for nothing.
@@ -41,32 +42,40 @@ class LeftAlone {
 
 }  // namespace
 
+WrongKey::WrongKey(std::string expected, std::uint64_t offset)
+    : DamageError(
+          expected.empty()
+              ? "the key does not fit, or the header is damaged"
+              : fmt::format("no key that was given opens it: it is sealed for {}", expected),
+          offset),
+      expected_(std::move(expected)) {}
+
 DerivationLimits DerivationLimits::none() {
   constexpr auto kAny = std::numeric_limits<std::uint64_t>::max();
   return {.work = kAny, .memory = kAny, .sets = std::numeric_limits<std::size_t>::max()};
 }
 
-void KeyRing::require_within_limits(const ScryptParameters& s) const {
+void KeyRing::require_within_limits(const ScryptParameters& s, std::uint64_t at) const {
   if (s.work() > limits_.work || s.memory() > limits_.memory) {
     throw DamageError(
         fmt::format("its header asks for a costly derivation of the key (N = 2^{}, r = {}, p = {}, "
                     "{} MiB of memory), and may be damaged or malicious; if it is neither, "
                     "--allow-costly-passphrase derives it",
                     s.log2_n, s.r, s.p, s.memory() >> 20),
-        kParametersAt);
+        at);
   }
   if (derived_.size() >= limits_.sets) {
     throw DamageError(
         fmt::format("its header has the {}th set of scrypt parameters, each of which costs a "
                     "derivation of the key; --allow-costly-passphrase derives them all",
                     limits_.sets + 1),
-        kSaltAt);
+        at);
   }
 }
 
 MasterKey KeyRing::derive(const ScryptParameters& parameters) const {
   using Derivation = std::packaged_task<MasterKey()>;
-  const auto own = passphrase_.bytes();
+  const auto own = keys_.passphrase->bytes();
   auto copy = std::make_shared<const Passphrase>(std::vector<std::byte>(own.begin(), own.end()));
   Derivation derivation(
       [copy, parameters] { return derive_master_key(copy->bytes(), parameters); });
@@ -82,17 +91,84 @@ MasterKey KeyRing::derive(const ScryptParameters& parameters) const {
 }
 
 const MasterKey& KeyRing::master_for(const Header& header) {
-  if (header.source == KeySource::key_file) {
-    if (passphrase_.empty()) return key_;
-    throw core::Error("it was sealed with a key file, not with a passphrase");
-  }
-  if (passphrase_.empty()) throw core::Error("it was sealed with a passphrase, not a key file");
+  const bool file = header.source == KeySource::key_file;
+  if (file && keys_.key) return *keys_.key;
+  if (file || !keys_.passphrase) throw WrongKey(file ? "a key file" : "a passphrase", kSourceAt);
+  return stretched(header.scrypt, kParametersAt);
+}
+
+const MasterKey& KeyRing::stretched(const ScryptParameters& parameters, std::uint64_t at) {
+  TABANE_ASSERT(keys_.passphrase != nullptr);
   const std::lock_guard lock(mutex_);
-  const auto found = derived_.find(header.scrypt);
+  const auto found = derived_.find(parameters);
   if (found != derived_.end()) return found->second;
-  require_within_limits(header.scrypt);
+  require_within_limits(parameters, at);
   if (stop_requested_()) throw Stopped();
-  return derived_.emplace(header.scrypt, derive(header.scrypt)).first->second;
+  return derived_.emplace(parameters, derive(parameters)).first->second;
+}
+
+std::optional<TreeKey> KeyRing::open(const TreeId& tree, std::span<const Slot> slots) {
+  for (const Slot& slot : slots) {
+    std::optional<TreeKey> key;
+    if (slot.kind == SlotKind::key_file && keys_.key) key = open_slot(slot, tree, *keys_.key);
+    if (slot.kind == SlotKind::passphrase && keys_.passphrase) {
+      key = open_slot(slot, tree, stretched(slot.scrypt));
+    }
+    for (const Identity& identity : keys_.identities) {
+      if (slot.kind != SlotKind::x25519 || key) break;
+      if (fingerprint_of(identity.recipient) != slot.recipient) continue;
+      key = open_slot(slot, tree, identity.secret, identity.recipient);
+    }
+    if (key) return key;
+  }
+  return std::nullopt;
+}
+
+void KeyRing::set_tree(const TreeId& tree, TreeKey key) {
+  home_ = tree;
+  home_key_ = std::move(key);
+}
+
+void KeyRing::set_expected(const TreeId& tree, std::string expected) {
+  home_ = tree;
+  home_expected_ = std::move(expected);
+}
+
+// Each table of slots is opened once, whether a key fits it or not.
+std::shared_ptr<const TreeKey> KeyRing::tree_key_of(const Header& header,
+                                                    std::span<const std::byte> encoded) {
+  constexpr std::size_t kMostKept = 4096;
+  const auto table = encoded.subspan(kSlotsAt, header.slots_bytes);
+  const std::lock_guard lock(slots_mutex_);
+  const std::pair name(header.tree, header.slots_digest);
+  auto found = opened_.find(name);
+  if (found == opened_.end()) {
+    auto key = open(header.tree, decode_slots(table, kSlotsAt));
+    if (opened_.size() >= kMostKept) opened_.clear();
+    found = opened_.emplace(name, key ? std::make_shared<const TreeKey>(std::move(*key)) : nullptr)
+                .first;
+  }
+  if (found->second) return found->second;
+  if (header.tree == home_ && !home_expected_.empty()) throw WrongKey(home_expected_, kSlotsAt);
+  throw WrongKey(describe(decode_slots(table, kSlotsAt)), kSlotsAt);
+}
+
+FileKeys KeyRing::keys_of(const Header& header, std::span<const std::byte> encoded,
+                          Content content) {
+  const auto fixed = encoded.first<kHeaderBytes>();
+  const bool of_tree = header.source == KeySource::tree_key;
+  if (of_tree && home_key_ && header.tree == home_) {
+    FileKeys keys = derive_file_keys(header, *home_key_, content);
+    if (key_fits(fixed, keys)) return keys;
+  }
+  if (of_tree) {
+    FileKeys keys = derive_file_keys(header, *tree_key_of(header, encoded), content);
+    if (key_fits(fixed, keys)) return keys;
+    throw DamageError("the header is damaged", kCheckAt);
+  }
+  FileKeys keys = derive_file_keys(header, master_for(header), content);
+  if (key_fits(fixed, keys)) return keys;
+  throw WrongKey("", kCheckAt);
 }
 
 }  // namespace tabane::workloads::aes_dir

@@ -13,7 +13,7 @@ namespace tabane::workloads::aes_dir {
 namespace {
 
 constexpr std::array<unsigned char, 8> kMagic = {'T', 'B', 'N', 'K', 'E', 'Y', 'S', 2};
-constexpr std::size_t kSlotsAt = kMagic.size() + kTreeIdBytes, kMacBytes = 32;
+constexpr std::size_t kTableAt = kMagic.size() + kTreeIdBytes, kMacBytes = 32;
 
 using Mac = std::array<std::byte, kMacBytes>;
 
@@ -29,7 +29,7 @@ Mac mac_of(std::span<const std::byte> bytes, const TreeId& tree, const TreeKey& 
 }  // namespace
 
 std::vector<std::byte> encode_keys_file(const KeysFile& file, const TreeKey& key) {
-  std::vector<std::byte> bytes(kSlotsAt);
+  std::vector<std::byte> bytes(kTableAt);
   std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
   std::ranges::copy(file.tree, bytes.begin() + kMagic.size());
   const auto slots = encode_slots(file.slots);
@@ -40,7 +40,7 @@ std::vector<std::byte> encode_keys_file(const KeysFile& file, const TreeKey& key
 }
 
 KeysFile decode_keys_file(std::span<const std::byte> bytes) {
-  if (bytes.size() < kSlotsAt + kMacBytes) throw DamageError("it ends too early", bytes.size());
+  if (bytes.size() < kTableAt + kMacBytes) throw DamageError("it ends too early", bytes.size());
   if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size() - 1) != 0) {
     throw DamageError("not a file of keys", 0);
   }
@@ -50,7 +50,7 @@ KeysFile decode_keys_file(std::span<const std::byte> bytes) {
   if (bytes.size() > kMostOfKeysFile) throw DamageError("it is too long", kMostOfKeysFile);
   KeysFile file;
   std::ranges::copy(bytes.subspan(kMagic.size(), kTreeIdBytes), file.tree.begin());
-  file.slots = decode_slots(bytes.subspan(kSlotsAt, bytes.size() - kSlotsAt - kMacBytes), kSlotsAt);
+  file.slots = decode_slots(bytes.subspan(kTableAt, bytes.size() - kTableAt - kMacBytes), kTableAt);
   return file;
 }
 

@@ -9,14 +9,15 @@
 #include <filesystem>
 #include <optional>
 
+#include "tabane/workloads/aes_dir/header_io.h"
 #include "tabane/workloads/aes_dir/output_file.h"
+#include "tabane/workloads/aes_dir/tree_home.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kCheckAt = kHeaderBytes - kKeyCheckBytes;
 constexpr int kDirectory = O_RDONLY | O_CLOEXEC | O_DIRECTORY;
 
 // "a/b/" means the same place as "a/b", and "." has a name.
@@ -81,7 +82,13 @@ void place_directory(const Request& request, Places& places) {
     require_parent(out);
     places.out_path = out;
   }
-  places.tree = scan(places.in_root.get(), request.excludes);
+  places.tree = scan(places.in_root.get(), request.excludes, request.cipher == Cipher::aes_256_gcm);
+  if (places.tree.own_directory && request.direction == Direction::encrypt) {
+    throw core::UsageError(
+        fmt::format("IN ({}) has a directory {}, whose name tabane takes for itself in OUT; is IN "
+                    "encrypted already? Rename it, or --exclude {}",
+                    request.in, kOwnDirectory, kOwnDirectory));
+  }
 }
 
 void place_file(const Request& request, std::uint64_t bytes, Places& places) {
@@ -111,20 +118,17 @@ void place_file(const Request& request, std::uint64_t bytes, Places& places) {
 }
 
 // The header of a sealed file, if it can be read as one.
-std::optional<std::array<std::byte, kHeaderBytes>> header_of(int directory, const char* name) {
+std::optional<std::vector<std::byte>> header_of(int directory, const char* name) {
   const core::Descriptor file(
       openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  std::array<std::byte, kHeaderBytes> bytes;
   if (!file.valid()) return std::nullopt;
   try {
-    if (core::read_all_at(file.get(), bytes.data(), bytes.size(), 0, name) != bytes.size()) {
-      return std::nullopt;
-    }
+    std::vector<std::byte> bytes = read_header(file.get(), name);
     decode_header(bytes);
+    return bytes;
   } catch (const core::Error&) {
     return std::nullopt;
   }
-  return bytes;
 }
 
 // Calls each(header bytes, file) for the sealed files of the tree below `root` until it returns
@@ -143,11 +147,6 @@ void for_sealed_files(const Tree& tree, int root, const std::string& name_of_sin
       continue;  // it is told when its turn comes
     }
   }
-}
-
-bool fits(std::span<const std::byte, kHeaderBytes> bytes, KeyRing& keys) {
-  const Header header = decode_header(bytes);
-  return key_fits(bytes, derive_file_keys(header, keys.master_for(header)));
 }
 
 // A directory that was never encrypted would otherwise give a failure for each of its files.
@@ -199,6 +198,9 @@ core::Descriptor open_output_root(const Places& places, const Request& request) 
 std::size_t remove_leftovers_in(const Places& places, int out_root) {
   DirectoryOpener directories(places.tree, out_root, false);
   std::size_t removed = 0;
+  if (const core::Descriptor home = open_home(out_root, false); home.valid()) {
+    removed += remove_leftovers(home.get());
+  }
   for (std::uint32_t i = 0; i < places.tree.directories.size(); ++i) {
     try {
       removed += remove_leftovers(directories.open(i)->get());
@@ -216,38 +218,48 @@ void require_key_fits(const Tree& tree, int root, const std::string& name_of_sin
   std::string reason;
   for_sealed_files(tree, root, name_of_single, [&](const auto& header, const TreeFile& file) {
     any = true;
-    reason = "wrong key: it does not fit";
     try {
-      found = fits(header, keys);
-      if (single) reason = fmt::format("at byte {}: wrong key, or the header is damaged", kCheckAt);
-    } catch (const DamageError& error) {
-      reason = error.what();
+      keys.keys_of(decode_header(header), header);
+      return found = true;
+    } catch (const WrongKey& error) {
+      reason = single
+                   ? fmt::format("at byte {}: wrong key, or the header is damaged", error.offset())
+                   : "wrong key: it does not fit";
+      if (!error.expected().empty()) reason += "; it is sealed for " + error.expected();
     } catch (const core::Error& error) {
-      reason = std::string("wrong key: ") + error.what();
+      reason = error.what();
     }
     if (single) reason = tree.path(file) + ": " + reason;
-    return found;
+    return false;
   });
   if (found || !any) return;
   throw core::Error(
       fmt::format("{} ({}nothing was written)", reason, single ? "" : "tried every file; "));
 }
 
-ScryptParameters parameters_of_outputs(const Tree& tree, int out_root,
-                                       const std::string& name_of_single, KeyRing& keys,
-                                       const ScryptParameters& fresh) {
-  ScryptParameters parameters = fresh;
-  for_sealed_files(tree, out_root, name_of_single, [&](const auto& bytes, const auto&) {
+std::optional<TreeSeal> seal_of_files(const Tree& tree, int root, const std::string& name_of_single,
+                                      KeyRing& keys) {
+  std::optional<TreeSeal> seal;
+  for_sealed_files(tree, root, name_of_single, [&](const auto& bytes, const auto&) {
     const Header header = decode_header(bytes);
-    if (!fits(bytes, keys)) {
-      throw core::Error("wrong key: it does not fit what is in OUT already; nothing was written");
+    try {
+      keys.keys_of(header, bytes);
+    } catch (const WrongKey& error) {
+      throw core::Error(
+          fmt::format("wrong key: it does not fit what is in OUT already{}{}; nothing was written",
+                      error.expected().empty() ? "" : ", which is sealed for ", error.expected()));
+    } catch (const DamageError&) {
+      return false;  // it is made anew
     }
-    // What earlier versions wrote was derived at a lower cost.
-    const bool strong = header.scrypt.work() >= fresh.work();
-    if (header.source == KeySource::scrypt && strong) parameters = header.scrypt;
-    return header.source != KeySource::scrypt || strong;
+    if (header.source != KeySource::tree_key) return false;
+    std::vector<Slot> slots =
+        decode_slots(std::span(bytes).subspan(kSlotsAt, header.slots_bytes), kSlotsAt);
+    if (auto key = keys.open(header.tree, slots)) {
+      seal = make_seal(header.tree, std::move(*key), std::move(slots));
+    }
+    return seal.has_value();
   });
-  return parameters;
+  return seal;
 }
 
 }  // namespace tabane::workloads::aes_dir

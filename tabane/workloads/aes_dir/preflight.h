@@ -9,6 +9,7 @@
 #include "tabane/workloads/aes_dir/key_ring.h"
 #include "tabane/workloads/aes_dir/request.h"
 #include "tabane/workloads/aes_dir/tree.h"
+#include "tabane/workloads/aes_dir/tree_seal.h"
 
 namespace tabane::workloads::aes_dir {
 
@@ -37,11 +38,9 @@ std::size_t remove_leftovers_in(const Places& places, int out_root);
 // throws: core::Error if headers can be read and none fits the key.
 void require_key_fits(const Tree& tree, int root, const std::string& name_of_single, KeyRing& keys);
 
-// The scrypt parameters of the sealed files that are in the output already, so that the passphrase
-// is derived once for old and new; `fresh` if there are none, or none that cost as much to guess.
-// throws: core::Error if the passphrase or key is not the one of the files there.
-ScryptParameters parameters_of_outputs(const Tree& tree, int out_root,
-                                       const std::string& name_of_single, KeyRing& keys,
-                                       const ScryptParameters& fresh);
+// The tree of the sealed files below `root`, by the slots of the first of version 2; nothing if
+// there is none. throws: core::Error if a file before it, or itself, is sealed for other keys.
+std::optional<TreeSeal> seal_of_files(const Tree& tree, int root, const std::string& name_of_single,
+                                      KeyRing& keys);
 
 }  // namespace tabane::workloads::aes_dir

@@ -9,6 +9,7 @@
 
 #include "tabane/workloads/aes_dir/cbc_cipher.h"
 #include "tabane/workloads/aes_dir/engine.h"
+#include "tabane/workloads/aes_dir/identity.h"
 #include "tabane/workloads/aes_dir/keys.h"
 
 namespace tabane::workloads::aes_dir {
@@ -24,7 +25,10 @@ struct Request {
   Cipher cipher = Cipher::aes_256_gcm;
   std::string in, out;    // out: not for verify
   MasterKey key;          // used if there is no passphrase; AES-128 takes the first 16 bytes
-  Passphrase passphrase;  // not for CBC
+  bool has_key = true;    // false: only a passphrase, identities or recipients
+  Passphrase passphrase;  // this and the next two: not for CBC
+  std::vector<Identity> identities;   // that open, beside the key or passphrase
+  std::vector<Recipient> recipients;  // that may open what is encrypted
   std::optional<Block> fixed_iv;  // CBC: for all files, nothing stored; otherwise stored in front
   std::vector<std::string> excludes;
   bool dry_run = false;  // plan and check, write nothing

@@ -1,12 +1,14 @@
 #include "tabane/workloads/aes_dir/sealed_file.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
 
 #include "tabane/core/file.h"
+#include "tabane/workloads/aes_dir/header_io.h"
 #include "tabane/workloads/aes_dir/scatter_io.h"
 
 namespace tabane::workloads::aes_dir {
@@ -15,15 +17,20 @@ namespace {
 constexpr std::size_t kGroupBytes = std::size_t{256} << 10;  // half of a usual second-level cache
 constexpr std::size_t kMostInGroup = 64;                     // chunks of 4 KiB, the smallest
 
-// Whether an output that is there can be opened with the keys of this run.
-bool is_sealed_with(KeyRing& keys, int output) {
-  std::array<std::byte, kHeaderBytes> bytes;
+// Whether an output that is there has the size of a file of plain_bytes and opens with the keys of
+// this run.
+bool is_sealed_with(KeyRing& keys, int output, std::uint64_t plain_bytes) {
   try {
-    if (core::read_all_at(output, bytes.data(), bytes.size(), 0, "its output") != bytes.size()) {
+    const std::vector<std::byte> bytes = read_header(output, "its output");
+    const Header header = decode_header(bytes);
+    struct stat seen {};
+    if (fstat(output, &seen) != 0) return false;
+    if (static_cast<std::uint64_t>(seen.st_size) !=
+        sealed_bytes(plain_bytes, header.chunk_log2, header.bytes())) {
       return false;
     }
-    const Header header = decode_header(bytes);
-    return key_fits(bytes, derive_file_keys(header, keys.master_for(header)));
+    keys.keys_of(header, bytes);
+    return true;
   } catch (const core::Error&) {
     return false;  // damaged, or from another key: made anew
   }
@@ -37,10 +44,11 @@ struct SealedFileWorker::Group {
   std::size_t count;
   std::size_t chunk;          // bytes of a full chunk
   std::uint64_t plain_bytes;  // of the file
+  std::size_t header;         // bytes
 
   std::size_t stride() const { return chunk + kTagBytes; }
   std::uint64_t plain_offset() const { return first * chunk; }
-  std::uint64_t sealed_offset() const { return kHeaderBytes + first * stride(); }
+  std::uint64_t sealed_offset() const { return header + first * stride(); }
   std::size_t plain_size() const {
     return static_cast<std::size_t>(
         std::min<std::uint64_t>(count * chunk, plain_bytes - plain_offset()));
@@ -66,16 +74,22 @@ std::uint64_t SealedTask::chunks() const {
 void SealedFileWorker::prepare_to_seal(SealedTask& task) {
   const JobState& job = task.job();
   task.plain_bytes_ = task.in_bytes();
-  task.header_ = {
-      .source = job.source, .chunk_log2 = kChunkLog2, .scrypt = job.scrypt, .file_salt = {}};
+  task.header_ = job.seal->header;
   if (task.chunks() > std::uint64_t{1} << 32) {
     throw core::Error("is larger than 256 TiB, the most that one sealed file holds");
   }
-  const std::uint64_t sealed = sealed_bytes(task.plain_bytes_);
-  const auto belongs = [&](int output) { return is_sealed_with(job.keys, output); };
-  if (!task.open_output(sealed, sealed, belongs)) return;
+  const auto with_header = [&](std::size_t header) {
+    return sealed_bytes(task.plain_bytes_, kChunkLog2, header);
+  };
+  const auto belongs = [&](int output) {
+    return is_sealed_with(job.keys, output, task.plain_bytes_);
+  };
+  if (!task.open_output(with_header(kHeaderBytes), with_header(kSlotsAt + kMostSlotsBytes),
+                        belongs)) {
+    return;
+  }
   draw_salt(task.header_.file_salt);
-  task.keys_ = derive_file_keys(task.header_, job.keys.master_for(task.header_));
+  task.keys_ = derive_file_keys(task.header_, job.seal->key);
   task.header_bytes_ = encode_header(task.header_, task.keys_);
 }
 
@@ -89,15 +103,10 @@ void SealedFileWorker::draw_salt(std::span<std::byte, kFileSaltBytes> salt) {
 }
 
 void SealedFileWorker::prepare_to_open(SealedTask& task) {
-  const std::size_t there =
-      core::read_all_at(task.in(), task.header_bytes_.data(), kHeaderBytes, 0, task.path());
-  task.header_ = decode_header(std::span(task.header_bytes_).first(there));
-  task.keys_ = derive_file_keys(task.header_, task.job().keys.master_for(task.header_));
-  if (!key_fits(task.header_bytes_, task.keys_)) {
-    throw DamageError("the key does not fit, or the header is damaged",
-                      kHeaderBytes - kKeyCheckBytes);
-  }
-  task.plain_bytes_ = opened_bytes(task.in_bytes(), task.header_.chunk_log2);
+  const std::vector<std::byte> header = read_header(task.in(), task.path());
+  task.header_ = decode_header(header);
+  task.keys_ = task.job().keys.keys_of(task.header_, header);
+  task.plain_bytes_ = opened_bytes(task.in_bytes(), task.header_.chunk_log2, task.header_.bytes());
   task.open_output(task.plain_bytes_, task.plain_bytes_);
 }
 
@@ -114,18 +123,23 @@ void SealedFileWorker::for_groups(SealedTask& task, std::uint64_t first, std::ui
   const std::size_t chunk = task.header_.chunk_bytes();
   const std::size_t in_group = std::clamp<std::size_t>(kGroupBytes / chunk, 1, kMostInGroup);
   const std::uint64_t end = std::min(task.chunks(), first + count);
-  buffer_.reserve(kHeaderBytes + in_group * (chunk + kTagBytes));
+  // The chunks begin at a multiple of a cache line, with the header before them.
+  chunks_at_ = (task.header_.bytes() + 63) / 64 * 64;
+  buffer_.reserve(chunks_at_ + in_group * (chunk + kTagBytes));
   cipher_.set_key(task.keys_);
   for (std::uint64_t at = first; at < end; at += in_group) {
     if (task.job().stop || task.failed()) throw Stopped();
     const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(in_group, end - at));
-    (this->*step)(task,
-                  {.first = at, .count = here, .chunk = chunk, .plain_bytes = task.plain_bytes_});
+    (this->*step)(task, {.first = at,
+                         .count = here,
+                         .chunk = chunk,
+                         .plain_bytes = task.plain_bytes_,
+                         .header = task.header_.bytes()});
   }
 }
 
 void SealedFileWorker::seal_group(SealedTask& task, const Group& group) {
-  std::byte* const chunks = buffer_.data() + kHeaderBytes;
+  std::byte* const chunks = buffer_.data() + chunks_at_;
   std::array<iovec, kMostInGroup> places;
   const std::size_t plain = group.plain_size();
   if (read_all_into(task.in(), group.places(chunks, places), group.plain_offset(), task.path()) !=
@@ -140,8 +154,10 @@ void SealedFileWorker::seal_group(SealedTask& task, const Group& group) {
   }
   // The header goes with the first chunks: small files take one system call.
   if (group.first == 0) {
-    std::ranges::copy(task.header_bytes_, buffer_.data());
-    task.write(buffer_.data(), kHeaderBytes + group.sealed_size(), 0);
+    std::byte* const begin = chunks - group.header;
+    std::ranges::copy(task.header_bytes_, begin);
+    std::ranges::copy(task.job().seal->embedded, begin + kHeaderBytes);
+    task.write(begin, group.header + group.sealed_size(), 0);
   } else {
     task.write(chunks, group.sealed_size(), group.sealed_offset());
   }
@@ -149,7 +165,7 @@ void SealedFileWorker::seal_group(SealedTask& task, const Group& group) {
 }
 
 void SealedFileWorker::open_group(SealedTask& task, const Group& group) {
-  std::byte* const chunks = buffer_.data() + kHeaderBytes;
+  std::byte* const chunks = buffer_.data() + chunks_at_;
   const std::size_t sealed = group.sealed_size();
   if (core::read_all_at(task.in(), chunks, sealed, group.sealed_offset(), task.path()) != sealed) {
     throw ChangedWhileRead();
@@ -168,7 +184,7 @@ void SealedFileWorker::open_group(SealedTask& task, const Group& group) {
     std::array<iovec, kMostInGroup> places;
     task.write(group.places(chunks, places), group.plain_offset());
   }
-  task.job().bytes_done += sealed + (group.first == 0 ? kHeaderBytes : 0);
+  task.job().bytes_done += sealed + (group.first == 0 ? group.header : 0);
 }
 
 }  // namespace tabane::workloads::aes_dir

@@ -20,7 +20,7 @@ class SealedTask : public FileTask {
   friend class SealedFileWorker;
   Header header_;
   FileKeys keys_;
-  std::array<std::byte, kHeaderBytes> header_bytes_{};
+  std::array<std::byte, kHeaderBytes> header_bytes_{};  // the fixed part
   std::uint64_t plain_bytes_ = 0;
 };
 
@@ -51,6 +51,7 @@ class SealedFileWorker {
   std::array<std::byte, 64 * kFileSaltBytes> salts_;  // random; drawing many at once is far cheaper
   std::size_t salts_used_ = sizeof salts_;            // bytes
   PageBuffer buffer_;                                 // header, then chunks with their tags
+  std::size_t chunks_at_ = 0;                         // where in it
 };
 
 }  // namespace tabane::workloads::aes_dir

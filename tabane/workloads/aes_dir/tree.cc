@@ -68,8 +68,8 @@ class Excludes {
 // numbers, so that an opener that goes through the numbers mostly has the parent at hand.
 class Scanner {
  public:
-  Scanner(int root, const std::vector<std::string>& excludes)
-      : root_(root), excludes_(excludes), opener_(tree_, root, false, kHeldByScan) {
+  Scanner(int root, const std::vector<std::string>& excludes, bool own)
+      : root_(root), own_(own), excludes_(excludes), opener_(tree_, root, false, kHeldByScan) {
     tree_.directories.push_back({0, append_name(tree_.names, "")});
   }
 
@@ -166,7 +166,10 @@ class Scanner {
         return;
       }
     }
-    if (S_ISDIR(status.st_mode)) {
+    if (own_ && directory == 0 && S_ISDIR(status.st_mode) &&
+        std::strcmp(name, kOwnDirectory) == 0) {
+      tree_.own_directory = true;
+    } else if (S_ISDIR(status.st_mode)) {
       tree_.directories.push_back({directory, append_name(tree_.names, name)});
     } else if (S_ISLNK(status.st_mode)) {
       tree_.links.push_back({append_name(tree_.names, name), directory});
@@ -191,6 +194,7 @@ class Scanner {
   }
 
   int root_;
+  bool own_;
   Excludes excludes_;
   Tree tree_;
   DirectoryOpener opener_;
@@ -240,8 +244,8 @@ std::string read_link(int directory, const char* name) {
   throw core::Error("the target of the symbolic link has more than 1 MiB");
 }
 
-Tree scan(int root, const std::vector<std::string>& excludes) {
-  return Scanner(root, excludes).run();
+Tree scan(int root, const std::vector<std::string>& excludes, bool own) {
+  return Scanner(root, excludes, own).run();
 }
 
 Tree single_file(const std::string& name, std::uint64_t bytes) {

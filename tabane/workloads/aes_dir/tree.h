@@ -45,6 +45,7 @@ struct Tree {
   GrowingArray<char> names;                 // each ended by a zero
   std::uint64_t special = 0, excluded = 0;  // left out
   std::uint64_t leftovers = 0;              // temporary files of a killed run, left out
+  bool own_directory = false;               // kOwnDirectory is at the root, left out
   std::vector<Failure> failures;            // could not be looked at
 
   const char* name(std::uint64_t name_at) const { return names.data() + name_at; }
@@ -58,11 +59,15 @@ struct Tree {
   std::string path(std::uint32_t directory, std::uint64_t name_at) const;
 };
 
+// At the root of a sealed tree this directory is tabane's.
+inline constexpr const char* kOwnDirectory = ".tabane";
+
 // Walks what lies below the open directory `root`. excludes: shell patterns (fnmatch) held against
 // the name, or, if they contain a '/', against the path below the root; a directory that matches is
 // left out with all below it. cost: one fstatat a file; 24 bytes and its name a file.
+// own: leaves out kOwnDirectory at the root, which has no files of the tree.
 // throws: core::SystemError only if the root itself cannot be read.
-Tree scan(int root, const std::vector<std::string>& excludes);
+Tree scan(int root, const std::vector<std::string>& excludes, bool own = false);
 
 // Returns the target of a symbolic link in an open directory.
 // throws: core::SystemError naming the link; core::Error if the target has more than 1 MiB.
