@@ -15,10 +15,12 @@
 #include <vector>
 
 #include "tabane/core/file.h"
+#include "tabane/workloads/aes_dir/file_records.h"
 #include "tabane/workloads/aes_dir/key_ring.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/request.h"
 #include "tabane/workloads/aes_dir/tree.h"
+#include "tabane/workloads/aes_dir/tree_manifest.h"
 #include "tabane/workloads/aes_dir/tree_seal.h"
 
 namespace tabane::workloads::aes_dir {
@@ -33,16 +35,19 @@ struct JobState {
   const Tree& tree;
   const int in_root, out_root;
   KeyRing& keys;
-  std::string output_name;         // of a single file; empty: as the input
-  int stream = -1;                 // what a single file is written to in place of a file
-  const TreeSeal* seal = nullptr;  // of the sealed files that are written
+  std::string output_name;           // of a single file; empty: as the input
+  int stream = -1;                   // what a single file is written to in place of a file
+  const TreeSeal* seal = nullptr;    // of the sealed files that are written
+  FileRecords* records = nullptr;    // what is known of them, for the manifest
+  TreeManifest* manifest = nullptr;  // of the sealed tree that is read
 
   std::atomic<bool> stop = false;
   std::atomic<std::uint64_t> files_done = 0, files_kept = 0;
   // Of the input: on the way or done; of the files that are done; of those that are kept.
   std::atomic<std::uint64_t> bytes_done = 0, bytes_of_files_done = 0, bytes_kept = 0;
 
-  // Notes a failure; a full or read-only file system also stops the job. Thread-safe.
+  // Notes a failure; a full or read-only file system also stops the job. What differs from the
+  // manifest is told there. Thread-safe.
   void fail(std::uint32_t file, const std::exception& error);
   std::vector<std::pair<std::uint32_t, std::string>> failures() const;
 
@@ -92,11 +97,16 @@ class FileTask {
   bool failed() const { return failed_; }
   const std::string& path() const { return path_; }  // below the root
   JobState& job() const { return job_; }
+  // Of the sealed file: what its manifest has, or is going to have.
+  FileRecord& record() { return record_; }
 
  private:
   const TreeFile& file() const { return job_.tree.files[index_]; }
   void open_input(Directories& directories);
   void require_unchanged() const;
+  // Whose mode and times the output gets.
+  struct stat attributes() const;
+  void put_record();
   bool is_current(int directory, const char* name, std::uint64_t least, std::uint64_t most,
                   const std::function<bool(int)>& belongs) const;
 
@@ -112,6 +122,7 @@ class FileTask {
   core::SharedDescriptor out_directory_;
   std::optional<OutputFile> output_;
   struct stat before_ {};
+  FileRecord record_;
 };
 
 }  // namespace tabane::workloads::aes_dir

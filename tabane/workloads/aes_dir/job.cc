@@ -16,6 +16,7 @@
 #include "tabane/workloads/aes_dir/cbc_key_check.h"
 #include "tabane/workloads/aes_dir/copy_sampler.h"
 #include "tabane/workloads/aes_dir/file_task.h"
+#include "tabane/workloads/aes_dir/manifest_step.h"
 #include "tabane/workloads/aes_dir/plan.h"
 #include "tabane/workloads/aes_dir/preflight.h"
 #include "tabane/workloads/aes_dir/sealing.h"
@@ -84,12 +85,15 @@ void collect(const JobState& job, Outcome& outcome) {
   }
 }
 
-Outcome describe(const Tree& tree) {
+Outcome describe(const Request& request, const Places& places) {
+  const Tree& tree = places.tree;
   Outcome outcome;
   outcome.files_total = tree.files.size();
   outcome.bytes_total = tree.bytes();
   outcome.directories = tree.directories.size();
-  outcome.symlinks = tree.links.size();
+  const bool keeps_links = request.direction == Direction::encrypt &&
+                           request.cipher == Cipher::aes_256_gcm && !places.single_file;
+  (keeps_links ? outcome.links : outcome.symlinks) = tree.links.size();
   outcome.special = tree.special;
   outcome.excluded = tree.excluded;
   outcome.failures = tree.failures;
@@ -148,7 +152,7 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
                request.allow_costly_passphrase ? DerivationLimits::none() : DerivationLimits{},
                hooks.stop_requested);
   const Plan plan = plan_for(request, places);
-  Outcome outcome = describe(places.tree);
+  Outcome outcome = describe(request, places);
   outcome.threads = plan.threads;
   outcome.engine = engine;
   if (request.cipher == Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
@@ -160,6 +164,12 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   }
   if (request.cipher != Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
     require_cbc_key_may_fit(request, places.tree, places.in_root.get());
+  }
+  std::unique_ptr<TreeManifest> manifest;
+  if (request.direction != Direction::encrypt) {
+    manifest = manifest_of_input(request, places, keys);
+    if (manifest) outcome.root = manifest->root();
+    if (manifest) outcome.links = manifest->links();
   }
   if (request.dry_run) {
     outcome.complete = true;
@@ -184,6 +194,9 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
     if (is_stopped_in(prepare)) return outcome;
     job.seal = &seal;
   }
+  job.manifest = manifest.get();
+  std::optional<OutputManifest> sealed;
+  if (job.seal && out_root.valid() && !places.single_file) sealed.emplace(job, places, keys);
   // Beside a single file, jobs that run now may be about to lock theirs.
   if (out_root.valid() && (request.resume || (request.force && !places.single_file))) {
     outcome.leftovers_removed = remove_leftovers_in(places, out_root.get());
@@ -194,9 +207,13 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   const bool compares = out_root.valid() && request.measure_copy;
   run_job_threads(job, plan, engine, hooks, compares ? &copies : nullptr);
   if (!job.stop) outcome.copy_share = share_of_copying(copies.all(), copies.now());
-  if (out_root.valid() && !places.single_file && !job.stop) {
+  if (!job.stop && manifest && out_root.valid()) {
+    restore(request, places, *manifest, out_root.get(), made_root, outcome.failures);
+  } else if (!job.stop && out_root.valid() && !places.single_file) {
     finish_directories(places, out_root.get(), made_root, outcome.failures);
   }
+  if (!job.stop && sealed) outcome.root = sealed->write(outcome.failures);
+  if (!job.stop && manifest) tell_differences(*manifest, outcome.failures);
   if (stream.valid()) finish_stream(stream, request);
   const std::chrono::duration<double> seconds =
       (Clock::now() - worked_from) + (scanned_until - scanned_from);

@@ -16,8 +16,10 @@ struct Outcome {
   std::uint64_t files = 0, bytes = 0;  // done in this run; of the input, in whole files
   std::uint64_t files_kept = 0;        // complete and current already
   std::uint64_t files_total = 0, bytes_total = 0, directories = 0;
+  std::uint64_t links = 0;  // symbolic ones: sealed, restored or looked at
   std::uint64_t symlinks = 0, special = 0, excluded = 0, leftovers_removed = 0;
   std::vector<Failure> failures;  // in the order of the tree
+  std::optional<Root> root;       // of the sealed directory tree that was written or read
   unsigned threads = 0;
   Engine engine = Engine::openssl;
   double seconds = 0;  // of the work, without key derivation

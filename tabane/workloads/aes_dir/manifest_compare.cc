@@ -98,9 +98,11 @@ std::vector<TreeDifference> DifferenceFinder::take() {
   std::erase_if(differences_, [](const TreeDifference& difference) {
     return difference.kind == Difference::missing && difference.path.empty();
   });
-  std::ranges::sort(differences_, [](const TreeDifference& a, const TreeDifference& b) {
+  std::ranges::stable_sort(differences_, [](const TreeDifference& a, const TreeDifference& b) {
     return compare_paths(a.path, b.path) < 0;
   });
+  const auto said_already = std::ranges::unique(differences_, {}, &TreeDifference::path);
+  differences_.erase(said_already.begin(), said_already.end());
   strays_.clear();
   missing_.clear();
   return std::move(differences_);

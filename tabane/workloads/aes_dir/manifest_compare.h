@@ -58,7 +58,7 @@ class DifferenceFinder {
   bool wants_look_up() const { return !strays_.empty(); }
   void look_up(const ManifestEntry& entry);
 
-  // Returns all in the order of their paths; to be called once.
+  // Returns the first of each path in the order of the paths; to be called once.
   std::vector<TreeDifference> take();
 
  private:

@@ -12,18 +12,13 @@
 #include "tabane/workloads/aes_dir/chunk_stream.h"
 #include "tabane/workloads/aes_dir/manifest_format.h"
 #include "tabane/workloads/aes_dir/output_file.h"
+#include "tabane/workloads/aes_dir/root.h"
 #include "tabane/workloads/aes_dir/sha256.h"
 
 namespace tabane::workloads::aes_dir {
 
-inline constexpr const char* kTabaneDirectory = ".tabane";  // in the root of a sealed tree
-inline constexpr const char* kManifestName = "manifest";    // in there
-
-using Root = Sha256Sum;
-
-std::string text_of_root(const Root& root);  // 64 hexadecimal digits
-// throws: core::UsageError.
-Root root_of(const std::string& text);
+inline constexpr const char* kManifestName = "manifest";  // in the tree's own directory
+inline constexpr const char* kManifestPath = ".tabane/manifest";
 
 // What stands before the chunks, and their keys.
 struct ManifestSeal {
@@ -35,7 +30,7 @@ struct ManifestSeal {
 // Appears complete or not at all, in the place of the one before.
 class ManifestFileWriter {
  public:
-  // directory: the open kTabaneDirectory. throws: core::SystemError; as all below.
+  // directory: the tree's own, open. throws: core::SystemError; as all below.
   ManifestFileWriter(core::SharedDescriptor directory, const ManifestSeal& seal,
                      const ManifestHead& head);
 
@@ -52,11 +47,11 @@ class ManifestFileWriter {
   std::optional<ManifestWriter> writer_;
 };
 
-// Reads a manifest once, from its beginning to its end. All: throw core::SystemError, and
-// DamageError, whose text begins with the name of the file.
+// Reads a manifest once, from its beginning to its end. All: throw core::SystemError; DamageError
+// with an offset in the sealed file or, if what was sealed is no manifest, in its plaintext.
 class ManifestFileReader {
  public:
-  // file: open, behind the header of `seal`; lives as long as this.
+  // file: open as long as this lives.
   ManifestFileReader(int file, const ManifestSeal& seal);
 
   const ManifestHead& head() const { return reader_->head(); }
@@ -68,6 +63,7 @@ class ManifestFileReader {
 
  private:
   Sha256Stream sum_;
+  std::uint64_t offset_;
   std::optional<ChunkReader> chunks_;
   std::optional<ManifestReader> reader_;
 };

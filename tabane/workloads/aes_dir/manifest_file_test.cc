@@ -99,13 +99,5 @@ TEST_F(ManifestFile, IsRefusedWithAnyBitFlippedCutOrWithAnotherKey) {
   EXPECT_THROW(read(1, seen), DamageError);
 }
 
-TEST(RootText, TakesOnlyALegalOne) {
-  const std::string good(64, 'a');
-  EXPECT_EQ(text_of_root(root_of(good)), good);
-  for (const std::string& bad : {good + "a", good.substr(1), std::string(64, 'A'), std::string()}) {
-    EXPECT_THROW(root_of(bad), core::UsageError) << bad;
-  }
-}
-
 }  // namespace
 }  // namespace tabane::workloads::aes_dir

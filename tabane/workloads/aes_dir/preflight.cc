@@ -195,6 +195,14 @@ core::Descriptor open_output_root(const Places& places, const Request& request) 
   return root;
 }
 
+bool holds_files_of_trees(const Tree& tree, int root) {
+  bool found = false;
+  for_sealed_files(tree, root, "", [&](const auto& header, const auto&) {
+    return found = decode_header(header).source == KeySource::tree_key;
+  });
+  return found;
+}
+
 std::size_t remove_leftovers_in(const Places& places, int out_root) {
   DirectoryOpener directories(places.tree, out_root, false);
   std::size_t removed = 0;

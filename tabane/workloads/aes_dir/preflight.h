@@ -38,6 +38,10 @@ std::size_t remove_leftovers_in(const Places& places, int out_root);
 // throws: core::Error if headers can be read and none fits the key.
 void require_key_fits(const Tree& tree, int root, const std::string& name_of_single, KeyRing& keys);
 
+// Whether a sealed file of a tree lies there, not only files of version 1. cost: opens files until
+// it finds one.
+bool holds_files_of_trees(const Tree& tree, int root);
+
 // The tree of the sealed files below `root`, by the slots of the first of version 2; nothing if
 // there is none. throws: core::Error if a file before it, or itself, is sealed for other keys.
 std::optional<TreeSeal> seal_of_files(const Tree& tree, int root, const std::string& name_of_single,

@@ -11,6 +11,7 @@
 #include "tabane/workloads/aes_dir/engine.h"
 #include "tabane/workloads/aes_dir/identity.h"
 #include "tabane/workloads/aes_dir/keys.h"
+#include "tabane/workloads/aes_dir/root.h"
 
 namespace tabane::workloads::aes_dir {
 
@@ -35,6 +36,9 @@ struct Request {
   bool resume = false;   // keep what is complete and current
   bool force = false;    // replace what is there
   bool fsync = false;
+  bool quick = false;             // verify: only the manifest and what it tells files apart by
+  bool without_manifest = false;  // decrypt, verify: take the files as they are
+  std::optional<Root> root;       // decrypt, verify: of the manifest, if it is known
   unsigned threads = 0;  // 0: chosen from the files and the machine
   Engine engine = Engine::automatic;
   // Derives keys from passphrases at any cost that a header asks for; see KeyRing.

@@ -17,9 +17,17 @@ namespace {
 constexpr std::size_t kGroupBytes = std::size_t{256} << 10;  // half of a usual second-level cache
 constexpr std::size_t kMostInGroup = 64;                     // chunks of 4 KiB, the smallest
 
+// The tag of the last chunk, which is the end of a sealed file of `bytes`.
+std::array<std::byte, kTagBytes> last_tag_of(int file, std::uint64_t bytes,
+                                             const std::string& path) {
+  std::array<std::byte, kTagBytes> tag{};
+  core::read_all_at(file, tag.data(), tag.size(), bytes - tag.size(), path);
+  return tag;
+}
+
 // Whether an output that is there has the size of a file of plain_bytes and opens with the keys of
-// this run.
-bool is_sealed_with(KeyRing& keys, int output, std::uint64_t plain_bytes) {
+// this run; then `state` is what the manifest has of it.
+bool is_sealed_with(KeyRing& keys, int output, std::uint64_t plain_bytes, SealedState& state) {
   try {
     const std::vector<std::byte> bytes = read_header(output, "its output");
     const Header header = decode_header(bytes);
@@ -30,6 +38,10 @@ bool is_sealed_with(KeyRing& keys, int output, std::uint64_t plain_bytes) {
       return false;
     }
     keys.keys_of(header, bytes);
+    state = {
+        .bytes = plain_bytes,
+        .salt = header.file_salt,
+        .last_tag = last_tag_of(output, static_cast<std::uint64_t>(seen.st_size), "its output")};
     return true;
   } catch (const core::Error&) {
     return false;  // damaged, or from another key: made anew
@@ -82,7 +94,7 @@ void SealedFileWorker::prepare_to_seal(SealedTask& task) {
     return sealed_bytes(task.plain_bytes_, kChunkLog2, header);
   };
   const auto belongs = [&](int output) {
-    return is_sealed_with(job.keys, output, task.plain_bytes_);
+    return is_sealed_with(job.keys, output, task.plain_bytes_, task.record().sealed);
   };
   if (!task.open_output(with_header(kHeaderBytes), with_header(kSlotsAt + kMostSlotsBytes),
                         belongs)) {
@@ -91,6 +103,8 @@ void SealedFileWorker::prepare_to_seal(SealedTask& task) {
   draw_salt(task.header_.file_salt);
   task.keys_ = derive_file_keys(task.header_, job.seal->key);
   task.header_bytes_ = encode_header(task.header_, task.keys_);
+  task.record().sealed = {
+      .bytes = task.plain_bytes_, .salt = task.header_.file_salt, .last_tag = {}};
 }
 
 void SealedFileWorker::draw_salt(std::span<std::byte, kFileSaltBytes> salt) {
@@ -104,10 +118,32 @@ void SealedFileWorker::draw_salt(std::span<std::byte, kFileSaltBytes> salt) {
 
 void SealedFileWorker::prepare_to_open(SealedTask& task) {
   const std::vector<std::byte> header = read_header(task.in(), task.path());
-  task.header_ = decode_header(header);
-  task.keys_ = task.job().keys.keys_of(task.header_, header);
+  const bool listed = task.job().manifest == nullptr || task.record().known;
+  try {
+    task.header_ = decode_header(header);
+    task.keys_ = task.job().keys.keys_of(task.header_, header);
+  } catch (const DamageError&) {
+    if (listed) throw;
+    throw DiffersFromManifest(Difference::added, std::nullopt);
+  }
+  if (task.job().manifest != nullptr) hold_against_manifest(task);
   task.plain_bytes_ = opened_bytes(task.in_bytes(), task.header_.chunk_log2, task.header_.bytes());
   task.open_output(task.plain_bytes_, task.plain_bytes_);
+}
+
+void SealedFileWorker::hold_against_manifest(SealedTask& task) {
+  const FileRecord& record = task.record();
+  const Header& header = task.header_;
+  if (!record.known) throw DiffersFromManifest(Difference::added, header.file_salt);
+  if (record.sealed.salt != header.file_salt) {
+    throw DiffersFromManifest(Difference::rolled_back, header.file_salt);
+  }
+  if (!task.job().request.quick) return;
+  const std::uint64_t bytes = sealed_bytes(record.sealed.bytes, header.chunk_log2, header.bytes());
+  if (task.in_bytes() != bytes ||
+      last_tag_of(task.in(), bytes, task.path()) != record.sealed.last_tag) {
+    throw DiffersFromManifest(Difference::changed, header.file_salt);
+  }
 }
 
 void SealedFileWorker::encrypt(SealedTask& task, std::uint64_t first, std::uint64_t count) {
@@ -115,7 +151,7 @@ void SealedFileWorker::encrypt(SealedTask& task, std::uint64_t first, std::uint6
 }
 
 void SealedFileWorker::decrypt(SealedTask& task, std::uint64_t first, std::uint64_t count) {
-  for_groups(task, first, count, &SealedFileWorker::open_group);
+  if (!task.job().request.quick) for_groups(task, first, count, &SealedFileWorker::open_group);
 }
 
 void SealedFileWorker::for_groups(SealedTask& task, std::uint64_t first, std::uint64_t count,
@@ -151,6 +187,9 @@ void SealedFileWorker::seal_group(SealedTask& task, const Group& group) {
     const std::size_t bytes = group.plain_of(i);
     cipher_.seal(static_cast<std::uint32_t>(group.first + i), group.is_last(i), {place, bytes},
                  {place, bytes + kTagBytes});
+    if (group.is_last(i)) {
+      std::copy_n(place + bytes, kTagBytes, task.record().sealed.last_tag.begin());
+    }
   }
   // The header goes with the first chunks: small files take one system call.
   if (group.first == 0) {

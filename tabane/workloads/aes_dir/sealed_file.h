@@ -40,6 +40,7 @@ class SealedFileWorker {
 
  private:
   struct Group;
+  static void hold_against_manifest(SealedTask& task);
   void for_groups(SealedTask& task, std::uint64_t first, std::uint64_t count,
                   void (SealedFileWorker::*step)(SealedTask&, const Group&));
   void seal_group(SealedTask& task, const Group& group);

@@ -109,7 +109,7 @@ TEST_F(Sealing, OpensWithEachKeyThatATreeIsSealedFor) {
   EXPECT_EQ(told_of("sealed", {with_identity(1)}), "");
   EXPECT_EQ(told_of("sealed", {with_identity(9), with_identity(2)}), "");
   EXPECT_EQ(told_of("sealed/one", {with_identity(2)}), "");
-  EXPECT_EQ(files_in_home(), 1u);
+  EXPECT_EQ(files_in_home(), 2u);  // keys and manifest
   EXPECT_EQ(read_file(root / "sealed/one").substr(kHeaderBytes, 238),
             read_file(root / "sealed/sub/two").substr(kHeaderBytes, 238));
 }
@@ -140,8 +140,9 @@ TEST_F(Sealing, NamesWhomATreeIsSealedForIfNoKeyFits) {
 TEST_F(Sealing, OpensEachFileWithoutTheFileOfKeys) {
   encrypt({with_key, for_recipient(1)});
   fs::remove_all(root / "sealed/.tabane");
-  EXPECT_EQ(told_of("sealed", {with_key}), "");
-  EXPECT_EQ(told_of("sealed", {with_identity(1)}), "");
+  const Change alone = [](Request& request) { request.without_manifest = true; };
+  EXPECT_EQ(told_of("sealed", {with_key, alone}), "");
+  EXPECT_EQ(told_of("sealed", {with_identity(1), alone}), "");
 }
 
 TEST_F(Sealing, TellsOfADamagedFileOfKeysAndOpensWithTheSlotsOfTheFiles) {
@@ -181,7 +182,7 @@ TEST_F(Sealing, GoesOnWithTheTreeOfAnInterruptedJob) {
   EXPECT_EQ(outcome.files_kept, 1u);
   EXPECT_EQ(outcome.leftovers_removed, 1u);
   EXPECT_EQ(keys_bytes(), keys);
-  EXPECT_EQ(files_in_home(), 1u);
+  EXPECT_EQ(files_in_home(), 2u);  // keys and manifest
   EXPECT_EQ(read_file(root / "sealed/sub/two"), kept);
   EXPECT_EQ(read_file(root / "sealed/one").substr(16, 16), kept.substr(16, 16));
 }

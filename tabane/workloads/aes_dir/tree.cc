@@ -231,6 +231,19 @@ std::uint64_t Tree::bytes() const {
                          [](std::uint64_t sum, const TreeFile& file) { return sum + file.bytes; });
 }
 
+bool is_excluded(const std::vector<std::string>& excludes, const std::string& path) {
+  if (excludes.empty()) return false;
+  const Excludes patterns(excludes);
+  for (std::size_t from = 0, end = 0; end != path.npos; from = end + 1) {
+    end = path.find('/', from);
+    if (patterns.match_name(path.substr(from, end - from).c_str()) ||
+        patterns.match_path(path.substr(0, end))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::string read_link(int directory, const char* name) {
   constexpr std::size_t kMost = std::size_t{1} << 20;
   for (std::string target(256, '\0'); target.size() <= 2 * kMost;

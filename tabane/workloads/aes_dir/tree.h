@@ -16,8 +16,9 @@ namespace tabane::workloads::aes_dir {
 
 // Something that went wrong with one file or directory; the others go on.
 struct Failure {
-  std::string path;  // relative to the root; bytes as the file system has them
-  std::string what;  // a sentence: reason, and the offset where there is one
+  std::string path;             // relative to the root; bytes as the file system has them
+  std::string what;             // a sentence: reason, and the offset where there is one
+  std::string difference = {};  // from the manifest, for programs: "missing"; or empty
 };
 
 struct TreeDirectory {
@@ -68,6 +69,9 @@ inline constexpr const char* kOwnDirectory = ".tabane";
 // own: leaves out kOwnDirectory at the root, which has no files of the tree.
 // throws: core::SystemError only if the root itself cannot be read.
 Tree scan(int root, const std::vector<std::string>& excludes, bool own = false);
+
+// Whether a path or a directory that it lies in matches one of scan()'s patterns.
+bool is_excluded(const std::vector<std::string>& excludes, const std::string& path);
 
 // Returns the target of a symbolic link in an open directory.
 // throws: core::SystemError naming the link; core::Error if the target has more than 1 MiB.

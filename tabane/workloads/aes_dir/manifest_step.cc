@@ -1,0 +1,127 @@
+#include "tabane/workloads/aes_dir/manifest_step.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "tabane/workloads/aes_dir/restore_tree.h"
+#include "tabane/workloads/aes_dir/seal_manifest.h"
+#include "tabane/workloads/aes_dir/tree_home.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+constexpr const char* kWithout = "--without-manifest takes the files as they are";
+
+[[noreturn]] void refuse_tree_without_manifest(const Request& request, const Tree& tree) {
+  if (tree.own_directory) {
+    throw core::Error(fmt::format(
+        "IN ({}) has no manifest: its encryption was interrupted, and tabane encrypt --resume "
+        "finishes it, or the manifest was removed; {}",
+        request.in, kWithout));
+  }
+  throw core::Error(fmt::format(
+      "IN ({}) has no manifest: it is a part of a sealed tree, or .tabane was removed; {}",
+      request.in, kWithout));
+}
+
+void require_root(const Request& request, const Root& root) {
+  if (!request.root || *request.root == root) return;
+  throw core::Error(
+      fmt::format("the root of IN ({}) is {}, not {}: the tree was replaced by another state of it",
+                  request.in, text_of_root(root), text_of_root(*request.root)));
+}
+
+core::Descriptor temporary_directory() {
+  const std::string path = std::filesystem::temp_directory_path();
+  core::Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) throw core::SystemError("open", path, errno);
+  return directory;
+}
+
+// What the umask leaves of permissions. Other threads may not make files meanwhile.
+mode_t permissions_allowed() {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return 0777 & ~mask;
+}
+
+}  // namespace
+
+std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, const Places& places,
+                                                KeyRing& keys) {
+  const bool needed = request.quick || request.root;
+  if (request.cipher != Cipher::aes_256_gcm || places.single_file || request.without_manifest) {
+    if (!needed) return nullptr;
+    throw core::UsageError("--quick and --root take a sealed directory and its manifest");
+  }
+  try {
+    std::unique_ptr<TreeManifest> manifest = TreeManifest::open(places.in_root.get(), keys);
+    if (!manifest) {
+      if (needed || holds_files_of_trees(places.tree, places.in_root.get())) {
+        refuse_tree_without_manifest(request, places.tree);
+      }
+      return nullptr;
+    }
+    manifest->hold_against(places.tree, request.excludes, temporary_directory().get());
+    require_root(request, manifest->root());
+    return manifest;
+  } catch (const DamageError& error) {
+    throw core::Error(fmt::format("{}: {}; {}", kManifestPath, error.what(), kWithout));
+  }
+}
+
+void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures) {
+  for (const TreeDifference& difference : manifest.differences()) {
+    failures.push_back(
+        {difference.path, text_of(difference), std::string(name_of(difference.kind))});
+  }
+}
+
+void restore(const Request& request, const Places& places, TreeManifest& manifest, int out_root,
+             bool made_root, std::vector<Failure>& failures) {
+  restore_links_and_directories(manifest, places.tree, request.excludes, out_root,
+                                {.mode_bits = permissions_allowed(),
+                                 .replace_links = request.force || request.resume,
+                                 .root_attributes = made_root},
+                                failures);
+}
+
+OutputManifest::OutputManifest(JobState& job, const Places& places, KeyRing& keys)
+    : job_(job),
+      home_(std::make_shared<const core::Descriptor>(open_home(job.out_root, true))),
+      records_(places.tree.files.size(), home_->get()) {
+  job.records = &records_;
+  if (!job.request.resume) {
+    if (unlinkat(home_->get(), kManifestName, 0) != 0 && errno != ENOENT) {
+      throw core::SystemError("remove", kManifestPath, errno);
+    }
+    return;
+  }
+  try {
+    const auto before = TreeManifest::open(job.out_root, keys);
+    if (before) generation_ = before->head().generation + 1;
+  } catch (const DamageError&) {
+    return;  // replaced by a whole one
+  }
+}
+
+std::optional<Root> OutputManifest::write(std::vector<Failure>& failures) {
+  try {
+    return write_manifest({.tree = job_.tree,
+                           .in_root = job_.in_root,
+                           .records = records_,
+                           .seal = *job_.seal,
+                           .generation = generation_},
+                          home_, job_.request.fsync, failures);
+  } catch (const core::Error& error) {
+    failures.push_back({kManifestPath, error.what()});
+    return std::nullopt;
+  }
+}
+
+}  // namespace tabane::workloads::aes_dir

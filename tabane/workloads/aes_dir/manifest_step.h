@@ -1,0 +1,47 @@
+// What a job does with manifests: holds the one of its input against the tree, and writes that of
+// its output.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tabane/workloads/aes_dir/file_task.h"
+#include "tabane/workloads/aes_dir/key_ring.h"
+#include "tabane/workloads/aes_dir/preflight.h"
+#include "tabane/workloads/aes_dir/request.h"
+#include "tabane/workloads/aes_dir/tree_manifest.h"
+
+namespace tabane::workloads::aes_dir {
+
+// Opens and reads the manifest of the tree that is decrypted or verified, and holds it against what
+// the scan saw. Returns null for a single file, for files of version 1, for CBC, or if the request
+// wants none. throws: core::Error if the tree should have one and has not, if it is damaged, or if
+// its root is not that of the request; core::UsageError if the request needs one that cannot be.
+std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, const Places& places,
+                                                KeyRing& keys);
+
+// Names what differs from the manifest, as failures.
+void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures);
+
+// Gives a decrypted directory tree links, modes and times.
+void restore(const Request& request, const Places& places, TreeManifest& manifest, int out_root,
+             bool made_root, std::vector<Failure>& failures);
+
+// The manifest of the directory tree that a job seals.
+class OutputManifest {
+ public:
+  // Takes the one of a tree away that --force replaces. throws: core::SystemError.
+  OutputManifest(JobState& job, const Places& places, KeyRing& keys);
+
+  // Writes it when all files are written; returns the tree's root, or nothing if it cannot be
+  // written, which is a failure.
+  std::optional<Root> write(std::vector<Failure>& failures);
+
+ private:
+  JobState& job_;
+  core::SharedDescriptor home_;
+  std::uint64_t generation_ = 1;
+  FileRecords records_;
+};
+
+}  // namespace tabane::workloads::aes_dir
