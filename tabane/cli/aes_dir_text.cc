@@ -26,6 +26,15 @@ std::string crew_text(const Outcome& outcome) {
                      name_of(outcome.engine));
 }
 
+// "1 234 files, 5 symbolic links"
+std::string entries_text(std::uint64_t files, const Outcome& outcome) {
+  std::string text = files_text(files);
+  if (outcome.links > 0) {
+    text += ", " + counted(outcome.links, "symbolic link", "symbolic links");
+  }
+  return text;
+}
+
 // "left out: 2 symbolic links, 1 excluded"; empty if there is nothing.
 std::string other_files_text(const Outcome& outcome) {
   std::string out, kept;
@@ -123,25 +132,31 @@ double progress_share(const Progress& progress) {
 
 std::string summary_text(const Request& request, const Outcome& outcome) {
   if (request.dry_run) {
-    return fmt::format("would {} {}, {}, in {} with {}\n", name_of(request.direction),
-                       files_text(outcome.files_total), core::format_bytes(outcome.bytes_total),
-                       counted(outcome.directories, "directory", "directories"),
-                       crew_text(outcome)) +
+    return fmt::format(
+               "would {} {}, {}, in {} with {}\n", name_of(request.direction),
+               entries_text(outcome.files_total, outcome), core::format_bytes(outcome.bytes_total),
+               counted(outcome.directories, "directory", "directories"), crew_text(outcome)) +
            other_files_text(outcome);
   }
   std::string text =
       fmt::format("{} {}, {} in {}{}\n{}", name_in_past(request.direction),
-                  files_text(outcome.files), core::format_bytes(outcome.bytes),
+                  entries_text(outcome.files, outcome), core::format_bytes(outcome.bytes),
                   core::format_seconds(outcome.seconds), speed_text(outcome), crew_text(outcome));
   if (const auto& share = outcome.copy_share) {
     text += fmt::format("; {:.0f} % [{:.0f}, {:.0f}] of the speed of plain copying",
                         100 * share->value, 100 * share->interval.low, 100 * share->interval.high);
   }
-  return text + "\n" + unknown_text(request) + other_files_text(outcome);
+  text += "\n" + unknown_text(request) + other_files_text(outcome);
+  return outcome.root ? text + "root: " + text_of_root(*outcome.root) + "\n" : text;
 }
 
 std::vector<std::string> warnings_of(const Request& request, const Outcome& outcome) {
   std::vector<std::string> warnings;
+  if (request.without_manifest) {
+    warnings.push_back(
+        "each file was checked alone: without the manifest nobody knows whether some were "
+        "exchanged, renamed, added or put back in an older version, or are missing");
+  }
   if (request.cipher == Cipher::aes_256_gcm) return warnings;
   const bool verifies = request.direction == Direction::verify;
   warnings.push_back(fmt::format(
@@ -176,9 +191,12 @@ std::string failures_text(const Outcome& outcome, std::size_t most) {
 lab::Json to_json(const Request& request, const Outcome& outcome) {
   lab::Json failures = lab::Json::array();
   for (const Failure& failure : outcome.failures) {
-    failures.push_back({{"path", lossy_utf8(failure.path)},
-                        {"path_percent_encoded", percent_encoded(failure.path)},
-                        {"reason", lossy_utf8(reason_of(failure))}});
+    failures.push_back(
+        {{"path", lossy_utf8(failure.path)},
+         {"path_percent_encoded", percent_encoded(failure.path)},
+         {"reason", lossy_utf8(reason_of(failure))},
+         {"difference",
+          failure.difference.empty() ? lab::Json(nullptr) : lab::Json(failure.difference)}});
   }
   const bool worked = !request.dry_run;
   const double seconds = worked ? outcome.seconds : 0;
@@ -201,6 +219,7 @@ lab::Json to_json(const Request& request, const Outcome& outcome) {
           {"files_done", if_worked(outcome.files)},
           {"input_bytes_done", if_worked(outcome.bytes)},
           {"files_kept", if_worked(outcome.files_kept)},
+          {"links", outcome.links},
           {"symlinks", outcome.symlinks},
           {"special_files", outcome.special},
           {"excluded", outcome.excluded},
@@ -215,6 +234,7 @@ lab::Json to_json(const Request& request, const Outcome& outcome) {
           {"share_of_copy_speed_interval", ends_or_null(outcome.copy_share)},
           {"authenticated", request.cipher == Cipher::aes_256_gcm},
           {"warnings", warnings_of(request, outcome)},
+          {"root", outcome.root ? lab::Json(text_of_root(*outcome.root)) : lab::Json(nullptr)},
           {"failures", failures}};
 }
 

@@ -50,6 +50,37 @@ TEST(SummaryText, NamesTheFigures) {
             "kept: 1 file complete already\n");
 }
 
+TEST(SummaryText, NamesLinksAndTheRoot) {
+  Outcome outcome = some_outcome();
+  outcome.links = 1;
+  outcome.root.emplace();
+  outcome.root->fill(std::byte{0xA5});
+  std::string root;
+  for (int i = 0; i < 32; ++i) root += "a5";
+  EXPECT_EQ(summary_text({}, outcome),
+            "encrypted 1 234 files, 1 symbolic link, 1.86 GiB in 2.00 s: 1.00 GB/s, 617 files/s\n"
+            "2 threads, openssl\n"
+            "root: " +
+                root + "\n");
+  EXPECT_EQ(to_json({}, outcome)["root"], root);
+  EXPECT_TRUE(to_json({}, some_outcome())["root"].is_null());
+}
+
+TEST(Json, TellsTheKindOfADifferenceFromTheManifest) {
+  Outcome outcome = some_outcome();
+  outcome.failures = {{"a", "was renamed: it is b", "renamed"}, {"c", "at byte 96: damaged"}};
+  const lab::Json failures = to_json({.direction = Direction::verify}, outcome)["failures"];
+  EXPECT_EQ(failures[0]["difference"], "renamed");
+  EXPECT_TRUE(failures[1]["difference"].is_null());
+}
+
+TEST(Warnings, SayWhatIsNotKnownWithoutAManifest) {
+  EXPECT_TRUE(warnings_of({.direction = Direction::verify}, some_outcome()).empty());
+  EXPECT_EQ(warnings_of({.direction = Direction::verify, .without_manifest = true}, some_outcome())
+                .size(),
+            1u);
+}
+
 TEST(SummaryText, SaysNothingOfWhatWasNotMeasured) {
   EXPECT_EQ(summary_text({.direction = Direction::verify}, some_outcome()),
             "verified 1 234 files, 1.86 GiB in 2.00 s: 1.00 GB/s, 617 files/s\n"

@@ -44,13 +44,17 @@ constexpr const char* kDecryptExamples =
     "  tabane decrypt --key-file my.key sealed photos   decrypts every file below sealed\n"
     "  tabane decrypt sealed/letter.txt letter.txt      decrypts one file, asks for its passphrase";
 constexpr const char* kVerifyExamples =
-    "  tabane verify --key-file my.key sealed   reads and checks every byte, writes nothing";
+    "  tabane verify --key-file my.key sealed           reads and checks every byte\n"
+    "  tabane verify --quick --key-file my.key sealed   only what tells files apart\n"
+    "  tabane verify --root HASH --key-file my.key sealed\n"
+    "                                                   also that it is not an older state";
 
 struct Options {
   Request request;
   std::string cipher = "aes-256-gcm";
   std::string engine = "auto";
   std::optional<std::string> iv;
+  std::optional<std::string> root;
   std::optional<std::string> key_file;
   std::optional<std::string> passphrase_file;
   std::optional<int> threads;
@@ -102,6 +106,7 @@ void complete_request(Options& options) {
         "--iv goes with --cipher aes-128-cbc or aes-256-cbc; aes-256-gcm makes its own");
   }
   if (options.iv) request.fixed_iv = block_of(*options.iv);
+  if (options.root) request.root = root_of(*options.root);
   if (cbc && !options.key_file) {
     throw core::UsageError(
         fmt::format("--cipher {0} takes a key of {1} bytes and no passphrase: give --key-file FILE",
@@ -253,6 +258,22 @@ void add_writing_options(CLI::App& verb, Request& request) {
                 "Wait until each file is on the disk before it gets its name");
 }
 
+void add_manifest_options(CLI::App& verb, Options& options) {
+  CLI::Option* root = verb.add_option(
+      "--root", options.root,
+      "Refuse a tree that has not this root, which encrypt printed: it was replaced as a whole");
+  root->type_name("HASH");
+  CLI::Option* without = verb.add_flag(
+      "--without-manifest", options.request.without_manifest,
+      "Take the files of a directory as they are: nobody can say which were exchanged, renamed, "
+      "added or put back in an older version, or are missing");
+  without->excludes(root);
+  if (options.request.direction != Direction::verify) return;
+  verb.add_flag("--quick", options.request.quick,
+                "Check the manifest, and of each file its size, salt and last tag alone")
+      ->excludes(without);
+}
+
 void add_common_options(CLI::App& verb, Options& options) {
   verb.add_option("--exclude", options.request.excludes,
                   "Leave out names that match ('*.tmp'), or paths below IN if GLOB contains a '/'; "
@@ -289,6 +310,7 @@ void add_verb(CLI::App& app, int& exit_code, Direction direction, const char* wh
   }
   add_key_options(*verb, *options);
   if (direction != Direction::verify) add_writing_options(*verb, options->request);
+  if (direction != Direction::encrypt) add_manifest_options(*verb, *options);
   add_common_options(*verb, *options);
   verb->callback([options, &exit_code] { exit_code = run(*options); });
 }
