@@ -40,6 +40,16 @@ def snapshot(root):
     return found
 
 
+def without_home(found):
+    """What is in a sealed tree beside the directory that is tabane's own."""
+    return {path: entry for path, entry in found.items()
+            if path != b".tabane" and not path.startswith(b".tabane/")}
+
+
+def listed(folder):
+    return sorted(set(os.listdir(folder)) - {".tabane"})
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
