@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -32,6 +33,9 @@ constexpr const char* kEncryptExamples =
     "  tabane keygen my.key                             makes a key that only you can read\n"
     "  tabane encrypt --key-file my.key photos sealed   encrypts every file below photos\n"
     "  tabane encrypt photos sealed                     asks for a passphrase\n"
+    "  tabane encrypt --recipient tabane1… --recipient ann.pub photos sealed\n"
+    "                                                   for public keys (see tabane keygen "
+    "--pair)\n"
     "  tabane encrypt --resume --key-file my.key photos sealed\n"
     "                                                   does only what is missing or has changed\n"
     "  tabane encrypt --exclude '*.tmp' --exclude cache/thumbs --dry-run photos sealed\n"
@@ -40,6 +44,7 @@ constexpr const char* kEncryptExamples =
     "                                                   writes what openssl enc reads";
 constexpr const char* kDecryptExamples =
     "  tabane decrypt --key-file my.key sealed photos   decrypts every file below sealed\n"
+    "  tabane decrypt --identity ann.identity sealed photos\n"
     "  tabane decrypt sealed/letter.txt letter.txt      decrypts one file, asks for its passphrase";
 constexpr const char* kVerifyExamples =
     "  tabane verify --key-file my.key sealed   reads and checks every byte, writes nothing";
@@ -51,6 +56,8 @@ struct Options {
   std::optional<std::string> iv;
   std::optional<std::string> key_file;
   std::optional<std::string> passphrase_file;
+  std::vector<std::string> recipients;  // files or texts
+  std::vector<std::string> identities;  // files
   std::optional<int> threads;
   bool quiet = false;
   bool verbose = false;
@@ -112,9 +119,22 @@ void warn(const std::string& text) {
   if (!text.empty()) fmt::print(stderr, "warning: {}\n", printable(text));
 }
 
+void read_pairs(const Options& options, Request& request) {
+  for (const std::string& recipient : options.recipients) {
+    std::ranges::copy(read_recipients(recipient), std::back_inserter(request.recipients));
+  }
+  for (const std::string& path : options.identities) {
+    IdentityFile file = read_identity_file(path);
+    warn(file.warning);
+    std::ranges::move(file.identities, std::back_inserter(request.identities));
+  }
+}
+
 void read_key(const Options& options, Request& request) {
   make_memory_unreadable();
   const bool encrypts = request.direction == Direction::encrypt;
+  request.has_key = options.key_file.has_value();
+  read_pairs(options, request);
   if (options.key_file) {
     KeyFile file = read_key_file(*options.key_file, key_bytes(request.cipher));
     warn(file.warning);
@@ -128,6 +148,8 @@ void read_key(const Options& options, Request& request) {
     PassphraseFile file = read_passphrase_file(*options.passphrase_file);
     warn(file.warning);
     request.passphrase = std::move(file.passphrase);
+  } else if (!options.recipients.empty() || !options.identities.empty()) {
+    return;
   } else {
     check_job(request);  // nobody likes to type a passphrase for nothing
     request.passphrase = ask_passphrase(encrypts);
@@ -208,16 +230,31 @@ int run(Options& options) {
   return outcome.complete && outcome.failures.empty() ? kOk : kFailed;
 }
 
+void add_pair_options(CLI::App& verb, Options& options) {
+  const bool encrypts = options.request.direction == Direction::encrypt;
+  CLI::Option* option =
+      encrypts
+          ? verb.add_option("--recipient", options.recipients,
+                            "Encrypt for a public key: the text tabane1…, or a FILE with one in "
+                            "each line; the option may be repeated, and goes with a key file or a "
+                            "passphrase file, without which --resume cannot go on")
+          : verb.add_option("--identity", options.identities,
+                            "Open with the secret keys in FILE, which keygen --pair makes; the "
+                            "option may be repeated");
+  option->type_name(encrypts ? "KEY" : "FILE")->take_all()->allow_extra_args(false);
+}
+
 void add_key_options(CLI::App& verb, Options& options) {
   CLI::Option* key =
       verb.add_option("--key-file", options.key_file,
                       "Read the key from FILE, as raw bytes or hexadecimal (see tabane keygen)");
   CLI::Option* passphrase = verb.add_option(
       "--passphrase-file", options.passphrase_file,
-      "Read the passphrase from the first line of FILE; without a key file and this, "
-      "tabane asks for it");
+      "Read the passphrase from the first line of FILE; where no key is given at all, tabane asks "
+      "for one");
   key->type_name("FILE")->excludes(passphrase);
   passphrase->type_name("FILE");
+  add_pair_options(verb, options);
   if (options.request.direction != Direction::encrypt) {
     verb.add_flag("--allow-costly-passphrase", options.request.allow_costly_passphrase,
                   "Derive keys from the passphrase even if a file asks for more than 1 GiB of "
