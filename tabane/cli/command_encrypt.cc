@@ -241,6 +241,10 @@ void add_writing_options(CLI::App& verb, Request& request) {
       ->excludes(resume);
   verb.add_flag("--fsync", request.fsync,
                 "Wait until each file is on the disk before it gets its name");
+  verb.add_flag("--preserve", request.preserve,
+                "Keep all mode bits, set-user, set-group and sticky, too. Without it sealed files "
+                "have the permissions of the plain ones, and decrypted ones only the owner's "
+                "within the umask, as nothing vouches for the mode of a sealed file");
 }
 
 void add_common_options(CLI::App& verb, Options& options) {

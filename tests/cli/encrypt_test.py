@@ -32,7 +32,8 @@ class RoundTrip(Case):
                         shutil.rmtree(folder, ignore_errors=True)
                     for verb, source, target in (("encrypt", self.plain, self.sealed),
                                                  ("decrypt", self.sealed, self.opened)):
-                        self.run_ok(verb, *self.options(cipher), *more, source, target)
+                        self.run_ok(verb, *self.options(cipher), "--preserve", *more, source,
+                                    target)
                     self.run_ok("verify", *self.options(cipher), self.sealed)
                     self.assertEqual(snapshot(self.opened), snapshot(self.plain))
                     for path, (_, _, _, data) in snapshot(self.plain).items():
@@ -47,8 +48,8 @@ class RoundTrip(Case):
                     self.plain.chmod(0o604)
                     self.run_ok("encrypt", *self.options(cipher), "--force", self.plain,
                                 self.sealed)
-                    self.run_ok("decrypt", *self.options(cipher), "--force", self.sealed,
-                                self.opened)
+                    self.run_ok("decrypt", *self.options(cipher), "--force", "--preserve",
+                                self.sealed, self.opened)
                     self.assertEqual(self.opened.read_bytes(), content(size))
                     self.assertEqual(stat.S_IMODE(self.opened.stat().st_mode), 0o604)
                     self.assertEqual(self.opened.stat().st_mtime_ns,
@@ -61,7 +62,7 @@ class RoundTrip(Case):
         other = self.folder / "other"
         other.write_text("correct horse\r\n")
         self.run_ok("encrypt", "--passphrase-file", secret, self.plain, self.sealed)
-        self.run_ok("decrypt", "--passphrase-file", other, self.sealed, self.opened)
+        self.run_ok("decrypt", "--passphrase-file", other, "--preserve", self.sealed, self.opened)
         self.assertEqual(snapshot(self.opened), snapshot(self.plain))
 
     def test_with_any_key_that_keygen_makes(self):
@@ -111,6 +112,44 @@ class RoundTrip(Case):
         compare = subprocess.run(["find", ".", "-name", "deep", "-size", "4c"], cwd=self.opened,
                                  capture_output=True)
         self.assertTrue(compare.stdout.endswith(b"/deep\n"), compare)
+
+
+class Modes(Case):
+    """The mode of a sealed file is not authenticated."""
+
+    def modes(self, root):
+        return {path: entry[1] for path, entry in snapshot(root).items()}
+
+    def test_of_decrypted_files_open_them_to_nobody(self):
+        self.make_tree()
+        self.encrypt()
+        for path, mode in (("f0", 0o4755), ("f1", 0o777), ("a/f2", 0o2666), ("a", 0o1777),
+                           ("a/b", 0o2777), ("empty", 0o555)):
+            (self.sealed / path).chmod(mode)
+        result = tabane("decrypt", *self.options(), self.sealed, self.opened, umask=0)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for path, mode in self.modes(self.opened).items():
+            self.assertEqual(mode, self.modes(self.sealed)[path] & 0o700, path)
+        result = tabane("decrypt", *self.options(), "--force", self.sealed / "f0",
+                        self.opened / "f0", umask=0o277)
+        self.assertEqual(stat.S_IMODE((self.opened / "f0").stat().st_mode), 0o500)
+
+    def test_of_sealed_files_have_no_special_bits(self):
+        self.make_tree()
+        (self.plain / "f0").chmod(0o6755)
+        (self.plain / "a").chmod(0o3777)
+        self.encrypt()
+        for path, mode in self.modes(self.sealed).items():
+            self.assertEqual(mode, self.modes(self.plain)[path] & 0o777, path)
+
+    def test_are_preserved_if_asked(self):
+        self.make_tree()
+        (self.plain / "f0").chmod(0o6755)
+        (self.plain / "a").chmod(0o1777)
+        self.encrypt("--preserve")
+        self.decrypt("--preserve")
+        self.assertEqual(self.modes(self.sealed), self.modes(self.plain))
+        self.assertEqual(self.modes(self.opened), self.modes(self.plain))
 
 
 @unittest.skipUnless(OPENSSL, "there is no openssl program")

@@ -16,6 +16,7 @@
 
 #include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/key_ring.h"
+#include "tabane/workloads/aes_dir/modes.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/request.h"
 #include "tabane/workloads/aes_dir/tree.h"
@@ -36,6 +37,7 @@ struct JobState {
   int stream = -1;                         // what a single file is written to in place of a file
   KeySource source = KeySource::key_file;  // for the headers that are written
   ScryptParameters scrypt;
+  ModePolicy modes;
 
   std::atomic<bool> stop = false;
   std::atomic<std::uint64_t> files_done = 0, files_kept = 0;
@@ -101,6 +103,7 @@ class FileTask {
  private:
   const TreeFile& file() const { return job_.tree.files[index_]; }
   void open_input(Directories& directories);
+  struct stat wanted() const;
   void require_unchanged() const;
   bool is_current(int directory, const char* name, std::uint64_t least, std::uint64_t most,
                   const std::function<bool(int)>& belongs) const;
