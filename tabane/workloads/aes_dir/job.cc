@@ -52,7 +52,7 @@ void finish_directories(const Places& places, int out_root, bool made_root, cons
           futimens(to->get(), times) != 0) {
         throw core::SystemError("set mode and times", places.tree.path(i), errno);
       }
-    } catch (const core::SystemError& error) {
+    } catch (const core::Error& error) {
       failures.push_back({places.tree.path(i), error.what()});
     }
   }

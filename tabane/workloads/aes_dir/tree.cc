@@ -84,6 +84,7 @@ class Scanner {
         pending.push_back(static_cast<std::uint32_t>(child - 1));
       }
     }
+    std::sort(tree_.places.begin(), tree_.places.end());
     return std::move(tree_);
   }
 
@@ -135,6 +136,7 @@ class Scanner {
       fail(directory, nullptr, reason("directory cannot be opened", failed.code()));
       return;
     }
+    tree_.places.push_back(identity_of(::dirfd(stream.get())));
     if (error != 0) {
       if (directory == 0) throw core::SystemError("readdir", "", error);
       fail(directory, nullptr, reason("directory cannot be read to its end", error));
@@ -223,6 +225,10 @@ std::uint64_t Tree::bytes() const {
                          [](std::uint64_t sum, const TreeFile& file) { return sum + file.bytes; });
 }
 
+bool Tree::has_place(const FileId& place) const {
+  return std::binary_search(places.begin(), places.end(), place);
+}
+
 Tree scan(int root, const std::vector<std::string>& excludes) {
   return Scanner(root, excludes).run();
 }
@@ -270,6 +276,9 @@ core::Descriptor DirectoryOpener::step(int parent, std::uint32_t directory) cons
     opened.reset(::openat(parent, name, kOpenDirectory));
   }
   if (!opened.valid()) throw core::SystemError("openat", tree_.path(directory), errno);
+  if (make_ && tree_.has_place(identity_of(opened.get()))) {
+    throw core::Error(tree_.path(directory) + ": in OUT is a directory of IN, too");
+  }
   return opened;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tabane/core/file.h"
+#include "tabane/workloads/aes_dir/same_place.h"
 
 namespace tabane::workloads::aes_dir {
 
@@ -34,6 +35,7 @@ struct Tree {
   std::vector<TreeDirectory> directories;  // parents before children; [0] is the root
   std::vector<TreeFile> files;             // those of one directory stand together
   std::string names;                       // each ended by a zero
+  std::vector<FileId> places;              // of the directories, in ascending order
   std::uint64_t symlinks = 0, special = 0, excluded = 0;  // left out
   std::uint64_t leftovers = 0;    // temporary files of a killed run, left out
   std::vector<Failure> failures;  // could not be looked at
@@ -43,11 +45,13 @@ struct Tree {
   std::string path(std::uint32_t directory) const;
   std::string path(const TreeFile& file) const;
   std::uint64_t bytes() const;
+  bool has_place(const FileId& place) const;
 };
 
 // Walks what lies below the open directory `root`. excludes: shell patterns (fnmatch) held against
 // the name, or, if they contain a '/', against the path below the root; a directory that matches is
-// left out with all below it. cost: one fstatat a file; 24 bytes and its name a file.
+// left out with all below it. cost: one fstatat a file or directory; 24 bytes and
+// its name a file.
 // throws: core::SystemError only if the root itself cannot be read.
 Tree scan(int root, const std::vector<std::string>& excludes);
 
@@ -58,10 +62,12 @@ Tree single_file(const std::string& name, std::uint64_t bytes);
 // open. One thread at a time; several may make the same directories at once.
 class DirectoryOpener {
  public:
-  // make: directories that are missing are made, with mode 0700. tree, root: live as long as this.
+  // make: directories that are missing are made, with mode 0700, and those that are one with a
+  // directory of the tree are refused. tree, root: live as long as this.
   // keep: descriptors held, at least 1. Going up from level n costs about n / keep steps a level.
   DirectoryOpener(const Tree& tree, int root, bool make, std::size_t keep = 2);
-  // Returns the directory; for the root, `root` itself. throws: core::SystemError naming the path.
+  // Returns the directory; for the root, `root` itself. throws: core::SystemError naming the path;
+  // core::Error if it is refused.
   // cost: one openat for each component below the nearest directory held.
   core::SharedDescriptor open(std::uint32_t directory);
 
