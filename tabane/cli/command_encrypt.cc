@@ -173,6 +173,8 @@ void print_outcome(const Options& options, const Outcome& outcome) {
   }
   const std::size_t most = options.verbose ? outcome.failures.size() : kFailuresShown;
   std::fputs(failures_text(outcome, most).c_str(), stderr);
+  std::fputs(temporaries_text(outcome, options.verbose ? SIZE_MAX : kFailuresShown).c_str(),
+             stderr);
   if (!outcome.failures.empty()) {
     fmt::print(stderr, "tabane: {} {}\n",
                outcome.failures.size() == 1

@@ -339,6 +339,29 @@ class Selection(Case):
         names = {os.path.basename(path) for path in snapshot(self.sealed)}
         self.assertFalse(names & {b"link", b"away", b"fifo", b"socket"})
 
+    def test_takes_files_with_a_temporary_name_and_names_them_where_they_are_left_out(self):
+        self.make_tree()
+        name = ".tabane-0123456789abcdef.part"
+        (self.plain / "a" / name).write_bytes(b"a user's")
+        self.encrypt()
+        sealed = (self.sealed / "a" / name).read_bytes()
+        self.assertEqual(len(sealed), 96 + 8 + 16)
+        leftover = self.sealed / ".tabane-00000000000000aa.part"
+        leftover.write_bytes(b"half")
+        self.encrypt("--resume")
+        self.assertEqual((self.sealed / "a" / name).read_bytes(), sealed)
+        self.assertFalse(leftover.exists())
+        for verb, more in (("verify", []), ("decrypt", [self.opened])):
+            json_file = self.folder / "json"
+            result = self.run_ok(verb, *self.options(), "-q", f"--json={json_file}", self.sealed,
+                                 *more)
+            self.assertIn(b"left out: a/" + os.fsencode(name), result.stderr)
+            listed = json.loads(json_file.read_text())["temporary_files"]
+            self.assertEqual([entry["path"] for entry in listed], ["a/" + name])
+        self.run_ok("decrypt", *self.options(), self.sealed / "a" / name, self.folder / "single")
+        self.assertEqual((self.folder / "single").read_bytes(), b"a user's")
+        self.assertIn(b"1 temporary file", self.decrypt("--force").stdout)
+
     def test_excludes_names_and_paths(self):
         self.make_tree()
         result = self.encrypt("--exclude", "f[12]", "--exclude", "a/b")
@@ -420,7 +443,7 @@ class Json(Case):
     KEYS = ["schema_version", "kind", "tabane_version", "cipher", "engine", "threads", "dry_run",
             "complete", "files_total", "input_bytes_total", "directories", "files_done",
             "input_bytes_done", "files_kept", "symlinks", "special_files", "excluded",
-            "leftovers_removed", "seconds", "bytes_per_second", "files_per_second",
+            "temporary_files", "leftovers_removed", "seconds", "bytes_per_second", "files_per_second",
             "copy_bytes_per_second", "copy_files_per_second", "share_of_copy_speed",
             "share_of_copy_speed_interval", "failures"]
 

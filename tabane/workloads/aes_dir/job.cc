@@ -87,6 +87,7 @@ Outcome describe(const Tree& tree) {
   outcome.symlinks = tree.symlinks;
   outcome.special = tree.special;
   outcome.excluded = tree.excluded;
+  outcome.temporaries = tree.temporaries;
   outcome.failures = tree.failures;
   return outcome;
 }

@@ -36,9 +36,11 @@ std::vector<std::string> leftovers(int directory) {
 
 }  // namespace
 
-std::size_t remove_leftovers(int directory) {
+std::size_t remove_leftovers(int directory,
+                             const std::function<bool(const std::string& name)>& keep) {
   std::size_t removed = 0;
   for (const std::string& name : leftovers(directory)) {
+    if (keep(name)) continue;
     struct stat status;
     if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno == ENOENT) continue;

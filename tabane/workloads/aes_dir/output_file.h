@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <functional>
 #include <string>
 
 #include "tabane/core/file.h"
@@ -11,9 +12,12 @@
 
 namespace tabane::workloads::aes_dir {
 
-// Removes the temporary files of a killed run from an open directory; returns how many.
+// Removes the temporary files of a killed run from an open directory, but for those that `keep`
+// names; returns how many.
 // throws: core::SystemError if the directory cannot be read, or naming the file that stays.
-std::size_t remove_leftovers(int directory);
+std::size_t remove_leftovers(
+    int directory, const std::function<bool(const std::string& name)>& keep =
+                       [](const std::string&) { return false; });
 
 class OutputFile {
  public:

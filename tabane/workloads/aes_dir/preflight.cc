@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "tabane/workloads/aes_dir/output_file.h"
 
@@ -103,7 +105,9 @@ void place_directory(const Request& request, Places& places) {
     require_parent(out);
     places.out_path = out;
   }
-  places.tree = scan(places.in_root.get(), request.excludes);
+  places.tree =
+      scan(places.in_root.get(), request.excludes,
+           request.direction == Direction::encrypt ? Temporaries::take : Temporaries::leave_out);
   if (!places.out_path.empty()) {
     require_apart_from_all(places.tree, request.in, places.out_path);
   }
@@ -221,12 +225,20 @@ core::Descriptor open_output_root(const Places& places, const Request& request) 
 
 std::size_t remove_leftovers_in(const Places& places, int out_root) {
   DirectoryOpener directories(places.tree, out_root, false);
+  // Files of IN that have such a name themselves.
+  std::set<std::pair<std::uint32_t, std::string>> own;
+  for (const TreeFile& file : places.tree.files) {
+    const char* const name = places.tree.name(file.name_at);
+    if (core::is_temporary_name(name)) own.emplace(file.directory, name);
+  }
   std::size_t removed = 0;
   for (std::uint32_t i = 0; i < places.tree.directories.size(); ++i) {
     try {
       const core::SharedDescriptor directory = directories.open(i);
       if (places.tree.has_place(identity_of(directory->get()))) continue;  // refused later
-      removed += remove_leftovers(directory->get());
+      removed += remove_leftovers(directory->get(), [&](const std::string& name) {
+        return own.contains({i, name});
+      });
     } catch (const core::SystemError&) {
       continue;  // not made yet, or told when a file goes there
     }

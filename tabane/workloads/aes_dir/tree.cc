@@ -68,8 +68,11 @@ class Excludes {
 // numbers, so that an opener that goes through the numbers mostly has the parent at hand.
 class Scanner {
  public:
-  Scanner(int root, const std::vector<std::string>& excludes)
-      : root_(root), excludes_(excludes), opener_(tree_, root, false, kHeldByScan) {
+  Scanner(int root, const std::vector<std::string>& excludes, Temporaries temporaries)
+      : root_(root),
+        temporaries_(temporaries),
+        excludes_(excludes),
+        opener_(tree_, root, false, kHeldByScan) {
     tree_.directories.push_back({0, append_name(tree_.names, "")});
   }
 
@@ -174,8 +177,8 @@ class Scanner {
       ++tree_.symlinks;
     } else if (!S_ISREG(status.st_mode)) {
       ++tree_.special;
-    } else if (core::is_temporary_name(name)) {
-      ++tree_.leftovers;
+    } else if (temporaries_ == Temporaries::leave_out && core::is_temporary_name(name)) {
+      tree_.temporaries.push_back(path_of(directory, name));
     } else {
       tree_.files.push_back(
           {append_name(tree_.names, name), static_cast<std::uint64_t>(status.st_size), directory});
@@ -184,15 +187,20 @@ class Scanner {
 
   // name: of an entry of the directory, or null for the directory itself.
   void fail(std::uint32_t directory, const char* name, std::string what) {
+    tree_.failures.push_back({path_of(directory, name), std::move(what)});
+  }
+
+  std::string path_of(std::uint32_t directory, const char* name) const {
     std::string path = tree_.path(directory);
     if (name != nullptr) {
       if (!path.empty()) path += '/';
       path += name;
     }
-    tree_.failures.push_back({std::move(path), std::move(what)});
+    return path;
   }
 
   int root_;
+  Temporaries temporaries_;
   Excludes excludes_;
   Tree tree_;
   DirectoryOpener opener_;
@@ -229,8 +237,8 @@ bool Tree::has_place(const FileId& place) const {
   return std::binary_search(places.begin(), places.end(), place);
 }
 
-Tree scan(int root, const std::vector<std::string>& excludes) {
-  return Scanner(root, excludes).run();
+Tree scan(int root, const std::vector<std::string>& excludes, Temporaries temporaries) {
+  return Scanner(root, excludes, temporaries).run();
 }
 
 Tree single_file(const std::string& name, std::uint64_t bytes) {

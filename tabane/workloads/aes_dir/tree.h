@@ -37,8 +37,8 @@ struct Tree {
   std::string names;                       // each ended by a zero
   std::vector<FileId> places;              // of the directories, in ascending order
   std::uint64_t symlinks = 0, special = 0, excluded = 0;  // left out
-  std::uint64_t leftovers = 0;    // temporary files of a killed run, left out
-  std::vector<Failure> failures;  // could not be looked at
+  std::vector<std::string> temporaries;  // paths of files with a temporary name, left out
+  std::vector<Failure> failures;         // could not be looked at
 
   const char* name(std::uint64_t name_at) const { return names.data() + name_at; }
   // "a/b/c" below the root; "" for the root itself.
@@ -52,8 +52,11 @@ struct Tree {
 // the name, or, if they contain a '/', against the path below the root; a directory that matches is
 // left out with all below it. cost: one fstatat a file or directory; 24 bytes and
 // its name a file.
-// throws: core::SystemError only if the root itself cannot be read.
-Tree scan(int root, const std::vector<std::string>& excludes);
+// temporaries: whether files with a temporary name are left out; where nothing was sealed, they are
+// files like others. throws: core::SystemError only if the root itself cannot be read.
+enum class Temporaries { take, leave_out };
+Tree scan(int root, const std::vector<std::string>& excludes,
+          Temporaries temporaries = Temporaries::leave_out);
 
 // A tree of the one file `name` in the open directory `parent`.
 Tree single_file(const std::string& name, std::uint64_t bytes);
