@@ -92,7 +92,9 @@ class Case(unittest.TestCase):
         return self.run_ok("encrypt", *self.options(), *more, self.plain, self.sealed)
 
     def decrypt(self, *more):
-        return self.run_ok("decrypt", *self.options(), *more, self.sealed, self.opened)
+        """With all modes, so that snapshots can be compared."""
+        return self.run_ok("decrypt", *self.options(), "--preserve", *more, self.sealed,
+                           self.opened)
 
     def names_of_temporaries(self, root):
         return [path for path in snapshot(root) if path.endswith(b".part")]

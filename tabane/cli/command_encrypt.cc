@@ -1,6 +1,7 @@
 // tabane encrypt, decrypt, verify: files and directory trees under AES.
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +21,7 @@
 #include "tabane/cli/progress.h"
 #include "tabane/cli/unreadable_memory.h"
 #include "tabane/core/error.h"
+#include "tabane/core/output_path.h"
 #include "tabane/workloads/aes_dir/job.h"
 
 namespace tabane::cli {
@@ -61,6 +63,7 @@ struct Options {
   std::optional<int> threads;
   bool quiet = false;
   bool verbose = false;
+  bool output_on_stdout = false;  // nothing else goes there
   JsonOption json;
 };
 
@@ -110,6 +113,10 @@ void complete_request(Options& options) {
     throw core::UsageError(
         fmt::format("--cipher {0} takes a key of {1} bytes and no passphrase: give --key-file FILE",
                     options.cipher, key_bytes(request.cipher)));
+  }
+  options.output_on_stdout = core::leads_to(request.out, STDOUT_FILENO);
+  if (options.output_on_stdout && options.json.to_stdout()) {
+    throw core::UsageError("OUT and --json cannot both go to stdout; give --json=FILE");
   }
   // Nobody would read it.
   request.measure_copy = !options.quiet || options.json.given();
@@ -185,11 +192,14 @@ void say_that_it_stopped(const Request& request, const Outcome& outcome) {
 
 void print_outcome(const Options& options, const Outcome& outcome) {
   if (!options.quiet && !options.json.to_stdout()) {
-    std::fputs(summary_text(options.request, outcome).c_str(), stdout);
-    std::fflush(stdout);
+    std::FILE* const to = options.output_on_stdout ? stderr : stdout;
+    std::fputs(summary_text(options.request, outcome).c_str(), to);
+    std::fflush(to);
   }
   const std::size_t most = options.verbose ? outcome.failures.size() : kFailuresShown;
   std::fputs(failures_text(outcome, most).c_str(), stderr);
+  std::fputs(temporaries_text(outcome, options.verbose ? SIZE_MAX : kFailuresShown).c_str(),
+             stderr);
   if (!outcome.failures.empty()) {
     fmt::print(stderr, "tabane: {} {}\n",
                outcome.failures.size() == 1
@@ -280,6 +290,10 @@ void add_writing_options(CLI::App& verb, Request& request) {
       ->excludes(resume);
   verb.add_flag("--fsync", request.fsync,
                 "Wait until each file is on the disk before it gets its name");
+  verb.add_flag("--preserve", request.preserve,
+                "Keep all mode bits, set-user, set-group and sticky, too. Without it sealed files "
+                "have the permissions of the plain ones, and decrypted ones only the owner's "
+                "within the umask, as nothing vouches for the mode of a sealed file");
 }
 
 void add_common_options(CLI::App& verb, Options& options) {
@@ -311,7 +325,9 @@ void add_verb(CLI::App& app, int& exit_code, Direction direction, const char* wh
   verb->add_option("IN", options->request.in, "The input: a file, or a directory with all below it")
       ->required();
   if (direction != Direction::verify) {
-    verb->add_option("OUT", options->request.out, "The output: a file, or a directory if IN is one")
+    verb->add_option("OUT", options->request.out,
+                     "The output: a file, or a directory if IN is one; a link's target is written, "
+                     "and a pipe, a terminal or /dev/stdout as it is")
         ->required();
   }
   add_key_options(*verb, *options);

@@ -159,7 +159,8 @@ class Limits(Disk):
         limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
         for verb, source, target in (("encrypt", self.plain, self.sealed),
                                      ("decrypt", self.sealed, self.opened)):
-            result = tabane(verb, *self.options(), "-t", "4", source, target, preexec_fn=limit)
+            result = tabane(verb, *self.options(), "--preserve", "-t", "4", source, target,
+                            preexec_fn=limit)
             self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(snapshot(self.opened), snapshot(self.plain))
 

@@ -90,8 +90,7 @@ void CbcFileWorker::write_slice(Lane& lane) {
   // The IV goes with the first slice: small files take one system call.
   const std::size_t in_front = lane.done == 0 ? static_cast<std::size_t>(stored) : 0;
   const std::uint64_t offset = lane.done == 0 ? 0 : stored + lane.done;
-  core::write_all_at(lane.task->out(), lane.slice() - in_front, in_front + lane.bytes, offset,
-                     lane.task->path());
+  lane.task->write(lane.slice() - in_front, in_front + lane.bytes, offset);
   lane.done += lane.bytes;
 }
 
@@ -187,7 +186,7 @@ void CbcFileWorker::decrypt_group(CbcTask& task, std::uint64_t first, std::size_
     }
     plain = static_cast<std::size_t>(unpadded);
   }
-  if (task.out() >= 0) core::write_all_at(task.out(), group, plain, first, task.path());
+  if (task.writes()) task.write(group, plain, first);
   task.job().bytes_done += bytes;
 }
 

@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "tabane/workloads/aes_dir/scatter_io.h"
+
 namespace tabane::workloads::aes_dir {
 namespace {
 
@@ -77,8 +79,25 @@ bool FileTask::open_output(std::uint64_t least_bytes, std::uint64_t most_bytes,
     job_.bytes_kept += in_bytes();
     return false;
   }
-  output_.emplace(out_directory_, name, before_.st_mode & 07777);
+  output_.emplace(out_directory_, name, wanted().st_mode);
   return true;
+}
+
+void FileTask::write(const std::byte* bytes, std::size_t size, std::uint64_t offset) const {
+  if (job_.stream >= 0) return core::write_all(job_.stream, bytes, size, path());
+  core::write_all_at(output_->fd(), bytes, size, offset, path());
+}
+
+void FileTask::write(std::span<const iovec> places, std::uint64_t offset) const {
+  if (job_.stream >= 0) return write_all_to_stream(job_.stream, places, path());
+  write_all_from(output_->fd(), places, offset, path());
+}
+
+// What the output's mode, times and owner are held against.
+struct stat FileTask::wanted() const {
+  struct stat status = before_;
+  status.st_mode = output_mode(before_.st_mode, job_.modes);
+  return status;
 }
 
 bool FileTask::is_current(int directory, const char* name, std::uint64_t least, std::uint64_t most,
@@ -117,8 +136,8 @@ void FileTask::end_piece() {
     try {
       require_unchanged();
       if (output_) {
-        output_->commit(before_, {.replace = job_.request.force || job_.request.resume,
-                                  .fsync = job_.request.fsync});
+        output_->commit(wanted(), {.replace = job_.request.force || job_.request.resume,
+                                   .fsync = job_.request.fsync});
       }
       ++job_.files_done;
       job_.bytes_of_files_done += in_bytes();

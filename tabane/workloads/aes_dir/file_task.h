@@ -3,17 +3,20 @@
 #pragma once
 
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/key_ring.h"
+#include "tabane/workloads/aes_dir/modes.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/request.h"
 #include "tabane/workloads/aes_dir/tree.h"
@@ -32,7 +35,9 @@ struct JobState {
   const int in_root, out_root;
   KeyRing& keys;
   std::string output_name;         // of a single file; empty: as the input
+  int stream = -1;                 // what a single file is written to in place of a file
   const TreeSeal* seal = nullptr;  // of the sealed files that are written
+  ModePolicy modes;
 
   std::atomic<bool> stop = false;
   std::atomic<std::uint64_t> files_done = 0, files_kept = 0;
@@ -81,7 +86,10 @@ class FileTask {
       const std::function<bool(int output)>& belongs = [](int) { return true; });
 
   int in() const { return in_.get(); }
-  int out() const { return output_ ? output_->fd() : -1; }  // -1: verifying
+  bool writes() const { return output_ || job_.stream >= 0; }  // not: verifying
+  // Write to the output; to a stream in the order of the offsets. throw: core::SystemError.
+  void write(const std::byte* bytes, std::size_t size, std::uint64_t offset) const;
+  void write(std::span<const iovec> places, std::uint64_t offset) const;
   std::uint64_t in_bytes() const { return static_cast<std::uint64_t>(before_.st_size); }
   bool failed() const { return failed_; }
   const std::string& path() const { return path_; }  // below the root
@@ -90,6 +98,7 @@ class FileTask {
  private:
   const TreeFile& file() const { return job_.tree.files[index_]; }
   void open_input(Directories& directories);
+  struct stat wanted() const;
   void require_unchanged() const;
   bool is_current(int directory, const char* name, std::uint64_t least, std::uint64_t most,
                   const std::function<bool(int)>& belongs) const;

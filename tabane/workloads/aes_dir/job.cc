@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -41,7 +42,7 @@ void check(const Request& request) {
 // Gives the directories, which were made as the files needed them, the modes and times of the
 // input; makes those that have no file. From the leaves up, as writing into one changes its time.
 // A root that was there keeps its own.
-void finish_directories(const Places& places, int out_root, bool made_root,
+void finish_directories(const Places& places, int out_root, bool made_root, const ModePolicy& modes,
                         std::vector<Failure>& failures) {
   constexpr std::size_t kKeepOpen = 32;  // one step a directory on the way up
   DirectoryOpener in(places.tree, places.in_root.get(), false, kKeepOpen);
@@ -53,13 +54,23 @@ void finish_directories(const Places& places, int out_root, bool made_root,
       struct stat source {};
       if (fstat(from->get(), &source) != 0) continue;
       const timespec times[2] = {source.st_atim, source.st_mtim};
-      if (fchmod(to->get(), source.st_mode & 07777) != 0 || futimens(to->get(), times) != 0) {
+      if (fchmod(to->get(), output_mode(source.st_mode, modes)) != 0 ||
+          futimens(to->get(), times) != 0) {
         throw core::SystemError("set mode and times", places.tree.path(i), errno);
       }
-    } catch (const core::SystemError& error) {
+    } catch (const core::Error& error) {
       failures.push_back({places.tree.path(i), error.what()});
     }
   }
+}
+
+// throws: core::SystemError for what a file system says only at the end.
+void finish_stream(core::Descriptor& stream, const Request& request) {
+  // EINVAL, EROFS: there is nothing to wait for.
+  if (request.fsync && fsync(stream.get()) != 0 && errno != EINVAL && errno != EROFS) {
+    throw core::SystemError("fsync", request.out, errno);
+  }
+  stream.close(request.out);
 }
 
 void collect(const JobState& job, Outcome& outcome) {
@@ -82,19 +93,21 @@ Outcome describe(const Tree& tree) {
   outcome.symlinks = tree.symlinks;
   outcome.special = tree.special;
   outcome.excluded = tree.excluded;
+  outcome.temporaries = tree.temporaries;
   outcome.failures = tree.failures;
   return outcome;
 }
 
-Plan plan_for(const Request& request, const Tree& tree) {
+Plan plan_for(const Request& request, const Places& places) {
   // Whole groups of chunks, so that pieces do not share one.
   constexpr std::uint64_t kPieceUnit = std::uint64_t{256} << 10;
   const bool chained =
       request.cipher != Cipher::aes_256_gcm && request.direction == Direction::encrypt;
-  return make_plan(tree, {.threads = request.threads,
-                          .pus = std::max(1u, std::thread::hardware_concurrency()),
-                          .can_split = !chained,
-                          .piece_unit = kPieceUnit});
+  const bool in_order = places.stream.has_value();
+  return make_plan(places.tree, {.threads = in_order ? 1 : request.threads,
+                                 .pus = std::max(1u, std::thread::hardware_concurrency()),
+                                 .can_split = !chained && !in_order,
+                                 .piece_unit = kPieceUnit});
 }
 
 // What the request was given, where a passphrase goes before a key.
@@ -136,7 +149,7 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   KeyRing keys(opening_keys(request),
                request.allow_costly_passphrase ? DerivationLimits::none() : DerivationLimits{},
                hooks.stop_requested);
-  const Plan plan = plan_for(request, places.tree);
+  const Plan plan = plan_for(request, places);
   Outcome outcome = describe(places.tree);
   outcome.threads = plan.threads;
   outcome.engine = engine;
@@ -157,8 +170,17 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
 
   const bool made_root = !std::filesystem::exists(places.out_path);
   core::Descriptor out_root;
-  if (request.direction != Direction::verify) out_root = open_output_root(places, request);
+  core::Descriptor stream;
+  if (places.stream) {
+    stream = core::open_stream(*places.stream);
+  } else if (request.direction != Direction::verify) {
+    out_root = open_output_root(places, request);
+  }
   JobState job(request, places.tree, places.in_root.get(), out_root.get(), keys);
+  job.stream = stream.get();
+  job.modes = {.opens = request.direction == Direction::decrypt,
+               .preserve = request.preserve,
+               .mask = process_umask()};
   job.output_name = places.output_name;
   TreeSeal seal;
   if (request.cipher == Cipher::aes_256_gcm && request.direction == Direction::encrypt) {
@@ -178,8 +200,9 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   run_job_threads(job, plan, engine, hooks, compares ? &copies : nullptr);
   if (!job.stop) outcome.copy_share = share_of_copying(copies.all(), copies.now());
   if (out_root.valid() && !places.single_file && !job.stop) {
-    finish_directories(places, out_root.get(), made_root, outcome.failures);
+    finish_directories(places, out_root.get(), made_root, job.modes, outcome.failures);
   }
+  if (stream.valid()) finish_stream(stream, request);
   const std::chrono::duration<double> seconds =
       (Clock::now() - worked_from) + (scanned_until - scanned_from);
   outcome.seconds = seconds.count();

@@ -17,6 +17,8 @@ struct Outcome {
   std::uint64_t files_kept = 0;        // complete and current already
   std::uint64_t files_total = 0, bytes_total = 0, directories = 0;
   std::uint64_t symlinks = 0, special = 0, excluded = 0, leftovers_removed = 0;
+  // Left out when decrypting or verifying: paths of files with the name of a temporary one.
+  std::vector<std::string> temporaries;
   std::vector<Failure> failures;  // in the order of the tree
   unsigned threads = 0;
   Engine engine = Engine::openssl;

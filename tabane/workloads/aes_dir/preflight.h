@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tabane/core/file.h"
+#include "tabane/core/output_path.h"
 #include "tabane/workloads/aes_dir/key_ring.h"
 #include "tabane/workloads/aes_dir/request.h"
 #include "tabane/workloads/aes_dir/tree.h"
@@ -17,8 +18,9 @@ struct Places {
   core::Descriptor in_root;
   std::string
       out_parent;  // of a directory job: where `out_name` is made; empty: nothing is written
-  std::string output_name;  // of a single file
-  std::string out_path;     // the directory that outputs go to
+  std::string output_name;                 // of a single file
+  std::optional<core::OutputPath> stream;  // that a single file goes to; then there is no directory
+  std::string out_path;                    // the directory that outputs go to
   bool single_file = false;
 };
 

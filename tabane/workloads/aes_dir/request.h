@@ -35,7 +35,8 @@ struct Request {
   bool resume = false;   // keep what is complete and current
   bool force = false;    // replace what is there
   bool fsync = false;
-  unsigned threads = 0;  // 0: chosen from the files and the machine
+  bool preserve = false;  // modes as they are, see modes.h
+  unsigned threads = 0;   // 0: chosen from the files and the machine
   Engine engine = Engine::automatic;
   // Derives keys from passphrases at any cost that a header asks for; see KeyRing.
   bool allow_costly_passphrase = false;

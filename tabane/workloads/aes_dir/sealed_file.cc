@@ -157,9 +157,9 @@ void SealedFileWorker::seal_group(SealedTask& task, const Group& group) {
     std::byte* const begin = chunks - group.header;
     std::ranges::copy(task.header_bytes_, begin);
     std::ranges::copy(task.job().seal->embedded, begin + kHeaderBytes);
-    core::write_all_at(task.out(), begin, group.header + group.sealed_size(), 0, task.path());
+    task.write(begin, group.header + group.sealed_size(), 0);
   } else {
-    core::write_all_at(task.out(), chunks, group.sealed_size(), group.sealed_offset(), task.path());
+    task.write(chunks, group.sealed_size(), group.sealed_offset());
   }
   task.job().bytes_done += plain;
 }
@@ -180,9 +180,9 @@ void SealedFileWorker::open_group(SealedTask& task, const Group& group) {
           group.sealed_offset() + i * group.stride());
     }
   }
-  if (task.out() >= 0) {
+  if (task.writes()) {
     std::array<iovec, kMostInGroup> places;
-    write_all_from(task.out(), group.places(chunks, places), group.plain_offset(), task.path());
+    task.write(group.places(chunks, places), group.plain_offset());
   }
   task.job().bytes_done += sealed + (group.first == 0 ? group.header : 0);
 }
