@@ -1,4 +1,4 @@
-"""Where the results go that a user names a path for: files, links, pipes, terminals, /dev/stdout."""
+"""Results go where a user's path leads: to a file, a link's target, a pipe, a terminal, stdout."""
 
 import json
 import os

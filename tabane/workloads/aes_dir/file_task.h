@@ -17,6 +17,7 @@
 #include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/file_records.h"
 #include "tabane/workloads/aes_dir/key_ring.h"
+#include "tabane/workloads/aes_dir/modes.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/request.h"
 #include "tabane/workloads/aes_dir/tree.h"
@@ -40,6 +41,7 @@ struct JobState {
   const TreeSeal* seal = nullptr;    // of the sealed files that are written
   FileRecords* records = nullptr;    // what is known of them, for the manifest
   TreeManifest* manifest = nullptr;  // of the sealed tree that is read
+  ModePolicy modes;
 
   std::atomic<bool> stop = false;
   std::atomic<std::uint64_t> files_done = 0, files_kept = 0;
@@ -103,9 +105,8 @@ class FileTask {
  private:
   const TreeFile& file() const { return job_.tree.files[index_]; }
   void open_input(Directories& directories);
+  struct stat wanted() const;
   void require_unchanged() const;
-  // Whose mode and times the output gets.
-  struct stat attributes() const;
   void put_record();
   bool is_current(int directory, const char* name, std::uint64_t least, std::uint64_t most,
                   const std::function<bool(int)>& belongs) const;

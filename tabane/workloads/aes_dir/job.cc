@@ -43,7 +43,7 @@ void check(const Request& request) {
 // Gives the directories, which were made as the files needed them, the modes and times of the
 // input; makes those that have no file. From the leaves up, as writing into one changes its time.
 // A root that was there keeps its own.
-void finish_directories(const Places& places, int out_root, bool made_root,
+void finish_directories(const Places& places, int out_root, bool made_root, const ModePolicy& modes,
                         std::vector<Failure>& failures) {
   constexpr std::size_t kKeepOpen = 32;  // one step a directory on the way up
   DirectoryOpener in(places.tree, places.in_root.get(), false, kKeepOpen);
@@ -55,10 +55,11 @@ void finish_directories(const Places& places, int out_root, bool made_root,
       struct stat source {};
       if (fstat(from->get(), &source) != 0) continue;
       const timespec times[2] = {source.st_atim, source.st_mtim};
-      if (fchmod(to->get(), source.st_mode & 07777) != 0 || futimens(to->get(), times) != 0) {
+      if (fchmod(to->get(), output_mode(source.st_mode, modes)) != 0 ||
+          futimens(to->get(), times) != 0) {
         throw core::SystemError("set mode and times", places.tree.path(i), errno);
       }
-    } catch (const core::SystemError& error) {
+    } catch (const core::Error& error) {
       failures.push_back({places.tree.path(i), error.what()});
     }
   }
@@ -96,6 +97,7 @@ Outcome describe(const Request& request, const Places& places) {
   (keeps_links ? outcome.links : outcome.symlinks) = tree.links.size();
   outcome.special = tree.special;
   outcome.excluded = tree.excluded;
+  outcome.temporaries = tree.temporaries;
   outcome.failures = tree.failures;
   return outcome;
 }
@@ -186,6 +188,10 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   }
   JobState job(request, places.tree, places.in_root.get(), out_root.get(), keys);
   job.stream = stream.get();
+  job.modes = {.opens = request.direction == Direction::decrypt,
+               .authenticated = manifest != nullptr,
+               .preserve = request.preserve,
+               .mask = process_umask()};
   job.output_name = places.output_name;
   TreeSeal seal;
   if (request.cipher == Cipher::aes_256_gcm && request.direction == Direction::encrypt) {
@@ -208,9 +214,9 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   run_job_threads(job, plan, engine, hooks, compares ? &copies : nullptr);
   if (!job.stop) outcome.copy_share = share_of_copying(copies.all(), copies.now());
   if (!job.stop && manifest && out_root.valid()) {
-    restore(request, places, *manifest, out_root.get(), made_root, outcome.failures);
+    restore(job, made_root, outcome.failures);
   } else if (!job.stop && out_root.valid() && !places.single_file) {
-    finish_directories(places, out_root.get(), made_root, outcome.failures);
+    finish_directories(places, out_root.get(), made_root, job.modes, outcome.failures);
   }
   if (!job.stop && sealed) outcome.root = sealed->write(outcome.failures);
   if (!job.stop && manifest) tell_differences(*manifest, outcome.failures);

@@ -79,6 +79,7 @@ class Job : public testing::Test {
     r.in = root / in;
     r.out = root / out;
     r.passphrase_log2_n = 10;
+    r.preserve = true;
     for (std::size_t i = 0; i < kMasterKeyBytes; ++i) r.key.bytes()[i] = std::byte(i * 7 + 1);
     return r;
   }
@@ -90,6 +91,7 @@ class Job : public testing::Test {
     r.passphrase = Passphrase({bytes, bytes + word.size()});
     return r;
   }
+  // Modes are kept, so that trees can be compared.
   Outcome run(Direction direction, const std::string& in, const std::string& out) const {
     return run_job(request(direction, in, out));
   }

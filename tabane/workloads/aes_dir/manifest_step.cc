@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -43,13 +42,6 @@ core::Descriptor temporary_directory() {
   return directory;
 }
 
-// What the umask leaves of permissions. Other threads may not make files meanwhile.
-mode_t permissions_allowed() {
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  return 0777 & ~mask;
-}
-
 }  // namespace
 
 std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, const Places& places,
@@ -82,10 +74,10 @@ void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures) {
   }
 }
 
-void restore(const Request& request, const Places& places, TreeManifest& manifest, int out_root,
-             bool made_root, std::vector<Failure>& failures) {
-  restore_links_and_directories(manifest, places.tree, request.excludes, out_root,
-                                {.mode_bits = permissions_allowed(),
+void restore(JobState& job, bool made_root, std::vector<Failure>& failures) {
+  const Request& request = job.request;
+  restore_links_and_directories(*job.manifest, job.tree, request.excludes, job.out_root,
+                                {.modes = job.modes,
                                  .replace_links = request.force || request.resume,
                                  .root_attributes = made_root},
                                 failures);

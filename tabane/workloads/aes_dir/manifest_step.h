@@ -23,9 +23,8 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, const Pl
 // Names what differs from the manifest, as failures.
 void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures);
 
-// Gives a decrypted directory tree links, modes and times.
-void restore(const Request& request, const Places& places, TreeManifest& manifest, int out_root,
-             bool made_root, std::vector<Failure>& failures);
+// Gives a decrypted directory tree links, modes and times. made_root: the root, too.
+void restore(JobState& job, bool made_root, std::vector<Failure>& failures);
 
 // The manifest of the directory tree that a job seals.
 class OutputManifest {

@@ -36,9 +36,11 @@ std::vector<std::string> leftovers(int directory) {
 
 }  // namespace
 
-std::size_t remove_leftovers(int directory) {
+std::size_t remove_leftovers(int directory,
+                             const std::function<bool(const std::string& name)>& keep) {
   std::size_t removed = 0;
   for (const std::string& name : leftovers(directory)) {
+    if (keep(name)) continue;
     struct stat status;
     if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno == ENOENT) continue;
@@ -66,20 +68,20 @@ OutputFile::OutputFile(core::SharedDescriptor directory, std::string name, mode_
 
 // Asks the file rather than reckoning with the umask: default access lists, mount options and
 // remote file systems have a say in the mode, too.
-void OutputFile::copy_mode(const struct stat& source) {
+void OutputFile::copy_mode(const struct stat& wanted) {
   struct stat made;
   if (::fstat(file_.fd(), &made) != 0) throw core::SystemError("fstat", name_, errno);
-  mode_t wanted = source.st_mode & kModeBits;
-  if (source.st_uid != made.st_uid) wanted &= ~static_cast<mode_t>(S_ISUID);
-  if (source.st_gid != made.st_gid) wanted &= ~static_cast<mode_t>(S_ISGID);
-  if ((made.st_mode & kModeBits) == wanted) return;
-  if (::fchmod(file_.fd(), wanted) != 0) throw core::SystemError("fchmod", name_, errno);
+  mode_t mode = wanted.st_mode & kModeBits;
+  if (wanted.st_uid != made.st_uid) mode &= ~static_cast<mode_t>(S_ISUID);
+  if (wanted.st_gid != made.st_gid) mode &= ~static_cast<mode_t>(S_ISGID);
+  if ((made.st_mode & kModeBits) == mode) return;
+  if (::fchmod(file_.fd(), mode) != 0) throw core::SystemError("fchmod", name_, errno);
 }
 
-void OutputFile::commit(const struct stat& source, Commit how) {
+void OutputFile::commit(const struct stat& wanted, Commit how) {
   TABANE_ASSERT(file_.fd() >= 0);
-  copy_mode(source);
-  const timespec times[2] = {source.st_atim, source.st_mtim};
+  copy_mode(wanted);
+  const timespec times[2] = {wanted.st_atim, wanted.st_mtim};
   if (::futimens(file_.fd(), times) != 0) throw core::SystemError("futimens", name_, errno);
   if (how.fsync && ::fsync(file_.fd()) != 0) throw core::SystemError("fsync", name_, errno);
   file_.rename(how.replace);

@@ -68,8 +68,12 @@ class Excludes {
 // numbers, so that an opener that goes through the numbers mostly has the parent at hand.
 class Scanner {
  public:
-  Scanner(int root, const std::vector<std::string>& excludes, bool own)
-      : root_(root), own_(own), excludes_(excludes), opener_(tree_, root, false, kHeldByScan) {
+  Scanner(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own)
+      : root_(root),
+        temporaries_(temporaries),
+        own_(own),
+        excludes_(excludes),
+        opener_(tree_, root, false, kHeldByScan) {
     tree_.directories.push_back({0, append_name(tree_.names, "")});
   }
 
@@ -84,6 +88,7 @@ class Scanner {
         pending.push_back(static_cast<std::uint32_t>(child - 1));
       }
     }
+    std::sort(tree_.places.begin(), tree_.places.end());
     return std::move(tree_);
   }
 
@@ -135,6 +140,7 @@ class Scanner {
       fail(directory, nullptr, reason("directory cannot be opened", failed.code()));
       return;
     }
+    tree_.places.push_back(identity_of(::dirfd(stream.get())));
     if (error != 0) {
       if (directory == 0) throw core::SystemError("readdir", "", error);
       fail(directory, nullptr, reason("directory cannot be read to its end", error));
@@ -175,8 +181,8 @@ class Scanner {
       tree_.links.push_back({append_name(tree_.names, name), directory});
     } else if (!S_ISREG(status.st_mode)) {
       ++tree_.special;
-    } else if (core::is_temporary_name(name)) {
-      ++tree_.leftovers;
+    } else if (temporaries_ == Temporaries::leave_out && core::is_temporary_name(name)) {
+      tree_.temporaries.push_back(path_of(directory, name));
     } else {
       tree_.files.push_back(
           {append_name(tree_.names, name), static_cast<std::uint64_t>(status.st_size), directory});
@@ -185,15 +191,20 @@ class Scanner {
 
   // name: of an entry of the directory, or null for the directory itself.
   void fail(std::uint32_t directory, const char* name, std::string what) {
+    tree_.failures.push_back({path_of(directory, name), std::move(what)});
+  }
+
+  std::string path_of(std::uint32_t directory, const char* name) const {
     std::string path = tree_.path(directory);
     if (name != nullptr) {
       if (!path.empty()) path += '/';
       path += name;
     }
-    tree_.failures.push_back({std::move(path), std::move(what)});
+    return path;
   }
 
   int root_;
+  Temporaries temporaries_;
   bool own_;
   Excludes excludes_;
   Tree tree_;
@@ -257,8 +268,12 @@ std::string read_link(int directory, const char* name) {
   throw core::Error("the target of the symbolic link has more than 1 MiB");
 }
 
-Tree scan(int root, const std::vector<std::string>& excludes, bool own) {
-  return Scanner(root, excludes, own).run();
+bool Tree::has_place(const FileId& place) const {
+  return std::binary_search(places.begin(), places.end(), place);
+}
+
+Tree scan(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own) {
+  return Scanner(root, excludes, temporaries, own).run();
 }
 
 Tree single_file(const std::string& name, std::uint64_t bytes) {
@@ -304,6 +319,9 @@ core::Descriptor DirectoryOpener::step(int parent, std::uint32_t directory) cons
     opened.reset(::openat(parent, name, kOpenDirectory));
   }
   if (!opened.valid()) throw core::SystemError("openat", tree_.path(directory), errno);
+  if (make_ && tree_.has_place(identity_of(opened.get()))) {
+    throw core::Error(tree_.path(directory) + ": in OUT is a directory of IN, too");
+  }
   return opened;
 }
 
