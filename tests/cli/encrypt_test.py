@@ -120,7 +120,7 @@ class Modes(Case):
     """The mode of a sealed file is not authenticated."""
 
     def modes(self, root):
-        return {path: entry[1] for path, entry in snapshot(root).items()}
+        return {path: entry[1] for path, entry in without_home(snapshot(root)).items()}
 
     def test_of_decrypted_files_open_them_to_nobody(self):
         self.make_tree()
@@ -128,10 +128,16 @@ class Modes(Case):
         for path, mode in (("f0", 0o4755), ("f1", 0o777), ("a/f2", 0o2666), ("a", 0o1777),
                            ("a/b", 0o2777), ("empty", 0o555)):
             (self.sealed / path).chmod(mode)
-        result = tabane("decrypt", *self.options(), self.sealed, self.opened, umask=0)
+        result = tabane("decrypt", "--without-manifest", *self.options(), self.sealed, self.opened,
+                        umask=0)
         self.assertEqual(result.returncode, 0, result.stderr)
         for path, mode in self.modes(self.opened).items():
             self.assertEqual(mode, self.modes(self.sealed)[path] & 0o700, path)
+        shutil.rmtree(self.opened)
+        result = tabane("decrypt", *self.options(), self.sealed, self.opened, umask=0o027)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for path, mode in self.modes(self.opened).items():
+            self.assertEqual(mode, self.modes(self.plain)[path] & 0o750, path)
         result = tabane("decrypt", *self.options(), "--force", self.sealed / "f0",
                         self.opened / "f0", umask=0o277)
         self.assertEqual(stat.S_IMODE((self.opened / "f0").stat().st_mode), 0o500)
@@ -406,7 +412,7 @@ class Warnings(Case):
 
 
 class Selection(Case):
-    def test_leaves_out_links_and_special_files_and_counts_them(self):
+    def test_takes_links_leaves_out_special_files_and_counts_them(self):
         self.make_tree()
         (self.plain / "link").symlink_to("f1")
         (self.plain / "a" / "away").symlink_to("/etc")
@@ -414,9 +420,13 @@ class Selection(Case):
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(self.plain / "socket"))
         result = self.encrypt()
-        self.assertIn(b"2 symbolic links, 2 special files", result.stdout)
+        self.assertIn(b" files, 2 symbolic links, ", result.stdout)
+        self.assertIn(b"left out: 2 special files", result.stdout)
         names = {os.path.basename(path) for path in snapshot(self.sealed)}
         self.assertFalse(names & {b"link", b"away", b"fifo", b"socket"})
+        self.decrypt()
+        self.assertEqual(os.readlink(self.opened / "link"), "f1")
+        self.assertEqual(os.readlink(self.opened / "a" / "away"), "/etc")
 
     def test_takes_files_with_a_temporary_name_and_names_them_where_they_are_left_out(self):
         self.make_tree()
@@ -424,21 +434,26 @@ class Selection(Case):
         (self.plain / "a" / name).write_bytes(b"a user's")
         self.encrypt()
         sealed = (self.sealed / "a" / name).read_bytes()
-        self.assertEqual(len(sealed), 96 + 8 + 16)
+        self.assertEqual(len(sealed), 96 + 4 + 69 + 8 + 16)  # with a slot of a key file
         leftover = self.sealed / ".tabane-00000000000000aa.part"
         leftover.write_bytes(b"half")
         self.encrypt("--resume")
         self.assertEqual((self.sealed / "a" / name).read_bytes(), sealed)
         self.assertFalse(leftover.exists())
-        for verb, more in (("verify", []), ("decrypt", [self.opened])):
+        self.run_ok("verify", *self.options(), self.sealed)
+        for verb, more in (("verify", ["--without-manifest"]),
+                           ("decrypt", ["--without-manifest", self.opened])):
             json_file = self.folder / "json"
             result = self.run_ok(verb, *self.options(), "-q", f"--json={json_file}", self.sealed,
                                  *more)
             self.assertIn(b"left out: a/" + os.fsencode(name), result.stderr)
             listed = json.loads(json_file.read_text())["temporary_files"]
             self.assertEqual([entry["path"] for entry in listed], ["a/" + name])
+        self.decrypt("--force")
+        self.assertEqual((self.opened / "a" / name).read_bytes(), b"a user's")
         self.run_ok("decrypt", *self.options(), self.sealed / "a" / name, self.folder / "single")
         self.assertEqual((self.folder / "single").read_bytes(), b"a user's")
+        (self.sealed / ".tabane-00000000000000bb.part").write_bytes(b"half")
         self.assertIn(b"1 temporary file", self.decrypt("--force").stdout)
 
     def test_excludes_names_and_paths(self):
@@ -510,7 +525,7 @@ class Existing(Case):
         self.assertFalse(leftover.exists())
         changed = {path for path, entry in snapshot(self.sealed).items()
                    if entry[3] != before[path][3]}
-        self.assertEqual(changed, {b"a/f4", b"a/f5", b"a/f6"})
+        self.assertEqual(changed, {b"a/f4", b"a/f5", b"a/f6", b".tabane/manifest"})
         self.decrypt()
         self.assertEqual(snapshot(self.opened), snapshot(self.plain))
         (self.opened / "a" / "f4").unlink()
@@ -521,10 +536,10 @@ class Existing(Case):
 class Json(Case):
     KEYS = ["schema_version", "kind", "tabane_version", "cipher", "engine", "threads", "dry_run",
             "complete", "files_total", "input_bytes_total", "directories", "files_done",
-            "input_bytes_done", "files_kept", "symlinks", "special_files", "excluded",
+            "input_bytes_done", "files_kept", "links", "symlinks", "special_files", "excluded",
             "temporary_files", "leftovers_removed", "seconds", "bytes_per_second", "files_per_second",
             "copy_bytes_per_second", "copy_files_per_second", "share_of_copy_speed",
-            "share_of_copy_speed_interval", "authenticated", "warnings", "failures"]
+            "share_of_copy_speed_interval", "authenticated", "warnings", "root", "failures"]
 
     def test_is_alone_on_stdout_and_complete(self):
         self.make_tree()

@@ -219,7 +219,7 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
     finish_directories(places, out_root.get(), made_root, job.modes, outcome.failures);
   }
   if (!job.stop && sealed) outcome.root = sealed->write(outcome.failures);
-  if (!job.stop && manifest) tell_differences(*manifest, outcome.failures);
+  if (!job.stop && manifest) tell_differences(*manifest, outcome.failures, outcome.temporaries);
   if (stream.valid()) finish_stream(stream, request);
   const std::chrono::duration<double> seconds =
       (Clock::now() - worked_from) + (scanned_until - scanned_from);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
@@ -67,7 +68,10 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, const Pl
   }
 }
 
-void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures) {
+void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures,
+                      std::vector<std::string>& temporaries) {
+  temporaries = manifest.take_temporaries();
+  std::ranges::sort(temporaries);
   for (const TreeDifference& difference : manifest.differences()) {
     failures.push_back(
         {difference.path, text_of(difference), std::string(name_of(difference.kind))});

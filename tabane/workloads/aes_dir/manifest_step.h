@@ -20,8 +20,9 @@ namespace tabane::workloads::aes_dir {
 std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, const Places& places,
                                                 KeyRing& keys);
 
-// Names what differs from the manifest, as failures.
-void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures);
+// Names what differs from the manifest, as failures, and temporary files that the job left out.
+void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures,
+                      std::vector<std::string>& temporaries);
 
 // Gives a decrypted directory tree links, modes and times. made_root: the root, too.
 void restore(JobState& job, bool made_root, std::vector<Failure>& failures);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "tabane/workloads/aes_dir/header_io.h"
+#include "tabane/workloads/aes_dir/manifest_file.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
 
@@ -89,6 +91,12 @@ void require_stream(const fs::path& out) {
       fmt::format("OUT ({}) is neither a regular file, a pipe nor a terminal", out.string()));
 }
 
+// Then it says which files with a temporary name belong to the tree.
+bool has_manifest(const Request& request, int in_root) {
+  return request.cipher == Cipher::aes_256_gcm && !request.without_manifest &&
+         faccessat(in_root, kManifestPath, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 void place_directory(const Request& request, Places& places) {
   places.in_root.reset(open(request.in.c_str(), kDirectory));
   if (!places.in_root.valid()) throw core::SystemError("open", request.in, errno);
@@ -108,9 +116,11 @@ void place_directory(const Request& request, Places& places) {
     places.out_path = out;
   }
   const bool encrypts = request.direction == Direction::encrypt;
-  places.tree = scan(places.in_root.get(), request.excludes,
-                     encrypts ? Temporaries::take : Temporaries::leave_out,
-                     request.cipher == Cipher::aes_256_gcm);
+  places.tree =
+      scan(places.in_root.get(), request.excludes,
+           encrypts || has_manifest(request, places.in_root.get()) ? Temporaries::take
+                                                                   : Temporaries::leave_out,
+           request.cipher == Cipher::aes_256_gcm);
   if (places.tree.own_directory && encrypts) {
     throw core::UsageError(
         fmt::format("IN ({}) has a directory {}, whose name tabane takes for itself in OUT; is IN "

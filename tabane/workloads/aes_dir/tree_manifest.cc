@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "tabane/core/temporary_file.h"
 #include "tabane/workloads/aes_dir/header_io.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
 
@@ -105,6 +106,10 @@ void TreeManifest::hold_against(const Tree& tree, const std::vector<std::string>
 
 void TreeManifest::add(const std::string& path, const DiffersFromManifest& difference) {
   const std::lock_guard lock(mutex_);
+  const bool temporary = core::is_temporary_name(path.substr(path.rfind('/') + 1));
+  if (difference.kind() == Difference::added && temporary) {
+    return temporaries_.push_back(path);
+  }
   finder_.add(difference.kind(), path, difference.salt());
 }
 
