@@ -66,8 +66,7 @@ void KeyRing::require_within_limits(const ScryptParameters& s) const {
 
 MasterKey KeyRing::derive(const ScryptParameters& parameters) const {
   using Derivation = std::packaged_task<MasterKey()>;
-  const auto own = passphrase_.bytes();
-  auto copy = std::make_shared<const Passphrase>(std::vector<std::byte>(own.begin(), own.end()));
+  auto copy = std::make_shared<const Passphrase>(Passphrase::of(passphrase_.bytes()));
   Derivation derivation(
       [copy, parameters] { return derive_master_key(copy->bytes(), parameters); });
   std::future<MasterKey> result = derivation.get_future();

@@ -20,7 +20,7 @@ inline constexpr std::size_t kHeaderBytes = 96;
 inline constexpr std::size_t kTagBytes = 16;
 inline constexpr int kChunkLog2 = 16;
 
-using MasterKey = SecretBytes<kMasterKeyBytes>;
+using MasterKey = LockedBytes<kMasterKeyBytes>;
 
 enum class KeySource : std::uint8_t { key_file = 0, scrypt = 1 };
 
