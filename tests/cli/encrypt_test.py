@@ -1,5 +1,6 @@
 """tabane encrypt, decrypt, verify and keygen as their users meet them."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -479,6 +480,15 @@ class Existing(Case):
     def test_empty_directory_is_used(self):
         self.sealed.mkdir()
         self.encrypt()
+
+    def test_directory_that_another_program_has_locked_is_used(self):
+        self.sealed.mkdir()
+        directory = os.open(self.sealed, os.O_RDONLY)
+        self.addCleanup(os.close, directory)
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        self.encrypt()
+        self.run_ok("encrypt", *self.options(), self.plain / "f1", self.sealed / "more")
+        self.assertEqual(self.names_of_temporaries(self.sealed), [])
 
     def test_output_is_refused(self):
         self.encrypt()

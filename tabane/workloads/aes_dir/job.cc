@@ -10,12 +10,14 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/cbc_key_check.h"
 #include "tabane/workloads/aes_dir/copy_sampler.h"
 #include "tabane/workloads/aes_dir/file_task.h"
+#include "tabane/workloads/aes_dir/job_lock.h"
 #include "tabane/workloads/aes_dir/manifest_step.h"
 #include "tabane/workloads/aes_dir/plan.h"
 #include "tabane/workloads/aes_dir/preflight.h"
@@ -60,7 +62,11 @@ void finish_directories(const Places& places, int out_root, bool made_root, cons
         throw core::SystemError("set mode and times", places.tree.path(i), errno);
       }
     } catch (const core::Error& error) {
-      failures.push_back({places.tree.path(i), error.what()});
+      const std::string path = places.tree.path(i);
+      // A directory that could not be read is told already.
+      if (std::ranges::find(failures, path, &Failure::path) == failures.end()) {
+        failures.push_back({path, error.what()});
+      }
     }
   }
 }
@@ -186,6 +192,8 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   } else if (request.direction != Direction::verify) {
     out_root = open_output_root(places, request);
   }
+  std::optional<JobLock> lock;
+  if (out_root.valid() && !places.single_file) lock.emplace(out_root.get(), request.out);
   JobState job(request, places.tree, places.in_root.get(), out_root.get(), keys);
   job.stream = stream.get();
   job.modes = {.opens = request.direction == Direction::decrypt,
@@ -213,12 +221,13 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   const bool compares = out_root.valid() && request.measure_copy;
   run_job_threads(job, plan, engine, hooks, compares ? &copies : nullptr);
   if (!job.stop) outcome.copy_share = share_of_copying(copies.all(), copies.now());
+  if (!job.stop && sealed) outcome.root = sealed->write(outcome.failures);
+  lock.reset();  // which changes the directory's times
   if (!job.stop && manifest && out_root.valid()) {
     restore(job, made_root, outcome.failures);
   } else if (!job.stop && out_root.valid() && !places.single_file) {
     finish_directories(places, out_root.get(), made_root, job.modes, outcome.failures);
   }
-  if (!job.stop && sealed) outcome.root = sealed->write(outcome.failures);
   if (!job.stop && manifest) tell_differences(*manifest, outcome.failures, outcome.temporaries);
   if (stream.valid()) finish_stream(stream, request);
   const std::chrono::duration<double> seconds =

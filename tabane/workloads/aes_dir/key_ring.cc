@@ -75,8 +75,7 @@ void KeyRing::require_within_limits(const ScryptParameters& s, std::uint64_t at)
 
 MasterKey KeyRing::derive(const ScryptParameters& parameters) const {
   using Derivation = std::packaged_task<MasterKey()>;
-  const auto own = keys_.passphrase->bytes();
-  auto copy = std::make_shared<const Passphrase>(std::vector<std::byte>(own.begin(), own.end()));
+  auto copy = std::make_shared<const Passphrase>(Passphrase::of(keys_.passphrase->bytes()));
   Derivation derivation(
       [copy, parameters] { return derive_master_key(copy->bytes(), parameters); });
   std::future<MasterKey> result = derivation.get_future();

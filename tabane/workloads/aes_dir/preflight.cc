@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "tabane/workloads/aes_dir/header_io.h"
+#include "tabane/workloads/aes_dir/job_lock.h"
 #include "tabane/workloads/aes_dir/manifest_file.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
@@ -228,11 +228,7 @@ core::Descriptor open_output_root(const Places& places, const Request& request) 
   core::Descriptor root(open(places.out_path.c_str(), kDirectory));
   if (!root.valid()) throw core::SystemError("open", places.out_path, errno);
   // Single files may go into one directory side by side.
-  const int lock = (places.single_file ? LOCK_SH : LOCK_EX) | LOCK_NB;
-  if (flock(root.get(), lock) != 0 && errno == EWOULDBLOCK) {
-    throw core::UsageError(
-        fmt::format("another job is writing into OUT ({}); wait for it", request.out));
-  }
+  if (places.single_file) JobLock::require_free(root.get(), request.out);
   return root;
 }
 

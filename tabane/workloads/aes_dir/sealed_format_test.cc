@@ -364,11 +364,17 @@ TEST(FillRandom, FillsAllBytesAndNeverTheSameWay) {
 }
 
 TEST(SecretBytes, AreWipedWhereTheyWereMovedFrom) {
-  MasterKey key = counting_key();
-  const MasterKey moved = std::move(key);
+  using Secret = SecretBytes<kMasterKeyBytes>;
+  const auto counting_secret = [] {
+    Secret secret;
+    std::ranges::copy(counting(kMasterKeyBytes), secret.bytes().begin());
+    return secret;
+  };
+  Secret key = counting_secret();
+  const Secret moved = std::move(key);
   EXPECT_EQ(moved.bytes()[31], std::byte{31});
   EXPECT_TRUE(all_zero(key.bytes()));  // NOLINT(bugprone-use-after-move)
-  MasterKey assigned = counting_key(), source = counting_key();
+  Secret assigned = counting_secret(), source = counting_secret();
   source.bytes()[0] = std::byte{9};
   assigned = std::move(source);
   EXPECT_EQ(assigned.bytes()[0], std::byte{9});
