@@ -50,6 +50,10 @@ std::string other_files_text(const Outcome& outcome) {
   std::string text;
   if (!out.empty()) text += "left out: " + out + "\n";
   if (!kept.empty()) text += "kept: " + kept + "\n";
+  if (outcome.removed > 0) {
+    text += fmt::format("removed: {} that IN no longer has\n",
+                        counted(outcome.removed, "file or directory", "files and directories"));
+  }
   if (outcome.leftovers_removed > 0) {
     text += fmt::format("removed: {} of an interrupted run\n",
                         counted(outcome.leftovers_removed, "temporary file", "temporary files"));
@@ -245,6 +249,7 @@ lab::Json to_json(const Request& request, const Outcome& outcome) {
           {"special_files", outcome.special},
           {"excluded", outcome.excluded},
           {"temporary_files", temporaries},
+          {"removed", if_worked(outcome.removed)},
           {"leftovers_removed", if_worked(outcome.leftovers_removed)},
           {"seconds", worked ? lab::Json(outcome.seconds) : lab::Json(nullptr)},
           {"bytes_per_second", rate_or_null(static_cast<double>(outcome.bytes), seconds)},

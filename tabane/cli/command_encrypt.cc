@@ -40,6 +40,8 @@ constexpr const char* kEncryptExamples =
     "--pair)\n"
     "  tabane encrypt --resume --key-file my.key photos sealed\n"
     "                                                   does only what is missing or has changed\n"
+    "  tabane encrypt --update --key-file my.key photos sealed\n"
+    "                                                   and removes what is gone from photos\n"
     "  tabane encrypt --exclude '*.tmp' --exclude cache/thumbs --dry-run photos sealed\n"
     "                                                   only shows what would be done\n"
     "  tabane encrypt --cipher aes-128-cbc --key-file 16.key book sealed\n"
@@ -113,6 +115,7 @@ void complete_request(Options& options) {
         "--iv goes with --cipher aes-128-cbc or aes-256-cbc; aes-256-gcm makes its own");
   }
   if (options.iv) request.fixed_iv = block_of(*options.iv);
+  if (request.update) request.resume = true;
   if (options.root) request.root = root_of(*options.root);
   if (cbc && !options.key_file) {
     throw core::UsageError(
@@ -297,8 +300,14 @@ void add_writing_options(CLI::App& verb, Request& request) {
                 "Wait until each file is on the disk before it gets its name");
   verb.add_flag("--preserve", request.preserve,
                 "Keep all mode bits, set-user, set-group and sticky, too. Without it sealed files "
-                "have the permissions of the plain ones, and decrypted ones only the owner's "
-                "within the umask, as nothing vouches for the mode of a sealed file");
+                "have the permissions of the plain ones, and decrypted ones those of the manifest "
+                "within the umask, or only the owner's where no manifest vouches for them");
+  if (request.direction != Direction::encrypt) return;
+  verb.add_flag(
+          "--update", request.update,
+          "Bring OUT up to date by its manifest: seal what is new or has changed, remove what "
+          "IN no longer has, look at the rest without opening it")
+      ->excludes("--force");
 }
 
 void add_manifest_options(CLI::App& verb, Options& options) {

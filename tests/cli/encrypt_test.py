@@ -519,6 +519,27 @@ class Existing(Case):
         self.assertIn(b"would encrypt", result.stdout)
         self.assertEqual(snapshot(self.folder), before)
 
+    def test_update_does_what_changed_and_removes_what_is_gone(self):
+        self.encrypt()
+        before = snapshot(self.sealed)
+        record = json.loads(self.encrypt("--update", "--json").stdout)
+        self.assertEqual(record["files_kept"], record["files_total"])
+        self.assertEqual(snapshot(self.sealed).keys(), before.keys())
+        (self.plain / "a" / "f4").unlink()
+        (self.plain / "a" / "f6").write_bytes(content(CHUNK, 99))
+        record = json.loads(self.encrypt("--update", "--json").stdout)
+        self.assertEqual((record["files_done"], record["removed"]), (1, 1))
+        self.assertNotIn(b"a/f4", snapshot(self.sealed))
+        root = record["root"]
+        self.assertIn(root.encode(), self.run_ok("verify", "--root", root, *self.options(),
+                                                 self.sealed).stdout)
+        self.run_ok("verify", "--quick", *self.options(), self.sealed)
+        self.refused(1, "replaced by another state", "verify", "--root", "0" * 64,
+                     *self.options(), self.sealed)
+        self.refused(2, "--root", "verify", "--root", "zz", *self.options(), self.sealed)
+        self.decrypt()
+        self.assertEqual(snapshot(self.opened), snapshot(self.plain))
+
     def test_resume_does_what_is_missing_and_what_changed(self):
         self.encrypt()
         before = snapshot(self.sealed)
@@ -547,8 +568,8 @@ class Json(Case):
     KEYS = ["schema_version", "kind", "tabane_version", "cipher", "engine", "threads", "dry_run",
             "complete", "files_total", "input_bytes_total", "directories", "files_done",
             "input_bytes_done", "files_kept", "links", "symlinks", "special_files", "excluded",
-            "temporary_files", "leftovers_removed", "seconds", "bytes_per_second", "files_per_second",
-            "copy_bytes_per_second", "copy_files_per_second", "share_of_copy_speed",
+            "temporary_files", "removed", "leftovers_removed", "seconds", "bytes_per_second",
+            "files_per_second", "copy_bytes_per_second", "copy_files_per_second", "share_of_copy_speed",
             "share_of_copy_speed_interval", "authenticated", "warnings", "root", "failures"]
 
     def test_is_alone_on_stdout_and_complete(self):

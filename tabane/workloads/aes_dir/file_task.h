@@ -26,6 +26,8 @@
 
 namespace tabane::workloads::aes_dir {
 
+struct Directories;
+
 // What all threads of a job share.
 struct JobState {
   // out: -1 if nothing is written. All live as long as the state.
@@ -36,10 +38,12 @@ struct JobState {
   const Tree& tree;
   const int in_root, out_root;
   KeyRing& keys;
-  std::string output_name;           // of a single file; empty: as the input
-  int stream = -1;                   // what a single file is written to in place of a file
-  const TreeSeal* seal = nullptr;    // of the sealed files that are written
-  FileRecords* records = nullptr;    // what is known of them, for the manifest
+  std::string output_name;         // of a single file; empty: as the input
+  int stream = -1;                 // what a single file is written to in place of a file
+  const TreeSeal* seal = nullptr;  // of the sealed files that are written
+  FileRecords* records = nullptr;  // what is known of them, for the manifest
+  // Whether the output of a file is known to be complete and current, and was counted as kept.
+  std::function<bool(Directories&, std::uint32_t file)> keeps;
   TreeManifest* manifest = nullptr;  // of the sealed tree that is read
   ModePolicy modes;
 

@@ -19,6 +19,7 @@
 #include "tabane/workloads/aes_dir/file_task.h"
 #include "tabane/workloads/aes_dir/job_lock.h"
 #include "tabane/workloads/aes_dir/manifest_step.h"
+#include "tabane/workloads/aes_dir/output_manifest.h"
 #include "tabane/workloads/aes_dir/plan.h"
 #include "tabane/workloads/aes_dir/preflight.h"
 #include "tabane/workloads/aes_dir/sealing.h"
@@ -38,6 +39,9 @@ void check(const Request& request) {
   }
   if (!cbc && request.fixed_iv) {
     throw core::UsageError("aes-256-gcm draws its own nonces; a fixed IV goes with aes-*-cbc");
+  }
+  if (request.update && (cbc || !request.resume || request.direction != Direction::encrypt)) {
+    throw core::UsageError("--update brings a tree up to date that is sealed with aes-256-gcm");
   }
   if (request.threads > 4096) throw core::UsageError("the number of threads: 1 to 4096");
 }
@@ -210,7 +214,7 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   }
   job.manifest = manifest.get();
   std::optional<OutputManifest> sealed;
-  if (job.seal && out_root.valid() && !places.single_file) sealed.emplace(job, places, keys);
+  if (job.seal && out_root.valid() && !places.single_file) sealed.emplace(job, keys);
   // Beside a single file, jobs that run now may be about to lock theirs.
   if (out_root.valid() && (request.resume || (request.force && !places.single_file))) {
     outcome.leftovers_removed = remove_leftovers_in(places, out_root.get());
@@ -221,7 +225,8 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   const bool compares = out_root.valid() && request.measure_copy;
   run_job_threads(job, plan, engine, hooks, compares ? &copies : nullptr);
   if (!job.stop) outcome.copy_share = share_of_copying(copies.all(), copies.now());
-  if (!job.stop && sealed) outcome.root = sealed->write(outcome.failures);
+  if (sealed) outcome.removed = sealed->removed();
+  if (!job.stop && sealed) outcome.root = sealed->finish(outcome.failures);
   lock.reset();  // which changes the directory's times
   if (!job.stop && manifest && out_root.valid()) {
     restore(job, made_root, outcome.failures);

@@ -2,15 +2,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
+#include "tabane/workloads/aes_dir/output_manifest.h"
 #include "tabane/workloads/aes_dir/restore_tree.h"
-#include "tabane/workloads/aes_dir/seal_manifest.h"
-#include "tabane/workloads/aes_dir/tree_home.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -26,6 +24,13 @@ constexpr const char* kWithout = "--without-manifest takes the files as they are
   }
   throw core::Error(fmt::format(
       "IN ({}) has no manifest: it is a part of a sealed tree, or .tabane was removed; {}",
+      request.in, kWithout));
+}
+
+[[noreturn]] void refuse_tree_being_changed(const Request& request) {
+  throw core::Error(fmt::format(
+      "IN ({}) is being changed, or a job that changed it was interrupted, and tabane encrypt "
+      "--update or --resume finishes it; {}",
       request.in, kWithout));
 }
 
@@ -60,6 +65,7 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, const Pl
       }
       return nullptr;
     }
+    if (is_being_changed(places.in_root.get())) refuse_tree_being_changed(request);
     manifest->hold_against(places.tree, request.excludes, temporary_directory().get());
     require_root(request, manifest->root());
     return manifest;
@@ -85,39 +91,6 @@ void restore(JobState& job, bool made_root, std::vector<Failure>& failures) {
                                  .replace_links = request.force || request.resume,
                                  .root_attributes = made_root},
                                 failures);
-}
-
-OutputManifest::OutputManifest(JobState& job, const Places& places, KeyRing& keys)
-    : job_(job),
-      home_(std::make_shared<const core::Descriptor>(open_home(job.out_root, true))),
-      records_(places.tree.files.size(), home_->get()) {
-  job.records = &records_;
-  if (!job.request.resume) {
-    if (unlinkat(home_->get(), kManifestName, 0) != 0 && errno != ENOENT) {
-      throw core::SystemError("remove", kManifestPath, errno);
-    }
-    return;
-  }
-  try {
-    const auto before = TreeManifest::open(job.out_root, keys);
-    if (before) generation_ = before->head().generation + 1;
-  } catch (const DamageError&) {
-    return;  // replaced by a whole one
-  }
-}
-
-std::optional<Root> OutputManifest::write(std::vector<Failure>& failures) {
-  try {
-    return write_manifest({.tree = job_.tree,
-                           .in_root = job_.in_root,
-                           .records = records_,
-                           .seal = *job_.seal,
-                           .generation = generation_},
-                          home_, job_.request.fsync, failures);
-  } catch (const core::Error& error) {
-    failures.push_back({kManifestPath, error.what()});
-    return std::nullopt;
-  }
 }
 
 }  // namespace tabane::workloads::aes_dir

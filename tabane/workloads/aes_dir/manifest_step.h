@@ -1,5 +1,4 @@
-// What a job does with manifests: holds the one of its input against the tree, and writes that of
-// its output.
+// What a job does with the manifest of the tree that it reads.
 #pragma once
 
 #include <memory>
@@ -26,22 +25,5 @@ void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures,
 
 // Gives a decrypted directory tree links, modes and times. made_root: the root, too.
 void restore(JobState& job, bool made_root, std::vector<Failure>& failures);
-
-// The manifest of the directory tree that a job seals.
-class OutputManifest {
- public:
-  // Takes the one of a tree away that --force replaces. throws: core::SystemError.
-  OutputManifest(JobState& job, const Places& places, KeyRing& keys);
-
-  // Writes it when all files are written; returns the tree's root, or nothing if it cannot be
-  // written, which is a failure.
-  std::optional<Root> write(std::vector<Failure>& failures);
-
- private:
-  JobState& job_;
-  core::SharedDescriptor home_;
-  std::uint64_t generation_ = 1;
-  FileRecords records_;
-};
 
 }  // namespace tabane::workloads::aes_dir

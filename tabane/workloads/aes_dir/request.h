@@ -34,6 +34,7 @@ struct Request {
   std::vector<std::string> excludes;
   bool dry_run = false;  // plan and check, write nothing
   bool resume = false;   // keep what is complete and current
+  bool update = false;   // with resume: bring a sealed tree up to date, by its manifest
   bool force = false;    // replace what is there
   bool fsync = false;
   bool preserve = false;          // modes as they are, see modes.h

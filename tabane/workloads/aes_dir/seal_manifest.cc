@@ -73,6 +73,22 @@ class EntryMaker {
 
 }  // namespace
 
+bool says_the_same(TreeManifest& manifest, const SealedTree& sealed) {
+  std::vector<Failure> failures;
+  EntryMaker entries(sealed, failures);
+  ManifestEntry entry;
+  TreeWalk walk(sealed.tree);
+  const auto next = [&] {
+    while (walk.next()) {
+      if (entries.make(walk, entry)) return true;
+    }
+    return false;
+  };
+  bool same = true;
+  manifest.for_each([&](const ManifestEntry& listed) { same = same && next() && entry == listed; });
+  return same && !next() && failures.empty();
+}
+
 Root write_manifest(const SealedTree& sealed, core::SharedDescriptor home, bool fsync,
                     std::vector<Failure>& failures) {
   ManifestFileWriter writer(

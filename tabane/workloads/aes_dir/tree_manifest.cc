@@ -13,14 +13,6 @@
 namespace tabane::workloads::aes_dir {
 namespace {
 
-FileRecord record_of(const ManifestEntry& entry) {
-  return {.sealed = entry.sealed,
-          .seconds = entry.seconds,
-          .nanoseconds = entry.nanoseconds,
-          .mode = entry.mode,
-          .known = true};
-}
-
 // Whether the scan failed at the path or at a directory that it lies in, which is told already.
 bool could_not_be_seen(const Tree& tree, const std::string& path) {
   return std::ranges::any_of(tree.failures, [&](const Failure& failure) {
@@ -33,6 +25,14 @@ bool could_not_be_seen(const Tree& tree, const std::string& path) {
 DiffersFromManifest::DiffersFromManifest(Difference kind,
                                          std::optional<DifferenceFinder::Salt> salt)
     : Error(text_of(TreeDifference{kind, "", ""})), kind_(kind), salt_(salt) {}
+
+FileRecord record_of(const ManifestEntry& entry) {
+  return {.sealed = entry.sealed,
+          .seconds = entry.seconds,
+          .nanoseconds = entry.nanoseconds,
+          .mode = entry.mode,
+          .known = true};
+}
 
 ManifestSeal seal_of_manifest(const TreeSeal& tree) {
   Header header = tree.header;

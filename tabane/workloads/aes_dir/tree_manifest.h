@@ -32,6 +32,8 @@ class DiffersFromManifest : public core::Error {
   std::optional<DifferenceFinder::Salt> salt_;
 };
 
+FileRecord record_of(const ManifestEntry& entry);
+
 // Draws a salt and makes the header of a manifest. throws: core::Error if the crypto library fails.
 ManifestSeal seal_of_manifest(const TreeSeal& tree);
 
