@@ -253,7 +253,7 @@ class Usage(Case):
         self.assertNotIn(b"\x1b", result.stderr)
 
     def test_shows_examples_first(self):
-        for verb in ("encrypt", "decrypt", "verify", "keygen"):
+        for verb in ("encrypt", "decrypt", "verify", "keygen", "rekey"):
             self.assertTrue(self.run_ok(verb, "--help").stdout.startswith(b"Examples:\n"))
 
 
