@@ -121,7 +121,7 @@ class Modes(Case):
     """The mode of a sealed file is not authenticated."""
 
     def modes(self, root):
-        return {path: entry[1] for path, entry in snapshot(root).items()}
+        return {path: entry[1] for path, entry in without_home(snapshot(root)).items()}
 
     def test_of_decrypted_files_open_them_to_nobody(self):
         self.make_tree()
@@ -425,7 +425,7 @@ class Selection(Case):
         (self.plain / "a" / name).write_bytes(b"a user's")
         self.encrypt()
         sealed = (self.sealed / "a" / name).read_bytes()
-        self.assertEqual(len(sealed), 96 + 8 + 16)
+        self.assertTrue(sealed.startswith(b"TBNSEAL"))
         leftover = self.sealed / ".tabane-00000000000000aa.part"
         leftover.write_bytes(b"half")
         self.encrypt("--resume")
