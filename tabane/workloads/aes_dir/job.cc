@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include "tabane/core/file.h"
@@ -57,6 +58,26 @@ void finish_directories(const Places& places, int out_root, bool made_root, cons
     }
   }
 }
+
+// Lets the owner change a directory for a scope.
+class WritableForNow {
+ public:
+  explicit WritableForNow(int directory) : directory_(directory) {
+    if (fstat(directory, &before_) == 0) let_owner_work(directory);
+  }
+  ~WritableForNow() {
+    struct stat now {};
+    if (fstat(directory_, &now) == 0 && now.st_mode != before_.st_mode) {
+      static_cast<void>(fchmod(directory_, before_.st_mode & 07777));
+    }
+  }
+  WritableForNow(const WritableForNow&) = delete;
+  WritableForNow& operator=(const WritableForNow&) = delete;
+
+ private:
+  int directory_;
+  struct stat before_ {};
+};
 
 // throws: core::SystemError for what a file system says only at the end.
 void finish_stream(core::Descriptor& stream, const Request& request) {
@@ -155,6 +176,8 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   } else if (request.direction != Direction::verify) {
     out_root = open_output_root(places, request);
   }
+  std::optional<WritableForNow> writable;
+  if (out_root.valid() && !places.single_file && !made_root) writable.emplace(out_root.get());
   JobState job(request, places.tree, places.in_root.get(), out_root.get(), keys);
   job.stream = stream.get();
   job.modes = {.opens = request.direction == Direction::decrypt,
