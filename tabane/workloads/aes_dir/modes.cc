@@ -1,5 +1,8 @@
 #include "tabane/workloads/aes_dir/modes.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <charconv>
 #include <string>
 
@@ -24,6 +27,16 @@ mode_t output_mode(mode_t source, const ModePolicy& policy) {
   constexpr mode_t kAll = 07777, kPermissions = 0777, kOwner = 0700;
   if (policy.preserve) return source & kAll;
   return policy.opens ? source & kOwner & ~policy.mask : source & kPermissions;
+}
+
+void let_owner_work(int directory) {
+  constexpr mode_t kAll = 07777, kOwner = 0700;
+  struct stat there {};
+  if (::fstat(directory, &there) != 0 || there.st_uid != ::geteuid()) return;
+  if ((there.st_mode & kOwner) == kOwner) return;
+  // fchmod takes no descriptor that is only a path.
+  const std::string name = "/proc/self/fd/" + std::to_string(directory);
+  static_cast<void>(::chmod(name.c_str(), (there.st_mode & kAll) | kOwner));
 }
 
 }  // namespace tabane::workloads::aes_dir

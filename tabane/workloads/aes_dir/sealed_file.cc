@@ -17,25 +17,6 @@ namespace {
 constexpr std::size_t kGroupBytes = std::size_t{256} << 10;  // half of a usual second-level cache
 constexpr std::size_t kMostInGroup = 64;                     // chunks of 4 KiB, the smallest
 
-// Whether an output that is there has the size of a file of plain_bytes and opens with the keys of
-// this run.
-bool is_sealed_with(KeyRing& keys, int output, std::uint64_t plain_bytes) {
-  try {
-    const std::vector<std::byte> bytes = read_header(output, "its output");
-    const Header header = decode_header(bytes);
-    struct stat seen {};
-    if (fstat(output, &seen) != 0) return false;
-    if (static_cast<std::uint64_t>(seen.st_size) !=
-        sealed_bytes(plain_bytes, header.chunk_log2, header.bytes())) {
-      return false;
-    }
-    keys.keys_of(header, bytes);
-    return true;
-  } catch (const core::Error&) {
-    return false;  // damaged, or from another key: made anew
-  }
-}
-
 }  // namespace
 
 // Chunks that stand in the buffer together, each followed by its tag.
@@ -81,16 +62,63 @@ void SealedFileWorker::prepare_to_seal(SealedTask& task) {
   const auto with_header = [&](std::size_t header) {
     return sealed_bytes(task.plain_bytes_, kChunkLog2, header);
   };
-  const auto belongs = [&](int output) {
-    return is_sealed_with(job.keys, output, task.plain_bytes_);
-  };
   if (!task.open_output(with_header(kHeaderBytes), with_header(kSlotsAt + kMostSlotsBytes),
-                        belongs)) {
+                        [&](int there) { return is_sealed(task, there); })) {
     return;
   }
   draw_salt(task.header_.file_salt);
   task.keys_ = derive_file_keys(task.header_, job.seal->key);
   task.header_bytes_ = encode_header(task.header_, task.keys_);
+}
+
+// Returns the last chunk, or nothing in place of bytes if its tag does not fit; it stands in the
+// buffer. An empty chunk has a place, too.
+std::span<std::byte> SealedFileWorker::open_last_chunk(const SealedTask& task, int sealed,
+                                                       const Header& header, const FileKeys& keys) {
+  const std::size_t chunk = header.chunk_bytes();
+  const std::uint64_t plain = task.plain_bytes_;
+  const std::uint64_t last = plain == 0 ? 0 : (plain - 1) / chunk;
+  const auto bytes = static_cast<std::size_t>(plain - last * chunk);
+  buffer_.reserve(2 * (chunk + kTagBytes));
+  std::byte* const place = buffer_.data();
+  if (core::read_all_at(sealed, place, bytes + kTagBytes,
+                        header.bytes() + last * (chunk + kTagBytes),
+                        task.path()) != bytes + kTagBytes) {
+    return {};
+  }
+  cipher_.set_key(keys);
+  const bool fits = cipher_.open(static_cast<std::uint32_t>(last), true, {place, bytes + kTagBytes},
+                                 {place, bytes});
+  return fits ? std::span(place, bytes) : std::span<std::byte>();
+}
+
+// Whether an output that is there has the size of this file, a header with keys of this run, and at
+// its end a chunk that these have sealed as the last.
+bool SealedFileWorker::is_sealed(SealedTask& task, int output) {
+  try {
+    const std::vector<std::byte> bytes = read_header(output, task.path());
+    const Header header = decode_header(bytes);
+    struct stat seen {};
+    if (header.chunk_log2 != kChunkLog2 || fstat(output, &seen) != 0 ||
+        static_cast<std::uint64_t>(seen.st_size) !=
+            sealed_bytes(task.plain_bytes_, kChunkLog2, header.bytes())) {
+      return false;
+    }
+    const FileKeys keys = task.job().keys.keys_of(header, bytes);
+    return open_last_chunk(task, output, header, keys).data() != nullptr;
+  } catch (const core::Error&) {
+    return false;  // damaged, or from another key: made anew
+  }
+}
+
+// Whether an output that is there ends with what the last chunk holds.
+bool SealedFileWorker::ends_like(SealedTask& task, int output) {
+  const std::span<std::byte> last = open_last_chunk(task, task.in(), task.header_, task.keys_);
+  if (last.data() == nullptr) return false;  // told when the file is opened
+  const std::span there(last.data() + task.chunk_bytes() + kTagBytes, last.size());
+  return core::read_all_at(output, there.data(), there.size(), task.plain_bytes_ - last.size(),
+                           task.path()) == there.size() &&
+         std::ranges::equal(last, there);
 }
 
 void SealedFileWorker::draw_salt(std::span<std::byte, kFileSaltBytes> salt) {
@@ -107,7 +135,8 @@ void SealedFileWorker::prepare_to_open(SealedTask& task) {
   task.header_ = decode_header(header);
   task.keys_ = task.job().keys.keys_of(task.header_, header);
   task.plain_bytes_ = opened_bytes(task.in_bytes(), task.header_.chunk_log2, task.header_.bytes());
-  task.open_output(task.plain_bytes_, task.plain_bytes_);
+  task.open_output(task.plain_bytes_, task.plain_bytes_,
+                   [&](int there) { return ends_like(task, there); });
 }
 
 void SealedFileWorker::encrypt(SealedTask& task, std::uint64_t first, std::uint64_t count) {
