@@ -293,7 +293,9 @@ void add_writing_options(CLI::App& verb, Request& request) {
                 "Look at everything, write nothing, show what would be done");
   CLI::Option* resume = verb.add_flag(
       "--resume", request.resume,
-      "Keep what is complete and current in OUT, do the rest, remove temporary files");
+      "Keep what is complete and current in OUT, do the rest, remove temporary files. Complete is "
+      "a file with the right size and time, key and last chunk (of CBC: last block); what lies "
+      "before that is not read");
   verb.add_flag("--force", request.force, "Replace what is in OUT; not with --resume")
       ->excludes(resume);
   verb.add_flag("--fsync", request.fsync,

@@ -116,8 +116,10 @@ bool FileTask::is_current(int directory, const char* name, std::uint64_t least, 
   struct stat seen {};
   if (!there.valid() || fstat(there.get(), &seen) != 0 || !S_ISREG(seen.st_mode)) return false;
   const auto bytes = static_cast<std::uint64_t>(seen.st_size);
-  return bytes >= least && bytes <= most && same_time(seen.st_mtim, wanted().st_mtim) &&
-         belongs(there.get());
+  if (bytes < least || bytes > most || !same_time(seen.st_mtim, wanted().st_mtim)) return false;
+  if (!belongs(there.get())) return false;
+  set_mode(there.get(), wanted(), path());
+  return true;
 }
 
 void FileTask::put_record() {

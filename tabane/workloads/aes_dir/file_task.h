@@ -89,7 +89,8 @@ class FileTask {
 
   // Makes the output; `prepare` calls it when it knows what is expected.
   // least_bytes, most_bytes: of a complete output; if resuming, an output of such a size that has
-  // the times of the input, and for which `belongs` holds, is kept: returns false.
+  // the time of the input, and for which `belongs` holds, is kept and gets the mode that it would
+  // have: returns false.
   bool open_output(
       std::uint64_t least_bytes, std::uint64_t most_bytes,
       const std::function<bool(int output)>& belongs = [](int) { return true; });

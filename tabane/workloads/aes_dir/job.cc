@@ -75,6 +75,26 @@ void finish_directories(const Places& places, int out_root, bool made_root, cons
   }
 }
 
+// Lets the owner change a directory for a scope.
+class WritableForNow {
+ public:
+  explicit WritableForNow(int directory) : directory_(directory) {
+    if (fstat(directory, &before_) == 0) let_owner_work(directory);
+  }
+  ~WritableForNow() {
+    struct stat now {};
+    if (fstat(directory_, &now) == 0 && now.st_mode != before_.st_mode) {
+      static_cast<void>(fchmod(directory_, before_.st_mode & 07777));
+    }
+  }
+  WritableForNow(const WritableForNow&) = delete;
+  WritableForNow& operator=(const WritableForNow&) = delete;
+
+ private:
+  int directory_;
+  struct stat before_ {};
+};
+
 // throws: core::SystemError for what a file system says only at the end.
 void finish_stream(core::Descriptor& stream, const Request& request) {
   // EINVAL, EROFS: there is nothing to wait for.
@@ -196,6 +216,8 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   } else if (request.direction != Direction::verify) {
     out_root = open_output_root(places, request);
   }
+  std::optional<WritableForNow> writable;
+  if (out_root.valid() && !places.single_file && !made_root) writable.emplace(out_root.get());
   std::optional<JobLock> lock;
   if (out_root.valid() && !places.single_file) lock.emplace(out_root.get(), request.out);
   JobState job(request, places.tree, places.in_root.get(), out_root.get(), keys);

@@ -21,4 +21,8 @@ mode_t process_umask();
 // if they are to be preserved.
 mode_t output_mode(mode_t source, const ModePolicy& policy);
 
+// Lets the owner, if that is this user, list and change a directory that is open, if only as a
+// path. What cannot be changed shows when it is used.
+void let_owner_work(int directory);
+
 }  // namespace tabane::workloads::aes_dir

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/workloads/aes_dir/modes.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -52,7 +53,12 @@ std::size_t remove_leftovers(int directory,
     if (file.valid() && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       continue;  // another job is writing it
     }
-    if (::unlinkat(directory, name.c_str(), 0) == 0) {
+    int result = ::unlinkat(directory, name.c_str(), 0);
+    if (result != 0 && errno == EACCES) {
+      let_owner_work(directory);
+      result = ::unlinkat(directory, name.c_str(), 0);
+    }
+    if (result == 0) {
       ++removed;
     } else if (errno != ENOENT) {
       throw core::SystemError("unlinkat", name, errno);
@@ -68,19 +74,19 @@ OutputFile::OutputFile(core::SharedDescriptor directory, std::string name, mode_
 
 // Asks the file rather than reckoning with the umask: default access lists, mount options and
 // remote file systems have a say in the mode, too.
-void OutputFile::copy_mode(const struct stat& wanted) {
+void set_mode(int file, const struct stat& wanted, const std::string& name) {
   struct stat made;
-  if (::fstat(file_.fd(), &made) != 0) throw core::SystemError("fstat", name_, errno);
+  if (::fstat(file, &made) != 0) throw core::SystemError("fstat", name, errno);
   mode_t mode = wanted.st_mode & kModeBits;
   if (wanted.st_uid != made.st_uid) mode &= ~static_cast<mode_t>(S_ISUID);
   if (wanted.st_gid != made.st_gid) mode &= ~static_cast<mode_t>(S_ISGID);
   if ((made.st_mode & kModeBits) == mode) return;
-  if (::fchmod(file_.fd(), mode) != 0) throw core::SystemError("fchmod", name_, errno);
+  if (::fchmod(file, mode) != 0) throw core::SystemError("fchmod", name, errno);
 }
 
 void OutputFile::commit(const struct stat& wanted, Commit how) {
   TABANE_ASSERT(file_.fd() >= 0);
-  copy_mode(wanted);
+  set_mode(file_.fd(), wanted, name_);
   const timespec times[2] = {wanted.st_atim, wanted.st_mtim};
   if (::futimens(file_.fd(), times) != 0) throw core::SystemError("futimens", name_, errno);
   if (how.fsync && ::fsync(file_.fd()) != 0) throw core::SystemError("fsync", name_, errno);

@@ -19,6 +19,10 @@ std::size_t remove_leftovers(
     int directory, const std::function<bool(const std::string& name)>& keep =
                        [](const std::string&) { return false; });
 
+// Gives a file the mode of `wanted`. Set-user and set-group bits are kept only where the file has
+// the owner and group of `wanted`. throws: core::SystemError naming the file.
+void set_mode(int file, const struct stat& wanted, const std::string& name);
+
 class OutputFile {
  public:
   // Makes the temporary file with permissions `mode`.
@@ -31,15 +35,13 @@ class OutputFile {
     bool replace = false;  // a regular file of this name; otherwise it is an error
     bool fsync = false;    // file and directory are on the disk before this returns
   };
-  // Gives the file the mode and the times of `wanted` and its final name, and closes it. Set-user
-  // and set-group bits are kept only where the new file has the owner and group of `wanted`.
-  // throws: core::SystemError, also (EEXIST) if the name is taken; core::Error if something has the
-  // name that is not a regular file. Only a failed fsync of the directory leaves the file there.
+  // Gives the file the mode (see set_mode()) and the times of `wanted` and its final name, and
+  // closes it. throws: core::SystemError, also (EEXIST) if the name is taken; core::Error if
+  // something has the name that is not a regular file. Only a failed fsync of the directory leaves
+  // the file there.
   void commit(const struct stat& wanted, Commit how);
 
  private:
-  void copy_mode(const struct stat& wanted);
-
   core::SharedDescriptor directory_;
   std::string name_;
   core::TemporaryFile file_;  // removed unless it was committed

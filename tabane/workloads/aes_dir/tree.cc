@@ -15,6 +15,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/workloads/aes_dir/modes.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 
 namespace tabane::workloads::aes_dir {
@@ -318,10 +319,16 @@ core::Descriptor DirectoryOpener::step(int parent, std::uint32_t directory) cons
     }
     opened.reset(::openat(parent, name, kOpenDirectory));
   }
+  if (!opened.valid() && errno == EACCES && make_) {
+    const core::Descriptor closed(::openat(parent, name, kOpenDirectory | O_PATH));
+    let_owner_work(closed.get());
+    opened.reset(::openat(parent, name, kOpenDirectory));
+  }
   if (!opened.valid()) throw core::SystemError("openat", tree_.path(directory), errno);
   if (make_ && tree_.has_place(identity_of(opened.get()))) {
     throw core::Error(tree_.path(directory) + ": in OUT is a directory of IN, too");
   }
+  if (make_) let_owner_work(opened.get());
   return opened;
 }
 

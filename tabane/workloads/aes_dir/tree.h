@@ -92,8 +92,9 @@ Tree single_file(const std::string& name, std::uint64_t bytes);
 class DirectoryOpener {
  public:
   // make: directories that are missing are made, with mode 0700, and those that are one with a
-  // directory of the tree are refused. tree, root: live as long as this.
-  // keep: descriptors held, at least 1. Going up from level n costs about n / keep steps a level.
+  // directory of the tree are refused; the owner may change all of them from then on. tree, root:
+  // live as long as this. keep: descriptors held, at least 1. Going up from level n costs about n /
+  // keep steps a level.
   DirectoryOpener(const Tree& tree, int root, bool make, std::size_t keep = 2);
   // Returns the directory; for the root, `root` itself. throws: core::SystemError naming the path;
   // core::Error if it is refused.
