@@ -44,9 +44,9 @@ Header tree_header() {
 Bytes encoded_tree() {
   const Header header = tree_header();
   const auto fixed = encode_header(header, derive_file_keys(header, vectors::tree_key()));
-  Bytes bytes(fixed.begin(), fixed.end());
   const Bytes slots = embed_slots(vectors::table_of_file());
-  bytes.insert(bytes.end(), slots.begin(), slots.end());
+  Bytes bytes(fixed.size() + slots.size());
+  std::ranges::copy(slots, std::ranges::copy(fixed, bytes.begin()).out);
   return bytes;
 }
 
