@@ -236,7 +236,7 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   }
   job.manifest = manifest.get();
   std::optional<OutputManifest> sealed;
-  if (job.seal && out_root.valid() && !places.single_file) sealed.emplace(job, keys);
+  if (job.seal && out_root.valid() && !places.single_file) sealed.emplace(job);
   // Beside a single file, jobs that run now may be about to lock theirs.
   if (out_root.valid() && (request.resume || (request.force && !places.single_file))) {
     outcome.leftovers_removed = remove_leftovers_in(places, out_root.get());

@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
+#include "tabane/workloads/aes_dir/key_ring.h"
 #include "tabane/workloads/aes_dir/seal_manifest.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
 
@@ -42,7 +44,7 @@ bool has_time(const struct stat& status, const FileRecord& record) {
 
 bool is_being_changed(int root) { return exists(root, kMarkPath); }
 
-OutputManifest::OutputManifest(JobState& job, KeyRing& keys)
+OutputManifest::OutputManifest(JobState& job)
     : job_(job),
       home_(std::make_shared<const core::Descriptor>(open_home(job.out_root, true))),
       records_(job.tree.files.size(), home_->get()) {
@@ -54,7 +56,7 @@ OutputManifest::OutputManifest(JobState& job, KeyRing& keys)
     remove_name(home_->get(), kManifestName, 0, kManifestPath);
     return;
   }
-  open_old(keys);
+  open_old();
   if (!old_) return;
   trusts_old_ = !is_being_changed(job.out_root);
   if (job.request.update && !job.tree.failures.empty()) {
@@ -67,10 +69,14 @@ OutputManifest::OutputManifest(JobState& job, KeyRing& keys)
   if (job.request.update) hold_against_input();
 }
 
-void OutputManifest::open_old(KeyRing& keys) {
+// By the key that the job seals with alone: others may know a key of a slot that fits a manifest.
+void OutputManifest::open_old() {
+  TreeKey key;
+  std::ranges::copy(job_.seal->key.bytes(), key.bytes().begin());
+  KeyRing keys{OpeningKeys{}};
+  keys.set_tree(job_.seal->header.tree, std::move(key));
   try {
     old_ = TreeManifest::open(job_.out_root, keys);
-    if (old_ && old_->head().tree_id != job_.seal->header.tree) old_.reset();
   } catch (const DamageError& error) {
     if (!job_.request.update) return;  // a whole one takes its place
     throw core::Error(

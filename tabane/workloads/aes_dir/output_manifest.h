@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "tabane/workloads/aes_dir/file_task.h"
-#include "tabane/workloads/aes_dir/key_ring.h"
 #include "tabane/workloads/aes_dir/tree_manifest.h"
 
 namespace tabane::workloads::aes_dir {
@@ -19,7 +18,7 @@ class OutputManifest {
   // finish(): whoever reads the tree meanwhile, or after a kill, is told. With --update, holds the
   // input against the manifest and removes what stands in the way of the work.
   // throws: core::SystemError; core::Error if the manifest that an update needs is damaged.
-  OutputManifest(JobState& job, KeyRing& keys);
+  explicit OutputManifest(JobState& job);
 
   // Writes the manifest when all files are written, unless an update would write what is there
   // already. Returns the root, or nothing if that could not be
@@ -36,7 +35,7 @@ class OutputManifest {
   // With --update: whether the manifest has a file as it is, and the sealed one is there with its
   // size and time. Thread-safe; one thread's directories. cost: two fstatat.
   bool keeps(Directories& directories, std::uint32_t file);
-  void open_old(KeyRing& keys);
+  void open_old();
   void hold_against_input();
   void remove(const Gone& gone);
   Root write(std::vector<Failure>& failures);
