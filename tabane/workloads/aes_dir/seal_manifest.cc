@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -38,7 +39,10 @@ class EntryMaker {
       if (fstat(directory->get(), &status) != 0) throw core::SystemError("stat", "", errno);
       take_status(status, entry);
     } catch (const core::Error& error) {
-      failures_.push_back({walk.path(), error.what()});
+      const auto told = [&](const Failure& failure) { return failure.path == walk.path(); };
+      if (std::ranges::none_of(sealed_.tree.failures, told)) {
+        failures_.push_back({walk.path(), error.what()});
+      }
       entry.mode = 0700;
       return walk.kind() == EntryKind::directory;
     }
