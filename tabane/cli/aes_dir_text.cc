@@ -26,6 +26,15 @@ std::string crew_text(const Outcome& outcome) {
                      name_of(outcome.engine));
 }
 
+// "1 234 files, 5 symbolic links"
+std::string entries_text(std::uint64_t files, const Outcome& outcome) {
+  std::string text = files_text(files);
+  if (outcome.links > 0) {
+    text += ", " + counted(outcome.links, "symbolic link", "symbolic links");
+  }
+  return text;
+}
+
 // "left out: 2 symbolic links, 1 excluded"; empty if there is nothing.
 std::string other_files_text(const Outcome& outcome) {
   std::string out, kept;
@@ -35,10 +44,16 @@ std::string other_files_text(const Outcome& outcome) {
   add(out, outcome.symlinks, counted(outcome.symlinks, "symbolic link", "symbolic links"));
   add(out, outcome.special, counted(outcome.special, "special file", "special files"));
   add(out, outcome.excluded, grouped(outcome.excluded) + " excluded");
+  add(out, outcome.temporaries.size(),
+      counted(outcome.temporaries.size(), "temporary file", "temporary files"));
   add(kept, outcome.files_kept, files_text(outcome.files_kept) + " complete already");
   std::string text;
   if (!out.empty()) text += "left out: " + out + "\n";
   if (!kept.empty()) text += "kept: " + kept + "\n";
+  if (outcome.removed > 0) {
+    text += fmt::format("removed: {} that IN no longer has\n",
+                        counted(outcome.removed, "file or directory", "files and directories"));
+  }
   if (outcome.leftovers_removed > 0) {
     text += fmt::format("removed: {} of an interrupted run\n",
                         counted(outcome.leftovers_removed, "temporary file", "temporary files"));
@@ -53,6 +68,15 @@ std::string speed_text(const Outcome& outcome) {
   return fmt::format(": {}, {} files/s", core::format_value(bytes, "B/s"),
                      files < 100 ? fmt::format("{:.3g}", files)
                                  : grouped(static_cast<std::uint64_t>(std::llround(files))));
+}
+
+// What a verification cannot tell; empty: nothing.
+std::string unknown_text(const Request& request) {
+  if (request.direction != Direction::verify || request.cipher == Cipher::aes_256_gcm) return "";
+  return fmt::format(
+      "not known: whether the content was changed, or whether the key is right for each file; {} "
+      "stores nothing that tells\n",
+      name_of(request.cipher));
 }
 
 // A SystemError begins with the path, which is told already.
@@ -114,21 +138,45 @@ double progress_share(const Progress& progress) {
 
 std::string summary_text(const Request& request, const Outcome& outcome) {
   if (request.dry_run) {
-    return fmt::format("would {} {}, {}, in {} with {}\n", name_of(request.direction),
-                       files_text(outcome.files_total), core::format_bytes(outcome.bytes_total),
-                       counted(outcome.directories, "directory", "directories"),
-                       crew_text(outcome)) +
+    return fmt::format(
+               "would {} {}, {}, in {} with {}\n", name_of(request.direction),
+               entries_text(outcome.files_total, outcome), core::format_bytes(outcome.bytes_total),
+               counted(outcome.directories, "directory", "directories"), crew_text(outcome)) +
            other_files_text(outcome);
   }
   std::string text =
       fmt::format("{} {}, {} in {}{}\n{}", name_in_past(request.direction),
-                  files_text(outcome.files), core::format_bytes(outcome.bytes),
+                  entries_text(outcome.files, outcome), core::format_bytes(outcome.bytes),
                   core::format_seconds(outcome.seconds), speed_text(outcome), crew_text(outcome));
   if (const auto& share = outcome.copy_share) {
     text += fmt::format("; {:.0f} % [{:.0f}, {:.0f}] of the speed of plain copying",
                         100 * share->value, 100 * share->interval.low, 100 * share->interval.high);
   }
-  return text + "\n" + other_files_text(outcome);
+  text += "\n" + unknown_text(request) + other_files_text(outcome);
+  return outcome.root ? text + "root: " + text_of_root(*outcome.root) + "\n" : text;
+}
+
+std::vector<std::string> warnings_of(const Request& request, const Outcome& outcome) {
+  std::vector<std::string> warnings;
+  if (request.without_manifest) {
+    warnings.push_back(
+        "each file was checked alone: without the manifest nobody knows whether some were "
+        "exchanged, renamed, added or put back in an older version, or are missing");
+  }
+  if (request.cipher == Cipher::aes_256_gcm) return warnings;
+  const bool verifies = request.direction == Direction::verify;
+  warnings.push_back(fmt::format(
+      "{} does not authenticate: changes of the encrypted files are not detected{}",
+      name_of(request.cipher), verifies ? "; only their sizes and padding can be checked" : ""));
+  const bool encrypts = request.direction == Direction::encrypt;
+  if (request.fixed_iv && encrypts && outcome.files_total > 1) {
+    warnings.push_back(
+        fmt::format("{} share the initialisation vector of --iv: where two begin with the same "
+                    "bytes, their ciphertexts begin with the same blocks, and anyone sees that; "
+                    "without --iv, each file gets its own",
+                    files_text(outcome.files_total)));
+  }
+  return warnings;
 }
 
 std::string failures_text(const Outcome& outcome, std::size_t most) {
@@ -146,12 +194,34 @@ std::string failures_text(const Outcome& outcome, std::size_t most) {
   return text;
 }
 
+std::string temporaries_text(const Outcome& outcome, std::size_t most) {
+  std::string text;
+  const std::size_t shown = std::min(most, outcome.temporaries.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += fmt::format("left out: {} has the name of an interrupted run's temporary file\n",
+                        printable(outcome.temporaries[i]));
+  }
+  if (shown < outcome.temporaries.size()) {
+    text += fmt::format("and {} more, which -v or --json lists\n",
+                        grouped(outcome.temporaries.size() - shown));
+  }
+  return text;
+}
+
 lab::Json to_json(const Request& request, const Outcome& outcome) {
   lab::Json failures = lab::Json::array();
   for (const Failure& failure : outcome.failures) {
-    failures.push_back({{"path", lossy_utf8(failure.path)},
-                        {"path_percent_encoded", percent_encoded(failure.path)},
-                        {"reason", lossy_utf8(reason_of(failure))}});
+    failures.push_back(
+        {{"path", lossy_utf8(failure.path)},
+         {"path_percent_encoded", percent_encoded(failure.path)},
+         {"reason", lossy_utf8(reason_of(failure))},
+         {"difference",
+          failure.difference.empty() ? lab::Json(nullptr) : lab::Json(failure.difference)}});
+  }
+  lab::Json temporaries = lab::Json::array();
+  for (const std::string& path : outcome.temporaries) {
+    temporaries.push_back(
+        {{"path", lossy_utf8(path)}, {"path_percent_encoded", percent_encoded(path)}});
   }
   const bool worked = !request.dry_run;
   const double seconds = worked ? outcome.seconds : 0;
@@ -174,9 +244,12 @@ lab::Json to_json(const Request& request, const Outcome& outcome) {
           {"files_done", if_worked(outcome.files)},
           {"input_bytes_done", if_worked(outcome.bytes)},
           {"files_kept", if_worked(outcome.files_kept)},
+          {"links", outcome.links},
           {"symlinks", outcome.symlinks},
           {"special_files", outcome.special},
           {"excluded", outcome.excluded},
+          {"temporary_files", temporaries},
+          {"removed", if_worked(outcome.removed)},
           {"leftovers_removed", if_worked(outcome.leftovers_removed)},
           {"seconds", worked ? lab::Json(outcome.seconds) : lab::Json(nullptr)},
           {"bytes_per_second", rate_or_null(static_cast<double>(outcome.bytes), seconds)},
@@ -186,6 +259,9 @@ lab::Json to_json(const Request& request, const Outcome& outcome) {
           {"share_of_copy_speed",
            outcome.copy_share ? lab::Json(outcome.copy_share->value) : lab::Json(nullptr)},
           {"share_of_copy_speed_interval", ends_or_null(outcome.copy_share)},
+          {"authenticated", request.cipher == Cipher::aes_256_gcm},
+          {"warnings", warnings_of(request, outcome)},
+          {"root", outcome.root ? lab::Json(text_of_root(*outcome.root)) : lab::Json(nullptr)},
           {"failures", failures}};
 }
 

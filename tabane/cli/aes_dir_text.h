@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tabane/lab/record/record.h"
 #include "tabane/workloads/aes_dir/job.h"
@@ -23,9 +24,16 @@ double progress_share(const workloads::aes_dir::Progress& progress);
 std::string summary_text(const workloads::aes_dir::Request& request,
                          const workloads::aes_dir::Outcome& outcome);
 
+// What the cipher and the options leave open; one sentence each, without a full stop.
+std::vector<std::string> warnings_of(const workloads::aes_dir::Request& request,
+                                     const workloads::aes_dir::Outcome& outcome);
+
 // Lines "path: reason", at most `most` of them and then how many there are more; safe to print on a
 // terminal.
 std::string failures_text(const workloads::aes_dir::Outcome& outcome, std::size_t most);
+
+// The same for files that were left out because of their names.
+std::string temporaries_text(const workloads::aes_dir::Outcome& outcome, std::size_t most);
 
 lab::Json to_json(const workloads::aes_dir::Request& request,
                   const workloads::aes_dir::Outcome& outcome);

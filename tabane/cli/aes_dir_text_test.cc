@@ -50,10 +50,63 @@ TEST(SummaryText, NamesTheFigures) {
             "kept: 1 file complete already\n");
 }
 
+TEST(SummaryText, NamesLinksAndTheRoot) {
+  Outcome outcome = some_outcome();
+  outcome.links = 1;
+  outcome.root.emplace();
+  outcome.root->fill(std::byte{0xA5});
+  std::string root;
+  for (int i = 0; i < 32; ++i) root += "a5";
+  EXPECT_EQ(summary_text({}, outcome),
+            "encrypted 1 234 files, 1 symbolic link, 1.86 GiB in 2.00 s: 1.00 GB/s, 617 files/s\n"
+            "2 threads, openssl\n"
+            "root: " +
+                root + "\n");
+  EXPECT_EQ(to_json({}, outcome)["root"], root);
+  EXPECT_TRUE(to_json({}, some_outcome())["root"].is_null());
+}
+
+TEST(Json, TellsTheKindOfADifferenceFromTheManifest) {
+  Outcome outcome = some_outcome();
+  outcome.failures = {{"a", "was renamed: it is b", "renamed"}, {"c", "at byte 96: damaged"}};
+  const lab::Json failures = to_json({.direction = Direction::verify}, outcome)["failures"];
+  EXPECT_EQ(failures[0]["difference"], "renamed");
+  EXPECT_TRUE(failures[1]["difference"].is_null());
+}
+
+TEST(Warnings, SayWhatIsNotKnownWithoutAManifest) {
+  EXPECT_TRUE(warnings_of({.direction = Direction::verify}, some_outcome()).empty());
+  EXPECT_EQ(warnings_of({.direction = Direction::verify, .without_manifest = true}, some_outcome())
+                .size(),
+            1u);
+}
+
 TEST(SummaryText, SaysNothingOfWhatWasNotMeasured) {
   EXPECT_EQ(summary_text({.direction = Direction::verify}, some_outcome()),
             "verified 1 234 files, 1.86 GiB in 2.00 s: 1.00 GB/s, 617 files/s\n"
             "2 threads, openssl\n");
+}
+
+TEST(SummaryText, SaysWhatAVerificationOfCbcCannotKnow) {
+  const std::string text =
+      summary_text({.direction = Direction::verify, .cipher = Cipher::aes_128_cbc}, some_outcome());
+  EXPECT_NE(text.find("not known: whether the content was changed"), std::string::npos) << text;
+  EXPECT_EQ(text.find("aes-256-cbc"), std::string::npos) << text;
+}
+
+TEST(WarningsOf, NameAnInitialisationVectorThatFilesShare) {
+  Request request{.cipher = Cipher::aes_256_cbc};
+  EXPECT_EQ(warnings_of({}, some_outcome()).size(), 0u);
+  EXPECT_EQ(warnings_of(request, some_outcome()).size(), 1u);
+  request.fixed_iv = Block{};
+  const auto warnings = warnings_of(request, some_outcome());
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_TRUE(warnings[1].starts_with("1 234 files share")) << warnings[1];
+  Outcome one = some_outcome();
+  one.files_total = 1;
+  EXPECT_EQ(warnings_of(request, one).size(), 1u);
+  request.direction = Direction::decrypt;
+  EXPECT_EQ(warnings_of(request, some_outcome()).size(), 1u);
 }
 
 TEST(SummaryText, SaysWhatWouldBeDone) {

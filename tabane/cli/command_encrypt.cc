@@ -1,12 +1,14 @@
 // tabane encrypt, decrypt, verify: files and directory trees under AES.
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -19,6 +21,7 @@
 #include "tabane/cli/progress.h"
 #include "tabane/cli/unreadable_memory.h"
 #include "tabane/core/error.h"
+#include "tabane/core/output_path.h"
 #include "tabane/workloads/aes_dir/job.h"
 
 namespace tabane::cli {
@@ -32,28 +35,41 @@ constexpr const char* kEncryptExamples =
     "  tabane keygen my.key                             makes a key that only you can read\n"
     "  tabane encrypt --key-file my.key photos sealed   encrypts every file below photos\n"
     "  tabane encrypt photos sealed                     asks for a passphrase\n"
+    "  tabane encrypt --recipient tabane1… --recipient ann.pub photos sealed\n"
+    "                                                   for public keys (see tabane keygen "
+    "--pair)\n"
     "  tabane encrypt --resume --key-file my.key photos sealed\n"
     "                                                   does only what is missing or has changed\n"
+    "  tabane encrypt --update --key-file my.key photos sealed\n"
+    "                                                   and removes what is gone from photos\n"
     "  tabane encrypt --exclude '*.tmp' --exclude cache/thumbs --dry-run photos sealed\n"
     "                                                   only shows what would be done\n"
     "  tabane encrypt --cipher aes-128-cbc --key-file 16.key book sealed\n"
     "                                                   writes what openssl enc reads";
 constexpr const char* kDecryptExamples =
     "  tabane decrypt --key-file my.key sealed photos   decrypts every file below sealed\n"
+    "  tabane decrypt --identity ann.identity sealed photos\n"
     "  tabane decrypt sealed/letter.txt letter.txt      decrypts one file, asks for its passphrase";
 constexpr const char* kVerifyExamples =
-    "  tabane verify --key-file my.key sealed   reads and checks every byte, writes nothing";
+    "  tabane verify --key-file my.key sealed           reads and checks every byte\n"
+    "  tabane verify --quick --key-file my.key sealed   only what tells files apart\n"
+    "  tabane verify --root HASH --key-file my.key sealed\n"
+    "                                                   also that it is not an older state";
 
 struct Options {
   Request request;
   std::string cipher = "aes-256-gcm";
   std::string engine = "auto";
   std::optional<std::string> iv;
+  std::optional<std::string> root;
   std::optional<std::string> key_file;
   std::optional<std::string> passphrase_file;
+  std::vector<std::string> recipients;  // files or texts
+  std::vector<std::string> identities;  // files
   std::optional<int> threads;
   bool quiet = false;
   bool verbose = false;
+  bool output_on_stdout = false;  // nothing else goes there
   JsonOption json;
 };
 
@@ -99,37 +115,61 @@ void complete_request(Options& options) {
         "--iv goes with --cipher aes-128-cbc or aes-256-cbc; aes-256-gcm makes its own");
   }
   if (options.iv) request.fixed_iv = block_of(*options.iv);
+  if (request.update) request.resume = true;
+  if (options.root) request.root = root_of(*options.root);
   if (cbc && !options.key_file) {
     throw core::UsageError(
         fmt::format("--cipher {0} takes a key of {1} bytes and no passphrase: give --key-file FILE",
                     options.cipher, key_bytes(request.cipher)));
   }
+  options.output_on_stdout = core::leads_to(request.out, STDOUT_FILENO);
+  if (options.output_on_stdout && options.json.to_stdout()) {
+    throw core::UsageError("OUT and --json cannot both go to stdout; give --json=FILE");
+  }
   // Nobody would read it.
   request.measure_copy = !options.quiet || options.json.given();
 }
 
-void warn_of_cbc(const Request& request) {
-  if (request.cipher == Cipher::aes_256_gcm) return;
-  const bool verify = request.direction == Direction::verify;
-  fmt::print(stderr,
-             "warning: {} does not authenticate: changes of the encrypted files are not "
-             "detected{}\n",
-             name_of(request.cipher),
-             verify ? "; only their sizes and padding can be checked" : "");
+void warn(const std::string& text) {
+  if (!text.empty()) fmt::print(stderr, "warning: {}\n", printable(text));
+}
+
+void read_pairs(const Options& options, Request& request) {
+  for (const std::string& recipient : options.recipients) {
+    std::ranges::copy(read_recipients(recipient), std::back_inserter(request.recipients));
+  }
+  for (const std::string& path : options.identities) {
+    IdentityFile file = read_identity_file(path);
+    warn(file.warning);
+    std::ranges::move(file.identities, std::back_inserter(request.identities));
+  }
 }
 
 void read_key(const Options& options, Request& request) {
   make_memory_unreadable();
+  const bool encrypts = request.direction == Direction::encrypt;
+  request.has_key = options.key_file.has_value();
+  read_pairs(options, request);
   if (options.key_file) {
     KeyFile file = read_key_file(*options.key_file, key_bytes(request.cipher));
-    if (!file.warning.empty()) fmt::print(stderr, "warning: {}\n", printable(file.warning));
+    warn(file.warning);
+    // What was encrypted with it once can be opened.
+    if (encrypts && !file.weakness.empty()) throw core::UsageError(file.weakness);
+    warn(file.weakness);
     request.key = std::move(file.key);
-  } else if (options.passphrase_file) {
-    request.passphrase = read_passphrase_file(*options.passphrase_file);
+    return;
+  }
+  if (options.passphrase_file) {
+    PassphraseFile file = read_passphrase_file(*options.passphrase_file);
+    warn(file.warning);
+    request.passphrase = std::move(file.passphrase);
+  } else if (!options.recipients.empty() || !options.identities.empty()) {
+    return;
   } else {
     check_job(request);  // nobody likes to type a passphrase for nothing
-    request.passphrase = ask_passphrase(request.direction == Direction::encrypt);
+    request.passphrase = ask_passphrase(encrypts);
   }
+  if (encrypts) warn(weakness_of(request.passphrase));
 }
 
 // Draws the progress, with the time left as the rate until now gives it.
@@ -160,17 +200,23 @@ void say_that_it_stopped(const Request& request, const Outcome& outcome) {
 
 void print_outcome(const Options& options, const Outcome& outcome) {
   if (!options.quiet && !options.json.to_stdout()) {
-    std::fputs(summary_text(options.request, outcome).c_str(), stdout);
-    std::fflush(stdout);
+    std::FILE* const to = options.output_on_stdout ? stderr : stdout;
+    std::fputs(summary_text(options.request, outcome).c_str(), to);
+    std::fflush(to);
   }
   const std::size_t most = options.verbose ? outcome.failures.size() : kFailuresShown;
   std::fputs(failures_text(outcome, most).c_str(), stderr);
+  std::fputs(temporaries_text(outcome, options.verbose ? SIZE_MAX : kFailuresShown).c_str(),
+             stderr);
   if (!outcome.failures.empty()) {
     fmt::print(stderr, "tabane: {} {}\n",
                outcome.failures.size() == 1
                    ? "this file or directory could not be"
                    : grouped(outcome.failures.size()) + " files or directories could not be",
                name_in_past(options.request.direction));
+  }
+  for (const std::string& warning : warnings_of(options.request, outcome)) {
+    warn(warning);
   }
   say_that_it_stopped(options.request, outcome);
 }
@@ -186,7 +232,6 @@ void allow_many_open_files() {
 int run(Options& options) {
   options.json.check();
   complete_request(options);
-  warn_of_cbc(options.request);
   read_key(options, options.request);
 
   allow_many_open_files();
@@ -203,16 +248,36 @@ int run(Options& options) {
   return outcome.complete && outcome.failures.empty() ? kOk : kFailed;
 }
 
+void add_pair_options(CLI::App& verb, Options& options) {
+  const bool encrypts = options.request.direction == Direction::encrypt;
+  CLI::Option* option =
+      encrypts
+          ? verb.add_option("--recipient", options.recipients,
+                            "Encrypt for a public key: the text tabane1…, or a FILE with one in "
+                            "each line; the option may be repeated, and goes with a key file or a "
+                            "passphrase file, without which --resume cannot go on")
+          : verb.add_option("--identity", options.identities,
+                            "Open with the secret keys in FILE, which keygen --pair makes; the "
+                            "option may be repeated");
+  option->type_name(encrypts ? "KEY" : "FILE")->take_all()->allow_extra_args(false);
+}
+
 void add_key_options(CLI::App& verb, Options& options) {
   CLI::Option* key =
       verb.add_option("--key-file", options.key_file,
                       "Read the key from FILE, as raw bytes or hexadecimal (see tabane keygen)");
   CLI::Option* passphrase = verb.add_option(
       "--passphrase-file", options.passphrase_file,
-      "Read the passphrase from the first line of FILE; without a key file and this, "
-      "tabane asks for it");
+      "Read the passphrase from the first line of FILE; where no key is given at all, tabane asks "
+      "for one");
   key->type_name("FILE")->excludes(passphrase);
   passphrase->type_name("FILE");
+  add_pair_options(verb, options);
+  if (options.request.direction != Direction::encrypt) {
+    verb.add_flag("--allow-costly-passphrase", options.request.allow_costly_passphrase,
+                  "Derive keys from the passphrase even if a file asks for more than 1 GiB of "
+                  "memory, four times the usual time, or the fifth set of parameters");
+  }
   verb.add_option(
           "--cipher", options.cipher,
           "Use aes-256-gcm (default), or aes-128-cbc or aes-256-cbc, which detect no changes")
@@ -228,11 +293,39 @@ void add_writing_options(CLI::App& verb, Request& request) {
                 "Look at everything, write nothing, show what would be done");
   CLI::Option* resume = verb.add_flag(
       "--resume", request.resume,
-      "Keep what is complete and current in OUT, do the rest, remove temporary files");
+      "Keep what is complete and current in OUT, do the rest, remove temporary files. Complete is "
+      "a file with the right size and time, key and last chunk (of CBC: last block); what lies "
+      "before that is not read");
   verb.add_flag("--force", request.force, "Replace what is in OUT; not with --resume")
       ->excludes(resume);
   verb.add_flag("--fsync", request.fsync,
                 "Wait until each file is on the disk before it gets its name");
+  verb.add_flag("--preserve", request.preserve,
+                "Keep all mode bits, set-user, set-group and sticky, too. Without it sealed files "
+                "have the permissions of the plain ones, and decrypted ones those of the manifest "
+                "within the umask, or only the owner's where no manifest vouches for them");
+  if (request.direction != Direction::encrypt) return;
+  verb.add_flag(
+          "--update", request.update,
+          "Bring OUT up to date by its manifest: seal what is new or has changed, remove what "
+          "IN no longer has, look at the rest without opening it")
+      ->excludes("--force");
+}
+
+void add_manifest_options(CLI::App& verb, Options& options) {
+  CLI::Option* root = verb.add_option(
+      "--root", options.root,
+      "Refuse a tree that has not this root, which encrypt printed: it was replaced as a whole");
+  root->type_name("HASH");
+  CLI::Option* without = verb.add_flag(
+      "--without-manifest", options.request.without_manifest,
+      "Take the files of a directory as they are: nobody can say which were exchanged, renamed, "
+      "added or put back in an older version, or are missing");
+  without->excludes(root);
+  if (options.request.direction != Direction::verify) return;
+  verb.add_flag("--quick", options.request.quick,
+                "Check the manifest, and of each file its size, salt and last tag alone")
+      ->excludes(without);
 }
 
 void add_common_options(CLI::App& verb, Options& options) {
@@ -264,11 +357,14 @@ void add_verb(CLI::App& app, int& exit_code, Direction direction, const char* wh
   verb->add_option("IN", options->request.in, "The input: a file, or a directory with all below it")
       ->required();
   if (direction != Direction::verify) {
-    verb->add_option("OUT", options->request.out, "The output: a file, or a directory if IN is one")
+    verb->add_option("OUT", options->request.out,
+                     "The output: a file, or a directory if IN is one; a link's target is written, "
+                     "and a pipe, a terminal or /dev/stdout as it is")
         ->required();
   }
   add_key_options(*verb, *options);
   if (direction != Direction::verify) add_writing_options(*verb, options->request);
+  if (direction != Direction::encrypt) add_manifest_options(*verb, *options);
   add_common_options(*verb, *options);
   verb->callback([options, &exit_code] { exit_code = run(*options); });
 }

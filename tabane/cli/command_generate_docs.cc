@@ -5,8 +5,7 @@
 #include "tabane/cli/command.h"
 #include "tabane/cli/documents.h"
 #include "tabane/cli/options.h"
-#include "tabane/cli/output.h"
-#include "tabane/core/file.h"
+#include "tabane/core/output_path.h"
 
 namespace tabane::cli {
 
@@ -30,11 +29,11 @@ void add_generate_docs_command(CLI::App& app, int&) {
       ->required();
   verb->callback([options, &app] {
     const std::string& document = options->document;
-    write_whole_file(options->output, document == "man"
-                                          ? man_page(app, core::read_file(options->page_template))
-                                      : document == "bash" ? bash_completion(app)
-                                      : document == "zsh"  ? zsh_completion(app)
-                                                           : fish_completion(app));
+    core::write_output(options->output, document == "man"
+                                            ? man_page(app, core::read_file(options->page_template))
+                                        : document == "bash" ? bash_completion(app)
+                                        : document == "zsh"  ? zsh_completion(app)
+                                                             : fish_completion(app));
   });
 }
 

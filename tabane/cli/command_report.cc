@@ -1,5 +1,6 @@
 // tabane report: makes the pages of records again from their JSON.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include "tabane/cli/output.h"
 #include "tabane/cli/record_file.h"
 #include "tabane/core/error.h"
+#include "tabane/core/output_path.h"
 #include "tabane/lab/page/report.h"
 
 namespace tabane::cli {
@@ -31,7 +33,7 @@ std::string page_of(const lab::Record& record) {
 }
 
 void write_page(const lab::Record& record, const fs::path& page) {
-  write_whole_file(page, page_of(record));
+  core::write_output(page, page_of(record));
   fmt::print("{}\n", page.string());
 }
 
@@ -57,7 +59,8 @@ std::vector<std::string> page_names(const std::vector<std::string>& files) {
 void run(const Options& options) {
   std::error_code ignored;
   const bool one = options.files.size() == 1 && !fs::is_directory(options.output, ignored);
-  const bool to_stdout = one && options.output == "-";
+  const bool to_stdout =
+      one && (options.output == "-" || core::leads_to(options.output, STDOUT_FILENO));
   if (!one && options.output == "-")
     throw core::UsageError("--output -: several pages do not go to stdout; name a directory");
   const fs::path output =

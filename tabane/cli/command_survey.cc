@@ -11,6 +11,7 @@
 #include "tabane/cli/output.h"
 #include "tabane/cli/progress.h"
 #include "tabane/cli/result_line.h"
+#include "tabane/core/output_path.h"
 #include "tabane/core/topology.h"
 #include "tabane/lab/page/report.h"
 #include "tabane/lab/survey/advice.h"
@@ -91,8 +92,8 @@ lab::Hooks make_hooks(const Options& options, ProgressLine& progress, bool to_di
   };
   hooks.on_probe_done = [&options, to_directory](const lab::Record& record) {
     if (!to_directory) return;
-    write_whole_file(std::filesystem::path(options.directory) / "survey.json",
-                     lab::to_json(record).dump(1) + "\n");
+    core::write_output(std::filesystem::path(options.directory) / "survey.json",
+                       lab::to_json(record).dump(1) + "\n");
   };
   return hooks;
 }
@@ -101,7 +102,7 @@ void write_results(const Options& options, const lab::Record& record, bool to_di
   options.json.write(lab::to_json(record));
   if (!to_directory) return;
   const std::filesystem::path directory = options.directory;
-  write_whole_file(directory / "survey.json", lab::to_json(record).dump(1) + "\n");
+  core::write_output(directory / "survey.json", lab::to_json(record).dump(1) + "\n");
   if (const auto remark = lab::write_report(record, directory)) {
     fmt::print(stderr, "tabane: {}\n", *remark);
   }

@@ -8,6 +8,7 @@
 #include "tabane/cli/rank_options.h"
 #include "tabane/cli/run_study.h"
 #include "tabane/core/error.h"
+#include "tabane/core/output_path.h"
 #include "tabane/lab/tune/collectives.h"
 
 namespace tabane::cli {
@@ -29,7 +30,7 @@ void tune(const Options& options) {
     auto tuning = lab::tune_collectives(core::Topology::detect(), options.study, hooks);
     if (!tuning) return {};
     choice = std::move(tuning->choice);
-    if (!to_stdout && !choice.empty()) write_whole_file(options.rules, choice);
+    if (!to_stdout && !choice.empty()) core::write_output(options.rules, choice);
     return std::move(tuning->record);
   });
   if (to_stdout && !choice.empty()) fmt::print("\n{}", choice);

@@ -9,15 +9,15 @@
 #include <system_error>
 
 #include "tabane/core/error.h"
-#include "tabane/core/file.h"
+#include "tabane/core/output_path.h"
 
 namespace tabane::cli {
 namespace {
 
-// A device or a pipe is written to, never replaced by a file.
-bool is_device(const std::filesystem::path& path) {
-  std::error_code ignored;
-  return std::filesystem::is_other(path, ignored);
+// The directory where a file is made, or the stream itself.
+std::filesystem::path written_to(const core::OutputPath& place) {
+  if (place.stream) return place.path;
+  return place.path.has_parent_path() ? place.path.parent_path() : ".";
 }
 
 }  // namespace
@@ -26,6 +26,10 @@ void JsonOption::add_to(CLI::App& verb) {
   option_ = verb.add_option("--json", file_, "Write the results as JSON to stdout, or to FILE")
                 ->expected(0, 1)
                 ->type_name("[=FILE]");
+}
+
+bool JsonOption::to_stdout() const {
+  return given() && (file_.empty() || file_ == "-" || core::leads_to(file_, STDOUT_FILENO));
 }
 
 void JsonOption::check() const {
@@ -39,7 +43,7 @@ void JsonOption::write(const lab::Json& json) const {
     std::fputs(text.c_str(), stdout);
     return;
   }
-  write_whole_file(file_, text);
+  core::write_output(file_, text);
 }
 
 void require_writable_file(std::string_view flag, const std::filesystem::path& path) {
@@ -47,10 +51,15 @@ void require_writable_file(std::string_view flag, const std::filesystem::path& p
   if (std::filesystem::is_directory(path, ignored)) {
     throw core::UsageError(fmt::format("{}{}: is a directory", flag, path.string()));
   }
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  if (access(is_device(path) ? path.c_str() : folder.c_str(), W_OK) != 0) {
+  const auto refuse = [&](int code) {
     throw core::UsageError(
-        fmt::format("{}{}: cannot write there: {}", flag, path.string(), std::strerror(errno)));
+        fmt::format("{}{}: cannot write there: {}", flag, path.string(), std::strerror(code)));
+  };
+  try {
+    const core::OutputPath place = core::follow_output_path(path);
+    if (access(written_to(place).c_str(), W_OK) != 0) refuse(errno);
+  } catch (const core::SystemError& error) {
+    refuse(error.code());
   }
 }
 
@@ -68,22 +77,6 @@ void require_writable_directory(const std::filesystem::path& directory) {
     throw core::UsageError(fmt::format("--output {}: files cannot be made there: {}",
                                        directory.string(), std::strerror(errno)));
   }
-}
-
-void write_whole_file(const std::filesystem::path& path, const std::string& text) {
-  const bool replace = !is_device(path);
-  const std::filesystem::path temporary = replace ? path.string() + ".part" : path.string();
-  try {
-    core::write_file(temporary, text);
-  } catch (const core::SystemError& error) {
-    std::error_code ignored;
-    if (replace) std::filesystem::remove(temporary, ignored);
-    throw core::SystemError("write", path.string(), error.code());
-  }
-  if (!replace) return;
-  std::error_code error;
-  std::filesystem::rename(temporary, path, error);
-  if (error) throw core::SystemError("rename", path.string(), error.value());
 }
 
 }  // namespace tabane::cli

@@ -16,7 +16,8 @@ class JsonOption {
  public:
   void add_to(CLI::App& verb);
   bool given() const { return option_ != nullptr && option_->count() > 0; }
-  bool to_stdout() const { return given() && (file_.empty() || file_ == "-"); }
+  // Also if FILE is a name of what stdout is, such as /dev/stdout.
+  bool to_stdout() const;
   // throws: core::UsageError if the file given cannot be written; nothing is measured then.
   void check() const;
   // Writes to stdout or the file if the option was given. throws: core::SystemError.
@@ -32,9 +33,5 @@ void require_writable_file(std::string_view flag, const std::filesystem::path& p
 
 // Makes the directory if it is missing. throws: core::UsageError if files cannot be made in it.
 void require_writable_directory(const std::filesystem::path& directory);
-
-// Writes text to a temporary file beside `path` and renames it, so that `path` is whole at any
-// moment; to a device or a pipe it writes at once. throws: core::SystemError naming the file.
-void write_whole_file(const std::filesystem::path& path, const std::string& text);
 
 }  // namespace tabane::cli

@@ -72,7 +72,7 @@ class NoEcho {
 
 // A line in memory that is wiped, with room to see that it is too long.
 struct Line {
-  workloads::aes_dir::SecretBytes<kMostBytes + 2> bytes;
+  workloads::aes_dir::LockedBytes<kMostBytes + 2> bytes;
   std::size_t size = 0;
   bool ended = false;
 
@@ -136,7 +136,7 @@ Passphrase ask_passphrase(bool twice) {
       throw core::UsageError("the two passphrases are not the same");
     }
   }
-  return Passphrase(std::vector<std::byte>(line.text().begin(), line.text().end()));
+  return Passphrase::of(line.text());
 }
 
 }  // namespace tabane::cli

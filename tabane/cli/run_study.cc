@@ -7,6 +7,7 @@
 
 #include "tabane/cli/layout.h"
 #include "tabane/cli/progress.h"
+#include "tabane/core/output_path.h"
 #include "tabane/lab/page/report.h"
 #include "tabane/lab/record/text.h"
 
@@ -76,7 +77,7 @@ void run_study(const StudyOptions& options,
   if (!record->complete) fmt::print(stderr, "tabane: stopped; what was measured is shown\n");
   if (!options.output.empty()) {
     const std::filesystem::path directory = options.output;
-    write_whole_file(directory / "study.json", json.dump(1) + "\n");
+    core::write_output(directory / "study.json", json.dump(1) + "\n");
     if (const auto remark = lab::write_report(*record, directory))
       fmt::print(stderr, "tabane: {}\n", *remark);
     if (!options.quiet)

@@ -5,6 +5,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/core/output_path.h"
 #include "tabane/lab/page/gnuplot.h"
 
 namespace tabane::lab {
@@ -57,11 +58,11 @@ std::optional<std::string> write_report(const Record& record,
   auto remark = draw(figures);
   remove_figures(directory);
   for (const auto& figure : figures) {
-    core::write_file(directory / (figure.id + ".gp"), figure.script);
-    core::write_file(directory / (figure.id + ".dat"), figure.data);
-    if (!figure.svg.empty()) core::write_file(directory / (figure.id + ".svg"), figure.svg);
+    core::write_output(directory / (figure.id + ".gp"), figure.script);
+    core::write_output(directory / (figure.id + ".dat"), figure.data);
+    if (!figure.svg.empty()) core::write_output(directory / (figure.id + ".svg"), figure.svg);
   }
-  core::write_file(directory / "report.html", render_html(record, figures));
+  core::write_output(directory / "report.html", render_html(record, figures));
   return remark;
 }
 

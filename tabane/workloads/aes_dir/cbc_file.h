@@ -45,7 +45,10 @@ class CbcFileWorker {
   std::byte* lane_buffer(std::size_t lane);
   void read_slice(Lane& lane);
   void write_slice(Lane& lane);
-  bool begins_like(CbcTask& task, int output);
+  bool is_encrypted(CbcTask& task, int output);
+  bool ends_like(CbcTask& task, int output);
+  Block decrypt_block(int file, Block iv, std::uint64_t stored, std::uint64_t at,
+                      const std::string& what);
   void decrypt_group(CbcTask& task, std::uint64_t first, std::size_t bytes, Block& iv);
 
   CbcCipher cipher_;

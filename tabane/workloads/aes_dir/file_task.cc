@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "tabane/workloads/aes_dir/scatter_io.h"
+
 namespace tabane::workloads::aes_dir {
 namespace {
 
@@ -22,6 +24,9 @@ bool ends_the_job(const std::exception& error) {
 }  // namespace
 
 void JobState::fail(std::uint32_t file, const std::exception& error) {
+  if (const auto* difference = dynamic_cast<const DiffersFromManifest*>(&error)) {
+    return manifest->add(tree.path(tree.files[file]), *difference);
+  }
   if (ends_the_job(error)) stop = true;
   const std::lock_guard lock(mutex_);
   failures_.emplace_back(file, error.what());
@@ -42,6 +47,7 @@ bool FileTask::start(Directories& directories, const std::function<void()>& prep
     phase_ = Phase::nothing_to_do;
     try {
       open_input(directories);
+      if (job_.manifest) record_ = job_.manifest->expected(index_);
       if (directories.out) out_directory_ = directories.out->open(file().directory);
       prepare();
       if (output_ || job_.out_root < 0) phase_ = Phase::working;
@@ -75,10 +81,32 @@ bool FileTask::open_output(std::uint64_t least_bytes, std::uint64_t most_bytes,
       is_current(out_directory_->get(), name.c_str(), least_bytes, most_bytes, belongs)) {
     ++job_.files_kept;
     job_.bytes_kept += in_bytes();
+    put_record();
     return false;
   }
-  output_.emplace(out_directory_, name, before_.st_mode & 07777);
+  output_.emplace(out_directory_, name, wanted().st_mode);
   return true;
+}
+
+void FileTask::write(const std::byte* bytes, std::size_t size, std::uint64_t offset) const {
+  if (job_.stream >= 0) return core::write_all(job_.stream, bytes, size, path());
+  core::write_all_at(output_->fd(), bytes, size, offset, path());
+}
+
+void FileTask::write(std::span<const iovec> places, std::uint64_t offset) const {
+  if (job_.stream >= 0) return write_all_to_stream(job_.stream, places, path());
+  write_all_from(output_->fd(), places, offset, path());
+}
+
+// What the output's mode, times and owner are held against.
+struct stat FileTask::wanted() const {
+  struct stat status = before_;
+  if (job_.manifest) {
+    status.st_mode = record_.mode;
+    status.st_mtim = {.tv_sec = record_.seconds, .tv_nsec = record_.nanoseconds};
+  }
+  status.st_mode = output_mode(status.st_mode, job_.modes);
+  return status;
 }
 
 bool FileTask::is_current(int directory, const char* name, std::uint64_t least, std::uint64_t most,
@@ -88,8 +116,19 @@ bool FileTask::is_current(int directory, const char* name, std::uint64_t least, 
   struct stat seen {};
   if (!there.valid() || fstat(there.get(), &seen) != 0 || !S_ISREG(seen.st_mode)) return false;
   const auto bytes = static_cast<std::uint64_t>(seen.st_size);
-  return bytes >= least && bytes <= most && same_time(seen.st_mtim, before_.st_mtim) &&
-         belongs(there.get());
+  if (bytes < least || bytes > most || !same_time(seen.st_mtim, wanted().st_mtim)) return false;
+  if (!belongs(there.get())) return false;
+  set_mode(there.get(), wanted(), path());
+  return true;
+}
+
+void FileTask::put_record() {
+  if (!job_.records) return;
+  record_.mode = before_.st_mode & 07777;
+  record_.seconds = before_.st_mtim.tv_sec;
+  record_.nanoseconds = static_cast<std::uint32_t>(before_.st_mtim.tv_nsec);
+  record_.known = true;
+  job_.records->put(index_, record_);
 }
 
 void FileTask::require_unchanged() const {
@@ -117,9 +156,10 @@ void FileTask::end_piece() {
     try {
       require_unchanged();
       if (output_) {
-        output_->commit(before_, {.replace = job_.request.force || job_.request.resume,
-                                  .fsync = job_.request.fsync});
+        output_->commit(wanted(), {.replace = job_.request.force || job_.request.resume,
+                                   .fsync = job_.request.fsync});
       }
+      put_record();
       ++job_.files_done;
       job_.bytes_of_files_done += in_bytes();
     } catch (const std::exception& error) {

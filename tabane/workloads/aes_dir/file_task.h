@@ -3,22 +3,30 @@
 #pragma once
 
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "tabane/core/file.h"
+#include "tabane/workloads/aes_dir/file_records.h"
 #include "tabane/workloads/aes_dir/key_ring.h"
+#include "tabane/workloads/aes_dir/modes.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/request.h"
 #include "tabane/workloads/aes_dir/tree.h"
+#include "tabane/workloads/aes_dir/tree_manifest.h"
+#include "tabane/workloads/aes_dir/tree_seal.h"
 
 namespace tabane::workloads::aes_dir {
+
+struct Directories;
 
 // What all threads of a job share.
 struct JobState {
@@ -30,27 +38,28 @@ struct JobState {
   const Tree& tree;
   const int in_root, out_root;
   KeyRing& keys;
-  std::string output_name;                 // of a single file; empty: as the input
-  KeySource source = KeySource::key_file;  // for the headers that are written
-  ScryptParameters scrypt;
+  std::string output_name;         // of a single file; empty: as the input
+  int stream = -1;                 // what a single file is written to in place of a file
+  const TreeSeal* seal = nullptr;  // of the sealed files that are written
+  FileRecords* records = nullptr;  // what is known of them, for the manifest
+  // Whether the output of a file is known to be complete and current, and was counted as kept.
+  std::function<bool(Directories&, std::uint32_t file)> keeps;
+  TreeManifest* manifest = nullptr;  // of the sealed tree that is read
+  ModePolicy modes;
 
   std::atomic<bool> stop = false;
   std::atomic<std::uint64_t> files_done = 0, files_kept = 0;
   // Of the input: on the way or done; of the files that are done; of those that are kept.
   std::atomic<std::uint64_t> bytes_done = 0, bytes_of_files_done = 0, bytes_kept = 0;
 
-  // Notes a failure; a full or read-only file system also stops the job. Thread-safe.
+  // Notes a failure; a full or read-only file system also stops the job. What differs from the
+  // manifest is told there. Thread-safe.
   void fail(std::uint32_t file, const std::exception& error);
   std::vector<std::pair<std::uint32_t, std::string>> failures() const;
 
  private:
   mutable std::mutex mutex_;
   std::vector<std::pair<std::uint32_t, std::string>> failures_;
-};
-
-// The job was asked to stop; no failure of the file.
-struct Stopped : std::exception {
-  const char* what() const noexcept override { return "stopped"; }
 };
 
 struct ChangedWhileRead : std::exception {
@@ -80,22 +89,30 @@ class FileTask {
 
   // Makes the output; `prepare` calls it when it knows what is expected.
   // least_bytes, most_bytes: of a complete output; if resuming, an output of such a size that has
-  // the times of the input, and for which `belongs` holds, is kept: returns false.
+  // the time of the input, and for which `belongs` holds, is kept and gets the mode that it would
+  // have: returns false.
   bool open_output(
       std::uint64_t least_bytes, std::uint64_t most_bytes,
       const std::function<bool(int output)>& belongs = [](int) { return true; });
 
   int in() const { return in_.get(); }
-  int out() const { return output_ ? output_->fd() : -1; }  // -1: verifying
+  bool writes() const { return output_ || job_.stream >= 0; }  // not: verifying
+  // Write to the output; to a stream in the order of the offsets. throw: core::SystemError.
+  void write(const std::byte* bytes, std::size_t size, std::uint64_t offset) const;
+  void write(std::span<const iovec> places, std::uint64_t offset) const;
   std::uint64_t in_bytes() const { return static_cast<std::uint64_t>(before_.st_size); }
   bool failed() const { return failed_; }
   const std::string& path() const { return path_; }  // below the root
   JobState& job() const { return job_; }
+  // Of the sealed file: what its manifest has, or is going to have.
+  FileRecord& record() { return record_; }
 
  private:
   const TreeFile& file() const { return job_.tree.files[index_]; }
   void open_input(Directories& directories);
+  struct stat wanted() const;
   void require_unchanged() const;
+  void put_record();
   bool is_current(int directory, const char* name, std::uint64_t least, std::uint64_t most,
                   const std::function<bool(int)>& belongs) const;
 
@@ -111,6 +128,7 @@ class FileTask {
   core::SharedDescriptor out_directory_;
   std::optional<OutputFile> output_;
   struct stat before_ {};
+  FileRecord record_;
 };
 
 }  // namespace tabane::workloads::aes_dir

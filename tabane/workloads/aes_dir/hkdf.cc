@@ -86,4 +86,13 @@ void HkdfSha256::expand(std::span<const std::byte> label, std::span<const std::b
 
 void HkdfSha256::forget() { wipe(state_->prk.bytes()); }
 
+SecretBytes<32> derive_key(std::span<const std::byte> key, std::span<const std::byte> salt,
+                           std::string_view label, std::span<const std::byte> context) {
+  HkdfSha256 hkdf;
+  SecretBytes<32> result;
+  hkdf.extract(salt, key);
+  hkdf.expand(std::as_bytes(std::span(label.data(), label.size())), context, result.bytes());
+  return result;
+}
+
 }  // namespace tabane::workloads::aes_dir

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "tabane/workloads/aes_dir/secret.h"
 
@@ -31,5 +32,10 @@ class HkdfSha256 {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// One key of 32 bytes: extracts, and expands with info = label || context.
+// throws: core::Error if the crypto library fails.
+SecretBytes<32> derive_key(std::span<const std::byte> key, std::span<const std::byte> salt,
+                           std::string_view label, std::span<const std::byte> context = {});
 
 }  // namespace tabane::workloads::aes_dir

@@ -73,6 +73,13 @@ TEST(HkdfSha256, TakesTheInfoInTwoPartsAndExpandsOneExtractionSeveralTimes) {
   EXPECT_EQ(shorter, Bytes(whole.begin(), whole.begin() + 33));
 }
 
+TEST(DeriveKey, IsHkdfOfLabelAndContext) {
+  const Bytes info = from_text("label and context");
+  EXPECT_EQ(
+      hex(derive_key(counting(32), counting(16, 9), "label ", from_text("and context")).bytes()),
+      openssl_derive(counting(32), counting(16, 9), info, 32));
+}
+
 TEST(HkdfSha256, ForgetsItsKey) {
   HkdfSha256 hkdf;
   Bytes before(32), after(32);

@@ -3,18 +3,26 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <thread>
 
 #include "tabane/core/file.h"
+#include "tabane/workloads/aes_dir/cbc_key_check.h"
 #include "tabane/workloads/aes_dir/copy_sampler.h"
 #include "tabane/workloads/aes_dir/file_task.h"
+#include "tabane/workloads/aes_dir/job_lock.h"
+#include "tabane/workloads/aes_dir/manifest_step.h"
+#include "tabane/workloads/aes_dir/output_manifest.h"
 #include "tabane/workloads/aes_dir/plan.h"
 #include "tabane/workloads/aes_dir/preflight.h"
+#include "tabane/workloads/aes_dir/sealing.h"
 #include "tabane/workloads/aes_dir/threads.h"
 
 namespace tabane::workloads::aes_dir {
@@ -26,8 +34,14 @@ void check(const Request& request) {
     throw core::UsageError(
         "AES-CBC stores no salt, so it takes no passphrase; give a key file, or aes-256-gcm");
   }
+  if (cbc && (!request.identities.empty() || !request.recipients.empty())) {
+    throw core::UsageError("AES-CBC stores no keys, so it has no recipients and identities");
+  }
   if (!cbc && request.fixed_iv) {
     throw core::UsageError("aes-256-gcm draws its own nonces; a fixed IV goes with aes-*-cbc");
+  }
+  if (request.update && (cbc || !request.resume || request.direction != Direction::encrypt)) {
+    throw core::UsageError("--update brings a tree up to date that is sealed with aes-256-gcm");
   }
   if (request.threads > 4096) throw core::UsageError("the number of threads: 1 to 4096");
 }
@@ -35,7 +49,7 @@ void check(const Request& request) {
 // Gives the directories, which were made as the files needed them, the modes and times of the
 // input; makes those that have no file. From the leaves up, as writing into one changes its time.
 // A root that was there keeps its own.
-void finish_directories(const Places& places, int out_root, bool made_root,
+void finish_directories(const Places& places, int out_root, bool made_root, const ModePolicy& modes,
                         std::vector<Failure>& failures) {
   constexpr std::size_t kKeepOpen = 32;  // one step a directory on the way up
   DirectoryOpener in(places.tree, places.in_root.get(), false, kKeepOpen);
@@ -47,13 +61,47 @@ void finish_directories(const Places& places, int out_root, bool made_root,
       struct stat source {};
       if (fstat(from->get(), &source) != 0) continue;
       const timespec times[2] = {source.st_atim, source.st_mtim};
-      if (fchmod(to->get(), source.st_mode & 07777) != 0 || futimens(to->get(), times) != 0) {
+      if (fchmod(to->get(), output_mode(source.st_mode, modes)) != 0 ||
+          futimens(to->get(), times) != 0) {
         throw core::SystemError("set mode and times", places.tree.path(i), errno);
       }
-    } catch (const core::SystemError& error) {
-      failures.push_back({places.tree.path(i), error.what()});
+    } catch (const core::Error& error) {
+      const std::string path = places.tree.path(i);
+      // A directory that could not be read is told already.
+      if (std::ranges::find(failures, path, &Failure::path) == failures.end()) {
+        failures.push_back({path, error.what()});
+      }
     }
   }
+}
+
+// Lets the owner change a directory for a scope.
+class WritableForNow {
+ public:
+  explicit WritableForNow(int directory) : directory_(directory) {
+    if (fstat(directory, &before_) == 0) let_owner_work(directory);
+  }
+  ~WritableForNow() {
+    struct stat now {};
+    if (fstat(directory_, &now) == 0 && now.st_mode != before_.st_mode) {
+      static_cast<void>(fchmod(directory_, before_.st_mode & 07777));
+    }
+  }
+  WritableForNow(const WritableForNow&) = delete;
+  WritableForNow& operator=(const WritableForNow&) = delete;
+
+ private:
+  int directory_;
+  struct stat before_ {};
+};
+
+// throws: core::SystemError for what a file system says only at the end.
+void finish_stream(core::Descriptor& stream, const Request& request) {
+  // EINVAL, EROFS: there is nothing to wait for.
+  if (request.fsync && fsync(stream.get()) != 0 && errno != EINVAL && errno != EROFS) {
+    throw core::SystemError("fsync", request.out, errno);
+  }
+  stream.close(request.out);
 }
 
 void collect(const JobState& job, Outcome& outcome) {
@@ -68,42 +116,53 @@ void collect(const JobState& job, Outcome& outcome) {
   }
 }
 
-Outcome describe(const Tree& tree) {
+Outcome describe(const Request& request, const Places& places) {
+  const Tree& tree = places.tree;
   Outcome outcome;
   outcome.files_total = tree.files.size();
   outcome.bytes_total = tree.bytes();
   outcome.directories = tree.directories.size();
-  outcome.symlinks = tree.symlinks;
+  const bool keeps_links = request.direction == Direction::encrypt &&
+                           request.cipher == Cipher::aes_256_gcm && !places.single_file;
+  (keeps_links ? outcome.links : outcome.symlinks) = tree.links.size();
   outcome.special = tree.special;
   outcome.excluded = tree.excluded;
+  outcome.temporaries = tree.temporaries;
   outcome.failures = tree.failures;
   return outcome;
 }
 
-Plan plan_for(const Request& request, const Tree& tree) {
+Plan plan_for(const Request& request, const Places& places) {
   // Whole groups of chunks, so that pieces do not share one.
   constexpr std::uint64_t kPieceUnit = std::uint64_t{256} << 10;
   const bool chained =
       request.cipher != Cipher::aes_256_gcm && request.direction == Direction::encrypt;
-  return make_plan(tree, {.threads = request.threads,
-                          .pus = std::max(1u, std::thread::hardware_concurrency()),
-                          .can_split = !chained,
-                          .piece_unit = kPieceUnit});
+  const bool in_order = places.stream.has_value();
+  return make_plan(places.tree, {.threads = in_order ? 1 : request.threads,
+                                 .pus = std::max(1u, std::thread::hardware_concurrency()),
+                                 .can_split = !chained && !in_order,
+                                 .piece_unit = kPieceUnit});
 }
 
-void prepare_keys(const Request& request, const Places& places, int out_root, JobState& job) {
-  if (request.cipher != Cipher::aes_256_gcm) return;
-  if (request.direction != Direction::encrypt) return;
+// What the request was given, where a passphrase goes before a key.
+OpeningKeys opening_keys(const Request& request) {
+  OpeningKeys keys{.key = nullptr, .passphrase = nullptr, .identities = request.identities};
   if (!request.passphrase.empty()) {
-    job.source = KeySource::scrypt;
-    job.scrypt = fresh_scrypt_parameters();
+    keys.passphrase = &request.passphrase;
+  } else if (request.has_key) {
+    keys.key = &request.key;
   }
-  if (request.resume && out_root >= 0) {
-    job.scrypt =
-        parameters_of_outputs(places.tree, out_root, places.output_name, job.keys, job.scrypt);
+  return keys;
+}
+
+// Whether the job was asked to stop while the step derived a key.
+bool is_stopped_in(const std::function<void()>& step) {
+  try {
+    step();
+    return false;
+  } catch (const Stopped&) {
+    return true;
   }
-  // Derived before the clock runs.
-  job.keys.master_for({.source = job.source, .chunk_log2 = kChunkLog2, .scrypt = job.scrypt});
 }
 
 }  // namespace
@@ -121,14 +180,29 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   const auto scanned_from = Clock::now();
   const Places places = look_at_places(request);
   const auto scanned_until = Clock::now();
-  KeyRing keys(request.key, request.passphrase);
-  if (request.cipher == Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
-    require_key_fits(places.tree, places.in_root.get(), "", keys);
-  }
-  const Plan plan = plan_for(request, places.tree);
-  Outcome outcome = describe(places.tree);
+  KeyRing keys(opening_keys(request),
+               request.allow_costly_passphrase ? DerivationLimits::none() : DerivationLimits{},
+               hooks.stop_requested);
+  const Plan plan = plan_for(request, places);
+  Outcome outcome = describe(request, places);
   outcome.threads = plan.threads;
   outcome.engine = engine;
+  if (request.cipher == Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
+    const auto look = [&] {
+      if (!places.single_file) use_keys_file(places, keys, outcome.failures);
+      require_key_fits(places.tree, places.in_root.get(), "", keys);
+    };
+    if (is_stopped_in(look)) return outcome;
+  }
+  if (request.cipher != Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
+    require_cbc_key_may_fit(request, places.tree, places.in_root.get());
+  }
+  std::unique_ptr<TreeManifest> manifest;
+  if (request.direction != Direction::encrypt) {
+    manifest = manifest_of_input(request, places, keys);
+    if (manifest) outcome.root = manifest->root();
+    if (manifest) outcome.links = manifest->links();
+  }
   if (request.dry_run) {
     outcome.complete = true;
     return outcome;
@@ -136,10 +210,33 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
 
   const bool made_root = !std::filesystem::exists(places.out_path);
   core::Descriptor out_root;
-  if (request.direction != Direction::verify) out_root = open_output_root(places, request);
+  core::Descriptor stream;
+  if (places.stream) {
+    stream = core::open_stream(*places.stream);
+  } else if (request.direction != Direction::verify) {
+    out_root = open_output_root(places, request);
+  }
+  std::optional<WritableForNow> writable;
+  if (out_root.valid() && !places.single_file && !made_root) writable.emplace(out_root.get());
+  std::optional<JobLock> lock;
+  if (out_root.valid() && !places.single_file) lock.emplace(out_root.get(), request.out);
   JobState job(request, places.tree, places.in_root.get(), out_root.get(), keys);
+  job.stream = stream.get();
+  job.modes = {.opens = request.direction == Direction::decrypt,
+               .authenticated = manifest != nullptr,
+               .preserve = request.preserve,
+               .mask = process_umask()};
   job.output_name = places.output_name;
-  prepare_keys(request, places, out_root.get(), job);
+  TreeSeal seal;
+  if (request.cipher == Cipher::aes_256_gcm && request.direction == Direction::encrypt) {
+    // Derives keys before the clock runs.
+    const auto prepare = [&] { seal = prepare_seal(request, places, out_root.get(), keys); };
+    if (is_stopped_in(prepare)) return outcome;
+    job.seal = &seal;
+  }
+  job.manifest = manifest.get();
+  std::optional<OutputManifest> sealed;
+  if (job.seal && out_root.valid() && !places.single_file) sealed.emplace(job);
   // Beside a single file, jobs that run now may be about to lock theirs.
   if (out_root.valid() && (request.resume || (request.force && !places.single_file))) {
     outcome.leftovers_removed = remove_leftovers_in(places, out_root.get());
@@ -150,9 +247,16 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   const bool compares = out_root.valid() && request.measure_copy;
   run_job_threads(job, plan, engine, hooks, compares ? &copies : nullptr);
   if (!job.stop) outcome.copy_share = share_of_copying(copies.all(), copies.now());
-  if (out_root.valid() && !places.single_file && !job.stop) {
-    finish_directories(places, out_root.get(), made_root, outcome.failures);
+  if (sealed) outcome.removed = sealed->removed();
+  if (!job.stop && sealed) outcome.root = sealed->finish(outcome.failures);
+  lock.reset();  // which changes the directory's times
+  if (!job.stop && manifest && out_root.valid()) {
+    restore(job, made_root, outcome.failures);
+  } else if (!job.stop && out_root.valid() && !places.single_file) {
+    finish_directories(places, out_root.get(), made_root, job.modes, outcome.failures);
   }
+  if (!job.stop && manifest) tell_differences(*manifest, outcome.failures, outcome.temporaries);
+  if (stream.valid()) finish_stream(stream, request);
   const std::chrono::duration<double> seconds =
       (Clock::now() - worked_from) + (scanned_until - scanned_from);
   outcome.seconds = seconds.count();

@@ -15,9 +15,14 @@ struct Outcome {
   bool complete = false;               // not stopped; there may be failures
   std::uint64_t files = 0, bytes = 0;  // done in this run; of the input, in whole files
   std::uint64_t files_kept = 0;        // complete and current already
+  std::uint64_t removed = 0;           // files and directories that the input no longer has
   std::uint64_t files_total = 0, bytes_total = 0, directories = 0;
+  std::uint64_t links = 0;  // symbolic ones: sealed, restored or looked at
   std::uint64_t symlinks = 0, special = 0, excluded = 0, leftovers_removed = 0;
+  // Left out when decrypting or verifying: paths of files with the name of a temporary one.
+  std::vector<std::string> temporaries;
   std::vector<Failure> failures;  // in the order of the tree
+  std::optional<Root> root;       // of the sealed directory tree that was written or read
   unsigned threads = 0;
   Engine engine = Engine::openssl;
   double seconds = 0;  // of the work, without key derivation
@@ -33,8 +38,9 @@ void check_job(const Request& request);
 // Does the job. Files that fail are listed in the outcome and leave no output; the others go on.
 // throws, before anything is written: core::UsageError for an impossible request (out inside in or
 // equal to it, output that exists without resume or force, a cipher that does not go with the key);
-// core::SystemError if in or out cannot be opened; core::Error if the key fits no file, or
-// if a directory that is to be decrypted or verified holds no sealed file.
+// core::SystemError if in or out cannot be opened; core::Error if the key fits no file (for
+// CBC: as far as paddings tell), or if a directory that is to be decrypted or verified holds no
+// sealed file.
 Outcome run_job(const Request& request, const Hooks& hooks = {});
 
 }  // namespace tabane::workloads::aes_dir

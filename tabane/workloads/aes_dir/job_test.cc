@@ -50,6 +50,11 @@ std::map<std::string, Entry> everything(const fs::path& root) {
   return entries;
 }
 
+Header header_of(const fs::path& path) {
+  const std::string bytes = read_file(path);
+  return decode_header(std::as_bytes(std::span(bytes)));
+}
+
 class Job : public testing::Test {
  protected:
   Job() {
@@ -73,15 +78,26 @@ class Job : public testing::Test {
     r.cipher = cipher;
     r.in = root / in;
     r.out = root / out;
+    r.passphrase_log2_n = 10;
+    r.preserve = true;
     for (std::size_t i = 0; i < kMasterKeyBytes; ++i) r.key.bytes()[i] = std::byte(i * 7 + 1);
     return r;
   }
+  Request with_passphrase(Direction direction, const std::string& in,
+                          const std::string& out) const {
+    Request r = request(direction, in, out);
+    const std::string word = "correct horse";
+    const auto* bytes = reinterpret_cast<const std::byte*>(word.data());
+    r.passphrase = Passphrase({bytes, bytes + word.size()});
+    return r;
+  }
+  // Modes are kept, so that trees can be compared.
   Outcome run(Direction direction, const std::string& in, const std::string& out) const {
     return run_job(request(direction, in, out));
   }
   void expect_no_temporary() const {
     for (const auto& item : fs::recursive_directory_iterator(root)) {
-      EXPECT_FALSE(is_temporary_name(item.path().filename().string())) << item.path();
+      EXPECT_FALSE(core::is_temporary_name(item.path().filename().string())) << item.path();
     }
   }
 
@@ -145,7 +161,9 @@ TEST_F(Job, VerifiesWithoutWriting) {
 
 TEST_F(Job, TakesASingleFileToAFileOrIntoADirectory) {
   run(Direction::encrypt, "in/65537", "one");
-  EXPECT_EQ(fs::file_size(root / "one"), sealed_bytes(65537));
+  EXPECT_EQ(fs::file_size(root / "one"),
+            sealed_bytes(65537, kChunkLog2, header_of(root / "one").bytes()));
+  EXPECT_FALSE(fs::exists(root / ".tabane"));
   fs::create_directory(root / "into");
   run(Direction::decrypt, "one", "into");
   EXPECT_EQ(read_file(root / "into/one"), read_file(root / "in/65537"));
@@ -154,14 +172,17 @@ TEST_F(Job, TakesASingleFileToAFileOrIntoADirectory) {
 TEST_F(Job, NamesFileAndOffsetOfDamageAndDoesTheOthers) {
   run(Direction::encrypt, "in", "sealed");
   std::string bytes = read_file(root / "sealed/sub/5000001");
-  const std::size_t place = kHeaderBytes + 3 * (65536 + kTagBytes) + 100;
+  const std::size_t chunk =
+      header_of(root / "sealed/sub/5000001").bytes() + 3 * (65536 + kTagBytes);
+  const std::size_t place = chunk + 100;
   bytes[place] = static_cast<char>(bytes[place] ^ 1);
   write_file(root / "sealed/sub/5000001", bytes);
   const Outcome outcome = run(Direction::decrypt, "sealed", "opened");
   EXPECT_TRUE(outcome.complete);
   ASSERT_EQ(outcome.failures.size(), 1u);
   EXPECT_EQ(outcome.failures[0].path, "sub/5000001");
-  EXPECT_NE(outcome.failures[0].what.find("196752"), std::string::npos) << outcome.failures[0].what;
+  EXPECT_NE(outcome.failures[0].what.find(std::to_string(chunk)), std::string::npos)
+      << outcome.failures[0].what;
   EXPECT_FALSE(fs::exists(root / "opened/sub/5000001"));
   EXPECT_EQ(outcome.files, sizes.size() - 1);
   EXPECT_EQ(read_file(root / "opened/65536"), read_file(root / "in/65536"));
@@ -184,6 +205,48 @@ TEST_F(Job, SaysThatTheKeyIsWrongBeforeItWrites) {
   wrong.key.bytes()[0] ^= std::byte{1};
   EXPECT_THROW(run_job(wrong), core::Error);
   EXPECT_FALSE(fs::exists(root / "opened"));
+}
+
+// With one IV, so that every run of the test has the same bytes.
+TEST_F(Job, SaysThatTheKeyOfCbcIsWrongBeforeItWrites) {
+  Request sealing = request(Direction::encrypt, "in", "sealed", Cipher::aes_256_cbc);
+  sealing.fixed_iv = Block{};
+  run_job(sealing);
+  for (const std::string in : {"sealed", "sealed/65537"}) {
+    for (const Direction direction : {Direction::decrypt, Direction::verify}) {
+      Request wrong = request(direction, in, "opened", Cipher::aes_256_cbc);
+      wrong.fixed_iv = Block{};
+      wrong.key.bytes()[0] ^= std::byte{1};
+      EXPECT_THROW(run_job(wrong), core::Error) << in;
+      EXPECT_FALSE(fs::exists(root / "opened"));
+    }
+  }
+}
+
+TEST_F(Job, NamesTheFileAndOffsetOfTheOnlyPaddingThatIsNotLegal) {
+  run_job(request(Direction::encrypt, "in/65537", "one", Cipher::aes_256_cbc));
+  std::string bytes = read_file(root / "one");
+  bytes[65552 - 1] = static_cast<char>(bytes[65552 - 1] ^ 0x70);  // of the block before the last
+  write_file(root / "one", bytes);
+  try {
+    run_job(request(Direction::verify, "one", "", Cipher::aes_256_cbc));
+    ADD_FAILURE();
+  } catch (const core::Error& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("one: at byte 65552: ")) << error.what();
+  }
+}
+
+TEST_F(Job, OpensCbcFilesIfSomeAreDamaged) {
+  run_job(request(Direction::encrypt, "in", "sealed", Cipher::aes_128_cbc));
+  for (const char* name : {"16", "17", "65536", "65537", "32767"}) {
+    std::string bytes = read_file(root / "sealed" / name);
+    bytes[bytes.size() - 17] = static_cast<char>(bytes[bytes.size() - 17] ^ 0x70);
+    write_file(root / "sealed" / name, bytes);
+  }
+  const Outcome outcome =
+      run_job(request(Direction::decrypt, "sealed", "opened", Cipher::aes_128_cbc));
+  EXPECT_EQ(outcome.failures.size(), 5u);
+  EXPECT_EQ(outcome.files, sizes.size() - 5);
 }
 
 TEST_F(Job, ResumesByDoingOnlyWhatIsMissingOrChanged) {
@@ -225,14 +288,6 @@ TEST_F(Job, ResumesCbcByComparingTheFirstBlock) {
 }
 
 TEST_F(Job, ResumesAPassphraseWithTheSaltThatIsThere) {
-  const auto with_passphrase = [&](Direction direction, const std::string& in,
-                                   const std::string& out) {
-    Request r = request(direction, in, out);
-    const std::string word = "correct horse";
-    const auto* bytes = reinterpret_cast<const std::byte*>(word.data());
-    r.passphrase = Passphrase({bytes, bytes + word.size()});
-    return r;
-  };
   run_job(with_passphrase(Direction::encrypt, "in", "sealed"));
   const std::string salt = read_file(root / "sealed/65536").substr(16, kScryptSaltBytes);
   fs::remove(root / "sealed/16");
@@ -243,6 +298,57 @@ TEST_F(Job, ResumesAPassphraseWithTheSaltThatIsThere) {
   run_job(with_passphrase(Direction::decrypt, "sealed", "opened"));
   EXPECT_EQ(everything(root / "opened"), everything(root / "in"));
   EXPECT_THROW(run(Direction::decrypt, "sealed", "with_a_key"), core::Error);
+}
+
+// A sealed file with other parameters in its header: nothing authenticates them before the key is
+// derived.
+TEST_F(Job, RefusesAHeaderThatAsksForACostlyDerivation) {
+  run_job(with_passphrase(Direction::encrypt, "in", "sealed"));
+  std::string costly = read_file(root / "sealed/16");
+  costly[kSlotsAt + 2 + 3] = 22;  // 4 GiB
+  write_file(root / "sealed/16", costly);
+  // A manifest says which key the files have, so none of them is asked.
+  EXPECT_EQ(run_job(with_passphrase(Direction::verify, "sealed", "")).failures.size(), 1u);
+  Request alone = with_passphrase(Direction::verify, "sealed", "");
+  alone.without_manifest = true;
+  const Outcome rest = run_job(alone);
+  ASSERT_EQ(rest.failures.size(), 1u);
+  EXPECT_EQ(rest.failures[0].path, "16");
+  EXPECT_NE(rest.failures[0].what.find("at byte 100"), std::string::npos);
+  EXPECT_NE(rest.failures[0].what.find("--allow-costly-passphrase"), std::string::npos);
+  try {
+    run_job(with_passphrase(Direction::decrypt, "sealed/16", "opened"));
+    ADD_FAILURE();
+  } catch (const core::Error& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("16: at byte 100: ")) << error.what();
+  }
+}
+
+TEST_F(Job, NamesFileAndOffsetIfTheHeaderOfASingleFileDoesNotFit) {
+  run(Direction::encrypt, "in/16", "one");
+  std::string bytes = read_file(root / "one");
+  bytes[40] = static_cast<char>(bytes[40] ^ 1);
+  write_file(root / "one", bytes);
+  for (const Direction direction : {Direction::decrypt, Direction::verify}) {
+    try {
+      run(direction, "one", "opened");
+      ADD_FAILURE();
+    } catch (const core::Error& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with("one: at byte 64: ")) << error.what();
+    }
+  }
+}
+
+TEST_F(Job, StopsWhileAKeyIsDerived) {
+  run_job(with_passphrase(Direction::encrypt, "in", "sealed"));
+  Hooks hooks;
+  hooks.stop_requested = [] { return true; };
+  for (const Request& r : {with_passphrase(Direction::encrypt, "in", "more"),
+                           with_passphrase(Direction::verify, "sealed", "")}) {
+    const Outcome outcome = run_job(r, hooks);
+    EXPECT_FALSE(outcome.complete);
+    EXPECT_EQ(outcome.files, 0u);
+  }
 }
 
 TEST_F(Job, RefusesPlacesThatCannotBeMeant) {
@@ -284,7 +390,8 @@ TEST_F(Job, CountsWhatItLeavesOut) {
   Request r = request(Direction::encrypt, "in", "sealed");
   r.excludes = {"sub/1", "1?"};
   const Outcome outcome = run_job(r);
-  EXPECT_EQ(outcome.symlinks, 1u);
+  EXPECT_EQ(outcome.links, 1u);
+  EXPECT_EQ(outcome.symlinks, 0u);
   EXPECT_EQ(outcome.special, 1u);
   EXPECT_EQ(outcome.excluded, 4u);
   EXPECT_EQ(outcome.files, sizes.size() - 4);

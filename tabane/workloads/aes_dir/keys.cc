@@ -18,12 +18,6 @@ namespace {
 constexpr std::size_t kMostOfKeyFile = 192;  // a hexadecimal key and much white space
 constexpr std::size_t kMostOfLine = 1024;
 
-core::Descriptor open_to_read(const std::string& path) {
-  core::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!file.valid()) throw core::SystemError("open", path, errno);
-  return file;
-}
-
 std::span<const std::byte> read_some(const core::Descriptor& file, const std::string& path,
                                      std::span<std::byte> buffer) {
   return buffer.first(core::read_all(file.get(), buffer.data(), buffer.size(), path));
@@ -56,11 +50,24 @@ bool decode_hexadecimal(std::span<const std::byte> text, std::span<std::byte> ke
   return wrong == 0;
 }
 
-std::string warning_of(const core::Descriptor& file, const std::string& path) {
-  struct stat status;
-  if (fstat(file.get(), &status) != 0) throw core::SystemError("fstat", path, errno);
-  if (!S_ISREG(status.st_mode) || (status.st_mode & 077) == 0) return {};
-  return fmt::format("others may have access to {}: chmod 600 {}", path, path);
+// Random bytes are not: one key in 10^34 of 32 bytes, one in 10^17 of 16.
+bool is_hexadecimal_text(std::span<const std::byte> text) {
+  while (!text.empty() && is_space(text.back())) text = text.first(text.size() - 1);
+  return !text.empty() &&
+         std::ranges::all_of(text, [](std::byte b) { return digit_value(b) < 16; });
+}
+
+bool is_zero(std::span<const std::byte> bytes) {
+  std::byte all{0};
+  for (const std::byte b : bytes) all |= b;
+  return all == std::byte{0};
+}
+
+[[noreturn]] void throw_ambiguous(const std::string& path, std::size_t bytes) {
+  throw core::UsageError(fmt::format(
+      "key file {0}: its {1} bytes are hexadecimal digits, which may be half of a key or a raw "
+      "one. A key is {2} such digits; if these are raw bytes, write them so: xxd -p -c {1} {0}",
+      path, bytes, 2 * bytes));
 }
 
 void write_and_close(core::Descriptor file, const std::string& path,
@@ -73,13 +80,26 @@ void write_and_close(core::Descriptor file, const std::string& path,
 
 }  // namespace
 
-Passphrase::~Passphrase() { wipe(bytes_); }
+core::Descriptor open_to_read(const std::string& path) {
+  core::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!file.valid()) throw core::SystemError("open", path, errno);
+  return file;
+}
 
-Passphrase& Passphrase::operator=(Passphrase&& other) noexcept {
-  if (this == &other) return *this;
-  wipe(bytes_);
-  bytes_ = std::exchange(other.bytes_, {});
-  return *this;
+std::string warning_of(const core::Descriptor& file, const std::string& path) {
+  struct stat status;
+  if (fstat(file.get(), &status) != 0) throw core::SystemError("fstat", path, errno);
+  if (!S_ISREG(status.st_mode) || (status.st_mode & 077) == 0) return {};
+  return fmt::format("others may have access to {}: chmod 600 {}", path, path);
+}
+
+Passphrase::Passphrase(std::vector<std::byte> bytes) : Passphrase(of(bytes)) { wipe(bytes); }
+
+Passphrase Passphrase::of(std::span<const std::byte> bytes) {
+  Passphrase passphrase;
+  passphrase.memory_ = LockedMemory(bytes.size());
+  std::ranges::copy(bytes, passphrase.memory_.bytes().begin());
+  return passphrase;
 }
 
 KeyFile read_key_file(const std::string& path, std::size_t bytes) {
@@ -87,10 +107,11 @@ KeyFile read_key_file(const std::string& path, std::size_t bytes) {
   const core::Descriptor file = open_to_read(path);
   KeyFile result;
   result.warning = warning_of(file, path);
-  SecretBytes<kMostOfKeyFile> buffer;
+  LockedBytes<kMostOfKeyFile> buffer;
   const auto content = read_some(file, path, buffer.bytes());
   const auto key = result.key.bytes().first(bytes);
   if (content.size() == bytes) {
+    if (is_hexadecimal_text(content)) throw_ambiguous(path, bytes);
     std::ranges::copy(content, key.begin());
   } else if (!decode_hexadecimal(content, key)) {
     throw core::UsageError(
@@ -99,12 +120,13 @@ KeyFile read_key_file(const std::string& path, std::size_t bytes) {
                     path, content.size() == kMostOfKeyFile ? "at least" : "it has", content.size(),
                     bytes, 2 * bytes));
   }
+  if (is_zero(key)) result.weakness = fmt::format("key file {}: the key is all zeros", path);
   return result;
 }
 
-Passphrase read_passphrase_file(const std::string& path) {
+PassphraseFile read_passphrase_file(const std::string& path) {
   const core::Descriptor file = open_to_read(path);
-  SecretBytes<kMostOfLine + 2> buffer;  // room for the end of the longest line
+  LockedBytes<kMostOfLine + 2> buffer;  // room for the end of the longest line
   auto line = read_some(file, path, buffer.bytes());
   const auto end = std::ranges::find(line, std::byte{'\n'});
   line = line.first(static_cast<std::size_t>(end - line.begin()));
@@ -114,25 +136,36 @@ Passphrase read_passphrase_file(const std::string& path) {
         fmt::format("passphrase file {}: its first line is {}; legal are 1 to {} bytes", path,
                     line.empty() ? "empty" : "too long", kMostOfLine));
   }
-  return Passphrase({line.begin(), line.end()});
+  return {Passphrase::of(line), warning_of(file, path)};
+}
+
+std::string weakness_of(const Passphrase& passphrase) {
+  constexpr std::size_t kFewBytes = 8;
+  if (passphrase.bytes().size() >= kFewBytes) return {};
+  return fmt::format("the passphrase has less than {} bytes and is easily guessed", kFewBytes);
 }
 
 void write_new_key_file(const std::string& path) {
   MasterKey key;
   fill_random(key.bytes());
+  write_new_secret_file(path, key.bytes());
+}
+
+void write_new_secret_file(const std::string& path, std::span<const std::byte> bytes) {
   core::Descriptor file(
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.valid()) throw core::SystemError("open", path, errno);
   try {
-    write_and_close(std::move(file), path, key.bytes());
+    write_and_close(std::move(file), path, bytes);
   } catch (const core::SystemError&) {
     unlink(path.c_str());
     throw;
   }
 }
 
-ScryptParameters fresh_scrypt_parameters() {
-  ScryptParameters parameters{.log2_n = 15, .r = 8, .p = 1, .salt = {}};
+ScryptParameters fresh_scrypt_parameters(int log2_n) {
+  ScryptParameters parameters{
+      .log2_n = static_cast<std::uint8_t>(log2_n), .r = 8, .p = 1, .salt = {}};
   fill_random(parameters.salt);
   return parameters;
 }

@@ -44,7 +44,7 @@ class KeyFiles : public testing::Test {
   }
 
   std::string passphrase(const std::string& content) const {
-    return hex(read_passphrase_file(file(content)).bytes());
+    return hex(read_passphrase_file(file(content)).passphrase.bytes());
   }
 
   const core::ScratchFolder folder_{"tabane-test"};
@@ -70,9 +70,44 @@ TEST_F(KeyFiles, AreRawBytesOrHexadecimalDigitsOfEitherCase) {
   }
 }
 
-TEST_F(KeyFiles, AreRawEvenWhenTheirBytesAreDigitsOrWhiteSpace) {
-  const std::string raw = "0123456789abcde\n";
-  EXPECT_EQ(read_key(raw, 16), hex(from_text(raw)));
+TEST_F(KeyFiles, AreRawEvenWhenTheirBytesAreAlmostDigitsOrWhiteSpace) {
+  for (const std::string raw : {"0123456789abcdeg", "               \n"}) {
+    EXPECT_EQ(read_key(raw, 16), hex(from_text(raw)));
+  }
+}
+
+TEST_F(KeyFiles, ThatMayBeHalfAKeyInHexadecimalAreRefused) {
+  for (const std::size_t n : {16, 32}) {
+    const std::string digits = hex(counting(n / 2, 0xa5));
+    for (const std::string& text : {digits, upper(digits), digits.substr(1) + "\n"}) {
+      const std::string message = refusal(text, n);
+      EXPECT_NE(message.find("half of a key"), std::string::npos) << text;
+      EXPECT_NE(message.find("xxd -p"), std::string::npos) << text;
+      EXPECT_EQ(message.find(text.substr(0, 8)), std::string::npos) << text;
+    }
+  }
+}
+
+TEST_F(KeyFiles, OfZerosAreWeak) {
+  for (const std::size_t n : {16, 32}) {
+    for (const std::string& zeros : {std::string(n, '\0'), std::string(2 * n, '0')}) {
+      EXPECT_NE(read_key_file(file(zeros), n).weakness.find(path("key")), std::string::npos);
+    }
+    std::string one(n, '\0');
+    one.back() = 1;
+    EXPECT_EQ(read_key_file(file(one), n).weakness, "");
+  }
+}
+
+TEST_F(KeyFiles, OfPassphrasesWarnIfOthersCanReachThem) {
+  EXPECT_EQ(read_passphrase_file(file("secret", fs::perms{0600})).warning, "");
+  const std::string warning = read_passphrase_file(file("secret", fs::perms{0644})).warning;
+  EXPECT_NE(warning.find("chmod 600 " + path("key")), std::string::npos);
+}
+
+TEST(WeaknessOf, IsToldOfShortPassphrases) {
+  EXPECT_NE(weakness_of(Passphrase(from_text("1234567"))), "");
+  EXPECT_EQ(weakness_of(Passphrase(from_text("12345678"))), "");
 }
 
 TEST_F(KeyFiles, OfAnyOtherLengthAreRefusedWithTheirNameAndTheLegalLengths) {
@@ -194,7 +229,7 @@ TEST(Passphrase, LeavesNothingWhereItWasMovedFrom) {
 
 TEST(FreshScryptParameters, AreThoseOfTheFormatWithANewSalt) {
   const ScryptParameters one = fresh_scrypt_parameters(), two = fresh_scrypt_parameters();
-  EXPECT_EQ(one.log2_n, 15);
+  EXPECT_EQ(one.log2_n, 18);
   EXPECT_EQ(one.r, 8);
   EXPECT_EQ(one.p, 1);
   EXPECT_NE(one.salt, two.salt);

@@ -13,7 +13,7 @@ constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 // files_per_directory files of one size in each directory.
 Tree tree_of(std::uint32_t directories, std::uint32_t files_per_directory, std::uint64_t bytes) {
   Tree tree;
-  tree.names = std::string("x\0", 2);
+  tree.names.append("x", 2);
   for (std::uint32_t d = 0; d < directories; ++d) {
     tree.directories.push_back({.parent = 0, .name_at = 0});
     for (std::uint32_t f = 0; f < files_per_directory; ++f) {

@@ -2,14 +2,21 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <utility>
 
+#include "tabane/workloads/aes_dir/header_io.h"
+#include "tabane/workloads/aes_dir/job_lock.h"
+#include "tabane/workloads/aes_dir/manifest_file.h"
 #include "tabane/workloads/aes_dir/output_file.h"
+#include "tabane/workloads/aes_dir/tree_home.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -24,11 +31,6 @@ fs::path named(const std::string& path) {
   return whole.has_filename() ? whole : whole.parent_path();
 }
 
-bool is_inside(const fs::path& inner, const fs::path& outer) {
-  const fs::path relative = inner.lexically_relative(outer);
-  return !relative.empty() && *relative.begin() != "..";
-}
-
 // throws: core::SystemError if it cannot be read.
 bool is_empty_directory(const fs::path& path) {
   std::error_code error;
@@ -37,14 +39,41 @@ bool is_empty_directory(const fs::path& path) {
   return empty;
 }
 
-void require_apart(const fs::path& in, const fs::path& out) {
-  const fs::path a = fs::weakly_canonical(in), b = fs::weakly_canonical(out);
-  if (a == b) throw core::UsageError("OUT is IN; give another place for the output");
-  if (is_inside(b, a)) {
-    throw core::UsageError(fmt::format("OUT ({}) lies inside IN ({})", out.string(), in.string()));
+bool contains(const std::vector<FileId>& places, const FileId& place) {
+  return std::ranges::find(places, place) != places.end();
+}
+
+// OUT and the directories that it lies in; empty if even the one that it is made in is missing.
+std::vector<FileId> places_of_output(const fs::path& out) {
+  core::Descriptor there(open(out.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!there.valid())
+    there.reset(open(out.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return there.valid() ? with_parents(there.get()) : std::vector<FileId>();
+}
+
+[[noreturn]] void refuse_inside(const char* inner, const fs::path& in_path, const char* outer,
+                                const fs::path& of_path) {
+  throw core::UsageError(
+      fmt::format("{} ({}) lies inside {} ({})", inner, in_path.string(), outer, of_path.string()));
+}
+
+// Holds devices and inodes against each other, so that no link or mount hides what is one place.
+void require_apart(int in_root, const fs::path& in, const fs::path& out) {
+  const std::vector<FileId> of_in = with_parents(in_root), of_out = places_of_output(out);
+  if (of_out.empty()) return;
+  if (fs::exists(out)) {
+    if (of_in.front() == of_out.front()) {
+      throw core::UsageError("OUT is IN; give another place for the output");
+    }
+    if (contains(of_in, of_out.front())) refuse_inside("IN", in, "OUT", out);
   }
-  if (is_inside(a, b)) {
-    throw core::UsageError(fmt::format("IN ({}) lies inside OUT ({})", in.string(), out.string()));
+  if (contains(of_out, of_in.front())) refuse_inside("OUT", out, "IN", in);
+}
+
+// A mount of a directory below IN has parents of its own.
+void require_apart_from_all(const Tree& tree, const fs::path& in, const fs::path& out) {
+  for (const FileId& place : places_of_output(out)) {
+    if (tree.has_place(place)) refuse_inside("OUT", out, "IN", in);
   }
 }
 
@@ -55,12 +84,25 @@ void require_parent(const fs::path& out) {
                                      out.string(), out.parent_path().string()));
 }
 
+// A disk is more likely named by mistake than meant.
+void require_stream(const fs::path& out) {
+  if (!fs::is_block_file(out) && !fs::is_socket(out)) return;
+  throw core::UsageError(
+      fmt::format("OUT ({}) is neither a regular file, a pipe nor a terminal", out.string()));
+}
+
+// Then it says which files with a temporary name belong to the tree.
+bool has_manifest(const Request& request, int in_root) {
+  return request.cipher == Cipher::aes_256_gcm && !request.without_manifest &&
+         faccessat(in_root, kManifestPath, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 void place_directory(const Request& request, Places& places) {
   places.in_root.reset(open(request.in.c_str(), kDirectory));
   if (!places.in_root.valid()) throw core::SystemError("open", request.in, errno);
   if (request.direction != Direction::verify) {
     const fs::path out = named(request.out);
-    require_apart(request.in, out);
+    require_apart(places.in_root.get(), request.in, out);
     if (fs::exists(out) && !fs::is_directory(out)) {
       throw core::UsageError(
           fmt::format("IN is a directory, so OUT ({}) must be one, or not exist", request.out));
@@ -73,7 +115,21 @@ void place_directory(const Request& request, Places& places) {
     require_parent(out);
     places.out_path = out;
   }
-  places.tree = scan(places.in_root.get(), request.excludes);
+  const bool encrypts = request.direction == Direction::encrypt;
+  places.tree =
+      scan(places.in_root.get(), request.excludes,
+           encrypts || has_manifest(request, places.in_root.get()) ? Temporaries::take
+                                                                   : Temporaries::leave_out,
+           request.cipher == Cipher::aes_256_gcm);
+  if (places.tree.own_directory && encrypts) {
+    throw core::UsageError(
+        fmt::format("IN ({}) has a directory {}, whose name tabane takes for itself in OUT; is IN "
+                    "encrypted already? Rename it, or --exclude {}",
+                    request.in, kOwnDirectory, kOwnDirectory));
+  }
+  if (!places.out_path.empty()) {
+    require_apart_from_all(places.tree, request.in, places.out_path);
+  }
 }
 
 void place_file(const Request& request, std::uint64_t bytes, Places& places) {
@@ -88,36 +144,36 @@ void place_file(const Request& request, std::uint64_t bytes, Places& places) {
   if (fs::exists(out) && fs::equivalent(in, out)) {
     throw core::UsageError("OUT is IN; give another place for the output");
   }
-  const fs::file_status there = fs::symlink_status(out);
-  if (fs::exists(there) && !fs::is_regular_file(there) && !fs::is_symlink(there)) {
-    throw core::UsageError(fmt::format("OUT ({}) is not a regular file", out.string()));
+  const core::OutputPath place = core::follow_output_path(out);
+  if (place.stream) {
+    require_stream(out);
+    places.stream = place;
+    return;
   }
-  if (fs::exists(there) && !request.force && !request.resume) {
+  if (fs::exists(fs::symlink_status(out)) && !request.force && !request.resume) {
     throw core::UsageError(fmt::format("OUT ({}) exists; --force replaces it", out.string()));
   }
-  require_parent(out);
-  places.out_path = out.parent_path();
-  places.output_name = out.filename();
+  require_parent(place.path);
+  places.out_path = place.path.parent_path();
+  places.output_name = place.path.filename();
 }
 
 // The header of a sealed file, if it can be read as one.
-std::optional<std::array<std::byte, kHeaderBytes>> header_of(int directory, const char* name) {
+std::optional<std::vector<std::byte>> header_of(int directory, const char* name) {
   const core::Descriptor file(
       openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  std::array<std::byte, kHeaderBytes> bytes;
   if (!file.valid()) return std::nullopt;
   try {
-    if (core::read_all_at(file.get(), bytes.data(), bytes.size(), 0, name) != bytes.size()) {
-      return std::nullopt;
-    }
+    std::vector<std::byte> bytes = read_header(file.get(), name);
     decode_header(bytes);
+    return bytes;
   } catch (const core::Error&) {
     return std::nullopt;
   }
-  return bytes;
 }
 
-// Calls each(header bytes) for the sealed files of the tree below `root` until it returns true.
+// Calls each(header bytes, file) for the sealed files of the tree below `root` until it returns
+// true.
 template <class Each>
 void for_sealed_files(const Tree& tree, int root, const std::string& name_of_single,
                       const Each& each) {
@@ -127,16 +183,11 @@ void for_sealed_files(const Tree& tree, int root, const std::string& name_of_sin
       const core::SharedDescriptor directory = directories.open(file.directory);
       const char* name = name_of_single.empty() ? tree.name(file.name_at) : name_of_single.c_str();
       const auto header = header_of(directory->get(), name);
-      if (header && each(*header)) return;
+      if (header && each(*header, file)) return;
     } catch (const core::SystemError&) {
       continue;  // it is told when its turn comes
     }
   }
-}
-
-bool fits(std::span<const std::byte, kHeaderBytes> bytes, KeyRing& keys) {
-  const Header header = decode_header(bytes);
-  return key_fits(bytes, derive_file_keys(header, keys.master_for(header)));
 }
 
 // A directory that was never encrypted would otherwise give a failure for each of its files.
@@ -144,7 +195,8 @@ void require_sealed_files(const Request& request, const Places& places) {
   const bool opens = request.direction != Direction::encrypt;
   if (!opens || request.cipher != Cipher::aes_256_gcm || places.tree.files.empty()) return;
   bool any = false;
-  for_sealed_files(places.tree, places.in_root.get(), "", [&](const auto&) { return any = true; });
+  for_sealed_files(places.tree, places.in_root.get(), "",
+                   [&](const auto&, const auto&) { return any = true; });
   if (any) return;
   throw core::Error(fmt::format(
       "IN ({}) holds no sealed file that can be read; what was encrypted with CBC needs "
@@ -176,20 +228,37 @@ core::Descriptor open_output_root(const Places& places, const Request& request) 
   core::Descriptor root(open(places.out_path.c_str(), kDirectory));
   if (!root.valid()) throw core::SystemError("open", places.out_path, errno);
   // Single files may go into one directory side by side.
-  const int lock = (places.single_file ? LOCK_SH : LOCK_EX) | LOCK_NB;
-  if (flock(root.get(), lock) != 0 && errno == EWOULDBLOCK) {
-    throw core::UsageError(
-        fmt::format("another job is writing into OUT ({}); wait for it", request.out));
-  }
+  if (places.single_file) JobLock::require_free(root.get(), request.out);
   return root;
+}
+
+bool holds_files_of_trees(const Tree& tree, int root) {
+  bool found = false;
+  for_sealed_files(tree, root, "", [&](const auto& header, const auto&) {
+    return found = decode_header(header).source == KeySource::tree_key;
+  });
+  return found;
 }
 
 std::size_t remove_leftovers_in(const Places& places, int out_root) {
   DirectoryOpener directories(places.tree, out_root, false);
+  // Files of IN that have such a name themselves.
+  std::set<std::pair<std::uint32_t, std::string>> own;
+  for (const TreeFile& file : places.tree.files) {
+    const char* const name = places.tree.name(file.name_at);
+    if (core::is_temporary_name(name)) own.emplace(file.directory, name);
+  }
   std::size_t removed = 0;
+  if (const core::Descriptor home = open_home(out_root, false); home.valid()) {
+    removed += remove_leftovers(home.get());
+  }
   for (std::uint32_t i = 0; i < places.tree.directories.size(); ++i) {
     try {
-      removed += remove_leftovers(directories.open(i)->get());
+      const core::SharedDescriptor directory = directories.open(i);
+      if (places.tree.has_place(identity_of(directory->get()))) continue;  // refused later
+      removed += remove_leftovers(directory->get(), [&](const std::string& name) {
+        return own.contains({i, name});
+      });
     } catch (const core::SystemError&) {
       continue;  // not made yet, or told when a file goes there
     }
@@ -199,39 +268,53 @@ std::size_t remove_leftovers_in(const Places& places, int out_root) {
 
 void require_key_fits(const Tree& tree, int root, const std::string& name_of_single,
                       KeyRing& keys) {
-  bool found = false;
-  std::string reason = "the key does not fit";
-  for_sealed_files(tree, root, name_of_single, [&](const auto& header) {
+  const bool single = tree.files.size() == 1;
+  bool found = false, any = false;
+  std::string reason;
+  for_sealed_files(tree, root, name_of_single, [&](const auto& header, const TreeFile& file) {
+    any = true;
     try {
-      found = fits(header, keys);
+      keys.keys_of(decode_header(header), header);
+      return found = true;
+    } catch (const WrongKey& error) {
+      reason = single
+                   ? fmt::format("at byte {}: wrong key, or the header is damaged", error.offset())
+                   : "wrong key: it does not fit";
+      if (!error.expected().empty()) reason += "; it is sealed for " + error.expected();
     } catch (const core::Error& error) {
       reason = error.what();
     }
-    reason = found ? "" : reason;
-    return found;
+    if (single) reason = tree.path(file) + ": " + reason;
+    return false;
   });
-  bool any = false;
-  if (!found) {
-    for_sealed_files(tree, root, name_of_single, [&](const auto&) { return any = true; });
-  }
-  if (any) {
-    throw core::Error(fmt::format("wrong key: {} (tried every file; nothing was written)", reason));
-  }
+  if (found || !any) return;
+  throw core::Error(
+      fmt::format("{} ({}nothing was written)", reason, single ? "" : "tried every file; "));
 }
 
-ScryptParameters parameters_of_outputs(const Tree& tree, int out_root,
-                                       const std::string& name_of_single, KeyRing& keys,
-                                       const ScryptParameters& fresh) {
-  ScryptParameters parameters = fresh;
-  for_sealed_files(tree, out_root, name_of_single, [&](const auto& bytes) {
+std::optional<TreeSeal> seal_of_files(const Tree& tree, int root, const std::string& name_of_single,
+                                      KeyRing& keys) {
+  std::optional<TreeSeal> seal;
+  for_sealed_files(tree, root, name_of_single, [&](const auto& bytes, const auto&) {
     const Header header = decode_header(bytes);
-    if (!fits(bytes, keys)) {
-      throw core::Error("wrong key: it does not fit what is in OUT already; nothing was written");
+    try {
+      keys.keys_of(header, bytes);
+    } catch (const WrongKey& error) {
+      throw core::Error(
+          fmt::format("wrong key: it does not fit what is in OUT already{}{}; nothing was written",
+                      error.expected().empty() ? "" : ", which is sealed for ", error.expected()));
+    } catch (const DamageError&) {
+      return false;  // it is made anew
     }
-    parameters = header.source == KeySource::scrypt ? header.scrypt : fresh;
-    return true;
+    if (header.source != KeySource::tree_key) return false;
+    std::vector<Slot> slots =
+        decode_slots(std::span(bytes).subspan(kSlotsAt, header.slots_bytes), kSlotsAt);
+    if (auto key = keys.open(header.tree, slots)) {
+      seal = make_seal(header.tree, std::move(*key), std::move(slots));
+    }
+    return seal.has_value();
   });
-  return parameters;
+  return seal;
 }
 
 }  // namespace tabane::workloads::aes_dir

@@ -1,12 +1,15 @@
 // What a job looks at before it writes anything: both places, the tree, and whether the key fits.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "tabane/core/file.h"
+#include "tabane/core/output_path.h"
 #include "tabane/workloads/aes_dir/key_ring.h"
 #include "tabane/workloads/aes_dir/request.h"
 #include "tabane/workloads/aes_dir/tree.h"
+#include "tabane/workloads/aes_dir/tree_seal.h"
 
 namespace tabane::workloads::aes_dir {
 
@@ -15,16 +18,17 @@ struct Places {
   core::Descriptor in_root;
   std::string
       out_parent;  // of a directory job: where `out_name` is made; empty: nothing is written
-  std::string output_name;  // of a single file
-  std::string out_path;     // the directory that outputs go to
+  std::string output_name;                 // of a single file
+  std::optional<core::OutputPath> stream;  // that a single file goes to; then there is no directory
+  std::string out_path;                    // the directory that outputs go to
   bool single_file = false;
 };
 
 // Opens and scans the input, and refuses impossible requests. throws: as run_job().
 Places look_at_places(const Request& request);
 
-// Opens the output's directory, made if it is missing, and takes its lock: two jobs do not write
-// into one directory tree. throws: core::SystemError; core::UsageError if another job writes there.
+// Opens the output's directory, made if it is missing.
+// throws: core::SystemError; core::UsageError for a single file where a job writes a tree.
 core::Descriptor open_output_root(const Places& places, const Request& request);
 
 // Removes what a killed job left in the directories that this job writes to; returns how many
@@ -34,11 +38,13 @@ std::size_t remove_leftovers_in(const Places& places, int out_root);
 // throws: core::Error if headers can be read and none fits the key.
 void require_key_fits(const Tree& tree, int root, const std::string& name_of_single, KeyRing& keys);
 
-// The scrypt parameters of the sealed files that are in the output already, so that the passphrase
-// is derived once for old and new; the request's own if there are none.
-// throws: core::Error if the passphrase or key is not the one of the files there.
-ScryptParameters parameters_of_outputs(const Tree& tree, int out_root,
-                                       const std::string& name_of_single, KeyRing& keys,
-                                       const ScryptParameters& fresh);
+// Whether a sealed file of a tree lies there, not only files of version 1. cost: opens files until
+// it finds one.
+bool holds_files_of_trees(const Tree& tree, int root);
+
+// The tree of the sealed files below `root`, by the slots of the first of version 2; nothing if
+// there is none. throws: core::Error if a file before it, or itself, is sealed for other keys.
+std::optional<TreeSeal> seal_of_files(const Tree& tree, int root, const std::string& name_of_single,
+                                      KeyRing& keys);
 
 }  // namespace tabane::workloads::aes_dir

@@ -9,7 +9,9 @@
 
 #include "tabane/workloads/aes_dir/cbc_cipher.h"
 #include "tabane/workloads/aes_dir/engine.h"
+#include "tabane/workloads/aes_dir/identity.h"
 #include "tabane/workloads/aes_dir/keys.h"
+#include "tabane/workloads/aes_dir/root.h"
 
 namespace tabane::workloads::aes_dir {
 
@@ -24,15 +26,26 @@ struct Request {
   Cipher cipher = Cipher::aes_256_gcm;
   std::string in, out;    // out: not for verify
   MasterKey key;          // used if there is no passphrase; AES-128 takes the first 16 bytes
-  Passphrase passphrase;  // not for CBC
+  bool has_key = true;    // false: only a passphrase, identities or recipients
+  Passphrase passphrase;  // this and the next two: not for CBC
+  std::vector<Identity> identities;   // that open, beside the key or passphrase
+  std::vector<Recipient> recipients;  // that may open what is encrypted
   std::optional<Block> fixed_iv;  // CBC: for all files, nothing stored; otherwise stored in front
   std::vector<std::string> excludes;
   bool dry_run = false;  // plan and check, write nothing
   bool resume = false;   // keep what is complete and current
+  bool update = false;   // with resume: bring a sealed tree up to date, by its manifest
   bool force = false;    // replace what is there
   bool fsync = false;
-  unsigned threads = 0;  // 0: chosen from the files and the machine
+  bool preserve = false;          // modes as they are, see modes.h
+  bool quick = false;             // verify: only the manifest and what it tells files apart by
+  bool without_manifest = false;  // decrypt, verify: take the files as they are
+  std::optional<Root> root;       // decrypt, verify: of the manifest, if it is known
+  unsigned threads = 0;           // 0: chosen from the files and the machine
   Engine engine = Engine::automatic;
+  // Derives keys from passphrases at any cost that a header asks for; see KeyRing.
+  bool allow_costly_passphrase = false;
+  int passphrase_log2_n = kPassphraseLog2N;  // of what is written; less is for tests
   bool measure_copy = true;  // copies some of the input between the work, for Outcome::copy_share
 };
 
@@ -42,6 +55,7 @@ struct Progress {
 };
 
 struct Hooks {
+  // Called from any thread.
   std::function<bool()> stop_requested = [] { return false; };
   std::function<void(const Progress&)> progress = [](const Progress&) {};  // ten times a second
 };

@@ -37,6 +37,10 @@ std::size_t read_all_into(int fd, std::span<const iovec> places, std::uint64_t o
   return total;
 }
 
+void write_all_to_stream(int fd, std::span<const iovec> places, std::string_view what) {
+  for (const iovec& place : places) core::write_all(fd, place.iov_base, place.iov_len, what);
+}
+
 void write_all_from(int fd, std::span<const iovec> places, std::uint64_t offset,
                     std::string_view what) {
   const ssize_t first =

@@ -16,7 +16,8 @@ namespace tabane::workloads::aes_dir {
 std::size_t read_all_into(int fd, std::span<const iovec> places, std::uint64_t offset,
                           std::string_view what);
 
-// throws: core::SystemError naming `what`.
+// throw: core::SystemError naming `what`. To a stream: where it stands.
+void write_all_to_stream(int fd, std::span<const iovec> places, std::string_view what);
 void write_all_from(int fd, std::span<const iovec> places, std::uint64_t offset,
                     std::string_view what);
 

@@ -1,12 +1,14 @@
 #include "tabane/workloads/aes_dir/sealed_file.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
 
 #include "tabane/core/file.h"
+#include "tabane/workloads/aes_dir/header_io.h"
 #include "tabane/workloads/aes_dir/scatter_io.h"
 
 namespace tabane::workloads::aes_dir {
@@ -15,18 +17,12 @@ namespace {
 constexpr std::size_t kGroupBytes = std::size_t{256} << 10;  // half of a usual second-level cache
 constexpr std::size_t kMostInGroup = 64;                     // chunks of 4 KiB, the smallest
 
-// Whether an output that is there can be opened with the keys of this run.
-bool is_sealed_with(KeyRing& keys, int output) {
-  std::array<std::byte, kHeaderBytes> bytes;
-  try {
-    if (core::read_all_at(output, bytes.data(), bytes.size(), 0, "its output") != bytes.size()) {
-      return false;
-    }
-    const Header header = decode_header(bytes);
-    return key_fits(bytes, derive_file_keys(header, keys.master_for(header)));
-  } catch (const core::Error&) {
-    return false;  // damaged, or from another key: made anew
-  }
+// The tag of the last chunk, which is the end of a sealed file of `bytes`.
+std::array<std::byte, kTagBytes> last_tag_of(int file, std::uint64_t bytes,
+                                             const std::string& path) {
+  std::array<std::byte, kTagBytes> tag{};
+  core::read_all_at(file, tag.data(), tag.size(), bytes - tag.size(), path);
+  return tag;
 }
 
 }  // namespace
@@ -37,10 +33,11 @@ struct SealedFileWorker::Group {
   std::size_t count;
   std::size_t chunk;          // bytes of a full chunk
   std::uint64_t plain_bytes;  // of the file
+  std::size_t header;         // bytes
 
   std::size_t stride() const { return chunk + kTagBytes; }
   std::uint64_t plain_offset() const { return first * chunk; }
-  std::uint64_t sealed_offset() const { return kHeaderBytes + first * stride(); }
+  std::uint64_t sealed_offset() const { return header + first * stride(); }
   std::size_t plain_size() const {
     return static_cast<std::size_t>(
         std::min<std::uint64_t>(count * chunk, plain_bytes - plain_offset()));
@@ -66,17 +63,77 @@ std::uint64_t SealedTask::chunks() const {
 void SealedFileWorker::prepare_to_seal(SealedTask& task) {
   const JobState& job = task.job();
   task.plain_bytes_ = task.in_bytes();
-  task.header_ = {
-      .source = job.source, .chunk_log2 = kChunkLog2, .scrypt = job.scrypt, .file_salt = {}};
+  task.header_ = job.seal->header;
   if (task.chunks() > std::uint64_t{1} << 32) {
     throw core::Error("is larger than 256 TiB, the most that one sealed file holds");
   }
-  const std::uint64_t sealed = sealed_bytes(task.plain_bytes_);
-  const auto belongs = [&](int output) { return is_sealed_with(job.keys, output); };
-  if (!task.open_output(sealed, sealed, belongs)) return;
+  const auto with_header = [&](std::size_t header) {
+    return sealed_bytes(task.plain_bytes_, kChunkLog2, header);
+  };
+  if (!task.open_output(with_header(kHeaderBytes), with_header(kSlotsAt + kMostSlotsBytes),
+                        [&](int there) { return is_sealed(task, there); })) {
+    return;
+  }
   draw_salt(task.header_.file_salt);
-  task.keys_ = derive_file_keys(task.header_, job.keys.master_for(task.header_));
+  task.keys_ = derive_file_keys(task.header_, job.seal->key);
   task.header_bytes_ = encode_header(task.header_, task.keys_);
+  task.record().sealed = {
+      .bytes = task.plain_bytes_, .salt = task.header_.file_salt, .last_tag = {}};
+}
+
+// Returns the last chunk, or nothing in place of bytes if its tag does not fit; it stands in the
+// buffer. An empty chunk has a place, too.
+std::span<std::byte> SealedFileWorker::open_last_chunk(const SealedTask& task, int sealed,
+                                                       const Header& header, const FileKeys& keys) {
+  const std::size_t chunk = header.chunk_bytes();
+  const std::uint64_t plain = task.plain_bytes_;
+  const std::uint64_t last = plain == 0 ? 0 : (plain - 1) / chunk;
+  const auto bytes = static_cast<std::size_t>(plain - last * chunk);
+  buffer_.reserve(2 * (chunk + kTagBytes));
+  std::byte* const place = buffer_.data();
+  if (core::read_all_at(sealed, place, bytes + kTagBytes,
+                        header.bytes() + last * (chunk + kTagBytes),
+                        task.path()) != bytes + kTagBytes) {
+    return {};
+  }
+  cipher_.set_key(keys);
+  const bool fits = cipher_.open(static_cast<std::uint32_t>(last), true, {place, bytes + kTagBytes},
+                                 {place, bytes});
+  return fits ? std::span(place, bytes) : std::span<std::byte>();
+}
+
+// Whether an output that is there has the size of this file, a header with keys of this run, and at
+// its end a chunk that these have sealed as the last; then its record is that of the output.
+bool SealedFileWorker::is_sealed(SealedTask& task, int output) {
+  try {
+    const std::vector<std::byte> bytes = read_header(output, task.path());
+    const Header header = decode_header(bytes);
+    struct stat seen {};
+    if (header.chunk_log2 != kChunkLog2 || fstat(output, &seen) != 0 ||
+        static_cast<std::uint64_t>(seen.st_size) !=
+            sealed_bytes(task.plain_bytes_, kChunkLog2, header.bytes())) {
+      return false;
+    }
+    const FileKeys keys = task.job().keys.keys_of(header, bytes);
+    const std::span<std::byte> last = open_last_chunk(task, output, header, keys);
+    if (last.data() == nullptr) return false;
+    SealedState& state = task.record().sealed;
+    state = {.bytes = task.plain_bytes_, .salt = header.file_salt, .last_tag = {}};
+    std::copy_n(last.data() + last.size(), kTagBytes, state.last_tag.begin());
+    return true;
+  } catch (const core::Error&) {
+    return false;  // damaged, or from another key: made anew
+  }
+}
+
+// Whether an output that is there ends with what the last chunk holds.
+bool SealedFileWorker::ends_like(SealedTask& task, int output) {
+  const std::span<std::byte> last = open_last_chunk(task, task.in(), task.header_, task.keys_);
+  if (last.data() == nullptr) return false;  // told when the file is opened
+  const std::span there(last.data() + task.chunk_bytes() + kTagBytes, last.size());
+  return core::read_all_at(output, there.data(), there.size(), task.plain_bytes_ - last.size(),
+                           task.path()) == there.size() &&
+         std::ranges::equal(last, there);
 }
 
 void SealedFileWorker::draw_salt(std::span<std::byte, kFileSaltBytes> salt) {
@@ -89,16 +146,34 @@ void SealedFileWorker::draw_salt(std::span<std::byte, kFileSaltBytes> salt) {
 }
 
 void SealedFileWorker::prepare_to_open(SealedTask& task) {
-  const std::size_t there =
-      core::read_all_at(task.in(), task.header_bytes_.data(), kHeaderBytes, 0, task.path());
-  task.header_ = decode_header(std::span(task.header_bytes_).first(there));
-  task.keys_ = derive_file_keys(task.header_, task.job().keys.master_for(task.header_));
-  if (!key_fits(task.header_bytes_, task.keys_)) {
-    throw DamageError("the key does not fit, or the header is damaged",
-                      kHeaderBytes - kKeyCheckBytes);
+  const std::vector<std::byte> header = read_header(task.in(), task.path());
+  const bool listed = task.job().manifest == nullptr || task.record().known;
+  try {
+    task.header_ = decode_header(header);
+    task.keys_ = task.job().keys.keys_of(task.header_, header);
+  } catch (const DamageError&) {
+    if (listed) throw;
+    throw DiffersFromManifest(Difference::added, std::nullopt);
   }
-  task.plain_bytes_ = opened_bytes(task.in_bytes(), task.header_.chunk_log2);
-  task.open_output(task.plain_bytes_, task.plain_bytes_);
+  if (task.job().manifest != nullptr) hold_against_manifest(task);
+  task.plain_bytes_ = opened_bytes(task.in_bytes(), task.header_.chunk_log2, task.header_.bytes());
+  task.open_output(task.plain_bytes_, task.plain_bytes_,
+                   [&](int there) { return ends_like(task, there); });
+}
+
+void SealedFileWorker::hold_against_manifest(SealedTask& task) {
+  const FileRecord& record = task.record();
+  const Header& header = task.header_;
+  if (!record.known) throw DiffersFromManifest(Difference::added, header.file_salt);
+  if (record.sealed.salt != header.file_salt) {
+    throw DiffersFromManifest(Difference::rolled_back, header.file_salt);
+  }
+  if (!task.job().request.quick) return;
+  const std::uint64_t bytes = sealed_bytes(record.sealed.bytes, header.chunk_log2, header.bytes());
+  if (task.in_bytes() != bytes ||
+      last_tag_of(task.in(), bytes, task.path()) != record.sealed.last_tag) {
+    throw DiffersFromManifest(Difference::changed, header.file_salt);
+  }
 }
 
 void SealedFileWorker::encrypt(SealedTask& task, std::uint64_t first, std::uint64_t count) {
@@ -106,7 +181,7 @@ void SealedFileWorker::encrypt(SealedTask& task, std::uint64_t first, std::uint6
 }
 
 void SealedFileWorker::decrypt(SealedTask& task, std::uint64_t first, std::uint64_t count) {
-  for_groups(task, first, count, &SealedFileWorker::open_group);
+  if (!task.job().request.quick) for_groups(task, first, count, &SealedFileWorker::open_group);
 }
 
 void SealedFileWorker::for_groups(SealedTask& task, std::uint64_t first, std::uint64_t count,
@@ -114,18 +189,23 @@ void SealedFileWorker::for_groups(SealedTask& task, std::uint64_t first, std::ui
   const std::size_t chunk = task.header_.chunk_bytes();
   const std::size_t in_group = std::clamp<std::size_t>(kGroupBytes / chunk, 1, kMostInGroup);
   const std::uint64_t end = std::min(task.chunks(), first + count);
-  buffer_.reserve(kHeaderBytes + in_group * (chunk + kTagBytes));
+  // The chunks begin at a multiple of a cache line, with the header before them.
+  chunks_at_ = (task.header_.bytes() + 63) / 64 * 64;
+  buffer_.reserve(chunks_at_ + in_group * (chunk + kTagBytes));
   cipher_.set_key(task.keys_);
   for (std::uint64_t at = first; at < end; at += in_group) {
     if (task.job().stop || task.failed()) throw Stopped();
     const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(in_group, end - at));
-    (this->*step)(task,
-                  {.first = at, .count = here, .chunk = chunk, .plain_bytes = task.plain_bytes_});
+    (this->*step)(task, {.first = at,
+                         .count = here,
+                         .chunk = chunk,
+                         .plain_bytes = task.plain_bytes_,
+                         .header = task.header_.bytes()});
   }
 }
 
 void SealedFileWorker::seal_group(SealedTask& task, const Group& group) {
-  std::byte* const chunks = buffer_.data() + kHeaderBytes;
+  std::byte* const chunks = buffer_.data() + chunks_at_;
   std::array<iovec, kMostInGroup> places;
   const std::size_t plain = group.plain_size();
   if (read_all_into(task.in(), group.places(chunks, places), group.plain_offset(), task.path()) !=
@@ -137,20 +217,24 @@ void SealedFileWorker::seal_group(SealedTask& task, const Group& group) {
     const std::size_t bytes = group.plain_of(i);
     cipher_.seal(static_cast<std::uint32_t>(group.first + i), group.is_last(i), {place, bytes},
                  {place, bytes + kTagBytes});
+    if (group.is_last(i)) {
+      std::copy_n(place + bytes, kTagBytes, task.record().sealed.last_tag.begin());
+    }
   }
   // The header goes with the first chunks: small files take one system call.
   if (group.first == 0) {
-    std::ranges::copy(task.header_bytes_, buffer_.data());
-    core::write_all_at(task.out(), buffer_.data(), kHeaderBytes + group.sealed_size(), 0,
-                       task.path());
+    std::byte* const begin = chunks - group.header;
+    std::ranges::copy(task.header_bytes_, begin);
+    std::ranges::copy(task.job().seal->embedded, begin + kHeaderBytes);
+    task.write(begin, group.header + group.sealed_size(), 0);
   } else {
-    core::write_all_at(task.out(), chunks, group.sealed_size(), group.sealed_offset(), task.path());
+    task.write(chunks, group.sealed_size(), group.sealed_offset());
   }
   task.job().bytes_done += plain;
 }
 
 void SealedFileWorker::open_group(SealedTask& task, const Group& group) {
-  std::byte* const chunks = buffer_.data() + kHeaderBytes;
+  std::byte* const chunks = buffer_.data() + chunks_at_;
   const std::size_t sealed = group.sealed_size();
   if (core::read_all_at(task.in(), chunks, sealed, group.sealed_offset(), task.path()) != sealed) {
     throw ChangedWhileRead();
@@ -165,11 +249,11 @@ void SealedFileWorker::open_group(SealedTask& task, const Group& group) {
           group.sealed_offset() + i * group.stride());
     }
   }
-  if (task.out() >= 0) {
+  if (task.writes()) {
     std::array<iovec, kMostInGroup> places;
-    write_all_from(task.out(), group.places(chunks, places), group.plain_offset(), task.path());
+    task.write(group.places(chunks, places), group.plain_offset());
   }
-  task.job().bytes_done += sealed + (group.first == 0 ? kHeaderBytes : 0);
+  task.job().bytes_done += sealed + (group.first == 0 ? group.header : 0);
 }
 
 }  // namespace tabane::workloads::aes_dir

@@ -20,7 +20,7 @@ class SealedTask : public FileTask {
   friend class SealedFileWorker;
   Header header_;
   FileKeys keys_;
-  std::array<std::byte, kHeaderBytes> header_bytes_{};
+  std::array<std::byte, kHeaderBytes> header_bytes_{};  // the fixed part
   std::uint64_t plain_bytes_ = 0;
 };
 
@@ -31,7 +31,7 @@ class SealedFileWorker {
 
   // What FileTask::start() needs: draws a salt and makes the header; reads and checks the header.
   void prepare_to_seal(SealedTask& task);
-  static void prepare_to_open(SealedTask& task);
+  void prepare_to_open(SealedTask& task);
 
   // Chunks [first, first + count) of the file, or to its end.
   void encrypt(SealedTask& task, std::uint64_t first, std::uint64_t count);
@@ -40,10 +40,16 @@ class SealedFileWorker {
 
  private:
   struct Group;
+  static void hold_against_manifest(SealedTask& task);
   void for_groups(SealedTask& task, std::uint64_t first, std::uint64_t count,
                   void (SealedFileWorker::*step)(SealedTask&, const Group&));
   void seal_group(SealedTask& task, const Group& group);
   void open_group(SealedTask& task, const Group& group);
+
+  bool is_sealed(SealedTask& task, int output);
+  bool ends_like(SealedTask& task, int output);
+  std::span<std::byte> open_last_chunk(const SealedTask& task, int sealed, const Header& header,
+                                       const FileKeys& keys);
 
   void draw_salt(std::span<std::byte, kFileSaltBytes> salt);
 
@@ -51,6 +57,7 @@ class SealedFileWorker {
   std::array<std::byte, 64 * kFileSaltBytes> salts_;  // random; drawing many at once is far cheaper
   std::size_t salts_used_ = sizeof salts_;            // bytes
   PageBuffer buffer_;                                 // header, then chunks with their tags
+  std::size_t chunks_at_ = 0;                         // where in it
 };
 
 }  // namespace tabane::workloads::aes_dir

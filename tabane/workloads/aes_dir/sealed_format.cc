@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <openssl/crypto.h>
+#include <openssl/evp.h>
 #include <openssl/rand.h>
 
 #include <algorithm>
@@ -14,8 +15,8 @@
 namespace tabane::workloads::aes_dir {
 namespace {
 
-constexpr std::array<unsigned char, 8> kMagic = {'T', 'B', 'N', 'S', 'E', 'A', 'L', 1};
-constexpr std::size_t kBoundBytes = 64;  // of the header: what the keys depend on
+constexpr std::array<unsigned char, 7> kMagic = {'T', 'B', 'N', 'S', 'E', 'A', 'L'};
+constexpr std::size_t kFieldBytes = 64;  // of the header: what the keys depend on
 constexpr int kAes256Gcm = 1;
 constexpr std::uint64_t kMostChunks = std::uint64_t{1} << 32;
 constexpr std::uint64_t kMostScryptMemory = std::uint64_t{4} << 30;  // what a header may ask for
@@ -24,64 +25,103 @@ std::span<const std::byte> text_bytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-std::array<std::byte, kBoundBytes> encode_fields(const Header& header) {
-  std::array<std::byte, kBoundBytes> bytes{};
+unsigned version_of(KeySource source) { return source == KeySource::tree_key ? 2 : 1; }
+
+std::array<std::byte, kFieldBytes> encode_fields(const Header& header) {
+  std::array<std::byte, kFieldBytes> bytes{};
   std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
+  bytes[7] = static_cast<std::byte>(version_of(header.source));
   bytes[8] = static_cast<std::byte>(kAes256Gcm);
   bytes[9] = static_cast<std::byte>(header.source);
   bytes[10] = static_cast<std::byte>(header.chunk_log2);
   bytes[11] = static_cast<std::byte>(header.scrypt.log2_n);
   bytes[12] = static_cast<std::byte>(header.scrypt.r);
   bytes[13] = static_cast<std::byte>(header.scrypt.p);
-  std::ranges::copy(header.scrypt.salt, bytes.begin() + 16);
+  const auto& name = header.source == KeySource::tree_key ? header.tree : header.scrypt.salt;
+  std::ranges::copy(name, bytes.begin() + 16);
   std::ranges::copy(header.file_salt, bytes.begin() + 32);
   return bytes;
-}
-
-// RFC 7914 wants N < 2^(16 r).
-bool scrypt_allowed(const ScryptParameters& s) {
-  return s.log2_n >= 10 && s.log2_n <= 22 && s.r >= 1 && s.r <= 32 && s.p >= 1 && s.p <= 16 &&
-         s.log2_n < 16 * s.r;
-}
-
-std::uint64_t scrypt_memory(const ScryptParameters& s) {
-  return std::uint64_t{128} * s.r << s.log2_n;
 }
 
 void check_scrypt(const Header& header) {
   const ScryptParameters& s = header.scrypt;
   if (header.source == KeySource::scrypt) {
-    if (!scrypt_allowed(s)) throw DamageError("the scrypt parameters are not legal", 11);
+    if (!is_legal(s)) throw DamageError("the scrypt parameters are not legal", 11);
     return;
   }
   if (s.log2_n != 0 || s.r != 0 || s.p != 0) {
-    throw DamageError("scrypt parameters with a key file", 11);
+    throw DamageError("scrypt parameters where no passphrase is", 11);
   }
   if (s.salt != decltype(s.salt){}) throw DamageError("a scrypt salt with a key file", 16);
 }
 
+Sha256 digest_of(std::span<const std::byte> bytes) {
+  Sha256 digest;
+  require(EVP_Digest(bytes.data(), bytes.size(), out(digest), nullptr, EVP_sha256(), nullptr) == 1,
+          "SHA-256");
+  return digest;
+}
+
+struct Labels {
+  std::string_view key, check;
+};
+
+Labels labels_of(KeySource source, Content content) {
+  if (source != KeySource::tree_key) {
+    TABANE_ASSERT(content == Content::file);
+    return {"tabane sealed file key 1", "tabane sealed key check 1"};
+  }
+  if (content == Content::manifest) return {"tabane manifest key 2", "tabane manifest check 2"};
+  return {"tabane sealed file key 2", "tabane sealed key check 2"};
+}
+
+std::size_t slots_length(std::span<const std::byte> sealed) {
+  std::size_t length = 0;
+  for (const std::byte b : sealed.subspan(kHeaderBytes, kSlotsAt - kHeaderBytes)) {
+    length = length << 8 | std::to_integer<std::size_t>(b);
+  }
+  return length;
+}
+
+void read_slots(std::span<const std::byte> sealed, Header& header) {
+  if (sealed.size() < kSlotsAt) throw DamageError("the file ends inside its header", sealed.size());
+  const std::size_t length = slots_length(sealed);
+  if (length < 1 || length > kMostSlotsBytes) {
+    throw DamageError("the length of the slots is not legal", kHeaderBytes);
+  }
+  if (sealed.size() - kSlotsAt < length) {
+    throw DamageError("the file ends inside its header", sealed.size());
+  }
+  set_slots(header, sealed.subspan(kSlotsAt, length));
+}
+
 }  // namespace
+
+bool is_legal(const ScryptParameters& s) {
+  return s.log2_n >= 10 && s.log2_n <= 22 && s.r >= 1 && s.r <= 32 && s.p >= 1 && s.p <= 16 &&
+         s.log2_n < 16 * s.r;  // RFC 7914: N < 2^(16 r)
+}
 
 DamageError::DamageError(const std::string& what, std::uint64_t offset)
     : Error(fmt::format("at byte {}: {}", offset, what)), offset_(offset) {}
 
-std::uint64_t sealed_bytes(std::uint64_t n, int chunk_log2) {
+std::uint64_t sealed_bytes(std::uint64_t n, int chunk_log2, std::size_t header_bytes) {
   const std::uint64_t chunk = std::uint64_t{1} << chunk_log2;
   const std::uint64_t chunks = std::max<std::uint64_t>(1, n / chunk + (n % chunk != 0));
   if (chunks > kMostChunks) {
     throw core::Error(fmt::format("a file of {} bytes has more than 2^32 chunks", n));
   }
-  return kHeaderBytes + n + kTagBytes * chunks;
+  return header_bytes + n + kTagBytes * chunks;
 }
 
-std::uint64_t opened_bytes(std::uint64_t sealed, int chunk_log2) {
-  if (sealed < kHeaderBytes) throw DamageError("the file ends inside its header", sealed);
+std::uint64_t opened_bytes(std::uint64_t sealed, int chunk_log2, std::size_t header_bytes) {
+  if (sealed < header_bytes) throw DamageError("the file ends inside its header", sealed);
   const std::uint64_t whole = (std::uint64_t{1} << chunk_log2) + kTagBytes;
-  const std::uint64_t body = sealed - kHeaderBytes;
+  const std::uint64_t body = sealed - header_bytes;
   const std::uint64_t chunks = body / whole + (body % whole != 0);
   if (chunks == 0) throw DamageError("the file ends behind its header", sealed);
   if (chunks > kMostChunks) {
-    throw DamageError("the file has more than 2^32 chunks", kHeaderBytes + kMostChunks * whole);
+    throw DamageError("the file has more than 2^32 chunks", header_bytes + kMostChunks * whole);
   }
   const std::uint64_t last = body - (chunks - 1) * whole;
   if (last < kTagBytes || (last == kTagBytes && chunks > 1)) {
@@ -90,21 +130,53 @@ std::uint64_t opened_bytes(std::uint64_t sealed, int chunk_log2) {
   return body - kTagBytes * chunks;
 }
 
-FileKeys derive_file_keys(const Header& header, const MasterKey& master) {
+FileKeys derive_file_keys(const Header& header, const MasterKey& key, Content content) {
   thread_local HkdfSha256 hkdf;
-  const auto bound = encode_fields(header);
+  const Labels labels = labels_of(header.source, content);
+  std::array<std::byte, kFieldBytes + sizeof(Sha256)> bound;
+  std::ranges::copy(encode_fields(header), bound.begin());
+  std::ranges::copy(header.slots_digest, bound.begin() + kFieldBytes);
+  const bool slots = header.source == KeySource::tree_key;
+  const auto context = std::span(bound).first(slots ? bound.size() : kFieldBytes);
   FileKeys keys;
-  hkdf.extract(header.file_salt, master.bytes());
-  hkdf.expand(text_bytes("tabane sealed file key 1"), bound, keys.key.bytes());
-  hkdf.expand(text_bytes("tabane sealed key check 1"), bound, keys.check);
+  hkdf.extract(header.file_salt, key.bytes());
+  hkdf.expand(text_bytes(labels.key), context, keys.key.bytes());
+  hkdf.expand(text_bytes(labels.check), context, keys.check);
   hkdf.forget();
   return keys;
+}
+
+std::vector<std::byte> embed_slots(std::span<const std::byte> slots) {
+  TABANE_ASSERT(!slots.empty() && slots.size() <= kMostSlotsBytes);
+  std::vector<std::byte> bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    bytes.push_back(static_cast<std::byte>(slots.size() >> shift & 255));
+  }
+  bytes.insert(bytes.end(), slots.begin(), slots.end());
+  return bytes;
+}
+
+void set_slots(Header& header, std::span<const std::byte> slots) {
+  thread_local std::vector<std::byte> last;
+  thread_local Sha256 digest;
+  if (!std::ranges::equal(last, slots)) {
+    digest = digest_of(slots);
+    last.assign(slots.begin(), slots.end());
+  }
+  header.slots_bytes = static_cast<std::uint32_t>(slots.size());
+  header.slots_digest = digest;
+}
+
+std::size_t header_bytes(std::span<const std::byte> first) {
+  if (first.size() < kSlotsAt || first[7] != std::byte{2}) return kHeaderBytes;
+  const std::size_t length = slots_length(first);
+  return length > kMostSlotsBytes ? kSlotsAt : kSlotsAt + length;
 }
 
 std::array<std::byte, kHeaderBytes> encode_header(const Header& header, const FileKeys& keys) {
   std::array<std::byte, kHeaderBytes> bytes{};
   std::ranges::copy(encode_fields(header), bytes.begin());
-  std::ranges::copy(keys.check, bytes.begin() + kBoundBytes);
+  std::ranges::copy(keys.check, bytes.begin() + kFieldBytes);
   return bytes;
 }
 
@@ -116,31 +188,37 @@ Header decode_header(std::span<const std::byte> sealed) {
   const auto refuse_if = [](bool bad, std::size_t offset, const char* what) {
     if (bad) throw DamageError(what, offset);
   };
-  refuse_if(std::memcmp(sealed.data(), kMagic.data(), kMagic.size() - 1) != 0, 0,
-            "not a sealed file");
-  refuse_if(value(7) != kMagic[7], 7, "sealed in a version of the format that is not known here");
+  refuse_if(std::memcmp(sealed.data(), kMagic.data(), kMagic.size()) != 0, 0, "not a sealed file");
+  refuse_if(value(7) < 1 || value(7) > 2, 7,
+            "sealed in a version of the format that is not known here");
   refuse_if(value(8) != kAes256Gcm, 8, "sealed with a cipher that is not known here");
-  refuse_if(value(9) > 1, 9, "the source of the key is not known here");
+  refuse_if(value(9) > 2 || version_of(static_cast<KeySource>(value(9))) != value(7), 9,
+            "the source of the key is not known here");
   refuse_if(value(10) < 12 || value(10) > 24, 10, "the chunk size is not legal");
   refuse_if(value(14) != 0 || value(15) != 0, 14, "reserved bytes are not 0");
-  Header header{.source = static_cast<KeySource>(value(9)),
-                .chunk_log2 = value(10),
-                .scrypt = {.log2_n = value(11), .r = value(12), .p = value(13), .salt = {}},
-                .file_salt = {}};
-  std::ranges::copy(sealed.subspan(16, kScryptSaltBytes), header.scrypt.salt.begin());
+  Header header;
+  header.source = static_cast<KeySource>(value(9));
+  header.chunk_log2 = value(10);
+  header.scrypt.log2_n = value(11);
+  header.scrypt.r = value(12);
+  header.scrypt.p = value(13);
+  const bool of_tree = header.source == KeySource::tree_key;
+  std::ranges::copy(sealed.subspan(16, kTreeIdBytes),
+                    of_tree ? header.tree.begin() : header.scrypt.salt.begin());
   std::ranges::copy(sealed.subspan(32, kFileSaltBytes), header.file_salt.begin());
   check_scrypt(header);
+  if (of_tree) read_slots(sealed, header);
   return header;
 }
 
 bool key_fits(std::span<const std::byte, kHeaderBytes> header, const FileKeys& keys) {
-  return CRYPTO_memcmp(keys.check.data(), header.data() + kBoundBytes, kKeyCheckBytes) == 0;
+  return CRYPTO_memcmp(keys.check.data(), header.data() + kFieldBytes, kKeyCheckBytes) == 0;
 }
 
 MasterKey derive_master_key(std::span<const std::byte> passphrase,
                             const ScryptParameters& parameters) {
-  if (!scrypt_allowed(parameters)) throw core::Error("the scrypt parameters are not legal");
-  const std::uint64_t memory = scrypt_memory(parameters);
+  if (!is_legal(parameters)) throw core::Error("the scrypt parameters are not legal");
+  const std::uint64_t memory = parameters.memory();
   if (memory > kMostScryptMemory) {
     throw core::Error(fmt::format("scrypt would take {} MiB of memory", memory >> 20));
   }

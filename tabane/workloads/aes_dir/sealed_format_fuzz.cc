@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tabane/workloads/aes_dir/chunk_cipher.h"
+#include "tabane/workloads/aes_dir/key_slots.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -64,14 +65,40 @@ MasterKey fuzz_key() {
   return key;
 }
 
+bool fuzz_slots(std::span<const std::byte> bytes) {
+  static const MasterKey master = fuzz_key();
+  constexpr std::uint64_t kAt = 100;
+  std::vector<Slot> slots;
+  try {
+    slots = decode_slots(bytes, kAt);
+  } catch (const DamageError& error) {
+    TABANE_ASSERT(error.offset() >= kAt && error.offset() <= kAt + bytes.size());
+    return false;
+  }
+  TABANE_ASSERT(encode_slots(slots) == Bytes(bytes.begin(), bytes.end()));
+  TABANE_ASSERT(!describe(slots).empty());
+  const X25519Public own = x25519_public(master);
+  for (const Slot& slot : slots) {
+    // What a slot opens to is not asked: its key may have been made by the harness.
+    const bool pair = slot.kind == SlotKind::x25519;
+    if (pair) open_slot(slot, {}, master, own);
+    if (!pair) open_slot(slot, {}, master);
+  }
+  return true;
+}
+
 FuzzResult fuzz_sealed_file(std::span<const std::byte> sealed) {
   static const MasterKey master = fuzz_key();
   Header header;
   try {
     header = decode_header(sealed);
   } catch (const DamageError& error) {
-    TABANE_ASSERT(error.offset() <= sealed.size() && error.offset() <= kHeaderBytes);
+    TABANE_ASSERT(error.offset() <= sealed.size() && error.offset() < kSlotsAt + kMostSlotsBytes);
     return FuzzResult::bad_header;
+  }
+  TABANE_ASSERT(header.bytes() <= sealed.size() && header_bytes(sealed) == header.bytes());
+  if (header.source == KeySource::tree_key) {
+    fuzz_slots(sealed.subspan(kSlotsAt, header.slots_bytes));
   }
   const FileKeys keys = derive_file_keys(header, master);
   const auto encoded = encode_header(header, keys);
@@ -81,14 +108,14 @@ FuzzResult fuzz_sealed_file(std::span<const std::byte> sealed) {
   TABANE_ASSERT(fits == std::ranges::equal(encoded, given));
   std::uint64_t bytes = 0;
   try {
-    bytes = opened_bytes(sealed.size(), header.chunk_log2);
+    bytes = opened_bytes(sealed.size(), header.chunk_log2, header.bytes());
   } catch (const DamageError& error) {
     TABANE_ASSERT(error.offset() <= sealed.size());
     return FuzzResult::bad_size;
   }
-  TABANE_ASSERT(sealed_bytes(bytes, header.chunk_log2) == sealed.size());
+  TABANE_ASSERT(sealed_bytes(bytes, header.chunk_log2, header.bytes()) == sealed.size());
   const bool good =
-      open_with_every_engine(keys, sealed.subspan(kHeaderBytes), header.chunk_bytes());
+      open_with_every_engine(keys, sealed.subspan(header.bytes()), header.chunk_bytes());
   if (!fits) return FuzzResult::bad_key;
   return good ? FuzzResult::opened : FuzzResult::bad_chunk;
 }

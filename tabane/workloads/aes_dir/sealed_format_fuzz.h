@@ -17,4 +17,7 @@ enum class FuzzResult { bad_header, bad_size, bad_key, bad_chunk, opened };
 // exactly the size that the format gives them, so that a sanitizer sees any overread.
 FuzzResult fuzz_sealed_file(std::span<const std::byte> sealed);
 
+// The same for the slots of a tree. Returns whether they can be read as such.
+bool fuzz_slots(std::span<const std::byte> bytes);
+
 }  // namespace tabane::workloads::aes_dir

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "tabane/workloads/aes_dir/chunk_cipher.h"
+#include "tabane/workloads/aes_dir/slot_vectors.h"
 #include "tabane/workloads/aes_dir/test_bytes.h"
 
 namespace tabane::workloads::aes_dir {
@@ -16,10 +17,16 @@ Bytes sealed_file(std::size_t bytes, KeySource source) {
   std::mt19937_64 random(bytes);
   Header header{.source = source, .chunk_log2 = 12, .scrypt = {}, .file_salt = {}};
   if (source == KeySource::scrypt) header.scrypt = {.log2_n = 15, .r = 8, .p = 1, .salt = {}};
+  const Bytes slots = vectors::table_of_all();
+  if (source == KeySource::tree_key) set_slots(header, slots);
   std::ranges::copy(random_bytes(kFileSaltBytes, random), header.file_salt.begin());
   const FileKeys keys = derive_file_keys(header, fuzz_key());
   const auto head = encode_header(header, keys);
   Bytes file(head.begin(), head.end());
+  if (source == KeySource::tree_key) {
+    const Bytes embedded = embed_slots(slots);
+    file.insert(file.end(), embedded.begin(), embedded.end());
+  }
   ChunkCipher cipher(Engine::openssl);
   cipher.set_key(keys);
   std::size_t done = 0;
@@ -38,14 +45,16 @@ std::vector<Bytes> corpus() {
   for (const std::size_t bytes : {0, 1, 100, 4095, 4096, 4097, 9000}) {
     files.push_back(sealed_file(bytes, KeySource::key_file));
     files.push_back(sealed_file(bytes, KeySource::scrypt));
+    files.push_back(sealed_file(bytes, KeySource::tree_key));
   }
   return files;
 }
 
 void exchange_chunks(Bytes& file) {
   constexpr std::ptrdiff_t kWhole = 4096 + kTagBytes;
-  const auto chunks = file.begin() + kHeaderBytes;
-  if (file.end() - chunks >= 2 * kWhole) {
+  const std::size_t header = header_bytes(file);
+  if (file.size() >= header + 2 * kWhole) {
+    const auto chunks = file.begin() + static_cast<std::ptrdiff_t>(header);
     std::swap_ranges(chunks, chunks + kWhole, chunks + kWhole);
   }
 }
@@ -98,6 +107,22 @@ TEST(FuzzSealedFile, OpensNothingThatWasChanged) {
        {FuzzResult::bad_header, FuzzResult::bad_size, FuzzResult::bad_key, FuzzResult::bad_chunk}) {
     EXPECT_GT(seen[result], 0) << static_cast<int>(result);
   }
+}
+
+TEST(FuzzSlots, ReadsWhatIsWrittenAndNothingThatCannotBe) {
+  const Bytes table = vectors::table_of_all();
+  EXPECT_TRUE(fuzz_slots(table));
+  std::mt19937_64 random(256);
+  int read = 0;
+  for (int i = 0; i < 2000; ++i) {
+    Bytes changed = table;
+    mutate(changed, random);
+    read += fuzz_slots(changed) ? 1 : 0;
+    fuzz_slots(random_bytes(random() % 300, random));
+  }
+  EXPECT_GT(read, 0);
+  EXPECT_LT(read, 2000);
+  EXPECT_FALSE(fuzz_slots({}));
 }
 
 TEST(FuzzSealedFile, RefusesArbitraryBytes) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "tabane/workloads/aes_dir/slot_vectors.h"
 #include "tabane/workloads/aes_dir/test_bytes.h"
 
 namespace tabane::workloads::aes_dir {
@@ -32,18 +33,37 @@ Header scrypt_header() {
   return header;
 }
 
+Header tree_header() {
+  Header header = counting_header();
+  header.source = KeySource::tree_key;
+  header.tree = vectors::tree();
+  set_slots(header, vectors::table_of_file());
+  return header;
+}
+
+Bytes encoded_tree() {
+  const Header header = tree_header();
+  const auto fixed = encode_header(header, derive_file_keys(header, vectors::tree_key()));
+  const Bytes slots = embed_slots(vectors::table_of_file());
+  Bytes bytes(fixed.size() + slots.size());
+  std::ranges::copy(slots, std::ranges::copy(fixed, bytes.begin()).out);
+  return bytes;
+}
+
 std::array<std::byte, kHeaderBytes> encoded(const Header& header, const MasterKey& master) {
   return encode_header(header, derive_file_keys(header, master));
 }
 
-// The offset of the error, or kHeaderBytes if there is none.
+constexpr std::size_t kAccepted = ~std::size_t{0};
+
+// The offset of the error, or kAccepted.
 std::size_t refused_at(std::span<const std::byte> bytes) {
   try {
     decode_header(bytes);
   } catch (const DamageError& error) {
     return error.offset();
   }
-  return kHeaderBytes;
+  return kAccepted;
 }
 
 std::size_t refused_with(std::size_t at, unsigned value, const Header& header = counting_header()) {
@@ -79,6 +99,92 @@ TEST(SealedHeader, OfAPassphraseIsTheOneOfThePublishedVector) {
             "8fc059209a56df1770ce36703c5a7444f9bd09669b5d9e9174bcde6834c68589");
 }
 
+TEST(SealedHeader, OfATreeIsTheOneOfThePublishedVector) {
+  const Header header = tree_header();
+  const FileKeys keys = derive_file_keys(header, vectors::tree_key());
+  EXPECT_EQ(hex(keys.key.bytes()),
+            "6d5f934b9fe48273491f6918062a791fab77f46f2cfd658715bf70db1dec920f");
+  EXPECT_EQ(hex(header.slots_digest),
+            "5180d41d6bff2ed687a5759cc838bc612a8e954c33ae38403ce508dd6e9e380e");
+  const auto bytes = encode_header(header, keys);
+  EXPECT_EQ(hex(std::span(bytes).first(16)), "54424e5345414c020102100000000000");
+  EXPECT_EQ(hex(std::span(bytes).subspan(16, 16)), hex(counting(16, 50)));
+  EXPECT_EQ(hex(std::span(bytes).subspan(32, 32)), hex(counting(32, 100)));
+  EXPECT_EQ(hex(std::span(bytes).subspan(64)),
+            "fc6e8e2c43c696426936b1326dd0ea4b184e54f7b9a59a8ebdaaf93e78837af0");
+}
+
+TEST(SealedHeader, OfATreeWithSeveralSlotsIsTheOneOfThePublishedVector) {
+  Header header = tree_header();
+  set_slots(header, vectors::table_of_all());
+  const FileKeys keys = derive_file_keys(header, vectors::tree_key());
+  EXPECT_EQ(hex(keys.key.bytes()),
+            "4df650a7157a6fccd5876d7b7347fe9274f2041d7fbb28bf6ad37772a4fb4bb5");
+  EXPECT_EQ(hex(keys.check), "de64d275fe3546404d1a1188d1a75d11fe8eb8d45bf938170b4fd67fd603e1dd");
+}
+
+TEST(SealedHeader, OfATreeComesBackAndSaysHowLongItIs) {
+  const Bytes bytes = encoded_tree();
+  const Header again = decode_header(bytes);
+  EXPECT_EQ(again.bytes(), bytes.size());
+  EXPECT_EQ(again.tree, vectors::tree());
+  EXPECT_EQ(again.file_salt, tree_header().file_salt);
+  EXPECT_EQ(again.slots_digest, tree_header().slots_digest);
+  EXPECT_TRUE(all_zero(again.scrypt.salt));
+  for (std::size_t n = 0; n < bytes.size(); ++n) {
+    EXPECT_EQ(header_bytes(std::span(bytes).first(n)), n < kSlotsAt ? kHeaderBytes : bytes.size());
+  }
+}
+
+TEST(SealedHeader, OfATreeIsRefusedOrDoesNotFitItsKeyWhicheverBitIsFlipped) {
+  const Bytes good = encoded_tree();
+  const auto fits = [](const Bytes& bytes) {
+    const FileKeys keys = derive_file_keys(decode_header(bytes), vectors::tree_key());
+    return key_fits(std::span(bytes).first<kHeaderBytes>(), keys);
+  };
+  ASSERT_TRUE(fits(good));
+  for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    Bytes bad = good;
+    flip(bad, bit);
+    if (refused_at(bad) != kAccepted) continue;  // a shorter length leaves bytes to the chunks
+    EXPECT_FALSE(fits(bad)) << bit;
+  }
+}
+
+TEST(SealedHeader, OfATreeIsRefusedAtTheFieldThatCannotBe) {
+  const auto with = [](std::size_t at, unsigned value) {
+    Bytes bytes = encoded_tree();
+    bytes[at] = static_cast<std::byte>(value);
+    return refused_at(bytes);
+  };
+  EXPECT_EQ(with(7, 1), 9u);  // version 1 has no tree
+  EXPECT_EQ(with(9, 0), 9u);
+  EXPECT_EQ(with(9, 1), 9u);
+  for (const std::size_t at : {11, 12, 13}) EXPECT_EQ(with(at, 1), 11u) << at;
+  EXPECT_EQ(with(99, 0), 96u);
+  EXPECT_EQ(with(96, 1), 96u);
+  EXPECT_EQ(with(97, 2), 96u);
+  EXPECT_EQ(with(99, 255), encoded_tree().size());  // more slots than there are bytes
+}
+
+TEST(SealedHeader, OfATreeIsRefusedWhereverItIsCutShort) {
+  const Bytes good = encoded_tree();
+  EXPECT_EQ(refused_at(good), kAccepted);
+  for (std::size_t n = 0; n < good.size(); ++n) {
+    EXPECT_EQ(refused_at(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(n))), n);
+  }
+}
+
+TEST(SealedHeader, OfAManifestHasOtherKeysThanAFileWithTheSameHeader) {
+  const FileKeys file = derive_file_keys(tree_header(), vectors::tree_key());
+  const FileKeys manifest = derive_file_keys(tree_header(), vectors::tree_key(), Content::manifest);
+  EXPECT_EQ(hex(manifest.key.bytes()),
+            "d86493ae97a613cedf6decf334b39f98cc48b6668db0a8dead93acab6bbf0a70");
+  EXPECT_EQ(hex(manifest.check),
+            "cb40c3d1f558819533fcbdc07be3a419f21b2aa6055627eb5654febdc2f2012c");
+  EXPECT_NE(manifest.check, file.check);
+}
+
 TEST(SealedHeader, ComesBackAsItWasWritten) {
   Header header = scrypt_header();
   header.chunk_log2 = 20;
@@ -98,7 +204,7 @@ TEST(SealedHeader, IsRefusedOrDoesNotFitItsKeyWhicheverBitIsFlipped) {
     for (std::size_t bit = 0; bit < 8 * kHeaderBytes; ++bit) {
       auto bad = good;
       flip(bad, bit);
-      if (refused_at(bad) < kHeaderBytes) continue;
+      if (refused_at(bad) != kAccepted) continue;
       EXPECT_FALSE(key_fits(bad, derive_file_keys(decode_header(bad), counting_key()))) << bit;
     }
   }
@@ -107,7 +213,9 @@ TEST(SealedHeader, IsRefusedOrDoesNotFitItsKeyWhicheverBitIsFlipped) {
 TEST(SealedHeader, IsRefusedAtTheFieldThatCannotBe) {
   EXPECT_EQ(refused_with(0, 'X'), 0u);
   EXPECT_EQ(refused_with(6, 'X'), 0u);
-  EXPECT_EQ(refused_with(7, 2), 7u);
+  EXPECT_EQ(refused_with(7, 0), 7u);
+  EXPECT_EQ(refused_with(7, 3), 7u);
+  EXPECT_EQ(refused_with(7, 2), 9u);  // with the key of a tree only
   EXPECT_EQ(refused_with(8, 0), 8u);
   EXPECT_EQ(refused_with(8, 2), 8u);
   EXPECT_EQ(refused_with(9, 2), 9u);
@@ -128,23 +236,23 @@ TEST(SealedHeader, HasScryptParametersInsideTheirBounds) {
     return refused_with(where, value, scrypt_header());
   };
   EXPECT_EQ(at(11, 9), 11u);
-  EXPECT_EQ(at(11, 22), kHeaderBytes);
+  EXPECT_EQ(at(11, 22), kAccepted);
   EXPECT_EQ(at(11, 23), 11u);
   EXPECT_EQ(at(12, 0), 11u);
-  EXPECT_EQ(at(12, 32), kHeaderBytes);
+  EXPECT_EQ(at(12, 32), kAccepted);
   EXPECT_EQ(at(12, 33), 11u);
   EXPECT_EQ(at(13, 0), 11u);
-  EXPECT_EQ(at(13, 16), kHeaderBytes);
+  EXPECT_EQ(at(13, 16), kAccepted);
   EXPECT_EQ(at(13, 17), 11u);
   Header narrow = scrypt_header();
   narrow.scrypt.r = 1;
-  EXPECT_EQ(refused_with(11, 15, narrow), kHeaderBytes);
+  EXPECT_EQ(refused_with(11, 15, narrow), kAccepted);
   EXPECT_EQ(refused_with(11, 16, narrow), 11u);
 }
 
 TEST(SealedHeader, IsRefusedWhereverItIsCutShort) {
   const auto good = encoded(counting_header(), counting_key());
-  EXPECT_EQ(refused_at(good), kHeaderBytes);
+  EXPECT_EQ(refused_at(good), kAccepted);
   for (std::size_t n = 0; n < kHeaderBytes; ++n) {
     EXPECT_EQ(refused_at(std::span(good).first(n)), n);
   }
@@ -256,11 +364,17 @@ TEST(FillRandom, FillsAllBytesAndNeverTheSameWay) {
 }
 
 TEST(SecretBytes, AreWipedWhereTheyWereMovedFrom) {
-  MasterKey key = counting_key();
-  const MasterKey moved = std::move(key);
+  using Secret = SecretBytes<kMasterKeyBytes>;
+  const auto counting_secret = [] {
+    Secret secret;
+    std::ranges::copy(counting(kMasterKeyBytes), secret.bytes().begin());
+    return secret;
+  };
+  Secret key = counting_secret();
+  const Secret moved = std::move(key);
   EXPECT_EQ(moved.bytes()[31], std::byte{31});
   EXPECT_TRUE(all_zero(key.bytes()));  // NOLINT(bugprone-use-after-move)
-  MasterKey assigned = counting_key(), source = counting_key();
+  Secret assigned = counting_secret(), source = counting_secret();
   source.bytes()[0] = std::byte{9};
   assigned = std::move(source);
   EXPECT_EQ(assigned.bytes()[0], std::byte{9});

@@ -15,6 +15,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/workloads/aes_dir/modes.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 
 namespace tabane::workloads::aes_dir {
@@ -28,7 +29,7 @@ struct CloseDirectory {
 };
 using DirectoryStream = std::unique_ptr<DIR, CloseDirectory>;
 
-std::uint64_t append_name(std::string& names, const char* name) {
+std::uint64_t append_name(auto& names, const char* name) {
   const std::uint64_t at = names.size();
   names.append(name, std::strlen(name) + 1);
   return at;
@@ -68,8 +69,12 @@ class Excludes {
 // numbers, so that an opener that goes through the numbers mostly has the parent at hand.
 class Scanner {
  public:
-  Scanner(int root, const std::vector<std::string>& excludes)
-      : root_(root), excludes_(excludes), opener_(tree_, root, false, kHeldByScan) {
+  Scanner(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own)
+      : root_(root),
+        temporaries_(temporaries),
+        own_(own),
+        excludes_(excludes),
+        opener_(tree_, root, false, kHeldByScan) {
     tree_.directories.push_back({0, append_name(tree_.names, "")});
   }
 
@@ -84,6 +89,7 @@ class Scanner {
         pending.push_back(static_cast<std::uint32_t>(child - 1));
       }
     }
+    std::sort(tree_.places.begin(), tree_.places.end());
     return std::move(tree_);
   }
 
@@ -135,6 +141,7 @@ class Scanner {
       fail(directory, nullptr, reason("directory cannot be opened", failed.code()));
       return;
     }
+    tree_.places.push_back(identity_of(::dirfd(stream.get())));
     if (error != 0) {
       if (directory == 0) throw core::SystemError("readdir", "", error);
       fail(directory, nullptr, reason("directory cannot be read to its end", error));
@@ -166,14 +173,17 @@ class Scanner {
         return;
       }
     }
-    if (S_ISDIR(status.st_mode)) {
+    if (own_ && directory == 0 && S_ISDIR(status.st_mode) &&
+        std::strcmp(name, kOwnDirectory) == 0) {
+      tree_.own_directory = true;
+    } else if (S_ISDIR(status.st_mode)) {
       tree_.directories.push_back({directory, append_name(tree_.names, name)});
     } else if (S_ISLNK(status.st_mode)) {
-      ++tree_.symlinks;
+      tree_.links.push_back({append_name(tree_.names, name), directory});
     } else if (!S_ISREG(status.st_mode)) {
       ++tree_.special;
-    } else if (is_temporary_name(name)) {
-      ++tree_.leftovers;
+    } else if (temporaries_ == Temporaries::leave_out && core::is_temporary_name(name)) {
+      tree_.temporaries.push_back(path_of(directory, name));
     } else {
       tree_.files.push_back(
           {append_name(tree_.names, name), static_cast<std::uint64_t>(status.st_size), directory});
@@ -182,15 +192,21 @@ class Scanner {
 
   // name: of an entry of the directory, or null for the directory itself.
   void fail(std::uint32_t directory, const char* name, std::string what) {
+    tree_.failures.push_back({path_of(directory, name), std::move(what)});
+  }
+
+  std::string path_of(std::uint32_t directory, const char* name) const {
     std::string path = tree_.path(directory);
     if (name != nullptr) {
       if (!path.empty()) path += '/';
       path += name;
     }
-    tree_.failures.push_back({std::move(path), std::move(what)});
+    return path;
   }
 
   int root_;
+  Temporaries temporaries_;
+  bool own_;
   Excludes excludes_;
   Tree tree_;
   DirectoryOpener opener_;
@@ -212,19 +228,53 @@ std::string Tree::path(std::uint32_t directory) const {
   return result;
 }
 
-std::string Tree::path(const TreeFile& file) const {
-  std::string result = path(file.directory);
+std::string Tree::path(std::uint32_t directory, std::uint64_t name_at) const {
+  std::string result = path(directory);
   if (!result.empty()) result += '/';
-  return result += name(file.name_at);
+  return result += name(name_at);
 }
+
+std::string Tree::path(const TreeFile& file) const { return path(file.directory, file.name_at); }
+
+std::string Tree::path(const TreeLink& link) const { return path(link.directory, link.name_at); }
 
 std::uint64_t Tree::bytes() const {
   return std::accumulate(files.begin(), files.end(), std::uint64_t{0},
                          [](std::uint64_t sum, const TreeFile& file) { return sum + file.bytes; });
 }
 
-Tree scan(int root, const std::vector<std::string>& excludes) {
-  return Scanner(root, excludes).run();
+bool is_excluded(const std::vector<std::string>& excludes, const std::string& path) {
+  if (excludes.empty()) return false;
+  const Excludes patterns(excludes);
+  for (std::size_t from = 0, end = 0; end != path.npos; from = end + 1) {
+    end = path.find('/', from);
+    if (patterns.match_name(path.substr(from, end - from).c_str()) ||
+        patterns.match_path(path.substr(0, end))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string read_link(int directory, const char* name) {
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  for (std::string target(256, '\0'); target.size() <= 2 * kMost;
+       target.resize(4 * target.size())) {
+    const ssize_t bytes = ::readlinkat(directory, name, target.data(), target.size());
+    if (bytes < 0) throw core::SystemError("readlinkat", name, errno);
+    if (static_cast<std::size_t>(bytes) == target.size()) continue;  // there may be more
+    target.resize(static_cast<std::size_t>(bytes));
+    return target;
+  }
+  throw core::Error("the target of the symbolic link has more than 1 MiB");
+}
+
+bool Tree::has_place(const FileId& place) const {
+  return std::binary_search(places.begin(), places.end(), place);
+}
+
+Tree scan(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own) {
+  return Scanner(root, excludes, temporaries, own).run();
 }
 
 Tree single_file(const std::string& name, std::uint64_t bytes) {
@@ -269,7 +319,16 @@ core::Descriptor DirectoryOpener::step(int parent, std::uint32_t directory) cons
     }
     opened.reset(::openat(parent, name, kOpenDirectory));
   }
+  if (!opened.valid() && errno == EACCES && make_) {
+    const core::Descriptor closed(::openat(parent, name, kOpenDirectory | O_PATH));
+    let_owner_work(closed.get());
+    opened.reset(::openat(parent, name, kOpenDirectory));
+  }
   if (!opened.valid()) throw core::SystemError("openat", tree_.path(directory), errno);
+  if (make_ && tree_.has_place(identity_of(opened.get()))) {
+    throw core::Error(tree_.path(directory) + ": in OUT is a directory of IN, too");
+  }
+  if (make_) let_owner_work(opened.get());
   return opened;
 }
 

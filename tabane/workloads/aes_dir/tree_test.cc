@@ -166,7 +166,7 @@ TEST_F(Scan, KeepsTheBytesOfOddNames) {
   EXPECT_EQ(found, expected);
 }
 
-TEST_F(Scan, CountsLinksAndSpecialFilesAndLeavesThemOut) {
+TEST_F(Scan, KeepsLinksWithoutFollowingThemAndLeavesSpecialFilesOut) {
   directory("real");
   file("real/file");
   ASSERT_EQ(::symlinkat("real", root(), "to-directory"), 0);
@@ -185,18 +185,30 @@ TEST_F(Scan, CountsLinksAndSpecialFilesAndLeavesThemOut) {
   const Tree tree = scan(root(), {});
   EXPECT_EQ(file_paths(tree), Names{"real/file"});
   EXPECT_EQ(tree.directories.size(), 2u);
-  EXPECT_EQ(tree.symlinks, 4u);
+  Names links;
+  for (const TreeLink& link : tree.links) {
+    links.push_back(tree.path(link) + " -> " + read_link(root(), tree.path(link).c_str()));
+  }
+  EXPECT_EQ(links, (Names{"dangling -> nowhere", "loop -> .", "to-directory -> real",
+                          "to-file -> real/file"}));
   EXPECT_EQ(tree.special, 2u);
 }
 
-TEST_F(Scan, CountsTemporaryFilesOfAKilledRunButNotOtherThingsOfThatName) {
+TEST_F(Scan, NamesFilesWithATemporaryNameButNotOtherThingsOfThatName) {
   file(".tabane-0123456789abcdef.part", 3);
   file(".tabane-0123456789abcde.part");
   directory(".tabane-fedcba9876543210.part");
   const Tree tree = scan(root(), {});
-  EXPECT_EQ(tree.leftovers, 1u);
+  EXPECT_EQ(tree.temporaries, Names{".tabane-0123456789abcdef.part"});
   EXPECT_EQ(file_paths(tree), Names{".tabane-0123456789abcde.part"});
   EXPECT_EQ(tree.directories.size(), 2u);
+}
+
+TEST_F(Scan, TakesFilesWithATemporaryNameIfAsked) {
+  file(".tabane-0123456789abcdef.part", 3);
+  const Tree tree = scan(root(), {}, Temporaries::take);
+  EXPECT_EQ(file_paths(tree), Names{".tabane-0123456789abcdef.part"});
+  EXPECT_TRUE(tree.temporaries.empty());
 }
 
 TEST_F(Scan, HoldsPatternsWithoutSlashAgainstNames) {

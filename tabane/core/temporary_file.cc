@@ -1,0 +1,113 @@
+#include "tabane/core/temporary_file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <utility>
+
+#include "tabane/core/error.h"
+
+namespace tabane::core {
+namespace {
+
+constexpr std::string_view kPrefix = ".tabane-", kSuffix = ".part";
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+constexpr std::size_t kDigits = 16;
+constexpr mode_t kPermissions = 0777;
+
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {
+    throw SystemError("getrandom", "", errno);
+  }
+  return number;
+}
+
+// Differs from all others of this process; from those of other processes almost surely.
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> next = random_number();
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+void put_temporary_name(std::uint64_t number, char* out) {
+  out = std::copy(kPrefix.begin(), kPrefix.end(), out);
+  for (int shift = 60; shift >= 0; shift -= 4) *out++ = kHexDigits[(number >> shift) & 15];
+  *std::copy(kSuffix.begin(), kSuffix.end(), out) = '\0';
+}
+
+// A directory is left to the system, which says what it is.
+void require_replaceable(int directory, const std::string& name) {
+  struct stat there {};
+  if (::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) return;
+  if (S_ISREG(there.st_mode) || S_ISDIR(there.st_mode)) return;
+  throw Error(name + (S_ISLNK(there.st_mode) ? ": is a symbolic link" : ": is not a regular file") +
+              ", so it is not replaced");
+}
+
+}  // namespace
+
+bool is_temporary_name(std::string_view name) {
+  return name.size() == kPrefix.size() + kDigits + kSuffix.size() &&
+         name.substr(0, kPrefix.size()) == kPrefix &&
+         name.substr(kPrefix.size() + kDigits) == kSuffix &&
+         name.substr(kPrefix.size(), kDigits).find_first_not_of(kHexDigits) == name.npos;
+}
+
+TemporaryFile::TemporaryFile(int directory, std::string final_name, mode_t mode)
+    : directory_(directory), final_name_(std::move(final_name)) {
+  create(mode);
+}
+
+TemporaryFile::~TemporaryFile() {
+  if (!renamed_) ::unlinkat(directory_, name_, 0);
+}
+
+void TemporaryFile::create(mode_t mode) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  constexpr int kAttempts = 16;
+  std::uint64_t number = next_number();
+  for (int attempt = 1;; ++attempt) {
+    put_temporary_name(number, name_);
+    file_.reset(::openat(directory_, name_, kFlags, mode & kPermissions));
+    if (file_.valid()) {
+      // Tells other jobs that this file is not a leftover.
+      ::flock(file_.get(), LOCK_EX | LOCK_NB);
+      return;
+    }
+    if (errno == EINTR) continue;
+    if (errno != EEXIST || attempt == kAttempts) throw SystemError("openat", final_name_, errno);
+    number = random_number();  // a forked process counts through the same numbers
+  }
+}
+
+void TemporaryFile::rename(bool replace) {
+  // Holds the lock until the file has its name.
+  const Descriptor locked(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
+  file_.close(final_name_);
+  if (replace) require_replaceable(directory_, final_name_);
+  const char* final_name = final_name_.c_str();
+  const unsigned flags = replace ? 0 : RENAME_NOREPLACE;
+  if (::renameat2(directory_, name_, directory_, final_name, flags) == 0) {
+    renamed_ = true;
+    return;
+  }
+  if (replace || (errno != EINVAL && errno != ENOSYS)) {
+    throw SystemError("renameat2", final_name_, errno);
+  }
+  if (::linkat(directory_, name_, directory_, final_name, 0) != 0) {
+    throw SystemError("linkat", final_name_, errno);
+  }
+  renamed_ = true;
+  // The file has its name: a temporary one that stays is removed as a leftover later.
+  ::unlinkat(directory_, name_, 0);
+}
+
+}  // namespace tabane::core

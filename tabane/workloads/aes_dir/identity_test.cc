@@ -1,0 +1,130 @@
+#include "tabane/workloads/aes_dir/identity.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "tabane/core/error.h"
+#include "tabane/core/file.h"
+#include "tabane/core/scratch_folder.h"
+#include "tabane/workloads/aes_dir/slot_vectors.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Bob of RFC 7748, by the reference of BIP 173.
+const std::string kRecipient = "tabane1m60dkltm0hqmf56mv8pweep4xulcxs7gtduxwnddl3lpgmug9d8sx9p30r";
+const std::string kIdentity =
+    "TABANE-SECRET-KEY-1TK4SSLNZF29YK70P079C8QQWUEHNHVFFYCVTDLGU979J0LUGUR4S9W8WCX";
+
+class Pairs : public testing::Test {
+ protected:
+  std::string file(const std::string& content, fs::perms mode = fs::perms{0600}) const {
+    const std::string name = path("pair");
+    fs::remove(name);
+    core::write_file(name, content);
+    fs::permissions(name, mode);
+    return name;
+  }
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  template <class Read>
+  std::string refusal(Read read) const {
+    try {
+      read();
+    } catch (const core::UsageError& error) {
+      return error.what();
+    }
+    return {};
+  }
+
+  const core::ScratchFolder folder_{"tabane-test"};
+};
+
+TEST_F(Pairs, HaveTheTextsOfThePublishedVector) {
+  EXPECT_EQ(text_of(x25519_public(vectors::secret())), kRecipient);
+  EXPECT_EQ(parse_recipient(kRecipient), x25519_public(vectors::secret()));
+  const IdentityFile read = read_identity_file(file("# mine\n\n  " + kIdentity + "\r\n"));
+  ASSERT_EQ(read.identities.size(), 1u);
+  EXPECT_EQ(hex(read.identities[0].secret.bytes()), hex(vectors::secret().bytes()));
+  EXPECT_EQ(text_of(read.identities[0].recipient), kRecipient);
+  EXPECT_EQ(read.warning, "");
+}
+
+TEST_F(Pairs, AreMadeForTheirOwnerAloneAndDifferEachTime) {
+  const Recipient made = write_new_identity(path("one"));
+  struct stat seen {};
+  ASSERT_EQ(stat(path("one").c_str(), &seen), 0);
+  EXPECT_EQ(seen.st_mode & 07777u, 0600u);
+  EXPECT_EQ(read_identity_file(path("one")).identities.at(0).recipient, made);
+  EXPECT_TRUE(core::read_file(path("one")).starts_with("# public key: " + text_of(made) + "\n"));
+  EXPECT_NE(write_new_identity(path("two")), made);
+  EXPECT_THROW(write_new_identity(path("one")), core::SystemError);
+  EXPECT_EQ(read_identity_file(path("one")).identities.at(0).recipient, made);
+}
+
+TEST_F(Pairs, RecipientsComeFromTextOrFromTheLinesOfAFile) {
+  const std::string other = text_of(write_new_identity(path("other")));
+  EXPECT_EQ(read_recipients(kRecipient).size(), 1u);
+  const auto read = read_recipients(file("# bob\n" + kRecipient + "\n\n" + other));
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(text_of(read[0]), kRecipient);
+  EXPECT_EQ(text_of(read[1]), other);
+}
+
+TEST_F(Pairs, IdentitiesThatOthersCanReadAreReadWithAWarning) {
+  EXPECT_NE(read_identity_file(file(kIdentity, fs::perms{0640})).warning.find("chmod 600"),
+            std::string::npos);
+}
+
+TEST_F(Pairs, MalformedRecipientsAreRefusedWithTheReason) {
+  const struct {
+    std::string what, text, reason;
+  } cases[] = {
+      {"empty", "", "not a recipient"},
+      {"another kind", "age1m60dkltm0hqmf56mv8pweep4xulcxs7gtduxwnddl3lpgmug9d8s0dmj33",
+       "not a recipient"},
+      {"a character changed", "tabane1p60dkltm0hqmf56mv8pweep4xulcxs7gtduxwnddl3lpgmug9d8sx9p30r",
+       "checksum"},
+      {"the last character missing", kRecipient.substr(0, kRecipient.size() - 1), "checksum"},
+      {"mixed cases", "TABANE" + kRecipient.substr(6), "checksum"},
+      {"a prefix that goes on", "tabane1x1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq", "checksum"},
+      {"31 bytes", "tabane1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq86pp05", "length"},
+      {"the point 0", "tabane1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqasxkqs",
+       "small order"},
+      {"a point of order 8", "tabane1ur4h5lpmgxu2u9jku0a0r87ydtdqnr0tnsetrlvxvgz3vh6fhqqqtv3kjh",
+       "small order"},
+      {"an identity", kIdentity, "secret"},
+  };
+  for (const auto& one : cases) {
+    const std::string told = refusal([&] { parse_recipient(one.text); });
+    EXPECT_NE(told.find(one.reason), std::string::npos) << one.what << ": " << told;
+  }
+}
+
+TEST_F(Pairs, MalformedFilesAreRefusedWithTheirNameAndLineWithoutShowingASecret) {
+  const std::string cut = kIdentity.substr(0, kIdentity.size() - 2);
+  for (const auto& [content, reason] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"\n" + cut + "\n", "line 2: the identity is mistyped"},
+           {"#\n\nhello\n", "line 3: not an identity"},
+           {kRecipient, "line 1: a recipient"},
+           {"# nothing\n", "no identity"},
+           {std::string(70000, '#'), "larger than"}}) {
+    const std::string told = refusal([&] { read_identity_file(file(content)); });
+    EXPECT_NE(told.find(path("pair")), std::string::npos) << told;
+    EXPECT_NE(told.find(reason), std::string::npos) << told;
+    EXPECT_EQ(told.find(cut.substr(20)), std::string::npos);
+  }
+  const std::string told = refusal([&] { read_recipients(file(kRecipient + "\n" + kIdentity)); });
+  EXPECT_NE(told.find("line 2: an identity"), std::string::npos) << told;
+  EXPECT_NE(refusal([&] { read_recipients(file("")); }).find("no recipient"), std::string::npos);
+  EXPECT_THROW(read_recipients(path("absent")), core::SystemError);
+  EXPECT_THROW(read_identity_file(path("absent")), core::SystemError);
+}
+
+}  // namespace
+}  // namespace tabane::workloads::aes_dir

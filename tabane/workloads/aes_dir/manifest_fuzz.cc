@@ -1,0 +1,60 @@
+#include "tabane/workloads/aes_dir/manifest_fuzz.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "tabane/workloads/aes_dir/manifest_format.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+struct Reading {
+  ManifestHead head;
+  std::vector<ManifestEntry> entries;
+  std::string refused;
+};
+
+Reading read(std::span<const std::byte> plain) {
+  std::size_t given = 0;
+  const auto source = [&](std::span<std::byte> place) {
+    const std::size_t here = std::min(place.size(), plain.size() - given);
+    std::copy_n(plain.begin() + static_cast<std::ptrdiff_t>(given), here, place.begin());
+    given += here;
+    return here;
+  };
+  Reading result;
+  try {
+    ManifestReader reader(source);
+    result.head = reader.head();
+    ManifestEntry entry;
+    while (reader.next(entry)) result.entries.push_back(entry);
+    TABANE_ASSERT(given == plain.size() && reader.entries() == result.entries.size());
+  } catch (const DamageError& error) {
+    TABANE_ASSERT(error.offset() <= plain.size());
+    result.refused = error.what();
+  }
+  return result;
+}
+
+std::vector<std::byte> write(const Reading& reading) {
+  std::vector<std::byte> plain;
+  ManifestWriter writer(reading.head, [&](std::span<const std::byte> bytes) {
+    plain.insert(plain.end(), bytes.begin(), bytes.end());
+  });
+  for (const ManifestEntry& entry : reading.entries) writer.add(entry);
+  writer.finish();
+  return plain;
+}
+
+}  // namespace
+
+std::string fuzz_manifest(std::span<const std::byte> plain) {
+  // An exact copy, so that a sanitizer sees any overread.
+  const std::vector<std::byte> bytes(plain.begin(), plain.end());
+  const Reading reading = read(bytes);
+  if (reading.refused.empty()) TABANE_ASSERT(write(reading) == bytes);
+  return reading.refused;
+}
+
+}  // namespace tabane::workloads::aes_dir

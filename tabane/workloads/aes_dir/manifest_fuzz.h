@@ -1,0 +1,14 @@
+// Reads any bytes as the plaintext of a manifest and checks what must always hold.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace tabane::workloads::aes_dir {
+
+// Returns what was refused, or an empty text for a manifest. Ends the process if the
+// reader tells an offset behind them or accepts what the writer would not have written.
+std::string fuzz_manifest(std::span<const std::byte> plain);
+
+}  // namespace tabane::workloads::aes_dir

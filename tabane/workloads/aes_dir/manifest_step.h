@@ -1,0 +1,29 @@
+// What a job does with the manifest of the tree that it reads.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tabane/workloads/aes_dir/file_task.h"
+#include "tabane/workloads/aes_dir/key_ring.h"
+#include "tabane/workloads/aes_dir/preflight.h"
+#include "tabane/workloads/aes_dir/request.h"
+#include "tabane/workloads/aes_dir/tree_manifest.h"
+
+namespace tabane::workloads::aes_dir {
+
+// Opens and reads the manifest of the tree that is decrypted or verified, and holds it against what
+// the scan saw. Returns null for a single file, for files of version 1, for CBC, or if the request
+// wants none. throws: core::Error if the tree should have one and has not, if it is damaged, or if
+// its root is not that of the request; core::UsageError if the request needs one that cannot be.
+std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, const Places& places,
+                                                KeyRing& keys);
+
+// Names what differs from the manifest, as failures, and temporary files that the job left out.
+void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures,
+                      std::vector<std::string>& temporaries);
+
+// Gives a decrypted directory tree links, modes and times. made_root: the root, too.
+void restore(JobState& job, bool made_root, std::vector<Failure>& failures);
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,334 @@
+// What is noticed of changes to a sealed tree, and what comes back of one that was not changed.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+
+#include "tabane/core/file.h"
+#include "tabane/core/scratch_folder.h"
+#include "tabane/workloads/aes_dir/job.h"
+#include "tabane/workloads/aes_dir/sealed_format.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+namespace fs = std::filesystem;
+using core::read_file;
+using core::write_file;
+using Lines = std::vector<std::string>;
+
+constexpr std::size_t kLong = 200'000;
+
+// Everything below a directory but tabane's own: kind, mode and time, content or target.
+std::map<std::string, std::string> everything(const fs::path& root) {
+  std::map<std::string, std::string> entries;
+  for (const auto& item : fs::recursive_directory_iterator(root)) {
+    struct stat seen {};
+    lstat(item.path().c_str(), &seen);
+    std::string& entry = entries[item.path().lexically_relative(root)];
+    entry = std::to_string(seen.st_mode) + " " + std::to_string(seen.st_mtim.tv_sec) + "." +
+            std::to_string(seen.st_mtim.tv_nsec) + " ";
+    if (item.is_symlink()) {
+      entry += fs::read_symlink(item.path());
+    } else if (item.is_regular_file()) {
+      entry += read_file(item.path());
+    }
+  }
+  return entries;
+}
+
+void set_time(const fs::path& path, time_t seconds) {
+  const timespec times[2] = {{1, 0}, {.tv_sec = seconds, .tv_nsec = 123'456'789}};
+  ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+// The lines but one, which tells of a link whose directory is missing.
+Lines without(Lines lines, const std::string& line) {
+  std::erase(lines, line);
+  return lines;
+}
+
+class SealedTree : public testing::Test {
+ protected:
+  SealedTree() {
+    ::umask(022);
+    fs::create_directories(in / "d/e");
+    fs::create_directories(in / "d/empty");
+    write_file(in / "a", "the file a");
+    write_file(in / "b", "the file b");  // as long as a
+    write_file(in / "d/long", std::string(kLong, 'x'));
+    write_file(in / "d/e/deep", "deep");
+    write_file(in / "d-", "");
+    fs::create_symlink("a", in / "to-a");
+    fs::create_symlink("../nowhere", in / "d/e/dangling");
+    fs::create_directory_symlink("d", in / "to-d");
+    fs::permissions(in / "a", fs::perms{0640});
+    fs::permissions(in / "d/e", fs::perms{0750});
+    for (const char* path : {"a", "d/e/dangling", "d/empty", "to-d", "d/e", "d"}) {
+      set_time(in / path, 1'234'567'890);
+    }
+  }
+
+  Request request(Direction direction, const fs::path& from, const fs::path& to) const {
+    Request r;
+    r.direction = direction;
+    r.in = from;
+    r.out = to;
+    for (std::size_t i = 0; i < kMasterKeyBytes; ++i) r.key.bytes()[i] = std::byte(i * 7 + 1);
+    r.measure_copy = false;
+    return r;
+  }
+  Outcome encrypt() const { return run_job(request(Direction::encrypt, in, sealed)); }
+  void encrypt_anew() const {
+    fs::remove_all(sealed);
+    EXPECT_TRUE(encrypt().failures.empty());
+  }
+
+  // "path: kind" of each difference, "path: damaged" of other failures; or what refuses it all.
+  static Lines told(const Request& request) {
+    try {
+      Lines lines;
+      for (const Failure& failure : run_job(request).failures) {
+        lines.push_back(failure.path + ": " +
+                        (failure.difference.empty() ? "damaged" : failure.difference));
+      }
+      return lines;
+    } catch (const core::Error& error) {
+      return {error.what()};
+    }
+  }
+  Lines verified() const { return told(request(Direction::verify, sealed, "")); }
+  Lines verified_quickly() const {
+    Request r = request(Direction::verify, sealed, "");
+    r.quick = true;
+    return told(r);
+  }
+  Lines decrypted() const {
+    fs::remove_all(root / "opened");
+    return told(request(Direction::decrypt, sealed, root / "opened"));
+  }
+
+  const core::ScratchFolder folder{"tabane-test"};
+  const fs::path root = folder.path(), in = root / "in", sealed = root / "sealed";
+};
+
+TEST_F(SealedTree, ComesBackWithLinksModesAndTimes) {
+  const auto original = everything(in);
+  const Outcome there = encrypt();
+  EXPECT_EQ(there.links, 3u);
+  EXPECT_EQ(there.symlinks, 0u);
+  EXPECT_TRUE(there.root.has_value());
+  EXPECT_FALSE(fs::exists(fs::symlink_status(sealed / "to-a")));
+  const Outcome back = run_job(request(Direction::decrypt, sealed, root / "opened"));
+  EXPECT_TRUE(back.failures.empty());
+  EXPECT_EQ(back.links, 3u);
+  EXPECT_EQ(back.root, there.root);
+  EXPECT_EQ(everything(root / "opened"), original);
+}
+
+TEST_F(SealedTree, GivesNoModesAndTimesOfTheStorage) {
+  const auto original = everything(in);
+  encrypt();
+  for (const char* path : {"a", "b", "d/e"}) fs::permissions(sealed / path, fs::perms{06777});
+  for (const char* path : {"a", "d", "d/long"}) set_time(sealed / path, 1'000);
+  EXPECT_EQ(decrypted(), Lines{});
+  EXPECT_EQ(everything(root / "opened"), original);
+}
+
+// The list of an audit: flip, cut, append, exchange, delete, add, roll back, rename.
+TEST_F(SealedTree, NamesWhatWasDoneToIt) {
+  const auto flip = [](const fs::path& path, std::size_t at) {
+    std::string bytes = read_file(path);
+    bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    write_file(path, bytes);
+  };
+  const auto exchange = [](const fs::path& one, const fs::path& other) {
+    fs::rename(one, one.string() + "~");
+    fs::rename(other, one);
+    fs::rename(one.string() + "~", other);
+  };
+  const fs::path long_file = sealed / "d/long";
+  struct Case {
+    const char* what;
+    std::function<void()> change;
+    Lines found, found_quickly;
+  };
+  const Lines as_before = {"the same"};
+  const auto path = [this](const char* name) { return sealed / name; };
+  encrypt();
+  fs::copy(sealed, root / "older", fs::copy_options::recursive);
+  for (const Case& c : std::vector<Case>{
+           {"nothing", [] {}, {}, {}},
+           {"flip in a header", [&] { flip(path("a"), 40); }, {"a: damaged"}, as_before},
+           {"flip in the content", [&] { flip(long_file, 70'000); }, {"d/long: damaged"}, {}},
+           {"flip in the last tag",
+            [&] { flip(path("a"), fs::file_size(path("a")) - 1); },
+            {"a: damaged"},
+            {"a: changed"}},
+           {"cut",
+            [&] { fs::resize_file(long_file, 100'000); },
+            {"d/long: damaged"},
+            {"d/long: changed"}},
+           {"cut to nothing", [&] { write_file(path("a"), ""); }, {"a: damaged"}, as_before},
+           {"append",
+            [&] { write_file(path("a"), read_file(path("a")) + "more"); },
+            {"a: damaged"},
+            {"a: changed"}},
+           {"exchange",
+            [&] { exchange(path("a"), path("b")); },
+            {"a: exchanged", "b: exchanged"},
+            as_before},
+           {"one over another",
+            [&] { write_file(path("d/e/deep"), read_file(path("b"))); },
+            {"d/e/deep: exchanged"},
+            as_before},
+           {"delete a file",
+            [&] { fs::remove(path("d/e/deep")); },
+            {"d/e/deep: missing"},
+            as_before},
+           {"delete a directory",
+            [&] { fs::remove_all(path("d/e")); },
+            {"d/e: missing", "d/e/deep: missing"},
+            as_before},
+           {"delete an empty directory",
+            [&] { fs::remove(path("d/empty")); },
+            {"d/empty: missing"},
+            as_before},
+           {"add a stranger's file", [&] { write_file(path("c"), "c"); }, {"c: added"}, as_before},
+           {"add a copy",
+            [&] { fs::copy_file(path("a"), path("d/copy")); },
+            {"d/copy: added"},
+            as_before},
+           {"add a directory", [&] { fs::create_directory(path("x")); }, {"x: added"}, as_before},
+           {"add a link",
+            [&] { fs::create_symlink("a", path("to-a")); },
+            {"to-a: other-kind"},
+            as_before},
+           {"roll back",
+            [&] {
+              fs::copy_file(root / "older/a", path("a"), fs::copy_options::overwrite_existing);
+            },
+            {"a: rolled-back"},
+            as_before},
+           {"rename", [&] { fs::rename(path("a"), path("d/z")); }, {"d/z: renamed"}, as_before},
+           {"rename a directory",
+            [&] { fs::rename(path("d/e"), path("f")); },
+            {"d/e: missing", "f: added", "f/deep: renamed"},
+            as_before},
+           {"a directory for a file",
+            [&] {
+              fs::remove(path("a"));
+              fs::create_directory(path("a"));
+            },
+            {"a: other-kind"},
+            as_before}}) {
+    // Another state of the same tree: the files of `older` are authentic.
+    fs::remove_all(sealed);
+    fs::copy(root / "older", sealed, fs::copy_options::recursive);
+    write_file(in / "a", "another file a");
+    Request again = request(Direction::encrypt, in, sealed);
+    again.resume = true;
+    ASSERT_TRUE(run_job(again).failures.empty());
+    write_file(in / "a", "the file a");
+    c.change();
+    EXPECT_EQ(verified(), c.found) << c.what;
+    EXPECT_EQ(verified_quickly(), c.found_quickly == as_before ? c.found : c.found_quickly)
+        << c.what;
+    EXPECT_EQ(without(decrypted(), "d/e/dangling: damaged"), c.found) << c.what;
+  }
+}
+
+TEST_F(SealedTree, DecryptsNothingThatIsNotWhatTheManifestHas) {
+  encrypt();
+  fs::rename(sealed / "a", sealed / "c");
+  fs::rename(sealed / "b", sealed / "a");
+  EXPECT_EQ(decrypted(), (Lines{"a: exchanged", "b: missing", "c: added"}));
+  for (const char* name : {"a", "b", "c"}) EXPECT_FALSE(fs::exists(root / "opened" / name)) << name;
+  EXPECT_EQ(read_file(root / "opened/d/long"), std::string(kLong, 'x'));
+}
+
+TEST_F(SealedTree, IsRefusedWithADamagedExchangedOrMissingManifest) {
+  encrypt();
+  const std::string good = read_file(sealed / ".tabane/manifest");
+  const auto expect_refused = [&](const char* what, const char* says) {
+    for (const Lines& lines : {verified(), decrypted()}) {
+      ASSERT_EQ(lines.size(), 1u) << what;
+      EXPECT_NE(lines[0].find(says), std::string::npos) << what << ": " << lines[0];
+    }
+    EXPECT_FALSE(fs::exists(root / "opened")) << what;
+    Request alone = request(Direction::verify, sealed, "");
+    alone.without_manifest = true;
+    EXPECT_EQ(told(alone), Lines{}) << what;
+  };
+  for (std::size_t at = 0; at < good.size(); at += 101) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 1);
+    write_file(sealed / ".tabane/manifest", bad);
+    expect_refused("flip", ".tabane/manifest: at byte");
+  }
+  write_file(sealed / ".tabane/manifest", good.substr(0, good.size() - 1));
+  expect_refused("cut", ".tabane/manifest: at byte");
+  write_file(sealed / ".tabane/manifest", read_file(sealed / "a"));
+  expect_refused("a file in its place", ".tabane/manifest: at byte");
+  fs::remove(sealed / ".tabane/manifest");
+  expect_refused("interrupted", "encrypt --resume finishes it");
+  fs::remove_all(sealed / ".tabane");
+  expect_refused("removed", "has no manifest");
+}
+
+TEST_F(SealedTree, OpensEachFileByItself) {
+  encrypt();
+  EXPECT_EQ(told(request(Direction::decrypt, sealed / "a", root / "a")), Lines{});
+  EXPECT_EQ(read_file(root / "a"), "the file a");
+}
+
+TEST_F(SealedTree, ShowsByItsRootThatAllOfItWasPutBack) {
+  const Outcome first = encrypt();
+  fs::copy(sealed, root / "older", fs::copy_options::recursive);
+  write_file(in / "b", "the new file b");
+  Request again = request(Direction::encrypt, in, sealed);
+  again.resume = true;
+  const Outcome second = run_job(again);
+  ASSERT_TRUE(first.root && second.root);
+  EXPECT_NE(*first.root, *second.root);
+  Request with_root = request(Direction::verify, sealed, "");
+  with_root.root = second.root;
+  EXPECT_EQ(told(with_root), Lines{});
+  with_root.in = root / "older";
+  ASSERT_EQ(told(with_root).size(), 1u);
+  EXPECT_NE(told(with_root)[0].find(text_of_root(*second.root)), std::string::npos);
+  with_root.root.reset();
+  EXPECT_EQ(told(with_root), Lines{});  // without a root nobody can know
+}
+
+TEST_F(SealedTree, LeavesOutWhatIsExcludedWithoutMissingIt) {
+  encrypt();
+  Request some = request(Direction::decrypt, sealed, root / "opened");
+  some.excludes = {"a", "d/e", "to-d"};
+  EXPECT_EQ(told(some), Lines{});
+  EXPECT_TRUE(fs::exists(root / "opened/b"));
+  EXPECT_FALSE(fs::exists(root / "opened/a"));
+  EXPECT_FALSE(fs::exists(fs::symlink_status(root / "opened/to-d")));
+}
+
+TEST_F(SealedTree, TellsAnIdenticalLinkFromAnotherOne) {
+  encrypt();
+  Request again = request(Direction::decrypt, sealed, root / "opened");
+  again.resume = true;
+  EXPECT_EQ(told(again), Lines{});
+  EXPECT_EQ(told(again), Lines{});
+  fs::remove(root / "opened/to-a");
+  fs::create_symlink("b", root / "opened/to-a");
+  fs::remove(root / "opened/to-d");
+  write_file(root / "opened/to-d", "kept");
+  EXPECT_EQ(told(again), Lines{"to-d: damaged"});
+  EXPECT_EQ(fs::read_symlink(root / "opened/to-a"), "a");
+  EXPECT_EQ(read_file(root / "opened/to-d"), "kept");
+}
+
+}  // namespace
+}  // namespace tabane::workloads::aes_dir

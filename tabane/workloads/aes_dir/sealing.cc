@@ -1,0 +1,123 @@
+#include "tabane/workloads/aes_dir/sealing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "tabane/workloads/aes_dir/tree_home.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+void require_mac(std::span<const std::byte> bytes, const TreeId& tree, const TreeKey& key) {
+  if (mac_fits(bytes, tree, key)) return;
+  throw DamageError("it is damaged, or was changed by somebody who has not the tree's key", 0);
+}
+
+std::optional<TreeKey> key_of(const KeysFile& file, std::span<const std::byte> bytes,
+                              KeyRing& keys) {
+  std::optional<TreeKey> key = keys.open(file.tree, file.slots);
+  if (key) require_mac(bytes, file.tree, *key);
+  return key;
+}
+
+// The tree's key by the slots of its files, where those of .tabane/keys do not open: they are
+// damaged, or the tree was sealed for others since.
+std::optional<TreeKey> key_of_files(const Places& places, const KeysFile& file,
+                                    std::span<const std::byte> bytes, KeyRing& keys) {
+  std::optional<TreeSeal> seal;
+  try {
+    seal = seal_of_files(places.tree, places.in_root.get(), "", keys);
+  } catch (const core::Error&) {
+    return std::nullopt;  // it is told when all files have been tried
+  }
+  if (!seal || seal->header.tree != file.tree) return std::nullopt;
+  require_mac(bytes, file.tree, seal->key);
+  return std::move(seal->key);
+}
+
+// Whether .tabane/keys is just this.
+bool has_keys(int root, std::span<const std::byte> bytes) {
+  const auto there = read_keys(root);
+  return there && std::ranges::equal(*there, bytes);
+}
+
+// The tree of .tabane/keys in OUT. Nothing if there is no such file, or a damaged one: then the
+// files in OUT have what it should have.
+std::optional<TreeSeal> seal_of_keys_file(const Request& request, int out_root, KeyRing& keys) {
+  try {
+    const auto bytes = read_keys(out_root);
+    if (!bytes) return std::nullopt;
+    KeysFile file = decode_keys_file(*bytes);
+    std::optional<TreeKey> key = key_of(file, *bytes, keys);
+    if (key) return make_seal(file.tree, std::move(*key), std::move(file.slots));
+    throw core::Error(fmt::format(
+        "wrong key: OUT ({}) is sealed for {}; --resume takes the key file or passphrase of OUT, "
+        "--force begins anew",
+        request.out, describe(file.slots)));
+  } catch (const DamageError&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<TreeSeal> seal_to_go_on_with(const Request& request, const Places& places,
+                                           int out_root, KeyRing& keys) {
+  if (!request.resume || out_root < 0) return std::nullopt;
+  if (!places.single_file) {
+    if (auto seal = seal_of_keys_file(request, out_root, keys)) return seal;
+  }
+  return seal_of_files(places.tree, out_root, places.output_name, keys);
+}
+
+void require_recipients(const Request& request, const TreeSeal& seal) {
+  for (const Recipient& recipient : request.recipients) {
+    const Fingerprint name = fingerprint_of(recipient);
+    if (std::ranges::find(seal.slots, name, &Slot::recipient) != seal.slots.end()) continue;
+    throw core::UsageError(fmt::format(
+        "OUT ({}) is not sealed for the recipient {}; tabane rekey changes whom a tree is "
+        "sealed for",
+        request.out, text_of(recipient)));
+  }
+}
+
+TreeSeal new_seal(const Request& request, KeyRing& keys) {
+  Openers openers;
+  openers.recipients = request.recipients;
+  if (!request.passphrase.empty()) {
+    openers.scrypt = fresh_scrypt_parameters(request.passphrase_log2_n);
+    openers.stretched = &keys.stretched(openers.scrypt);
+  } else if (request.has_key) {
+    openers.key = &request.key;
+  }
+  return make_new_seal(openers);
+}
+
+}  // namespace
+
+TreeSeal prepare_seal(const Request& request, const Places& places, int out_root, KeyRing& keys) {
+  auto found = seal_to_go_on_with(request, places, out_root, keys);
+  if (found) require_recipients(request, *found);
+  TreeSeal seal = found ? std::move(*found) : new_seal(request, keys);
+  if (places.single_file || out_root < 0) return seal;
+  const auto bytes = encode_keys_file({seal.header.tree, seal.slots}, seal.key);
+  if (!found || !has_keys(out_root, bytes)) write_keys(out_root, bytes, request.fsync);
+  return seal;
+}
+
+void use_keys_file(const Places& places, KeyRing& keys, std::vector<Failure>& failures) {
+  try {
+    const auto bytes = read_keys(places.in_root.get());
+    if (!bytes) return;
+    const KeysFile file = decode_keys_file(*bytes);
+    std::optional<TreeKey> key = key_of(file, *bytes, keys);
+    if (!key) key = key_of_files(places, file, *bytes, keys);
+    if (key) return keys.set_tree(file.tree, std::move(*key));
+    keys.set_expected(file.tree, describe(file.slots));
+  } catch (const core::Error& error) {
+    failures.push_back({kKeysPath, error.what()});
+  }
+}
+
+}  // namespace tabane::workloads::aes_dir

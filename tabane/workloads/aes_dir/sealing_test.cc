@@ -1,0 +1,277 @@
+// Jobs on trees: by whom they can be opened, and what .tabane/keys is for.
+#include "tabane/workloads/aes_dir/sealing.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+
+#include "tabane/core/file.h"
+#include "tabane/core/scratch_folder.h"
+#include "tabane/workloads/aes_dir/job.h"
+#include "tabane/workloads/aes_dir/rekey.h"
+#include "tabane/workloads/aes_dir/slot_vectors.h"
+#include "tabane/workloads/aes_dir/tree_home.h"
+#include "tabane/workloads/aes_dir/version_1.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+namespace fs = std::filesystem;
+using core::read_file;
+using core::write_file;
+
+Identity identity_of(unsigned first) {
+  Identity identity;
+  identity.secret = vectors::counting_key<X25519Secret>(first);
+  identity.recipient = x25519_public(identity.secret);
+  return identity;
+}
+
+using Change = std::function<void(Request&)>;
+
+void with_key(Request& request) {
+  request.has_key = true;
+  request.key = vectors::master();
+}
+void with_other_key(Request& request) {
+  request.has_key = true;
+  request.key = vectors::counting_key<MasterKey>(77);
+}
+void with_passphrase(Request& request) {
+  request.passphrase = Passphrase(from_text("a short passphrase"));
+  request.passphrase_log2_n = 10;
+}
+Change for_recipient(unsigned first) {
+  return [=](Request& request) { request.recipients.push_back(identity_of(first).recipient); };
+}
+Change with_identity(unsigned first) {
+  return [=](Request& request) { request.identities.push_back(identity_of(first)); };
+}
+void with_resume(Request& request) { request.resume = true; }
+
+class Sealing : public testing::Test {
+ protected:
+  Sealing() {
+    fs::create_directories(root / "in/sub");
+    write_file(root / "in/one", "the first file");
+    write_file(root / "in/sub/two", std::string(200000, 'x'));
+  }
+
+  Request request(Direction direction, const std::string& in, const std::string& out,
+                  std::initializer_list<Change> changes) const {
+    Request r;
+    r.direction = direction;
+    r.in = root / in;
+    r.out = root / out;
+    r.has_key = false;
+    r.measure_copy = false;
+    for (const Change& change : changes) change(r);
+    return r;
+  }
+  Outcome encrypt(std::initializer_list<Change> changes) const {
+    return run_job(request(Direction::encrypt, "in", "sealed", changes));
+  }
+
+  // What is told of keys that do not open `in`; empty if they do.
+  std::string told_of(const std::string& in, std::initializer_list<Change> changes) const {
+    try {
+      const Outcome outcome = run_job(request(Direction::verify, in, "", changes));
+      return outcome.failures.empty() ? "" : outcome.failures[0].path + outcome.failures[0].what;
+    } catch (const core::Error& error) {
+      return error.what();
+    }
+  }
+  std::string refusal(std::initializer_list<Change> changes) const {
+    try {
+      encrypt(changes);
+    } catch (const core::Error& error) {
+      return error.what();
+    }
+    return {};
+  }
+
+  std::string name(unsigned first) const {
+    return text_of(fingerprint_of(identity_of(first).recipient));
+  }
+  Bytes keys_bytes() const { return from_text(read_file(root / "sealed/.tabane/keys")); }
+  std::size_t files_in_home() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(root / "sealed/.tabane"), fs::directory_iterator()));
+  }
+
+  const core::ScratchFolder folder{"tabane-test"};
+  const fs::path root = folder.path();
+};
+
+TEST_F(Sealing, OpensWithEachKeyThatATreeIsSealedFor) {
+  encrypt({with_key, for_recipient(1), for_recipient(2)});
+  EXPECT_EQ(told_of("sealed", {with_key}), "");
+  EXPECT_EQ(told_of("sealed", {with_identity(1)}), "");
+  EXPECT_EQ(told_of("sealed", {with_identity(9), with_identity(2)}), "");
+  EXPECT_EQ(told_of("sealed/one", {with_identity(2)}), "");
+  EXPECT_EQ(files_in_home(), 2u);  // keys and manifest
+  EXPECT_EQ(read_file(root / "sealed/one").substr(kHeaderBytes, 238),
+            read_file(root / "sealed/sub/two").substr(kHeaderBytes, 238));
+}
+
+TEST_F(Sealing, OpensWithAPassphraseBesideARecipient) {
+  encrypt({with_passphrase, for_recipient(1)});
+  EXPECT_EQ(told_of("sealed", {with_passphrase}), "");
+  EXPECT_EQ(told_of("sealed", {with_identity(1)}), "");
+}
+
+TEST_F(Sealing, NeedsNoSecretToEncryptForARecipient) {
+  encrypt({for_recipient(1)});
+  EXPECT_EQ(told_of("sealed", {with_identity(1)}), "");
+  EXPECT_NE(told_of("sealed", {with_key}), "");
+}
+
+TEST_F(Sealing, NamesWhomATreeIsSealedForIfNoKeyFits) {
+  encrypt({with_key, for_recipient(1), for_recipient(2)});
+  const std::string all = "a key file and the recipients " + name(1) + " and " + name(2);
+  for (const std::string where : {"sealed", "sealed/one"}) {
+    EXPECT_NE(told_of(where, {with_identity(3)}).find(all), std::string::npos)
+        << told_of(where, {with_identity(3)});
+    EXPECT_NE(told_of(where, {with_other_key}).find("wrong key"), std::string::npos);
+    EXPECT_NE(told_of(where, {with_passphrase}).find(all), std::string::npos);
+  }
+}
+
+TEST_F(Sealing, OpensEachFileWithoutTheFileOfKeys) {
+  encrypt({with_key, for_recipient(1)});
+  fs::remove_all(root / "sealed/.tabane");
+  const Change alone = [](Request& request) { request.without_manifest = true; };
+  EXPECT_EQ(told_of("sealed", {with_key, alone}), "");
+  EXPECT_EQ(told_of("sealed", {with_identity(1), alone}), "");
+}
+
+TEST_F(Sealing, TellsOfADamagedFileOfKeysAndOpensWithTheSlotsOfTheFiles) {
+  encrypt({with_key, for_recipient(1)});
+  const std::string good = read_file(root / "sealed/.tabane/keys");
+  for (const std::size_t at : {std::size_t{0}, std::size_t{30}, good.size() - 1}) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 1);
+    write_file(root / "sealed/.tabane/keys", bad);
+    const Outcome outcome = run_job(request(Direction::verify, "sealed", "", {with_key}));
+    EXPECT_EQ(outcome.files, 2u);
+    ASSERT_EQ(outcome.failures.size(), 1u);
+    EXPECT_EQ(outcome.failures[0].path, ".tabane/keys");
+  }
+  write_file(root / "sealed/.tabane/keys", good.substr(0, 10));
+  EXPECT_TRUE(told_of("sealed", {with_key}).starts_with(".tabane/keysat byte 10"));
+}
+
+// Whoever knows a recipient can make a tree for it, but not change one.
+TEST_F(Sealing, OpensFilesBesideAFileOfKeysOfAnotherTree) {
+  encrypt({with_key, for_recipient(1)});
+  const TreeSeal planted = make_new_seal({.recipients = std::vector{identity_of(1).recipient}});
+  const auto bytes = encode_keys_file({planted.header.tree, planted.slots}, planted.key);
+  write_file(root / "sealed/.tabane/keys",
+             {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  EXPECT_EQ(told_of("sealed", {with_identity(1)}), "");
+}
+
+TEST_F(Sealing, GoesOnWithTheTreeOfAnInterruptedJob) {
+  encrypt({with_key, for_recipient(1)});
+  const Bytes keys = keys_bytes();
+  const std::string kept = read_file(root / "sealed/sub/two");
+  fs::remove(root / "sealed/one");
+  write_file(root / "sealed/.tabane/.tabane-0123456789abcdef.part", "of a killed run");
+  const Outcome outcome = encrypt({with_key, for_recipient(1), with_resume});
+  EXPECT_EQ(outcome.files, 1u);
+  EXPECT_EQ(outcome.files_kept, 1u);
+  EXPECT_EQ(outcome.leftovers_removed, 1u);
+  EXPECT_EQ(keys_bytes(), keys);
+  EXPECT_EQ(files_in_home(), 2u);  // keys and manifest
+  EXPECT_EQ(read_file(root / "sealed/sub/two"), kept);
+  EXPECT_EQ(read_file(root / "sealed/one").substr(16, 16), kept.substr(16, 16));
+}
+
+TEST_F(Sealing, GoesOnWithTheTreeOfTheFilesIfTheFileOfKeysIsLostOrDamaged) {
+  encrypt({with_passphrase, for_recipient(1)});
+  const Bytes keys = keys_bytes();
+  for (const std::string damaged : {"", "TBNKEYS"}) {
+    fs::remove(root / "sealed/one");
+    fs::remove(root / "sealed/.tabane/keys");
+    if (!damaged.empty()) write_file(root / "sealed/.tabane/keys", damaged);
+    EXPECT_EQ(encrypt({with_passphrase, with_resume}).files_kept, 1u);
+    EXPECT_EQ(keys_bytes(), keys);
+  }
+}
+
+TEST_F(Sealing, RefusesToGoOnWithoutAKeyOfTheWriterOrForOtherRecipients) {
+  encrypt({with_key, for_recipient(1)});
+  EXPECT_NE(refusal({with_other_key, with_resume}).find("wrong key"), std::string::npos);
+  EXPECT_NE(refusal({for_recipient(1), with_resume}).find("wrong key"), std::string::npos);
+  EXPECT_NE(refusal({with_key, for_recipient(2), with_resume}).find("tabane rekey"),
+            std::string::npos);
+  fs::remove(root / "sealed/.tabane/keys");
+  EXPECT_NE(refusal({for_recipient(1), with_resume}).find("wrong key"), std::string::npos);
+}
+
+TEST_F(Sealing, BeginsAnewWhereNothingIsOrWithForce) {
+  EXPECT_EQ(encrypt({with_key, with_resume}).files, 2u);
+  const Bytes keys = keys_bytes();
+  encrypt({with_other_key, [](Request& r) { r.force = true; }});
+  EXPECT_NE(keys_bytes(), keys);
+  EXPECT_EQ(told_of("sealed", {with_other_key}), "");
+}
+
+TEST_F(Sealing, OpensForThoseThatATreeWasRekeyedFor) {
+  encrypt({with_key, for_recipient(1)});
+  const MasterKey master = vectors::master();
+  KeyRing ring({.key = &master, .passphrase = nullptr, .identities = {}});
+  NewOpeners now;
+  now.recipients = {identity_of(2).recipient};
+  rekey((root / "sealed").string(), ring, now);
+  EXPECT_EQ(told_of("sealed", {with_identity(2)}), "");
+  EXPECT_NE(told_of("sealed", {with_identity(3)}).find("for the recipient " + name(2)),
+            std::string::npos);
+  // Nothing takes a file from somebody who could open it before.
+  EXPECT_EQ(told_of("sealed", {with_identity(1)}), "");
+}
+
+TEST_F(Sealing, ReadsAndGoesOnWithFilesOfVersion1) {
+  const MasterKey master = vectors::master();
+  fs::create_directories(root / "sealed/sub");
+  write_file(root / "sealed/one", seal_version_1("the first file", {}, master));
+  fs::last_write_time(root / "sealed/one", fs::last_write_time(root / "in/one"));
+  EXPECT_EQ(told_of("sealed", {with_key}), "");
+  EXPECT_EQ(told_of("sealed/one", {with_key}), "");
+  EXPECT_NE(told_of("sealed", {with_other_key}).find("wrong key"), std::string::npos);
+  EXPECT_NE(told_of("sealed", {with_passphrase}).find("a key file"), std::string::npos);
+  EXPECT_EQ(encrypt({with_key, with_resume}).files_kept, 1u);
+  EXPECT_EQ(told_of("sealed", {with_key}), "");
+  EXPECT_NE(refusal({with_other_key, with_resume}).find("wrong key"), std::string::npos);
+}
+
+TEST_F(Sealing, ReadsPassphrasesOfVersion1) {
+  Header header;
+  header.source = KeySource::scrypt;
+  header.scrypt = {.log2_n = 10, .r = 8, .p = 1, .salt = {}};
+  const MasterKey master = derive_master_key(from_text("a short passphrase"), header.scrypt);
+  write_file(root / "old", seal_version_1("text", header, master));
+  EXPECT_EQ(told_of("old", {with_passphrase}), "");
+  EXPECT_NE(told_of("old", {with_key}).find("a passphrase"), std::string::npos);
+}
+
+TEST_F(Sealing, RefusesAnInputWithADirectoryOfItsOwnNameAtItsRootOnly) {
+  encrypt({with_key});
+  try {
+    run_job(request(Direction::encrypt, "sealed", "again", {with_key}));
+    ADD_FAILURE();
+  } catch (const core::UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find(".tabane"), std::string::npos);
+  }
+  EXPECT_FALSE(fs::exists(root / "again"));
+  fs::create_directories(root / "in/sub/.tabane");
+  write_file(root / "in/sub/.tabane/keys", "a user's own");
+  encrypt({with_key, with_resume});
+  run_job(request(Direction::decrypt, "sealed", "opened", {with_key}));
+  EXPECT_EQ(read_file(root / "opened/sub/.tabane/keys"), "a user's own");
+  EXPECT_FALSE(fs::exists(root / "opened/.tabane"));
+}
+
+}  // namespace
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,31 @@
+#include "tabane/workloads/aes_dir/sha256.h"
+
+#include "tabane/workloads/aes_dir/openssl.h"
+
+namespace tabane::workloads::aes_dir {
+
+struct Sha256Stream::State {
+  struct Free {
+    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+  };
+  std::unique_ptr<EVP_MD_CTX, Free> context{EVP_MD_CTX_new()};
+};
+
+Sha256Stream::Sha256Stream() : state_(std::make_unique<State>()) {
+  require(state_->context && EVP_DigestInit_ex(state_->context.get(), EVP_sha256(), nullptr) == 1,
+          "SHA-256");
+}
+
+Sha256Stream::~Sha256Stream() = default;
+
+void Sha256Stream::put(std::span<const std::byte> bytes) {
+  require(EVP_DigestUpdate(state_->context.get(), bytes.data(), bytes.size()) == 1, "SHA-256");
+}
+
+Sha256Sum Sha256Stream::finish() {
+  Sha256Sum sum;
+  require(EVP_DigestFinal_ex(state_->context.get(), out(sum), nullptr) == 1, "SHA-256");
+  return sum;
+}
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,30 @@
+// SHA-256 of what comes piece by piece. Not installed.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace tabane::workloads::aes_dir {
+
+using Sha256Sum = std::array<std::byte, 32>;
+
+// throw: core::Error if the crypto library fails.
+class Sha256Stream {
+ public:
+  Sha256Stream();
+  ~Sha256Stream();
+  Sha256Stream(const Sha256Stream&) = delete;
+  Sha256Stream& operator=(const Sha256Stream&) = delete;
+
+  void put(std::span<const std::byte> bytes);
+  // Returns the sum of all; to be called once.
+  Sha256Sum finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,29 @@
+// The directory .tabane at the root of a sealed tree, which belongs to tabane, and the file of keys
+// in it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tabane/core/file.h"
+#include "tabane/workloads/aes_dir/keys_file.h"
+
+namespace tabane::workloads::aes_dir {
+
+// Opens the directory .tabane; makes it if it is missing and `make`.
+// throws: core::SystemError. Returns none that is valid if it is missing.
+core::Descriptor open_home(int root, bool make);
+
+// Reads .tabane/keys; nothing if there is no such file. throws: core::SystemError; DamageError if
+// it is longer than any.
+std::optional<std::vector<std::byte>> read_keys(int root);
+
+// Writes .tabane/keys, so that it is whole at any moment. fsync: it is on the disk when this
+// returns. throws: core::SystemError.
+void write_keys(int root, std::span<const std::byte> bytes, bool fsync);
+
+// What is told of these files: ".tabane/keys: at byte 7: …".
+inline constexpr const char* kKeysPath = ".tabane/keys";
+
+}  // namespace tabane::workloads::aes_dir
