@@ -42,8 +42,8 @@ struct JobState {
   int stream = -1;                 // what a single file is written to in place of a file
   const TreeSeal* seal = nullptr;  // of the sealed files that are written
   FileRecords* records = nullptr;  // what is known of them, for the manifest
-  // Whether the output of a file is known to be complete and current, and was counted as kept.
-  std::function<bool(Directories&, std::uint32_t file)> keeps;
+  // Whether a file needs no task of its own, and was counted: as kept, or as done.
+  std::function<bool(Directories&, std::uint32_t file)> settles;
   TreeManifest* manifest = nullptr;  // of the sealed tree that is read
   ModePolicy modes;
 

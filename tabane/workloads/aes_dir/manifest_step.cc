@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
+#include <span>
 
 #include "tabane/workloads/aes_dir/output_manifest.h"
 #include "tabane/workloads/aes_dir/restore_tree.h"
@@ -72,6 +75,40 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, const Pl
   } catch (const DamageError& error) {
     throw core::Error(fmt::format("{}: {}; {}", kManifestPath, error.what(), kWithout));
   }
+}
+
+bool looks_right(JobState& job, Directories& directories, std::uint32_t file) {
+  const TreeFile& place = job.tree.files[file];
+  const FileRecord record = job.manifest->expected(file);
+  if (!record.known || place.bytes < kSlotsAt + kTagBytes) return false;
+  try {
+    const core::Descriptor sealed(openat(directories.in.open(place.directory)->get(),
+                                         job.tree.name(place.name_at),
+                                         O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    std::array<std::byte, 512> first;
+    if (!sealed.valid()) return false;
+    const ssize_t there = pread(sealed.get(), first.data(), first.size(), 0);
+    if (there < static_cast<ssize_t>(kSlotsAt)) return false;
+    const std::span begin = std::span(first).first(static_cast<std::size_t>(there));
+    const Header header = decode_header(begin);
+    std::array<std::byte, kTagBytes> tag;
+    if (begin.size() == place.bytes) {
+      std::ranges::copy(begin.last(kTagBytes), tag.begin());
+    } else if (core::read_all_at(sealed.get(), tag.data(), tag.size(), place.bytes - tag.size(),
+                                 "") != tag.size()) {
+      return false;
+    }
+    if (header.file_salt != record.sealed.salt || tag != record.sealed.last_tag ||
+        place.bytes != sealed_bytes(record.sealed.bytes, header.chunk_log2, header_bytes(begin))) {
+      return false;
+    }
+  } catch (const core::Error&) {
+    return false;
+  }
+  ++job.files_done;
+  job.bytes_done += place.bytes;
+  job.bytes_of_files_done += place.bytes;
+  return true;
 }
 
 void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures,

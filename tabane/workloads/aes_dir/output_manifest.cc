@@ -49,7 +49,7 @@ OutputManifest::OutputManifest(JobState& job)
       home_(std::make_shared<const core::Descriptor>(open_home(job.out_root, true))),
       records_(job.tree.files.size(), home_->get()) {
   job.records = &records_;
-  job.keeps = [this](Directories& directories, std::uint32_t file) {
+  job.settles = [this](Directories& directories, std::uint32_t file) {
     return keeps(directories, file);
   };
   if (!job.request.resume) {
@@ -124,22 +124,25 @@ bool OutputManifest::keeps(Directories& directories, std::uint32_t file) {
   const FileRecord record = records_.get(file);
   const TreeFile& place = job_.tree.files[file];
   if (!record.known || place.bytes != record.sealed.bytes) return false;
-  const char* name = job_.tree.name(place.name_at);
-  struct stat plain {
-  }, sealed{};
-  const auto look = [&](DirectoryOpener& opener, struct stat& status) {
-    return fstatat(opener.open(place.directory)->get(), name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISREG(status.st_mode) && has_time(status, record);
-  };
+  const FileStatus& plain = job_.tree.statuses[file];
+  if (plain.seconds != record.seconds || plain.nanoseconds != record.nanoseconds ||
+      plain.mode != record.mode) {
+    return false;
+  }
+  struct stat sealed {};
   try {
-    if (!look(directories.in, plain) || !look(*directories.out, sealed)) return false;
+    if (fstatat(directories.out->open(place.directory)->get(), job_.tree.name(place.name_at),
+                &sealed, AT_SYMLINK_NOFOLLOW) != 0) {
+      return false;
+    }
   } catch (const core::SystemError&) {
     return false;  // it is told when the file is opened
   }
   const auto sealed_size = static_cast<std::uint64_t>(sealed.st_size);
   const auto least = sealed_bytes(record.sealed.bytes, kChunkLog2, kHeaderBytes);
   const auto most = sealed_bytes(record.sealed.bytes, kChunkLog2, kSlotsAt + kMostSlotsBytes);
-  if ((plain.st_mode & 07777) != record.mode || sealed_size < least || sealed_size > most) {
+  if (!S_ISREG(sealed.st_mode) || !has_time(sealed, record) || sealed_size < least ||
+      sealed_size > most) {
     return false;
   }
   ++job_.files_kept;

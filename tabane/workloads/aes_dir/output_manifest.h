@@ -33,7 +33,7 @@ class OutputManifest {
     bool directory;
   };
   // With --update: whether the manifest has a file as it is, and the sealed one is there with its
-  // size and time. Thread-safe; one thread's directories. cost: two fstatat.
+  // size and time. Thread-safe; one thread's directories. cost: one fstatat.
   bool keeps(Directories& directories, std::uint32_t file);
   void open_old();
   void hold_against_input();

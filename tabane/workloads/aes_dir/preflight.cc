@@ -120,7 +120,7 @@ void place_directory(const Request& request, Places& places) {
       scan(places.in_root.get(), request.excludes,
            encrypts || has_manifest(request, places.in_root.get()) ? Temporaries::take
                                                                    : Temporaries::leave_out,
-           request.cipher == Cipher::aes_256_gcm);
+           request.cipher == Cipher::aes_256_gcm, request.update);
   if (places.tree.own_directory && encrypts) {
     throw core::UsageError(
         fmt::format("IN ({}) has a directory {}, whose name tabane takes for itself in OUT; is IN "

@@ -69,9 +69,11 @@ class Excludes {
 // numbers, so that an opener that goes through the numbers mostly has the parent at hand.
 class Scanner {
  public:
-  Scanner(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own)
+  Scanner(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own,
+          bool statuses)
       : root_(root),
         temporaries_(temporaries),
+        statuses_(statuses),
         own_(own),
         excludes_(excludes),
         opener_(tree_, root, false, kHeldByScan) {
@@ -187,6 +189,11 @@ class Scanner {
     } else {
       tree_.files.push_back(
           {append_name(tree_.names, name), static_cast<std::uint64_t>(status.st_size), directory});
+      if (statuses_) {
+        tree_.statuses.push_back({status.st_mtim.tv_sec,
+                                  static_cast<std::uint32_t>(status.st_mtim.tv_nsec),
+                                  status.st_mode & 07777});
+      }
     }
   }
 
@@ -206,6 +213,7 @@ class Scanner {
 
   int root_;
   Temporaries temporaries_;
+  bool statuses_;
   bool own_;
   Excludes excludes_;
   Tree tree_;
@@ -273,8 +281,9 @@ bool Tree::has_place(const FileId& place) const {
   return std::binary_search(places.begin(), places.end(), place);
 }
 
-Tree scan(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own) {
-  return Scanner(root, excludes, temporaries, own).run();
+Tree scan(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own,
+          bool statuses) {
+  return Scanner(root, excludes, temporaries, own, statuses).run();
 }
 
 Tree single_file(const std::string& name, std::uint64_t bytes) {

@@ -33,6 +33,13 @@ struct TreeFile {
   std::uint32_t directory;
 };
 
+// What tells whether a file has changed since it was sealed.
+struct FileStatus {
+  std::int64_t seconds;  // of the last change of the content
+  std::uint32_t nanoseconds;
+  std::uint32_t mode;  // 07777
+};
+
 struct TreeLink {
   std::uint64_t name_at;  // in Tree::names
   std::uint32_t directory;
@@ -43,6 +50,7 @@ struct TreeLink {
 struct Tree {
   GrowingArray<TreeDirectory> directories;  // parents before children; [0] is the root
   GrowingArray<TreeFile> files;
+  GrowingArray<FileStatus> statuses;        // of the files; none if the scan was not asked for them
   GrowingArray<TreeLink> links;             // symbolic ones, which nothing here follows
   GrowingArray<char> names;                 // each ended by a zero
   std::vector<FileId> places;               // of the directories, in ascending order
@@ -71,11 +79,13 @@ inline constexpr const char* kOwnDirectory = ".tabane";
 // left out with all below it. cost: one fstatat a file or directory; 24 bytes and
 // its name a file.
 // temporaries: whether files with a temporary name are left out; where nothing was sealed, they are
-// files like others. own: leaves out kOwnDirectory at the root. throws: core::SystemError only if
+// files like others. own: leaves out kOwnDirectory at the root. statuses: keeps Tree::statuses, 16
+// bytes a file. throws: core::SystemError only if
 // the root itself cannot be read.
 enum class Temporaries { take, leave_out };
 Tree scan(int root, const std::vector<std::string>& excludes,
-          Temporaries temporaries = Temporaries::leave_out, bool own = false);
+          Temporaries temporaries = Temporaries::leave_out, bool own = false,
+          bool statuses = false);
 
 // Whether a path or a directory that it lies in matches one of scan()'s patterns.
 bool is_excluded(const std::vector<std::string>& excludes, const std::string& path);
