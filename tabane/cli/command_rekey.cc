@@ -89,7 +89,7 @@ NewOpeners read_new(const Options& options) {
   }
   if (options.new_key_file) openers.key = key_of(*options.new_key_file, true);
   if (options.new_passphrase_file) openers.passphrase = passphrase_of(*options.new_passphrase_file);
-  if (options.new_passphrase) openers.passphrase = ask_passphrase(true);
+  if (options.new_passphrase) openers.passphrase = ask_passphrase(true, "New passphrase: ");
   if (!openers.passphrase.empty()) warn(weakness_of(openers.passphrase));
   return openers;
 }

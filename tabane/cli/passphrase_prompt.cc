@@ -120,7 +120,7 @@ void ask_line(int terminal, std::string_view question, Line& line) {
 
 }  // namespace
 
-Passphrase ask_passphrase(bool twice) {
+Passphrase ask_passphrase(bool twice, const char* question) {
   const Descriptor terminal(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
   if (!terminal.valid()) {
     throw core::UsageError(
@@ -128,7 +128,7 @@ Passphrase ask_passphrase(bool twice) {
         "FILE");
   }
   Line line;
-  ask_line(terminal.get(), "Passphrase: ", line);
+  ask_line(terminal.get(), question, line);
   if (twice) {
     Line again;
     ask_line(terminal.get(), "The same passphrase again: ", again);

@@ -683,6 +683,24 @@ class Terminal(Case):
         self.assertNotIn(b"s3cret", shown)
         self.assertEqual(self.opened.read_bytes(), b"text")
 
+    def test_asks_for_the_old_and_twice_for_the_new_one_to_rekey(self):
+        tree = self.folder / "tree"
+        tree.mkdir()
+        (tree / "file").write_bytes(b"text")
+        code, shown = self.talk(["encrypt", tree, self.sealed],
+                                [(b"assphrase: ", b"s3cret old\n"), (b"again: ", b"s3cret old\n")])
+        self.assertEqual(code, 0, shown)
+        code, shown = self.talk(["rekey", "--new-passphrase", self.sealed],
+                                [(b"Passphrase: ", b"s3cret old\n"),
+                                 (b"New passphrase: ", b"s3cret new\n"),
+                                 (b"again: ", b"s3cret new\n")])
+        self.assertEqual(code, 0, shown)
+        self.assertNotIn(b"s3cret", shown)
+        code, shown = self.talk(["decrypt", self.sealed, self.opened],
+                                [(b"assphrase: ", b"s3cret new\n")])
+        self.assertEqual(code, 0, shown)
+        self.assertEqual((self.opened / "file").read_bytes(), b"text")
+
     def test_refuses_two_that_differ_and_an_empty_one(self):
         code, shown = self.talk(["encrypt", self.plain, self.sealed],
                                 [(b"assphrase: ", b"one\n"), (b"again: ", b"two\n")])
