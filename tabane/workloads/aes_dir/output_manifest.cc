@@ -146,11 +146,8 @@ bool OutputManifest::keeps(Directories& directories, std::uint32_t file) {
   const FileRecord record = records_.get(file);
   const TreeFile& place = job_.tree.files[file];
   if (!record.known || place.bytes != record.sealed.bytes) return false;
-  const FileStatus& plain = job_.tree.statuses[file];
-  if (plain.seconds != record.seconds || plain.nanoseconds != record.nanoseconds ||
-      plain.mode != record.mode) {
-    return false;
-  }
+  const std::uint64_t time = packed_time(record.seconds, record.nanoseconds);
+  if (time == kNoTime || time != job_.tree.times[file] || place.mode != record.mode) return false;
   struct stat sealed {};
   try {
     const Place lies = directories.output_of(job_, file, record);
