@@ -18,6 +18,8 @@ namespace {
 
 constexpr const char* kMark = "changing";  // in the tree's own directory
 constexpr const char* kMarkPath = ".tabane/changing";
+constexpr const char* kHidden = "hidden-names";  // the same: tells a job that goes on to hide them
+constexpr const char* kHiddenPath = ".tabane/hidden-names";
 
 bool exists(int directory, const char* name) {
   return faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
@@ -30,10 +32,10 @@ void remove_name(int directory, const char* name, int flags, const std::string& 
   }
 }
 
-void make_mark(int home) {
+void make_mark(int home, const char* name, const char* path) {
   const core::Descriptor mark(
-      openat(home, kMark, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
-  if (!mark.valid()) throw core::SystemError("make", kMarkPath, errno);
+      openat(home, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+  if (!mark.valid()) throw core::SystemError("make", path, errno);
 }
 
 bool has_time(const struct stat& status, const FileRecord& record) {
@@ -49,9 +51,10 @@ OutputManifest::OutputManifest(JobState& job)
       home_(std::make_shared<const core::Descriptor>(open_home(job.out_root, true))),
       records_(job.tree.files.size(), home_->get()) {
   job.records = &records_;
-  job.keeps = [this](Directories& directories, std::uint32_t file) {
+  job.settles = [this](Directories& directories, std::uint32_t file) {
     return keeps(directories, file);
   };
+  decide_on_names();
   if (!job.request.resume) {
     remove_name(home_->get(), kManifestName, 0, kManifestPath);
     return;
@@ -65,8 +68,23 @@ OutputManifest::OutputManifest(JobState& job)
         "was changed",
         job.tree.failures[0].path, job.tree.failures[0].what));
   }
-  make_mark(home_->get());
+  make_mark(home_->get(), kMark, kMarkPath);
   if (job.request.update) hold_against_input();
+}
+
+void OutputManifest::decide_on_names() {
+  const bool goes_on = job_.request.resume && exists(home_->get(), "keys") &&
+                       (exists(home_->get(), kManifestName) || exists(home_->get(), kHidden));
+  const bool hidden_there = exists(home_->get(), kHidden);
+  if (goes_on && job_.request.hide_names && !hidden_there) {
+    throw core::UsageError("OUT shows its names; --hide-names begins anew with --force");
+  }
+  job_.hides_names = job_.request.hide_names || (job_.request.resume && hidden_there);
+  if (job_.hides_names) {
+    make_mark(home_->get(), kHidden, kHiddenPath);
+  } else {
+    remove_name(home_->get(), kHidden, 0, kHiddenPath);
+  }
 }
 
 // By the key that the job seals with alone: others may know a key of a slot that fits a manifest.
@@ -91,6 +109,10 @@ void OutputManifest::hold_against_input() {
       const bool stays = found != nullptr && found->kind() == listed->kind;
       if (stays && listed->kind == EntryKind::file) {
         records_.put(found->index(), record_of(*listed));
+      } else if (!stays && old_->head().hidden_names) {
+        if (listed->kind == EntryKind::file) {
+          gone_.push_back({text_of_stored(listed->stored_name), false});
+        }
       } else if (!stays && listed->kind != EntryKind::link) {
         gone_.push_back({listed->path, listed->kind == EntryKind::directory});
       }
@@ -124,22 +146,22 @@ bool OutputManifest::keeps(Directories& directories, std::uint32_t file) {
   const FileRecord record = records_.get(file);
   const TreeFile& place = job_.tree.files[file];
   if (!record.known || place.bytes != record.sealed.bytes) return false;
-  const char* name = job_.tree.name(place.name_at);
-  struct stat plain {
-  }, sealed{};
-  const auto look = [&](DirectoryOpener& opener, struct stat& status) {
-    return fstatat(opener.open(place.directory)->get(), name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISREG(status.st_mode) && has_time(status, record);
-  };
+  const std::uint64_t time = packed_time(record.seconds, record.nanoseconds);
+  if (time == kNoTime || time != job_.tree.times[file] || place.mode != record.mode) return false;
+  struct stat sealed {};
   try {
-    if (!look(directories.in, plain) || !look(*directories.out, sealed)) return false;
+    const Place lies = directories.output_of(job_, file, record);
+    if (fstatat(lies.directory->get(), lies.name.c_str(), &sealed, AT_SYMLINK_NOFOLLOW) != 0) {
+      return false;
+    }
   } catch (const core::SystemError&) {
     return false;  // it is told when the file is opened
   }
   const auto sealed_size = static_cast<std::uint64_t>(sealed.st_size);
   const auto least = sealed_bytes(record.sealed.bytes, kChunkLog2, kHeaderBytes);
   const auto most = sealed_bytes(record.sealed.bytes, kChunkLog2, kSlotsAt + kMostSlotsBytes);
-  if ((plain.st_mode & 07777) != record.mode || sealed_size < least || sealed_size > most) {
+  if (!S_ISREG(sealed.st_mode) || !has_time(sealed, record) || sealed_size < least ||
+      sealed_size > most) {
     return false;
   }
   ++job_.files_kept;
@@ -152,7 +174,8 @@ Root OutputManifest::write(std::vector<Failure>& failures) {
                           .in_root = job_.in_root,
                           .records = records_,
                           .seal = *job_.seal,
-                          .generation = old_ ? old_->head().generation + 1 : 1};
+                          .generation = old_ ? old_->head().generation + 1 : 1,
+                          .hidden_names = job_.hides_names};
   if (old_ && job_.request.update && says_the_same(*old_, sealed)) return old_->root();
   return write_manifest(sealed, home_, job_.request.fsync, failures);
 }

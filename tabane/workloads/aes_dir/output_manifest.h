@@ -15,9 +15,10 @@ namespace tabane::workloads::aes_dir {
 class OutputManifest {
  public:
   // Takes the manifest of a tree away that --force replaces. Marks one that is changed, until
-  // finish(): whoever reads the tree meanwhile, or after a kill, is told. With --update, holds the
-  // input against the manifest and removes what stands in the way of the work.
-  // throws: core::SystemError; core::Error if the manifest that an update needs is damaged.
+  // finish(): whoever reads the tree meanwhile, or after a kill, is told. Decides whether the job
+  // hides names, as it is asked to or as the tree that it goes on with does. With --update, holds
+  // the input against the manifest and removes what stands in the way of the work. throws:
+  // core::SystemError; core::Error if the manifest that an update needs is damaged.
   explicit OutputManifest(JobState& job);
 
   // Writes the manifest when all files are written, unless an update would write what is there
@@ -29,11 +30,12 @@ class OutputManifest {
 
  private:
   struct Gone {
-    std::string path;
+    std::string path;  // in the sealed tree
     bool directory;
   };
+  void decide_on_names();
   // With --update: whether the manifest has a file as it is, and the sealed one is there with its
-  // size and time. Thread-safe; one thread's directories. cost: two fstatat.
+  // size and time. Thread-safe; one thread's directories. cost: one fstatat.
   bool keeps(Directories& directories, std::uint32_t file);
   void open_old();
   void hold_against_input();

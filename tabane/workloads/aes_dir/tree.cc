@@ -69,9 +69,11 @@ class Excludes {
 // numbers, so that an opener that goes through the numbers mostly has the parent at hand.
 class Scanner {
  public:
-  Scanner(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own)
+  Scanner(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own,
+          bool times)
       : root_(root),
         temporaries_(temporaries),
+        times_(times),
         own_(own),
         excludes_(excludes),
         opener_(tree_, root, false, kHeldByScan) {
@@ -185,8 +187,13 @@ class Scanner {
     } else if (temporaries_ == Temporaries::leave_out && core::is_temporary_name(name)) {
       tree_.temporaries.push_back(path_of(directory, name));
     } else {
-      tree_.files.push_back(
-          {append_name(tree_.names, name), static_cast<std::uint64_t>(status.st_size), directory});
+      tree_.files.push_back({append_name(tree_.names, name),
+                             static_cast<std::uint64_t>(status.st_size), directory,
+                             status.st_mode & 07777});
+      if (times_) {
+        tree_.times.push_back(
+            packed_time(status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)));
+      }
     }
   }
 
@@ -206,6 +213,7 @@ class Scanner {
 
   int root_;
   Temporaries temporaries_;
+  bool times_;
   bool own_;
   Excludes excludes_;
   Tree tree_;
@@ -243,6 +251,12 @@ std::uint64_t Tree::bytes() const {
                          [](std::uint64_t sum, const TreeFile& file) { return sum + file.bytes; });
 }
 
+std::uint64_t packed_time(std::int64_t seconds, std::uint32_t nanoseconds) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 33;  // 34 bits for seconds, 30 for the rest
+  if (seconds < -kMost || seconds >= kMost) return kNoTime;
+  return static_cast<std::uint64_t>(seconds + kMost) << 30 | nanoseconds;
+}
+
 bool is_excluded(const std::vector<std::string>& excludes, const std::string& path) {
   if (excludes.empty()) return false;
   const Excludes patterns(excludes);
@@ -273,8 +287,9 @@ bool Tree::has_place(const FileId& place) const {
   return std::binary_search(places.begin(), places.end(), place);
 }
 
-Tree scan(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own) {
-  return Scanner(root, excludes, temporaries, own).run();
+Tree scan(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own,
+          bool times) {
+  return Scanner(root, excludes, temporaries, own, times).run();
 }
 
 Tree single_file(const std::string& name, std::uint64_t bytes) {
