@@ -44,8 +44,8 @@ struct OpenChains {
 };
 
 // Whether a thread takes a further file of `bytes` bytes now. It takes its share of what is left
-// and no more, so that no thread waits while another has several; a share that is only a little
-// more than its lanes is taken as a whole, so that no lane is empty before the others.
+// and no more, so that no thread waits while another has several; a share of less than twice its
+// lanes is taken as a whole, so that no lane is empty before the others.
 // share: bytes left in the job, divided by its threads.
 bool takes_chain(const OpenChains& open, std::uint64_t bytes, std::uint64_t share,
                  std::size_t lanes);

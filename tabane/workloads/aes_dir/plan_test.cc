@@ -143,6 +143,7 @@ TEST(TakesChain, TakesTheLastShareAsAWhole) {
 TEST(TakesChain, CountsWhatIsLeftOfItsFiles) {
   EXPECT_TRUE(takes_chain({.files = 8, .bytes_left = kMiB}, kMiB, 4 * kMiB, 16));
   EXPECT_FALSE(takes_chain({.files = 2, .bytes_left = 4 * kMiB}, kMiB, 4 * kMiB, 16));
+  EXPECT_FALSE(takes_chain({.files = 16, .bytes_left = 8 * kMiB}, kMiB, 26 * kMiB, 16));
 }
 
 }  // namespace
