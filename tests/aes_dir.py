@@ -40,6 +40,16 @@ def snapshot(root):
     return found
 
 
+def without_home(found):
+    """What is in a sealed tree beside the directory that is tabane's own."""
+    return {path: entry for path, entry in found.items()
+            if path != b".tabane" and not path.startswith(b".tabane/")}
+
+
+def listed(folder):
+    return sorted(set(os.listdir(folder)) - {".tabane"})
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -82,7 +92,9 @@ class Case(unittest.TestCase):
         return self.run_ok("encrypt", *self.options(), *more, self.plain, self.sealed)
 
     def decrypt(self, *more):
-        return self.run_ok("decrypt", *self.options(), *more, self.sealed, self.opened)
+        """With all modes, so that snapshots can be compared."""
+        return self.run_ok("decrypt", *self.options(), "--preserve", *more, self.sealed,
+                           self.opened)
 
     def names_of_temporaries(self, root):
         return [path for path in snapshot(root) if path.endswith(b".part")]

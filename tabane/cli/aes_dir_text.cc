@@ -44,10 +44,16 @@ std::string other_files_text(const Outcome& outcome) {
   add(out, outcome.symlinks, counted(outcome.symlinks, "symbolic link", "symbolic links"));
   add(out, outcome.special, counted(outcome.special, "special file", "special files"));
   add(out, outcome.excluded, grouped(outcome.excluded) + " excluded");
+  add(out, outcome.temporaries.size(),
+      counted(outcome.temporaries.size(), "temporary file", "temporary files"));
   add(kept, outcome.files_kept, files_text(outcome.files_kept) + " complete already");
   std::string text;
   if (!out.empty()) text += "left out: " + out + "\n";
   if (!kept.empty()) text += "kept: " + kept + "\n";
+  if (outcome.removed > 0) {
+    text += fmt::format("removed: {} that IN no longer has\n",
+                        counted(outcome.removed, "file or directory", "files and directories"));
+  }
   if (outcome.leftovers_removed > 0) {
     text += fmt::format("removed: {} of an interrupted run\n",
                         counted(outcome.leftovers_removed, "temporary file", "temporary files"));
@@ -188,6 +194,20 @@ std::string failures_text(const Outcome& outcome, std::size_t most) {
   return text;
 }
 
+std::string temporaries_text(const Outcome& outcome, std::size_t most) {
+  std::string text;
+  const std::size_t shown = std::min(most, outcome.temporaries.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += fmt::format("left out: {} has the name of an interrupted run's temporary file\n",
+                        printable(outcome.temporaries[i]));
+  }
+  if (shown < outcome.temporaries.size()) {
+    text += fmt::format("and {} more, which -v or --json lists\n",
+                        grouped(outcome.temporaries.size() - shown));
+  }
+  return text;
+}
+
 lab::Json to_json(const Request& request, const Outcome& outcome) {
   lab::Json failures = lab::Json::array();
   for (const Failure& failure : outcome.failures) {
@@ -197,6 +217,11 @@ lab::Json to_json(const Request& request, const Outcome& outcome) {
          {"reason", lossy_utf8(reason_of(failure))},
          {"difference",
           failure.difference.empty() ? lab::Json(nullptr) : lab::Json(failure.difference)}});
+  }
+  lab::Json temporaries = lab::Json::array();
+  for (const std::string& path : outcome.temporaries) {
+    temporaries.push_back(
+        {{"path", lossy_utf8(path)}, {"path_percent_encoded", percent_encoded(path)}});
   }
   const bool worked = !request.dry_run;
   const double seconds = worked ? outcome.seconds : 0;
@@ -223,6 +248,8 @@ lab::Json to_json(const Request& request, const Outcome& outcome) {
           {"symlinks", outcome.symlinks},
           {"special_files", outcome.special},
           {"excluded", outcome.excluded},
+          {"temporary_files", temporaries},
+          {"removed", if_worked(outcome.removed)},
           {"leftovers_removed", if_worked(outcome.leftovers_removed)},
           {"seconds", worked ? lab::Json(outcome.seconds) : lab::Json(nullptr)},
           {"bytes_per_second", rate_or_null(static_cast<double>(outcome.bytes), seconds)},

@@ -32,6 +32,9 @@ std::vector<std::string> warnings_of(const workloads::aes_dir::Request& request,
 // terminal.
 std::string failures_text(const workloads::aes_dir::Outcome& outcome, std::size_t most);
 
+// The same for files that were left out because of their names.
+std::string temporaries_text(const workloads::aes_dir::Outcome& outcome, std::size_t most);
+
 lab::Json to_json(const workloads::aes_dir::Request& request,
                   const workloads::aes_dir::Outcome& outcome);
 

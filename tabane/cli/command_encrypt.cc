@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -34,14 +35,20 @@ constexpr const char* kEncryptExamples =
     "  tabane keygen my.key                             makes a key that only you can read\n"
     "  tabane encrypt --key-file my.key photos sealed   encrypts every file below photos\n"
     "  tabane encrypt photos sealed                     asks for a passphrase\n"
+    "  tabane encrypt --recipient tabane1… --recipient ann.pub photos sealed\n"
+    "                                                   for public keys (see tabane keygen "
+    "--pair)\n"
     "  tabane encrypt --resume --key-file my.key photos sealed\n"
     "                                                   does only what is missing or has changed\n"
+    "  tabane encrypt --update --key-file my.key photos sealed\n"
+    "                                                   and removes what is gone from photos\n"
     "  tabane encrypt --exclude '*.tmp' --exclude cache/thumbs --dry-run photos sealed\n"
     "                                                   only shows what would be done\n"
     "  tabane encrypt --cipher aes-128-cbc --key-file 16.key book sealed\n"
     "                                                   writes what openssl enc reads";
 constexpr const char* kDecryptExamples =
     "  tabane decrypt --key-file my.key sealed photos   decrypts every file below sealed\n"
+    "  tabane decrypt --identity ann.identity sealed photos\n"
     "  tabane decrypt sealed/letter.txt letter.txt      decrypts one file, asks for its passphrase";
 constexpr const char* kVerifyExamples =
     "  tabane verify --key-file my.key sealed           reads and checks every byte\n"
@@ -57,6 +64,8 @@ struct Options {
   std::optional<std::string> root;
   std::optional<std::string> key_file;
   std::optional<std::string> passphrase_file;
+  std::vector<std::string> recipients;  // files or texts
+  std::vector<std::string> identities;  // files
   std::optional<int> threads;
   bool quiet = false;
   bool verbose = false;
@@ -106,6 +115,7 @@ void complete_request(Options& options) {
         "--iv goes with --cipher aes-128-cbc or aes-256-cbc; aes-256-gcm makes its own");
   }
   if (options.iv) request.fixed_iv = block_of(*options.iv);
+  if (request.update) request.resume = true;
   if (options.root) request.root = root_of(*options.root);
   if (cbc && !options.key_file) {
     throw core::UsageError(
@@ -124,9 +134,22 @@ void warn(const std::string& text) {
   if (!text.empty()) fmt::print(stderr, "warning: {}\n", printable(text));
 }
 
+void read_pairs(const Options& options, Request& request) {
+  for (const std::string& recipient : options.recipients) {
+    std::ranges::copy(read_recipients(recipient), std::back_inserter(request.recipients));
+  }
+  for (const std::string& path : options.identities) {
+    IdentityFile file = read_identity_file(path);
+    warn(file.warning);
+    std::ranges::move(file.identities, std::back_inserter(request.identities));
+  }
+}
+
 void read_key(const Options& options, Request& request) {
   make_memory_unreadable();
   const bool encrypts = request.direction == Direction::encrypt;
+  request.has_key = options.key_file.has_value();
+  read_pairs(options, request);
   if (options.key_file) {
     KeyFile file = read_key_file(*options.key_file, key_bytes(request.cipher));
     warn(file.warning);
@@ -140,6 +163,8 @@ void read_key(const Options& options, Request& request) {
     PassphraseFile file = read_passphrase_file(*options.passphrase_file);
     warn(file.warning);
     request.passphrase = std::move(file.passphrase);
+  } else if (!options.recipients.empty() || !options.identities.empty()) {
+    return;
   } else {
     check_job(request);  // nobody likes to type a passphrase for nothing
     request.passphrase = ask_passphrase(encrypts);
@@ -181,6 +206,8 @@ void print_outcome(const Options& options, const Outcome& outcome) {
   }
   const std::size_t most = options.verbose ? outcome.failures.size() : kFailuresShown;
   std::fputs(failures_text(outcome, most).c_str(), stderr);
+  std::fputs(temporaries_text(outcome, options.verbose ? SIZE_MAX : kFailuresShown).c_str(),
+             stderr);
   if (!outcome.failures.empty()) {
     fmt::print(stderr, "tabane: {} {}\n",
                outcome.failures.size() == 1
@@ -221,16 +248,31 @@ int run(Options& options) {
   return outcome.complete && outcome.failures.empty() ? kOk : kFailed;
 }
 
+void add_pair_options(CLI::App& verb, Options& options) {
+  const bool encrypts = options.request.direction == Direction::encrypt;
+  CLI::Option* option =
+      encrypts
+          ? verb.add_option("--recipient", options.recipients,
+                            "Encrypt for a public key: the text tabane1…, or a FILE with one in "
+                            "each line; the option may be repeated, and goes with a key file or a "
+                            "passphrase file, without which --resume cannot go on")
+          : verb.add_option("--identity", options.identities,
+                            "Open with the secret keys in FILE, which keygen --pair makes; the "
+                            "option may be repeated");
+  option->type_name(encrypts ? "KEY" : "FILE")->take_all()->allow_extra_args(false);
+}
+
 void add_key_options(CLI::App& verb, Options& options) {
   CLI::Option* key =
       verb.add_option("--key-file", options.key_file,
                       "Read the key from FILE, as raw bytes or hexadecimal (see tabane keygen)");
   CLI::Option* passphrase = verb.add_option(
       "--passphrase-file", options.passphrase_file,
-      "Read the passphrase from the first line of FILE; without a key file and this, "
-      "tabane asks for it");
+      "Read the passphrase from the first line of FILE; where no key is given at all, tabane asks "
+      "for one");
   key->type_name("FILE")->excludes(passphrase);
   passphrase->type_name("FILE");
+  add_pair_options(verb, options);
   if (options.request.direction != Direction::encrypt) {
     verb.add_flag("--allow-costly-passphrase", options.request.allow_costly_passphrase,
                   "Derive keys from the passphrase even if a file asks for more than 1 GiB of "
@@ -251,11 +293,23 @@ void add_writing_options(CLI::App& verb, Request& request) {
                 "Look at everything, write nothing, show what would be done");
   CLI::Option* resume = verb.add_flag(
       "--resume", request.resume,
-      "Keep what is complete and current in OUT, do the rest, remove temporary files");
+      "Keep what is complete and current in OUT, do the rest, remove temporary files. Complete is "
+      "a file with the right size and time, key and last chunk (of CBC: last block); what lies "
+      "before that is not read");
   verb.add_flag("--force", request.force, "Replace what is in OUT; not with --resume")
       ->excludes(resume);
   verb.add_flag("--fsync", request.fsync,
                 "Wait until each file is on the disk before it gets its name");
+  verb.add_flag("--preserve", request.preserve,
+                "Keep all mode bits, set-user, set-group and sticky, too. Without it sealed files "
+                "have the permissions of the plain ones, and decrypted ones those of the manifest "
+                "within the umask, or only the owner's where no manifest vouches for them");
+  if (request.direction != Direction::encrypt) return;
+  verb.add_flag(
+          "--update", request.update,
+          "Bring OUT up to date by its manifest: seal what is new or has changed, remove what "
+          "IN no longer has, look at the rest without opening it")
+      ->excludes("--force");
 }
 
 void add_manifest_options(CLI::App& verb, Options& options) {

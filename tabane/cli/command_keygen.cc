@@ -1,4 +1,4 @@
-// tabane keygen: makes a key file.
+// tabane keygen: makes a key file, or a pair of keys.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -10,26 +10,55 @@
 #include "tabane/cli/printable.h"
 #include "tabane/cli/unreadable_memory.h"
 #include "tabane/core/error.h"
+#include "tabane/workloads/aes_dir/identity.h"
 #include "tabane/workloads/aes_dir/keys.h"
 
 namespace tabane::cli {
 
+namespace {
+
+struct Options {
+  std::string file;
+  bool pair = false;
+};
+
+void make(const Options& options) {
+  using namespace workloads::aes_dir;
+  if (std::filesystem::exists(std::filesystem::symlink_status(options.file))) {
+    throw core::Error(fmt::format("{} exists, and a key file is never replaced", options.file));
+  }
+  make_memory_unreadable();
+  if (options.pair) {
+    fmt::print("{}\n", workloads::aes_dir::text_of(write_new_identity(options.file)));
+  } else {
+    write_new_key_file(options.file);
+  }
+  fmt::print(
+      stderr,
+      "{} is a new {}; keep a copy in a safe place: what is encrypted {} is lost without it\n",
+      printable(options.file), options.pair ? "identity" : "key",
+      options.pair ? "for its public key" : "with it");
+}
+
+}  // namespace
+
 void add_keygen_command(CLI::App& app, int&) {
-  auto file = std::make_shared<std::string>();
-  CLI::App* verb = app.add_subcommand("keygen", "Make a key file for encrypt --key-file");
+  auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      app.add_subcommand("keygen", "Make a key file for encrypt, or a secret and a public key");
   show_examples_first(
-      *verb, "  tabane keygen my.key    makes a key of 32 random bytes that only you can read");
-  verb->add_option("FILE", *file, "The file to make; an existing file stays as it is")->required();
-  verb->callback([file] {
-    if (std::filesystem::exists(std::filesystem::symlink_status(*file)))
-      throw core::Error(fmt::format("{} exists, and a key file is never replaced", *file));
-    make_memory_unreadable();
-    workloads::aes_dir::write_new_key_file(*file);
-    fmt::print(
-        stderr,
-        "{} is a new key; keep a copy in a safe place: what it encrypts is lost without it\n",
-        printable(*file));
-  });
+      *verb,
+      "  tabane keygen my.key    makes a key of 32 random bytes that only you can read\n"
+      "  tabane keygen --pair me.identity > me.pub\n"
+      "                          makes a secret key, and prints the public key that belongs to "
+      "it:\n"
+      "                          whoever has it can encrypt, and only the secret key decrypts");
+  verb->add_option("FILE", options->file, "The file to make; an existing file stays as it is")
+      ->required();
+  verb->add_flag("--pair", options->pair,
+                 "Write a secret X25519 key for decrypt --identity into FILE, and print its public "
+                 "key for encrypt --recipient");
+  verb->callback([options] { make(*options); });
 }
 
 }  // namespace tabane::cli

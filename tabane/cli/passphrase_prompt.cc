@@ -72,7 +72,7 @@ class NoEcho {
 
 // A line in memory that is wiped, with room to see that it is too long.
 struct Line {
-  workloads::aes_dir::SecretBytes<kMostBytes + 2> bytes;
+  workloads::aes_dir::LockedBytes<kMostBytes + 2> bytes;
   std::size_t size = 0;
   bool ended = false;
 
@@ -120,7 +120,7 @@ void ask_line(int terminal, std::string_view question, Line& line) {
 
 }  // namespace
 
-Passphrase ask_passphrase(bool twice) {
+Passphrase ask_passphrase(bool twice, const char* question) {
   const Descriptor terminal(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
   if (!terminal.valid()) {
     throw core::UsageError(
@@ -128,7 +128,7 @@ Passphrase ask_passphrase(bool twice) {
         "FILE");
   }
   Line line;
-  ask_line(terminal.get(), "Passphrase: ", line);
+  ask_line(terminal.get(), question, line);
   if (twice) {
     Line again;
     ask_line(terminal.get(), "The same passphrase again: ", again);
@@ -136,7 +136,7 @@ Passphrase ask_passphrase(bool twice) {
       throw core::UsageError("the two passphrases are not the same");
     }
   }
-  return Passphrase(std::vector<std::byte>(line.text().begin(), line.text().end()));
+  return Passphrase::of(line.text());
 }
 
 }  // namespace tabane::cli

@@ -104,6 +104,16 @@ class Paths(Case):
         self.refused("never replaced", "keygen", key, code=1)
         self.assertEqual(key.read_text(), "old")
 
+    def test_of_a_record_that_cannot_be_are_refused_with_its_name(self):
+        record = self.folder / "record.json"
+        for text, part in (("[" * 200_000 + "]" * 200_000, "deeper than 64"),
+                           ('{"a":' * 200_000 + "1" + "}" * 200_000, "deeper than 64"),
+                           ('{"details": [1e300]}', "beyond 1e+30"), ("{", "not JSON")):
+            record.write_text(text)
+            self.refused("record.json: ", "report", record, "-o", "-")
+            self.refused(part, "report", record, "-o", "-")
+            self.refused(part, "compare", record, record)
+
     def test_of_a_page_are_checked_before_it_is_drawn(self):
         self.refused("/nowhere/page.html", "report", "missing.json", "-o", "/nowhere/page.html")
 

@@ -1,5 +1,6 @@
 """tabane encrypt, decrypt, verify and keygen as their users meet them."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -17,7 +18,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from aes_dir import CHUNK, SIZES, TABANE, Case, content, snapshot, tabane
+from aes_dir import CHUNK, SIZES, TABANE, Case, content, snapshot, tabane, without_home
 
 OPENSSL = shutil.which("openssl")
 CIPHERS = ("aes-256-gcm", "aes-128-cbc", "aes-256-cbc")
@@ -34,7 +35,8 @@ class RoundTrip(Case):
                         shutil.rmtree(folder, ignore_errors=True)
                     for verb, source, target in (("encrypt", self.plain, self.sealed),
                                                  ("decrypt", self.sealed, self.opened)):
-                        self.run_ok(verb, *self.options(cipher), *more, source, target)
+                        self.run_ok(verb, *self.options(cipher), "--preserve", *more, source,
+                                    target)
                     self.run_ok("verify", *self.options(cipher), self.sealed)
                     self.assertEqual(snapshot(self.opened), snapshot(self.plain))
                     for path, (_, _, _, data) in snapshot(self.plain).items():
@@ -49,8 +51,8 @@ class RoundTrip(Case):
                     self.plain.chmod(0o604)
                     self.run_ok("encrypt", *self.options(cipher), "--force", self.plain,
                                 self.sealed)
-                    self.run_ok("decrypt", *self.options(cipher), "--force", self.sealed,
-                                self.opened)
+                    self.run_ok("decrypt", *self.options(cipher), "--force", "--preserve",
+                                self.sealed, self.opened)
                     self.assertEqual(self.opened.read_bytes(), content(size))
                     self.assertEqual(stat.S_IMODE(self.opened.stat().st_mode), 0o604)
                     self.assertEqual(self.opened.stat().st_mtime_ns,
@@ -63,7 +65,7 @@ class RoundTrip(Case):
         other = self.folder / "other"
         other.write_text("correct horse\r\n")
         self.run_ok("encrypt", "--passphrase-file", secret, self.plain, self.sealed)
-        self.run_ok("decrypt", "--passphrase-file", other, self.sealed, self.opened)
+        self.run_ok("decrypt", "--passphrase-file", other, "--preserve", self.sealed, self.opened)
         self.assertEqual(snapshot(self.opened), snapshot(self.plain))
 
     def test_with_any_key_that_keygen_makes(self):
@@ -93,7 +95,7 @@ class RoundTrip(Case):
     def test_of_an_empty_directory(self):
         self.plain.mkdir()
         self.encrypt()
-        self.assertEqual(snapshot(self.sealed), {})
+        self.assertEqual(without_home(snapshot(self.sealed)), {})
         self.run_ok("verify", *self.options(), self.sealed)
 
     def test_of_paths_longer_than_the_system_takes_at_once(self):
@@ -113,6 +115,50 @@ class RoundTrip(Case):
         compare = subprocess.run(["find", ".", "-name", "deep", "-size", "4c"], cwd=self.opened,
                                  capture_output=True)
         self.assertTrue(compare.stdout.endswith(b"/deep\n"), compare)
+
+
+class Modes(Case):
+    """The mode of a sealed file is not authenticated."""
+
+    def modes(self, root):
+        return {path: entry[1] for path, entry in without_home(snapshot(root)).items()}
+
+    def test_of_decrypted_files_open_them_to_nobody(self):
+        self.make_tree()
+        self.encrypt()
+        for path, mode in (("f0", 0o4755), ("f1", 0o777), ("a/f2", 0o2666), ("a", 0o1777),
+                           ("a/b", 0o2777), ("empty", 0o555)):
+            (self.sealed / path).chmod(mode)
+        result = tabane("decrypt", "--without-manifest", *self.options(), self.sealed, self.opened,
+                        umask=0)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for path, mode in self.modes(self.opened).items():
+            self.assertEqual(mode, self.modes(self.sealed)[path] & 0o700, path)
+        shutil.rmtree(self.opened)
+        result = tabane("decrypt", *self.options(), self.sealed, self.opened, umask=0o027)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for path, mode in self.modes(self.opened).items():
+            self.assertEqual(mode, self.modes(self.plain)[path] & 0o750, path)
+        result = tabane("decrypt", *self.options(), "--force", self.sealed / "f0",
+                        self.opened / "f0", umask=0o277)
+        self.assertEqual(stat.S_IMODE((self.opened / "f0").stat().st_mode), 0o500)
+
+    def test_of_sealed_files_have_no_special_bits(self):
+        self.make_tree()
+        (self.plain / "f0").chmod(0o6755)
+        (self.plain / "a").chmod(0o3777)
+        self.encrypt()
+        for path, mode in self.modes(self.sealed).items():
+            self.assertEqual(mode, self.modes(self.plain)[path] & 0o777, path)
+
+    def test_are_preserved_if_asked(self):
+        self.make_tree()
+        (self.plain / "f0").chmod(0o6755)
+        (self.plain / "a").chmod(0o1777)
+        self.encrypt("--preserve")
+        self.decrypt("--preserve")
+        self.assertEqual(self.modes(self.sealed), self.modes(self.plain))
+        self.assertEqual(self.modes(self.opened), self.modes(self.plain))
 
 
 @unittest.skipUnless(OPENSSL, "there is no openssl program")
@@ -213,7 +259,7 @@ class Usage(Case):
         self.assertNotIn(b"\x1b", result.stderr)
 
     def test_shows_examples_first(self):
-        for verb in ("encrypt", "decrypt", "verify", "keygen"):
+        for verb in ("encrypt", "decrypt", "verify", "keygen", "rekey"):
             self.assertTrue(self.run_ok(verb, "--help").stdout.startswith(b"Examples:\n"))
 
 
@@ -249,21 +295,22 @@ class Key(Case):
         options = ["--passphrase-file", secret]
         self.run_ok("encrypt", *options, self.plain, self.sealed)
         header = bytearray(self.sealed.read_bytes())
-        self.assertEqual(tuple(header[11:14]), (18, 8, 1))
-        header[11], header[13] = log2_n, p
+        at = 96 + 4 + 2 + 3  # behind the fixed part, the length and number of slots, one's head
+        self.assertEqual(tuple(header[at:at + 3]), (18, 8, 1))
+        header[at], header[at + 2] = log2_n, p
         self.sealed.write_bytes(header)
         return options
 
     def test_that_a_header_makes_costly_is_refused_and_the_file_named(self):
         options = self.with_parameters(18, 16)
-        result = self.refused(1, "sealed: at byte 11: ", "decrypt", *options, self.sealed,
+        result = self.refused(1, "sealed: at byte 100: ", "decrypt", *options, self.sealed,
                               self.opened)
         self.assertIn(b"--allow-costly-passphrase", result.stderr)
 
     def test_that_is_costly_is_derived_where_it_is_allowed(self):
         options = self.with_parameters(18, 5)
         self.refused(1, "--allow-costly-passphrase", "verify", *options, self.sealed)
-        self.refused(1, "at byte 64: wrong key", "verify", "--allow-costly-passphrase", *options,
+        self.refused(1, "at byte 100: wrong key", "verify", "--allow-costly-passphrase", *options,
                      self.sealed)
 
     def test_that_is_being_derived_ends_with_the_program(self):
@@ -366,7 +413,7 @@ class Warnings(Case):
 
 
 class Selection(Case):
-    def test_leaves_out_links_and_special_files_and_counts_them(self):
+    def test_takes_links_leaves_out_special_files_and_counts_them(self):
         self.make_tree()
         (self.plain / "link").symlink_to("f1")
         (self.plain / "a" / "away").symlink_to("/etc")
@@ -374,9 +421,41 @@ class Selection(Case):
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(self.plain / "socket"))
         result = self.encrypt()
-        self.assertIn(b"2 symbolic links, 2 special files", result.stdout)
+        self.assertIn(b" files, 2 symbolic links, ", result.stdout)
+        self.assertIn(b"left out: 2 special files", result.stdout)
         names = {os.path.basename(path) for path in snapshot(self.sealed)}
         self.assertFalse(names & {b"link", b"away", b"fifo", b"socket"})
+        self.decrypt()
+        self.assertEqual(os.readlink(self.opened / "link"), "f1")
+        self.assertEqual(os.readlink(self.opened / "a" / "away"), "/etc")
+
+    def test_takes_files_with_a_temporary_name_and_names_them_where_they_are_left_out(self):
+        self.make_tree()
+        name = ".tabane-0123456789abcdef.part"
+        (self.plain / "a" / name).write_bytes(b"a user's")
+        self.encrypt()
+        sealed = (self.sealed / "a" / name).read_bytes()
+        self.assertTrue(sealed.startswith(b"TBNSEAL"))
+        leftover = self.sealed / ".tabane-00000000000000aa.part"
+        leftover.write_bytes(b"half")
+        self.encrypt("--resume")
+        self.assertEqual((self.sealed / "a" / name).read_bytes(), sealed)
+        self.assertFalse(leftover.exists())
+        self.run_ok("verify", *self.options(), self.sealed)
+        for verb, more in (("verify", ["--without-manifest"]),
+                           ("decrypt", ["--without-manifest", self.opened])):
+            json_file = self.folder / "json"
+            result = self.run_ok(verb, *self.options(), "-q", f"--json={json_file}", self.sealed,
+                                 *more)
+            self.assertIn(b"left out: a/" + os.fsencode(name), result.stderr)
+            listed = json.loads(json_file.read_text())["temporary_files"]
+            self.assertEqual([entry["path"] for entry in listed], ["a/" + name])
+        self.decrypt("--force")
+        self.assertEqual((self.opened / "a" / name).read_bytes(), b"a user's")
+        self.run_ok("decrypt", *self.options(), self.sealed / "a" / name, self.folder / "single")
+        self.assertEqual((self.folder / "single").read_bytes(), b"a user's")
+        (self.sealed / ".tabane-00000000000000bb.part").write_bytes(b"half")
+        self.assertIn(b"1 temporary file", self.decrypt("--force").stdout)
 
     def test_excludes_names_and_paths(self):
         self.make_tree()
@@ -401,6 +480,15 @@ class Existing(Case):
     def test_empty_directory_is_used(self):
         self.sealed.mkdir()
         self.encrypt()
+
+    def test_directory_that_another_program_has_locked_is_used(self):
+        self.sealed.mkdir()
+        directory = os.open(self.sealed, os.O_RDONLY)
+        self.addCleanup(os.close, directory)
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        self.encrypt()
+        self.run_ok("encrypt", *self.options(), self.plain / "f1", self.sealed / "more")
+        self.assertEqual(self.names_of_temporaries(self.sealed), [])
 
     def test_output_is_refused(self):
         self.encrypt()
@@ -431,6 +519,27 @@ class Existing(Case):
         self.assertIn(b"would encrypt", result.stdout)
         self.assertEqual(snapshot(self.folder), before)
 
+    def test_update_does_what_changed_and_removes_what_is_gone(self):
+        self.encrypt()
+        before = snapshot(self.sealed)
+        record = json.loads(self.encrypt("--update", "--json").stdout)
+        self.assertEqual(record["files_kept"], record["files_total"])
+        self.assertEqual(snapshot(self.sealed).keys(), before.keys())
+        (self.plain / "a" / "f4").unlink()
+        (self.plain / "a" / "f6").write_bytes(content(CHUNK, 99))
+        record = json.loads(self.encrypt("--update", "--json").stdout)
+        self.assertEqual((record["files_done"], record["removed"]), (1, 1))
+        self.assertNotIn(b"a/f4", snapshot(self.sealed))
+        root = record["root"]
+        self.assertIn(root.encode(), self.run_ok("verify", "--root", root, *self.options(),
+                                                 self.sealed).stdout)
+        self.run_ok("verify", "--quick", *self.options(), self.sealed)
+        self.refused(1, "replaced by another state", "verify", "--root", "0" * 64,
+                     *self.options(), self.sealed)
+        self.refused(2, "--root", "verify", "--root", "zz", *self.options(), self.sealed)
+        self.decrypt()
+        self.assertEqual(snapshot(self.opened), snapshot(self.plain))
+
     def test_resume_does_what_is_missing_and_what_changed(self):
         self.encrypt()
         before = snapshot(self.sealed)
@@ -447,7 +556,7 @@ class Existing(Case):
         self.assertFalse(leftover.exists())
         changed = {path for path, entry in snapshot(self.sealed).items()
                    if entry[3] != before[path][3]}
-        self.assertEqual(changed, {b"a/f4", b"a/f5", b"a/f6"})
+        self.assertEqual(changed, {b"a/f4", b"a/f5", b"a/f6", b".tabane/manifest"})
         self.decrypt()
         self.assertEqual(snapshot(self.opened), snapshot(self.plain))
         (self.opened / "a" / "f4").unlink()
@@ -458,10 +567,11 @@ class Existing(Case):
 class Json(Case):
     KEYS = ["schema_version", "kind", "tabane_version", "cipher", "engine", "threads", "dry_run",
             "complete", "files_total", "input_bytes_total", "directories", "files_done",
-            "input_bytes_done", "files_kept", "symlinks", "special_files", "excluded",
-            "leftovers_removed", "seconds", "bytes_per_second", "files_per_second",
-            "copy_bytes_per_second", "copy_files_per_second", "share_of_copy_speed",
-            "share_of_copy_speed_interval", "authenticated", "warnings", "failures"]
+            "input_bytes_done", "files_kept", "links", "symlinks", "special_files", "excluded",
+            "temporary_files", "removed", "leftovers_removed", "seconds", "bytes_per_second",
+            "files_per_second", "copy_bytes_per_second", "copy_files_per_second",
+            "share_of_copy_speed", "share_of_copy_speed_interval", "authenticated", "warnings",
+            "root", "failures"]
 
     def test_is_alone_on_stdout_and_complete(self):
         self.make_tree()
@@ -572,6 +682,24 @@ class Terminal(Case):
         self.assertEqual(code, 0, shown)
         self.assertNotIn(b"s3cret", shown)
         self.assertEqual(self.opened.read_bytes(), b"text")
+
+    def test_asks_for_the_old_and_twice_for_the_new_one_to_rekey(self):
+        tree = self.folder / "tree"
+        tree.mkdir()
+        (tree / "file").write_bytes(b"text")
+        code, shown = self.talk(["encrypt", tree, self.sealed],
+                                [(b"assphrase: ", b"s3cret old\n"), (b"again: ", b"s3cret old\n")])
+        self.assertEqual(code, 0, shown)
+        code, shown = self.talk(["rekey", "--new-passphrase", self.sealed],
+                                [(b"Passphrase: ", b"s3cret old\n"),
+                                 (b"New passphrase: ", b"s3cret new\n"),
+                                 (b"again: ", b"s3cret new\n")])
+        self.assertEqual(code, 0, shown)
+        self.assertNotIn(b"s3cret", shown)
+        code, shown = self.talk(["decrypt", self.sealed, self.opened],
+                                [(b"assphrase: ", b"s3cret new\n")])
+        self.assertEqual(code, 0, shown)
+        self.assertEqual((self.opened / "file").read_bytes(), b"text")
 
     def test_refuses_two_that_differ_and_an_empty_one(self):
         code, shown = self.talk(["encrypt", self.plain, self.sealed],

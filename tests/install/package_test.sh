@@ -20,6 +20,7 @@ require include/tabane/team/team.h
 require include/tabane/comm/comm.h
 require share/man/man1/tabane.1
 require share/doc/tabane/sealed-format.md
+require share/doc/tabane/security-model.md
 require share/bash-completion/completions/tabane
 require share/zsh/site-functions/_tabane
 require share/fish/vendor_completions.d/tabane.fish

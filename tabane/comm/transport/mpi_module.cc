@@ -13,6 +13,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "tabane/comm/transport/mpi_places.h"
+
 namespace tabane::comm {
 namespace {
 
@@ -31,18 +33,15 @@ int number_in(const char* name) {
   return number;
 }
 
-std::vector<std::filesystem::path> module_directories() {
-  if (const char* const given = variable(kDirectoryVariable)) return {given};
-  std::vector<std::filesystem::path> all;
+std::filesystem::path this_program() {
   std::error_code ignored;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  if (!program.empty()) {
-    all.push_back(program.parent_path());
-    all.push_back(program.parent_path().parent_path() / "lib" / "tabane");
-  }
-  all.emplace_back(TABANE_MPI_BUILD_DIR);
-  all.emplace_back(TABANE_MPI_INSTALL_DIR);
-  return all;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored);
+}
+
+// A program with more rights than its caller does not take the caller's word for it.
+std::filesystem::path directory_of_modules() {
+  const char* const given = secure_getenv(kDirectoryVariable);
+  return given != nullptr ? given : module_directory(this_program());
 }
 
 std::string started_by(const std::optional<MpiLauncher>& launcher) {
@@ -53,13 +52,11 @@ std::string started_by(const std::optional<MpiLauncher>& launcher) {
 
 [[noreturn]] void throw_no_module(const std::optional<MpiLauncher>& launcher,
                                   const std::vector<std::string>& modules) {
-  std::vector<std::string> directories;
-  for (const auto& one : module_directories()) directories.push_back(one.string());
   throw core::UsageError(fmt::format(
       "{}, but tabane's module for MPI, {}, is not in {}: build tabane where this MPI's compiler "
       "wrapper (mpicxx) is found, or give the module's directory by {}, or ask for the transport "
       "shm",
-      started_by(launcher), fmt::join(modules, " or "), fmt::join(directories, ", "),
+      started_by(launcher), fmt::join(modules, " or "), directory_of_modules().string(),
       kDirectoryVariable));
 }
 
@@ -67,15 +64,19 @@ std::string started_by(const std::optional<MpiLauncher>& launcher) {
 void* load(const std::optional<MpiLauncher>& launcher) {
   const std::vector<std::string> modules =
       launcher ? launcher->modules : std::vector<std::string>{kOpenMpi, kMpich};
+  const bool named = secure_getenv(kDirectoryVariable) != nullptr;
   for (const std::string& module : modules) {
-    for (const std::filesystem::path& directory : module_directories()) {
-      const std::filesystem::path file = directory / module;
-      std::error_code ignored;
-      if (!std::filesystem::exists(file, ignored)) continue;
+    const std::filesystem::path file = directory_of_modules() / module;
+    std::error_code ignored;
+    if (!std::filesystem::exists(file, ignored)) continue;
+    // A directory that the user has named is the user's choice.
+    std::string why = named ? "" : distrust_of(file, this_program());
+    if (why.empty()) {
       if (void* const loaded = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL)) return loaded;
-      throw core::UsageError(fmt::format("{}, but tabane's module for MPI cannot be loaded: {}",
-                                         started_by(launcher), dlerror()));
+      why = dlerror();
     }
+    throw core::UsageError(fmt::format("{}, but tabane's module for MPI cannot be loaded: {}",
+                                       started_by(launcher), why));
   }
   throw_no_module(launcher, modules);
 }

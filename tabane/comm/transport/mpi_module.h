@@ -34,11 +34,10 @@ std::optional<MpiLauncher> mpi_launcher();
 
 // A world of all ranks that MPI has started: each of them calls it. The first call loads the module
 // and starts MPI, which ends when the process exits. The module is looked for in the directory
-// $TABANE_MPI_MODULE or, if that is not set, beside the program, in ../lib/tabane from there, where
-// it was built and where it was installed. A world that is neither closed nor failed when it is
-// deleted is closed.
-// throws: core::UsageError if there is none, or it is not of the MPI that started this process, or
-// nothing has started it and it has not started MPI itself.
+// $TABANE_MPI_MODULE or, if that is not set, where it was installed, or built for a program in the
+// build folder; there only if nobody else can write to it. A world that is neither closed nor
+// failed when it is deleted is closed. throws: core::UsageError if there is none, or it is not of
+// the MPI that started this process, or nothing has started it and it has not started MPI itself.
 std::unique_ptr<Transport> open_mpi_world(double silence_limit_s);
 // Returns the limit that was given, or the one in $TABANE_SILENCE_LIMIT, or 30. throws:
 // core::UsageError if it is no number of seconds.

@@ -163,6 +163,10 @@ void describe(F& f, Result& r) {
   f("samples", r.samples);
   f.expect("samples", std::none_of(r.samples.begin(), r.samples.end(), is_nan), "numbers");
   f.maybe("passes", r.passes);
+  // Each by itself, too: sums may overflow.
+  f.expect("passes",
+           std::ranges::all_of(r.passes, [&](std::size_t n) { return n <= r.samples.size(); }),
+           "sizes up to the number of samples");
   f.expect("passes",
            r.passes.empty() || std::accumulate(r.passes.begin(), r.passes.end(), std::size_t{0}) ==
                                    r.samples.size(),

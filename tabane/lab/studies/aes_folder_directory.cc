@@ -43,7 +43,7 @@ void empty(const std::string& directory) {
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(directory, failed)) {
     std::error_code ignored;
-    fs::remove(entry.path(), ignored);
+    fs::remove_all(entry.path(), ignored);
   }
   if (failed) throw core::SystemError("opendir", directory, failed.value());
 }

@@ -92,6 +92,14 @@ TEST_F(AesFolder, CopiesAreEqual) {
   EXPECT_EQ(digest_of_directory(scratch.in()), digest_of_directory(scratch.out()));
 }
 
+TEST_F(AesFolder, OutputIsEmptiedOfDirectoriesToo) {
+  Scratch scratch(place_);
+  fs::create_directory(scratch.out() + "/.tabane");
+  std::ofstream(scratch.out() + "/.tabane/keys") << 'x';
+  scratch.empty_output();
+  EXPECT_TRUE(fs::is_empty(scratch.out()));
+}
+
 TEST_F(AesFolder, DigestTellsNamesAndContentsApart) {
   Scratch scratch(place_);
   scratch.fill_input(2, 64);

@@ -49,7 +49,7 @@ std::byte* CbcFileWorker::lane_slice(std::size_t lane) {
 void CbcFileWorker::prepare_to_encrypt(CbcTask& task) {
   task.bytes_ = task.in_bytes();
   const std::uint64_t expected = stored_iv_bytes(task) + padded(task.bytes_);
-  if (!task.open_output(expected, expected, [&](int out) { return begins_like(task, out); }))
+  if (!task.open_output(expected, expected, [&](int out) { return is_encrypted(task, out); }))
     return;
   if (task.job().request.fixed_iv) {
     task.iv_ = *task.job().request.fixed_iv;
@@ -58,21 +58,52 @@ void CbcFileWorker::prepare_to_encrypt(CbcTask& task) {
   }
 }
 
-// Whether an output's first block is that of the input with this key.
-bool CbcFileWorker::begins_like(CbcTask& task, int output) {
-  Block iv, block, plain;
-  std::uint64_t offset = 0;
-  if (task.job().request.fixed_iv) {
+// Decrypts the block at an offset behind the stored IV. iv: of the file.
+Block CbcFileWorker::decrypt_block(int file, Block iv, std::uint64_t stored, std::uint64_t at,
+                                   const std::string& what) {
+  Block block{};
+  if (at > 0) core::read_all_at(file, iv.data(), iv.size(), stored + at - kBlockBytes, what);
+  core::read_all_at(file, block.data(), block.size(), stored + at, what);
+  cipher_.decrypt({.in = block.data(), .out = block.data(), .bytes = kBlockBytes, .iv = &iv});
+  return block;
+}
+
+// Whether an output's first and last block are those of the input with this key.
+bool CbcFileWorker::is_encrypted(CbcTask& task, int output) {
+  const std::uint64_t stored = stored_iv_bytes(task);
+  Block iv{};
+  if (stored == 0) {
     iv = *task.job().request.fixed_iv;
   } else {
-    core::read_all_at(output, iv.data(), iv.size(), 0, "its output");
-    offset = kBlockBytes;
+    core::read_all_at(output, iv.data(), iv.size(), 0, task.path());
   }
-  core::read_all_at(output, block.data(), block.size(), offset, "its output");
-  cipher_.decrypt({.in = block.data(), .out = block.data(), .bytes = kBlockBytes, .iv = &iv});
-  const std::size_t size = core::read_all_at(task.in(), plain.data(), plain.size(), 0, task.path());
-  if (size < kBlockBytes) pad_pkcs7(plain.data(), size);
-  return plain == block;
+  for (const std::uint64_t at : {std::uint64_t{0}, padded(task.bytes_) - kBlockBytes}) {
+    Block plain;
+    const std::size_t size =
+        core::read_all_at(task.in(), plain.data(), plain.size(), at, task.path());
+    if (size < kBlockBytes) pad_pkcs7(plain.data(), size);
+    if (decrypt_block(output, iv, stored, at, task.path()) != plain) return false;
+  }
+  return true;
+}
+
+// Whether an output has the size and the end that the last blocks of the input give.
+bool CbcFileWorker::ends_like(CbcTask& task, int output) {
+  const std::uint64_t stored = stored_iv_bytes(task), padding = task.bytes_ - kBlockBytes;
+  const std::size_t full = padding == 0 ? 0 : kBlockBytes;  // bytes of the block before, if any
+  std::array<std::byte, 2 * kBlockBytes> end;
+  for (std::size_t i = 0; i <= full; i += kBlockBytes) {
+    const Block block = decrypt_block(task.in(), task.iv_, stored, padding - full + i, task.path());
+    std::ranges::copy(block, end.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  const std::ptrdiff_t size = unpad_pkcs7(std::span(end).first(full + kBlockBytes));
+  if (size < 0) return false;  // told when the file is opened
+  // One byte more than there should be shows a file that is too long.
+  std::array<std::byte, 2 * kBlockBytes + 1> there;
+  const std::size_t got = core::read_all_at(
+      output, there.data(), static_cast<std::size_t>(size) + 1, padding - full, task.path());
+  return got == static_cast<std::size_t>(size) &&
+         std::equal(end.begin(), end.begin() + size, there.begin());
 }
 
 void CbcFileWorker::read_slice(OpenFile& file) {
@@ -161,7 +192,8 @@ void CbcFileWorker::prepare_to_decrypt(CbcTask& task) {
     throw ChangedWhileRead();
   }
   task.bytes_ = bytes - stored;
-  task.open_output(task.bytes_ - kBlockBytes, task.bytes_ - 1);
+  task.open_output(task.bytes_ - kBlockBytes, task.bytes_ - 1,
+                   [&](int there) { return ends_like(task, there); });
 }
 
 void CbcFileWorker::decrypt(CbcTask& task, std::uint64_t first, std::uint64_t count) {

@@ -50,7 +50,10 @@ class CbcFileWorker {
   void encrypt_slices(std::span<OpenFile> files);  // one of each, at most lanes() files
   void read_slice(OpenFile& file);
   void write_slice(OpenFile& file);
-  bool begins_like(CbcTask& task, int output);
+  bool is_encrypted(CbcTask& task, int output);
+  bool ends_like(CbcTask& task, int output);
+  Block decrypt_block(int file, Block iv, std::uint64_t stored, std::uint64_t at,
+                      const std::string& what);
   void decrypt_group(CbcTask& task, std::uint64_t first, std::size_t bytes, Block& iv);
 
   CbcCipher cipher_;

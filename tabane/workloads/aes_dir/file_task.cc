@@ -84,7 +84,7 @@ bool FileTask::open_output(std::uint64_t least_bytes, std::uint64_t most_bytes,
     put_record();
     return false;
   }
-  output_.emplace(out_directory_, name, attributes().st_mode & 07777);
+  output_.emplace(out_directory_, name, wanted().st_mode);
   return true;
 }
 
@@ -98,6 +98,17 @@ void FileTask::write(std::span<const iovec> places, std::uint64_t offset) const 
   write_all_from(output_->fd(), places, offset, path());
 }
 
+// What the output's mode, times and owner are held against.
+struct stat FileTask::wanted() const {
+  struct stat status = before_;
+  if (job_.manifest) {
+    status.st_mode = record_.mode;
+    status.st_mtim = {.tv_sec = record_.seconds, .tv_nsec = record_.nanoseconds};
+  }
+  status.st_mode = output_mode(status.st_mode, job_.modes);
+  return status;
+}
+
 bool FileTask::is_current(int directory, const char* name, std::uint64_t least, std::uint64_t most,
                           const std::function<bool(int)>& belongs) const {
   const core::Descriptor there(
@@ -105,16 +116,10 @@ bool FileTask::is_current(int directory, const char* name, std::uint64_t least, 
   struct stat seen {};
   if (!there.valid() || fstat(there.get(), &seen) != 0 || !S_ISREG(seen.st_mode)) return false;
   const auto bytes = static_cast<std::uint64_t>(seen.st_size);
-  return bytes >= least && bytes <= most && same_time(seen.st_mtim, attributes().st_mtim) &&
-         belongs(there.get());
-}
-
-struct stat FileTask::attributes() const {
-  struct stat wanted = before_;
-  if (!job_.manifest) return wanted;
-  wanted.st_mode = S_IFREG | record_.mode;
-  wanted.st_mtim = {.tv_sec = record_.seconds, .tv_nsec = record_.nanoseconds};
-  return wanted;
+  if (bytes < least || bytes > most || !same_time(seen.st_mtim, wanted().st_mtim)) return false;
+  if (!belongs(there.get())) return false;
+  set_mode(there.get(), wanted(), path());
+  return true;
 }
 
 void FileTask::put_record() {
@@ -151,8 +156,8 @@ void FileTask::end_piece() {
     try {
       require_unchanged();
       if (output_) {
-        output_->commit(attributes(), {.replace = job_.request.force || job_.request.resume,
-                                       .fsync = job_.request.fsync});
+        output_->commit(wanted(), {.replace = job_.request.force || job_.request.resume,
+                                   .fsync = job_.request.fsync});
       }
       put_record();
       ++job_.files_done;

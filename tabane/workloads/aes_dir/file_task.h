@@ -17,6 +17,7 @@
 #include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/file_records.h"
 #include "tabane/workloads/aes_dir/key_ring.h"
+#include "tabane/workloads/aes_dir/modes.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/request.h"
 #include "tabane/workloads/aes_dir/tree.h"
@@ -24,6 +25,8 @@
 #include "tabane/workloads/aes_dir/tree_seal.h"
 
 namespace tabane::workloads::aes_dir {
+
+struct Directories;
 
 // What all threads of a job share.
 struct JobState {
@@ -35,11 +38,14 @@ struct JobState {
   const Tree& tree;
   const int in_root, out_root;
   KeyRing& keys;
-  std::string output_name;           // of a single file; empty: as the input
-  int stream = -1;                   // what a single file is written to in place of a file
-  const TreeSeal* seal = nullptr;    // of the sealed files that are written
-  FileRecords* records = nullptr;    // what is known of them, for the manifest
+  std::string output_name;         // of a single file; empty: as the input
+  int stream = -1;                 // what a single file is written to in place of a file
+  const TreeSeal* seal = nullptr;  // of the sealed files that are written
+  FileRecords* records = nullptr;  // what is known of them, for the manifest
+  // Whether a file needs no task of its own, and was counted: as kept, or as done.
+  std::function<bool(Directories&, std::uint32_t file)> settles;
   TreeManifest* manifest = nullptr;  // of the sealed tree that is read
+  ModePolicy modes;
 
   std::atomic<bool> stop = false;
   std::atomic<std::uint64_t> files_done = 0, files_kept = 0;
@@ -83,7 +89,8 @@ class FileTask {
 
   // Makes the output; `prepare` calls it when it knows what is expected.
   // least_bytes, most_bytes: of a complete output; if resuming, an output of such a size that has
-  // the times of the input, and for which `belongs` holds, is kept: returns false.
+  // the time of the input, and for which `belongs` holds, is kept and gets the mode that it would
+  // have: returns false.
   bool open_output(
       std::uint64_t least_bytes, std::uint64_t most_bytes,
       const std::function<bool(int output)>& belongs = [](int) { return true; });
@@ -103,9 +110,8 @@ class FileTask {
  private:
   const TreeFile& file() const { return job_.tree.files[index_]; }
   void open_input(Directories& directories);
+  struct stat wanted() const;
   void require_unchanged() const;
-  // Whose mode and times the output gets.
-  struct stat attributes() const;
   void put_record();
   bool is_current(int directory, const char* name, std::uint64_t least, std::uint64_t most,
                   const std::function<bool(int)>& belongs) const;

@@ -10,13 +10,16 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/cbc_key_check.h"
 #include "tabane/workloads/aes_dir/copy_sampler.h"
 #include "tabane/workloads/aes_dir/file_task.h"
+#include "tabane/workloads/aes_dir/job_lock.h"
 #include "tabane/workloads/aes_dir/manifest_step.h"
+#include "tabane/workloads/aes_dir/output_manifest.h"
 #include "tabane/workloads/aes_dir/plan.h"
 #include "tabane/workloads/aes_dir/preflight.h"
 #include "tabane/workloads/aes_dir/sealing.h"
@@ -37,13 +40,16 @@ void check(const Request& request) {
   if (!cbc && request.fixed_iv) {
     throw core::UsageError("aes-256-gcm draws its own nonces; a fixed IV goes with aes-*-cbc");
   }
+  if (request.update && (cbc || !request.resume || request.direction != Direction::encrypt)) {
+    throw core::UsageError("--update brings a tree up to date that is sealed with aes-256-gcm");
+  }
   if (request.threads > 4096) throw core::UsageError("the number of threads: 1 to 4096");
 }
 
 // Gives the directories, which were made as the files needed them, the modes and times of the
 // input; makes those that have no file. From the leaves up, as writing into one changes its time.
 // A root that was there keeps its own.
-void finish_directories(const Places& places, int out_root, bool made_root,
+void finish_directories(const Places& places, int out_root, bool made_root, const ModePolicy& modes,
                         std::vector<Failure>& failures) {
   constexpr std::size_t kKeepOpen = 32;  // one step a directory on the way up
   DirectoryOpener in(places.tree, places.in_root.get(), false, kKeepOpen);
@@ -55,14 +61,39 @@ void finish_directories(const Places& places, int out_root, bool made_root,
       struct stat source {};
       if (fstat(from->get(), &source) != 0) continue;
       const timespec times[2] = {source.st_atim, source.st_mtim};
-      if (fchmod(to->get(), source.st_mode & 07777) != 0 || futimens(to->get(), times) != 0) {
+      if (fchmod(to->get(), output_mode(source.st_mode, modes)) != 0 ||
+          futimens(to->get(), times) != 0) {
         throw core::SystemError("set mode and times", places.tree.path(i), errno);
       }
-    } catch (const core::SystemError& error) {
-      failures.push_back({places.tree.path(i), error.what()});
+    } catch (const core::Error& error) {
+      const std::string path = places.tree.path(i);
+      // A directory that could not be read is told already.
+      if (std::ranges::find(failures, path, &Failure::path) == failures.end()) {
+        failures.push_back({path, error.what()});
+      }
     }
   }
 }
+
+// Lets the owner change a directory for a scope.
+class WritableForNow {
+ public:
+  explicit WritableForNow(int directory) : directory_(directory) {
+    if (fstat(directory, &before_) == 0) let_owner_work(directory);
+  }
+  ~WritableForNow() {
+    struct stat now {};
+    if (fstat(directory_, &now) == 0 && now.st_mode != before_.st_mode) {
+      static_cast<void>(fchmod(directory_, before_.st_mode & 07777));
+    }
+  }
+  WritableForNow(const WritableForNow&) = delete;
+  WritableForNow& operator=(const WritableForNow&) = delete;
+
+ private:
+  int directory_;
+  struct stat before_ {};
+};
 
 // throws: core::SystemError for what a file system says only at the end.
 void finish_stream(core::Descriptor& stream, const Request& request) {
@@ -96,6 +127,7 @@ Outcome describe(const Request& request, const Places& places) {
   (keeps_links ? outcome.links : outcome.symlinks) = tree.links.size();
   outcome.special = tree.special;
   outcome.excluded = tree.excluded;
+  outcome.temporaries = tree.temporaries;
   outcome.failures = tree.failures;
   return outcome;
 }
@@ -184,8 +216,16 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   } else if (request.direction != Direction::verify) {
     out_root = open_output_root(places, request);
   }
+  std::optional<WritableForNow> writable;
+  if (out_root.valid() && !places.single_file && !made_root) writable.emplace(out_root.get());
+  std::optional<JobLock> lock;
+  if (out_root.valid() && !places.single_file) lock.emplace(out_root.get(), request.out);
   JobState job(request, places.tree, places.in_root.get(), out_root.get(), keys);
   job.stream = stream.get();
+  job.modes = {.opens = request.direction == Direction::decrypt,
+               .authenticated = manifest != nullptr,
+               .preserve = request.preserve,
+               .mask = process_umask()};
   job.output_name = places.output_name;
   TreeSeal seal;
   if (request.cipher == Cipher::aes_256_gcm && request.direction == Direction::encrypt) {
@@ -195,8 +235,13 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
     job.seal = &seal;
   }
   job.manifest = manifest.get();
+  if (request.quick) {
+    job.settles = [&job](Directories& directories, std::uint32_t file) {
+      return looks_right(job, directories, file);
+    };
+  }
   std::optional<OutputManifest> sealed;
-  if (job.seal && out_root.valid() && !places.single_file) sealed.emplace(job, places, keys);
+  if (job.seal && out_root.valid() && !places.single_file) sealed.emplace(job);
   // Beside a single file, jobs that run now may be about to lock theirs.
   if (out_root.valid() && (request.resume || (request.force && !places.single_file))) {
     outcome.leftovers_removed = remove_leftovers_in(places, out_root.get());
@@ -207,13 +252,15 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   const bool compares = out_root.valid() && request.measure_copy;
   run_job_threads(job, plan, engine, hooks, compares ? &copies : nullptr);
   if (!job.stop) outcome.copy_share = share_of_copying(copies.all(), copies.now());
+  if (sealed) outcome.removed = sealed->removed();
+  if (!job.stop && sealed) outcome.root = sealed->finish(outcome.failures);
+  lock.reset();  // which changes the directory's times
   if (!job.stop && manifest && out_root.valid()) {
-    restore(request, places, *manifest, out_root.get(), made_root, outcome.failures);
+    restore(job, made_root, outcome.failures);
   } else if (!job.stop && out_root.valid() && !places.single_file) {
-    finish_directories(places, out_root.get(), made_root, outcome.failures);
+    finish_directories(places, out_root.get(), made_root, job.modes, outcome.failures);
   }
-  if (!job.stop && sealed) outcome.root = sealed->write(outcome.failures);
-  if (!job.stop && manifest) tell_differences(*manifest, outcome.failures);
+  if (!job.stop && manifest) tell_differences(*manifest, outcome.failures, outcome.temporaries);
   if (stream.valid()) finish_stream(stream, request);
   const std::chrono::duration<double> seconds =
       (Clock::now() - worked_from) + (scanned_until - scanned_from);

@@ -15,9 +15,12 @@ struct Outcome {
   bool complete = false;               // not stopped; there may be failures
   std::uint64_t files = 0, bytes = 0;  // done in this run; of the input, in whole files
   std::uint64_t files_kept = 0;        // complete and current already
+  std::uint64_t removed = 0;           // files and directories that the input no longer has
   std::uint64_t files_total = 0, bytes_total = 0, directories = 0;
   std::uint64_t links = 0;  // symbolic ones: sealed, restored or looked at
   std::uint64_t symlinks = 0, special = 0, excluded = 0, leftovers_removed = 0;
+  // Left out when decrypting or verifying: paths of files with the name of a temporary one.
+  std::vector<std::string> temporaries;
   std::vector<Failure> failures;  // in the order of the tree
   std::optional<Root> root;       // of the sealed directory tree that was written or read
   unsigned threads = 0;

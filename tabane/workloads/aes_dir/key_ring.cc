@@ -75,8 +75,7 @@ void KeyRing::require_within_limits(const ScryptParameters& s, std::uint64_t at)
 
 MasterKey KeyRing::derive(const ScryptParameters& parameters) const {
   using Derivation = std::packaged_task<MasterKey()>;
-  const auto own = keys_.passphrase->bytes();
-  auto copy = std::make_shared<const Passphrase>(std::vector<std::byte>(own.begin(), own.end()));
+  auto copy = std::make_shared<const Passphrase>(Passphrase::of(keys_.passphrase->bytes()));
   Derivation derivation(
       [copy, parameters] { return derive_master_key(copy->bytes(), parameters); });
   std::future<MasterKey> result = derivation.get_future();
@@ -126,7 +125,7 @@ std::optional<TreeKey> KeyRing::open(const TreeId& tree, std::span<const Slot> s
 
 void KeyRing::set_tree(const TreeId& tree, TreeKey key) {
   home_ = tree;
-  home_key_ = std::move(key);
+  home_key_ = std::make_shared<const TreeKey>(std::move(key));
 }
 
 void KeyRing::set_expected(const TreeId& tree, std::string expected) {
@@ -153,21 +152,30 @@ std::shared_ptr<const TreeKey> KeyRing::tree_key_of(const Header& header,
   throw WrongKey(describe(decode_slots(table, kSlotsAt)), kSlotsAt);
 }
 
+FileKeys KeyRing::keys_of_tree(const Header& header, std::span<const std::byte> encoded,
+                               Content content) {
+  FileKeys keys;
+  const auto fits = [&](const std::shared_ptr<const TreeKey>& key) {
+    keys = derive_file_keys(header, *key, content);
+    if (!key_fits(encoded.first<kHeaderBytes>(), keys)) return false;
+    if (content == Content::manifest) manifest_key_ = key;
+    return true;
+  };
+  if (manifest_key_ && content == Content::file) {
+    if (fits(manifest_key_)) return keys;
+    throw DamageError("it has not the key of the tree's manifest, or its header is damaged",
+                      kCheckAt);
+  }
+  if (home_key_ && header.tree == home_ && fits(home_key_)) return keys;
+  if (fits(tree_key_of(header, encoded))) return keys;
+  throw DamageError("the header is damaged", kCheckAt);
+}
+
 FileKeys KeyRing::keys_of(const Header& header, std::span<const std::byte> encoded,
                           Content content) {
-  const auto fixed = encoded.first<kHeaderBytes>();
-  const bool of_tree = header.source == KeySource::tree_key;
-  if (of_tree && home_key_ && header.tree == home_) {
-    FileKeys keys = derive_file_keys(header, *home_key_, content);
-    if (key_fits(fixed, keys)) return keys;
-  }
-  if (of_tree) {
-    FileKeys keys = derive_file_keys(header, *tree_key_of(header, encoded), content);
-    if (key_fits(fixed, keys)) return keys;
-    throw DamageError("the header is damaged", kCheckAt);
-  }
+  if (header.source == KeySource::tree_key) return keys_of_tree(header, encoded, content);
   FileKeys keys = derive_file_keys(header, master_for(header), content);
-  if (key_fits(fixed, keys)) return keys;
+  if (key_fits(encoded.first<kHeaderBytes>(), keys)) return keys;
   throw WrongKey("", kCheckAt);
 }
 

@@ -82,8 +82,11 @@ class KeyRing {
   // Says of files of the tree that do not open that they are sealed for these.
   void set_expected(const TreeId& tree, std::string expected);
 
-  // Returns the keys of a file by its header, which `encoded` begins with. Thread-safe.
-  // throws: WrongKey; DamageError if the header is damaged; as stretched().
+  // Returns the keys of a file by its header, which `encoded` begins with. Thread-safe, but for a
+  // manifest: once its keys are given, files of version 2 have to be of the same tree's key.
+  // Whoever knows a recipient can make a key, and a manifest that is sealed with it, and put them
+  // into .tabane; but not change which key the files have. throws: WrongKey; DamageError if the
+  // header is damaged; as stretched().
   FileKeys keys_of(const Header& header, std::span<const std::byte> encoded,
                    Content content = Content::file);
 
@@ -92,12 +95,13 @@ class KeyRing {
   MasterKey derive(const ScryptParameters& parameters) const;
   std::shared_ptr<const TreeKey> tree_key_of(const Header& header,
                                              std::span<const std::byte> encoded);
+  FileKeys keys_of_tree(const Header& header, std::span<const std::byte> encoded, Content content);
 
   const OpeningKeys keys_;
   const DerivationLimits limits_;
   const std::function<bool()> stop_requested_;
   TreeId home_{};
-  std::optional<TreeKey> home_key_;
+  std::shared_ptr<const TreeKey> home_key_, manifest_key_;
   std::string home_expected_;
   std::mutex mutex_;  // of what follows
   std::map<ScryptParameters, MasterKey> derived_;

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 
+#include "tabane/workloads/aes_dir/slot_vectors.h"
 #include "tabane/workloads/aes_dir/test_bytes.h"
+#include "tabane/workloads/aes_dir/tree_seal.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -74,6 +77,78 @@ TEST_F(Ring, StopsDuringADerivation) {
   KeyRing ring(given, DerivationLimits::none(), [&] { return ++looks > 2; });
   EXPECT_THROW(ring.master_for(header_with(15, 8, 16)), Stopped);
   EXPECT_EQ(looks, 3);
+}
+
+// A header with its slots, sealed with the seal's key.
+Bytes encoded(const TreeSeal& seal, Content content = Content::file) {
+  Header header = seal.header;
+  fill_random(header.file_salt);
+  const auto fixed = encode_header(header, derive_file_keys(header, seal.key, content));
+  Bytes bytes(fixed.size() + seal.embedded.size());
+  std::ranges::copy(seal.embedded, std::ranges::copy(fixed, bytes.begin()).out);
+  return bytes;
+}
+
+class RingOfTrees : public testing::Test {
+ protected:
+  RingOfTrees() {
+    own.secret = vectors::counting_key<X25519Secret>(1);
+    own.recipient = x25519_public(own.secret);
+  }
+  TreeSeal new_tree() const {
+    Openers openers;
+    openers.recipients = {&own.recipient, 1};
+    return make_new_seal(openers);
+  }
+  // The offset of the refusal, or 0.
+  std::uint64_t refused(const Bytes& header, Content content = Content::file) {
+    try {
+      ring.keys_of(decode_header(header), header, content);
+    } catch (const DamageError& error) {
+      return error.offset();
+    }
+    return 0;
+  }
+
+  Identity own;
+  KeyRing ring{{.key = nullptr, .passphrase = nullptr, .identities = {&own, 1}}};
+};
+
+TEST_F(RingOfTrees, OpensFilesByTheirSlotsWhateverTheirTree) {
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(refused(encoded(new_tree())), 0u);
+  const TreeSeal tree = new_tree();
+  TreeKey other;
+  fill_random(other.bytes());
+  ring.set_tree(tree.header.tree, std::move(other));  // as a planted file of keys has it
+  EXPECT_EQ(refused(encoded(tree)), 0u);
+}
+
+TEST_F(RingOfTrees, FollowsTheKeyThatItIsGivenForATree) {
+  TreeSeal tree = new_tree();
+  Bytes header = encoded(tree);
+  KeyRing given{OpeningKeys{}};
+  EXPECT_THROW(given.keys_of(decode_header(header), header), WrongKey);
+  given.set_tree(tree.header.tree, std::move(tree.key));
+  given.keys_of(decode_header(header), header);
+}
+
+TEST_F(RingOfTrees, TakesNoFileOfAnotherKeyThanTheManifests) {
+  const TreeSeal tree = new_tree();
+  Openers openers;
+  openers.recipients = {&own.recipient, 1};
+  TreeKey known;
+  std::vector<Slot> slots = make_slots(openers, tree.header.tree, known);
+  const TreeSeal planted = make_seal(tree.header.tree, std::move(known), std::move(slots));
+  EXPECT_EQ(refused(encoded(tree)), 0u);
+  EXPECT_EQ(refused(encoded(planted, Content::manifest), Content::manifest), 0u);
+  EXPECT_EQ(refused(encoded(tree)), 64u);
+  EXPECT_EQ(refused(encoded(planted)), 0u);
+}
+
+TEST_F(RingOfTrees, KeepsManifestsAndFilesApart) {
+  const TreeSeal tree = new_tree();
+  EXPECT_EQ(refused(encoded(tree, Content::manifest)), 64u);
+  EXPECT_EQ(refused(encoded(tree), Content::manifest), 64u);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A tree key under a wrapping key that is used once: AES-256-GCM with nonce 0. Not installed.
+// A tree key under a wrapping key that is used once: AES-256-GCM with nonce 0.
 #pragma once
 
 #include <array>

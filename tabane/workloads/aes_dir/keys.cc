@@ -93,13 +93,13 @@ std::string warning_of(const core::Descriptor& file, const std::string& path) {
   return fmt::format("others may have access to {}: chmod 600 {}", path, path);
 }
 
-Passphrase::~Passphrase() { wipe(bytes_); }
+Passphrase::Passphrase(std::vector<std::byte> bytes) : Passphrase(of(bytes)) { wipe(bytes); }
 
-Passphrase& Passphrase::operator=(Passphrase&& other) noexcept {
-  if (this == &other) return *this;
-  wipe(bytes_);
-  bytes_ = std::exchange(other.bytes_, {});
-  return *this;
+Passphrase Passphrase::of(std::span<const std::byte> bytes) {
+  Passphrase passphrase;
+  passphrase.memory_ = LockedMemory(bytes.size());
+  std::ranges::copy(bytes, passphrase.memory_.bytes().begin());
+  return passphrase;
 }
 
 KeyFile read_key_file(const std::string& path, std::size_t bytes) {
@@ -107,7 +107,7 @@ KeyFile read_key_file(const std::string& path, std::size_t bytes) {
   const core::Descriptor file = open_to_read(path);
   KeyFile result;
   result.warning = warning_of(file, path);
-  SecretBytes<kMostOfKeyFile> buffer;
+  LockedBytes<kMostOfKeyFile> buffer;
   const auto content = read_some(file, path, buffer.bytes());
   const auto key = result.key.bytes().first(bytes);
   if (content.size() == bytes) {
@@ -126,7 +126,7 @@ KeyFile read_key_file(const std::string& path, std::size_t bytes) {
 
 PassphraseFile read_passphrase_file(const std::string& path) {
   const core::Descriptor file = open_to_read(path);
-  SecretBytes<kMostOfLine + 2> buffer;  // room for the end of the longest line
+  LockedBytes<kMostOfLine + 2> buffer;  // room for the end of the longest line
   auto line = read_some(file, path, buffer.bytes());
   const auto end = std::ranges::find(line, std::byte{'\n'});
   line = line.first(static_cast<std::size_t>(end - line.begin()));
@@ -136,7 +136,7 @@ PassphraseFile read_passphrase_file(const std::string& path) {
         fmt::format("passphrase file {}: its first line is {}; legal are 1 to {} bytes", path,
                     line.empty() ? "empty" : "too long", kMostOfLine));
   }
-  return {Passphrase({line.begin(), line.end()}), warning_of(file, path)};
+  return {Passphrase::of(line), warning_of(file, path)};
 }
 
 std::string weakness_of(const Passphrase& passphrase) {

@@ -14,18 +14,18 @@ namespace tabane::workloads::aes_dir {
 class Passphrase {
  public:
   Passphrase() = default;
-  explicit Passphrase(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
-  ~Passphrase();
+  explicit Passphrase(std::vector<std::byte> bytes);
+  static Passphrase of(std::span<const std::byte> bytes);
   Passphrase(const Passphrase&) = delete;
   Passphrase& operator=(const Passphrase&) = delete;
   Passphrase(Passphrase&& other) noexcept = default;
-  Passphrase& operator=(Passphrase&& other) noexcept;
+  Passphrase& operator=(Passphrase&& other) noexcept = default;
 
-  std::span<const std::byte> bytes() const { return bytes_; }
-  bool empty() const { return bytes_.empty(); }
+  std::span<const std::byte> bytes() const { return memory_.bytes(); }
+  bool empty() const { return bytes().empty(); }
 
  private:
-  std::vector<std::byte> bytes_;
+  LockedMemory memory_;
 };
 
 struct KeyFile {

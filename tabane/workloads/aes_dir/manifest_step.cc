@@ -2,15 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
+#include <span>
 
+#include "tabane/workloads/aes_dir/output_manifest.h"
 #include "tabane/workloads/aes_dir/restore_tree.h"
-#include "tabane/workloads/aes_dir/seal_manifest.h"
-#include "tabane/workloads/aes_dir/tree_home.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -29,6 +30,13 @@ constexpr const char* kWithout = "--without-manifest takes the files as they are
       request.in, kWithout));
 }
 
+[[noreturn]] void refuse_tree_being_changed(const Request& request) {
+  throw core::Error(fmt::format(
+      "IN ({}) is being changed, or a job that changed it was interrupted, and tabane encrypt "
+      "--update or --resume finishes it; {}",
+      request.in, kWithout));
+}
+
 void require_root(const Request& request, const Root& root) {
   if (!request.root || *request.root == root) return;
   throw core::Error(
@@ -41,13 +49,6 @@ core::Descriptor temporary_directory() {
   core::Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.valid()) throw core::SystemError("open", path, errno);
   return directory;
-}
-
-// What the umask leaves of permissions. Other threads may not make files meanwhile.
-mode_t permissions_allowed() {
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  return 0777 & ~mask;
 }
 
 }  // namespace
@@ -67,6 +68,7 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, const Pl
       }
       return nullptr;
     }
+    if (is_being_changed(places.in_root.get())) refuse_tree_being_changed(request);
     manifest->hold_against(places.tree, request.excludes, temporary_directory().get());
     require_root(request, manifest->root());
     return manifest;
@@ -75,53 +77,57 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, const Pl
   }
 }
 
-void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures) {
+bool looks_right(JobState& job, Directories& directories, std::uint32_t file) {
+  const TreeFile& place = job.tree.files[file];
+  const FileRecord record = job.manifest->expected(file);
+  if (!record.known || place.bytes < kSlotsAt + kTagBytes) return false;
+  try {
+    const core::Descriptor sealed(openat(directories.in.open(place.directory)->get(),
+                                         job.tree.name(place.name_at),
+                                         O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    std::array<std::byte, 512> first;
+    if (!sealed.valid()) return false;
+    const ssize_t there = pread(sealed.get(), first.data(), first.size(), 0);
+    if (there < static_cast<ssize_t>(kSlotsAt)) return false;
+    const std::span begin = std::span(first).first(static_cast<std::size_t>(there));
+    const Header header = decode_header(begin);
+    std::array<std::byte, kTagBytes> tag;
+    if (begin.size() == place.bytes) {
+      std::ranges::copy(begin.last(kTagBytes), tag.begin());
+    } else if (core::read_all_at(sealed.get(), tag.data(), tag.size(), place.bytes - tag.size(),
+                                 "") != tag.size()) {
+      return false;
+    }
+    if (header.file_salt != record.sealed.salt || tag != record.sealed.last_tag ||
+        place.bytes != sealed_bytes(record.sealed.bytes, header.chunk_log2, header_bytes(begin))) {
+      return false;
+    }
+  } catch (const core::Error&) {
+    return false;
+  }
+  ++job.files_done;
+  job.bytes_done += place.bytes;
+  job.bytes_of_files_done += place.bytes;
+  return true;
+}
+
+void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures,
+                      std::vector<std::string>& temporaries) {
+  temporaries = manifest.take_temporaries();
+  std::ranges::sort(temporaries);
   for (const TreeDifference& difference : manifest.differences()) {
     failures.push_back(
         {difference.path, text_of(difference), std::string(name_of(difference.kind))});
   }
 }
 
-void restore(const Request& request, const Places& places, TreeManifest& manifest, int out_root,
-             bool made_root, std::vector<Failure>& failures) {
-  restore_links_and_directories(manifest, places.tree, request.excludes, out_root,
-                                {.mode_bits = permissions_allowed(),
+void restore(JobState& job, bool made_root, std::vector<Failure>& failures) {
+  const Request& request = job.request;
+  restore_links_and_directories(*job.manifest, job.tree, request.excludes, job.out_root,
+                                {.modes = job.modes,
                                  .replace_links = request.force || request.resume,
                                  .root_attributes = made_root},
                                 failures);
-}
-
-OutputManifest::OutputManifest(JobState& job, const Places& places, KeyRing& keys)
-    : job_(job),
-      home_(std::make_shared<const core::Descriptor>(open_home(job.out_root, true))),
-      records_(places.tree.files.size(), home_->get()) {
-  job.records = &records_;
-  if (!job.request.resume) {
-    if (unlinkat(home_->get(), kManifestName, 0) != 0 && errno != ENOENT) {
-      throw core::SystemError("remove", kManifestPath, errno);
-    }
-    return;
-  }
-  try {
-    const auto before = TreeManifest::open(job.out_root, keys);
-    if (before) generation_ = before->head().generation + 1;
-  } catch (const DamageError&) {
-    return;  // replaced by a whole one
-  }
-}
-
-std::optional<Root> OutputManifest::write(std::vector<Failure>& failures) {
-  try {
-    return write_manifest({.tree = job_.tree,
-                           .in_root = job_.in_root,
-                           .records = records_,
-                           .seal = *job_.seal,
-                           .generation = generation_},
-                          home_, job_.request.fsync, failures);
-  } catch (const core::Error& error) {
-    failures.push_back({kManifestPath, error.what()});
-    return std::nullopt;
-  }
 }
 
 }  // namespace tabane::workloads::aes_dir

@@ -1,5 +1,4 @@
-// What a job does with manifests: holds the one of its input against the tree, and writes that of
-// its output.
+// What a job does with the manifest of the tree that it reads.
 #pragma once
 
 #include <memory>
@@ -20,28 +19,16 @@ namespace tabane::workloads::aes_dir {
 std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, const Places& places,
                                                 KeyRing& keys);
 
-// Names what differs from the manifest, as failures.
-void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures);
+// Looks at a file as verify --quick does. Returns whether it is what the manifest has, and was
+// counted; otherwise its task finds out what it is. Thread-safe; one thread's directories.
+// cost: opens the file and reads it in one or two places.
+bool looks_right(JobState& job, Directories& directories, std::uint32_t file);
 
-// Gives a decrypted directory tree links, modes and times.
-void restore(const Request& request, const Places& places, TreeManifest& manifest, int out_root,
-             bool made_root, std::vector<Failure>& failures);
+// Names what differs from the manifest, as failures, and temporary files that the job left out.
+void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures,
+                      std::vector<std::string>& temporaries);
 
-// The manifest of the directory tree that a job seals.
-class OutputManifest {
- public:
-  // Takes the one of a tree away that --force replaces. throws: core::SystemError.
-  OutputManifest(JobState& job, const Places& places, KeyRing& keys);
-
-  // Writes it when all files are written; returns the tree's root, or nothing if it cannot be
-  // written, which is a failure.
-  std::optional<Root> write(std::vector<Failure>& failures);
-
- private:
-  JobState& job_;
-  core::SharedDescriptor home_;
-  std::uint64_t generation_ = 1;
-  FileRecords records_;
-};
+// Gives a decrypted directory tree links, modes and times. made_root: the root, too.
+void restore(JobState& job, bool made_root, std::vector<Failure>& failures);
 
 }  // namespace tabane::workloads::aes_dir

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/workloads/aes_dir/modes.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -36,9 +37,11 @@ std::vector<std::string> leftovers(int directory) {
 
 }  // namespace
 
-std::size_t remove_leftovers(int directory) {
+std::size_t remove_leftovers(int directory,
+                             const std::function<bool(const std::string& name)>& keep) {
   std::size_t removed = 0;
   for (const std::string& name : leftovers(directory)) {
+    if (keep(name)) continue;
     struct stat status;
     if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno == ENOENT) continue;
@@ -50,7 +53,12 @@ std::size_t remove_leftovers(int directory) {
     if (file.valid() && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       continue;  // another job is writing it
     }
-    if (::unlinkat(directory, name.c_str(), 0) == 0) {
+    int result = ::unlinkat(directory, name.c_str(), 0);
+    if (result != 0 && errno == EACCES) {
+      let_owner_work(directory);
+      result = ::unlinkat(directory, name.c_str(), 0);
+    }
+    if (result == 0) {
       ++removed;
     } else if (errno != ENOENT) {
       throw core::SystemError("unlinkat", name, errno);
@@ -66,20 +74,20 @@ OutputFile::OutputFile(core::SharedDescriptor directory, std::string name, mode_
 
 // Asks the file rather than reckoning with the umask: default access lists, mount options and
 // remote file systems have a say in the mode, too.
-void OutputFile::copy_mode(const struct stat& source) {
+void set_mode(int file, const struct stat& wanted, const std::string& name) {
   struct stat made;
-  if (::fstat(file_.fd(), &made) != 0) throw core::SystemError("fstat", name_, errno);
-  mode_t wanted = source.st_mode & kModeBits;
-  if (source.st_uid != made.st_uid) wanted &= ~static_cast<mode_t>(S_ISUID);
-  if (source.st_gid != made.st_gid) wanted &= ~static_cast<mode_t>(S_ISGID);
-  if ((made.st_mode & kModeBits) == wanted) return;
-  if (::fchmod(file_.fd(), wanted) != 0) throw core::SystemError("fchmod", name_, errno);
+  if (::fstat(file, &made) != 0) throw core::SystemError("fstat", name, errno);
+  mode_t mode = wanted.st_mode & kModeBits;
+  if (wanted.st_uid != made.st_uid) mode &= ~static_cast<mode_t>(S_ISUID);
+  if (wanted.st_gid != made.st_gid) mode &= ~static_cast<mode_t>(S_ISGID);
+  if ((made.st_mode & kModeBits) == mode) return;
+  if (::fchmod(file, mode) != 0) throw core::SystemError("fchmod", name, errno);
 }
 
-void OutputFile::commit(const struct stat& source, Commit how) {
+void OutputFile::commit(const struct stat& wanted, Commit how) {
   TABANE_ASSERT(file_.fd() >= 0);
-  copy_mode(source);
-  const timespec times[2] = {source.st_atim, source.st_mtim};
+  set_mode(file_.fd(), wanted, name_);
+  const timespec times[2] = {wanted.st_atim, wanted.st_mtim};
   if (::futimens(file_.fd(), times) != 0) throw core::SystemError("futimens", name_, errno);
   if (how.fsync && ::fsync(file_.fd()) != 0) throw core::SystemError("fsync", name_, errno);
   file_.rename(how.replace);

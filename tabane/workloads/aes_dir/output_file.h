@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <functional>
 #include <string>
 
 #include "tabane/core/file.h"
@@ -11,9 +12,16 @@
 
 namespace tabane::workloads::aes_dir {
 
-// Removes the temporary files of a killed run from an open directory; returns how many.
+// Removes the temporary files of a killed run from an open directory, but for those that `keep`
+// names; returns how many.
 // throws: core::SystemError if the directory cannot be read, or naming the file that stays.
-std::size_t remove_leftovers(int directory);
+std::size_t remove_leftovers(
+    int directory, const std::function<bool(const std::string& name)>& keep =
+                       [](const std::string&) { return false; });
+
+// Gives a file the mode of `wanted`. Set-user and set-group bits are kept only where the file has
+// the owner and group of `wanted`. throws: core::SystemError naming the file.
+void set_mode(int file, const struct stat& wanted, const std::string& name);
 
 class OutputFile {
  public:
@@ -27,15 +35,13 @@ class OutputFile {
     bool replace = false;  // a regular file of this name; otherwise it is an error
     bool fsync = false;    // file and directory are on the disk before this returns
   };
-  // Gives the file the mode and the times of `source` and its final name, and closes it. Set-user
-  // and set-group bits are kept only where the new file has the owner and group of `source`.
-  // throws: core::SystemError, also (EEXIST) if the name is taken; core::Error if something has the
-  // name that is not a regular file. Only a failed fsync of the directory leaves the file there.
-  void commit(const struct stat& source, Commit how);
+  // Gives the file the mode (see set_mode()) and the times of `wanted` and its final name, and
+  // closes it. throws: core::SystemError, also (EEXIST) if the name is taken; core::Error if
+  // something has the name that is not a regular file. Only a failed fsync of the directory leaves
+  // the file there.
+  void commit(const struct stat& wanted, Commit how);
 
  private:
-  void copy_mode(const struct stat& source);
-
   core::SharedDescriptor directory_;
   std::string name_;
   core::TemporaryFile file_;  // removed unless it was committed

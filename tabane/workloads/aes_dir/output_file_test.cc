@@ -306,6 +306,14 @@ TEST_F(Leftovers, AreRemovedIfTheyAreRegularFilesOfATemporaryName) {
   EXPECT_EQ(remove_leftovers(at()), 0u);
 }
 
+TEST_F(Leftovers, AreKeptIfTheirNamesAreWanted) {
+  put(".tabane-0123456789abcdef.part", "a");
+  put(".tabane-0123456789abcdf0.part", "b");
+  const auto keep = [](const std::string& name) { return name.ends_with("ef.part"); };
+  EXPECT_EQ(remove_leftovers(at(), keep), 1u);
+  EXPECT_EQ(names(), Names{".tabane-0123456789abcdef.part"});
+}
+
 TEST_F(Leftovers, AreAllFoundAmongMany) {
   for (int i = 0; i < 1000; ++i) {
     char name[32];

@@ -2,14 +2,19 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "tabane/workloads/aes_dir/header_io.h"
+#include "tabane/workloads/aes_dir/job_lock.h"
+#include "tabane/workloads/aes_dir/manifest_file.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
 
@@ -26,11 +31,6 @@ fs::path named(const std::string& path) {
   return whole.has_filename() ? whole : whole.parent_path();
 }
 
-bool is_inside(const fs::path& inner, const fs::path& outer) {
-  const fs::path relative = inner.lexically_relative(outer);
-  return !relative.empty() && *relative.begin() != "..";
-}
-
 // throws: core::SystemError if it cannot be read.
 bool is_empty_directory(const fs::path& path) {
   std::error_code error;
@@ -39,14 +39,41 @@ bool is_empty_directory(const fs::path& path) {
   return empty;
 }
 
-void require_apart(const fs::path& in, const fs::path& out) {
-  const fs::path a = fs::weakly_canonical(in), b = fs::weakly_canonical(out);
-  if (a == b) throw core::UsageError("OUT is IN; give another place for the output");
-  if (is_inside(b, a)) {
-    throw core::UsageError(fmt::format("OUT ({}) lies inside IN ({})", out.string(), in.string()));
+bool contains(const std::vector<FileId>& places, const FileId& place) {
+  return std::ranges::find(places, place) != places.end();
+}
+
+// OUT and the directories that it lies in; empty if even the one that it is made in is missing.
+std::vector<FileId> places_of_output(const fs::path& out) {
+  core::Descriptor there(open(out.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!there.valid())
+    there.reset(open(out.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return there.valid() ? with_parents(there.get()) : std::vector<FileId>();
+}
+
+[[noreturn]] void refuse_inside(const char* inner, const fs::path& in_path, const char* outer,
+                                const fs::path& of_path) {
+  throw core::UsageError(
+      fmt::format("{} ({}) lies inside {} ({})", inner, in_path.string(), outer, of_path.string()));
+}
+
+// Holds devices and inodes against each other, so that no link or mount hides what is one place.
+void require_apart(int in_root, const fs::path& in, const fs::path& out) {
+  const std::vector<FileId> of_in = with_parents(in_root), of_out = places_of_output(out);
+  if (of_out.empty()) return;
+  if (fs::exists(out)) {
+    if (of_in.front() == of_out.front()) {
+      throw core::UsageError("OUT is IN; give another place for the output");
+    }
+    if (contains(of_in, of_out.front())) refuse_inside("IN", in, "OUT", out);
   }
-  if (is_inside(a, b)) {
-    throw core::UsageError(fmt::format("IN ({}) lies inside OUT ({})", in.string(), out.string()));
+  if (contains(of_out, of_in.front())) refuse_inside("OUT", out, "IN", in);
+}
+
+// A mount of a directory below IN has parents of its own.
+void require_apart_from_all(const Tree& tree, const fs::path& in, const fs::path& out) {
+  for (const FileId& place : places_of_output(out)) {
+    if (tree.has_place(place)) refuse_inside("OUT", out, "IN", in);
   }
 }
 
@@ -64,12 +91,18 @@ void require_stream(const fs::path& out) {
       fmt::format("OUT ({}) is neither a regular file, a pipe nor a terminal", out.string()));
 }
 
+// Then it says which files with a temporary name belong to the tree.
+bool has_manifest(const Request& request, int in_root) {
+  return request.cipher == Cipher::aes_256_gcm && !request.without_manifest &&
+         faccessat(in_root, kManifestPath, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 void place_directory(const Request& request, Places& places) {
   places.in_root.reset(open(request.in.c_str(), kDirectory));
   if (!places.in_root.valid()) throw core::SystemError("open", request.in, errno);
   if (request.direction != Direction::verify) {
     const fs::path out = named(request.out);
-    require_apart(request.in, out);
+    require_apart(places.in_root.get(), request.in, out);
     if (fs::exists(out) && !fs::is_directory(out)) {
       throw core::UsageError(
           fmt::format("IN is a directory, so OUT ({}) must be one, or not exist", request.out));
@@ -82,12 +115,20 @@ void place_directory(const Request& request, Places& places) {
     require_parent(out);
     places.out_path = out;
   }
-  places.tree = scan(places.in_root.get(), request.excludes, request.cipher == Cipher::aes_256_gcm);
-  if (places.tree.own_directory && request.direction == Direction::encrypt) {
+  const bool encrypts = request.direction == Direction::encrypt;
+  places.tree =
+      scan(places.in_root.get(), request.excludes,
+           encrypts || has_manifest(request, places.in_root.get()) ? Temporaries::take
+                                                                   : Temporaries::leave_out,
+           request.cipher == Cipher::aes_256_gcm, request.update);
+  if (places.tree.own_directory && encrypts) {
     throw core::UsageError(
         fmt::format("IN ({}) has a directory {}, whose name tabane takes for itself in OUT; is IN "
                     "encrypted already? Rename it, or --exclude {}",
                     request.in, kOwnDirectory, kOwnDirectory));
+  }
+  if (!places.out_path.empty()) {
+    require_apart_from_all(places.tree, request.in, places.out_path);
   }
 }
 
@@ -187,11 +228,7 @@ core::Descriptor open_output_root(const Places& places, const Request& request) 
   core::Descriptor root(open(places.out_path.c_str(), kDirectory));
   if (!root.valid()) throw core::SystemError("open", places.out_path, errno);
   // Single files may go into one directory side by side.
-  const int lock = (places.single_file ? LOCK_SH : LOCK_EX) | LOCK_NB;
-  if (flock(root.get(), lock) != 0 && errno == EWOULDBLOCK) {
-    throw core::UsageError(
-        fmt::format("another job is writing into OUT ({}); wait for it", request.out));
-  }
+  if (places.single_file) JobLock::require_free(root.get(), request.out);
   return root;
 }
 
@@ -205,13 +242,23 @@ bool holds_files_of_trees(const Tree& tree, int root) {
 
 std::size_t remove_leftovers_in(const Places& places, int out_root) {
   DirectoryOpener directories(places.tree, out_root, false);
+  // Files of IN that have such a name themselves.
+  std::set<std::pair<std::uint32_t, std::string>> own;
+  for (const TreeFile& file : places.tree.files) {
+    const char* const name = places.tree.name(file.name_at);
+    if (core::is_temporary_name(name)) own.emplace(file.directory, name);
+  }
   std::size_t removed = 0;
   if (const core::Descriptor home = open_home(out_root, false); home.valid()) {
     removed += remove_leftovers(home.get());
   }
   for (std::uint32_t i = 0; i < places.tree.directories.size(); ++i) {
     try {
-      removed += remove_leftovers(directories.open(i)->get());
+      const core::SharedDescriptor directory = directories.open(i);
+      if (places.tree.has_place(identity_of(directory->get()))) continue;  // refused later
+      removed += remove_leftovers(directory->get(), [&](const std::string& name) {
+        return own.contains({i, name});
+      });
     } catch (const core::SystemError&) {
       continue;  // not made yet, or told when a file goes there
     }

@@ -27,8 +27,8 @@ struct Places {
 // Opens and scans the input, and refuses impossible requests. throws: as run_job().
 Places look_at_places(const Request& request);
 
-// Opens the output's directory, made if it is missing, and takes its lock: two jobs do not write
-// into one directory tree. throws: core::SystemError; core::UsageError if another job writes there.
+// Opens the output's directory, made if it is missing.
+// throws: core::SystemError; core::UsageError for a single file where a job writes a tree.
 core::Descriptor open_output_root(const Places& places, const Request& request);
 
 // Removes what a killed job left in the directories that this job writes to; returns how many

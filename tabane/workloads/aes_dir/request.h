@@ -34,12 +34,14 @@ struct Request {
   std::vector<std::string> excludes;
   bool dry_run = false;  // plan and check, write nothing
   bool resume = false;   // keep what is complete and current
+  bool update = false;   // with resume: bring a sealed tree up to date, by its manifest
   bool force = false;    // replace what is there
   bool fsync = false;
+  bool preserve = false;          // modes as they are, see modes.h
   bool quick = false;             // verify: only the manifest and what it tells files apart by
   bool without_manifest = false;  // decrypt, verify: take the files as they are
   std::optional<Root> root;       // decrypt, verify: of the manifest, if it is known
-  unsigned threads = 0;  // 0: chosen from the files and the machine
+  unsigned threads = 0;           // 0: chosen from the files and the machine
   Engine engine = Engine::automatic;
   // Derives keys from passphrases at any cost that a header asks for; see KeyRing.
   bool allow_costly_passphrase = false;

@@ -52,7 +52,7 @@ class Restorer {
       try {
         const core::SharedDescriptor directory = out_.open(index);
         const timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_NOW}, time_of(states_[i])};
-        if (fchmod(directory->get(), states_[i].mode & how_.mode_bits) != 0 ||
+        if (fchmod(directory->get(), output_mode(states_[i].mode, how_.modes)) != 0 ||
             futimens(directory->get(), times) != 0) {
           throw core::SystemError("set mode and times", tree.path(index), errno);
         }

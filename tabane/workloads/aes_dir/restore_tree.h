@@ -2,17 +2,16 @@
 // the modes and times of directories.
 #pragma once
 
-#include <sys/types.h>
-
 #include <vector>
 
+#include "tabane/workloads/aes_dir/modes.h"
 #include "tabane/workloads/aes_dir/tree.h"
 #include "tabane/workloads/aes_dir/tree_manifest.h"
 
 namespace tabane::workloads::aes_dir {
 
 struct Restoring {
-  mode_t mode_bits;      // what modes keep of those of the manifest
+  ModePolicy modes;
   bool replace_links;    // symbolic links that are there, with another target
   bool root_attributes;  // the root gets mode and times, too
 };

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -38,7 +39,10 @@ class EntryMaker {
       if (fstat(directory->get(), &status) != 0) throw core::SystemError("stat", "", errno);
       take_status(status, entry);
     } catch (const core::Error& error) {
-      failures_.push_back({walk.path(), error.what()});
+      const auto told = [&](const Failure& failure) { return failure.path == walk.path(); };
+      if (std::ranges::none_of(sealed_.tree.failures, told)) {
+        failures_.push_back({walk.path(), error.what()});
+      }
       entry.mode = 0700;
       return walk.kind() == EntryKind::directory;
     }
@@ -72,6 +76,22 @@ class EntryMaker {
 };
 
 }  // namespace
+
+bool says_the_same(TreeManifest& manifest, const SealedTree& sealed) {
+  std::vector<Failure> failures;
+  EntryMaker entries(sealed, failures);
+  ManifestEntry entry;
+  TreeWalk walk(sealed.tree);
+  const auto next = [&] {
+    while (walk.next()) {
+      if (entries.make(walk, entry)) return true;
+    }
+    return false;
+  };
+  bool same = true;
+  manifest.for_each([&](const ManifestEntry& listed) { same = same && next() && entry == listed; });
+  return same && !next() && failures.empty();
+}
 
 Root write_manifest(const SealedTree& sealed, core::SharedDescriptor home, bool fsync,
                     std::vector<Failure>& failures) {

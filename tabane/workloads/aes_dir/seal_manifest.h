@@ -8,6 +8,7 @@
 #include "tabane/workloads/aes_dir/file_records.h"
 #include "tabane/workloads/aes_dir/manifest_file.h"
 #include "tabane/workloads/aes_dir/tree.h"
+#include "tabane/workloads/aes_dir/tree_manifest.h"
 #include "tabane/workloads/aes_dir/tree_seal.h"
 
 namespace tabane::workloads::aes_dir {
@@ -19,6 +20,10 @@ struct SealedTree {
   const TreeSeal& seal;
   std::uint64_t generation;
 };
+
+// Whether a manifest has exactly the entries that write_manifest() would write.
+// throws: as TreeManifest::for_each().
+bool says_the_same(TreeManifest& manifest, const SealedTree& sealed);
 
 // home: the sealed tree's own directory. Directories and links that cannot be read are left out,
 // with a failure. throws: core::SystemError if the manifest cannot be written.

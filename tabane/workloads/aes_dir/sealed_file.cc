@@ -25,29 +25,6 @@ std::array<std::byte, kTagBytes> last_tag_of(int file, std::uint64_t bytes,
   return tag;
 }
 
-// Whether an output that is there has the size of a file of plain_bytes and opens with the keys of
-// this run; then `state` is what the manifest has of it.
-bool is_sealed_with(KeyRing& keys, int output, std::uint64_t plain_bytes, SealedState& state) {
-  try {
-    const std::vector<std::byte> bytes = read_header(output, "its output");
-    const Header header = decode_header(bytes);
-    struct stat seen {};
-    if (fstat(output, &seen) != 0) return false;
-    if (static_cast<std::uint64_t>(seen.st_size) !=
-        sealed_bytes(plain_bytes, header.chunk_log2, header.bytes())) {
-      return false;
-    }
-    keys.keys_of(header, bytes);
-    state = {
-        .bytes = plain_bytes,
-        .salt = header.file_salt,
-        .last_tag = last_tag_of(output, static_cast<std::uint64_t>(seen.st_size), "its output")};
-    return true;
-  } catch (const core::Error&) {
-    return false;  // damaged, or from another key: made anew
-  }
-}
-
 }  // namespace
 
 // Chunks that stand in the buffer together, each followed by its tag.
@@ -93,11 +70,8 @@ void SealedFileWorker::prepare_to_seal(SealedTask& task) {
   const auto with_header = [&](std::size_t header) {
     return sealed_bytes(task.plain_bytes_, kChunkLog2, header);
   };
-  const auto belongs = [&](int output) {
-    return is_sealed_with(job.keys, output, task.plain_bytes_, task.record().sealed);
-  };
   if (!task.open_output(with_header(kHeaderBytes), with_header(kSlotsAt + kMostSlotsBytes),
-                        belongs)) {
+                        [&](int there) { return is_sealed(task, there); })) {
     return;
   }
   draw_salt(task.header_.file_salt);
@@ -105,6 +79,61 @@ void SealedFileWorker::prepare_to_seal(SealedTask& task) {
   task.header_bytes_ = encode_header(task.header_, task.keys_);
   task.record().sealed = {
       .bytes = task.plain_bytes_, .salt = task.header_.file_salt, .last_tag = {}};
+}
+
+// Returns the last chunk, or nothing in place of bytes if its tag does not fit; it stands in the
+// buffer. An empty chunk has a place, too.
+std::span<std::byte> SealedFileWorker::open_last_chunk(const SealedTask& task, int sealed,
+                                                       const Header& header, const FileKeys& keys) {
+  const std::size_t chunk = header.chunk_bytes();
+  const std::uint64_t plain = task.plain_bytes_;
+  const std::uint64_t last = plain == 0 ? 0 : (plain - 1) / chunk;
+  const auto bytes = static_cast<std::size_t>(plain - last * chunk);
+  buffer_.reserve(2 * (chunk + kTagBytes));
+  std::byte* const place = buffer_.data();
+  if (core::read_all_at(sealed, place, bytes + kTagBytes,
+                        header.bytes() + last * (chunk + kTagBytes),
+                        task.path()) != bytes + kTagBytes) {
+    return {};
+  }
+  cipher_.set_key(keys);
+  const bool fits = cipher_.open(static_cast<std::uint32_t>(last), true, {place, bytes + kTagBytes},
+                                 {place, bytes});
+  return fits ? std::span(place, bytes) : std::span<std::byte>();
+}
+
+// Whether an output that is there has the size of this file, a header with keys of this run, and at
+// its end a chunk that these have sealed as the last; then its record is that of the output.
+bool SealedFileWorker::is_sealed(SealedTask& task, int output) {
+  try {
+    const std::vector<std::byte> bytes = read_header(output, task.path());
+    const Header header = decode_header(bytes);
+    struct stat seen {};
+    if (header.chunk_log2 != kChunkLog2 || fstat(output, &seen) != 0 ||
+        static_cast<std::uint64_t>(seen.st_size) !=
+            sealed_bytes(task.plain_bytes_, kChunkLog2, header.bytes())) {
+      return false;
+    }
+    const FileKeys keys = task.job().keys.keys_of(header, bytes);
+    const std::span<std::byte> last = open_last_chunk(task, output, header, keys);
+    if (last.data() == nullptr) return false;
+    SealedState& state = task.record().sealed;
+    state = {.bytes = task.plain_bytes_, .salt = header.file_salt, .last_tag = {}};
+    std::copy_n(last.data() + last.size(), kTagBytes, state.last_tag.begin());
+    return true;
+  } catch (const core::Error&) {
+    return false;  // damaged, or from another key: made anew
+  }
+}
+
+// Whether an output that is there ends with what the last chunk holds.
+bool SealedFileWorker::ends_like(SealedTask& task, int output) {
+  const std::span<std::byte> last = open_last_chunk(task, task.in(), task.header_, task.keys_);
+  if (last.data() == nullptr) return false;  // told when the file is opened
+  const std::span there(last.data() + task.chunk_bytes() + kTagBytes, last.size());
+  return core::read_all_at(output, there.data(), there.size(), task.plain_bytes_ - last.size(),
+                           task.path()) == there.size() &&
+         std::ranges::equal(last, there);
 }
 
 void SealedFileWorker::draw_salt(std::span<std::byte, kFileSaltBytes> salt) {
@@ -128,7 +157,8 @@ void SealedFileWorker::prepare_to_open(SealedTask& task) {
   }
   if (task.job().manifest != nullptr) hold_against_manifest(task);
   task.plain_bytes_ = opened_bytes(task.in_bytes(), task.header_.chunk_log2, task.header_.bytes());
-  task.open_output(task.plain_bytes_, task.plain_bytes_);
+  task.open_output(task.plain_bytes_, task.plain_bytes_,
+                   [&](int there) { return ends_like(task, there); });
 }
 
 void SealedFileWorker::hold_against_manifest(SealedTask& task) {

@@ -31,7 +31,7 @@ class SealedFileWorker {
 
   // What FileTask::start() needs: draws a salt and makes the header; reads and checks the header.
   void prepare_to_seal(SealedTask& task);
-  static void prepare_to_open(SealedTask& task);
+  void prepare_to_open(SealedTask& task);
 
   // Chunks [first, first + count) of the file, or to its end.
   void encrypt(SealedTask& task, std::uint64_t first, std::uint64_t count);
@@ -45,6 +45,11 @@ class SealedFileWorker {
                   void (SealedFileWorker::*step)(SealedTask&, const Group&));
   void seal_group(SealedTask& task, const Group& group);
   void open_group(SealedTask& task, const Group& group);
+
+  bool is_sealed(SealedTask& task, int output);
+  bool ends_like(SealedTask& task, int output);
+  std::span<std::byte> open_last_chunk(const SealedTask& task, int sealed, const Header& header,
+                                       const FileKeys& keys);
 
   void draw_salt(std::span<std::byte, kFileSaltBytes> salt);
 

@@ -24,7 +24,7 @@ inline constexpr std::size_t kMostSlotsBytes = std::size_t{64} << 10;
 inline constexpr std::size_t kTagBytes = 16;
 inline constexpr int kChunkLog2 = 16;
 
-using MasterKey = SecretBytes<kMasterKeyBytes>;
+using MasterKey = LockedBytes<kMasterKeyBytes>;
 using Sha256 = std::array<std::byte, 32>;
 
 // What a file's keys come from: the master key, in version 1, or the key of its tree, in version 2.

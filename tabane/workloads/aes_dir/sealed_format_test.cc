@@ -44,9 +44,9 @@ Header tree_header() {
 Bytes encoded_tree() {
   const Header header = tree_header();
   const auto fixed = encode_header(header, derive_file_keys(header, vectors::tree_key()));
-  Bytes bytes(fixed.begin(), fixed.end());
   const Bytes slots = embed_slots(vectors::table_of_file());
-  bytes.insert(bytes.end(), slots.begin(), slots.end());
+  Bytes bytes(fixed.size() + slots.size());
+  std::ranges::copy(slots, std::ranges::copy(fixed, bytes.begin()).out);
   return bytes;
 }
 
@@ -364,11 +364,17 @@ TEST(FillRandom, FillsAllBytesAndNeverTheSameWay) {
 }
 
 TEST(SecretBytes, AreWipedWhereTheyWereMovedFrom) {
-  MasterKey key = counting_key();
-  const MasterKey moved = std::move(key);
+  using Secret = SecretBytes<kMasterKeyBytes>;
+  const auto counting_secret = [] {
+    Secret secret;
+    std::ranges::copy(counting(kMasterKeyBytes), secret.bytes().begin());
+    return secret;
+  };
+  Secret key = counting_secret();
+  const Secret moved = std::move(key);
   EXPECT_EQ(moved.bytes()[31], std::byte{31});
   EXPECT_TRUE(all_zero(key.bytes()));  // NOLINT(bugprone-use-after-move)
-  MasterKey assigned = counting_key(), source = counting_key();
+  Secret assigned = counting_secret(), source = counting_secret();
   source.bytes()[0] = std::byte{9};
   assigned = std::move(source);
   EXPECT_EQ(assigned.bytes()[0], std::byte{9});

@@ -53,7 +53,7 @@ std::optional<TreeSeal> seal_of_keys_file(const Request& request, int out_root, 
     KeysFile file = decode_keys_file(*bytes);
     std::optional<TreeKey> key = key_of(file, *bytes, keys);
     if (key) return make_seal(file.tree, std::move(*key), std::move(file.slots));
-    throw core::UsageError(fmt::format(
+    throw core::Error(fmt::format(
         "wrong key: OUT ({}) is sealed for {}; --resume takes the key file or passphrase of OUT, "
         "--force begins anew",
         request.out, describe(file.slots)));

@@ -9,6 +9,7 @@
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/workloads/aes_dir/job.h"
+#include "tabane/workloads/aes_dir/rekey.h"
 #include "tabane/workloads/aes_dir/slot_vectors.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
 #include "tabane/workloads/aes_dir/version_1.h"
@@ -215,6 +216,20 @@ TEST_F(Sealing, BeginsAnewWhereNothingIsOrWithForce) {
   encrypt({with_other_key, [](Request& r) { r.force = true; }});
   EXPECT_NE(keys_bytes(), keys);
   EXPECT_EQ(told_of("sealed", {with_other_key}), "");
+}
+
+TEST_F(Sealing, OpensForThoseThatATreeWasRekeyedFor) {
+  encrypt({with_key, for_recipient(1)});
+  const MasterKey master = vectors::master();
+  KeyRing ring({.key = &master, .passphrase = nullptr, .identities = {}});
+  NewOpeners now;
+  now.recipients = {identity_of(2).recipient};
+  rekey((root / "sealed").string(), ring, now);
+  EXPECT_EQ(told_of("sealed", {with_identity(2)}), "");
+  EXPECT_NE(told_of("sealed", {with_identity(3)}).find("for the recipient " + name(2)),
+            std::string::npos);
+  // Nothing takes a file from somebody who could open it before.
+  EXPECT_EQ(told_of("sealed", {with_identity(1)}), "");
 }
 
 TEST_F(Sealing, ReadsAndGoesOnWithFilesOfVersion1) {

@@ -15,6 +15,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/workloads/aes_dir/modes.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 
 namespace tabane::workloads::aes_dir {
@@ -68,8 +69,14 @@ class Excludes {
 // numbers, so that an opener that goes through the numbers mostly has the parent at hand.
 class Scanner {
  public:
-  Scanner(int root, const std::vector<std::string>& excludes, bool own)
-      : root_(root), own_(own), excludes_(excludes), opener_(tree_, root, false, kHeldByScan) {
+  Scanner(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own,
+          bool statuses)
+      : root_(root),
+        temporaries_(temporaries),
+        statuses_(statuses),
+        own_(own),
+        excludes_(excludes),
+        opener_(tree_, root, false, kHeldByScan) {
     tree_.directories.push_back({0, append_name(tree_.names, "")});
   }
 
@@ -84,6 +91,7 @@ class Scanner {
         pending.push_back(static_cast<std::uint32_t>(child - 1));
       }
     }
+    std::sort(tree_.places.begin(), tree_.places.end());
     return std::move(tree_);
   }
 
@@ -135,6 +143,7 @@ class Scanner {
       fail(directory, nullptr, reason("directory cannot be opened", failed.code()));
       return;
     }
+    tree_.places.push_back(identity_of(::dirfd(stream.get())));
     if (error != 0) {
       if (directory == 0) throw core::SystemError("readdir", "", error);
       fail(directory, nullptr, reason("directory cannot be read to its end", error));
@@ -175,25 +184,36 @@ class Scanner {
       tree_.links.push_back({append_name(tree_.names, name), directory});
     } else if (!S_ISREG(status.st_mode)) {
       ++tree_.special;
-    } else if (core::is_temporary_name(name)) {
-      ++tree_.leftovers;
+    } else if (temporaries_ == Temporaries::leave_out && core::is_temporary_name(name)) {
+      tree_.temporaries.push_back(path_of(directory, name));
     } else {
       tree_.files.push_back(
           {append_name(tree_.names, name), static_cast<std::uint64_t>(status.st_size), directory});
+      if (statuses_) {
+        tree_.statuses.push_back({status.st_mtim.tv_sec,
+                                  static_cast<std::uint32_t>(status.st_mtim.tv_nsec),
+                                  status.st_mode & 07777});
+      }
     }
   }
 
   // name: of an entry of the directory, or null for the directory itself.
   void fail(std::uint32_t directory, const char* name, std::string what) {
+    tree_.failures.push_back({path_of(directory, name), std::move(what)});
+  }
+
+  std::string path_of(std::uint32_t directory, const char* name) const {
     std::string path = tree_.path(directory);
     if (name != nullptr) {
       if (!path.empty()) path += '/';
       path += name;
     }
-    tree_.failures.push_back({std::move(path), std::move(what)});
+    return path;
   }
 
   int root_;
+  Temporaries temporaries_;
+  bool statuses_;
   bool own_;
   Excludes excludes_;
   Tree tree_;
@@ -257,8 +277,13 @@ std::string read_link(int directory, const char* name) {
   throw core::Error("the target of the symbolic link has more than 1 MiB");
 }
 
-Tree scan(int root, const std::vector<std::string>& excludes, bool own) {
-  return Scanner(root, excludes, own).run();
+bool Tree::has_place(const FileId& place) const {
+  return std::binary_search(places.begin(), places.end(), place);
+}
+
+Tree scan(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own,
+          bool statuses) {
+  return Scanner(root, excludes, temporaries, own, statuses).run();
 }
 
 Tree single_file(const std::string& name, std::uint64_t bytes) {
@@ -303,7 +328,16 @@ core::Descriptor DirectoryOpener::step(int parent, std::uint32_t directory) cons
     }
     opened.reset(::openat(parent, name, kOpenDirectory));
   }
+  if (!opened.valid() && errno == EACCES && make_) {
+    const core::Descriptor closed(::openat(parent, name, kOpenDirectory | O_PATH));
+    let_owner_work(closed.get());
+    opened.reset(::openat(parent, name, kOpenDirectory));
+  }
   if (!opened.valid()) throw core::SystemError("openat", tree_.path(directory), errno);
+  if (make_ && tree_.has_place(identity_of(opened.get()))) {
+    throw core::Error(tree_.path(directory) + ": in OUT is a directory of IN, too");
+  }
+  if (make_) let_owner_work(opened.get());
   return opened;
 }
 

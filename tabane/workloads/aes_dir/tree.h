@@ -11,6 +11,7 @@
 
 #include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/growing_array.h"
+#include "tabane/workloads/aes_dir/same_place.h"
 
 namespace tabane::workloads::aes_dir {
 
@@ -32,6 +33,13 @@ struct TreeFile {
   std::uint32_t directory;
 };
 
+// What tells whether a file has changed since it was sealed.
+struct FileStatus {
+  std::int64_t seconds;  // of the last change of the content
+  std::uint32_t nanoseconds;
+  std::uint32_t mode;  // 07777
+};
+
 struct TreeLink {
   std::uint64_t name_at;  // in Tree::names
   std::uint32_t directory;
@@ -42,10 +50,12 @@ struct TreeLink {
 struct Tree {
   GrowingArray<TreeDirectory> directories;  // parents before children; [0] is the root
   GrowingArray<TreeFile> files;
+  GrowingArray<FileStatus> statuses;        // of the files; none if the scan was not asked for them
   GrowingArray<TreeLink> links;             // symbolic ones, which nothing here follows
   GrowingArray<char> names;                 // each ended by a zero
+  std::vector<FileId> places;               // of the directories, in ascending order
   std::uint64_t special = 0, excluded = 0;  // left out
-  std::uint64_t leftovers = 0;              // temporary files of a killed run, left out
+  std::vector<std::string> temporaries;     // paths of files with a temporary name, left out
   bool own_directory = false;               // kOwnDirectory is at the root, left out
   std::vector<Failure> failures;            // could not be looked at
 
@@ -55,6 +65,7 @@ struct Tree {
   std::string path(const TreeFile& file) const;
   std::string path(const TreeLink& link) const;
   std::uint64_t bytes() const;
+  bool has_place(const FileId& place) const;
 
  private:
   std::string path(std::uint32_t directory, std::uint64_t name_at) const;
@@ -65,10 +76,16 @@ inline constexpr const char* kOwnDirectory = ".tabane";
 
 // Walks what lies below the open directory `root`. excludes: shell patterns (fnmatch) held against
 // the name, or, if they contain a '/', against the path below the root; a directory that matches is
-// left out with all below it. cost: one fstatat a file; 24 bytes and its name a file.
-// own: leaves out kOwnDirectory at the root, which has no files of the tree.
-// throws: core::SystemError only if the root itself cannot be read.
-Tree scan(int root, const std::vector<std::string>& excludes, bool own = false);
+// left out with all below it. cost: one fstatat a file or directory; 24 bytes and
+// its name a file.
+// temporaries: whether files with a temporary name are left out; where nothing was sealed, they are
+// files like others. own: leaves out kOwnDirectory at the root. statuses: keeps Tree::statuses, 16
+// bytes a file. throws: core::SystemError only if
+// the root itself cannot be read.
+enum class Temporaries { take, leave_out };
+Tree scan(int root, const std::vector<std::string>& excludes,
+          Temporaries temporaries = Temporaries::leave_out, bool own = false,
+          bool statuses = false);
 
 // Whether a path or a directory that it lies in matches one of scan()'s patterns.
 bool is_excluded(const std::vector<std::string>& excludes, const std::string& path);
@@ -84,10 +101,13 @@ Tree single_file(const std::string& name, std::uint64_t bytes);
 // open. One thread at a time; several may make the same directories at once.
 class DirectoryOpener {
  public:
-  // make: directories that are missing are made, with mode 0700. tree, root: live as long as this.
-  // keep: descriptors held, at least 1. Going up from level n costs about n / keep steps a level.
+  // make: directories that are missing are made, with mode 0700, and those that are one with a
+  // directory of the tree are refused; the owner may change all of them from then on. tree, root:
+  // live as long as this. keep: descriptors held, at least 1. Going up from level n costs about n /
+  // keep steps a level.
   DirectoryOpener(const Tree& tree, int root, bool make, std::size_t keep = 2);
-  // Returns the directory; for the root, `root` itself. throws: core::SystemError naming the path.
+  // Returns the directory; for the root, `root` itself. throws: core::SystemError naming the path;
+  // core::Error if it is refused.
   // cost: one openat for each component below the nearest directory held.
   core::SharedDescriptor open(std::uint32_t directory);
 

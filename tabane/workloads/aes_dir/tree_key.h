@@ -13,6 +13,6 @@ inline constexpr std::size_t kTreeIdBytes = 16;
 inline constexpr std::size_t kTreeKeyBytes = 32;
 
 using TreeId = std::array<std::byte, kTreeIdBytes>;
-using TreeKey = SecretBytes<kTreeKeyBytes>;
+using TreeKey = LockedBytes<kTreeKeyBytes>;
 
 }  // namespace tabane::workloads::aes_dir

@@ -6,19 +6,12 @@
 #include <cerrno>
 #include <utility>
 
+#include "tabane/core/temporary_file.h"
 #include "tabane/workloads/aes_dir/header_io.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
-
-FileRecord record_of(const ManifestEntry& entry) {
-  return {.sealed = entry.sealed,
-          .seconds = entry.seconds,
-          .nanoseconds = entry.nanoseconds,
-          .mode = entry.mode,
-          .known = true};
-}
 
 // Whether the scan failed at the path or at a directory that it lies in, which is told already.
 bool could_not_be_seen(const Tree& tree, const std::string& path) {
@@ -32,6 +25,14 @@ bool could_not_be_seen(const Tree& tree, const std::string& path) {
 DiffersFromManifest::DiffersFromManifest(Difference kind,
                                          std::optional<DifferenceFinder::Salt> salt)
     : Error(text_of(TreeDifference{kind, "", ""})), kind_(kind), salt_(salt) {}
+
+FileRecord record_of(const ManifestEntry& entry) {
+  return {.sealed = entry.sealed,
+          .seconds = entry.seconds,
+          .nanoseconds = entry.nanoseconds,
+          .mode = entry.mode,
+          .known = true};
+}
 
 ManifestSeal seal_of_manifest(const TreeSeal& tree) {
   Header header = tree.header;
@@ -105,6 +106,10 @@ void TreeManifest::hold_against(const Tree& tree, const std::vector<std::string>
 
 void TreeManifest::add(const std::string& path, const DiffersFromManifest& difference) {
   const std::lock_guard lock(mutex_);
+  const bool temporary = core::is_temporary_name(path.substr(path.rfind('/') + 1));
+  if (difference.kind() == Difference::added && temporary) {
+    return temporaries_.push_back(path);
+  }
   finder_.add(difference.kind(), path, difference.salt());
 }
 

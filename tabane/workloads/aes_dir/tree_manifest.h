@@ -32,6 +32,8 @@ class DiffersFromManifest : public core::Error {
   std::optional<DifferenceFinder::Salt> salt_;
 };
 
+FileRecord record_of(const ManifestEntry& entry);
+
 // Draws a salt and makes the header of a manifest. throws: core::Error if the crypto library fails.
 ManifestSeal seal_of_manifest(const TreeSeal& tree);
 
@@ -55,10 +57,13 @@ class TreeManifest {
   // After hold_against(): what a file should be; not known: it is not in the manifest. Thread-safe.
   FileRecord expected(std::uint64_t file) const { return files_->get(file); }
 
-  // Notes a difference that the work found. Thread-safe.
+  // Notes a difference that the work found; of a file that is not in the manifest and has
+  // a temporary name, that it is left out. Thread-safe.
   void add(const std::string& path, const DiffersFromManifest& difference);
   // Names all that were found, in the order of their paths; to be called once, after the work.
   std::vector<TreeDifference> differences();
+
+  std::vector<std::string> take_temporaries() { return std::move(temporaries_); }
 
   const ManifestHead& head() const { return head_; }
   const Root& root() const { return root_; }      // after all was read
@@ -77,6 +82,7 @@ class TreeManifest {
   std::optional<FileRecords> files_;
   std::mutex mutex_;
   DifferenceFinder finder_;
+  std::vector<std::string> temporaries_;
 };
 
 }  // namespace tabane::workloads::aes_dir

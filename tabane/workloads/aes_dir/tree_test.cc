@@ -194,14 +194,21 @@ TEST_F(Scan, KeepsLinksWithoutFollowingThemAndLeavesSpecialFilesOut) {
   EXPECT_EQ(tree.special, 2u);
 }
 
-TEST_F(Scan, CountsTemporaryFilesOfAKilledRunButNotOtherThingsOfThatName) {
+TEST_F(Scan, NamesFilesWithATemporaryNameButNotOtherThingsOfThatName) {
   file(".tabane-0123456789abcdef.part", 3);
   file(".tabane-0123456789abcde.part");
   directory(".tabane-fedcba9876543210.part");
   const Tree tree = scan(root(), {});
-  EXPECT_EQ(tree.leftovers, 1u);
+  EXPECT_EQ(tree.temporaries, Names{".tabane-0123456789abcdef.part"});
   EXPECT_EQ(file_paths(tree), Names{".tabane-0123456789abcde.part"});
   EXPECT_EQ(tree.directories.size(), 2u);
+}
+
+TEST_F(Scan, TakesFilesWithATemporaryNameIfAsked) {
+  file(".tabane-0123456789abcdef.part", 3);
+  const Tree tree = scan(root(), {}, Temporaries::take);
+  EXPECT_EQ(file_paths(tree), Names{".tabane-0123456789abcdef.part"});
+  EXPECT_TRUE(tree.temporaries.empty());
 }
 
 TEST_F(Scan, HoldsPatternsWithoutSlashAgainstNames) {

@@ -10,7 +10,7 @@ namespace tabane::workloads::aes_dir {
 
 inline constexpr std::size_t kX25519Bytes = 32;
 
-using X25519Secret = SecretBytes<kX25519Bytes>;
+using X25519Secret = LockedBytes<kX25519Bytes>;
 using X25519Public = std::array<std::byte, kX25519Bytes>;
 
 // throws: core::Error if the crypto library fails.

@@ -41,6 +41,7 @@ std::string text_of(const char* phase) { return phase == nullptr ? "" : phase; }
 
 World::World(const MemoryPlan& plan, int usable_pus)
     : plan_(plan),
+      launcher_(getpid()),
       crowded_(plan.ranks > usable_pus),
       patience_(patience_for(plan.ranks, usable_pus)),
       block_(plan.total_bytes, "memory for messages", team::SharedBlock::Reserve::touched),
@@ -66,9 +67,9 @@ World::RankRecord& World::record(int rank) const {
 
 void World::enter(int rank) {
 #if defined(PR_SET_PTRACER)
-  // Where only parents may trace (Yama): else siblings may not copy. Refused where there is no
-  // Yama.
-  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+  // Where only ancestors may trace (Yama), siblings may not copy. This allows the launcher and all
+  // its descendants, which the ranks are, and nobody else. Refused where there is no Yama.
+  prctl(PR_SET_PTRACER, static_cast<unsigned long>(launcher_), 0, 0, 0);
 #endif
   prepare_waiting();
   record(rank).pid.store(getpid());

@@ -51,7 +51,8 @@ class World {
   int ranks() const { return plan_.ranks; }
   bool crowded() const { return crowded_; }  // more ranks than PUs
 
-  // In a rank's process, first and last. Lets other ranks copy from and to its memory. A process
+  // In a rank's process, first and last. Lets other ranks copy from and to its memory, but no
+  // process beside this job. A process
   // that ends without leave() is noticed only by who waits for it: that one calls fail().
   void enter(int rank);
   void leave(int rank);  // after its last call: no more will come from it. Wakes all.
@@ -134,6 +135,7 @@ class World {
   bool has_returned(int self, int peer) const;
 
   MemoryPlan plan_;
+  pid_t launcher_;
   bool crowded_;
   Patience patience_;
   team::SharedBlock block_;

@@ -2,13 +2,36 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstdarg>
 #include <set>
 #include <string>
 
 #include "tabane/comm/transport/shm/forked_ranks_test.h"
 #include "tabane/core/error.h"
+
+namespace {
+
+unsigned long tracer = 0;  // that this process has allowed last
+
+}  // namespace
+
+// Stands before the C library's. Without Yama, the kernel refuses the call and keeps nothing that
+// could be looked at.
+extern "C" int prctl(int option, ...) noexcept {
+  std::array<unsigned long, 4> arguments{};
+  va_list list;
+  va_start(list, option);
+  for (unsigned long& argument : arguments) argument = va_arg(list, unsigned long);
+  va_end(list);
+  if (option == PR_SET_PTRACER) tracer = arguments[0];
+  return static_cast<int>(
+      syscall(SYS_prctl, option, arguments[0], arguments[1], arguments[2], arguments[3]));
+}
 
 namespace tabane::comm::shm {
 namespace {
@@ -35,6 +58,14 @@ std::string wait_until_lost(World& world, int self, int peer) {
     return error.what();
   }
   return "";
+}
+
+TEST(World, ALaunchLetsOnlyItsOwnProcessesTraceARank) {
+  World world = small_world(2);
+  const auto launcher = static_cast<unsigned long>(getpid());
+  for (const pid_t child : fork_ranks(world, [&](int) { return tracer == launcher; })) {
+    EXPECT_EQ(team::wait_for_child(child), 0);
+  }
 }
 
 TEST(World, AFailureWakesSleepersAndNamesRankPidAndPhase) {

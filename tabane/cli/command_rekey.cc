@@ -1,0 +1,185 @@
+// tabane rekey: changes whom a sealed tree is for.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
+
+#include "tabane/cli/command.h"
+#include "tabane/cli/options.h"
+#include "tabane/cli/passphrase_prompt.h"
+#include "tabane/cli/printable.h"
+#include "tabane/cli/progress.h"
+#include "tabane/cli/unreadable_memory.h"
+#include "tabane/core/error.h"
+#include "tabane/workloads/aes_dir/rekey.h"
+
+namespace tabane::cli {
+namespace {
+
+using namespace workloads::aes_dir;
+
+constexpr const char* kExamples =
+    "  tabane rekey --key-file my.key --add --recipient ann.pub sealed\n"
+    "                        lets Ann open the tree, too\n"
+    "  tabane rekey --identity me.identity --recipient me.pub --recipient bob.pub sealed\n"
+    "                        lets these two open it and nobody else\n"
+    "  tabane rekey --new-passphrase sealed\n"
+    "                        asks for the old passphrase, and twice for a new one\n"
+    "  tabane rekey --list sealed\n"
+    "                        shows whom the tree is for";
+
+struct Options {
+  std::string tree;
+  std::optional<std::string> key_file, passphrase_file, new_key_file, new_passphrase_file;
+  std::vector<std::string> identities, recipients;
+  bool new_passphrase = false, add = false, list = false, allow_costly = false;
+};
+
+void warn(const std::string& text) {
+  if (!text.empty()) fmt::print(stderr, "warning: {}\n", printable(text));
+}
+
+MasterKey key_of(const std::string& path, bool is_new) {
+  KeyFile file = read_key_file(path, kMasterKeyBytes);
+  warn(file.warning);
+  if (is_new && !file.weakness.empty()) throw core::UsageError(file.weakness);
+  return std::move(file.key);
+}
+
+Passphrase passphrase_of(const std::string& path) {
+  PassphraseFile file = read_passphrase_file(path);
+  warn(file.warning);
+  return std::move(file.passphrase);
+}
+
+// What the tree is opened with.
+struct Given {
+  std::optional<MasterKey> key;
+  Passphrase passphrase;
+  std::vector<Identity> identities;
+
+  OpeningKeys keys() const {
+    return {.key = key ? &*key : nullptr,
+            .passphrase = passphrase.empty() ? nullptr : &passphrase,
+            .identities = identities};
+  }
+};
+
+Given read_given(const Options& options) {
+  Given given;
+  if (options.key_file) given.key = key_of(*options.key_file, false);
+  if (options.passphrase_file) given.passphrase = passphrase_of(*options.passphrase_file);
+  for (const std::string& path : options.identities) {
+    IdentityFile file = read_identity_file(path);
+    warn(file.warning);
+    std::ranges::move(file.identities, std::back_inserter(given.identities));
+  }
+  const bool none = !given.key && given.passphrase.empty() && given.identities.empty();
+  if (none) given.passphrase = ask_passphrase(false);
+  return given;
+}
+
+NewOpeners read_new(const Options& options) {
+  NewOpeners openers;
+  openers.keeps = options.add;
+  for (const std::string& recipient : options.recipients) {
+    std::ranges::copy(read_recipients(recipient), std::back_inserter(openers.recipients));
+  }
+  if (options.new_key_file) openers.key = key_of(*options.new_key_file, true);
+  if (options.new_passphrase_file) openers.passphrase = passphrase_of(*options.new_passphrase_file);
+  if (options.new_passphrase) openers.passphrase = ask_passphrase(true, "New passphrase: ");
+  if (!openers.passphrase.empty()) warn(weakness_of(openers.passphrase));
+  return openers;
+}
+
+void require_somebody(const Options& options) {
+  if (!options.recipients.empty() || options.new_key_file || options.new_passphrase_file ||
+      options.new_passphrase) {
+    return;
+  }
+  throw core::UsageError(
+      "whom is TREE for? Name them by --recipient, --new-key-file, --new-passphrase-file or "
+      "--new-passphrase");
+}
+
+void run(const Options& options) {
+  std::string openers;
+  if (options.list) {
+    openers = openers_of(options.tree);
+  } else {
+    require_somebody(options);
+    openers_of(options.tree);  // nobody likes to type a passphrase for nothing
+    make_memory_unreadable();
+    const Given given = read_given(options);
+    const NewOpeners now = read_new(options);
+    const StopOnSignal stop;
+    const auto stop_requested = [] { return StopOnSignal::requested(); };
+    KeyRing ring(given.keys(), options.allow_costly ? DerivationLimits::none() : DerivationLimits{},
+                 stop_requested);
+    try {
+      openers = rekey(options.tree, ring, now, stop_requested);
+    } catch (const Stopped&) {
+      StopOnSignal::die_as_asked();
+    } catch (const WrongKey& error) {
+      throw core::Error(fmt::format("wrong key: {} is sealed for {}; nothing was changed",
+                                    options.tree, error.expected()));
+    }
+  }
+  fmt::print("{} is sealed for {}\n", printable(options.tree), openers);
+}
+
+void add_opening_options(CLI::App& verb, Options& options) {
+  CLI::Option* key =
+      verb.add_option("--key-file", options.key_file, "Open TREE with the key in FILE");
+  CLI::Option* passphrase =
+      verb.add_option("--passphrase-file", options.passphrase_file,
+                      "Open TREE with the passphrase in the first line of FILE; where no key is "
+                      "given at all, tabane asks for one");
+  verb.add_option("--identity", options.identities,
+                  "Open TREE with the secret keys in FILE; the option may be repeated")
+      ->type_name("FILE")
+      ->take_all()
+      ->allow_extra_args(false);
+  verb.add_flag("--allow-costly-passphrase", options.allow_costly,
+                "Derive a key from the passphrase even if TREE asks for more than 1 GiB of memory "
+                "or four times the usual time");
+  key->type_name("FILE")->excludes(passphrase);
+  passphrase->type_name("FILE");
+}
+
+void add_new_options(CLI::App& verb, Options& options) {
+  verb.add_option("--recipient", options.recipients,
+                  "Let TREE open for a public key: the text tabane1…, or a FILE with one in each "
+                  "line; the option may be repeated")
+      ->type_name("KEY")
+      ->take_all()
+      ->allow_extra_args(false);
+  verb.add_option("--new-key-file", options.new_key_file, "Let TREE open with the key in FILE")
+      ->type_name("FILE");
+  CLI::Option* file =
+      verb.add_option("--new-passphrase-file", options.new_passphrase_file,
+                      "Let TREE open with the passphrase in the first line of FILE");
+  file->type_name("FILE");
+  verb.add_flag("--new-passphrase", options.new_passphrase,
+                "Let TREE open with a passphrase that tabane asks for")
+      ->excludes(file);
+  verb.add_flag("--add", options.add, "Let TREE go on opening for those for whom it opens now");
+  verb.add_flag("--list", options.list, "Show for whom TREE opens, and change nothing");
+}
+
+}  // namespace
+
+void add_rekey_command(CLI::App& app, int&) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand(
+      "rekey", "Change who can open an encrypted tree, without touching its files");
+  show_examples_first(*verb, kExamples);
+  verb->add_option("TREE", options->tree, "A directory that encrypt wrote")->required();
+  add_opening_options(*verb, *options);
+  add_new_options(*verb, *options);
+  verb->callback([options] { run(*options); });
+}
+
+}  // namespace tabane::cli

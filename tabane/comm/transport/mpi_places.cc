@@ -1,0 +1,52 @@
+#include "tabane/comm/transport/mpi_places.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace tabane::comm {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_below(const fs::path& path, const fs::path& root) {
+  const fs::path relative = path.lexically_relative(root);
+  return !relative.empty() && *relative.begin() != "..";
+}
+
+// In a directory with the sticky bit, nobody replaces what belongs to another.
+bool others_can_write(const struct stat& status, uid_t owner_of_program) {
+  const bool sticky = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
+  const bool own_group = status.st_gid == 0 || status.st_gid == getegid();
+  const bool own =
+      status.st_uid == 0 || status.st_uid == geteuid() || status.st_uid == owner_of_program;
+  return !own || (!sticky && ((status.st_mode & S_IWOTH) != 0 ||
+                              ((status.st_mode & S_IWGRP) != 0 && !own_group)));
+}
+
+}  // namespace
+
+fs::path module_directory(const fs::path& program) {
+  return is_below(program, TABANE_BUILD_DIR) ? TABANE_MPI_BUILD_DIR : TABANE_MPI_INSTALL_DIR;
+}
+
+std::string distrust_of(const fs::path& module, const fs::path& program) {
+  std::error_code error;
+  fs::path place = fs::canonical(module, error);
+  if (error) return fmt::format("{}: {}", module.string(), error.message());
+  struct stat status {};
+  const uid_t owner = stat(program.c_str(), &status) == 0 ? status.st_uid : geteuid();
+  for (;; place = place.parent_path()) {
+    if (lstat(place.c_str(), &status) != 0) {
+      return fmt::format("{}: {}", place.string(), std::strerror(errno));
+    }
+    if (others_can_write(status, owner)) return "others can write to " + place.string();
+    if (place == place.parent_path()) return {};
+  }
+}
+
+}  // namespace tabane::comm

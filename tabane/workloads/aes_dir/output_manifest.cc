@@ -1,0 +1,174 @@
+#include "tabane/workloads/aes_dir/output_manifest.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "tabane/workloads/aes_dir/key_ring.h"
+#include "tabane/workloads/aes_dir/seal_manifest.h"
+#include "tabane/workloads/aes_dir/tree_home.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+constexpr const char* kMark = "changing";  // in the tree's own directory
+constexpr const char* kMarkPath = ".tabane/changing";
+
+bool exists(int directory, const char* name) {
+  return faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+// There or not: what is looked for is gone afterwards.
+void remove_name(int directory, const char* name, int flags, const std::string& path) {
+  if (unlinkat(directory, name, flags) != 0 && errno != ENOENT) {
+    throw core::SystemError("remove", path, errno);
+  }
+}
+
+void make_mark(int home) {
+  const core::Descriptor mark(
+      openat(home, kMark, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+  if (!mark.valid()) throw core::SystemError("make", kMarkPath, errno);
+}
+
+bool has_time(const struct stat& status, const FileRecord& record) {
+  return status.st_mtim.tv_sec == record.seconds && status.st_mtim.tv_nsec == record.nanoseconds;
+}
+
+}  // namespace
+
+bool is_being_changed(int root) { return exists(root, kMarkPath); }
+
+OutputManifest::OutputManifest(JobState& job)
+    : job_(job),
+      home_(std::make_shared<const core::Descriptor>(open_home(job.out_root, true))),
+      records_(job.tree.files.size(), home_->get()) {
+  job.records = &records_;
+  job.settles = [this](Directories& directories, std::uint32_t file) {
+    return keeps(directories, file);
+  };
+  if (!job.request.resume) {
+    remove_name(home_->get(), kManifestName, 0, kManifestPath);
+    return;
+  }
+  open_old();
+  if (!old_) return;
+  trusts_old_ = !is_being_changed(job.out_root);
+  if (job.request.update && !job.tree.failures.empty()) {
+    throw core::Error(fmt::format(
+        "IN cannot be read to its end ({}: {}), so nobody knows what was deleted there; nothing "
+        "was changed",
+        job.tree.failures[0].path, job.tree.failures[0].what));
+  }
+  make_mark(home_->get());
+  if (job.request.update) hold_against_input();
+}
+
+// By the key that the job seals with alone: others may know a key of a slot that fits a manifest.
+void OutputManifest::open_old() {
+  TreeKey key;
+  std::ranges::copy(job_.seal->key.bytes(), key.bytes().begin());
+  KeyRing keys{OpeningKeys{}};
+  keys.set_tree(job_.seal->header.tree, std::move(key));
+  try {
+    old_ = TreeManifest::open(job_.out_root, keys);
+  } catch (const DamageError& error) {
+    if (!job_.request.update) return;  // a whole one takes its place
+    throw core::Error(
+        fmt::format("OUT: {}: {}; --resume makes a new one from IN", kManifestPath, error.what()));
+  }
+}
+
+void OutputManifest::hold_against_input() {
+  try {
+    old_->merge_with(job_.tree, [&](const ManifestEntry* listed, const TreeWalk* found) {
+      if (listed == nullptr) return;
+      const bool stays = found != nullptr && found->kind() == listed->kind;
+      if (stays && listed->kind == EntryKind::file) {
+        records_.put(found->index(), record_of(*listed));
+      } else if (!stays && listed->kind != EntryKind::link) {
+        gone_.push_back({listed->path, listed->kind == EntryKind::directory});
+      }
+    });
+  } catch (const DamageError& error) {
+    throw core::Error(
+        fmt::format("OUT: {}: {}; --resume makes a new one from IN", kManifestPath, error.what()));
+  }
+  // From the leaves up. Before the work, since a file and a directory may have changed places.
+  // Where that fails, the tree is still told as being changed.
+  for (auto gone = gone_.rbegin(); gone != gone_.rend(); ++gone) remove(*gone);
+}
+
+// Component by component, so that no link leads elsewhere.
+void OutputManifest::remove(const Gone& gone) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  core::Descriptor parent(fcntl(job_.out_root, F_DUPFD_CLOEXEC, 0));
+  std::size_t from = 0;
+  for (std::size_t end; (end = gone.path.find('/', from)) != gone.path.npos; from = end + 1) {
+    parent.reset(openat(parent.get(), gone.path.substr(from, end - from).c_str(), kFlags));
+    if (!parent.valid() && errno == ENOENT) return;
+    if (!parent.valid()) throw core::SystemError("open", gone.path, errno);
+  }
+  const std::string name = gone.path.substr(from);
+  remove_name(parent.get(), name.c_str(), gone.directory ? AT_REMOVEDIR : 0, gone.path);
+  ++removed_;
+}
+
+bool OutputManifest::keeps(Directories& directories, std::uint32_t file) {
+  if (!job_.request.update || !old_ || !trusts_old_) return false;
+  const FileRecord record = records_.get(file);
+  const TreeFile& place = job_.tree.files[file];
+  if (!record.known || place.bytes != record.sealed.bytes) return false;
+  const FileStatus& plain = job_.tree.statuses[file];
+  if (plain.seconds != record.seconds || plain.nanoseconds != record.nanoseconds ||
+      plain.mode != record.mode) {
+    return false;
+  }
+  struct stat sealed {};
+  try {
+    if (fstatat(directories.out->open(place.directory)->get(), job_.tree.name(place.name_at),
+                &sealed, AT_SYMLINK_NOFOLLOW) != 0) {
+      return false;
+    }
+  } catch (const core::SystemError&) {
+    return false;  // it is told when the file is opened
+  }
+  const auto sealed_size = static_cast<std::uint64_t>(sealed.st_size);
+  const auto least = sealed_bytes(record.sealed.bytes, kChunkLog2, kHeaderBytes);
+  const auto most = sealed_bytes(record.sealed.bytes, kChunkLog2, kSlotsAt + kMostSlotsBytes);
+  if (!S_ISREG(sealed.st_mode) || !has_time(sealed, record) || sealed_size < least ||
+      sealed_size > most) {
+    return false;
+  }
+  ++job_.files_kept;
+  job_.bytes_kept += record.sealed.bytes;
+  return true;
+}
+
+Root OutputManifest::write(std::vector<Failure>& failures) {
+  const SealedTree sealed{.tree = job_.tree,
+                          .in_root = job_.in_root,
+                          .records = records_,
+                          .seal = *job_.seal,
+                          .generation = old_ ? old_->head().generation + 1 : 1};
+  if (old_ && job_.request.update && says_the_same(*old_, sealed)) return old_->root();
+  return write_manifest(sealed, home_, job_.request.fsync, failures);
+}
+
+std::optional<Root> OutputManifest::finish(std::vector<Failure>& failures) {
+  try {
+    const Root root = write(failures);
+    remove_name(home_->get(), kMark, 0, kMarkPath);
+    return root;
+  } catch (const core::Error& error) {
+    failures.push_back({kManifestPath, error.what()});
+    return std::nullopt;
+  }
+}
+
+}  // namespace tabane::workloads::aes_dir

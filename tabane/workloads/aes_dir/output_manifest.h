@@ -1,0 +1,55 @@
+// The manifest of the sealed directory tree that a job writes: made anew, or brought up to date.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tabane/workloads/aes_dir/file_task.h"
+#include "tabane/workloads/aes_dir/tree_manifest.h"
+
+namespace tabane::workloads::aes_dir {
+
+class OutputManifest {
+ public:
+  // Takes the manifest of a tree away that --force replaces. Marks one that is changed, until
+  // finish(): whoever reads the tree meanwhile, or after a kill, is told. With --update, holds the
+  // input against the manifest and removes what stands in the way of the work.
+  // throws: core::SystemError; core::Error if the manifest that an update needs is damaged.
+  explicit OutputManifest(JobState& job);
+
+  // Writes the manifest when all files are written, unless an update would write what is there
+  // already. Returns the root, or nothing if that could not be
+  // done, which is a failure.
+  std::optional<Root> finish(std::vector<Failure>& failures);
+
+  std::uint64_t removed() const { return removed_; }  // files and directories
+
+ private:
+  struct Gone {
+    std::string path;
+    bool directory;
+  };
+  // With --update: whether the manifest has a file as it is, and the sealed one is there with its
+  // size and time. Thread-safe; one thread's directories. cost: one fstatat.
+  bool keeps(Directories& directories, std::uint32_t file);
+  void open_old();
+  void hold_against_input();
+  void remove(const Gone& gone);
+  Root write(std::vector<Failure>& failures);
+
+  JobState& job_;
+  core::SharedDescriptor home_;
+  FileRecords records_;
+  std::unique_ptr<TreeManifest> old_;
+  bool trusts_old_ = false;  // no update was interrupted since it was written
+  std::vector<Gone> gone_;
+  std::uint64_t removed_ = 0;
+};
+
+// Whether a job that changes the sealed tree below `root` is at work, or was killed.
+bool is_being_changed(int root);
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,225 @@
+#include "tabane/workloads/aes_dir/output_manifest.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <map>
+
+#include "tabane/core/file.h"
+#include "tabane/core/scratch_folder.h"
+#include "tabane/workloads/aes_dir/job.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+namespace fs = std::filesystem;
+using core::read_file;
+using core::write_file;
+
+// Everything below a directory: mode, time, what stands for the content, or target. Not tabane's own
+// directory itself, whose time changes.
+std::map<std::string, std::string> everything(const fs::path& root) {
+  std::map<std::string, std::string> entries;
+  for (const auto& item : fs::recursive_directory_iterator(root)) {
+    if (item.path().filename() == kOwnDirectory) continue;
+    struct stat seen {};
+    lstat(item.path().c_str(), &seen);
+    std::string& entry = entries[item.path().lexically_relative(root)];
+    entry = std::to_string(seen.st_mode) + " " + std::to_string(seen.st_mtim.tv_sec) + "." +
+            std::to_string(seen.st_mtim.tv_nsec) + " ";
+    if (item.is_symlink()) {
+      entry += fs::read_symlink(item.path());
+    } else if (item.is_regular_file()) {
+      entry += std::to_string(std::hash<std::string>{}(read_file(item.path())));
+    }
+  }
+  return entries;
+}
+
+class Update : public testing::Test {
+ protected:
+  Update() {
+    ::umask(022);
+    fs::create_directories(in / "d/e");
+    for (const char* name : {"a", "b", "d/c", "d/e/f"}) write_file(in / name, name);
+    write_file(in / "d/long", std::string(2'000'000, 'x'));
+    fs::create_symlink("a", in / "link");
+    EXPECT_TRUE(job(Direction::encrypt, in, sealed).failures.empty());
+  }
+
+  Request request(Direction direction, const fs::path& from, const fs::path& to) const {
+    Request r;
+    r.direction = direction;
+    r.in = from;
+    r.out = to;
+    for (std::size_t i = 0; i < kMasterKeyBytes; ++i) r.key.bytes()[i] = std::byte(i * 7 + 1);
+    r.measure_copy = false;
+    r.threads = 2;
+    return r;
+  }
+  Outcome job(Direction direction, const fs::path& from, const fs::path& to) const {
+    return run_job(request(direction, from, to));
+  }
+  Request updating() const {
+    Request r = request(Direction::encrypt, in, sealed);
+    r.resume = r.update = true;
+    return r;
+  }
+  Outcome update() const { return run_job(updating()); }
+
+  void expect_same_as_input() const {
+    fs::remove_all(root / "opened");
+    const Outcome back = job(Direction::decrypt, sealed, root / "opened");
+    EXPECT_TRUE(back.failures.empty()) << back.failures[0].path << ": " << back.failures[0].what;
+    EXPECT_EQ(everything(root / "opened"), everything(in));
+  }
+  std::string refusal(const Request& r) const {
+    try {
+      run_job(r);
+    } catch (const core::Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  const core::ScratchFolder folder{"tabane-test"};
+  const fs::path root = folder.path(), in = root / "in", sealed = root / "sealed";
+};
+
+TEST_F(Update, LeavesATreeAloneInWhichNothingChanged) {
+  const auto before = everything(sealed);
+  const Outcome outcome = update();
+  EXPECT_EQ(outcome.files, 0u);
+  EXPECT_EQ(outcome.files_kept, 5u);
+  EXPECT_EQ(outcome.removed, 0u);
+  EXPECT_EQ(everything(sealed), before);
+  EXPECT_EQ(outcome.root, job(Direction::verify, sealed, "").root);
+}
+
+TEST_F(Update, SealsWhatIsNewOrChangedAndRemovesWhatIsGone) {
+  const std::string kept = read_file(sealed / "b");
+  const auto first_root = job(Direction::verify, sealed, "").root;
+  write_file(in / "a", "another a");
+  write_file(in / "d/new", "new");
+  fs::create_directory(in / "x");
+  fs::remove_all(in / "d/e");
+  fs::remove(in / "link");
+  fs::create_symlink("b", in / "link");
+  const Outcome outcome = update();
+  EXPECT_TRUE(outcome.failures.empty());
+  EXPECT_EQ(outcome.files, 2u);
+  EXPECT_EQ(outcome.files_kept, 3u);
+  EXPECT_EQ(outcome.removed, 2u);
+  EXPECT_FALSE(fs::exists(sealed / "d/e"));
+  EXPECT_EQ(read_file(sealed / "b"), kept);
+  EXPECT_NE(outcome.root, first_root);
+  expect_same_as_input();
+}
+
+TEST_F(Update, NoticesModesAndTimesAlone) {
+  fs::permissions(in / "a", fs::perms{0600});
+  fs::permissions(in / "d", fs::perms{0700});
+  const timespec times[2] = {{1, 0}, {1'000'000'000, 5}};
+  ASSERT_EQ(utimensat(AT_FDCWD, (in / "b").c_str(), times, 0), 0);
+  EXPECT_TRUE(update().failures.empty());
+  expect_same_as_input();
+}
+
+TEST_F(Update, TakesAFileThatBecameADirectoryAndTheOtherWay) {
+  fs::remove(in / "a");
+  fs::create_directory(in / "a");
+  write_file(in / "a/inside", "x");
+  fs::remove_all(in / "d");
+  write_file(in / "d", "a file now");
+  fs::remove(in / "b");
+  fs::create_symlink("d", in / "b");
+  const Outcome outcome = update();
+  EXPECT_TRUE(outcome.failures.empty());
+  expect_same_as_input();
+}
+
+TEST_F(Update, MakesAnewWhatIsMissingOrCutInTheSealedTree) {
+  fs::remove(sealed / "a");
+  fs::resize_file(sealed / "d/long", 1000);
+  fs::remove_all(sealed / "d/e");
+  const Outcome outcome = update();
+  EXPECT_EQ(outcome.files, 3u);
+  expect_same_as_input();
+}
+
+TEST_F(Update, OfNothingIsTheFirstEncryption) {
+  fs::remove_all(sealed);
+  EXPECT_EQ(update().files, 5u);
+  expect_same_as_input();
+}
+
+TEST_F(Update, OfATreeWithoutAManifestFinishesIt) {
+  fs::remove(sealed / ".tabane/manifest");
+  fs::remove(sealed / "a");
+  const Outcome outcome = update();
+  EXPECT_EQ(outcome.files, 1u);
+  EXPECT_EQ(outcome.files_kept, 4u);
+  expect_same_as_input();
+}
+
+// As a kill leaves it: one file of the new state, the manifest of the old one, and the mark.
+TEST_F(Update, ThatWasInterruptedIsToldAndFinishedByTheNext) {
+  const std::string manifest = read_file(sealed / ".tabane/manifest");
+  write_file(in / "a", "another a");
+  write_file(in / "b", "another b");
+  EXPECT_EQ(update().files, 2u);
+  write_file(sealed / ".tabane/manifest", manifest);
+  write_file(sealed / ".tabane/changing", "");
+  fs::remove(sealed / "b");
+  const Request verify = request(Direction::verify, sealed, "");
+  EXPECT_NE(refusal(verify).find("--update or --resume finishes it"), std::string::npos);
+  Request alone = request(Direction::verify, sealed, "");
+  alone.without_manifest = true;
+  EXPECT_EQ(refusal(alone), "");
+  const Outcome outcome = update();
+  EXPECT_EQ(outcome.files, 1u);
+  EXPECT_EQ(outcome.files_kept, 4u);
+  EXPECT_FALSE(fs::exists(sealed / ".tabane/changing"));
+  expect_same_as_input();
+}
+
+TEST_F(Update, RefusesADamagedManifestWhichResumingReplaces) {
+  std::string bytes = read_file(sealed / ".tabane/manifest");
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  write_file(sealed / ".tabane/manifest", bytes);
+  EXPECT_NE(refusal(updating()).find(".tabane/manifest: at byte"), std::string::npos);
+  Request resuming = updating();
+  resuming.update = false;
+  EXPECT_EQ(run_job(resuming).files_kept, 5u);
+  expect_same_as_input();
+}
+
+TEST_F(Update, TakesTheKeyOfTheTree) {
+  Request other = updating();
+  other.key.bytes()[0] ^= std::byte{1};
+  EXPECT_NE(refusal(other).find("wrong key"), std::string::npos);
+}
+
+TEST_F(Update, TouchesNothingThroughALinkInTheSealedTree) {
+  fs::create_directories(root / "elsewhere/e");
+  write_file(root / "elsewhere/e/f", "not ours");
+  write_file(root / "elsewhere/c", "not ours");
+  fs::remove_all(sealed / "d");
+  fs::create_directory_symlink(root / "elsewhere", sealed / "d");
+  fs::remove(in / "d/c");
+  refusal(updating());
+  EXPECT_EQ(read_file(root / "elsewhere/c"), "not ours");
+  EXPECT_EQ(read_file(root / "elsewhere/e/f"), "not ours");
+}
+
+TEST_F(Update, ReplacesAForcedTreeWholly) {
+  Request forced = request(Direction::encrypt, in, sealed);
+  forced.force = true;
+  EXPECT_EQ(run_job(forced).files, 5u);
+  expect_same_as_input();
+}
+
+}  // namespace
+}  // namespace tabane::workloads::aes_dir

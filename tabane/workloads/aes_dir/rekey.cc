@@ -1,0 +1,105 @@
+#include "tabane/workloads/aes_dir/rekey.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "tabane/core/file.h"
+#include "tabane/workloads/aes_dir/job_lock.h"
+#include "tabane/workloads/aes_dir/tree_home.h"
+#include "tabane/workloads/aes_dir/tree_seal.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+core::Descriptor open_tree(const std::string& tree) {
+  core::Descriptor root(open(tree.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+  if (!root.valid() && errno == ENOTDIR) {
+    throw core::UsageError(fmt::format(
+        "TREE ({}) is no directory; what opens a single file is part of it: encrypt it again",
+        tree));
+  }
+  if (!root.valid()) throw core::SystemError("open", tree, errno);
+  return root;
+}
+
+std::vector<std::byte> require_keys(int root, const std::string& tree) {
+  auto bytes = read_keys(root);
+  if (bytes) return std::move(*bytes);
+  throw core::Error(
+      fmt::format("{} has no {}, which every directory that encrypt writes has", tree, kKeysPath));
+}
+
+KeysFile decode(std::span<const std::byte> bytes, const std::string& tree) {
+  try {
+    return decode_keys_file(bytes);
+  } catch (const DamageError& error) {
+    throw core::Error(
+        fmt::format("{}/{}: {}; encrypt --resume writes it anew", tree, kKeysPath, error.what()));
+  }
+}
+
+// The slots that stay.
+std::vector<Slot> kept(const std::vector<Slot>& slots, const NewOpeners& openers) {
+  std::vector<Slot> stay;
+  if (!openers.keeps) return stay;
+  for (const Slot& slot : slots) {
+    const bool passphrase = slot.kind == SlotKind::passphrase && !openers.passphrase.empty();
+    const bool again = slot.kind == SlotKind::x25519 &&
+                       std::ranges::find(openers.recipients, slot.recipient, &fingerprint_of) !=
+                           openers.recipients.end();
+    if (!passphrase && !again) stay.push_back(slot);
+  }
+  return stay;
+}
+
+std::vector<Slot> new_slots(const KeysFile& file, const TreeKey& key, const NewOpeners& openers,
+                            const std::function<bool()>& stop_requested) {
+  Openers added;
+  added.key = openers.key ? &*openers.key : nullptr;
+  added.recipients = openers.recipients;
+  KeyRing ring({.key = nullptr, .passphrase = &openers.passphrase, .identities = {}}, {},
+               stop_requested);
+  if (!openers.passphrase.empty()) {
+    added.scrypt = fresh_scrypt_parameters(openers.passphrase_log2_n);
+    added.stretched = &ring.stretched(added.scrypt);
+  }
+  std::vector<Slot> slots = kept(file.slots, openers);
+  std::ranges::move(make_slots(added, file.tree, key), std::back_inserter(slots));
+  if (slots.empty()) throw core::UsageError("nobody could open TREE: name a recipient or a key");
+  if (slots.size() > kMostSlots) {
+    throw core::UsageError(fmt::format("a tree has at most {} recipients and keys", kMostSlots));
+  }
+  return slots;
+}
+
+}  // namespace
+
+std::string rekey(const std::string& tree, KeyRing& keys, const NewOpeners& openers,
+                  const std::function<bool()>& stop_requested) {
+  const core::Descriptor root = open_tree(tree);
+  const JobLock lock(root.get(), tree);
+  const std::vector<std::byte> bytes = require_keys(root.get(), tree);
+  KeysFile file = decode(bytes, tree);
+  const std::optional<TreeKey> key = keys.open(file.tree, file.slots);
+  if (!key) throw WrongKey(describe(file.slots), 0);
+  if (!mac_fits(bytes, file.tree, *key)) {
+    throw core::Error(
+        fmt::format("{}/{} is damaged, or was changed by somebody who has not the "
+                    "tree's key; encrypt --resume writes it anew",
+                    tree, kKeysPath));
+  }
+  file.slots = new_slots(file, *key, openers, stop_requested);
+  write_keys(root.get(), encode_keys_file(file, *key), true);
+  return describe(file.slots);
+}
+
+std::string openers_of(const std::string& tree) {
+  const core::Descriptor root = open_tree(tree);
+  return describe(decode(require_keys(root.get(), tree), tree).slots);
+}
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,145 @@
+#include "tabane/workloads/aes_dir/rekey.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tabane/core/file.h"
+#include "tabane/core/scratch_folder.h"
+#include "tabane/workloads/aes_dir/slot_vectors.h"
+#include "tabane/workloads/aes_dir/tree_home.h"
+#include "tabane/workloads/aes_dir/tree_seal.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+namespace fs = std::filesystem;
+using core::read_file;
+using core::write_file;
+
+Identity identity_of(unsigned first) {
+  Identity identity;
+  identity.secret = vectors::counting_key<X25519Secret>(first);
+  identity.recipient = x25519_public(identity.secret);
+  return identity;
+}
+
+std::string name(unsigned first) { return text_of(fingerprint_of(identity_of(first).recipient)); }
+
+// A tree for a key file and the recipient 1.
+class Rekey : public testing::Test {
+ protected:
+  Rekey() {
+    const std::vector recipients = {identity_of(1).recipient};
+    Openers openers;
+    openers.key = &master;
+    openers.recipients = recipients;
+    seal = make_new_seal(openers);
+    const auto bytes = encode_keys_file({seal.header.tree, seal.slots}, seal.key);
+    fs::create_directory(root / ".tabane");
+    write_file(root / ".tabane/keys", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+
+  NewOpeners openers(std::initializer_list<unsigned> recipients) const {
+    NewOpeners now;
+    now.passphrase_log2_n = 10;
+    for (const unsigned first : recipients) {
+      now.recipients.push_back(identity_of(first).recipient);
+    }
+    return now;
+  }
+  std::string rekey_with(const OpeningKeys& keys, const NewOpeners& now) const {
+    KeyRing ring(keys);
+    return rekey(root.string(), ring, now);
+  }
+  std::string keys() const { return read_file(root / ".tabane/keys"); }
+
+  // Whether this gives the tree's key; the MAC of the file must fit it.
+  bool opens(const OpeningKeys& with) const {
+    const std::string text = keys();
+    const auto bytes = std::as_bytes(std::span(text));
+    const KeysFile file = decode_keys_file(bytes);
+    KeyRing ring(with);
+    const auto key = ring.open(file.tree, file.slots);
+    if (!key) return false;
+    EXPECT_TRUE(mac_fits(bytes, file.tree, *key));
+    EXPECT_EQ(file.tree, seal.header.tree);
+    return hex(key->bytes()) == hex(seal.key.bytes());
+  }
+  bool opens(unsigned identity) const {
+    const Identity own = identity_of(identity);
+    return opens(OpeningKeys{.key = nullptr, .passphrase = nullptr, .identities = {&own, 1}});
+  }
+
+  const core::ScratchFolder folder{"tabane-test"};
+  const fs::path root = folder.path();
+  const MasterKey master = vectors::master();
+  const OpeningKeys with_master{.key = &master, .passphrase = nullptr, .identities = {}};
+  TreeSeal seal;
+};
+
+TEST_F(Rekey, MakesTheTreeOpenForThoseThatAreNamedAndNobodyElse) {
+  EXPECT_EQ(openers_of(root.string()), "a key file and the recipient " + name(1));
+  EXPECT_EQ(rekey_with(with_master, openers({2, 3})),
+            "the recipients " + name(2) + " and " + name(3));
+  EXPECT_TRUE(opens(2) && opens(3));
+  EXPECT_FALSE(opens(1) || opens(with_master));
+}
+
+TEST_F(Rekey, KeepsThoseWhoCanOpenItIfAsked) {
+  NewOpeners more = openers({2, 1});
+  more.keeps = true;
+  EXPECT_EQ(rekey_with(with_master, more),
+            "a key file and the recipients " + name(2) + " and " + name(1));
+  EXPECT_TRUE(opens(1) && opens(2) && opens(with_master));
+}
+
+TEST_F(Rekey, OpensWithAnIdentityAndTakesAKeyFileOrPassphrase) {
+  const Identity own = identity_of(1);
+  const OpeningKeys with_own{.key = nullptr, .passphrase = nullptr, .identities = {&own, 1}};
+  NewOpeners now = openers({});
+  now.passphrase = Passphrase(from_text("a short passphrase"));
+  now.key = vectors::counting_key<MasterKey>(9);
+  rekey_with(with_own, now);
+  const OpeningKeys by_phrase{.key = nullptr, .passphrase = &now.passphrase, .identities = {}};
+  const MasterKey other = vectors::counting_key<MasterKey>(9);
+  const OpeningKeys by_key{.key = &other, .passphrase = nullptr, .identities = {}};
+  EXPECT_TRUE(opens(by_phrase) && opens(by_key));
+  EXPECT_FALSE(opens(1));
+  now.keeps = true;
+  now.key.reset();
+  EXPECT_EQ(rekey_with(by_key, now), "a key file and a passphrase");  // the new one only
+}
+
+TEST_F(Rekey, RefusesWhoCannotOpenTheTree) {
+  const std::string before = keys();
+  const MasterKey other = vectors::counting_key<MasterKey>(77);
+  try {
+    rekey_with({.key = &other, .passphrase = nullptr, .identities = {}}, openers({2}));
+    ADD_FAILURE();
+  } catch (const WrongKey& error) {
+    EXPECT_EQ(error.expected(), "a key file and the recipient " + name(1));
+  }
+  EXPECT_THROW(rekey_with(with_master, openers({})), core::UsageError);
+  EXPECT_EQ(keys(), before);
+}
+
+TEST_F(Rekey, RefusesADamagedOrMissingFileOfKeys) {
+  const std::string good = keys();
+  for (const std::size_t at : {std::size_t{3}, good.size() - 1}) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 1);
+    write_file(root / ".tabane/keys", bad);
+    EXPECT_THROW(rekey_with(with_master, openers({2})), core::Error);
+    EXPECT_EQ(keys(), bad);
+  }
+  fs::remove(root / ".tabane/keys");
+  EXPECT_THROW(rekey_with(with_master, openers({2})), core::Error);
+  write_file(root / "file", "");
+  KeyRing ring(with_master);
+  EXPECT_THROW(rekey((root / "file").string(), ring, openers({2})), core::UsageError);
+  EXPECT_THROW(rekey((root / "absent").string(), ring, openers({2})), core::SystemError);
+}
+
+}  // namespace
+}  // namespace tabane::workloads::aes_dir
