@@ -9,9 +9,13 @@ namespace tabane::workloads::aes_dir {
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{256} << 10;  // half of a usual second-level cache
-// Between two lanes' buffers: at the same distance from a page's start, they would all want the
-// same few places of the first-level cache.
-constexpr std::size_t kLaneGap = 192;
+// Of one lane, at least. Short ones cost system calls; 16 lanes go with a core that has a second
+// level of 1 MiB or more, of which these take half.
+constexpr std::size_t kSliceBytes = std::size_t{32} << 10;
+// From the end of one lane's slice to the start of the next: room for the padding and the IV. At
+// the same distance from a page's start, all would want the same few places of the first-level
+// cache. Each slice begins at a cache line.
+constexpr std::size_t kLaneGap = 1088;
 
 std::uint64_t stored_iv_bytes(const FileTask& task) {
   return task.job().request.fixed_iv ? 0 : kBlockBytes;
@@ -21,24 +25,25 @@ std::uint64_t padded(std::uint64_t bytes) { return (bytes / kBlockBytes + 1) * k
 
 }  // namespace
 
-// A file on its way through one lane: buffer = the IV, then the slice with room for its padding.
-struct CbcFileWorker::Lane {
+// A file that is being encrypted. In its lane's buffer: the IV, then the slice with room for its
+// padding; between two slices it needs none.
+struct CbcFileWorker::OpenFile {
   std::shared_ptr<CbcTask> task;
-  std::byte* buffer;
-  std::uint64_t done = 0;  // plain bytes
-  std::size_t bytes = 0;   // of this slice, padded at the end
+  std::uint64_t done = 0;      // plain bytes
+  std::byte* slice = nullptr;  // of this round
+  std::size_t bytes = 0;       // in it, padded at the end
   bool last = false;
 
-  std::byte* slice() const { return buffer + kBlockBytes; }
+  std::uint64_t left() const { return task->bytes() - done; }
 };
 
 CbcFileWorker::CbcFileWorker(std::span<const std::byte> key, Engine engine)
-    : cipher_(key, engine), slice_(kBufferBytes / cipher_.lanes()) {
-  buffer_.reserve(kLaneGap + cipher_.lanes() * (slice_ + 2 * kBlockBytes + kLaneGap));
+    : cipher_(key, engine), slice_(std::max(kSliceBytes, kBufferBytes / cipher_.lanes())) {
+  buffer_.reserve((cipher_.lanes() + 1) * (slice_ + kLaneGap));
 }
 
-std::byte* CbcFileWorker::lane_buffer(std::size_t lane) {
-  return buffer_.data() + kLaneGap + lane * (slice_ + 2 * kBlockBytes + kLaneGap);
+std::byte* CbcFileWorker::lane_slice(std::size_t lane) {
+  return buffer_.data() + kLaneGap + lane * (slice_ + kLaneGap);
 }
 
 void CbcFileWorker::prepare_to_encrypt(CbcTask& task) {
@@ -101,68 +106,75 @@ bool CbcFileWorker::ends_like(CbcTask& task, int output) {
          std::equal(end.begin(), end.begin() + size, there.begin());
 }
 
-void CbcFileWorker::read_slice(Lane& lane) {
-  CbcTask& task = *lane.task;
+void CbcFileWorker::read_slice(OpenFile& file) {
+  CbcTask& task = *file.task;
   if (task.job().stop) throw Stopped();
-  const std::uint64_t left = task.bytes_ - lane.done;
-  lane.bytes = static_cast<std::size_t>(std::min<std::uint64_t>(slice_, left));
-  lane.last = left < slice_;  // a full last slice has its padding in a slice of its own
-  if (core::read_all_at(task.in(), lane.slice(), lane.bytes, lane.done, task.path()) !=
-      lane.bytes) {
+  const std::uint64_t left = file.left();
+  file.bytes = static_cast<std::size_t>(std::min<std::uint64_t>(slice_, left));
+  file.last = left < slice_;  // a full last slice has its padding in a slice of its own
+  if (core::read_all_at(task.in(), file.slice, file.bytes, file.done, task.path()) != file.bytes) {
     throw ChangedWhileRead();
   }
-  task.job().bytes_done += lane.bytes;
-  if (lane.done == 0) std::ranges::copy(task.iv_, lane.buffer);
-  if (lane.last) lane.bytes = pad_pkcs7(lane.slice(), lane.bytes);
+  task.job().bytes_done += file.bytes;
+  std::ranges::copy(task.iv_, file.slice - kBlockBytes);
+  if (file.last) file.bytes = pad_pkcs7(file.slice, file.bytes);
 }
 
-void CbcFileWorker::write_slice(Lane& lane) {
-  const std::uint64_t stored = stored_iv_bytes(*lane.task);
-  // The IV goes with the first slice: small files take one system call.
-  const std::size_t in_front = lane.done == 0 ? static_cast<std::size_t>(stored) : 0;
-  const std::uint64_t offset = lane.done == 0 ? 0 : stored + lane.done;
-  lane.task->write(lane.slice() - in_front, in_front + lane.bytes, offset);
-  lane.done += lane.bytes;
-}
-
-void CbcFileWorker::encrypt(const std::function<std::shared_ptr<CbcTask>()>& next) {
-  std::vector<Lane> lanes;
-  std::vector<std::byte*> free;
-  for (std::size_t i = cipher_.lanes(); i-- > 0;) {
-    free.push_back(lane_buffer(i));
+// With a stored IV, each write begins a block before the slice: first with the IV, then with the
+// last block of the slice before, which is the next one's IV. So reads and writes begin at pages; a
+// page that is written in two parts costs far more.
+void CbcFileWorker::write_slice(OpenFile& file) {
+  if (stored_iv_bytes(*file.task) == 0) {
+    file.task->write(file.slice, file.bytes, file.done);
+  } else {
+    const std::size_t held_back = file.last ? 0 : kBlockBytes;
+    file.task->write(file.slice - kBlockBytes, kBlockBytes + file.bytes - held_back, file.done);
   }
-  const auto attempt = [](Lane& lane, const auto& step) {
+  file.done += file.bytes;
+}
+
+void CbcFileWorker::encrypt(
+    const std::function<std::shared_ptr<CbcTask>(const OpenChains& open)>& next) {
+  std::vector<OpenFile> open;
+  const auto state = [&] {
+    OpenChains chains{.files = open.size()};
+    for (const OpenFile& file : open) chains.bytes_left += file.left();
+    return chains;
+  };
+  for (;;) {
+    while (std::shared_ptr<CbcTask> task = next(state())) {
+      open.push_back({.task = std::move(task)});
+    }
+    if (open.empty()) return;
+    // Those with the most left, so that all end together and no lane is empty before.
+    const std::size_t n = std::min(open.size(), cipher_.lanes());
+    std::ranges::nth_element(open, open.begin() + static_cast<std::ptrdiff_t>(n), std::greater<>{},
+                             &OpenFile::left);
+    encrypt_slices(std::span(open).first(n));
+    std::erase_if(open, [](const OpenFile& file) { return file.last; });
+  }
+}
+
+void CbcFileWorker::encrypt_slices(std::span<OpenFile> files) {
+  const auto attempt = [](OpenFile& file, const auto& step) {
     try {
       step();
     } catch (const std::exception& error) {
-      lane.task->fail(error);
-      lane.bytes = 0;
-      lane.last = true;
+      file.task->fail(error);
+      file.bytes = 0;
+      file.last = true;
     }
   };
   std::vector<ChainPiece> pieces;
-  for (bool more = true;;) {
-    while (more && !free.empty()) {
-      std::shared_ptr<CbcTask> task = next();
-      more = task != nullptr;
-      if (!more) break;
-      lanes.push_back({.task = std::move(task), .buffer = free.back()});
-      free.pop_back();
-    }
-    if (lanes.empty()) return;
-    pieces.clear();
-    for (Lane& lane : lanes) {
-      attempt(lane, [&] { read_slice(lane); });
-      pieces.push_back({lane.slice(), lane.slice(), lane.bytes, &lane.task->iv_});
-    }
-    cipher_.encrypt(pieces);
-    for (Lane& lane : lanes) {
-      if (!lane.task->failed()) attempt(lane, [&] { write_slice(lane); });
-      if (!lane.last) continue;
-      lane.task->end_piece();
-      free.push_back(lane.buffer);
-    }
-    std::erase_if(lanes, [](const Lane& lane) { return lane.last; });
+  for (OpenFile& file : files) {
+    file.slice = lane_slice(pieces.size());
+    attempt(file, [&] { read_slice(file); });
+    pieces.push_back({file.slice, file.slice, file.bytes, &file.task->iv_});
+  }
+  cipher_.encrypt(pieces);
+  for (OpenFile& file : files) {
+    if (!file.task->failed()) attempt(file, [&] { write_slice(file); });
+    if (file.last) file.task->end_piece();
   }
 }
 

@@ -9,6 +9,7 @@
 #include "tabane/workloads/aes_dir/cbc_cipher.h"
 #include "tabane/workloads/aes_dir/file_task.h"
 #include "tabane/workloads/aes_dir/page_buffer.h"
+#include "tabane/workloads/aes_dir/plan.h"
 
 namespace tabane::workloads::aes_dir {
 
@@ -34,17 +35,21 @@ class CbcFileWorker {
   void prepare_to_encrypt(CbcTask& task);
   void prepare_to_decrypt(CbcTask& task);
 
-  // Encrypts the files that `next` hands out, already started; null: no more. Ends their pieces.
-  void encrypt(const std::function<std::shared_ptr<CbcTask>()>& next);
+  // Files that are encrypted at about the cost of one.
+  std::size_t lanes() const { return cipher_.lanes(); }
+  // Encrypts the files that `next` hands out, already started, and ends their pieces. Null: none
+  // besides the open ones now; if none is open, the end.
+  void encrypt(const std::function<std::shared_ptr<CbcTask>(const OpenChains& open)>& next);
   // The bytes [first, first + count) behind the stored IV, or to the end. first: a multiple of 16.
   // Also verifies: then nothing is written.
   void decrypt(CbcTask& task, std::uint64_t first, std::uint64_t count);
 
  private:
-  struct Lane;
-  std::byte* lane_buffer(std::size_t lane);
-  void read_slice(Lane& lane);
-  void write_slice(Lane& lane);
+  struct OpenFile;
+  std::byte* lane_slice(std::size_t lane);
+  void encrypt_slices(std::span<OpenFile> files);  // one of each, at most lanes() files
+  void read_slice(OpenFile& file);
+  void write_slice(OpenFile& file);
   bool is_encrypted(CbcTask& task, int output);
   bool ends_like(CbcTask& task, int output);
   Block decrypt_block(int file, Block iv, std::uint64_t stored, std::uint64_t at,
@@ -52,7 +57,7 @@ class CbcFileWorker {
   void decrypt_group(CbcTask& task, std::uint64_t first, std::size_t bytes, Block& iv);
 
   CbcCipher cipher_;
-  std::size_t slice_;  // bytes of one lane's next piece
+  std::size_t slice_;  // bytes of one lane
   PageBuffer buffer_;
 };
 

@@ -101,8 +101,9 @@ class Job : public testing::Test {
     }
   }
 
-  const std::vector<std::size_t> sizes = {0,     1,     15,     16,     17,      65535,  65536,
-                                          65537, 32767, 262143, 262144, 1048579, 5000001};
+  const std::vector<std::size_t> sizes = {0,      1,      15,      16,     17,    65535,
+                                          65536,  65537,  32752,   32767,  32768, 32769,
+                                          262143, 262144, 1048579, 5000001};
   const core::ScratchFolder folder{"tabane-test"};
   const fs::path root = folder.path();
 };
@@ -147,6 +148,23 @@ TEST_F(Job, WritesTheSameCbcBytesByBothEngines) {
     EXPECT_EQ(fs::file_size(root / "a/65536"), 65552u);
     fs::remove_all(root / "a");
     fs::remove_all(root / "b");
+  }
+}
+
+TEST_F(Job, EncryptsMoreLargeFilesThanThereAreLanes) {
+  for (std::size_t i = 0; i < 19; ++i) {
+    write_file(root / "in" / ("large" + std::to_string(i)),
+               pattern((1 << 20) + i * 8192, static_cast<unsigned>(i)));
+  }
+  const auto original = everything(root / "in");
+  for (const unsigned threads : {1u, 2u}) {
+    Request there = request(Direction::encrypt, "in", "sealed", Cipher::aes_256_cbc);
+    there.threads = threads;
+    EXPECT_EQ(run_job(there).files, sizes.size() + 19);
+    run_job(request(Direction::decrypt, "sealed", "opened", Cipher::aes_256_cbc));
+    EXPECT_EQ(everything(root / "opened"), original);
+    fs::remove_all(root / "sealed");
+    fs::remove_all(root / "opened");
   }
 }
 

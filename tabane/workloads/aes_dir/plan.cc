@@ -94,4 +94,13 @@ Plan make_plan(const Tree& tree, const PlanOptions& options) {
   return plan;
 }
 
+bool takes_chain(const OpenChains& open, std::uint64_t bytes, std::uint64_t share,
+                 std::size_t lanes) {
+  if (open.files == 0) return true;
+  if (open.bytes_left + bytes / 2 > share) return false;
+  const std::size_t most = 2 * lanes - 1;
+  const bool fits = open.files < most && open.bytes_left + (most - open.files) * bytes >= share;
+  return fits || open.files < lanes;
+}
+
 }  // namespace tabane::workloads::aes_dir

@@ -1,6 +1,7 @@
 // How a tree is cut into units of work, and by how many threads it is done.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -35,5 +36,18 @@ Plan make_plan(const Tree& tree, const PlanOptions& options);
 // The number of threads that pays for this work: starting one must not take longer than what it
 // takes over.
 unsigned choose_threads(std::uint64_t files, std::uint64_t bytes, unsigned pus);
+
+// The files that one thread encrypts as chains, side by side.
+struct OpenChains {
+  std::size_t files = 0;
+  std::uint64_t bytes_left = 0;  // of them
+};
+
+// Whether a thread takes a further file of `bytes` bytes now. It takes its share of what is left
+// and no more, so that no thread waits while another has several; a share of less than twice its
+// lanes is taken as a whole, so that no lane is empty before the others.
+// share: bytes left in the job, divided by its threads.
+bool takes_chain(const OpenChains& open, std::uint64_t bytes, std::uint64_t share,
+                 std::size_t lanes);
 
 }  // namespace tabane::workloads::aes_dir

@@ -112,5 +112,39 @@ TEST(Plan, ObeysTheNumberOfThreadsAskedFor) {
   EXPECT_EQ(make_plan(tree_of(1, 1, 1), {.threads = 7, .pus = 2}).threads, 7u);
 }
 
+// What a thread takes of equal files if `share` files are its share of what is left.
+std::size_t taken(std::size_t share, std::size_t lanes) {
+  OpenChains open;
+  while (takes_chain(open, kMiB, share * kMiB, lanes) && open.files < 1000) {
+    ++open.files;
+    open.bytes_left += kMiB;
+  }
+  return open.files;
+}
+
+TEST(TakesChain, FillsTheLanesWhileThereIsMuch) {
+  EXPECT_EQ(taken(50, 16), 16u);
+  EXPECT_EQ(taken(32, 16), 16u);
+  EXPECT_EQ(taken(500, 1), 1u);
+}
+
+TEST(TakesChain, LeavesOtherThreadsTheirShare) {
+  EXPECT_EQ(taken(2, 16), 2u);
+  EXPECT_EQ(taken(15, 16), 15u);
+  EXPECT_EQ(taken(0, 16), 1u);
+}
+
+TEST(TakesChain, TakesTheLastShareAsAWhole) {
+  EXPECT_EQ(taken(18, 16), 18u);
+  EXPECT_EQ(taken(31, 16), 31u);
+  EXPECT_EQ(taken(1, 1), 1u);
+}
+
+TEST(TakesChain, CountsWhatIsLeftOfItsFiles) {
+  EXPECT_TRUE(takes_chain({.files = 8, .bytes_left = kMiB}, kMiB, 4 * kMiB, 16));
+  EXPECT_FALSE(takes_chain({.files = 2, .bytes_left = 4 * kMiB}, kMiB, 4 * kMiB, 16));
+  EXPECT_FALSE(takes_chain({.files = 16, .bytes_left = 8 * kMiB}, kMiB, 26 * kMiB, 16));
+}
+
 }  // namespace
 }  // namespace tabane::workloads::aes_dir

@@ -21,7 +21,8 @@ namespace {
 template <class Task>
 class Queue {
  public:
-  Queue(JobState& job, const Plan& plan) : job_(job), plan_(plan), shared_(plan.units.size()) {
+  Queue(JobState& job, const Plan& plan)
+      : job_(job), plan_(plan), shared_(plan.units.size()), bytes_(job.tree.bytes()) {
     for (std::size_t i = 0; i < plan.units.size(); ++i) {
       const Unit& unit = plan.units[i];
       if (unit.pieces == 1) continue;
@@ -43,10 +44,24 @@ class Queue {
 
   const Plan& plan() const { return plan_; }
 
+  // The size of the next file if it is a large one, otherwise 0; large files come first.
+  std::uint64_t next_large_bytes() const {
+    const std::size_t i = next_;
+    if (i >= plan_.units.size()) return 0;
+    const std::uint64_t bytes = job_.tree.files[plan_.units[i].first_file].bytes;
+    return bytes >= kLargeBytes ? bytes : 0;
+  }
+  // Bytes of the job that no thread has done yet.
+  std::uint64_t bytes_left() const {
+    const std::uint64_t done = job_.bytes_done + job_.bytes_kept;
+    return bytes_ > done ? bytes_ - done : 0;
+  }
+
  private:
   JobState& job_;
   const Plan& plan_;
   std::vector<std::shared_ptr<Task>> shared_;
+  const std::uint64_t bytes_;
   std::atomic<std::size_t> next_ = 0;
 };
 
@@ -117,23 +132,45 @@ void work_sealed(JobState& job, Queue<SealedTask>& queue, Engine engine, CopyPai
   }
 }
 
-void encrypt_cbc(JobState& job, Queue<CbcTask>& queue, CbcFileWorker& worker) {
-  Directories directories(job);
-  const Unit* unit = nullptr;
-  std::uint32_t done = 0;
-  worker.encrypt([&]() -> std::shared_ptr<CbcTask> {
-    while (!job.stop) {
-      if (!unit || done == unit->files) {
-        unit = queue.next();
-        done = 0;
-        if (!unit) return nullptr;
+// Hands files to the lanes of one thread.
+class LaneFeed {
+ public:
+  LaneFeed(JobState& job, Queue<CbcTask>& queue, CbcFileWorker& worker)
+      : job_(job), queue_(queue), worker_(worker), directories_(job) {}
+
+  // Returns a further file for a thread that has `open` ones, or null: none now.
+  std::shared_ptr<CbcTask> next(const OpenChains& open) {
+    while (!job_.stop && takes_more(open)) {
+      if (!unit_ || done_ == unit_->files) {
+        unit_ = queue_.next();
+        done_ = 0;
+        if (!unit_) return nullptr;
       }
-      auto task = queue.task(*unit, done++);
-      if (task->start(directories, [&] { worker.prepare_to_encrypt(*task); })) return task;
+      auto task = queue_.task(*unit_, done_++);
+      if (task->start(directories_, [&] { worker_.prepare_to_encrypt(*task); })) return task;
       task->end_piece();
     }
     return nullptr;
-  });
+  }
+
+ private:
+  bool takes_more(const OpenChains& open) const {
+    const std::uint64_t large = queue_.next_large_bytes();
+    if (large == 0) return open.files < worker_.lanes();
+    return takes_chain(open, large, queue_.bytes_left() / queue_.plan().threads, worker_.lanes());
+  }
+
+  JobState& job_;
+  Queue<CbcTask>& queue_;
+  CbcFileWorker& worker_;
+  Directories directories_;
+  const Unit* unit_ = nullptr;
+  std::uint32_t done_ = 0;  // of its files
+};
+
+void encrypt_cbc(JobState& job, Queue<CbcTask>& queue, CbcFileWorker& worker) {
+  LaneFeed feed(job, queue, worker);
+  worker.encrypt([&](const OpenChains& open) { return feed.next(open); });
 }
 
 void work_cbc(JobState& job, Queue<CbcTask>& queue, Engine engine, CopyPairs* copies) {
