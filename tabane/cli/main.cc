@@ -1,8 +1,10 @@
 // tabane VERB [options] [-- command]
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 
 #include "tabane/cli/command.h"
 #include "tabane/cli/options.h"
@@ -69,13 +71,21 @@ int run(int argc, char** argv) {
   return exit_code;
 }
 
+// What was printed may still lie in a buffer, and a disk be full.
+int end(int code) {
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return code;
+  const core::SystemError error("write", "stdout", errno);
+  return fail(error, code == kOk ? kFailed : code);
+}
+
 }  // namespace
 }  // namespace tabane::cli
 
 int main(int argc, char** argv) {
   using namespace tabane;
   try {
-    return cli::run(argc, argv);
+    return cli::end(cli::run(argc, argv));
   } catch (const core::UsageError& error) {
     return cli::fail(error, cli::kUsage);
   } catch (const comm::AbortError& error) {

@@ -178,5 +178,19 @@ class Json(Case):
         self.assertEqual(set(snapshot(self.folder)) - before, {b"record"})
 
 
+class FullDisk(Case):
+    """What goes to stdout may be all that the user keeps of a job: the root, a list, a record."""
+
+    def test_behind_stdout_is_a_failure(self):
+        self.plain.write_bytes(b"plain")
+        self.run_ok("encrypt", *self.options(), self.plain, self.sealed)
+        verify = ("verify", *map(str, self.options()), str(self.sealed))
+        for arguments in (verify, (*verify, "--json"), ("--help",), ("--version",)):
+            with self.subTest(arguments), open("/dev/full", "wb") as full:
+                result = subprocess.run([TABANE, *arguments], stdout=full, stderr=subprocess.PIPE)
+                self.assertEqual(result.returncode, 1, result.stderr)
+                self.assertIn(b"stdout: write: No space left", result.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()
