@@ -190,6 +190,24 @@ TEST_F(HiddenNames, StayHiddenWhenATreeIsBroughtUpToDate) {
   EXPECT_EQ(everything(root / "opened"), everything(in));
 }
 
+TEST_F(HiddenNames, LeaveNothingOfAnInterruptedUpdate) {
+  EXPECT_EQ(told(hiding()), Lines{});
+  fs::remove_all(in / ".tabane");
+  Request again = request(Direction::encrypt, in, sealed);
+  again.resume = again.update = true;
+  write_file(sealed / ".tabane/changing", "");
+  const fs::path strangers = stored("secret-a").parent_path() / "0/x";
+  fs::create_directory(strangers.parent_path());
+  write_file(strangers, "of a stranger");
+  fs::remove(in / "secret-a");
+  fs::remove(sealed / ".tabane/manifest");
+  const Outcome outcome = run_job(again);
+  EXPECT_EQ(outcome.removed, 2u);  // secret-a and .tabane/mine
+  EXPECT_EQ(read_file(strangers), "of a stranger");
+  ASSERT_EQ(verified().size(), 1u);
+  EXPECT_TRUE(verified()[0].ends_with("/0/x: added"));
+}
+
 TEST_F(HiddenNames, AreHiddenByAJobThatGoesOnAfterAKill) {
   EXPECT_EQ(told(hiding()), Lines{});
   fs::remove(sealed / ".tabane/manifest");

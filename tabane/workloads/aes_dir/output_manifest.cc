@@ -60,16 +60,20 @@ OutputManifest::OutputManifest(JobState& job)
     return;
   }
   open_old();
-  if (!old_) return;
-  trusts_old_ = !is_being_changed(job.out_root);
+  trusts_old_ = old_ && !is_being_changed(job.out_root);
   if (job.request.update && !job.tree.failures.empty()) {
     throw core::Error(fmt::format(
         "IN cannot be read to its end ({}: {}), so nobody knows what was deleted there; nothing "
         "was changed",
         job.tree.failures[0].path, job.tree.failures[0].what));
   }
-  make_mark(home_->get(), kMark, kMarkPath);
-  if (job.request.update) hold_against_input();
+  if (old_) make_mark(home_->get(), kMark, kMarkPath);
+  if (!job.request.update) return;
+  if (old_) hold_against_input();
+  remove_gone();
+  if (trusts_old_) return;
+  gone_ = strays_of(job.out_root, job.tree, *job.seal, job.hides_names);
+  remove_gone();
 }
 
 void OutputManifest::decide_on_names() {
@@ -121,13 +125,22 @@ void OutputManifest::hold_against_input() {
     throw core::Error(
         fmt::format("OUT: {}: {}; --resume makes a new one from IN", kManifestPath, error.what()));
   }
-  // From the leaves up. Before the work, since a file and a directory may have changed places.
-  // Where that fails, the tree is still told as being changed.
-  for (auto gone = gone_.rbegin(); gone != gone_.rend(); ++gone) remove(*gone);
+}
+
+// From the leaves up. Before the work, since a file and a directory may have changed places.
+void OutputManifest::remove_gone() {
+  for (auto gone = gone_.rbegin(); gone != gone_.rend(); ++gone) {
+    try {
+      remove(*gone);
+    } catch (const core::SystemError& error) {
+      failures_.push_back({gone->path, error.what()});  // as a directory with a stranger's file
+    }
+  }
+  gone_.clear();
 }
 
 // Component by component, so that no link leads elsewhere.
-void OutputManifest::remove(const Gone& gone) {
+void OutputManifest::remove(const Stray& gone) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   core::Descriptor parent(fcntl(job_.out_root, F_DUPFD_CLOEXEC, 0));
   std::size_t from = 0;
@@ -137,6 +150,7 @@ void OutputManifest::remove(const Gone& gone) {
     if (!parent.valid()) throw core::SystemError("open", gone.path, errno);
   }
   const std::string name = gone.path.substr(from);
+  if (!exists(parent.get(), name.c_str())) return;
   remove_name(parent.get(), name.c_str(), gone.directory ? AT_REMOVEDIR : 0, gone.path);
   ++removed_;
 }
@@ -181,6 +195,7 @@ Root OutputManifest::write(std::vector<Failure>& failures) {
 }
 
 std::optional<Root> OutputManifest::finish(std::vector<Failure>& failures) {
+  failures.insert(failures.end(), failures_.begin(), failures_.end());
   try {
     const Root root = write(failures);
     remove_name(home_->get(), kMark, 0, kMarkPath);
