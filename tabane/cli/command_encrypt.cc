@@ -305,6 +305,9 @@ void add_writing_options(CLI::App& verb, Request& request) {
                 "have the permissions of the plain ones, and decrypted ones those of the manifest "
                 "within the umask, or only the owner's where no manifest vouches for them");
   if (request.direction != Direction::encrypt) return;
+  verb.add_flag("--hide-names", request.hide_names,
+                "Give the files of OUT names that tell nothing; the true ones, directories and "
+                "links are only in the manifest, without which nobody finds them again");
   verb.add_flag(
           "--update", request.update,
           "Bring OUT up to date by its manifest: seal what is new or has changed, remove what "

@@ -75,6 +75,44 @@ class Interruption(Case):
         self.assertGreater(kills, 0)
         self.assertEqual(snapshot(self.plain), before)
 
+    def change_input(self, generator, step):
+        """Removes, adds and changes some files."""
+        files = sorted(path for path in self.plain.rglob("f*") if path.is_file())
+        for path in generator.sample(files, 30):
+            path.unlink()
+        for path in generator.sample(files, 60):
+            if path.exists():
+                path.write_bytes(content(generator.randrange(5000), step))
+        for i in range(30):
+            (self.plain / f"d{i % 7}" / f"f-new{step}.{i}").write_bytes(content(100 * i, step))
+
+    def test_of_an_update_is_told_and_the_next_one_completes(self):
+        generator = random.Random(SEED)
+        options = self.options()
+        self.run_ok("encrypt", *options, self.plain, self.sealed)
+        begin = time.monotonic()
+        self.run_ok("encrypt", *options, "--update", self.plain, self.sealed)
+        whole_time = time.monotonic() - begin
+        kills = 0
+        for step in range(2 * ROUNDS):
+            self.change_input(generator, step)
+            process = start("encrypt", *options, "--update", self.plain, self.sealed)
+            time.sleep(generator.uniform(0, 1.5 * whole_time))
+            process.kill()
+            process.communicate()
+            kills += process.returncode != 0
+            # Either state, or told as being changed; and what is there is whole.
+            result = tabane("verify", *options, self.sealed)
+            if result.returncode != 0:
+                self.assertIn(b"--update or --resume finishes it", result.stderr)
+            self.run_ok("verify", "--without-manifest", *options, self.sealed)
+            if step % 2:
+                self.run_ok("encrypt", *options, "--update", self.plain, self.sealed)
+                self.run_ok("verify", *options, self.sealed)
+        self.assertGreater(kills, 0)
+        self.run_ok("decrypt", *options, self.sealed, self.opened)
+        self.assertEqual(snapshot(self.opened), snapshot(self.plain))
+
     def interrupt(self, signal_number):
         """Returns the errors of a run that was told to end while it worked."""
         for _ in range(20):

@@ -2,6 +2,7 @@
 // a file without a name for one of millions of files.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -14,7 +15,8 @@ struct FileRecord {
   SealedState sealed;
   std::int64_t seconds = 0;  // of the last change of the content
   std::uint32_t nanoseconds = 0;
-  std::uint32_t mode = 0;  // 07777
+  std::uint32_t mode = 0;                                 // 07777
+  std::array<std::byte, kStoredNameBytes> stored_name{};  // with hidden names
   bool known = false;
 
   bool operator==(const FileRecord&) const = default;

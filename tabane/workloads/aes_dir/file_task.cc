@@ -39,6 +39,20 @@ std::vector<std::pair<std::uint32_t, std::string>> JobState::failures() const {
 
 Directories::Directories(const JobState& job) : in(job.tree, job.in_root, false) {
   if (job.out_root >= 0) out.emplace(job.tree, job.out_root, true);
+  if (job.hides_names) stored.emplace(job.seal ? job.out_root : job.in_root, job.seal != nullptr);
+}
+
+Place Directories::input_of(const JobState& job, std::uint32_t file, const FileRecord& record) {
+  if (stored && !job.seal) return stored->at(record.stored_name);
+  const TreeFile& place = job.tree.files[file];
+  return {in.open(place.directory), job.tree.name(place.name_at)};
+}
+
+Place Directories::output_of(const JobState& job, std::uint32_t file, const FileRecord& record) {
+  if (stored && job.seal) return stored->at(record.stored_name);
+  const TreeFile& place = job.tree.files[file];
+  return {out->open(place.directory),
+          job.output_name.empty() ? job.tree.name(place.name_at) : job.output_name};
 }
 
 bool FileTask::start(Directories& directories, const std::function<void()>& prepare) {
@@ -46,9 +60,16 @@ bool FileTask::start(Directories& directories, const std::function<void()>& prep
   if (phase_ == Phase::fresh) {
     phase_ = Phase::nothing_to_do;
     try {
-      open_input(directories);
       if (job_.manifest) record_ = job_.manifest->expected(index_);
-      if (directories.out) out_directory_ = directories.out->open(file().directory);
+      if (job_.hides_names && job_.seal) {
+        record_.stored_name = stored_name_of(job_.seal->key, job_.seal->header.tree, path_);
+      }
+      open_input(directories);
+      if (directories.out) {
+        Place place = directories.output_of(job_, index_, record_);
+        out_directory_ = std::move(place.directory);
+        out_name_ = std::move(place.name);
+      }
       prepare();
       if (output_ || job_.out_root < 0) phase_ = Phase::working;
     } catch (const std::exception& error) {
@@ -59,9 +80,9 @@ bool FileTask::start(Directories& directories, const std::function<void()>& prep
 }
 
 void FileTask::open_input(Directories& directories) {
-  const core::SharedDescriptor directory = directories.in.open(file().directory);
+  const Place place = directories.input_of(job_, index_, record_);
   // Not blocking: the file may have become a FIFO since the scan.
-  in_.reset(openat(directory->get(), job_.tree.name(file().name_at),
+  in_.reset(openat(place.directory->get(), place.name.c_str(),
                    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!in_.valid()) throw core::SystemError("open", path(), errno);
   if (fstat(in_.get(), &before_) != 0) throw core::SystemError("stat", path(), errno);
@@ -75,16 +96,14 @@ void FileTask::open_input(Directories& directories) {
 bool FileTask::open_output(std::uint64_t least_bytes, std::uint64_t most_bytes,
                            const std::function<bool(int)>& belongs) {
   if (job_.out_root < 0) return true;
-  const std::string name =
-      job_.output_name.empty() ? job_.tree.name(file().name_at) : job_.output_name;
   if (job_.request.resume &&
-      is_current(out_directory_->get(), name.c_str(), least_bytes, most_bytes, belongs)) {
+      is_current(out_directory_->get(), out_name_.c_str(), least_bytes, most_bytes, belongs)) {
     ++job_.files_kept;
     job_.bytes_kept += in_bytes();
     put_record();
     return false;
   }
-  output_.emplace(out_directory_, name, wanted().st_mode);
+  output_.emplace(out_directory_, out_name_, wanted().st_mode);
   return true;
 }
 

@@ -20,6 +20,7 @@
 #include "tabane/workloads/aes_dir/modes.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/request.h"
+#include "tabane/workloads/aes_dir/stored_name.h"
 #include "tabane/workloads/aes_dir/tree.h"
 #include "tabane/workloads/aes_dir/tree_manifest.h"
 #include "tabane/workloads/aes_dir/tree_seal.h"
@@ -45,6 +46,7 @@ struct JobState {
   // Whether a file needs no task of its own, and was counted: as kept, or as done.
   std::function<bool(Directories&, std::uint32_t file)> settles;
   TreeManifest* manifest = nullptr;  // of the sealed tree that is read
+  bool hides_names = false;          // of the sealed tree that is read or written
   ModePolicy modes;
 
   std::atomic<bool> stop = false;
@@ -69,8 +71,13 @@ struct ChangedWhileRead : std::exception {
 // A thread's view of both trees.
 struct Directories {
   explicit Directories(const JobState& job);
+  // record: of the sealed file, for its name if names are hidden. throw: core::SystemError.
+  Place input_of(const JobState& job, std::uint32_t file, const FileRecord& record);
+  Place output_of(const JobState& job, std::uint32_t file, const FileRecord& record);
+
   DirectoryOpener in;
   std::optional<DirectoryOpener> out;
+  std::optional<StoredPlaces> stored;  // of the sealed tree, if its names are hidden
 };
 
 // What is the same for each format; the task of a format adds what it knows about its file.
@@ -126,6 +133,7 @@ class FileTask {
   std::atomic<bool> failed_ = false;
   core::Descriptor in_;
   core::SharedDescriptor out_directory_;
+  std::string out_name_;
   std::optional<OutputFile> output_;
   struct stat before_ {};
   FileRecord record_;

@@ -155,6 +155,17 @@ OpeningKeys opening_keys(const Request& request) {
   return keys;
 }
 
+// The tree may be another one than what was scanned, if its names are hidden.
+void take_manifest(const Request& request, const Places& places, const TreeManifest& manifest,
+                   Outcome& outcome) {
+  const std::vector<Failure> failures = std::move(outcome.failures);
+  outcome = describe(request, places);
+  outcome.failures = failures;
+  outcome.engine = resolve(request.engine);
+  outcome.root = manifest.root();
+  outcome.links = manifest.links();
+}
+
 // Whether the job was asked to stop while the step derived a key.
 bool is_stopped_in(const std::function<void()>& step) {
   try {
@@ -178,14 +189,12 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   check(request);
   const Engine engine = resolve(request.engine);
   const auto scanned_from = Clock::now();
-  const Places places = look_at_places(request);
+  Places places = look_at_places(request);
   const auto scanned_until = Clock::now();
   KeyRing keys(opening_keys(request),
                request.allow_costly_passphrase ? DerivationLimits::none() : DerivationLimits{},
                hooks.stop_requested);
-  const Plan plan = plan_for(request, places);
   Outcome outcome = describe(request, places);
-  outcome.threads = plan.threads;
   outcome.engine = engine;
   if (request.cipher == Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
     const auto look = [&] {
@@ -200,9 +209,10 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   std::unique_ptr<TreeManifest> manifest;
   if (request.direction != Direction::encrypt) {
     manifest = manifest_of_input(request, places, keys);
-    if (manifest) outcome.root = manifest->root();
-    if (manifest) outcome.links = manifest->links();
+    if (manifest) take_manifest(request, places, *manifest, outcome);
   }
+  const Plan plan = plan_for(request, places);
+  outcome.threads = plan.threads;
   if (request.dry_run) {
     outcome.complete = true;
     return outcome;
@@ -235,6 +245,7 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
     job.seal = &seal;
   }
   job.manifest = manifest.get();
+  job.hides_names = manifest && manifest->head().hidden_names;
   if (request.quick) {
     job.settles = [&job](Directories& directories, std::uint32_t file) {
       return looks_right(job, directories, file);
@@ -244,7 +255,7 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   if (job.seal && out_root.valid() && !places.single_file) sealed.emplace(job);
   // Beside a single file, jobs that run now may be about to lock theirs.
   if (out_root.valid() && (request.resume || (request.force && !places.single_file))) {
-    outcome.leftovers_removed = remove_leftovers_in(places, out_root.get());
+    outcome.leftovers_removed = remove_leftovers_in(places, out_root.get(), job.hides_names);
   }
 
   const auto worked_from = Clock::now();
@@ -257,7 +268,7 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   lock.reset();  // which changes the directory's times
   if (!job.stop && manifest && out_root.valid()) {
     restore(job, made_root, outcome.failures);
-  } else if (!job.stop && out_root.valid() && !places.single_file) {
+  } else if (!job.stop && out_root.valid() && !places.single_file && !job.hides_names) {
     finish_directories(places, out_root.get(), made_root, job.modes, outcome.failures);
   }
   if (!job.stop && manifest) tell_differences(*manifest, outcome.failures, outcome.temporaries);

@@ -10,7 +10,9 @@
 #include <filesystem>
 #include <span>
 
+#include "tabane/workloads/aes_dir/header_io.h"
 #include "tabane/workloads/aes_dir/output_manifest.h"
+#include "tabane/workloads/aes_dir/plain_tree.h"
 #include "tabane/workloads/aes_dir/restore_tree.h"
 
 namespace tabane::workloads::aes_dir {
@@ -51,9 +53,33 @@ core::Descriptor temporary_directory() {
   return directory;
 }
 
+// The salt of what may be a sealed file.
+std::optional<DifferenceFinder::Salt> salt_of(const Places& places, const std::string& path) {
+  const core::Descriptor file(
+      openat(places.in_root.get(), path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file.valid()) return std::nullopt;
+  try {
+    return decode_header(read_header(file.get(), path)).file_salt;
+  } catch (const core::Error&) {
+    return std::nullopt;
+  }
+}
+
+// Puts the plain tree into the place of what was scanned.
+void unhide(const Request& request, TreeManifest& manifest, Places& places) {
+  if (!request.excludes.empty()) {  // which are of plain names
+    places.tree = scan(places.in_root.get(), {}, Temporaries::take, true);
+  }
+  PlainTree plain = plain_tree_of(manifest, places.tree, request.excludes);
+  for (const std::string& stray : plain.strays) {
+    manifest.add(stray, DiffersFromManifest(Difference::added, salt_of(places, stray)));
+  }
+  places.tree = std::move(plain.tree);
+}
+
 }  // namespace
 
-std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, const Places& places,
+std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& places,
                                                 KeyRing& keys) {
   const bool needed = request.quick || request.root;
   if (request.cipher != Cipher::aes_256_gcm || places.single_file || request.without_manifest) {
@@ -69,6 +95,7 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, const Pl
       return nullptr;
     }
     if (is_being_changed(places.in_root.get())) refuse_tree_being_changed(request);
+    if (manifest->head().hidden_names) unhide(request, *manifest, places);
     manifest->hold_against(places.tree, request.excludes, temporary_directory().get());
     require_root(request, manifest->root());
     return manifest;
@@ -82,8 +109,8 @@ bool looks_right(JobState& job, Directories& directories, std::uint32_t file) {
   const FileRecord record = job.manifest->expected(file);
   if (!record.known || place.bytes < kSlotsAt + kTagBytes) return false;
   try {
-    const core::Descriptor sealed(openat(directories.in.open(place.directory)->get(),
-                                         job.tree.name(place.name_at),
+    const Place lies = directories.input_of(job, file, record);
+    const core::Descriptor sealed(openat(lies.directory->get(), lies.name.c_str(),
                                          O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     std::array<std::byte, 512> first;
     if (!sealed.valid()) return false;

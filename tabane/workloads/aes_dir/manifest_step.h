@@ -13,10 +13,11 @@
 namespace tabane::workloads::aes_dir {
 
 // Opens and reads the manifest of the tree that is decrypted or verified, and holds it against what
-// the scan saw. Returns null for a single file, for files of version 1, for CBC, or if the request
-// wants none. throws: core::Error if the tree should have one and has not, if it is damaged, or if
-// its root is not that of the request; core::UsageError if the request needs one that cannot be.
-std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, const Places& places,
+// the scan saw, which it replaces if names are hidden. Returns null for a single file, for files of
+// version 1, for CBC, or if the request wants none. throws: core::Error if the tree should have one
+// and has not, if it is damaged, or if its root is not that of the request; core::UsageError if the
+// request needs one that cannot be.
+std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& places,
                                                 KeyRing& keys);
 
 // Looks at a file as verify --quick does. Returns whether it is what the manifest has, and was

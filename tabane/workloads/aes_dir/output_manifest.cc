@@ -18,6 +18,8 @@ namespace {
 
 constexpr const char* kMark = "changing";  // in the tree's own directory
 constexpr const char* kMarkPath = ".tabane/changing";
+constexpr const char* kHidden = "hidden-names";  // the same: tells a job that goes on to hide them
+constexpr const char* kHiddenPath = ".tabane/hidden-names";
 
 bool exists(int directory, const char* name) {
   return faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
@@ -30,10 +32,10 @@ void remove_name(int directory, const char* name, int flags, const std::string& 
   }
 }
 
-void make_mark(int home) {
+void make_mark(int home, const char* name, const char* path) {
   const core::Descriptor mark(
-      openat(home, kMark, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
-  if (!mark.valid()) throw core::SystemError("make", kMarkPath, errno);
+      openat(home, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+  if (!mark.valid()) throw core::SystemError("make", path, errno);
 }
 
 bool has_time(const struct stat& status, const FileRecord& record) {
@@ -52,21 +54,41 @@ OutputManifest::OutputManifest(JobState& job)
   job.settles = [this](Directories& directories, std::uint32_t file) {
     return keeps(directories, file);
   };
+  decide_on_names();
   if (!job.request.resume) {
     remove_name(home_->get(), kManifestName, 0, kManifestPath);
     return;
   }
   open_old();
-  if (!old_) return;
-  trusts_old_ = !is_being_changed(job.out_root);
+  trusts_old_ = old_ && !is_being_changed(job.out_root);
   if (job.request.update && !job.tree.failures.empty()) {
     throw core::Error(fmt::format(
         "IN cannot be read to its end ({}: {}), so nobody knows what was deleted there; nothing "
         "was changed",
         job.tree.failures[0].path, job.tree.failures[0].what));
   }
-  make_mark(home_->get());
-  if (job.request.update) hold_against_input();
+  if (old_) make_mark(home_->get(), kMark, kMarkPath);
+  if (!job.request.update) return;
+  if (old_) hold_against_input();
+  remove_gone();
+  if (trusts_old_) return;
+  gone_ = strays_of(job.out_root, job.tree, *job.seal, job.hides_names);
+  remove_gone();
+}
+
+void OutputManifest::decide_on_names() {
+  const bool goes_on = job_.request.resume && exists(home_->get(), "keys") &&
+                       (exists(home_->get(), kManifestName) || exists(home_->get(), kHidden));
+  const bool hidden_there = exists(home_->get(), kHidden);
+  if (goes_on && job_.request.hide_names && !hidden_there) {
+    throw core::UsageError("OUT shows its names; --hide-names begins anew with --force");
+  }
+  job_.hides_names = job_.request.hide_names || (job_.request.resume && hidden_there);
+  if (job_.hides_names) {
+    make_mark(home_->get(), kHidden, kHiddenPath);
+  } else {
+    remove_name(home_->get(), kHidden, 0, kHiddenPath);
+  }
 }
 
 // By the key that the job seals with alone: others may know a key of a slot that fits a manifest.
@@ -91,6 +113,10 @@ void OutputManifest::hold_against_input() {
       const bool stays = found != nullptr && found->kind() == listed->kind;
       if (stays && listed->kind == EntryKind::file) {
         records_.put(found->index(), record_of(*listed));
+      } else if (!stays && old_->head().hidden_names) {
+        if (listed->kind == EntryKind::file) {
+          gone_.push_back({text_of_stored(listed->stored_name), false});
+        }
       } else if (!stays && listed->kind != EntryKind::link) {
         gone_.push_back({listed->path, listed->kind == EntryKind::directory});
       }
@@ -99,13 +125,22 @@ void OutputManifest::hold_against_input() {
     throw core::Error(
         fmt::format("OUT: {}: {}; --resume makes a new one from IN", kManifestPath, error.what()));
   }
-  // From the leaves up. Before the work, since a file and a directory may have changed places.
-  // Where that fails, the tree is still told as being changed.
-  for (auto gone = gone_.rbegin(); gone != gone_.rend(); ++gone) remove(*gone);
+}
+
+// From the leaves up. Before the work, since a file and a directory may have changed places.
+void OutputManifest::remove_gone() {
+  for (auto gone = gone_.rbegin(); gone != gone_.rend(); ++gone) {
+    try {
+      remove(*gone);
+    } catch (const core::SystemError& error) {
+      failures_.push_back({gone->path, error.what()});  // as a directory with a stranger's file
+    }
+  }
+  gone_.clear();
 }
 
 // Component by component, so that no link leads elsewhere.
-void OutputManifest::remove(const Gone& gone) {
+void OutputManifest::remove(const Stray& gone) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   core::Descriptor parent(fcntl(job_.out_root, F_DUPFD_CLOEXEC, 0));
   std::size_t from = 0;
@@ -115,6 +150,7 @@ void OutputManifest::remove(const Gone& gone) {
     if (!parent.valid()) throw core::SystemError("open", gone.path, errno);
   }
   const std::string name = gone.path.substr(from);
+  if (!exists(parent.get(), name.c_str())) return;
   remove_name(parent.get(), name.c_str(), gone.directory ? AT_REMOVEDIR : 0, gone.path);
   ++removed_;
 }
@@ -124,15 +160,12 @@ bool OutputManifest::keeps(Directories& directories, std::uint32_t file) {
   const FileRecord record = records_.get(file);
   const TreeFile& place = job_.tree.files[file];
   if (!record.known || place.bytes != record.sealed.bytes) return false;
-  const FileStatus& plain = job_.tree.statuses[file];
-  if (plain.seconds != record.seconds || plain.nanoseconds != record.nanoseconds ||
-      plain.mode != record.mode) {
-    return false;
-  }
+  const std::uint64_t time = packed_time(record.seconds, record.nanoseconds);
+  if (time == kNoTime || time != job_.tree.times[file] || place.mode != record.mode) return false;
   struct stat sealed {};
   try {
-    if (fstatat(directories.out->open(place.directory)->get(), job_.tree.name(place.name_at),
-                &sealed, AT_SYMLINK_NOFOLLOW) != 0) {
+    const Place lies = directories.output_of(job_, file, record);
+    if (fstatat(lies.directory->get(), lies.name.c_str(), &sealed, AT_SYMLINK_NOFOLLOW) != 0) {
       return false;
     }
   } catch (const core::SystemError&) {
@@ -155,12 +188,14 @@ Root OutputManifest::write(std::vector<Failure>& failures) {
                           .in_root = job_.in_root,
                           .records = records_,
                           .seal = *job_.seal,
-                          .generation = old_ ? old_->head().generation + 1 : 1};
+                          .generation = old_ ? old_->head().generation + 1 : 1,
+                          .hidden_names = job_.hides_names};
   if (old_ && job_.request.update && says_the_same(*old_, sealed)) return old_->root();
   return write_manifest(sealed, home_, job_.request.fsync, failures);
 }
 
 std::optional<Root> OutputManifest::finish(std::vector<Failure>& failures) {
+  failures.insert(failures.end(), failures_.begin(), failures_.end());
   try {
     const Root root = write(failures);
     remove_name(home_->get(), kMark, 0, kMarkPath);

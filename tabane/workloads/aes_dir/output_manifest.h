@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tabane/workloads/aes_dir/file_task.h"
+#include "tabane/workloads/aes_dir/strays.h"
 #include "tabane/workloads/aes_dir/tree_manifest.h"
 
 namespace tabane::workloads::aes_dir {
@@ -15,9 +16,10 @@ namespace tabane::workloads::aes_dir {
 class OutputManifest {
  public:
   // Takes the manifest of a tree away that --force replaces. Marks one that is changed, until
-  // finish(): whoever reads the tree meanwhile, or after a kill, is told. With --update, holds the
-  // input against the manifest and removes what stands in the way of the work.
-  // throws: core::SystemError; core::Error if the manifest that an update needs is damaged.
+  // finish(): whoever reads the tree meanwhile, or after a kill, is told. Decides whether the job
+  // hides names, as it is asked to or as the tree that it goes on with does. With --update, holds
+  // the input against the manifest and removes what stands in the way of the work. throws:
+  // core::SystemError; core::Error if the manifest that an update needs is damaged.
   explicit OutputManifest(JobState& job);
 
   // Writes the manifest when all files are written, unless an update would write what is there
@@ -28,16 +30,14 @@ class OutputManifest {
   std::uint64_t removed() const { return removed_; }  // files and directories
 
  private:
-  struct Gone {
-    std::string path;
-    bool directory;
-  };
+  void decide_on_names();
   // With --update: whether the manifest has a file as it is, and the sealed one is there with its
   // size and time. Thread-safe; one thread's directories. cost: one fstatat.
   bool keeps(Directories& directories, std::uint32_t file);
   void open_old();
   void hold_against_input();
-  void remove(const Gone& gone);
+  void remove_gone();
+  void remove(const Stray& gone);
   Root write(std::vector<Failure>& failures);
 
   JobState& job_;
@@ -45,7 +45,8 @@ class OutputManifest {
   FileRecords records_;
   std::unique_ptr<TreeManifest> old_;
   bool trusts_old_ = false;  // no update was interrupted since it was written
-  std::vector<Gone> gone_;
+  std::vector<Stray> gone_;  // of the sealed tree, directories before what lies in them
+  std::vector<Failure> failures_;
   std::uint64_t removed_ = 0;
 };
 

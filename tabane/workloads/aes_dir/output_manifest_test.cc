@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 using core::read_file;
 using core::write_file;
 
-// Everything below a directory: mode, time, what stands for the content, or target. Not tabane's own
-// directory itself, whose time changes.
+// Everything below a directory: mode, time, what stands for the content, or target. Not tabane's
+// own directory itself, whose time changes.
 std::map<std::string, std::string> everything(const fs::path& root) {
   std::map<std::string, std::string> entries;
   for (const auto& item : fs::recursive_directory_iterator(root)) {
@@ -183,6 +183,29 @@ TEST_F(Update, ThatWasInterruptedIsToldAndFinishedByTheNext) {
   EXPECT_EQ(outcome.files_kept, 4u);
   EXPECT_FALSE(fs::exists(sealed / ".tabane/changing"));
   expect_same_as_input();
+}
+
+// What the interrupted job had sealed went from the input before the next one.
+TEST_F(Update, RemovesWhatAnInterruptedOneHadAddedAndNothingOfStrangers) {
+  const std::string manifest = read_file(sealed / ".tabane/manifest");
+  fs::create_directory(in / "new");
+  write_file(in / "new/x", "x");
+  EXPECT_EQ(update().files, 1u);
+  write_file(sealed / ".tabane/manifest", manifest);
+  write_file(sealed / ".tabane/changing", "");
+  fs::remove_all(in / "new");
+  EXPECT_EQ(update().removed, 2u);
+  EXPECT_FALSE(fs::exists(sealed / "new"));
+  expect_same_as_input();
+
+  write_file(sealed / ".tabane/changing", "");
+  write_file(sealed / "d/e/of-a-stranger", "kept");
+  fs::remove_all(in / "d/e");
+  const Outcome outcome = update();
+  ASSERT_EQ(outcome.failures.size(), 2u);  // by the manifest and by the search
+  EXPECT_EQ(outcome.failures[0].path, "d/e");
+  EXPECT_EQ(read_file(sealed / "d/e/of-a-stranger"), "kept");
+  EXPECT_FALSE(fs::exists(sealed / "d/e/f"));
 }
 
 TEST_F(Update, RefusesADamagedManifestWhichResumingReplaces) {

@@ -16,6 +16,7 @@
 #include "tabane/workloads/aes_dir/job_lock.h"
 #include "tabane/workloads/aes_dir/manifest_file.h"
 #include "tabane/workloads/aes_dir/output_file.h"
+#include "tabane/workloads/aes_dir/stored_name.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
 
 namespace tabane::workloads::aes_dir {
@@ -120,7 +121,7 @@ void place_directory(const Request& request, Places& places) {
       scan(places.in_root.get(), request.excludes,
            encrypts || has_manifest(request, places.in_root.get()) ? Temporaries::take
                                                                    : Temporaries::leave_out,
-           request.cipher == Cipher::aes_256_gcm, request.update);
+           request.cipher == Cipher::aes_256_gcm && !request.hide_names, request.update);
   if (places.tree.own_directory && encrypts) {
     throw core::UsageError(
         fmt::format("IN ({}) has a directory {}, whose name tabane takes for itself in OUT; is IN "
@@ -232,6 +233,20 @@ core::Descriptor open_output_root(const Places& places, const Request& request) 
   return root;
 }
 
+namespace {
+
+// Of a tree with hidden names: its directories have two hexadecimal digits.
+std::size_t remove_leftovers_of_stored(int out_root) {
+  std::size_t removed = 0;
+  for (const std::string& name : stored_directories()) {
+    const core::Descriptor directory(openat(out_root, name.c_str(), kDirectory | O_NOFOLLOW));
+    if (directory.valid()) removed += remove_leftovers(directory.get());
+  }
+  return removed;
+}
+
+}  // namespace
+
 bool holds_files_of_trees(const Tree& tree, int root) {
   bool found = false;
   for_sealed_files(tree, root, "", [&](const auto& header, const auto&) {
@@ -240,7 +255,8 @@ bool holds_files_of_trees(const Tree& tree, int root) {
   return found;
 }
 
-std::size_t remove_leftovers_in(const Places& places, int out_root) {
+std::size_t remove_leftovers_in(const Places& places, int out_root, bool hides_names) {
+  if (hides_names) return remove_leftovers_of_stored(out_root);
   DirectoryOpener directories(places.tree, out_root, false);
   // Files of IN that have such a name themselves.
   std::set<std::pair<std::uint32_t, std::string>> own;

@@ -33,7 +33,7 @@ core::Descriptor open_output_root(const Places& places, const Request& request);
 
 // Removes what a killed job left in the directories that this job writes to; returns how many
 // files.
-std::size_t remove_leftovers_in(const Places& places, int out_root);
+std::size_t remove_leftovers_in(const Places& places, int out_root, bool hides_names);
 
 // throws: core::Error if headers can be read and none fits the key.
 void require_key_fits(const Tree& tree, int root, const std::string& name_of_single, KeyRing& keys);

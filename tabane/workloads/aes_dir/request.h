@@ -38,6 +38,7 @@ struct Request {
   bool force = false;    // replace what is there
   bool fsync = false;
   bool preserve = false;          // modes as they are, see modes.h
+  bool hide_names = false;        // encrypt: a directory's names and structure only in the manifest
   bool quick = false;             // verify: only the manifest and what it tells files apart by
   bool without_manifest = false;  // decrypt, verify: take the files as they are
   std::optional<Root> root;       // decrypt, verify: of the manifest, if it is known

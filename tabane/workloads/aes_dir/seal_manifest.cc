@@ -56,6 +56,7 @@ class EntryMaker {
     entry.seconds = record.seconds;
     entry.nanoseconds = record.nanoseconds;
     entry.sealed = record.sealed;
+    entry.stored_name = record.stored_name;
     return record.known;
   }
 
@@ -95,9 +96,10 @@ bool says_the_same(TreeManifest& manifest, const SealedTree& sealed) {
 
 Root write_manifest(const SealedTree& sealed, core::SharedDescriptor home, bool fsync,
                     std::vector<Failure>& failures) {
-  ManifestFileWriter writer(
-      std::move(home), seal_of_manifest(sealed.seal),
-      {.tree_id = sealed.seal.header.tree, .generation = sealed.generation, .hidden_names = false});
+  ManifestFileWriter writer(std::move(home), seal_of_manifest(sealed.seal),
+                            {.tree_id = sealed.seal.header.tree,
+                             .generation = sealed.generation,
+                             .hidden_names = sealed.hidden_names});
   EntryMaker entries(sealed, failures);
   ManifestEntry entry;
   for (TreeWalk walk(sealed.tree); walk.next();) {

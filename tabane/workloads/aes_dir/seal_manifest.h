@@ -19,6 +19,7 @@ struct SealedTree {
   const FileRecords& records;  // of the files; what is not known is left out
   const TreeSeal& seal;
   std::uint64_t generation;
+  bool hidden_names;
 };
 
 // Whether a manifest has exactly the entries that write_manifest() would write.

@@ -70,10 +70,10 @@ class Excludes {
 class Scanner {
  public:
   Scanner(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own,
-          bool statuses)
+          bool times)
       : root_(root),
         temporaries_(temporaries),
-        statuses_(statuses),
+        times_(times),
         own_(own),
         excludes_(excludes),
         opener_(tree_, root, false, kHeldByScan) {
@@ -187,12 +187,12 @@ class Scanner {
     } else if (temporaries_ == Temporaries::leave_out && core::is_temporary_name(name)) {
       tree_.temporaries.push_back(path_of(directory, name));
     } else {
-      tree_.files.push_back(
-          {append_name(tree_.names, name), static_cast<std::uint64_t>(status.st_size), directory});
-      if (statuses_) {
-        tree_.statuses.push_back({status.st_mtim.tv_sec,
-                                  static_cast<std::uint32_t>(status.st_mtim.tv_nsec),
-                                  status.st_mode & 07777});
+      tree_.files.push_back({append_name(tree_.names, name),
+                             static_cast<std::uint64_t>(status.st_size), directory,
+                             status.st_mode & 07777});
+      if (times_) {
+        tree_.times.push_back(
+            packed_time(status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)));
       }
     }
   }
@@ -213,7 +213,7 @@ class Scanner {
 
   int root_;
   Temporaries temporaries_;
-  bool statuses_;
+  bool times_;
   bool own_;
   Excludes excludes_;
   Tree tree_;
@@ -251,6 +251,12 @@ std::uint64_t Tree::bytes() const {
                          [](std::uint64_t sum, const TreeFile& file) { return sum + file.bytes; });
 }
 
+std::uint64_t packed_time(std::int64_t seconds, std::uint32_t nanoseconds) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 33;  // 34 bits for seconds, 30 for the rest
+  if (seconds < -kMost || seconds >= kMost) return kNoTime;
+  return static_cast<std::uint64_t>(seconds + kMost) << 30 | nanoseconds;
+}
+
 bool is_excluded(const std::vector<std::string>& excludes, const std::string& path) {
   if (excludes.empty()) return false;
   const Excludes patterns(excludes);
@@ -282,8 +288,8 @@ bool Tree::has_place(const FileId& place) const {
 }
 
 Tree scan(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own,
-          bool statuses) {
-  return Scanner(root, excludes, temporaries, own, statuses).run();
+          bool times) {
+  return Scanner(root, excludes, temporaries, own, times).run();
 }
 
 Tree single_file(const std::string& name, std::uint64_t bytes) {

@@ -31,14 +31,12 @@ struct TreeFile {
   std::uint64_t name_at;  // in Tree::names
   std::uint64_t bytes;
   std::uint32_t directory;
+  std::uint32_t mode = 0;  // 07777
 };
 
-// What tells whether a file has changed since it was sealed.
-struct FileStatus {
-  std::int64_t seconds;  // of the last change of the content
-  std::uint32_t nanoseconds;
-  std::uint32_t mode;  // 07777
-};
+// A time in 8 bytes, as there may be millions; kNoTime if it lies more than 270 years from 1970.
+inline constexpr std::uint64_t kNoTime = ~std::uint64_t{0};
+std::uint64_t packed_time(std::int64_t seconds, std::uint32_t nanoseconds);
 
 struct TreeLink {
   std::uint64_t name_at;  // in Tree::names
@@ -50,7 +48,8 @@ struct TreeLink {
 struct Tree {
   GrowingArray<TreeDirectory> directories;  // parents before children; [0] is the root
   GrowingArray<TreeFile> files;
-  GrowingArray<FileStatus> statuses;        // of the files; none if the scan was not asked for them
+  // packed_time() of the last change of the files; none if the scan was not asked for them.
+  GrowingArray<std::uint64_t> times;
   GrowingArray<TreeLink> links;             // symbolic ones, which nothing here follows
   GrowingArray<char> names;                 // each ended by a zero
   std::vector<FileId> places;               // of the directories, in ascending order
@@ -79,13 +78,11 @@ inline constexpr const char* kOwnDirectory = ".tabane";
 // left out with all below it. cost: one fstatat a file or directory; 24 bytes and
 // its name a file.
 // temporaries: whether files with a temporary name are left out; where nothing was sealed, they are
-// files like others. own: leaves out kOwnDirectory at the root. statuses: keeps Tree::statuses, 16
-// bytes a file. throws: core::SystemError only if
-// the root itself cannot be read.
+// files like others. own: leaves out kOwnDirectory at the root. times: keeps Tree::times.
+// throws: core::SystemError only if the root itself cannot be read.
 enum class Temporaries { take, leave_out };
 Tree scan(int root, const std::vector<std::string>& excludes,
-          Temporaries temporaries = Temporaries::leave_out, bool own = false,
-          bool statuses = false);
+          Temporaries temporaries = Temporaries::leave_out, bool own = false, bool times = false);
 
 // Whether a path or a directory that it lies in matches one of scan()'s patterns.
 bool is_excluded(const std::vector<std::string>& excludes, const std::string& path);

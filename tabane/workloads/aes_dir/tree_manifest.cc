@@ -31,6 +31,7 @@ FileRecord record_of(const ManifestEntry& entry) {
           .seconds = entry.seconds,
           .nanoseconds = entry.nanoseconds,
           .mode = entry.mode,
+          .stored_name = entry.stored_name,
           .known = true};
 }
 

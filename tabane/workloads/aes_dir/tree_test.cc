@@ -166,6 +166,28 @@ TEST_F(Scan, KeepsTheBytesOfOddNames) {
   EXPECT_EQ(found, expected);
 }
 
+TEST(PackedTime, IsTheSameForTheSameTimeAlone) {
+  EXPECT_EQ(packed_time(5, 7), packed_time(5, 7));
+  EXPECT_NE(packed_time(5, 7), packed_time(5, 8));
+  EXPECT_NE(packed_time(5, 7), packed_time(-5, 7));
+  EXPECT_NE(packed_time(8'000'000'000, 999'999'999), kNoTime);
+  EXPECT_NE(packed_time(-8'000'000'000, 0), packed_time(8'000'000'000, 0));
+  EXPECT_EQ(packed_time(9'000'000'000, 0), kNoTime);
+  EXPECT_EQ(packed_time(-9'000'000'000, 0), kNoTime);
+}
+
+TEST_F(Scan, KeepsTimesIfAskedAndModes) {
+  file("a", 3);
+  EXPECT_EQ(scan(root(), {}).times.size(), 0u);
+  const Tree tree = scan(root(), {}, Temporaries::take, false, true);
+  struct stat status {};
+  ASSERT_EQ(::fstatat(root(), "a", &status, 0), 0);
+  ASSERT_EQ(tree.times.size(), 1u);
+  EXPECT_EQ(tree.times[0],
+            packed_time(status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)));
+  EXPECT_EQ(tree.files[0].mode, 0600u);
+}
+
 TEST_F(Scan, KeepsLinksWithoutFollowingThemAndLeavesSpecialFilesOut) {
   directory("real");
   file("real/file");

@@ -1,0 +1,245 @@
+// Trees whose names and structure stand in their manifests alone.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <map>
+
+#include "tabane/core/file.h"
+#include "tabane/core/scratch_folder.h"
+#include "tabane/workloads/aes_dir/job.h"
+#include "tabane/workloads/aes_dir/stored_name.h"
+#include "tabane/workloads/aes_dir/test_bytes.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+namespace fs = std::filesystem;
+using core::read_file;
+using core::write_file;
+using Lines = std::vector<std::string>;
+
+std::map<std::string, std::string> everything(const fs::path& root) {
+  std::map<std::string, std::string> entries;
+  for (const auto& item : fs::recursive_directory_iterator(root)) {
+    struct stat seen {};
+    lstat(item.path().c_str(), &seen);
+    std::string& entry = entries[item.path().lexically_relative(root)];
+    entry = std::to_string(seen.st_mode) + " " + std::to_string(seen.st_mtim.tv_sec) + "." +
+            std::to_string(seen.st_mtim.tv_nsec) + " ";
+    if (item.is_symlink()) {
+      entry += fs::read_symlink(item.path());
+    } else if (item.is_regular_file()) {
+      entry += read_file(item.path());
+    }
+  }
+  return entries;
+}
+
+class HiddenNames : public testing::Test {
+ protected:
+  HiddenNames() {
+    ::umask(022);
+    fs::create_directories(in / "secret-d/e");
+    fs::create_directories(in / "secret-d/empty");
+    fs::create_directories(in / ".tabane");
+    std::size_t size = 0;
+    for (const char* name : {"secret-a", "secret-b", "secret-d/c", "secret-d/e/f", "secret-e",
+                             ".tabane/mine", "secret-d/a"}) {
+      write_file(in / name, std::string(++size, 'x'));  // each another size
+    }
+    fs::create_symlink("secret-a", in / "secret-d/link");
+  }
+
+  Request request(Direction direction, const fs::path& from, const fs::path& to) const {
+    Request r;
+    r.direction = direction;
+    r.in = from;
+    r.out = to;
+    for (std::size_t i = 0; i < kMasterKeyBytes; ++i) r.key.bytes()[i] = std::byte(i * 7 + 1);
+    r.measure_copy = false;
+    return r;
+  }
+  Request hiding() const {
+    Request r = request(Direction::encrypt, in, sealed);
+    r.hide_names = true;
+    return r;
+  }
+  static Lines told(const Request& request) {
+    try {
+      Lines lines;
+      for (const Failure& failure : run_job(request).failures) {
+        lines.push_back(failure.path + ": " +
+                        (failure.difference.empty() ? "damaged" : failure.difference));
+      }
+      return lines;
+    } catch (const core::Error& error) {
+      return {error.what()};
+    }
+  }
+  Lines decrypted() const {
+    fs::remove_all(root / "opened");
+    return told(request(Direction::decrypt, sealed, root / "opened"));
+  }
+  Lines verified(bool quick = false) const {
+    Request r = request(Direction::verify, sealed, "");
+    r.quick = quick;
+    return told(r);
+  }
+  // Where a file lies, found by its size.
+  fs::path stored(const std::string& name) const {
+    const auto bytes = fs::file_size(in / name) + 96 + 4 + 69 + 16;
+    for (const auto& item : fs::recursive_directory_iterator(sealed)) {
+      const std::string path = item.path().lexically_relative(sealed);
+      if (item.is_regular_file() && path[0] != '.' && item.file_size() == bytes) {
+        return item.path();
+      }
+    }
+    return {};
+  }
+
+  const core::ScratchFolder folder{"tabane-test"};
+  const fs::path root = folder.path(), in = root / "in", sealed = root / "sealed";
+};
+
+TEST_F(HiddenNames, ComeBackAndShowNothing) {
+  const auto original = everything(in);
+  EXPECT_EQ(told(hiding()), Lines{});
+  for (const auto& item : fs::recursive_directory_iterator(sealed)) {
+    EXPECT_EQ(item.path().string().find("secret"), std::string::npos);
+    EXPECT_FALSE(item.is_symlink());
+  }
+  EXPECT_EQ(verified(), Lines{});
+  EXPECT_EQ(verified(true), Lines{});
+  EXPECT_EQ(decrypted(), Lines{});
+  EXPECT_EQ(everything(root / "opened"), original);
+}
+
+TEST_F(HiddenNames, AreTheSameForAPathAndAKeyAlone) {
+  TreeKey key, other;
+  other.bytes()[0] = std::byte{1};
+  const TreeId tree{};
+  const StoredName name = stored_name_of(key, tree, "a/b");
+  EXPECT_EQ(stored_name_of(key, tree, "a/b"), name);
+  EXPECT_NE(stored_name_of(key, tree, "a/c"), name);
+  EXPECT_NE(stored_name_of(other, tree, "a/b"), name);
+  EXPECT_NE(stored_name_of(key, TreeId{std::byte{1}}, "a/b"), name);
+  const std::string text = text_of_stored(name);
+  EXPECT_EQ(text.size(), 33u);
+  EXPECT_EQ(text[2], '/');
+}
+
+TEST_F(HiddenNames, AreToldOfWhatWasDoneToATree) {
+  const auto anew = [&] {
+    fs::remove_all(sealed);
+    EXPECT_EQ(told(hiding()), Lines{});
+  };
+  anew();
+  fs::remove(stored("secret-d/e/f"));
+  EXPECT_EQ(verified(), Lines{"secret-d/e/f: missing"});
+  EXPECT_EQ(decrypted(), Lines{"secret-d/e/f: missing"});
+  anew();
+  const fs::path a = stored("secret-a"), f = stored("secret-d/e/f");
+  const std::string of_a = read_file(a);
+  write_file(a, read_file(f));
+  write_file(f, of_a);
+  EXPECT_EQ(verified(true), (Lines{"secret-a: exchanged", "secret-d/e/f: exchanged"}));
+  EXPECT_EQ(decrypted(), (Lines{"secret-a: exchanged", "secret-d/e/f: exchanged"}));
+  anew();
+  fs::rename(stored("secret-a"), sealed / "zz");
+  EXPECT_EQ(verified(), Lines{"zz: renamed"});
+  anew();
+  fs::create_directories(stored("secret-a").parent_path() / "0/1");
+  write_file(stored("secret-a").parent_path() / "0/1/x", "of a stranger");
+  ASSERT_EQ(verified().size(), 1u);
+  EXPECT_TRUE(verified()[0].ends_with("/0/1/x: added"));
+  anew();
+  std::string bad = read_file(stored("secret-d/c"));
+  bad.back() = static_cast<char>(bad.back() ^ 1);
+  write_file(stored("secret-d/c"), bad);
+  EXPECT_EQ(verified(), Lines{"secret-d/c: damaged"});
+  EXPECT_EQ(verified(true), Lines{"secret-d/c: changed"});
+}
+
+TEST_F(HiddenNames, AreHeldAgainstExcludes) {
+  EXPECT_EQ(told(hiding()), Lines{});
+  Request some = request(Direction::decrypt, sealed, root / "opened");
+  some.excludes = {"secret-d/e", "?b", "a*"};
+  EXPECT_EQ(told(some), Lines{});
+  EXPECT_TRUE(fs::exists(root / "opened/secret-d/c"));
+  EXPECT_FALSE(fs::exists(root / "opened/secret-d/e"));
+  EXPECT_FALSE(fs::exists(root / "opened/secret-d/a"));
+  EXPECT_TRUE(fs::exists(root / "opened/secret-b"));
+}
+
+TEST_F(HiddenNames, StayHiddenWhenATreeIsBroughtUpToDate) {
+  EXPECT_EQ(told(hiding()), Lines{});
+  Request again = request(Direction::encrypt, in, sealed);
+  again.resume = again.update = true;
+  fs::remove_all(in / ".tabane");  // which belongs to tabane where names are not hidden
+  EXPECT_EQ(run_job(again).files_kept, 6u);
+  write_file(in / "secret-new", "a file of another size");
+  write_file(in / "secret-b", "another content of it");
+  fs::remove(in / "secret-a");
+  const Outcome outcome = run_job(again);
+  EXPECT_EQ(outcome.files, 2u);
+  EXPECT_EQ(outcome.removed, 1u);
+  EXPECT_FALSE(fs::exists(sealed / "secret-new"));
+  EXPECT_EQ(decrypted(), Lines{});
+  EXPECT_EQ(everything(root / "opened"), everything(in));
+}
+
+TEST_F(HiddenNames, LeaveNothingOfAnInterruptedUpdate) {
+  EXPECT_EQ(told(hiding()), Lines{});
+  fs::remove_all(in / ".tabane");
+  Request again = request(Direction::encrypt, in, sealed);
+  again.resume = again.update = true;
+  write_file(sealed / ".tabane/changing", "");
+  const fs::path strangers = stored("secret-a").parent_path() / "0/x";
+  fs::create_directory(strangers.parent_path());
+  write_file(strangers, "of a stranger");
+  fs::remove(in / "secret-a");
+  fs::remove(sealed / ".tabane/manifest");
+  const Outcome outcome = run_job(again);
+  EXPECT_EQ(outcome.removed, 2u);  // secret-a and .tabane/mine
+  EXPECT_EQ(read_file(strangers), "of a stranger");
+  ASSERT_EQ(verified().size(), 1u);
+  EXPECT_TRUE(verified()[0].ends_with("/0/x: added"));
+}
+
+TEST_F(HiddenNames, AreHiddenByAJobThatGoesOnAfterAKill) {
+  EXPECT_EQ(told(hiding()), Lines{});
+  fs::remove(sealed / ".tabane/manifest");
+  fs::remove(stored("secret-d/c"));
+  fs::remove_all(in / ".tabane");
+  Request again = request(Direction::encrypt, in, sealed);
+  again.resume = true;
+  write_file(stored("secret-e").parent_path() / ".tabane-0123456789abcdef.part", "half");
+  const Outcome outcome = run_job(again);
+  EXPECT_EQ(outcome.files, 1u);
+  EXPECT_EQ(outcome.leftovers_removed, 1u);
+  EXPECT_FALSE(fs::exists(sealed / "secret-d"));
+}
+
+TEST_F(HiddenNames, AreNotTakenForATreeThatShowsThem) {
+  fs::remove_all(in / ".tabane");
+  EXPECT_EQ(told(request(Direction::encrypt, in, sealed)), Lines{});
+  Request again = hiding();
+  again.resume = true;
+  ASSERT_EQ(told(again).size(), 1u);
+  EXPECT_NE(told(again)[0].find("--force"), std::string::npos);
+}
+
+TEST_F(HiddenNames, OpenWithoutTheManifestUnderTheNamesThatTheyHave) {
+  EXPECT_EQ(told(hiding()), Lines{});
+  const fs::path place = stored("secret-a").lexically_relative(sealed);
+  fs::remove(sealed / ".tabane/manifest");
+  Request alone = request(Direction::decrypt, sealed, root / "opened");
+  alone.without_manifest = true;
+  EXPECT_EQ(told(alone), Lines{});
+  EXPECT_EQ(read_file(root / "opened" / place), read_file(in / "secret-a"));
+}
+
+}  // namespace
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,23 @@
+// What an interrupted job may have left in a sealed tree, and the plain one does not have any more.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tabane/workloads/aes_dir/tree.h"
+#include "tabane/workloads/aes_dir/tree_seal.h"
+
+namespace tabane::workloads::aes_dir {
+
+struct Stray {
+  std::string path;  // in the sealed tree
+  bool directory;
+};
+
+// Looks through the sealed tree below `sealed` for files that are sealed with the tree's key, and
+// directories, that the plain tree lacks. Those of strangers are not among them. cost: a scan;
+// opens what it suspects. throws: core::SystemError if the root cannot be read.
+std::vector<Stray> strays_of(int sealed, const Tree& plain, const TreeSeal& seal,
+                             bool hidden_names);
+
+}  // namespace tabane::workloads::aes_dir
