@@ -11,7 +11,11 @@
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/workloads/aes_dir/job.h"
+#include "tabane/workloads/aes_dir/keys_file.h"
 #include "tabane/workloads/aes_dir/sealed_format.h"
+#include "tabane/workloads/aes_dir/test_bytes.h"
+#include "tabane/workloads/aes_dir/tree_manifest.h"
+#include "tabane/workloads/aes_dir/tree_seal.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -278,6 +282,58 @@ TEST_F(SealedTree, IsRefusedWithADamagedExchangedOrMissingManifest) {
   expect_refused("interrupted", "encrypt --resume finishes it");
   fs::remove_all(sealed / ".tabane");
   expect_refused("removed", "has no manifest");
+}
+
+// Who knows a recipient can seal a manifest for it, with any tree id and any salts, which are there
+// to read. The files have another key.
+TEST_F(SealedTree, IsNotExchangedByWhoKnowsItsRecipient) {
+  Identity own;
+  own.secret.bytes()[0] = std::byte{8};
+  own.recipient = x25519_public(own.secret);
+  fs::create_directory(root / "two");
+  write_file(root / "two/a", "the file a");
+  write_file(root / "two/b", "the file b");
+  Request there = request(Direction::encrypt, root / "two", sealed);
+  there.has_key = false;
+  there.recipients = {own.recipient};
+  ASSERT_TRUE(run_job(there).failures.empty());
+  fs::rename(sealed / "a", sealed / "c");
+  fs::rename(sealed / "b", sealed / "a");
+  fs::rename(sealed / "c", sealed / "b");
+
+  const auto header_of = [&](const char* name) {
+    return decode_header(from_text(read_file(sealed / name)));
+  };
+  Openers openers;
+  openers.recipients = there.recipients;
+  const TreeId tree = header_of("a").tree;
+  TreeKey key;
+  std::vector<Slot> slots = make_slots(openers, tree, key);
+  const Bytes keys = encode_keys_file({tree, slots}, key);
+  write_file(sealed / ".tabane/keys", {reinterpret_cast<const char*>(keys.data()), keys.size()});
+  const TreeSeal planted = make_seal(tree, std::move(key), std::move(slots));
+  ManifestFileWriter manifest(
+      std::make_shared<const core::Descriptor>(
+          open((sealed / ".tabane").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+      seal_of_manifest(planted), {.tree_id = tree});
+  manifest.add({.path = "", .mode = 0755});
+  for (const char* name : {"a", "b"}) {
+    const Bytes bytes = from_text(read_file(sealed / name));
+    ManifestEntry entry{.kind = EntryKind::file, .path = name, .mode = 0644};
+    entry.sealed = {.bytes = 10, .salt = header_of(name).file_salt};
+    std::copy(bytes.end() - kTagBytes, bytes.end(), entry.sealed.last_tag.begin());
+    manifest.add(entry);
+  }
+  manifest.commit(false);
+
+  Request back = request(Direction::decrypt, sealed, root / "opened");
+  back.has_key = false;
+  back.identities.push_back(std::move(own));
+  EXPECT_EQ(told(back), (Lines{"a: damaged", "b: damaged"}));
+  back.direction = Direction::verify;
+  back.quick = true;
+  EXPECT_EQ(told(back), (Lines{"a: damaged", "b: damaged"}));
+  EXPECT_FALSE(fs::exists(root / "opened/a"));
 }
 
 TEST_F(SealedTree, OpensEachFileByItself) {

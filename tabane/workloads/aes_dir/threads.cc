@@ -107,7 +107,8 @@ void work_units(JobState& job, Queue<Task>& queue, CopyPairs* copies, const Prep
     if (sampler) sampler->before(*unit);
     bool whole = true;
     for (std::uint32_t i = 0; i < unit->files && !job.stop; ++i) {
-      if (unit->pieces == 1 && job.settles && job.settles(directories, unit->first_file + i)) continue;
+      if (unit->pieces == 1 && job.settles && job.settles(directories, unit->first_file + i))
+        continue;
       const auto task = queue.task(*unit, i);
       whole &= work_piece(
           *task, directories, [&] { prepare(*task); }, [&] { work(*task, range(*unit, *task)); });
