@@ -6,6 +6,7 @@
 
 #include "bench/aes_memory.h"
 #include "bench/aes_place.h"
+#include "bench/aes_trees.h"
 #include "tabane/core/topology.h"
 #include "tabane/core/units.h"
 #include "tabane/workloads/aes_dir/engine.h"
@@ -15,15 +16,6 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr double kResidentLimit = 96.0 * kMiB;
-
-core::MeasureOptions whole_commands(const Settings& settings) {
-  return {.confidence_target = 0.02,
-          .budget_seconds = settings.quick ? 0.5 : 5,
-          .min_epochs = settings.quick ? 6 : 11,
-          .max_epochs = 101,
-          .warmup_epochs = 1,
-          .single_iteration = true};
-}
 
 struct Bench {
   Panel& panel;
@@ -57,8 +49,6 @@ struct Bench {
   }
 };
 
-CipherKind gcm() { return all_ciphers().back(); }
-
 // Of an answered question: what the command takes in parts of its two halves done one after the
 // other.
 void tell_against_halves(Panel& panel, const std::vector<lab::Comparison>& answers) {
@@ -83,6 +73,11 @@ void ask_large_files(Bench& bench, Place& place, const CipherKind& kind, Directi
   question.peers = {place.parallel_cp(direction, 0.8), place.openssl_enc(kind, direction, 4)};
   // Without the copying that the summary compares with.
   question.peers.push_back(place.tabane(kind, direction, {"-q"}));
+  if (direction == Direction::encrypt && kind.chained()) {
+    question.peers.push_back(place.tabane(gcm(), direction, {}));
+    question.peers.back().name = "tabane --cipher aes-256-gcm";
+    question.peers.back().target = 1;
+  }
   if (direction == Direction::encrypt) {
     for (const char* engine : {"openssl", "ipsec-mb"}) {
       question.peers.push_back(place.tabane(kind, direction, {"--engine", engine}));
@@ -170,7 +165,7 @@ void ask_about_small_files(Bench& bench) {
                       place.tabane(gcm(), direction, {}),
                       {}};
     question.measure = whole_commands(bench.panel.settings());
-    question.peers = {place.cp(direction, 1 / 1.5), place.parallel_cp(direction, 0),
+    question.peers = {place.cp(direction, 1), place.parallel_cp(direction, 0),
                       place.tabane(gcm(), direction, {"-q"}),
                       place.tabane(gcm(), direction, {"-t", "1"})};
     question.ours.amount = static_cast<double>(place.files());
@@ -195,8 +190,7 @@ void ask_about_one_file(Bench& bench) {
                       place.tabane(gcm(), direction, {}, &ours),
                       {}};
     question.measure = whole_commands(bench.panel.settings());
-    question.peers = {place.cp(direction, 0.8, &cp),
-                      aes_alone(gcm(), direction, bytes, bench.pool)};
+    question.peers = {place.cp(direction, 1, &cp), aes_alone(gcm(), direction, bytes, bench.pool)};
     if (bench.panel.ask(question).empty()) continue;
     const double cores = static_cast<double>(bench.pool.size());
     bench.panel.tell({.question = question.name,
@@ -224,6 +218,7 @@ void ask_aes(Panel& panel) {
   ask_about_large_files(bench);
   ask_about_small_files(bench);
   ask_about_one_file(bench);
+  ask_trees(panel, pool, bench.total);
   const std::string name = "all works above";
   if (bench.total.peak_resident_bytes > 0 && panel.wants(name)) {
     panel.tell({.question = name,

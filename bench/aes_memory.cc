@@ -164,6 +164,8 @@ std::vector<CipherKind> all_ciphers() {
           {Cipher::aes_256_gcm, "aes-256-gcm", "-aes-256-cbc", 32}};
 }
 
+CipherKind gcm() { return all_ciphers().back(); }
+
 Entrant aes_alone(const CipherKind& kind, Direction direction, std::uint64_t bytes,
                   core::PinnedPool& pool) {
   const auto workers = std::make_shared<std::vector<std::unique_ptr<Worker>>>();

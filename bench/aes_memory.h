@@ -22,6 +22,7 @@ struct CipherKind {
 };
 
 std::vector<CipherKind> all_ciphers();
+CipherKind gcm();
 
 // AES of `bytes` in the pool's caches; the peer of target 0 that tells what AES alone costs.
 // The pool outlives the entrant.

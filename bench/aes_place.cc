@@ -29,10 +29,12 @@ std::vector<std::byte> example_key() {
   return key;
 }
 
-// The shell command that tells the version of what a command works with, also below xargs.
-std::string version_question(const Command& command) {
-  const bool openssl = std::find(command.begin(), command.end(), "openssl") != command.end();
-  return openssl ? "openssl version" : "cp --version";
+// The program that a command is about, also below xargs.
+std::string program_of(const Command& command) {
+  for (const char* name : {"openssl", "age", "rclone", "restic", "rsync", "find"}) {
+    if (std::find(command.begin(), command.end(), name) != command.end()) return name;
+  }
+  return "cp";
 }
 
 // Returns 0 or errno.
@@ -51,6 +53,20 @@ int copy_by_range(const fs::path& from, const fs::path& to) {
 
 std::string verb(Direction direction) {
   return direction == Direction::encrypt ? "encrypt" : "decrypt";
+}
+
+core::MeasureOptions whole_commands(const Settings& settings) {
+  return {.confidence_target = 0.02,
+          .budget_seconds = settings.quick ? 0.5 : 5,
+          .min_epochs = settings.quick ? 6 : 11,
+          .max_epochs = 101,
+          .warmup_epochs = 1,
+          .single_iteration = true};
+}
+
+std::string version_of(const std::string& program) {
+  const bool by_word = program == "openssl" || program == "rclone" || program == "restic";
+  return version_said_by(program + (by_word ? " version" : " --version"));
 }
 
 Place::Place(const Settings& settings, core::PinnedPool& pool, Usage& total)
@@ -115,6 +131,11 @@ void Place::seal(const CipherKind& kind) {
   fs::rename(out_, sealed_by_openssl_);
 }
 
+void Place::seal_once(const CipherKind& kind) {
+  remove_tree(sealed_);
+  total_ += run_command(tabane_command(kind, Direction::encrypt, plain_, sealed_));
+}
+
 Command Place::tabane_command(const CipherKind& kind, Direction direction, const fs::path& in,
                               const fs::path& out) const {
   Command command{program_,     verb(direction),          in,         out,
@@ -130,7 +151,7 @@ Entrant Place::entrant(std::string name, Command command, double target, Usage* 
   if (!in_path(command[0]))
     e.missing = command[0] + " was not found";
   else
-    e.how = started_as(command, version_said_by(version_question(command)));
+    e.how = started_as(command, version_of(program_of(command)));
   e.work = [command = std::move(command), own](std::uint64_t times) {
     for (; times > 0; --times) {
       const Usage usage = run_command(command);
@@ -147,19 +168,37 @@ Entrant Place::tabane(const CipherKind& kind, Direction direction,
   std::string name = "tabane";
   for (const std::string& word : more) name += " " + word;
   command.insert(command.end(), more.begin(), more.end());
-  Entrant e{.name = name,
+  Entrant e = ours(std::move(name), std::move(command), own);
+  e.before = [out = out_] { remove_tree(out); };
+  return e;
+}
+
+Entrant Place::ours(std::string name, Command command, Usage* usage) const {
+  Entrant e{.name = std::move(name),
             .amount = static_cast<double>(bytes_),
             .target = 0,
             .how = started_as(command, "this build")};
-  e.work = [command = std::move(command), own, &total = total_](std::uint64_t times) {
+  e.work = [command = std::move(command), usage, &total = total_](std::uint64_t times) {
     for (; times > 0; --times) {
-      const Usage usage = run_command(command);
-      total += usage;
-      if (own) *own += usage;
+      const Usage used = run_command(command);
+      total += used;
+      if (usage) *usage += used;
     }
   };
-  e.before = [out = out_] { remove_tree(out); };
   return e;
+}
+
+Entrant Place::update(const CipherKind& kind) const {
+  return ours(
+      "tabane encrypt --update",
+      {program_, "encrypt", "--update", plain_, sealed_, "--key-file", key_path(kind.key_bytes)},
+      nullptr);
+}
+
+Entrant Place::quick_verify(const CipherKind& kind) const {
+  return ours("tabane verify --quick",
+              {program_, "verify", "--quick", sealed_, "--key-file", key_path(kind.key_bytes)},
+              nullptr);
 }
 
 Entrant Place::cp(Direction direction, double target, Usage* own) const {

@@ -18,6 +18,12 @@ using workloads::aes_dir::Direction;
 
 std::string verb(Direction direction);
 
+// How commands are measured that work on a whole tree.
+core::MeasureOptions whole_commands(const Settings& settings);
+
+// What the program says of its version.
+std::string version_of(const std::string& program);
+
 // Plain files, what they were sealed to, and one place for all outputs, which is cleared before
 // each command, outside its time.
 class Place {
@@ -38,6 +44,9 @@ class Place {
   // throws: core::Error if not.
   void seal(const CipherKind& kind);
 
+  // Encrypts the plain files by tabane alone, for commands on what is sealed.
+  void seal_once(const CipherKind& kind);
+
   // tabane as a user calls it. own: gets what its runs use, if not null.
   Entrant tabane(const CipherKind& kind, Direction direction, const std::vector<std::string>& more,
                  Usage* own = nullptr) const;
@@ -51,8 +60,25 @@ class Place {
   // copy_file_range of flat files in this process.
   Entrant copy_alone(Direction direction) const;
 
+  // tabane brings the sealed files up to date, and looks at them without opening them.
+  Entrant update(const CipherKind& kind) const;
+  Entrant quick_verify(const CipherKind& kind) const;
+  // Any program, its output folder made empty before. own: gets what its runs use, if not null.
+  Entrant entrant(std::string name, Command command, double target, Usage* own = nullptr) const;
+
   std::uint64_t bytes() const { return bytes_; }
   std::size_t files() const { return names_.size(); }
+  // Below plain().
+  const std::vector<std::string>& names() const { return names_; }
+  const fs::path& plain() const { return plain_; }
+  const fs::path& sealed() const { return sealed_; }
+  const fs::path& out() const { return out_; }
+  // For what belongs to a program.
+  const fs::path& folder() const { return scratch_.path(); }
+  // As many at once as PUs.
+  std::string processes() const { return std::to_string(pool_.size()); }
+  // A file of names for xargs, each ended by a zero.
+  fs::path list(const std::string& name, const std::vector<std::string>& entries) const;
 
  private:
   const fs::path& input(Direction direction) const {
@@ -61,9 +87,7 @@ class Place {
   Command tabane_command(const CipherKind& kind, Direction direction, const fs::path& in,
                          const fs::path& out) const;
   fs::path key_path(std::size_t bytes) const;
-  Entrant entrant(std::string name, Command command, double target, Usage* own) const;
-  // A file of names for xargs, each ended by a zero.
-  fs::path list(const std::string& name, const std::vector<std::string>& entries) const;
+  Entrant ours(std::string name, Command command, Usage* usage) const;
 
   std::string program_;
   core::PinnedPool& pool_;

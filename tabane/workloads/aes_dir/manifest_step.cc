@@ -112,7 +112,7 @@ bool looks_right(JobState& job, Directories& directories, std::uint32_t file) {
     const Place lies = directories.input_of(job, file, record);
     const core::Descriptor sealed(openat(lies.directory->get(), lies.name.c_str(),
                                          O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    std::array<std::byte, 512> first;
+    std::array<std::byte, 256> first;  // of most headers all
     if (!sealed.valid()) return false;
     const ssize_t there = pread(sealed.get(), first.data(), first.size(), 0);
     if (there < static_cast<ssize_t>(kSlotsAt)) return false;

@@ -28,6 +28,8 @@ class OutputManifest {
   std::optional<Root> finish(std::vector<Failure>& failures);
 
   std::uint64_t removed() const { return removed_; }  // files and directories
+  // With --update: whether the last job on this tree ended, so that it left no temporary files.
+  bool goes_on_from_an_end() const { return job_.request.update && trusts_old_; }
 
  private:
   void decide_on_names();

@@ -173,6 +173,7 @@ TEST_F(Update, ThatWasInterruptedIsToldAndFinishedByTheNext) {
   write_file(sealed / ".tabane/manifest", manifest);
   write_file(sealed / ".tabane/changing", "");
   fs::remove(sealed / "b");
+  write_file(sealed / "d/.tabane-0123456789abcdef.part", "half");
   const Request verify = request(Direction::verify, sealed, "");
   EXPECT_NE(refusal(verify).find("--update or --resume finishes it"), std::string::npos);
   Request alone = request(Direction::verify, sealed, "");
@@ -181,6 +182,7 @@ TEST_F(Update, ThatWasInterruptedIsToldAndFinishedByTheNext) {
   const Outcome outcome = update();
   EXPECT_EQ(outcome.files, 1u);
   EXPECT_EQ(outcome.files_kept, 4u);
+  EXPECT_EQ(outcome.leftovers_removed, 1u);
   EXPECT_FALSE(fs::exists(sealed / ".tabane/changing"));
   expect_same_as_input();
 }

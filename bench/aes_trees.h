@@ -1,0 +1,14 @@
+// Sealed trees beside other programs that encrypt files, and beside programs that compare or list
+// trees.
+#pragma once
+
+#include "bench/bench.h"
+#include "bench/command.h"
+#include "tabane/core/pinned_pool.h"
+
+namespace tabane::bench {
+
+// total: gets what all runs of tabane use.
+void ask_trees(Panel& panel, core::PinnedPool& pool, Usage& total);
+
+}  // namespace tabane::bench
