@@ -1,6 +1,7 @@
 #include "tabane/workloads/aes_dir/threads.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <functional>
@@ -17,11 +18,18 @@
 namespace tabane::workloads::aes_dir {
 namespace {
 
-// Hands out the plan's units; the pieces of one file share its task.
+struct Taken {
+  const Unit* unit;
+  std::shared_ptr<Share> share;  // null: nobody else works on the job
+};
+
+// Hands out the plan's units; the pieces of one file share its task, unless it is another rank's.
 template <class Task>
 class Queue {
  public:
-  Queue(JobState& job, const Plan& plan) : job_(job), plan_(plan), shared_(plan.units.size()) {
+  Queue(JobState& job, const Plan& plan, UnitSource* source)
+      : job_(job), plan_(plan), source_(source), shared_(source ? 0 : plan.units.size()) {
+    if (source) return;
     for (std::size_t i = 0; i < plan.units.size(); ++i) {
       const Unit& unit = plan.units[i];
       if (unit.pieces == 1) continue;
@@ -30,15 +38,27 @@ class Queue {
     }
   }
 
-  // Returns the next unit, or null if there is none or the job stops.
-  const Unit* next() {
+  // Returns nothing if there is none or the job stops.
+  std::optional<Taken> next() {
+    if (source_) {
+      std::shared_ptr<Share> share = source_->next();
+      if (!share) return std::nullopt;
+      const Unit* const unit = &plan_.units[share->unit];
+      return Taken{unit, std::move(share)};
+    }
     const std::size_t i = next_++;
-    return job_.stop || i >= plan_.units.size() ? nullptr : &plan_.units[i];
+    if (job_.stop || i >= plan_.units.size()) return std::nullopt;
+    return Taken{&plan_.units[i], nullptr};
   }
 
-  std::shared_ptr<Task> task(const Unit& unit, std::uint32_t which) const {
-    if (unit.pieces > 1) return shared_[static_cast<std::size_t>(&unit - plan_.units.data())];
-    return std::make_shared<Task>(job_, unit.first_file + which, 1);
+  std::shared_ptr<Task> task(const Taken& taken, std::uint32_t which) const {
+    const Unit& unit = *taken.unit;
+    if (unit.pieces > 1 && !taken.share) {
+      return shared_[static_cast<std::size_t>(&unit - plan_.units.data())];
+    }
+    auto task = std::make_shared<Task>(job_, unit.first_file + which, 1);
+    task->take_part(taken.share);
+    return task;
   }
 
   const Plan& plan() const { return plan_; }
@@ -46,6 +66,7 @@ class Queue {
  private:
   JobState& job_;
   const Plan& plan_;
+  UnitSource* const source_;
   std::vector<std::shared_ptr<Task>> shared_;
   std::atomic<std::size_t> next_ = 0;
 };
@@ -88,13 +109,14 @@ void work_units(JobState& job, Queue<Task>& queue, CopyPairs* copies, const Prep
   Directories directories(job);
   std::optional<CopySampler> sampler;
   if (copies) sampler.emplace(job.tree, queue.plan(), job.in_root, job.out_root, *copies);
-  while (const Unit* unit = queue.next()) {
+  while (const std::optional<Taken> taken = queue.next()) {
+    const Unit* const unit = taken->unit;
     if (sampler) sampler->before(*unit);
     bool whole = true;
     for (std::uint32_t i = 0; i < unit->files && !job.stop; ++i) {
-      if (unit->pieces == 1 && job.settles && job.settles(directories, unit->first_file + i))
-        continue;
-      const auto task = queue.task(*unit, i);
+      const std::uint32_t file = unit->first_file + i;
+      if (unit->pieces == 1 && job.settles && job.settles(directories, file)) continue;
+      const auto task = queue.task(*taken, i);
       whole &= work_piece(
           *task, directories, [&] { prepare(*task); }, [&] { work(*task, range(*unit, *task)); });
     }
@@ -120,16 +142,17 @@ void work_sealed(JobState& job, Queue<SealedTask>& queue, Engine engine, CopyPai
 
 void encrypt_cbc(JobState& job, Queue<CbcTask>& queue, CbcFileWorker& worker) {
   Directories directories(job);
-  const Unit* unit = nullptr;
+  std::optional<Taken> taken;
   std::uint32_t done = 0;
   worker.encrypt([&]() -> std::shared_ptr<CbcTask> {
     while (!job.stop) {
-      if (!unit || done == unit->files) {
-        unit = queue.next();
+      if (!taken || done == taken->unit->files) {
+        taken.reset();  // before the wait for another one
+        taken = queue.next();
         done = 0;
-        if (!unit) return nullptr;
+        if (!taken) return nullptr;
       }
-      auto task = queue.task(*unit, done++);
+      auto task = queue.task(*taken, done++);
       if (task->start(directories, [&] { worker.prepare_to_encrypt(*task); })) return task;
       task->end_piece();
     }
@@ -151,7 +174,9 @@ void work_cbc(JobState& job, Queue<CbcTask>& queue, Engine engine, CopyPairs* co
 
 // Calls `work` in each thread of the plan; see run_job_threads().
 void run_threads(JobState& job, const Plan& plan, const std::function<void()>& work,
-                 const Hooks& hooks) {
+                 const Hooks& hooks, UnitSource* source) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kTell(100), kTick(1);
   std::mutex mutex;
   std::condition_variable changed;
   unsigned working = plan.threads;
@@ -188,7 +213,15 @@ void run_threads(JobState& job, const Plan& plan, const std::function<void()>& w
                     .bytes_total = bytes_total});
   };
   std::unique_lock lock(mutex);
-  while (!changed.wait_for(lock, std::chrono::milliseconds(100), [&] { return working == 0; })) {
+  auto told = Clock::now();
+  while (!changed.wait_for(lock, source ? kTick : kTell, [&] { return working == 0; })) {
+    if (source) {
+      lock.unlock();
+      source->tick();
+      lock.lock();
+      if (Clock::now() - told < kTell) continue;
+      told = Clock::now();
+    }
     if (hooks.stop_requested()) job.stop = true;
     report();
   }
@@ -201,15 +234,15 @@ void run_threads(JobState& job, const Plan& plan, const std::function<void()>& w
 }  // namespace
 
 void run_job_threads(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks,
-                     CopyPairs* copies) {
+                     CopyPairs* copies, UnitSource* source) {
   if (job.request.cipher == Cipher::aes_256_gcm) {
-    Queue<SealedTask> queue(job, plan);
+    Queue<SealedTask> queue(job, plan, source);
     run_threads(
-        job, plan, [&] { work_sealed(job, queue, engine, copies); }, hooks);
+        job, plan, [&] { work_sealed(job, queue, engine, copies); }, hooks, source);
   } else {
-    Queue<CbcTask> queue(job, plan);
+    Queue<CbcTask> queue(job, plan, source);
     run_threads(
-        job, plan, [&] { work_cbc(job, queue, engine, copies); }, hooks);
+        job, plan, [&] { work_cbc(job, queue, engine, copies); }, hooks, source);
   }
 }
 
