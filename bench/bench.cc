@@ -52,12 +52,12 @@ struct Measured {
 // Measures all competitors of a question in turn.
 Answers answer(const Question& question, const core::MeasureOptions& options) {
   std::vector<core::Competitor> competitors{
-      {question.ours.name, question.ours.work, question.ours.before}};
+      {question.ours.name, question.ours.work, question.ours.before, question.ours.timed}};
   std::vector<const Entrant*> present;
   Answers answers;
   for (const Entrant& peer : question.peers) {
     if (peer.missing.empty()) {
-      competitors.push_back({peer.name, peer.work, peer.before});
+      competitors.push_back({peer.name, peer.work, peer.before, peer.timed});
       present.push_back(&peer);
     } else {
       answers.comparisons.push_back(beside(question, peer));
@@ -250,6 +250,7 @@ lab::Record Panel::record() const {
 std::vector<Topic> all_topics() {
   return {{"simd", "vector kernels", ask_simd, 6},
           {"aes", "encrypting files", ask_aes},
+          {"aes_ranks", "encrypting files on several ranks", ask_aes_ranks},
           {"team", "teams of processes and threads", ask_team},
           {"comm", "messages and collectives", ask_comm},
           {"truth", "surveys beside each other and beside independent programs", ask_truth}};

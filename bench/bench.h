@@ -6,6 +6,7 @@
 // asks for nothing: the peer only explains the others.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ struct Entrant {
   std::string missing;      // why it cannot take part; empty: it can
   std::function<void()> before = {};  // called before each epoch, outside its time
   std::string how = {};               // what it is, how it was started, its version
+  // In place of `work`: see core::Competitor.
+  std::function<double(std::uint64_t iterations)> timed = {};
 };
 
 struct Question {
@@ -114,6 +117,7 @@ std::string write(const lab::Record& record, const std::string& directory);
 
 // The topics, one file each.
 void ask_aes(Panel& panel);
+void ask_aes_ranks(Panel& panel);
 void ask_comm(Panel& panel);
 void ask_simd(Panel& panel);
 void ask_team(Panel& panel);

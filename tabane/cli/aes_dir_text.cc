@@ -22,7 +22,8 @@ std::string counted(std::uint64_t number, const char* one, const char* many) {
 std::string files_text(std::uint64_t files) { return counted(files, "file", "files"); }
 
 std::string crew_text(const Outcome& outcome) {
-  return fmt::format("{}, {}", counted(outcome.threads, "thread", "threads"),
+  const std::string on = outcome.ranks > 1 ? fmt::format(" of {} ranks", outcome.ranks) : "";
+  return fmt::format("{}{}, {}", counted(outcome.threads, "thread", "threads"), on,
                      name_of(outcome.engine));
 }
 
@@ -158,6 +159,9 @@ std::string summary_text(const Request& request, const Outcome& outcome) {
 
 std::vector<std::string> warnings_of(const Request& request, const Outcome& outcome) {
   std::vector<std::string> warnings;
+  for (const std::string& remark : outcome.remarks) {
+    warnings.push_back(remark + "; what it had to do, rank 0 has done");
+  }
   if (request.without_manifest) {
     warnings.push_back(
         "each file was checked alone: without the manifest nobody knows whether some were "
@@ -236,6 +240,7 @@ lab::Json to_json(const Request& request, const Outcome& outcome) {
           {"cipher", name_of(request.cipher)},
           {"engine", name_of(outcome.engine)},
           {"threads", outcome.threads},
+          {"ranks", outcome.ranks},
           {"dry_run", request.dry_run},
           {"complete", outcome.complete},
           {"files_total", outcome.files_total},

@@ -19,9 +19,11 @@
 #include "tabane/cli/passphrase_prompt.h"
 #include "tabane/cli/printable.h"
 #include "tabane/cli/progress.h"
+#include "tabane/cli/several_ranks.h"
 #include "tabane/cli/unreadable_memory.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
+#include "tabane/workloads/aes_dir/help.h"
 #include "tabane/workloads/aes_dir/job.h"
 
 namespace tabane::cli {
@@ -42,6 +44,8 @@ constexpr const char* kEncryptExamples =
     "                                                   does only what is missing or has changed\n"
     "  tabane encrypt --update --key-file my.key photos sealed\n"
     "                                                   and removes what is gone from photos\n"
+    "  mpirun -n 16 tabane encrypt --key-file my.key results sealed\n"
+    "                                                   shares the work among 16 ranks\n"
     "  tabane encrypt --exclude '*.tmp' --exclude cache/thumbs --dry-run photos sealed\n"
     "                                                   only shows what would be done\n"
     "  tabane encrypt --cipher aes-128-cbc --key-file 16.key book sealed\n"
@@ -229,18 +233,49 @@ void allow_many_open_files() {
   setrlimit(RLIMIT_NOFILE, &files);
 }
 
-int run(Options& options) {
+void prepare(Options& options) {
   options.json.check();
   complete_request(options);
   read_key(options, options.request);
+}
 
+// Lets those who wait for a job go if there is none.
+void prepare_for(comm::Comm* ranks, Options& options) {
+  try {
+    prepare(options);
+  } catch (...) {
+    if (ranks) let_go(*ranks);
+    throw;
+  }
+}
+
+// The part of a rank that is not the first: it reads no key and says nothing.
+void help_rank_0(Options& options, comm::Comm& ranks) {
+  make_memory_unreadable();
+  allow_many_open_files();
+  std::signal(SIGXFSZ, SIG_IGN);
+  const StopOnSignal stop;
+  try {
+    complete_request(options);
+  } catch (const core::UsageError&) {
+    // Rank 0 says so, and has nothing to do for this one.
+  }
+  help(std::move(options.request), {.stop_requested = [] { return StopOnSignal::requested(); }},
+       ranks);
+}
+
+int run(Options& options, comm::Comm* ranks, bool& lost) {
+  prepare_for(ranks, options);
   allow_many_open_files();
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit fails alone, with EFBIG
   const StopOnSignal stop;
   JobProgress progress(options.quiet);
-  const Outcome outcome = run_job(
-      options.request, {.stop_requested = [] { return StopOnSignal::requested(); },
-                        .progress = [&progress](const Progress& now) { progress.show(now); }});
+  const Outcome outcome =
+      run_job(options.request,
+              {.stop_requested = [] { return StopOnSignal::requested(); },
+               .progress = [&progress](const Progress& now) { progress.show(now); }},
+              ranks);
+  lost = outcome.lost_ranks;
   progress.clear();
   print_outcome(options, outcome);
   options.json.write(to_json(options.request, outcome));
@@ -339,7 +374,8 @@ void add_common_options(CLI::App& verb, Options& options) {
       ->take_all()
       ->allow_extra_args(false);
   verb.add_option("-t,--threads", options.threads,
-                  "Use N threads; default: chosen from the files and the machine")
+                  "Use N threads, under an MPI launcher in each rank; default: chosen from the "
+                  "files and the machine, whose PUs its ranks share")
       ->type_name("N");
   verb.add_option("--engine", options.engine,
                   "Compute AES with auto (the faster one, the default), openssl or ipsec-mb")
@@ -369,7 +405,10 @@ void add_verb(CLI::App& app, int& exit_code, Direction direction, const char* wh
   if (direction != Direction::verify) add_writing_options(*verb, options->request);
   if (direction != Direction::encrypt) add_manifest_options(*verb, *options);
   add_common_options(*verb, *options);
-  verb->callback([options, &exit_code] { exit_code = run(*options); });
+  verb->callback([options, &exit_code] {
+    exit_code = on_ranks([&](comm::Comm* ranks, bool& lost) { return run(*options, ranks, lost); },
+                         [&](comm::Comm& ranks) { help_rank_0(*options, ranks); });
+  });
 }
 
 }  // namespace

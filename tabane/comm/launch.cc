@@ -200,6 +200,13 @@ TransportKind detect_transport() {
   return mpi_launcher() ? TransportKind::mpi : TransportKind::shm;
 }
 
+bool is_one_of_several() {
+  const std::optional<MpiLauncher> launcher = mpi_launcher();
+  return launcher && launcher->ranks != 1;
+}
+
+double default_silence_limit() { return silence_limit(std::nullopt); }
+
 void launch(const LaunchOptions& options, const std::function<void(Comm&)>& f) {
   check_ranks(options.ranks);
   if (options.ranks > 0) check_grid(options.ranks, options.grid);

@@ -44,6 +44,14 @@ struct LaunchOptions {
 // Returns which transport `automatic` means here: mpi if an MPI launcher has started the process.
 TransportKind detect_transport();
 
+// Whether an MPI launcher has started this process as one of several, or does not say that it is
+// the only one.
+bool is_one_of_several();
+
+// How long ranks are waited for that say nothing, in seconds: what TABANE_SILENCE_LIMIT in the
+// environment says, or 30; 0: for ever. throws: core::UsageError if that is no number.
+double default_silence_limit();
+
 // Calls f on every rank and returns when all have returned. On shm the ranks are forked now: f sees
 // what the caller has built, and what it changes is lost (see launch_result()). A single rank on
 // shm runs in the calling process. Under MPI the process of every rank calls launch() with the same

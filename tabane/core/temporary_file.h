@@ -24,6 +24,7 @@ class TemporaryFile {
   TemporaryFile& operator=(TemporaryFile&&) = delete;
 
   int fd() const { return file_.get(); }
+  const char* name() const { return name_; }
 
   // Closes the file and gives it its final name. replace: a regular file of that name; nothing else
   // is ever replaced. throws: SystemError, also (EEXIST) if the name is taken; Error if something

@@ -92,7 +92,8 @@ def launcher():
     return skip("there is no Open MPI")
 
 
-def command(network, work, program, ranks_a_host, option):
+def launched(network, work, ranks_a_host, options=()):
+    """The words that start ranks on all hosts, before those of the program. options: of mpirun."""
     agent = work / "agent"
     agent.write_text(AGENT, encoding="utf-8")
     agent.chmod(0o755)
@@ -106,13 +107,18 @@ def command(network, work, program, ranks_a_host, option):
         "orte_keep_fqdn_hostnames": "1",
     }
     words = [launcher(), "--oversubscribe", "--host", hosts, "-n",
-             str(ranks_a_host * len(network.hosts)), "-x", "TABANE_MPI_MODULE"]
+             str(ranks_a_host * len(network.hosts)), "-x", "TABANE_MPI_MODULE", *options]
     for name, value in parameters.items():
         words += ["--mca", name, str(value)]
     # The launcher itself runs on the first host.
     first = network.hosts[0]
     return ["ip", "netns", "exec", first, "unshare", "--uts", "sh", "-c",
-            'hostname "$0"; exec "$@"', first, *words, program, "--transport", "mpi", option]
+            'hostname "$0"; exec "$@"', first, *words]
+
+
+def command(network, work, program, ranks_a_host, option):
+    words = launched(network, work, ranks_a_host)
+    return [*words, program, "--transport", "mpi", option]
 
 
 def environment_for(modules):
@@ -190,8 +196,7 @@ def cut_link(program, modules):
             sys.exit("nobody named the host whose link was cut")
 
 
-def main():
-    program, modules, endless = sys.argv[1:4]
+def require_network(modules):
     if os.geteuid() != 0:
         skip("only root may make network namespaces")
     if not shutil.which("ip") or not shutil.which("unshare"):
@@ -204,6 +209,11 @@ def main():
             pass
     except subprocess.CalledProcessError as error:
         skip(f"network namespaces are not allowed here: {error.stderr.strip()}")
+
+
+def main():
+    program, modules, endless = sys.argv[1:4]
+    require_network(modules)
     run_suite(program, modules, hosts=2, ranks_a_host=1)
     run_suite(program, modules, hosts=3, ranks_a_host=2)
     cut_link(endless, modules)

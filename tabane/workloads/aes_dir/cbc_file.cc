@@ -192,8 +192,10 @@ void CbcFileWorker::prepare_to_decrypt(CbcTask& task) {
     throw ChangedWhileRead();
   }
   task.bytes_ = bytes - stored;
-  task.open_output(task.bytes_ - kBlockBytes, task.bytes_ - 1,
-                   [&](int there) { return ends_like(task, there); });
+  if (task.open_output(task.bytes_ - kBlockBytes, task.bytes_ - 1,
+                       [&](int there) { return ends_like(task, there); })) {
+    task.presize(task.bytes_ - kBlockBytes);
+  }
 }
 
 void CbcFileWorker::decrypt(CbcTask& task, std::uint64_t first, std::uint64_t count) {

@@ -2,8 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <string_view>
+#include <utility>
 
 #include "tabane/workloads/aes_dir/scatter_io.h"
 
@@ -12,6 +16,11 @@ namespace {
 
 bool same_time(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+bool same_input(const Joint& joint, const struct stat& seen) {
+  return joint.bytes == static_cast<std::uint64_t>(seen.st_size) &&
+         joint.seconds == seen.st_mtim.tv_sec && joint.nanoseconds == seen.st_mtim.tv_nsec;
 }
 
 // Every file after this one would fail too.
@@ -25,7 +34,10 @@ bool ends_the_job(const std::exception& error) {
 
 void JobState::fail(std::uint32_t file, const std::exception& error) {
   if (const auto* difference = dynamic_cast<const DiffersFromManifest*>(&error)) {
-    return manifest->add(tree.path(tree.files[file]), *difference);
+    if (!helps) return manifest->add(tree.path(tree.files[file]), *difference);
+    const std::lock_guard lock(mutex_);
+    differences_.emplace_back(file, *difference);
+    return;
   }
   if (ends_the_job(error)) stop = true;
   const std::lock_guard lock(mutex_);
@@ -35,6 +47,16 @@ void JobState::fail(std::uint32_t file, const std::exception& error) {
 std::vector<std::pair<std::uint32_t, std::string>> JobState::failures() const {
   const std::lock_guard lock(mutex_);
   return failures_;
+}
+
+std::vector<std::pair<std::uint32_t, std::string>> JobState::take_failures() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(failures_, {});
+}
+
+std::vector<std::pair<std::uint32_t, DiffersFromManifest>> JobState::take_differences() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(differences_, {});
 }
 
 Directories::Directories(const JobState& job) : in(job.tree, job.in_root, false) {
@@ -71,7 +93,7 @@ bool FileTask::start(Directories& directories, const std::function<void()>& prep
         out_name_ = std::move(place.name);
       }
       prepare();
-      if (output_ || job_.out_root < 0) phase_ = Phase::working;
+      if (output_fd() >= 0 || job_.out_root < 0) phase_ = Phase::working;
     } catch (const std::exception& error) {
       fail(error);
     }
@@ -88,18 +110,27 @@ void FileTask::open_input(Directories& directories) {
   if (fstat(in_.get(), &before_) != 0) throw core::SystemError("stat", path(), errno);
   if (!S_ISREG(before_.st_mode)) throw core::Error("is no longer a regular file");
   // The pieces were cut for the size that the scan saw.
-  if (pieces_left_ > 1 && in_bytes() != file().bytes) {
+  if ((pieces_left_ > 1 || joint()) && in_bytes() != file().bytes) {
     throw ChangedWhileRead();
   }
+  if (joint() && !same_input(*joint(), before_)) throw ChangedWhileRead();
 }
 
 bool FileTask::open_output(std::uint64_t least_bytes, std::uint64_t most_bytes,
                            const std::function<bool(int)>& belongs) {
   if (job_.out_root < 0) return true;
+  if (joint()) {
+    open_joint();
+    return true;
+  }
   if (job_.request.resume &&
       is_current(out_directory_->get(), out_name_.c_str(), least_bytes, most_bytes, belongs)) {
     ++job_.files_kept;
     job_.bytes_kept += in_bytes();
+    if (share_) {
+      ++share_->files_kept;
+      share_->bytes_kept += in_bytes();
+    }
     put_record();
     return false;
   }
@@ -107,14 +138,53 @@ bool FileTask::open_output(std::uint64_t least_bytes, std::uint64_t most_bytes,
   return true;
 }
 
+void FileTask::open_joint() {
+  joined_.reset(
+      openat(out_directory_->get(), joint()->temporary, O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!joined_.valid()) throw core::SystemError("open the output of", path(), errno);
+}
+
+// Closing tells what a remote file system says only then, and lets others see what was written.
+void FileTask::close_joint() {
+  if (joined_.valid()) {
+    if (job_.request.fsync && fsync(joined_.get()) != 0) {
+      throw core::SystemError("fsync", path(), errno);
+    }
+    joined_.close(path());
+  }
+  share_->last_tag = record_.sealed.last_tag;
+  share_->done = true;
+}
+
+Joint FileTask::make_joint() const {
+  Joint joint;
+  if (output_) {
+    const std::string_view name = output_->temporary_name();
+    TABANE_ASSERT(name.size() < sizeof joint.temporary);
+    std::ranges::copy(name, joint.temporary);
+  }
+  joint.salt = record_.sealed.salt;
+  joint.bytes = in_bytes();
+  joint.seconds = before_.st_mtim.tv_sec;
+  joint.nanoseconds = before_.st_mtim.tv_nsec;
+  return joint;
+}
+
+void FileTask::presize(std::uint64_t bytes) const {
+  if (!job_.spreads || !output_ || pieces_left_ == 1) return;
+  if (ftruncate(output_->fd(), static_cast<off_t>(bytes)) != 0) {
+    throw core::SystemError("ftruncate", path(), errno);
+  }
+}
+
 void FileTask::write(const std::byte* bytes, std::size_t size, std::uint64_t offset) const {
   if (job_.stream >= 0) return core::write_all(job_.stream, bytes, size, path());
-  core::write_all_at(output_->fd(), bytes, size, offset, path());
+  core::write_all_at(output_fd(), bytes, size, offset, path());
 }
 
 void FileTask::write(std::span<const iovec> places, std::uint64_t offset) const {
   if (job_.stream >= 0) return write_all_to_stream(job_.stream, places, path());
-  write_all_from(output_->fd(), places, offset, path());
+  write_all_from(output_fd(), places, offset, path());
 }
 
 // What the output's mode, times and owner are held against.
@@ -142,12 +212,13 @@ bool FileTask::is_current(int directory, const char* name, std::uint64_t least, 
 }
 
 void FileTask::put_record() {
-  if (!job_.records) return;
+  if (!job_.records && !(job_.helps && share_)) return;
   record_.mode = before_.st_mode & 07777;
   record_.seconds = before_.st_mtim.tv_sec;
   record_.nanoseconds = static_cast<std::uint32_t>(before_.st_mtim.tv_nsec);
   record_.known = true;
-  job_.records->put(index_, record_);
+  if (job_.records) return job_.records->put(index_, record_);
+  share_->records.emplace_back(index_, record_);
 }
 
 void FileTask::require_unchanged() const {
@@ -168,24 +239,36 @@ void FileTask::fail(const std::exception& error) {
   if (!failed_.exchange(true) && !stopped) job_.fail(index_, error);
 }
 
+void FileTask::commit() {
+  if (output_) {
+    // A rank that was given up must not replace what has been done in its place.
+    if (job_.helps && job_.stop) throw Stopped();
+    output_->commit(wanted(),
+                    {.replace = job_.request.force || job_.request.resume || job_.replaces,
+                     .fsync = job_.request.fsync});
+  }
+  put_record();
+  ++job_.files_done;
+  job_.bytes_of_files_done += in_bytes();
+  if (share_) {
+    ++share_->files;
+    share_->bytes += in_bytes();
+  }
+}
+
 void FileTask::end_piece() {
   if (--pieces_left_ > 0) return;
   const std::lock_guard lock(mutex_);
   if (phase_ == Phase::working && !failed_) {
     try {
       require_unchanged();
-      if (output_) {
-        output_->commit(wanted(), {.replace = job_.request.force || job_.request.resume,
-                                   .fsync = job_.request.fsync});
-      }
-      put_record();
-      ++job_.files_done;
-      job_.bytes_of_files_done += in_bytes();
+      joint() ? close_joint() : commit();
     } catch (const std::exception& error) {
       fail(error);
     }
   }
   output_.reset();
+  joined_.reset();
   in_.reset();
   out_directory_.reset();
   phase_ = Phase::nothing_to_do;

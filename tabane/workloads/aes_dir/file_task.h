@@ -20,6 +20,7 @@
 #include "tabane/workloads/aes_dir/modes.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/request.h"
+#include "tabane/workloads/aes_dir/share.h"
 #include "tabane/workloads/aes_dir/stored_name.h"
 #include "tabane/workloads/aes_dir/tree.h"
 #include "tabane/workloads/aes_dir/tree_manifest.h"
@@ -48,6 +49,9 @@ struct JobState {
   TreeManifest* manifest = nullptr;  // of the sealed tree that is read
   bool hides_names = false;          // of the sealed tree that is read or written
   ModePolicy modes;
+  bool spreads = false;                // pieces of a file are written by several processes
+  bool helps = false;                  // for another rank, which gets failures, records and counts
+  std::atomic<bool> replaces = false;  // outputs that are there, beside what the request says
 
   std::atomic<bool> stop = false;
   std::atomic<std::uint64_t> files_done = 0, files_kept = 0;
@@ -58,10 +62,14 @@ struct JobState {
   // manifest is told there. Thread-safe.
   void fail(std::uint32_t file, const std::exception& error);
   std::vector<std::pair<std::uint32_t, std::string>> failures() const;
+  // Return what has been noted since the last call; differences only of a job that helps.
+  std::vector<std::pair<std::uint32_t, std::string>> take_failures();
+  std::vector<std::pair<std::uint32_t, DiffersFromManifest>> take_differences();
 
  private:
   mutable std::mutex mutex_;
   std::vector<std::pair<std::uint32_t, std::string>> failures_;
+  std::vector<std::pair<std::uint32_t, DiffersFromManifest>> differences_;
 };
 
 struct ChangedWhileRead : std::exception {
@@ -86,6 +94,14 @@ class FileTask {
   FileTask(JobState& job, std::uint32_t file, std::uint32_t pieces)
       : job_(job), index_(file), path_(job.tree.path(job.tree.files[file])), pieces_left_(pieces) {}
 
+  // To be called before start(). The unit gets what becomes of the file; a piece of a file that
+  // several ranks do is written where share->joint says, and committed there.
+  void take_part(std::shared_ptr<Share> share) { share_ = std::move(share); }
+  // Null: the file is not done by several ranks, or this is the task that commits it.
+  const Joint* joint() const { return share_ && share_->joint ? &*share_->joint : nullptr; }
+  // After start(): what others need to join.
+  Joint make_joint() const;
+
   // Called by each piece before its work: the first opens the file and calls `prepare`, which reads
   // or makes the header. Returns whether there is work: not for a file that is kept or has failed.
   bool start(Directories& directories, const std::function<void()>& prepare);
@@ -103,10 +119,13 @@ class FileTask {
       const std::function<bool(int output)>& belongs = [](int) { return true; });
 
   int in() const { return in_.get(); }
-  bool writes() const { return output_ || job_.stream >= 0; }  // not: verifying
+  bool writes() const { return output_fd() >= 0 || job_.stream >= 0; }  // not: verifying
   // Write to the output; to a stream in the order of the offsets. throw: core::SystemError.
   void write(const std::byte* bytes, std::size_t size, std::uint64_t offset) const;
   void write(std::span<const iovec> places, std::uint64_t offset) const;
+  // Gives the output its final size before others write to it: a remote file system must not fill
+  // up the page between two ranks' pieces with zeros. throws: core::SystemError.
+  void presize(std::uint64_t bytes) const;
   std::uint64_t in_bytes() const { return static_cast<std::uint64_t>(before_.st_size); }
   bool failed() const { return failed_; }
   const std::string& path() const { return path_; }  // below the root
@@ -119,7 +138,11 @@ class FileTask {
   void open_input(Directories& directories);
   struct stat wanted() const;
   void require_unchanged() const;
+  void open_joint();
+  void close_joint();
+  void commit();
   void put_record();
+  int output_fd() const { return output_ ? output_->fd() : joined_.get(); }
   bool is_current(int directory, const char* name, std::uint64_t least, std::uint64_t most,
                   const std::function<bool(int)>& belongs) const;
 
@@ -135,6 +158,8 @@ class FileTask {
   core::SharedDescriptor out_directory_;
   std::string out_name_;
   std::optional<OutputFile> output_;
+  std::shared_ptr<Share> share_;
+  core::Descriptor joined_;  // the output of a joint
   struct stat before_ {};
   FileRecord record_;
 };

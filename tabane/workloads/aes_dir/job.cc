@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
-#include <thread>
 
 #include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/cbc_key_check.h"
@@ -23,6 +22,7 @@
 #include "tabane/workloads/aes_dir/plan.h"
 #include "tabane/workloads/aes_dir/preflight.h"
 #include "tabane/workloads/aes_dir/sealing.h"
+#include "tabane/workloads/aes_dir/spread.h"
 #include "tabane/workloads/aes_dir/threads.h"
 
 namespace tabane::workloads::aes_dir {
@@ -132,27 +132,17 @@ Outcome describe(const Request& request, const Places& places) {
   return outcome;
 }
 
-Plan plan_for(const Request& request, const Places& places) {
+PlanOptions plan_options(const Request& request, const Places& places, Spread& spread) {
   // Whole groups of chunks, so that pieces do not share one.
   constexpr std::uint64_t kPieceUnit = std::uint64_t{256} << 10;
   const bool chained =
       request.cipher != Cipher::aes_256_gcm && request.direction == Direction::encrypt;
   const bool in_order = places.stream.has_value();
-  return make_plan(places.tree, {.threads = in_order ? 1 : request.threads,
-                                 .pus = std::max(1u, std::thread::hardware_concurrency()),
-                                 .can_split = !chained && !in_order,
-                                 .piece_unit = kPieceUnit});
-}
-
-// What the request was given, where a passphrase goes before a key.
-OpeningKeys opening_keys(const Request& request) {
-  OpeningKeys keys{.key = nullptr, .passphrase = nullptr, .identities = request.identities};
-  if (!request.passphrase.empty()) {
-    keys.passphrase = &request.passphrase;
-  } else if (request.has_key) {
-    keys.key = &request.key;
-  }
-  return keys;
+  if (in_order || request.dry_run) spread.let_go();
+  return {.threads = in_order ? 1 : request.threads * static_cast<unsigned>(spread.ranks()),
+          .pus = spread.pus(),
+          .can_split = !chained && !in_order,
+          .piece_unit = kPieceUnit};
 }
 
 // The tree may be another one than what was scanned, if its names are hidden.
@@ -184,16 +174,15 @@ void check_job(const Request& request) {
   look_at_places(request);
 }
 
-Outcome run_job(const Request& request, const Hooks& hooks) {
+Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   using Clock = std::chrono::steady_clock;
+  Spread spread(ranks);
   check(request);
   const Engine engine = resolve(request.engine);
   const auto scanned_from = Clock::now();
   Places places = look_at_places(request);
   const auto scanned_until = Clock::now();
-  KeyRing keys(opening_keys(request),
-               request.allow_costly_passphrase ? DerivationLimits::none() : DerivationLimits{},
-               hooks.stop_requested);
+  KeyRing keys(opening_keys(request), limits_of(request), hooks.stop_requested);
   Outcome outcome = describe(request, places);
   outcome.engine = engine;
   if (request.cipher == Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
@@ -211,8 +200,10 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
     manifest = manifest_of_input(request, places, keys);
     if (manifest) take_manifest(request, places, *manifest, outcome);
   }
-  const Plan plan = plan_for(request, places);
+  const PlanOptions cut = plan_options(request, places, spread);
+  const Plan plan = make_plan(places.tree, cut);
   outcome.threads = plan.threads;
+  outcome.ranks = spread.ranks();
   if (request.dry_run) {
     outcome.complete = true;
     return outcome;
@@ -263,7 +254,13 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   const auto worked_from = Clock::now();
   CopyPairs copies;
   const bool compares = out_root.valid() && request.measure_copy;
-  run_job_threads(job, plan, engine, hooks, compares ? &copies : nullptr);
+  if (spread.alone()) {
+    run_job_threads(job, plan, engine, hooks, compares ? &copies : nullptr);
+  } else {
+    outcome.threads = spread.run(job, places, plan, cut, engine, hooks);
+    outcome.remarks = spread.remarks();
+    outcome.lost_ranks = spread.lost();
+  }
   if (!job.stop) outcome.copy_share = share_of_copying(copies.all(), copies.now());
   if (sealed) outcome.removed = sealed->removed();
   if (!job.stop && sealed) outcome.root = sealed->finish(outcome.failures);

@@ -9,6 +9,10 @@
 #include "tabane/workloads/aes_dir/request.h"
 #include "tabane/workloads/aes_dir/tree.h"
 
+namespace tabane::comm {
+class Comm;
+}
+
 namespace tabane::workloads::aes_dir {
 
 struct Outcome {
@@ -23,7 +27,11 @@ struct Outcome {
   std::vector<std::string> temporaries;
   std::vector<Failure> failures;  // in the order of the tree
   std::optional<Root> root;       // of the sealed directory tree that was written or read
-  unsigned threads = 0;
+  unsigned threads = 0;           // of all ranks
+  int ranks = 1;
+  bool lost_ranks = false;  // one ended, or says nothing any more: nobody can wait for the others
+  // What went wrong with other ranks, whose part rank 0 has done.
+  std::vector<std::string> remarks;
   Engine engine = Engine::openssl;
   double seconds = 0;  // of the work, without key derivation
   // Speed over that of plain copying by the same threads during the run; nothing if the run did not
@@ -41,6 +49,9 @@ void check_job(const Request& request);
 // core::SystemError if in or out cannot be opened; core::Error if the key fits no file (for
 // CBC: as far as paddings tell), or if a directory that is to be decrypted or verified holds no
 // sealed file.
-Outcome run_job(const Request& request, const Hooks& hooks = {});
+// ranks: this is rank 0 of them, and the others are in help() (help.h); null: there are none. If
+// one is lost, or cannot help, its part is done all the same; then its part of `ranks` is of no
+// more use.
+Outcome run_job(const Request& request, const Hooks& hooks = {}, comm::Comm* ranks = nullptr);
 
 }  // namespace tabane::workloads::aes_dir

@@ -79,6 +79,10 @@ class KeyRing {
   // other threads use the ring, as is the next.
   void set_tree(const TreeId& tree, TreeKey key);
 
+  // What set_tree() was given; null: nothing.
+  const TreeKey* tree_key() const { return home_key_ ? &*home_key_ : nullptr; }
+  const TreeId& tree() const { return home_; }
+
   // Says of files of the tree that do not open that they are sealed for these.
   void set_expected(const TreeId& tree, std::string expected);
 

@@ -30,6 +30,7 @@ class OutputFile {
   OutputFile(core::SharedDescriptor directory, std::string name, mode_t mode);
 
   int fd() const { return file_.fd(); }
+  const char* temporary_name() const { return file_.name(); }
 
   struct Commit {
     bool replace = false;  // a regular file of this name; otherwise it is an error

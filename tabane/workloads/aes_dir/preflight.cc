@@ -99,6 +99,7 @@ bool has_manifest(const Request& request, int in_root) {
 }
 
 void place_directory(const Request& request, Places& places) {
+  places.in_path = fs::absolute(request.in);
   places.in_root.reset(open(request.in.c_str(), kDirectory));
   if (!places.in_root.valid()) throw core::SystemError("open", request.in, errno);
   if (request.direction != Direction::verify) {
@@ -136,6 +137,7 @@ void place_directory(const Request& request, Places& places) {
 void place_file(const Request& request, std::uint64_t bytes, Places& places) {
   const fs::path in = fs::canonical(request.in);
   places.single_file = true;
+  places.in_path = in.parent_path();
   places.in_root.reset(open(in.parent_path().c_str(), kDirectory));
   if (!places.in_root.valid()) throw core::SystemError("open", in.parent_path().string(), errno);
   places.tree = single_file(in.filename(), bytes);

@@ -74,7 +74,12 @@ void SealedFileWorker::prepare_to_seal(SealedTask& task) {
                         [&](int there) { return is_sealed(task, there); })) {
     return;
   }
-  draw_salt(task.header_.file_salt);
+  if (const Joint* joint = task.joint()) {
+    task.header_.file_salt = joint->salt;
+  } else {
+    draw_salt(task.header_.file_salt);
+    task.presize(with_header(task.header_.bytes()));
+  }
   task.keys_ = derive_file_keys(task.header_, job.seal->key);
   task.header_bytes_ = encode_header(task.header_, task.keys_);
   task.record().sealed = {
@@ -157,8 +162,10 @@ void SealedFileWorker::prepare_to_open(SealedTask& task) {
   }
   if (task.job().manifest != nullptr) hold_against_manifest(task);
   task.plain_bytes_ = opened_bytes(task.in_bytes(), task.header_.chunk_log2, task.header_.bytes());
-  task.open_output(task.plain_bytes_, task.plain_bytes_,
-                   [&](int there) { return ends_like(task, there); });
+  if (task.open_output(task.plain_bytes_, task.plain_bytes_,
+                       [&](int there) { return ends_like(task, there); })) {
+    task.presize(task.plain_bytes_);
+  }
 }
 
 void SealedFileWorker::hold_against_manifest(SealedTask& task) {

@@ -96,6 +96,20 @@ TreeSeal new_seal(const Request& request, KeyRing& keys) {
 
 }  // namespace
 
+OpeningKeys opening_keys(const Request& request) {
+  OpeningKeys keys{.key = nullptr, .passphrase = nullptr, .identities = request.identities};
+  if (!request.passphrase.empty()) {
+    keys.passphrase = &request.passphrase;
+  } else if (request.has_key) {
+    keys.key = &request.key;
+  }
+  return keys;
+}
+
+DerivationLimits limits_of(const Request& request) {
+  return request.allow_costly_passphrase ? DerivationLimits::none() : DerivationLimits{};
+}
+
 TreeSeal prepare_seal(const Request& request, const Places& places, int out_root, KeyRing& keys) {
   auto found = seal_to_go_on_with(request, places, out_root, keys);
   if (found) require_recipients(request, *found);

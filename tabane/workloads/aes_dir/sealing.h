@@ -10,6 +10,10 @@
 
 namespace tabane::workloads::aes_dir {
 
+// What the request was given to open with, where a passphrase goes before a key.
+OpeningKeys opening_keys(const Request& request);
+DerivationLimits limits_of(const Request& request);
+
 // What a job of encryption seals with. If it goes on with a tree in OUT, that tree's key and slots,
 // but only if the request's key file or passphrase opens it: anybody who knows a recipient can make
 // a slot for it, with a key that is not secret. Otherwise a new tree's. In a directory the slots

@@ -1,6 +1,7 @@
 #include "tabane/workloads/aes_dir/threads.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <functional>
@@ -17,12 +18,22 @@
 namespace tabane::workloads::aes_dir {
 namespace {
 
-// Hands out the plan's units; the pieces of one file share its task.
+struct Taken {
+  const Unit* unit;
+  std::shared_ptr<Share> share;  // null: nobody else works on the job
+};
+
+// Hands out the plan's units; the pieces of one file share its task, unless it is another rank's.
 template <class Task>
 class Queue {
  public:
-  Queue(JobState& job, const Plan& plan)
-      : job_(job), plan_(plan), shared_(plan.units.size()), bytes_(job.tree.bytes()) {
+  Queue(JobState& job, const Plan& plan, UnitSource* source)
+      : job_(job),
+        plan_(plan),
+        source_(source),
+        shared_(source ? 0 : plan.units.size()),
+        bytes_(job.tree.bytes()) {
+    if (source) return;
     for (std::size_t i = 0; i < plan.units.size(); ++i) {
       const Unit& unit = plan.units[i];
       if (unit.pieces == 1) continue;
@@ -31,21 +42,35 @@ class Queue {
     }
   }
 
-  // Returns the next unit, or null if there is none or the job stops.
-  const Unit* next() {
+  // Returns nothing if there is none or the job stops.
+  std::optional<Taken> next() {
+    if (source_) {
+      std::shared_ptr<Share> share = source_->next();
+      if (!share) return std::nullopt;
+      const Unit* const unit = &plan_.units[share->unit];
+      return Taken{unit, std::move(share)};
+    }
     const std::size_t i = next_++;
-    return job_.stop || i >= plan_.units.size() ? nullptr : &plan_.units[i];
+    if (job_.stop || i >= plan_.units.size()) return std::nullopt;
+    return Taken{&plan_.units[i], nullptr};
   }
 
-  std::shared_ptr<Task> task(const Unit& unit, std::uint32_t which) const {
-    if (unit.pieces > 1) return shared_[static_cast<std::size_t>(&unit - plan_.units.data())];
-    return std::make_shared<Task>(job_, unit.first_file + which, 1);
+  std::shared_ptr<Task> task(const Taken& taken, std::uint32_t which) const {
+    const Unit& unit = *taken.unit;
+    if (unit.pieces > 1 && !taken.share) {
+      return shared_[static_cast<std::size_t>(&unit - plan_.units.data())];
+    }
+    auto task = std::make_shared<Task>(job_, unit.first_file + which, 1);
+    task->take_part(taken.share);
+    return task;
   }
 
   const Plan& plan() const { return plan_; }
 
-  // The size of the next file if it is a large one, otherwise 0; large files come first.
+  // The size of the next file if it is a large one, otherwise 0; large files come first. 0, too,
+  // where others say which one is next.
   std::uint64_t next_large_bytes() const {
+    if (source_) return 0;
     const std::size_t i = next_;
     if (i >= plan_.units.size()) return 0;
     const std::uint64_t bytes = job_.tree.files[plan_.units[i].first_file].bytes;
@@ -60,6 +85,7 @@ class Queue {
  private:
   JobState& job_;
   const Plan& plan_;
+  UnitSource* const source_;
   std::vector<std::shared_ptr<Task>> shared_;
   const std::uint64_t bytes_;
   std::atomic<std::size_t> next_ = 0;
@@ -103,13 +129,14 @@ void work_units(JobState& job, Queue<Task>& queue, CopyPairs* copies, const Prep
   Directories directories(job);
   std::optional<CopySampler> sampler;
   if (copies) sampler.emplace(job.tree, queue.plan(), job.in_root, job.out_root, *copies);
-  while (const Unit* unit = queue.next()) {
+  while (const std::optional<Taken> taken = queue.next()) {
+    const Unit* const unit = taken->unit;
     if (sampler) sampler->before(*unit);
     bool whole = true;
     for (std::uint32_t i = 0; i < unit->files && !job.stop; ++i) {
-      if (unit->pieces == 1 && job.settles && job.settles(directories, unit->first_file + i))
-        continue;
-      const auto task = queue.task(*unit, i);
+      const std::uint32_t file = unit->first_file + i;
+      if (unit->pieces == 1 && job.settles && job.settles(directories, file)) continue;
+      const auto task = queue.task(*taken, i);
       whole &= work_piece(
           *task, directories, [&] { prepare(*task); }, [&] { work(*task, range(*unit, *task)); });
     }
@@ -142,12 +169,13 @@ class LaneFeed {
   // Returns a further file for a thread that has `open` ones, or null: none now.
   std::shared_ptr<CbcTask> next(const OpenChains& open) {
     while (!job_.stop && takes_more(open)) {
-      if (!unit_ || done_ == unit_->files) {
-        unit_ = queue_.next();
+      if (!taken_ || done_ == taken_->unit->files) {
+        taken_.reset();  // before the wait for another one
+        taken_ = queue_.next();
         done_ = 0;
-        if (!unit_) return nullptr;
+        if (!taken_) return nullptr;
       }
-      auto task = queue_.task(*unit_, done_++);
+      auto task = queue_.task(*taken_, done_++);
       if (task->start(directories_, [&] { worker_.prepare_to_encrypt(*task); })) return task;
       task->end_piece();
     }
@@ -165,8 +193,8 @@ class LaneFeed {
   Queue<CbcTask>& queue_;
   CbcFileWorker& worker_;
   Directories directories_;
-  const Unit* unit_ = nullptr;
-  std::uint32_t done_ = 0;  // of its files
+  std::optional<Taken> taken_;
+  std::uint32_t done_ = 0;  // of its unit's files
 };
 
 void encrypt_cbc(JobState& job, Queue<CbcTask>& queue, CbcFileWorker& worker) {
@@ -188,7 +216,9 @@ void work_cbc(JobState& job, Queue<CbcTask>& queue, Engine engine, CopyPairs* co
 
 // Calls `work` in each thread of the plan; see run_job_threads().
 void run_threads(JobState& job, const Plan& plan, const std::function<void()>& work,
-                 const Hooks& hooks) {
+                 const Hooks& hooks, UnitSource* source) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kTell(100), kTick(1);
   std::mutex mutex;
   std::condition_variable changed;
   unsigned working = plan.threads;
@@ -225,7 +255,15 @@ void run_threads(JobState& job, const Plan& plan, const std::function<void()>& w
                     .bytes_total = bytes_total});
   };
   std::unique_lock lock(mutex);
-  while (!changed.wait_for(lock, std::chrono::milliseconds(100), [&] { return working == 0; })) {
+  auto told = Clock::now();
+  while (!changed.wait_for(lock, source ? kTick : kTell, [&] { return working == 0; })) {
+    if (source) {
+      lock.unlock();
+      source->tick();
+      lock.lock();
+      if (Clock::now() - told < kTell) continue;
+      told = Clock::now();
+    }
     if (hooks.stop_requested()) job.stop = true;
     report();
   }
@@ -238,15 +276,15 @@ void run_threads(JobState& job, const Plan& plan, const std::function<void()>& w
 }  // namespace
 
 void run_job_threads(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks,
-                     CopyPairs* copies) {
+                     CopyPairs* copies, UnitSource* source) {
   if (job.request.cipher == Cipher::aes_256_gcm) {
-    Queue<SealedTask> queue(job, plan);
+    Queue<SealedTask> queue(job, plan, source);
     run_threads(
-        job, plan, [&] { work_sealed(job, queue, engine, copies); }, hooks);
+        job, plan, [&] { work_sealed(job, queue, engine, copies); }, hooks, source);
   } else {
-    Queue<CbcTask> queue(job, plan);
+    Queue<CbcTask> queue(job, plan, source);
     run_threads(
-        job, plan, [&] { work_cbc(job, queue, engine, copies); }, hooks);
+        job, plan, [&] { work_cbc(job, queue, engine, copies); }, hooks, source);
   }
 }
 

@@ -1,18 +1,33 @@
 // The threads of a job, and who does what.
 #pragma once
 
+#include <memory>
+
 #include "tabane/workloads/aes_dir/copy_sampler.h"
 #include "tabane/workloads/aes_dir/file_task.h"
 #include "tabane/workloads/aes_dir/plan.h"
 #include "tabane/workloads/aes_dir/request.h"
+#include "tabane/workloads/aes_dir/share.h"
 
 namespace tabane::workloads::aes_dir {
+
+// Gives the units of a plan to the threads of a process that works with others.
+class UnitSource {
+ public:
+  virtual ~UnitSource() = default;
+  // Returns null if there is none any more, or if the job stops. A unit is done with when the last
+  // pointer to it goes. Thread-safe.
+  virtual std::shared_ptr<Share> next() = 0;
+  // Called every millisecond from the thread that called run_job_threads(). Must not throw.
+  virtual void tick() = 0;
+};
 
 // Does the units of the plan; returns when all are done or the job has stopped. Calls the hooks
 // from the calling thread, ten times a second. copies: if not null, gets what copying takes beside;
 // not from encrypting with CBC, where files of several units are on their way at once.
+// source: gives the units; null: they are all done here.
 // throws: what a thread could not attribute to a file.
 void run_job_threads(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks,
-                     CopyPairs* copies);
+                     CopyPairs* copies, UnitSource* source = nullptr);
 
 }  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,248 @@
+// Jobs that several ranks do: the tree that comes back is the one that went in, whoever did what,
+// and whoever was lost on the way.
+#include "tabane/workloads/aes_dir/spread.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tabane/comm/launch.h"
+#include "tabane/core/file.h"
+#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
+#include "tabane/team/shared_block.h"
+#include "tabane/workloads/aes_dir/help.h"
+#include "tabane/workloads/aes_dir/job.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+namespace fs = std::filesystem;
+using core::read_file;
+using core::write_file;
+
+// What rank 0 tells the test, which may be another process.
+struct Told {
+  bool complete;
+  int ranks;
+  std::uint64_t files, bytes, files_kept, failures, remarks;
+  char first_failure[200], first_remark[300];
+};
+
+std::map<std::string, std::string> everything(const fs::path& root) {
+  std::map<std::string, std::string> entries;
+  for (const auto& item : fs::recursive_directory_iterator(root)) {
+    struct stat seen {};
+    lstat(item.path().c_str(), &seen);
+    std::string& entry = entries[item.path().lexically_relative(root)];
+    entry = std::to_string(seen.st_mode) + " " + std::to_string(seen.st_mtim.tv_sec) + "." +
+            std::to_string(seen.st_mtim.tv_nsec) + " ";
+    if (item.is_regular_file()) entry += read_file(item.path());
+  }
+  return entries;
+}
+
+// The first path at which two trees differ; empty: none.
+std::string difference(const std::map<std::string, std::string>& a,
+                       const std::map<std::string, std::string>& b) {
+  for (const auto& [path, entry] : a) {
+    const auto found = b.find(path);
+    if (found == b.end()) return path + " is missing";
+    if (found->second != entry) {
+      return path + ": " + entry.substr(0, 30) + " and " + found->second.substr(0, 30);
+    }
+  }
+  return a.size() == b.size() ? "" : "there is more than there was";
+}
+
+void put(const std::string& text, std::span<char> into) {
+  std::copy_n(text.begin(), std::min(text.size(), into.size() - 1), into.begin());
+}
+
+class SpreadJob : public testing::Test {
+ protected:
+  SpreadJob() {
+    ::umask(022);
+    std::string text(kLarge, '\0');
+    unsigned seed = 1;
+    for (char& c : text) c = static_cast<char>((seed = seed * 1664525u + 1013904223u) >> 24);
+    for (int d = 0; d < 4; ++d) {
+      const fs::path directory = in / std::to_string(d);
+      fs::create_directories(directory / "empty");
+      for (std::size_t i = 0; i < 100; ++i) {
+        write_file(directory / std::to_string(i), text.substr(i, 13 * i));
+      }
+      write_file(directory / "large", text.substr(static_cast<std::size_t>(d)));
+      write_file(directory / "small", text.substr(0, 1'500'000));
+    }
+  }
+
+  Request request(Direction direction, const fs::path& from, const fs::path& to,
+                  Cipher cipher = Cipher::aes_256_gcm) const {
+    Request r;
+    r.direction = direction;
+    r.cipher = cipher;
+    r.in = from;
+    r.out = to;
+    r.passphrase_log2_n = 10;
+    r.preserve = true;
+    for (std::size_t i = 0; i < kMasterKeyBytes; ++i) r.key.bytes()[i] = std::byte(i * 7 + 1);
+    return r;
+  }
+
+  using Make = std::function<Request()>;
+  // before: called on each rank.
+  Told run(
+      const Make& make, int ranks = 3, const std::function<void(int)>& before = [](int) {}) const {
+    const team::SharedBlock block(sizeof(Told), "what rank 0 tells");
+    auto* const told = new (block.data()) Told();
+    try {
+      comm::launch({.ranks = ranks, .transport = comm::TransportKind::shm}, [&](comm::Comm& world) {
+        before(world.rank());
+        if (world.rank() > 0) {
+          Request bare = make();  // keys come from rank 0
+          bare.key = MasterKey();
+          bare.passphrase = Passphrase();
+          bare.has_key = false;
+          return help(std::move(bare), {}, world);
+        }
+        const Outcome outcome = run_job(make(), {}, &world);
+        *told = {outcome.complete,   outcome.ranks,           outcome.files,         outcome.bytes,
+                 outcome.files_kept, outcome.failures.size(), outcome.remarks.size()};
+        if (told->failures > 0)
+          put(outcome.failures[0].path + ": " + outcome.failures[0].what, told->first_failure);
+        if (told->remarks > 0) put(outcome.remarks[0], told->first_remark);
+      });
+    } catch (const core::LostError&) {
+    }
+    return *told;
+  }
+
+  static constexpr std::size_t kLarge = 9'000'001;
+  const core::ScratchFolder folder{"tabane-test"};
+  const fs::path root = folder.path(), in = root / "in", sealed = root / "sealed",
+                 again = root / "again";
+};
+
+TEST(DividePus, GivesEachPuToOneOfTheRanksThatShareIt) {
+  EXPECT_EQ(divide_pus({{"a", {0, 1, 2, 3}, {}}, {"a", {0, 1, 2, 3}, {}}}),
+            (std::vector<unsigned>{2, 2}));
+  EXPECT_EQ(divide_pus({{"a", {0, 1, 2}, {}}, {"b", {0, 1, 2}, {}}}),
+            (std::vector<unsigned>{3, 3}));  // of two machines
+  EXPECT_EQ(divide_pus({{"a", {0}, {}}, {"a", {1, 2, 3}, {}}}), (std::vector<unsigned>{1, 3}));
+  EXPECT_EQ(divide_pus({{"a", {0}, {}}, {"a", {0}, {}}, {"a", {0}, {}}}),
+            (std::vector<unsigned>{1, 1, 1}));  // more ranks than PUs
+}
+
+// Keys that only rank 0 has open on all; what was there is kept.
+TEST_F(SpreadJob, ResumesWithAPassphrase) {
+  const auto make = [&](Direction direction, const fs::path& from, const fs::path& to) {
+    Request r = request(direction, from, to);
+    const std::string words = "correct horse battery";
+    r.passphrase = Passphrase::of(std::as_bytes(std::span(words)));
+    r.resume = direction == Direction::encrypt;
+    return r;
+  };
+  const auto original = everything(in);
+  run([&] { return make(Direction::encrypt, in, sealed); });
+  fs::remove(sealed / "2/large");
+  fs::remove(sealed / "3/77");
+  const Told rest = run([&] { return make(Direction::encrypt, in, sealed); });
+  EXPECT_EQ(rest.failures, 0u) << rest.first_failure;
+  EXPECT_EQ(rest.files, 2u);
+  EXPECT_EQ(rest.files_kept, 406u);
+  const Told back = run([&] { return make(Direction::decrypt, sealed, again); });
+  EXPECT_EQ(back.failures, 0u) << back.first_failure;
+  EXPECT_EQ(difference(original, everything(again)), "");
+}
+
+// A rank for which OUT is another directory takes no part, which is told.
+TEST_F(SpreadJob, GoesOnWithoutARankThatSeesAnotherDirectory) {
+  const auto original = everything(in);
+  const Told there =
+      run([&] { return request(Direction::encrypt, in, sealed); }, 3,
+          [&](int rank) {
+            if (rank != 2) return;
+            const std::string other = root / "elsewhere";
+            if (unshare(CLONE_NEWNS) != 0) return;
+            if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return;
+            static_cast<void>(mount(other.c_str(), root.c_str(), nullptr, MS_BIND, nullptr));
+          });
+  if (there.remarks == 0 && geteuid() != 0) GTEST_SKIP() << "only root may mount";
+  EXPECT_TRUE(there.complete);
+  EXPECT_EQ(there.remarks, 1u);
+  EXPECT_NE(std::string(there.first_remark).find("rank 2 on "), std::string::npos)
+      << there.first_remark;
+  EXPECT_EQ(there.failures, 0u) << there.first_failure;
+  EXPECT_EQ(there.files, 408u);
+  const Outcome back = run_job(request(Direction::decrypt, sealed, again));
+  EXPECT_TRUE(back.failures.empty());
+  EXPECT_EQ(difference(original, everything(again)), "");
+}
+
+TEST_F(SpreadJob, GivesBackTheTree) {
+  const auto original = everything(in);
+  for (const Cipher cipher : {Cipher::aes_256_gcm, Cipher::aes_256_cbc}) {
+    const Told there = run([&] { return request(Direction::encrypt, in, sealed, cipher); });
+    EXPECT_TRUE(there.complete);
+    EXPECT_EQ(there.ranks, 3);
+    EXPECT_EQ(there.files, 408u);
+    EXPECT_EQ(there.bytes, 4 * (kLarge + 1'500'000 + 13 * 99 * 50) - 6);
+    EXPECT_EQ(there.failures, 0u) << there.first_failure;
+    EXPECT_EQ(there.remarks, 0u) << there.first_remark;
+    // One process opens what three have sealed, and the other way round.
+    const Outcome checked = run_job(request(Direction::verify, sealed, "", cipher));
+    EXPECT_TRUE(checked.failures.empty()) << checked.failures[0].path << checked.failures[0].what;
+    EXPECT_EQ(checked.files, 408u);
+    const Told back = run([&] { return request(Direction::decrypt, sealed, again, cipher); });
+    EXPECT_EQ(back.failures, 0u) << back.first_failure;
+    EXPECT_EQ(back.files, 408u);
+    EXPECT_EQ(difference(original, everything(again)), "");
+    fs::remove_all(sealed);
+    fs::remove_all(again);
+  }
+}
+
+TEST_F(SpreadJob, DoesThePartOfARankThatIsKilled) {
+  const auto original = everything(in);
+  bool lost = false;
+  for (int attempt = 0; attempt < 30 && !lost; ++attempt) {
+    fs::remove_all(sealed);
+    fs::remove_all(again);
+    // Dies when it writes into a large file.
+    const Told there = run([&] { return request(Direction::encrypt, in, sealed); }, 3,
+                           [](int rank) {
+                             const rlimit small{1'000'000, 1'000'000};
+                             if (rank == 1) setrlimit(RLIMIT_FSIZE, &small);
+                           });
+    lost = there.remarks > 0;
+    ASSERT_TRUE(there.complete);
+    EXPECT_EQ(there.failures, 0u) << there.first_failure;
+    EXPECT_EQ(there.files, 408u);
+    for (const auto& item : fs::recursive_directory_iterator(sealed)) {
+      EXPECT_FALSE(core::is_temporary_name(item.path().filename().string())) << item.path();
+    }
+    const Outcome back = run_job(request(Direction::decrypt, sealed, again));
+    EXPECT_TRUE(back.failures.empty()) << back.failures[0].path << back.failures[0].what;
+    EXPECT_EQ(difference(original, everything(again)), "");
+    if (lost) {
+      EXPECT_NE(std::string(there.first_remark).find("process 1"), std::string::npos)
+          << there.first_remark;
+    }
+  }
+  EXPECT_TRUE(lost);
+}
+
+}  // namespace
+}  // namespace tabane::workloads::aes_dir
