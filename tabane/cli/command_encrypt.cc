@@ -48,12 +48,17 @@ constexpr const char* kEncryptExamples =
     "                                                   shares the work among 16 ranks\n"
     "  tabane encrypt --exclude '*.tmp' --exclude cache/thumbs --dry-run photos sealed\n"
     "                                                   only shows what would be done\n"
+    "  tar c photos | tabane encrypt --key-file my.key - photos.tar.sealed\n"
+    "                                                   encrypts a stream; - may be OUT, too\n"
     "  tabane encrypt --cipher aes-128-cbc --key-file 16.key book sealed\n"
     "                                                   writes what openssl enc reads";
 constexpr const char* kDecryptExamples =
     "  tabane decrypt --key-file my.key sealed photos   decrypts every file below sealed\n"
     "  tabane decrypt --identity ann.identity sealed photos\n"
-    "  tabane decrypt sealed/letter.txt letter.txt      decrypts one file, asks for its passphrase";
+    "  tabane decrypt sealed/letter.txt letter.txt      decrypts one file, asks for its "
+    "passphrase\n"
+    "  tabane decrypt --key-file my.key photos.tar.sealed - | tar x\n"
+    "                                                   each chunk once it is authenticated";
 constexpr const char* kVerifyExamples =
     "  tabane verify --key-file my.key sealed           reads and checks every byte\n"
     "  tabane verify --quick --key-file my.key sealed   only what tells files apart\n"
@@ -105,6 +110,32 @@ Block block_of(const std::string& hex) {
   return block;
 }
 
+void require_not_stdin(const std::optional<std::string>& file, const char* option) {
+  if (!file || !core::leads_to(*file, STDIN_FILENO)) return;
+  throw core::UsageError(
+      fmt::format("IN and {} cannot both be standard input; give another FILE", option));
+}
+
+void check_standard_streams(Options& options) {
+  const Request& request = options.request;
+  if (request.in == kStandardStream) {
+    require_not_stdin(options.key_file, "--key-file");
+    require_not_stdin(options.passphrase_file, "--passphrase-file");
+    for (const std::string& path : options.recipients) require_not_stdin(path, "--recipient");
+    for (const std::string& path : options.identities) require_not_stdin(path, "--identity");
+  }
+  options.output_on_stdout =
+      request.out == kStandardStream || core::leads_to(request.out, STDOUT_FILENO);
+  if (!options.output_on_stdout) return;
+  if (options.json.to_stdout()) {
+    throw core::UsageError("OUT and --json cannot both go to stdout; give --json=FILE");
+  }
+  if (request.direction == Direction::encrypt && !request.force && isatty(STDOUT_FILENO)) {
+    throw core::UsageError(
+        "OUT is a terminal, which encrypted bytes would only confuse; --force writes them there");
+  }
+}
+
 void complete_request(Options& options) {
   Request& request = options.request;
   request.cipher = value_of(options.cipher, kCiphers);
@@ -126,10 +157,7 @@ void complete_request(Options& options) {
         fmt::format("--cipher {0} takes a key of {1} bytes and no passphrase: give --key-file FILE",
                     options.cipher, key_bytes(request.cipher)));
   }
-  options.output_on_stdout = core::leads_to(request.out, STDOUT_FILENO);
-  if (options.output_on_stdout && options.json.to_stdout()) {
-    throw core::UsageError("OUT and --json cannot both go to stdout; give --json=FILE");
-  }
+  check_standard_streams(options);
   // Nobody would read it.
   request.measure_copy = !options.quiet || options.json.given();
 }
@@ -194,9 +222,10 @@ class JobProgress {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-void say_that_it_stopped(const Request& request, const Outcome& outcome) {
+void say_that_it_stopped(const Request& request, const Outcome& outcome, bool to_stdout) {
   if (outcome.complete) return;
-  const bool resumable = request.direction != Direction::verify;
+  const bool resumable =
+      request.direction != Direction::verify && request.in != kStandardStream && !to_stdout;
   fmt::print(stderr, "tabane: stopped after {} of {} files{}\n",
              grouped(outcome.files + outcome.files_kept), grouped(outcome.files_total),
              resumable ? "; what is done is whole, and --resume goes on with the rest" : "");
@@ -222,7 +251,7 @@ void print_outcome(const Options& options, const Outcome& outcome) {
   for (const std::string& warning : warnings_of(options.request, outcome)) {
     warn(warning);
   }
-  say_that_it_stopped(options.request, outcome);
+  say_that_it_stopped(options.request, outcome, options.output_on_stdout);
 }
 
 // Each thread holds several files at once.
@@ -393,12 +422,13 @@ void add_verb(CLI::App& app, int& exit_code, Direction direction, const char* wh
   options->request.direction = direction;
   CLI::App* verb = app.add_subcommand(name_of(direction), what);
   show_examples_first(*verb, examples);
-  verb->add_option("IN", options->request.in, "The input: a file, or a directory with all below it")
+  verb->add_option("IN", options->request.in,
+                   "The input: a file, a directory with all below it, or - for standard input")
       ->required();
   if (direction != Direction::verify) {
     verb->add_option("OUT", options->request.out,
-                     "The output: a file, or a directory if IN is one; a link's target is written, "
-                     "and a pipe, a terminal or /dev/stdout as it is")
+                     "The output: a file, a directory if IN is one, or - for standard output; a "
+                     "link's target is written, and a pipe, a terminal or /dev/stdout as it is")
         ->required();
   }
   add_key_options(*verb, *options);

@@ -55,6 +55,10 @@ bool is_link(const fs::path& path) {
 
 }  // namespace
 
+OutputPath standard_output() {
+  return {.path = "standard output", .exists = true, .stream = true, .descriptor = 1};
+}
+
 OutputPath follow_output_path(const fs::path& path) {
   OutputPath found{.path = path};
   struct stat seen {};

@@ -17,6 +17,9 @@ struct OutputPath {
   int descriptor = -1;  // of this process, if the path is a name of one
 };
 
+// Standard output, which has no path.
+OutputPath standard_output();
+
 // Follows symbolic links at the end of a path, under the system's rules.
 // throws: SystemError, for example if the system does not let this user follow a link.
 OutputPath follow_output_path(const std::filesystem::path& path);

@@ -13,8 +13,8 @@ constexpr std::uint64_t kMostChunks = std::uint64_t{1} << 32;
 
 }  // namespace
 
-ChunkWriter::ChunkWriter(const FileKeys& keys, std::size_t chunk_bytes, Sink sink)
-    : sink_(std::move(sink)), chunk_bytes_(chunk_bytes) {
+ChunkWriter::ChunkWriter(const FileKeys& keys, std::size_t chunk_bytes, Sink sink, Engine engine)
+    : cipher_(engine), sink_(std::move(sink)), chunk_bytes_(chunk_bytes) {
   cipher_.set_key(keys);
   buffer_.reserve(chunk_bytes + kTagBytes);
 }
@@ -41,8 +41,11 @@ void ChunkWriter::put(std::span<const std::byte> plain) {
 void ChunkWriter::finish() { seal(true); }
 
 ChunkReader::ChunkReader(const FileKeys& keys, std::size_t chunk_bytes, std::uint64_t first_offset,
-                         Source source)
-    : source_(std::move(source)), chunk_bytes_(chunk_bytes), offset_(first_offset) {
+                         Source source, Engine engine)
+    : cipher_(engine),
+      source_(std::move(source)),
+      chunk_bytes_(chunk_bytes),
+      offset_(first_offset) {
   cipher_.set_key(keys);
   buffer_.reserve(2 * (chunk_bytes + kTagBytes));
   ahead_ = source_({buffer_.data() + chunk_bytes_ + kTagBytes, chunk_bytes_ + kTagBytes});

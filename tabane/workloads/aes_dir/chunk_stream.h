@@ -1,4 +1,5 @@
-// The chunks of a sealed file one after the other, for what is not a file in a tree: the manifest.
+// The chunks of a sealed file one after the other, for what is not a file in a tree: the
+// manifest, and standard input.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,8 @@ class ChunkWriter {
  public:
   // sink: takes the sealed chunks, which stand behind a header.
   using Sink = std::function<void(std::span<const std::byte>)>;
-  ChunkWriter(const FileKeys& keys, std::size_t chunk_bytes, Sink sink);
+  ChunkWriter(const FileKeys& keys, std::size_t chunk_bytes, Sink sink,
+              Engine engine = Engine::automatic);
 
   void put(std::span<const std::byte> plain);
   // Writes the last chunk; to be called once.
@@ -39,7 +41,7 @@ class ChunkReader {
   // first_offset: bytes of the header, where the chunks begin.
   using Source = std::function<std::size_t(std::span<std::byte>)>;
   ChunkReader(const FileKeys& keys, std::size_t chunk_bytes, std::uint64_t first_offset,
-              Source source);
+              Source source, Engine engine = Engine::automatic);
 
   // Fills the bytes with what was sealed, as far as there is any, and returns how many.
   // throws: DamageError with the offset in the sealed file; nothing of a damaged chunk is given.

@@ -23,6 +23,7 @@
 #include "tabane/workloads/aes_dir/preflight.h"
 #include "tabane/workloads/aes_dir/sealing.h"
 #include "tabane/workloads/aes_dir/spread.h"
+#include "tabane/workloads/aes_dir/stream_job.h"
 #include "tabane/workloads/aes_dir/threads.h"
 
 namespace tabane::workloads::aes_dir {
@@ -43,6 +44,7 @@ void check(const Request& request) {
   if (request.update && (cbc || !request.resume || request.direction != Direction::encrypt)) {
     throw core::UsageError("--update brings a tree up to date that is sealed with aes-256-gcm");
   }
+  check_stream(request);
   if (request.threads > 4096) throw core::UsageError("the number of threads: 1 to 4096");
 }
 
@@ -183,6 +185,7 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   Places places = look_at_places(request);
   const auto scanned_until = Clock::now();
   KeyRing keys(opening_keys(request), limits_of(request), hooks.stop_requested);
+  if (request.in == kStandardStream) return run_stream(request, places, engine, keys, hooks);
   Outcome outcome = describe(request, places);
   outcome.engine = engine;
   if (request.cipher == Cipher::aes_256_gcm && request.direction != Direction::encrypt) {

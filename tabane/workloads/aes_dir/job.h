@@ -43,7 +43,8 @@ struct Outcome {
 // run_job().
 void check_job(const Request& request);
 
-// Does the job. Files that fail are listed in the outcome and leave no output; the others go on.
+// Does the job; standard input by run_stream(). Files that fail are listed in the outcome and leave
+// no output; the others go on.
 // throws, before anything is written: core::UsageError for an impossible request (out inside in or
 // equal to it, output that exists without resume or force, a cipher that does not go with the key);
 // core::SystemError if in or out cannot be opened; core::Error if the key fits no file (for

@@ -99,6 +99,12 @@ bool has_manifest(const Request& request, int in_root) {
 }
 
 void place_directory(const Request& request, Places& places) {
+  if (request.out == kStandardStream) {
+    throw core::UsageError(fmt::format(
+        "IN ({0}) is a directory, and - takes a single file; a whole tree becomes one by tar: "
+        "tar c {0} | tabane encrypt - -",
+        request.in));
+  }
   places.in_path = fs::absolute(request.in);
   places.in_root.reset(open(request.in.c_str(), kDirectory));
   if (!places.in_root.valid()) throw core::SystemError("open", request.in, errno);
@@ -134,22 +140,35 @@ void place_directory(const Request& request, Places& places) {
   }
 }
 
-void place_file(const Request& request, std::uint64_t bytes, Places& places) {
-  const fs::path in = fs::canonical(request.in);
-  places.single_file = true;
-  places.in_path = in.parent_path();
-  places.in_root.reset(open(in.parent_path().c_str(), kDirectory));
-  if (!places.in_root.valid()) throw core::SystemError("open", in.parent_path().string(), errno);
-  places.tree = single_file(in.filename(), bytes);
-  if (request.direction == Direction::verify) return;
-  fs::path out = named(request.out);
-  if (fs::is_directory(out)) out /= in.filename();
-  if (fs::exists(out) && fs::equivalent(in, out)) {
+// path: "-" is standard output.
+bool is_same_file(const struct stat& file, const std::string& path) {
+  struct stat there {};
+  const int result = path == kStandardStream ? fstat(core::standard_output().descriptor, &there)
+                                             : stat(path.c_str(), &there);
+  return result == 0 && there.st_dev == file.st_dev && there.st_ino == file.st_ino;
+}
+
+// Where a single file goes. in: what is read; name: what it is called in a directory, empty if it
+// has no name.
+void place_single_output(const Request& request, const struct stat& in, const fs::path& name,
+                         Places& places) {
+  const bool to_stdout = request.out == kStandardStream;
+  const fs::path given = request.out;
+  fs::path out = to_stdout ? given : named(request.out);
+  if (!to_stdout && fs::is_directory(out)) {
+    if (name.empty()) {
+      throw core::UsageError(fmt::format(
+          "OUT ({}) is a directory, and standard input has no name; give a file", request.out));
+    }
+    out /= name;
+  }
+  if (S_ISREG(in.st_mode) && is_same_file(in, out.string())) {
     throw core::UsageError("OUT is IN; give another place for the output");
   }
-  const core::OutputPath place = core::follow_output_path(out);
+  const core::OutputPath place =
+      to_stdout ? core::standard_output() : core::follow_output_path(out);
   if (place.stream) {
-    require_stream(out);
+    if (!to_stdout) require_stream(out);
     places.stream = place;
     return;
   }
@@ -159,6 +178,25 @@ void place_file(const Request& request, std::uint64_t bytes, Places& places) {
   require_parent(place.path);
   places.out_path = place.path.parent_path();
   places.output_name = place.path.filename();
+}
+
+void place_standard_input(const Request& request, Places& places) {
+  struct stat in {};
+  if (fstat(STDIN_FILENO, &in) != 0) throw core::SystemError("read", "standard input", errno);
+  places.single_file = true;
+  if (request.direction != Direction::verify) place_single_output(request, in, "", places);
+}
+
+void place_file(const Request& request, const struct stat& status, Places& places) {
+  const fs::path in = fs::canonical(request.in);
+  places.single_file = true;
+  places.in_path = in.parent_path();
+  places.in_root.reset(open(in.parent_path().c_str(), kDirectory));
+  if (!places.in_root.valid()) throw core::SystemError("open", in.parent_path().string(), errno);
+  places.tree = single_file(in.filename(), static_cast<std::uint64_t>(status.st_size));
+  if (request.direction != Direction::verify) {
+    place_single_output(request, status, in.filename(), places);
+  }
 }
 
 // The header of a sealed file, if it can be read as one.
@@ -211,15 +249,20 @@ void require_sealed_files(const Request& request, const Places& places) {
 
 Places look_at_places(const Request& request) {
   Places places;
+  if (request.in == kStandardStream) {
+    place_standard_input(request, places);
+    return places;
+  }
   struct stat in {};
   if (stat(request.in.c_str(), &in) != 0) throw core::SystemError("open", request.in, errno);
   if (S_ISDIR(in.st_mode)) {
     place_directory(request, places);
     require_sealed_files(request, places);
   } else if (S_ISREG(in.st_mode)) {
-    place_file(request, static_cast<std::uint64_t>(in.st_size), places);
+    place_file(request, in, places);
   } else {
-    throw core::UsageError(fmt::format("IN ({}) is neither a file nor a directory", request.in));
+    throw core::UsageError(fmt::format(
+        "IN ({}) is neither a file nor a directory; - reads standard input", request.in));
   }
   return places;
 }

@@ -15,8 +15,8 @@ namespace tabane::workloads::aes_dir {
 
 struct Places {
   Tree tree;
-  core::Descriptor in_root;
-  std::string in_path;  // the directory that inputs are in
+  core::Descriptor in_root;  // not for standard input, which has an empty tree
+  std::string in_path;       // the directory that inputs are in
   std::string
       out_parent;  // of a directory job: where `out_name` is made; empty: nothing is written
   std::string output_name;                 // of a single file

@@ -21,6 +21,9 @@ enum class Cipher { aes_256_gcm, aes_128_cbc, aes_256_cbc };
 // Bytes of a key file for the cipher: 16 or 32.
 constexpr std::size_t key_bytes(Cipher cipher) { return cipher == Cipher::aes_128_cbc ? 16 : 32; }
 
+// As IN or OUT: standard input or output. A file of that name is ./-.
+inline constexpr const char* kStandardStream = "-";
+
 struct Request {
   Direction direction = Direction::encrypt;
   Cipher cipher = Cipher::aes_256_gcm;
