@@ -178,7 +178,6 @@ void read_pairs(const Options& options, Request& request) {
 }
 
 void read_key(const Options& options, Request& request) {
-  make_memory_unreadable();
   const bool encrypts = request.direction == Direction::encrypt;
   request.has_key = options.key_file.has_value();
   read_pairs(options, request);
@@ -262,16 +261,17 @@ void allow_many_open_files() {
   setrlimit(RLIMIT_NOFILE, &files);
 }
 
-void prepare(Options& options) {
+void prepare(Options& options, comm::Comm* ranks) {
   options.json.check();
   complete_request(options);
+  ranks ? forbid_core_dumps() : make_memory_unreadable();
   read_key(options, options.request);
 }
 
 // Lets those who wait for a job go if there is none.
 void prepare_for(comm::Comm* ranks, Options& options) {
   try {
-    prepare(options);
+    prepare(options, ranks);
   } catch (...) {
     if (ranks) let_go(*ranks);
     throw;
@@ -280,7 +280,7 @@ void prepare_for(comm::Comm* ranks, Options& options) {
 
 // The part of a rank that is not the first: it reads no key and says nothing.
 void help_rank_0(Options& options, comm::Comm& ranks) {
-  make_memory_unreadable();
+  forbid_core_dumps();
   allow_many_open_files();
   std::signal(SIGXFSZ, SIG_IGN);
   const StopOnSignal stop;

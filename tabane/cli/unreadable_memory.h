@@ -7,4 +7,8 @@ namespace tabane::cli {
 // throws: core::SystemError.
 void make_memory_unreadable();
 
+// Only turns core dumps off: for ranks of MPI, whose libraries copy from each other's memory as a
+// debugger does. throws: core::SystemError.
+void forbid_core_dumps();
+
 }  // namespace tabane::cli
