@@ -170,6 +170,7 @@ TEST_F(SpreadJob, ResumesWithAPassphrase) {
 // A rank for which OUT is another directory takes no part, which is told.
 TEST_F(SpreadJob, GoesOnWithoutARankThatSeesAnotherDirectory) {
   const auto original = everything(in);
+  fs::create_directories(root / "elsewhere");
   const Told there =
       run([&] { return request(Direction::encrypt, in, sealed); }, 3,
           [&](int rank) {
