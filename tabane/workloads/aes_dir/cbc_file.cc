@@ -141,11 +141,11 @@ void CbcFileWorker::encrypt(const std::function<std::shared_ptr<CbcTask>()>& nex
     }
   };
   std::vector<ChainPiece> pieces;
-  for (bool more = true;;) {
-    while (more && !free.empty()) {
+  for (;;) {
+    // Asked again where there was none: a file that changed is to be done once more.
+    while (!free.empty()) {
       std::shared_ptr<CbcTask> task = next();
-      more = task != nullptr;
-      if (!more) break;
+      if (!task) break;
       lanes.push_back({.task = std::move(task), .buffer = free.back()});
       free.pop_back();
     }

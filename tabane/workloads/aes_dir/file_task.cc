@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "tabane/workloads/aes_dir/scatter_io.h"
@@ -29,7 +30,21 @@ void JobState::fail(std::uint32_t file, const std::exception& error) {
   }
   if (ends_the_job(error)) stop = true;
   const std::lock_guard lock(mutex_);
-  failures_.emplace_back(file, error.what());
+  if (can_be_redone(file, error)) return changed_.push_back(file);
+  const bool twice = dynamic_cast<const ChangedWhileRead*>(&error) && stream < 0;
+  failures_.emplace_back(file, std::string(error.what()) + (twice ? ", twice" : ""));
+}
+
+// What went into a stream cannot be taken back.
+bool JobState::can_be_redone(std::uint32_t file, const std::exception& error) {
+  return dynamic_cast<const ChangedWhileRead*>(&error) && stream < 0 &&
+         std::ranges::find(changed_, file) == changed_.end();
+}
+
+std::optional<std::uint32_t> JobState::take_changed() {
+  const std::lock_guard lock(mutex_);
+  if (stop || changed_taken_ == changed_.size()) return std::nullopt;
+  return changed_[changed_taken_++];
 }
 
 std::vector<std::pair<std::uint32_t, std::string>> JobState::failures() const {
@@ -153,7 +168,10 @@ void FileTask::put_record() {
 void FileTask::require_unchanged() const {
   struct stat after {};
   if (fstat(in_.get(), &after) != 0) throw core::SystemError("stat", path(), errno);
-  if (after.st_size != before_.st_size || !same_time(after.st_mtim, before_.st_mtim)) {
+  // The time of the last change of anything, which nobody can set, shows it where the other was put
+  // back.
+  if (after.st_size != before_.st_size || !same_time(after.st_mtim, before_.st_mtim) ||
+      !same_time(after.st_ctim, before_.st_ctim)) {
     throw ChangedWhileRead();
   }
   // Files that the system makes up as they are read say that they are empty.

@@ -36,6 +36,12 @@ class Queue {
     return job_.stop || i >= plan_.units.size() ? nullptr : &plan_.units[i];
   }
 
+  // Of a file that is done once more, as a whole.
+  std::shared_ptr<Task> next_changed() {
+    const auto file = job_.take_changed();
+    return file ? std::make_shared<Task>(job_, *file, 1) : nullptr;
+  }
+
   std::shared_ptr<Task> task(const Unit& unit, std::uint32_t which) const {
     if (unit.pieces > 1) return shared_[static_cast<std::size_t>(&unit - plan_.units.data())];
     return std::make_shared<Task>(job_, unit.first_file + which, 1);
@@ -92,12 +98,17 @@ void work_units(JobState& job, Queue<Task>& queue, CopyPairs* copies, const Prep
     if (sampler) sampler->before(*unit);
     bool whole = true;
     for (std::uint32_t i = 0; i < unit->files && !job.stop; ++i) {
-      if (unit->pieces == 1 && job.settles && job.settles(directories, unit->first_file + i)) continue;
+      if (unit->pieces == 1 && job.settles && job.settles(directories, unit->first_file + i))
+        continue;
       const auto task = queue.task(*unit, i);
       whole &= work_piece(
           *task, directories, [&] { prepare(*task); }, [&] { work(*task, range(*unit, *task)); });
     }
     if (sampler) sampler->after(*unit, whole && !job.stop);
+  }
+  while (const auto task = queue.next_changed()) {
+    work_piece(
+        *task, directories, [&] { prepare(*task); }, [&] { work(*task, range(Unit{}, *task)); });
   }
 }
 
@@ -121,14 +132,17 @@ void encrypt_cbc(JobState& job, Queue<CbcTask>& queue, CbcFileWorker& worker) {
   Directories directories(job);
   const Unit* unit = nullptr;
   std::uint32_t done = 0;
+  const auto next = [&]() -> std::shared_ptr<CbcTask> {
+    if (!unit || done == unit->files) {
+      unit = queue.next();
+      done = 0;
+    }
+    return unit ? queue.task(*unit, done++) : queue.next_changed();
+  };
   worker.encrypt([&]() -> std::shared_ptr<CbcTask> {
     while (!job.stop) {
-      if (!unit || done == unit->files) {
-        unit = queue.next();
-        done = 0;
-        if (!unit) return nullptr;
-      }
-      auto task = queue.task(*unit, done++);
+      const auto task = next();
+      if (!task) return nullptr;
       if (task->start(directories, [&] { worker.prepare_to_encrypt(*task); })) return task;
       task->end_piece();
     }
