@@ -94,7 +94,15 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& 
       }
       return nullptr;
     }
-    if (is_being_changed(places.in_root.get())) refuse_tree_being_changed(request);
+    const int root = places.in_root.get();
+    if (is_being_changed(root)) refuse_tree_being_changed(request);
+    if (holds_only_other_trees(places.tree, root, manifest->head().tree_id)) {
+      throw core::Error(fmt::format("{} is of another tree than the files in IN ({}); {}",
+                                    kManifestPath, request.in, kWithout));
+    }
+    for (const std::string& stranger : strangers_in_home(root)) {
+      manifest->add(stranger, DiffersFromManifest(Difference::added, salt_of(places, stranger)));
+    }
     if (manifest->head().hidden_names) unhide(request, *manifest, places);
     manifest->hold_against(places.tree, request.excludes, temporary_directory().get());
     require_root(request, manifest->root());
