@@ -307,6 +307,15 @@ TEST_F(SealedTree, NamesWhatIsNotItsOwnInItsDirectory) {
   EXPECT_EQ(everything(root / "opened"), everything(in));
 }
 
+TEST_F(SealedTree, WithoutFilesNamesOneOfAnotherTree) {
+  encrypt();
+  const std::string other = read_file(sealed / "a");
+  for (const char* path : {"a", "b", "d", "d-"}) fs::remove_all(in / path);
+  encrypt_anew();
+  write_file(sealed / "stray", other);
+  EXPECT_EQ(verified(), Lines{"stray: added"});
+}
+
 TEST_F(SealedTree, OpensEachFileByItself) {
   encrypt();
   EXPECT_EQ(told(request(Direction::decrypt, sealed / "a", root / "a")), Lines{});
