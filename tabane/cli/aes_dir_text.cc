@@ -15,6 +15,8 @@ namespace {
 
 using namespace workloads::aes_dir;
 
+constexpr std::size_t kChangedShown = 20;
+
 std::string counted(std::uint64_t number, const char* one, const char* many) {
   return fmt::format("{} {}", grouped(number), number == 1 ? one : many);
 }
@@ -166,6 +168,14 @@ std::vector<std::string> warnings_of(const Request& request, const Outcome& outc
     warnings.push_back(
         "each file was checked alone: without the manifest nobody knows whether some were "
         "exchanged, renamed, added or put back in an older version, or are missing");
+  }
+  for (const std::string& path : outcome.changed) {
+    if (warnings.size() == kChangedShown) {
+      warnings.push_back("and others: in all, " + files_text(outcome.changed.size()) +
+                         " had changed while they were read");
+      break;
+    }
+    warnings.push_back(path + " had changed while it was read, and was read once more");
   }
   if (request.cipher == Cipher::aes_256_gcm) return warnings;
   const bool verifies = request.direction == Direction::verify;

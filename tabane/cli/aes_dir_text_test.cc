@@ -81,6 +81,17 @@ TEST(Warnings, SayWhatIsNotKnownWithoutAManifest) {
             1u);
 }
 
+TEST(Warnings, NameFilesThatWereReadOnceMore) {
+  Outcome outcome = some_outcome();
+  outcome.changed.assign(2, "a");
+  EXPECT_EQ(warnings_of({}, outcome),
+            std::vector<std::string>(2, "a had changed while it was read, and was read once more"));
+  outcome.changed.assign(1000, "a");
+  const auto warnings = warnings_of({}, outcome);
+  EXPECT_LT(warnings.size(), 30u);
+  EXPECT_NE(warnings.back().find("1 000 files"), std::string::npos) << warnings.back();
+}
+
 TEST(SummaryText, SaysNothingOfWhatWasNotMeasured) {
   EXPECT_EQ(summary_text({.direction = Direction::verify}, some_outcome()),
             "verified 1 234 files, 1.86 GiB in 2.00 s: 1.00 GB/s, 617 files/s\n"

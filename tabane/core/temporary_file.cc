@@ -102,12 +102,28 @@ void TemporaryFile::rename(bool replace) {
   if (replace || (errno != EINVAL && errno != ENOSYS)) {
     throw SystemError("renameat2", final_name_, errno);
   }
-  if (::linkat(directory_, name_, directory_, final_name, 0) != 0) {
+  if (::linkat(directory_, name_, directory_, final_name, 0) == 0) {
+    renamed_ = true;
+    // The file has its name: a temporary one that stays is removed as a leftover later.
+    ::unlinkat(directory_, name_, 0);
+  } else if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS) {
+    rename_after_looking();
+  } else {
     throw SystemError("linkat", final_name_, errno);
   }
+}
+
+// On file systems without hard links, too, such as exFAT. What appears under the name between the
+// look and the renaming is replaced; a placeholder would stand there after a crash.
+void TemporaryFile::rename_after_looking() {
+  struct stat there {};
+  if (::fstatat(directory_, final_name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0) {
+    throw SystemError("renameat", final_name_, EEXIST);
+  }
+  if (::renameat(directory_, name_, directory_, final_name_.c_str()) != 0) {
+    throw SystemError("renameat", final_name_, errno);
+  }
   renamed_ = true;
-  // The file has its name: a temporary one that stays is removed as a leftover later.
-  ::unlinkat(directory_, name_, 0);
 }
 
 }  // namespace tabane::core

@@ -33,6 +33,7 @@ class TemporaryFile {
 
  private:
   void create(mode_t mode);
+  void rename_after_looking();
 
   int directory_;
   std::string final_name_;

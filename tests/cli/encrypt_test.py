@@ -645,12 +645,13 @@ class Terminal(Case):
         super().setUp()
         self.plain.write_bytes(b"text")
 
-    def talk(self, arguments, conversation):
+    def talk(self, arguments, conversation, script='exec "$@"'):
         """conversation: (prompt, answer, or a function that gets the process and returns it) in
-        turn. Returns the exit code and all that was shown."""
+        turn. script: of the shell, which runs the program. Returns the exit code and all that
+        was shown."""
         pid, terminal = pty.fork()
         if pid == 0:
-            os.execv(TABANE, [TABANE, *map(str, arguments)])
+            os.execv("/bin/sh", ["sh", "-c", script, "sh", TABANE, *map(str, arguments)])
         shown = b""
         deadline = time.monotonic() + 60  # against a hang only
         for prompt, answer in [*conversation, (None, b"")]:
@@ -681,6 +682,15 @@ class Terminal(Case):
                                 [(b"assphrase: ", b"s3cret\n")])
         self.assertEqual(code, 0, shown)
         self.assertNotIn(b"s3cret", shown)
+        self.assertEqual(self.opened.read_bytes(), b"text")
+
+    def test_asks_the_terminal_where_the_input_is_a_pipe(self):
+        for verb, source, target, questions in (("encrypt", self.plain, self.sealed, 2),
+                                                ("decrypt", self.sealed, self.opened, 1)):
+            code, shown = self.talk([verb, "-", "-"], [(b"assphrase", b"s3cret\n")] * questions,
+                                    f"cat '{source}' | \"$@\" > '{target}'")
+            self.assertEqual(code, 0, shown)
+            self.assertNotIn(b"s3cret", shown)
         self.assertEqual(self.opened.read_bytes(), b"text")
 
     def test_asks_for_the_old_and_twice_for_the_new_one_to_rekey(self):

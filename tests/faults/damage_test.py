@@ -1,5 +1,6 @@
 """Damage of encrypted files: each is found, named with its place, and leaves no output."""
 
+import filecmp
 import json
 import os
 import pathlib
@@ -151,13 +152,13 @@ class Damage(Case):
 class Change(Case):
     """A file that changes while it is read: the program is held where it has begun the file."""
 
-    def begun(self):
+    def begun(self, cipher="aes-256-gcm"):
         (self.plain).mkdir()
         (self.plain / "steady").write_bytes(b"text")
         with open(self.plain / "large", "wb") as file:
             file.truncate(512 << 20)
         process = subprocess.Popen(
-            [TABANE, "encrypt", *map(str, self.options()), "-q", "-t", "2", str(self.plain),
+            [TABANE, "encrypt", *map(str, self.options(cipher)), "-q", "-t", "2", str(self.plain),
              str(self.sealed)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE)
         while process.poll() is None:
@@ -173,29 +174,62 @@ class Change(Case):
         process.communicate()
         self.skipTest("this machine was too fast: the file was done before it could be changed")
 
-    def found(self, process):
+    def redone(self, process):
         process.send_signal(signal.SIGCONT)
         _, errors = process.communicate(timeout=120)
-        self.assertEqual(process.returncode, 1, errors)
-        self.assertIn(b"large: changed while it was read\n", errors)
-        self.assertEqual(listed(self.sealed), ["steady"])
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertIn(b"large had changed while it was read, and was read once more\n", errors)
+        self.assertEqual(listed(self.sealed), ["large", "steady"])
+        self.run_ok("decrypt", *self.options(), "-q", self.sealed, self.opened)
+        for name in ("large", "steady"):
+            self.assertTrue(filecmp.cmp(self.plain / name, self.opened / name, shallow=False))
 
-    def test_by_growing_is_found(self):
+    def test_by_growing_is_told_and_redone(self):
         process = self.begun()
         with open(self.plain / "large", "ab") as file:
             file.write(b"more")
-        self.found(process)
+        self.redone(process)
 
-    def test_by_shrinking_is_found(self):
+    def test_by_shrinking_is_told_and_redone(self):
         process = self.begun()
         os.truncate(self.plain / "large", 100)
-        self.found(process)
+        self.redone(process)
 
-    def test_of_content_is_found(self):
+    def test_of_content_is_told_and_redone(self):
         process = self.begun()
         with open(self.plain / "large", "r+b") as file:
             file.write(b"other")
-        self.found(process)
+        self.redone(process)
+
+    def test_under_an_unchanged_time_is_told_and_redone(self):
+        process = self.begun()
+        before = (self.plain / "large").stat()
+        with open(self.plain / "large", "r+b") as file:
+            file.write(b"other")
+        os.utime(self.plain / "large", ns=(before.st_atime_ns, before.st_mtime_ns))
+        self.redone(process)
+
+    def test_of_cbc_files_is_told_and_redone(self):
+        process = self.begun("aes-256-cbc")
+        with open(self.plain / "large", "r+b") as file:
+            file.write(b"other")
+        process.send_signal(signal.SIGCONT)
+        _, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertIn(b"read once more\n", errors)
+        self.assertEqual(listed(self.sealed), ["large", "steady"])
+
+    def test_that_goes_on_is_a_failure(self):
+        process = self.begun()
+        process.send_signal(signal.SIGCONT)
+        with open(self.plain / "large", "r+b") as file:
+            while process.poll() is None:
+                os.pwrite(file.fileno(), os.urandom(8), 0)
+                time.sleep(0.0001)
+        _, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 1, errors)
+        self.assertIn(b"large: changed while it was read, twice\n", errors)
+        self.assertEqual(listed(self.sealed), ["steady"])
 
 
 if __name__ == "__main__":

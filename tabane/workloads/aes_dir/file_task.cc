@@ -41,7 +41,20 @@ void JobState::fail(std::uint32_t file, const std::exception& error) {
   }
   if (ends_the_job(error)) stop = true;
   const std::lock_guard lock(mutex_);
-  failures_.emplace_back(file, error.what());
+  if (can_be_redone(file, error)) return changed_.push_back(file);
+  const bool twice = dynamic_cast<const ChangedWhileRead*>(&error) && redoes();
+  failures_.emplace_back(file, std::string(error.what()) + (twice ? ", twice" : ""));
+}
+
+bool JobState::can_be_redone(std::uint32_t file, const std::exception& error) {
+  return dynamic_cast<const ChangedWhileRead*>(&error) && redoes() &&
+         std::ranges::find(changed_, file) == changed_.end();
+}
+
+std::optional<std::uint32_t> JobState::take_changed() {
+  const std::lock_guard lock(mutex_);
+  if (stop || changed_taken_ == changed_.size()) return std::nullopt;
+  return changed_[changed_taken_++];
 }
 
 std::vector<std::pair<std::uint32_t, std::string>> JobState::failures() const {
@@ -224,7 +237,10 @@ void FileTask::put_record() {
 void FileTask::require_unchanged() const {
   struct stat after {};
   if (fstat(in_.get(), &after) != 0) throw core::SystemError("stat", path(), errno);
-  if (after.st_size != before_.st_size || !same_time(after.st_mtim, before_.st_mtim)) {
+  // The time of the last change of anything, which nobody can set, shows it where the other was put
+  // back.
+  if (after.st_size != before_.st_size || !same_time(after.st_mtim, before_.st_mtim) ||
+      !same_time(after.st_ctim, before_.st_ctim)) {
     throw ChangedWhileRead();
   }
   // Files that the system makes up as they are read say that they are empty.

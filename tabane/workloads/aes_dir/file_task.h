@@ -58,16 +58,29 @@ struct JobState {
   // Of the input: on the way or done; of the files that are done; of those that are kept.
   std::atomic<std::uint64_t> bytes_done = 0, bytes_of_files_done = 0, bytes_kept = 0;
 
-  // Notes a failure; a full or read-only file system also stops the job. What differs from the
-  // manifest is told there. Thread-safe.
+  // Notes a failure, but that a file changed while it was read only the second time; a full or
+  // read-only file system also stops the job. What differs from the manifest is told there.
+  // Thread-safe.
   void fail(std::uint32_t file, const std::exception& error);
   std::vector<std::pair<std::uint32_t, std::string>> failures() const;
   // Return what has been noted since the last call; differences only of a job that helps.
   std::vector<std::pair<std::uint32_t, std::string>> take_failures();
   std::vector<std::pair<std::uint32_t, DiffersFromManifest>> take_differences();
 
+  // A file that has changed while it was read, to be done once more from its beginning, by whoever
+  // takes it. Thread-safe.
+  std::optional<std::uint32_t> take_changed();
+  // All that were, in no order; after the work.
+  const std::vector<std::uint32_t>& changed() const { return changed_; }
+
  private:
+  // What went into a stream cannot be taken back; of ranks, each has pieces of a file.
+  bool redoes() const { return stream < 0 && !spreads && !helps; }
+  bool can_be_redone(std::uint32_t file, const std::exception& error);
+
   mutable std::mutex mutex_;
+  std::vector<std::uint32_t> changed_;
+  std::size_t changed_taken_ = 0;
   std::vector<std::pair<std::uint32_t, std::string>> failures_;
   std::vector<std::pair<std::uint32_t, DiffersFromManifest>> differences_;
 };

@@ -3,14 +3,20 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <set>
 
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/workloads/aes_dir/job.h"
+#include "tabane/workloads/aes_dir/preflight.h"
 #include "tabane/workloads/aes_dir/stored_name.h"
 #include "tabane/workloads/aes_dir/test_bytes.h"
+#include "tabane/workloads/aes_dir/tree_home.h"
+#include "tabane/workloads/aes_dir/tree_manifest.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -36,6 +42,8 @@ std::map<std::string, std::string> everything(const fs::path& root) {
   }
   return entries;
 }
+
+const std::string kTooMuch(300, 'z');
 
 class HiddenNames : public testing::Test {
  protected:
@@ -87,6 +95,41 @@ class HiddenNames : public testing::Test {
     r.quick = quick;
     return told(r);
   }
+  // Makes the names of some entries longer than any file system takes, as another system may.
+  void lengthen(const std::set<std::string>& paths) const {
+    const core::Descriptor there(open(sealed.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const Request r = request(Direction::decrypt, sealed, "");
+    KeyRing keys({.key = &r.key});
+    const auto seal =
+        seal_of_files(scan(there.get(), {}, Temporaries::take, true), there.get(), "", keys);
+    const auto manifest = TreeManifest::open(there.get(), keys);
+    const auto home = std::make_shared<core::Descriptor>(open_home(there.get(), false));
+    ManifestFileWriter writer(home, seal_of_manifest(*seal), manifest->head());
+    manifest->for_each([&](ManifestEntry entry) {
+      for (const std::string& path : paths) {
+        if (entry.path == path || entry.path.starts_with(path + "/")) {
+          entry.path.insert(path.size(), kTooMuch);
+        }
+      }
+      writer.add(entry);
+    });
+    writer.commit(false);
+  }
+  // Paths that could not be restored because of a name that is too long.
+  Lines too_long() const {
+    fs::remove_all(root / "opened");
+    Lines paths;
+    for (const Failure& failure :
+         run_job(request(Direction::decrypt, sealed, root / "opened")).failures) {
+      EXPECT_NE(failure.what.find("File name too long"), std::string::npos) << failure.what;
+      std::string path = failure.path;
+      if (const auto at = path.find(kTooMuch); at != path.npos) path.erase(at, kTooMuch.size());
+      paths.push_back(path);
+    }
+    std::ranges::sort(paths);
+    return paths;
+  }
+
   // Where a file lies, found by its size.
   fs::path stored(const std::string& name) const {
     const auto bytes = fs::file_size(in / name) + 96 + 4 + 69 + 16;
@@ -102,6 +145,28 @@ class HiddenNames : public testing::Test {
   const core::ScratchFolder folder{"tabane-test"};
   const fs::path root = folder.path(), in = root / "in", sealed = root / "sealed";
 };
+
+TEST_F(HiddenNames, ThatTheTargetCannotHoldFailAlone) {
+  const auto original = everything(in);
+  told(hiding());
+  lengthen({"secret-d/empty", "secret-d/link", "secret-e"});
+  EXPECT_EQ(too_long(), (Lines{"secret-d/empty", "secret-d/link", "secret-e"}));
+  auto expected = original;
+  for (const char* path : {"secret-d/empty", "secret-d/link", "secret-e"}) expected.erase(path);
+  EXPECT_EQ(everything(root / "opened"), expected);
+  EXPECT_EQ(verified(), Lines{});
+}
+
+TEST_F(HiddenNames, OfDirectoriesThatTheTargetCannotHoldFailWithWhatLiesInThem) {
+  const auto original = everything(in);
+  told(hiding());
+  lengthen({"secret-d"});
+  EXPECT_EQ(too_long(), (Lines{"secret-d", "secret-d/a", "secret-d/c", "secret-d/e", "secret-d/e/f",
+                               "secret-d/empty", "secret-d/link"}));
+  auto expected = original;
+  std::erase_if(expected, [](const auto& entry) { return entry.first.starts_with("secret-d"); });
+  EXPECT_EQ(everything(root / "opened"), expected);
+}
 
 TEST_F(HiddenNames, ComeBackAndShowNothing) {
   const auto original = everything(in);

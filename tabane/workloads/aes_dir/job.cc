@@ -113,6 +113,13 @@ void collect(const JobState& job, Outcome& outcome) {
   outcome.bytes = job.bytes_of_files_done;
   auto failures = job.failures();
   std::ranges::sort(failures);
+  std::vector<std::uint32_t> changed = job.changed();
+  std::ranges::sort(changed);
+  for (const std::uint32_t file : changed) {
+    const bool failed = std::ranges::binary_search(
+        failures, file, {}, [](const auto& failure) { return failure.first; });
+    if (!failed) outcome.changed.push_back(job.tree.path(job.tree.files[file]));
+  }
   for (auto& [file, what] : failures) {
     outcome.failures.push_back({job.tree.path(job.tree.files[file]), what});
   }

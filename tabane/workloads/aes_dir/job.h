@@ -26,8 +26,10 @@ struct Outcome {
   // Left out when decrypting or verifying: paths of files with the name of a temporary one.
   std::vector<std::string> temporaries;
   std::vector<Failure> failures;  // in the order of the tree
-  std::optional<Root> root;       // of the sealed directory tree that was written or read
-  unsigned threads = 0;           // of all ranks
+  // Paths of files that had changed while they were read, and were done once more.
+  std::vector<std::string> changed;
+  std::optional<Root> root;  // of the sealed directory tree that was written or read
+  unsigned threads = 0;      // of all ranks
   int ranks = 1;
   bool lost_ranks = false;  // one ended, or says nothing any more: nobody can wait for the others
   // What went wrong with other ranks, whose part rank 0 has done.

@@ -39,6 +39,20 @@ constexpr const char* kWithout = "--without-manifest takes the files as they are
       request.in, kWithout));
 }
 
+[[noreturn]] void refuse_manifest_of_another_tree(const Request& request) {
+  throw core::Error(fmt::format("{} is of another tree than the files in IN ({}); {}",
+                                kManifestPath, request.in, kWithout));
+}
+
+// Whether a manifest has any of the files that were found. With hidden names it may have others.
+bool lists_files(const TreeManifest& manifest, const Tree& tree) {
+  if (manifest.head().hidden_names) return true;
+  for (std::size_t i = 0; i < tree.files.size(); ++i) {
+    if (manifest.expected(i).known) return true;
+  }
+  return false;
+}
+
 void require_root(const Request& request, const Root& root) {
   if (!request.root || *request.root == root) return;
   throw core::Error(
@@ -94,9 +108,15 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& 
       }
       return nullptr;
     }
-    if (is_being_changed(places.in_root.get())) refuse_tree_being_changed(request);
+    const int root = places.in_root.get();
+    if (is_being_changed(root)) refuse_tree_being_changed(request);
+    const bool foreign = holds_only_other_trees(places.tree, root, manifest->head().tree_id);
+    for (const std::string& stranger : strangers_in_home(root)) {
+      manifest->add(stranger, DiffersFromManifest(Difference::added, salt_of(places, stranger)));
+    }
     if (manifest->head().hidden_names) unhide(request, *manifest, places);
     manifest->hold_against(places.tree, request.excludes, temporary_directory().get());
+    if (foreign && lists_files(*manifest, places.tree)) refuse_manifest_of_another_tree(request);
     require_root(request, manifest->root());
     return manifest;
   } catch (const DamageError& error) {

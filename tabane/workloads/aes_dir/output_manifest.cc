@@ -44,6 +44,30 @@ bool has_time(const struct stat& status, const FileRecord& record) {
 
 }  // namespace
 
+std::vector<std::string> strangers_in_home(int root) {
+  const core::Descriptor home = open_home(root, false);
+  if (!home.valid()) return {};
+  const Tree there = scan(home.get(), {});
+  std::vector<std::string> strangers;
+  const auto look_at = [&](const std::string& name) {
+    const std::string path = std::string(kOwnDirectory) + "/" + name;
+    if (path != kManifestPath && path != kKeysPath && name != kMark && name != kHidden) {
+      strangers.push_back(path);
+    }
+  };
+  for (std::size_t i = 1; i < there.directories.size(); ++i) {
+    const TreeDirectory& directory = there.directories[i];
+    if (directory.parent == 0) look_at(there.name(directory.name_at));
+  }
+  for (const TreeFile& file : there.files) {
+    if (file.directory == 0) look_at(there.name(file.name_at));
+  }
+  for (const TreeLink& link : there.links) {
+    if (link.directory == 0) look_at(there.name(link.name_at));
+  }
+  return strangers;
+}
+
 bool is_being_changed(int root) { return exists(root, kMarkPath); }
 
 OutputManifest::OutputManifest(JobState& job)

@@ -55,4 +55,8 @@ class OutputManifest {
 // Whether a job that changes the sealed tree below `root` is at work, or was killed.
 bool is_being_changed(int root);
 
+// Paths in .tabane below `root` that are not tabane's, such as the second manifest of a program
+// that keeps folders alike. throws: core::SystemError.
+std::vector<std::string> strangers_in_home(int root);
+
 }  // namespace tabane::workloads::aes_dir

@@ -300,6 +300,17 @@ bool holds_files_of_trees(const Tree& tree, int root) {
   return found;
 }
 
+bool holds_only_other_trees(const Tree& tree, int root, const TreeId& id) {
+  bool any = false, one_of_it = false;
+  for_sealed_files(tree, root, "", [&](const auto& bytes, const auto&) {
+    const Header header = decode_header(bytes);
+    if (header.source != KeySource::tree_key) return false;
+    any = true;
+    return one_of_it = header.tree == id;
+  });
+  return any && !one_of_it;
+}
+
 std::size_t remove_leftovers_in(const Places& places, int out_root, bool hides_names) {
   if (hides_names) return remove_leftovers_of_stored(out_root);
   DirectoryOpener directories(places.tree, out_root, false);

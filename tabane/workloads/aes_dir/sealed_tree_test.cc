@@ -278,6 +278,19 @@ TEST_F(SealedTree, IsRefusedWithADamagedExchangedOrMissingManifest) {
   expect_refused("cut", ".tabane/manifest: at byte");
   write_file(sealed / ".tabane/manifest", read_file(sealed / "a"));
   expect_refused("a file in its place", ".tabane/manifest: at byte");
+  std::string newer = good;
+  newer[7] = 3;
+  write_file(sealed / ".tabane/manifest", newer);
+  expect_refused("a later version", "at byte 7: sealed in a version of the format");
+  fs::rename(sealed, root / "first");
+  encrypt();
+  for (const bool with_keys : {false, true}) {
+    const std::string ours = read_file(sealed / ".tabane/keys");
+    write_file(sealed / ".tabane/manifest", good);
+    if (with_keys) write_file(sealed / ".tabane/keys", read_file(root / "first/.tabane/keys"));
+    expect_refused("another tree's", ".tabane/manifest is of another tree than the files");
+    write_file(sealed / ".tabane/keys", ours);
+  }
   fs::remove(sealed / ".tabane/manifest");
   expect_refused("interrupted", "encrypt --resume finishes it");
   fs::remove_all(sealed / ".tabane");
@@ -334,6 +347,29 @@ TEST_F(SealedTree, IsNotExchangedByWhoKnowsItsRecipient) {
   back.quick = true;
   EXPECT_EQ(told(back), (Lines{"a: damaged", "b: damaged"}));
   EXPECT_FALSE(fs::exists(root / "opened/a"));
+}
+
+// As programs do that keep folders alike, where two have changed one of them.
+TEST_F(SealedTree, NamesWhatIsNotItsOwnInItsDirectory) {
+  encrypt();
+  fs::copy_file(sealed / ".tabane/manifest", sealed / ".tabane/manifest (second copy)");
+  fs::create_directories(sealed / ".tabane/d/e");
+  fs::create_symlink("manifest", sealed / ".tabane/link");
+  write_file(sealed / ".tabane/.tabane-0123456789abcdef.part", "of a killed job");
+  const Lines strangers = {".tabane/d: added", ".tabane/link: added",
+                           ".tabane/manifest (second copy): added"};
+  EXPECT_EQ(verified(), strangers);
+  EXPECT_EQ(decrypted(), strangers);
+  EXPECT_EQ(everything(root / "opened"), everything(in));
+}
+
+TEST_F(SealedTree, WithoutFilesNamesOneOfAnotherTree) {
+  encrypt();
+  const std::string other = read_file(sealed / "a");
+  for (const char* path : {"a", "b", "d", "d-"}) fs::remove_all(in / path);
+  encrypt_anew();
+  write_file(sealed / "stray", other);
+  EXPECT_EQ(verified(), Lines{"stray: added"});
 }
 
 TEST_F(SealedTree, OpensEachFileByItself) {

@@ -55,6 +55,12 @@ class Queue {
     return Taken{&plan_.units[i], nullptr};
   }
 
+  // Of a file that is done once more, as a whole.
+  std::shared_ptr<Task> next_changed() {
+    const auto file = job_.take_changed();
+    return file ? std::make_shared<Task>(job_, *file, 1) : nullptr;
+  }
+
   std::shared_ptr<Task> task(const Taken& taken, std::uint32_t which) const {
     const Unit& unit = *taken.unit;
     if (unit.pieces > 1 && !taken.share) {
@@ -142,6 +148,10 @@ void work_units(JobState& job, Queue<Task>& queue, CopyPairs* copies, const Prep
     }
     if (sampler) sampler->after(*unit, whole && !job.stop);
   }
+  while (const auto task = queue.next_changed()) {
+    work_piece(
+        *task, directories, [&] { prepare(*task); }, [&] { work(*task, range(Unit{}, *task)); });
+  }
 }
 
 void work_sealed(JobState& job, Queue<SealedTask>& queue, Engine engine, CopyPairs* copies) {
@@ -173,9 +183,9 @@ class LaneFeed {
         taken_.reset();  // before the wait for another one
         taken_ = queue_.next();
         done_ = 0;
-        if (!taken_) return nullptr;
       }
-      auto task = queue_.task(*taken_, done_++);
+      auto task = taken_ ? queue_.task(*taken_, done_++) : queue_.next_changed();
+      if (!task) return nullptr;
       if (task->start(directories_, [&] { worker_.prepare_to_encrypt(*task); })) return task;
       task->end_piece();
     }
