@@ -198,7 +198,9 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   outcome.engine = engine;
   if (request.cipher == Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
     const auto look = [&] {
-      if (!places.single_file) use_keys_file(places, keys, outcome.failures);
+      if (!places.single_file) {
+        use_keys_file(places, !request.without_manifest, keys, outcome.failures);
+      }
       require_key_fits(places.tree, places.in_root.get(), "", keys);
     };
     if (is_stopped_in(look)) return outcome;
