@@ -108,6 +108,7 @@ void collect(const JobState& job, Outcome& outcome) {
   outcome.complete = !job.stop;
   outcome.files = job.files_done;
   outcome.files_kept = job.files_kept;
+  outcome.files_unlisted = job.files_unlisted;
   outcome.bytes = job.bytes_of_files_done;
   auto failures = job.failures();
   std::ranges::sort(failures);

@@ -38,6 +38,11 @@ void make_mark(int home, const char* name, const char* path) {
   if (!mark.valid()) throw core::SystemError("make", path, errno);
 }
 
+[[noreturn]] void throw_damaged(const DamageError& error) {
+  throw core::Error(
+      fmt::format("OUT: {}: {}; --resume makes a new one from IN", kManifestPath, error.what()));
+}
+
 bool has_time(const struct stat& status, const FileRecord& record) {
   return status.st_mtim.tv_sec == record.seconds && status.st_mtim.tv_nsec == record.nanoseconds;
 }
@@ -68,8 +73,11 @@ OutputManifest::OutputManifest(JobState& job)
         job.tree.failures[0].path, job.tree.failures[0].what));
   }
   if (old_) make_mark(home_->get(), kMark, kMarkPath);
-  if (!job.request.update) return;
   if (old_) hold_against_input();
+  job.holds_to_manifest = old_ != nullptr;
+  job.was_interrupted = !trusts_old_;
+  if (!job.request.update) gone_.clear();
+  if (!job.request.update) return;
   remove_gone();
   if (trusts_old_) return;
   gone_ = strays_of(job.out_root, job.tree, *job.seal, job.hides_names);
@@ -101,8 +109,7 @@ void OutputManifest::open_old() {
     old_ = TreeManifest::open(job_.out_root, keys);
   } catch (const DamageError& error) {
     if (!job_.request.update) return;  // a whole one takes its place
-    throw core::Error(
-        fmt::format("OUT: {}: {}; --resume makes a new one from IN", kManifestPath, error.what()));
+    throw_damaged(error);
   }
 }
 
@@ -122,8 +129,10 @@ void OutputManifest::hold_against_input() {
       }
     });
   } catch (const DamageError& error) {
-    throw core::Error(
-        fmt::format("OUT: {}: {}; --resume makes a new one from IN", kManifestPath, error.what()));
+    if (job_.request.update) throw_damaged(error);
+    old_.reset();  // as if there were none
+    gone_.clear();
+    records_ = FileRecords(job_.tree.files.size(), home_->get());
   }
 }
 

@@ -17,8 +17,8 @@ class OutputManifest {
  public:
   // Takes the manifest of a tree away that --force replaces. Marks one that is changed, until
   // finish(): whoever reads the tree meanwhile, or after a kill, is told. Decides whether the job
-  // hides names, as it is asked to or as the tree that it goes on with does. With --update, holds
-  // the input against the manifest and removes what stands in the way of the work. throws:
+  // hides names, as it is asked to or as the tree that it goes on with does. Goes on with what the
+  // manifest has; with --update, removes what stands in the way of the work. throws:
   // core::SystemError; core::Error if the manifest that an update needs is damaged.
   explicit OutputManifest(JobState& job);
 
