@@ -203,8 +203,23 @@ Root OutputManifest::write(std::vector<Failure>& failures) {
   return write_manifest(sealed, home_, job_.request.fsync, failures);
 }
 
+// A file that could not be sealed is in OUT as the old manifest has it, if that is to be relied on.
+bool OutputManifest::knows_all() const {
+  if (!job_.tree.failures.empty()) return false;
+  const auto failed = job_.failures();
+  if (old_ && !trusts_old_ && !failed.empty()) return false;
+  return std::ranges::all_of(failed,
+                             [&](const auto& file) { return records_.get(file.first).known; });
+}
+
 std::optional<Root> OutputManifest::finish(std::vector<Failure>& failures) {
   failures.insert(failures.end(), failures_.begin(), failures_.end());
+  if (!knows_all()) {
+    failures.push_back({kManifestPath,
+                        "was not written, as not all of IN could be read: OUT is unfinished until "
+                        "--resume can read the rest, or what cannot be read is excluded"});
+    return std::nullopt;
+  }
   try {
     const Root root = write(failures);
     remove_name(home_->get(), kMark, 0, kMarkPath);

@@ -23,14 +23,16 @@ class OutputManifest {
   explicit OutputManifest(JobState& job);
 
   // Writes the manifest when all files are written, unless an update would write what is there
-  // already. Returns the root, or nothing if that could not be
-  // done, which is a failure.
+  // already. Returns the root, or nothing if that could not be done, which is a failure: also if
+  // something of IN could not be read that the manifest before has not. Then there is no manifest,
+  // or the mark stays.
   std::optional<Root> finish(std::vector<Failure>& failures);
 
   std::uint64_t removed() const { return removed_; }  // files and directories
 
  private:
   void decide_on_names();
+  bool knows_all() const;
   // With --update: whether the manifest has a file as it is, and the sealed one is there with its
   // size and time. Thread-safe; one thread's directories. cost: one fstatat.
   bool keeps(Directories& directories, std::uint32_t file);
