@@ -76,11 +76,14 @@ OutputManifest::OutputManifest(JobState& job)
   if (old_) hold_against_input();
   job.holds_to_manifest = old_ != nullptr;
   job.was_interrupted = !trusts_old_;
-  if (!job.request.update) gone_.clear();
-  if (!job.request.update) return;
+  if (!job.request.update) {
+    name_strays();
+    return;
+  }
   remove_gone();
   if (trusts_old_) return;
   gone_ = strays_of(job.out_root, job.tree, *job.seal, job.hides_names);
+  std::erase_if(gone_, &Stray::of_stranger);
   remove_gone();
 }
 
@@ -133,6 +136,18 @@ void OutputManifest::hold_against_input() {
     old_.reset();  // as if there were none
     gone_.clear();
     records_ = FileRecords(job_.tree.files.size(), home_->get());
+  }
+}
+
+// What lies in OUT alone would be told as added by whoever reads the tree.
+void OutputManifest::name_strays() {
+  gone_.clear();
+  if (!job_.tree.failures.empty()) return;  // nobody knows what IN has
+  for (const Stray& stray : strays_of(job_.out_root, job_.tree, *job_.seal, job_.hides_names)) {
+    keeps_mark_ = keeps_mark_ || !stray.of_stranger;
+    failures_.push_back({stray.path, stray.of_stranger
+                                         ? "is in OUT, but not sealed with its key; remove it"
+                                         : "is in OUT, but not in IN; --update removes it"});
   }
 }
 
@@ -221,8 +236,9 @@ std::optional<Root> OutputManifest::finish(std::vector<Failure>& failures) {
     return std::nullopt;
   }
   try {
+    if (keeps_mark_) make_mark(home_->get(), kMark, kMarkPath);
     const Root root = write(failures);
-    remove_name(home_->get(), kMark, 0, kMarkPath);
+    if (!keeps_mark_) remove_name(home_->get(), kMark, 0, kMarkPath);
     return root;
   } catch (const core::Error& error) {
     failures.push_back({kManifestPath, error.what()});

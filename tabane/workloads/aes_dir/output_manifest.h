@@ -18,7 +18,8 @@ class OutputManifest {
   // Takes the manifest of a tree away that --force replaces. Marks one that is changed, until
   // finish(): whoever reads the tree meanwhile, or after a kill, is told. Decides whether the job
   // hides names, as it is asked to or as the tree that it goes on with does. Goes on with what the
-  // manifest has; with --update, removes what stands in the way of the work. throws:
+  // manifest has; with --update, removes what stands in the way of the work, and otherwise names as
+  // failures what OUT alone has: until an update has removed it, the mark stays. throws:
   // core::SystemError; core::Error if the manifest that an update needs is damaged.
   explicit OutputManifest(JobState& job);
 
@@ -38,6 +39,7 @@ class OutputManifest {
   bool keeps(Directories& directories, std::uint32_t file);
   void open_old();
   void hold_against_input();
+  void name_strays();
   void remove_gone();
   void remove(const Stray& gone);
   Root write(std::vector<Failure>& failures);
@@ -48,6 +50,7 @@ class OutputManifest {
   std::unique_ptr<TreeManifest> old_;
   bool trusts_old_ = false;  // no update was interrupted since it was written
   std::vector<Stray> gone_;  // of the sealed tree, directories before what lies in them
+  bool keeps_mark_ = false;  // there is something that only an update removes
   std::vector<Failure> failures_;
   std::uint64_t removed_ = 0;
 };

@@ -259,6 +259,35 @@ TEST_F(Update, AndResumingKeepNoFileThatWasPutBackOrExchanged) {
   }
 }
 
+TEST_F(Update, RemovesWhatResumingNamesAndResumingDoesNot) {
+  for (const bool interrupted : {false, true}) {
+    const std::string name = interrupted ? "d/c" : "b";
+    fs::remove(in / name);
+    if (interrupted) fs::remove(sealed / ".tabane/manifest");
+    Request resuming = updating();
+    resuming.update = false;
+    const Outcome outcome = run_job(resuming);
+    ASSERT_EQ(outcome.failures.size(), 1u);
+    EXPECT_EQ(outcome.failures[0].path, name);
+    EXPECT_NE(outcome.failures[0].what.find("--update removes it"), std::string::npos);
+    EXPECT_TRUE(fs::exists(sealed / name));
+    const Request verify = request(Direction::verify, sealed, "");
+    EXPECT_NE(refusal(verify).find("--update"), std::string::npos);
+    EXPECT_EQ(update().removed, 1u);
+    expect_same_as_input();
+  }
+  write_file(sealed / "of-a-stranger", "kept");
+  Request resuming = updating();
+  resuming.update = false;
+  const Outcome outcome = run_job(resuming);
+  ASSERT_EQ(outcome.failures.size(), 1u);
+  EXPECT_EQ(outcome.failures[0].path, "of-a-stranger");
+  EXPECT_EQ(job(Direction::verify, sealed, "").failures.size(), 1u);
+  fs::remove(sealed / "of-a-stranger");
+  EXPECT_TRUE(run_job(resuming).failures.empty());
+  expect_same_as_input();
+}
+
 TEST_F(Update, TakesTheKeyOfTheTree) {
   Request other = updating();
   other.key.bytes()[0] ^= std::byte{1};
