@@ -89,7 +89,9 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& 
   try {
     std::unique_ptr<TreeManifest> manifest = TreeManifest::open(places.in_root.get(), keys);
     if (!manifest) {
-      if (needed || holds_files_of_trees(places.tree, places.in_root.get())) {
+      // Files of version 1 alone have none, and do not lie beside tabane's own directory.
+      if (needed || places.tree.own_directory ||
+          holds_files_of_trees(places.tree, places.in_root.get())) {
         refuse_tree_without_manifest(request, places.tree);
       }
       return nullptr;

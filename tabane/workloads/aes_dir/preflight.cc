@@ -191,10 +191,21 @@ void for_sealed_files(const Tree& tree, int root, const std::string& name_of_sin
   }
 }
 
+// Without files only a manifest can say that there is nothing to be missed; whether it is there, is
+// looked at with the key.
+void require_own_directory(const Request& request, const Tree& tree) {
+  if (tree.own_directory && !request.without_manifest) return;
+  throw core::Error(fmt::format(
+      "IN ({}) holds no sealed file and no manifest: its encryption was interrupted, or they were "
+      "removed",
+      request.in));
+}
+
 // A directory that was never encrypted would otherwise give a failure for each of its files.
 void require_sealed_files(const Request& request, const Places& places) {
   const bool opens = request.direction != Direction::encrypt;
-  if (!opens || request.cipher != Cipher::aes_256_gcm || places.tree.files.empty()) return;
+  if (!opens || request.cipher != Cipher::aes_256_gcm) return;
+  if (places.tree.files.empty()) return require_own_directory(request, places.tree);
   bool any = false;
   for_sealed_files(places.tree, places.in_root.get(), "",
                    [&](const auto&, const auto&) { return any = true; });

@@ -284,6 +284,54 @@ TEST_F(SealedTree, IsRefusedWithADamagedExchangedOrMissingManifest) {
   expect_refused("removed", "has no manifest");
 }
 
+// Nothing is left that a key could be held against.
+TEST_F(SealedTree, IsRefusedWhenNothingSealedIsLeftInIt) {
+  struct Case {
+    const char* what;
+    std::function<void()> change;
+    bool has_own_directory;
+  };
+  for (const bool hides : {false, true}) {
+    for (const Case& c : std::vector<Case>{
+             {"all", [&] { fs::create_directory(sealed); }, false},
+             {"all but directories", [&] { fs::create_directories(sealed / "d/e"); }, false},
+             {"all but .tabane", [&] { fs::create_directories(sealed / ".tabane"); }, true},
+             {"all but the keys",
+              [&] {
+                Request r = request(Direction::encrypt, in, sealed);
+                r.hide_names = hides;
+                ASSERT_TRUE(run_job(r).failures.empty());
+                for (const auto& item : fs::directory_iterator(sealed)) {
+                  if (item.path().filename() != ".tabane") fs::remove_all(item.path());
+                }
+                fs::remove(sealed / ".tabane/manifest");
+              },
+              true}}) {
+      fs::remove_all(sealed);
+      c.change();
+      for (const Lines& lines : {verified(), verified_quickly(), decrypted()}) {
+        ASSERT_EQ(lines.size(), 1u) << c.what;
+        const char* const says = c.has_own_directory ? "has no manifest" : "holds no sealed file";
+        EXPECT_NE(lines[0].find(says), std::string::npos) << c.what << ": " << lines[0];
+        EXPECT_NE(lines[0].find("interrupted"), std::string::npos) << c.what << ": " << lines[0];
+      }
+      Request alone = request(Direction::verify, sealed, "");
+      alone.without_manifest = true;
+      ASSERT_EQ(told(alone).size(), 1u) << c.what;
+      EXPECT_NE(told(alone)[0].find("holds no sealed file"), std::string::npos) << c.what;
+    }
+  }
+}
+
+TEST_F(SealedTree, OfAnEmptyDirectoryIsVouchedForByItsManifest) {
+  fs::remove_all(in);
+  fs::create_directory(in);
+  encrypt();
+  for (const Lines& lines : {verified(), verified_quickly(), decrypted()}) {
+    EXPECT_EQ(lines, Lines{});
+  }
+}
+
 // Who knows a recipient can seal a manifest for it, with any tree id and any salts, which are there
 // to read. The files have another key.
 TEST_F(SealedTree, IsNotExchangedByWhoKnowsItsRecipient) {
