@@ -222,6 +222,43 @@ TEST_F(HiddenNames, AreHiddenByAJobThatGoesOnAfterAKill) {
   EXPECT_FALSE(fs::exists(sealed / "secret-d"));
 }
 
+// The mark beside the manifest tells a job after a kill what to do, and can be forged.
+TEST_F(HiddenNames, AreDecidedOnByTheManifest) {
+  fs::remove_all(in / ".tabane");
+  const fs::path mark = sealed / ".tabane/hidden-names";
+  for (const bool hides : {true, false}) {
+    fs::remove_all(sealed);
+    Request first = request(Direction::encrypt, in, sealed);
+    first.hide_names = hides;
+    EXPECT_EQ(told(first), Lines{});
+    if (hides) {
+      fs::remove(mark);
+    } else {
+      write_file(mark, "");
+    }
+    const Lines found = {hides ? ".tabane/hidden-names: missing" : ".tabane/hidden-names: added"};
+    EXPECT_EQ(verified(), found);
+    EXPECT_EQ(verified(true), found);
+    EXPECT_EQ(decrypted(), found);
+    EXPECT_EQ(everything(root / "opened"), everything(in));
+    const auto before = everything(sealed);
+    for (const bool updates : {true, false}) {
+      for (const bool asks : {true, false}) {
+        Request again = request(Direction::encrypt, in, sealed);
+        again.resume = true;
+        again.update = updates;
+        again.hide_names = asks;
+        const Lines refused = told(again);
+        ASSERT_EQ(refused.size(), 1u) << hides << updates << asks;
+        EXPECT_NE(refused[0].find("OUT: .tabane/hidden-names was"), std::string::npos);
+        auto after = everything(sealed);
+        for (const char* own : {".tabane", ".tabane/keys"}) after[own] = before.at(own);
+        EXPECT_EQ(after, before);
+      }
+    }
+  }
+}
+
 TEST_F(HiddenNames, AreNotTakenForATreeThatShowsThem) {
   fs::remove_all(in / ".tabane");
   EXPECT_EQ(told(request(Direction::encrypt, in, sealed)), Lines{});

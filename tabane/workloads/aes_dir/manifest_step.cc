@@ -77,6 +77,14 @@ void unhide(const Request& request, TreeManifest& manifest, Places& places) {
   places.tree = std::move(plain.tree);
 }
 
+// Anybody can make or remove the mark, by which a job that loses the manifest goes on.
+void hold_mark_against(TreeManifest& manifest, int root) {
+  const bool hidden = manifest.head().hidden_names;
+  if (is_marked_as_hidden(root) == hidden) return;
+  const Difference kind = hidden ? Difference::missing : Difference::added;
+  manifest.add(kHiddenPath, DiffersFromManifest(kind, std::nullopt));
+}
+
 }  // namespace
 
 std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& places,
@@ -100,6 +108,7 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& 
     if (manifest->head().hidden_names) unhide(request, *manifest, places);
     manifest->hold_against(places.tree, request.excludes, temporary_directory().get());
     require_root(request, manifest->root());
+    hold_mark_against(*manifest, places.in_root.get());
     return manifest;
   } catch (const DamageError& error) {
     throw core::Error(fmt::format("{}: {}; {}", kManifestPath, error.what(), kWithout));

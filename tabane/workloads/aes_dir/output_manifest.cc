@@ -19,7 +19,6 @@ namespace {
 constexpr const char* kMark = "changing";  // in the tree's own directory
 constexpr const char* kMarkPath = ".tabane/changing";
 constexpr const char* kHidden = "hidden-names";  // the same: tells a job that goes on to hide them
-constexpr const char* kHiddenPath = ".tabane/hidden-names";
 
 bool exists(int directory, const char* name) {
   return faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
@@ -38,6 +37,17 @@ void make_mark(int home, const char* name, const char* path) {
   if (!mark.valid()) throw core::SystemError("make", path, errno);
 }
 
+// Whoever contradicts a manifest wants names in the open, or files where nobody looks for them.
+void require_mark(int root, bool hidden) {
+  if (is_marked_as_hidden(root) == hidden) return;
+  throw core::Error(hidden ? fmt::format("OUT: {} was removed: the manifest hides names; make an "
+                                         "empty file of that name to go on",
+                                         kHiddenPath)
+                           : fmt::format("OUT: {} was added: the manifest shows names; remove that "
+                                         "file to go on",
+                                         kHiddenPath));
+}
+
 bool has_time(const struct stat& status, const FileRecord& record) {
   return status.st_mtim.tv_sec == record.seconds && status.st_mtim.tv_nsec == record.nanoseconds;
 }
@@ -45,6 +55,8 @@ bool has_time(const struct stat& status, const FileRecord& record) {
 }  // namespace
 
 bool is_being_changed(int root) { return exists(root, kMarkPath); }
+
+bool is_marked_as_hidden(int root) { return exists(root, kHiddenPath); }
 
 OutputManifest::OutputManifest(JobState& job)
     : job_(job),
@@ -54,12 +66,13 @@ OutputManifest::OutputManifest(JobState& job)
   job.settles = [this](Directories& directories, std::uint32_t file) {
     return keeps(directories, file);
   };
-  decide_on_names();
-  if (!job.request.resume) {
+  if (job.request.resume) {
+    open_old();
+  } else {
     remove_name(home_->get(), kManifestName, 0, kManifestPath);
-    return;
   }
-  open_old();
+  decide_on_names();
+  if (!job.request.resume) return;
   trusts_old_ = old_ && !is_being_changed(job.out_root);
   if (job.request.update && !job.tree.failures.empty()) {
     throw core::Error(fmt::format(
@@ -76,14 +89,16 @@ OutputManifest::OutputManifest(JobState& job)
   remove_gone();
 }
 
+// A manifest decides; the mark, which anybody can make or remove, where there is none to be read.
 void OutputManifest::decide_on_names() {
+  const bool marked = exists(home_->get(), kHidden);
   const bool goes_on = job_.request.resume && exists(home_->get(), "keys") &&
-                       (exists(home_->get(), kManifestName) || exists(home_->get(), kHidden));
-  const bool hidden_there = exists(home_->get(), kHidden);
-  if (goes_on && job_.request.hide_names && !hidden_there) {
+                       (exists(home_->get(), kManifestName) || marked);
+  if (old_) require_mark(job_.out_root, old_->head().hidden_names);
+  if (goes_on && job_.request.hide_names && !marked) {
     throw core::UsageError("OUT shows its names; --hide-names begins anew with --force");
   }
-  job_.hides_names = job_.request.hide_names || (job_.request.resume && hidden_there);
+  job_.hides_names = job_.request.hide_names || (job_.request.resume && marked);
   if (job_.hides_names) {
     make_mark(home_->get(), kHidden, kHiddenPath);
   } else {

@@ -19,7 +19,8 @@ class OutputManifest {
   // finish(): whoever reads the tree meanwhile, or after a kill, is told. Decides whether the job
   // hides names, as it is asked to or as the tree that it goes on with does. With --update, holds
   // the input against the manifest and removes what stands in the way of the work. throws:
-  // core::SystemError; core::Error if the manifest that an update needs is damaged.
+  // core::SystemError; core::Error if the manifest that an update needs is damaged, or if the mark
+  // of hidden names contradicts it.
   explicit OutputManifest(JobState& job);
 
   // Writes the manifest when all files are written, unless an update would write what is there
@@ -52,5 +53,9 @@ class OutputManifest {
 
 // Whether a job that changes the sealed tree below `root` is at work, or was killed.
 bool is_being_changed(int root);
+
+// Whether the sealed tree below `root` has the mark of hidden names, .tabane/hidden-names.
+bool is_marked_as_hidden(int root);
+inline constexpr const char* kHiddenPath = ".tabane/hidden-names";
 
 }  // namespace tabane::workloads::aes_dir
