@@ -210,6 +210,8 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   if (request.direction != Direction::encrypt) {
     manifest = manifest_of_input(request, places, keys);
     if (manifest) take_manifest(request, places, *manifest, outcome);
+    outcome.version_1_tree = !manifest && !places.single_file && !request.without_manifest &&
+                             request.cipher == Cipher::aes_256_gcm;
   }
   const Plan plan = plan_for(request, places);
   outcome.threads = plan.threads;

@@ -22,7 +22,9 @@ struct Outcome {
   // Left out when decrypting or verifying: paths of files with the name of a temporary one.
   std::vector<std::string> temporaries;
   std::vector<Failure> failures;  // in the order of the tree
-  std::optional<Root> root;       // of the sealed directory tree that was written or read
+  // Files of version 1 were opened as a tree, which no manifest vouches for.
+  bool version_1_tree = false;
+  std::optional<Root> root;  // of the sealed directory tree that was written or read
   unsigned threads = 0;
   Engine engine = Engine::openssl;
   double seconds = 0;  // of the work, without key derivation

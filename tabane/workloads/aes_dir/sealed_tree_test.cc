@@ -16,6 +16,7 @@
 #include "tabane/workloads/aes_dir/test_bytes.h"
 #include "tabane/workloads/aes_dir/tree_manifest.h"
 #include "tabane/workloads/aes_dir/tree_seal.h"
+#include "tabane/workloads/aes_dir/version_1.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -321,6 +322,25 @@ TEST_F(SealedTree, IsRefusedWhenNothingSealedIsLeftInIt) {
       EXPECT_NE(told(alone)[0].find("holds no sealed file"), std::string::npos) << c.what;
     }
   }
+}
+
+// Files of version 1 that the same key opens, in the place of a tree of version 2.
+TEST_F(SealedTree, OfVersion1IsOpenedWithAWord) {
+  Request there = request(Direction::verify, sealed, "");
+  fs::create_directory(sealed);
+  write_file(sealed / "a", seal_version_1("of version 1", {}, there.key));
+  EXPECT_TRUE(run_job(there).version_1_tree);
+  EXPECT_TRUE(run_job(request(Direction::decrypt, sealed, root / "opened")).version_1_tree);
+  EXPECT_EQ(read_file(root / "opened/a"), "of version 1");
+  EXPECT_FALSE(run_job(request(Direction::verify, sealed / "a", "")).version_1_tree);
+  there.without_manifest = true;  // which has a warning of its own
+  EXPECT_FALSE(run_job(there).version_1_tree);
+  fs::create_directory(sealed / ".tabane");
+  ASSERT_EQ(verified().size(), 1u);
+  EXPECT_NE(verified()[0].find("has no manifest"), std::string::npos) << verified()[0];
+  fs::remove_all(sealed);
+  encrypt();
+  EXPECT_FALSE(run_job(request(Direction::verify, sealed, "")).version_1_tree);
 }
 
 TEST_F(SealedTree, OfAnEmptyDirectoryIsVouchedForByItsManifest) {
