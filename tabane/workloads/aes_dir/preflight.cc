@@ -98,6 +98,19 @@ bool has_manifest(const Request& request, int in_root) {
          faccessat(in_root, kManifestPath, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+// At the root of IN nothing may have the name that tabane takes in OUT.
+void require_free_name(const Request& request, int in_root) {
+  if (request.cipher != Cipher::aes_256_gcm || request.hide_names ||
+      faccessat(in_root, kOwnDirectory, F_OK, AT_SYMLINK_NOFOLLOW) != 0 ||
+      is_excluded(request.excludes, kOwnDirectory)) {
+    return;
+  }
+  throw core::UsageError(
+      fmt::format("IN ({}) has an entry {}, whose name tabane takes for itself in OUT; is IN "
+                  "encrypted already? Rename it, or --exclude {}",
+                  request.in, kOwnDirectory, kOwnDirectory));
+}
+
 void place_directory(const Request& request, Places& places) {
   places.in_root.reset(open(request.in.c_str(), kDirectory));
   if (!places.in_root.valid()) throw core::SystemError("open", request.in, errno);
@@ -122,12 +135,7 @@ void place_directory(const Request& request, Places& places) {
            encrypts || has_manifest(request, places.in_root.get()) ? Temporaries::take
                                                                    : Temporaries::leave_out,
            request.cipher == Cipher::aes_256_gcm && !request.hide_names, request.update);
-  if (places.tree.own_directory && encrypts) {
-    throw core::UsageError(
-        fmt::format("IN ({}) has a directory {}, whose name tabane takes for itself in OUT; is IN "
-                    "encrypted already? Rename it, or --exclude {}",
-                    request.in, kOwnDirectory, kOwnDirectory));
-  }
+  if (encrypts) require_free_name(request, places.in_root.get());
   if (!places.out_path.empty()) {
     require_apart_from_all(places.tree, request.in, places.out_path);
   }
