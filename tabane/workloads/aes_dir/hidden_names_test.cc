@@ -222,6 +222,28 @@ TEST_F(HiddenNames, AreHiddenByAJobThatGoesOnAfterAKill) {
   EXPECT_FALSE(fs::exists(sealed / "secret-d"));
 }
 
+TEST_F(HiddenNames, LeaveNothingOfKilledJobs) {
+  const char* const part = ".tabane-0123456789abcdef.part";
+  EXPECT_EQ(told(hiding()), Lines{});
+  Request back = request(Direction::decrypt, sealed, root / "opened");
+  EXPECT_EQ(told(back), Lines{});
+  const Lines places = {"", "secret-d", "secret-d/e"};
+  for (const std::string& place : places) write_file(root / "opened" / place / part, "half");
+  back.resume = true;
+  EXPECT_EQ(run_job(back).leftovers_removed, 3u);
+  EXPECT_EQ(everything(root / "opened"), everything(in));
+
+  fs::remove_all(in / ".tabane");
+  const auto before = everything(sealed).size();
+  for (const fs::path& place : {sealed, sealed / ".tabane", stored("secret-b").parent_path()}) {
+    write_file(place / part, "half");
+  }
+  Request again = request(Direction::encrypt, in, sealed);
+  again.resume = again.update = true;
+  EXPECT_EQ(run_job(again).leftovers_removed, 3u);
+  EXPECT_EQ(everything(sealed).size(), before - 1);  // of .tabane/mine
+}
+
 // The mark beside the manifest tells a job after a kill what to do, and can be forged.
 TEST_F(HiddenNames, AreDecidedOnByTheManifest) {
   fs::remove_all(in / ".tabane");

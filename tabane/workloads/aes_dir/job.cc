@@ -257,7 +257,8 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   if (job.seal && out_root.valid() && !places.single_file) sealed.emplace(job);
   // Beside a single file, jobs that run now may be about to lock theirs.
   if (out_root.valid() && (request.resume || (request.force && !places.single_file))) {
-    outcome.leftovers_removed = remove_leftovers_in(places, out_root.get(), job.hides_names);
+    const bool hides_there = request.direction == Direction::encrypt && job.hides_names;
+    outcome.leftovers_removed = remove_leftovers_in(places, out_root.get(), hides_there);
   }
 
   const auto worked_from = Clock::now();

@@ -256,7 +256,7 @@ namespace {
 
 // Of a tree with hidden names: its directories have two hexadecimal digits.
 std::size_t remove_leftovers_of_stored(int out_root) {
-  std::size_t removed = 0;
+  std::size_t removed = remove_leftovers(out_root);
   for (const std::string& name : stored_directories()) {
     const core::Descriptor directory(openat(out_root, name.c_str(), kDirectory | O_NOFOLLOW));
     if (directory.valid()) removed += remove_leftovers(directory.get());
