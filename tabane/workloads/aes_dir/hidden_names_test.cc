@@ -152,8 +152,18 @@ TEST_F(HiddenNames, AreToldOfWhatWasDoneToATree) {
   anew();
   fs::create_directories(stored("secret-a").parent_path() / "0/1");
   write_file(stored("secret-a").parent_path() / "0/1/x", "of a stranger");
-  ASSERT_EQ(verified().size(), 1u);
-  EXPECT_TRUE(verified()[0].ends_with("/0/1/x: added"));
+  ASSERT_EQ(verified().size(), 3u);
+  EXPECT_TRUE(verified()[0].ends_with("/0: added"));
+  EXPECT_TRUE(verified()[1].ends_with("/0/1: added"));
+  EXPECT_TRUE(verified()[2].ends_with("/0/1/x: added"));
+  anew();
+  fs::create_directory(sealed / "d");
+  fs::create_symlink("d", sealed / "link");
+  ASSERT_EQ(mkfifo((sealed / "pipe").c_str(), 0600), 0);
+  const Lines added = {"d: added", "link: added", "pipe: added"};
+  EXPECT_EQ(verified(), added);
+  EXPECT_EQ(verified(true), added);
+  EXPECT_EQ(decrypted(), added);
   anew();
   std::string bad = read_file(stored("secret-d/c"));
   bad.back() = static_cast<char>(bad.back() ^ 1);
@@ -204,8 +214,9 @@ TEST_F(HiddenNames, LeaveNothingOfAnInterruptedUpdate) {
   const Outcome outcome = run_job(again);
   EXPECT_EQ(outcome.removed, 2u);  // secret-a and .tabane/mine
   EXPECT_EQ(read_file(strangers), "of a stranger");
-  ASSERT_EQ(verified().size(), 1u);
-  EXPECT_TRUE(verified()[0].ends_with("/0/x: added"));
+  ASSERT_EQ(verified().size(), 2u);
+  EXPECT_TRUE(verified()[0].ends_with("/0: added"));
+  EXPECT_TRUE(verified()[1].ends_with("/0/x: added"));
 }
 
 TEST_F(HiddenNames, AreHiddenByAJobThatGoesOnAfterAKill) {

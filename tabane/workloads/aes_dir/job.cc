@@ -125,7 +125,7 @@ Outcome describe(const Request& request, const Places& places) {
   const bool keeps_links = request.direction == Direction::encrypt &&
                            request.cipher == Cipher::aes_256_gcm && !places.single_file;
   (keeps_links ? outcome.links : outcome.symlinks) = tree.links.size();
-  outcome.special = tree.special;
+  outcome.special = tree.specials.size();
   outcome.excluded = tree.excluded;
   outcome.temporaries = tree.temporaries;
   outcome.failures = tree.failures;

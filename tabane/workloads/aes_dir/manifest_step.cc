@@ -14,6 +14,7 @@
 #include "tabane/workloads/aes_dir/output_manifest.h"
 #include "tabane/workloads/aes_dir/plain_tree.h"
 #include "tabane/workloads/aes_dir/restore_tree.h"
+#include "tabane/workloads/aes_dir/tree_home.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -85,6 +86,15 @@ void hold_mark_against(TreeManifest& manifest, int root) {
   manifest.add(kHiddenPath, DiffersFromManifest(kind, std::nullopt));
 }
 
+// What a scan leaves out: pipes and the like, and what lies beside the manifest.
+void add_what_nobody_seals(TreeManifest& manifest, const Places& places) {
+  const DiffersFromManifest added(Difference::added, std::nullopt);
+  for (const std::string& path : places.tree.specials) manifest.add(path, added);
+  for (const std::string& name : strangers_at_home(places.in_root.get())) {
+    manifest.add(fmt::format("{}/{}", kOwnDirectory, name), added);
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& places,
@@ -109,6 +119,7 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& 
     manifest->hold_against(places.tree, request.excludes, temporary_directory().get());
     require_root(request, manifest->root());
     hold_mark_against(*manifest, places.in_root.get());
+    add_what_nobody_seals(*manifest, places);
     return manifest;
   } catch (const DamageError& error) {
     throw core::Error(fmt::format("{}: {}; {}", kManifestPath, error.what(), kWithout));
