@@ -66,13 +66,12 @@ OutputManifest::OutputManifest(JobState& job)
   job.settles = [this](Directories& directories, std::uint32_t file) {
     return keeps(directories, file);
   };
-  if (job.request.resume) {
-    open_old();
-  } else {
+  if (job.request.resume) open_old();
+  decide_on_names();  // first, so that a kill never leaves names to be shown
+  if (!job.request.resume) {
     remove_name(home_->get(), kManifestName, 0, kManifestPath);
+    return;
   }
-  decide_on_names();
-  if (!job.request.resume) return;
   trusts_old_ = old_ && !is_being_changed(job.out_root);
   if (job.request.update && !job.tree.failures.empty()) {
     throw core::Error(fmt::format(
