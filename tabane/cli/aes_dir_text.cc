@@ -50,6 +50,12 @@ std::string other_files_text(const Outcome& outcome) {
   std::string text;
   if (!out.empty()) text += "left out: " + out + "\n";
   if (!kept.empty()) text += "kept: " + kept + "\n";
+  if (outcome.files_unlisted > 0) {
+    text += fmt::format(
+        "sealed anew: {} of OUT, older or exchanged, which its manifest did not "
+        "have\n",
+        files_text(outcome.files_unlisted));
+  }
   if (outcome.removed > 0) {
     text += fmt::format("removed: {} that IN no longer has\n",
                         counted(outcome.removed, "file or directory", "files and directories"));
@@ -250,6 +256,7 @@ lab::Json to_json(const Request& request, const Outcome& outcome) {
           {"files_done", if_worked(outcome.files)},
           {"input_bytes_done", if_worked(outcome.bytes)},
           {"files_kept", if_worked(outcome.files_kept)},
+          {"files_sealed_anew", if_worked(outcome.files_unlisted)},
           {"links", outcome.links},
           {"symlinks", outcome.symlinks},
           {"special_files", outcome.special},

@@ -294,8 +294,9 @@ void add_writing_options(CLI::App& verb, Request& request) {
   CLI::Option* resume = verb.add_flag(
       "--resume", request.resume,
       "Keep what is complete and current in OUT, do the rest, remove temporary files. Complete is "
-      "a file with the right size and time, key and last chunk (of CBC: last block); what lies "
-      "before that is not read");
+      "a file with the right size and time, key and last chunk (of CBC: last block), which the "
+      "manifest of OUT has, if there is one; what lies before that is not read. Encrypting, names "
+      "what IN no longer has, which --update removes");
   verb.add_flag("--force", request.force, "Replace what is in OUT; not with --resume")
       ->excludes(resume);
   verb.add_flag("--fsync", request.fsync,

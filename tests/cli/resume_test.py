@@ -151,6 +151,47 @@ class AsUser(Case):
             self.expect_read_only(root)
             self.assertEqual(self.names_of_temporaries(root), [])
 
+    def outcome(self, verb, *more):
+        where = [self.sealed] if verb == "verify" else [self.plain, self.sealed]
+        return tabane(verb, "-q", *self.options(), *more, *where, **self.user)
+
+    def test_what_cannot_be_read_stays_in_the_tree_as_it_was(self):
+        self.encrypt()
+        (self.plain / "a" / "f3").chmod(0)
+        for how in ("--resume", "--update"):
+            result = self.outcome("encrypt", how)
+            self.assertEqual(result.returncode, 1)
+            self.assertNotIn(b"unfinished", result.stderr)
+            self.assertEqual(self.outcome("verify").returncode, 0)
+        (self.plain / "a" / "f3").chmod(0o644)
+        (self.plain / "a" / "new").write_bytes(b"never sealed")
+        (self.plain / "a" / "new").chmod(0)
+        self.give_to_user()
+        self.expect_unfinished_until_readable("--update", self.plain / "a" / "new")
+
+    def test_a_tree_is_unfinished_without_a_directory_that_cannot_be_listed(self):
+        self.encrypt()
+        (self.plain / "a").chmod(0)
+        self.expect_unfinished_until_readable("--resume", self.plain / "a")
+
+    def test_a_first_encryption_is_unfinished_without_what_cannot_be_read(self):
+        (self.plain / "a" / "f3").chmod(0)
+        self.sealed.mkdir()
+        self.give_to_user()
+        self.expect_unfinished_until_readable("--force", self.plain / "a" / "f3")
+        self.assertEqual(self.outcome("verify").returncode, 0)
+
+    def expect_unfinished_until_readable(self, how, path):
+        result = self.outcome("encrypt", how)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b"OUT is unfinished", result.stderr)
+        result = self.outcome("verify")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b"--resume finishes it", result.stderr)
+        path.chmod(0o755)
+        self.encrypt("--resume")
+        self.assertEqual(self.outcome("verify").returncode, 0)
+
     def test_directories_that_cannot_even_be_listed_are_completed(self):
         self.encrypt()
         (self.sealed / "a" / "f4").unlink()

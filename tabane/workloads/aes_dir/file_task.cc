@@ -141,6 +141,18 @@ bool FileTask::is_current(int directory, const char* name, std::uint64_t least, 
   return true;
 }
 
+bool FileTask::may_stay(const SealedState& state) const {
+  if (!job_.records || !job_.holds_to_manifest) return true;
+  const FileRecord listed = job_.records->get(index_);
+  if (listed.known && listed.sealed == state) return true;
+  const bool as_it_was = listed.known && listed.sealed.bytes == in_bytes() &&
+                         listed.seconds == before_.st_mtim.tv_sec &&
+                         listed.nanoseconds == before_.st_mtim.tv_nsec;
+  if (job_.was_interrupted && !as_it_was) return true;
+  ++job_.files_unlisted;
+  return false;
+}
+
 void FileTask::put_record() {
   if (!job_.records) return;
   record_.mode = before_.st_mode & 07777;

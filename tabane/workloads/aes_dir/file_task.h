@@ -43,6 +43,9 @@ struct JobState {
   int stream = -1;                 // what a single file is written to in place of a file
   const TreeSeal* seal = nullptr;  // of the sealed files that are written
   FileRecords* records = nullptr;  // what is known of them, for the manifest
+  // Whether the records are those of a manifest that was there, and whether a job was interrupted
+  // since.
+  bool holds_to_manifest = false, was_interrupted = false;
   // Whether a file needs no task of its own, and was counted: as kept, or as done.
   std::function<bool(Directories&, std::uint32_t file)> settles;
   TreeManifest* manifest = nullptr;  // of the sealed tree that is read
@@ -51,6 +54,7 @@ struct JobState {
 
   std::atomic<bool> stop = false;
   std::atomic<std::uint64_t> files_done = 0, files_kept = 0;
+  std::atomic<std::uint64_t> files_unlisted = 0;  // sealed anew, as the manifest had another
   // Of the input: on the way or done; of the files that are done; of those that are kept.
   std::atomic<std::uint64_t> bytes_done = 0, bytes_of_files_done = 0, bytes_kept = 0;
 
@@ -101,6 +105,11 @@ class FileTask {
   bool open_output(
       std::uint64_t least_bytes, std::uint64_t most_bytes,
       const std::function<bool(int output)>& belongs = [](int) { return true; });
+
+  // Whether a sealed file that is there may be kept: where the job holds to a manifest, the
+  // manifest must have this state of it. An interrupted job may have sealed what the manifest does
+  // not have, but nothing that the plain file's size and time say is as it was.
+  bool may_stay(const SealedState& state) const;
 
   int in() const { return in_.get(); }
   bool writes() const { return output_ || job_.stream >= 0; }  // not: verifying

@@ -108,6 +108,7 @@ void collect(const JobState& job, Outcome& outcome) {
   outcome.complete = !job.stop;
   outcome.files = job.files_done;
   outcome.files_kept = job.files_kept;
+  outcome.files_unlisted = job.files_unlisted;
   outcome.bytes = job.bytes_of_files_done;
   auto failures = job.failures();
   std::ranges::sort(failures);
@@ -198,7 +199,9 @@ Outcome run_job(const Request& request, const Hooks& hooks) {
   outcome.engine = engine;
   if (request.cipher == Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
     const auto look = [&] {
-      if (!places.single_file) use_keys_file(places, keys, outcome.failures);
+      if (!places.single_file) {
+        use_keys_file(places, !request.without_manifest, keys, outcome.failures);
+      }
       require_key_fits(places.tree, places.in_root.get(), "", keys);
     };
     if (is_stopped_in(look)) return outcome;

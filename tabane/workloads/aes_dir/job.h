@@ -15,6 +15,7 @@ struct Outcome {
   bool complete = false;               // not stopped; there may be failures
   std::uint64_t files = 0, bytes = 0;  // done in this run; of the input, in whole files
   std::uint64_t files_kept = 0;        // complete and current already
+  std::uint64_t files_unlisted = 0;    // whole and sealed anew: the manifest in OUT had others
   std::uint64_t removed = 0;           // files and directories that the input no longer has
   std::uint64_t files_total = 0, bytes_total = 0, directories = 0;
   std::uint64_t links = 0;  // symbolic ones: sealed, restored or looked at

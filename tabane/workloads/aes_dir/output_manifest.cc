@@ -48,6 +48,11 @@ void require_mark(int root, bool hidden) {
                                          kHiddenPath));
 }
 
+[[noreturn]] void throw_damaged(const DamageError& error) {
+  throw core::Error(
+      fmt::format("OUT: {}: {}; --resume makes a new one from IN", kManifestPath, error.what()));
+}
+
 bool has_time(const struct stat& status, const FileRecord& record) {
   return status.st_mtim.tv_sec == record.seconds && status.st_mtim.tv_nsec == record.nanoseconds;
 }
@@ -80,11 +85,17 @@ OutputManifest::OutputManifest(JobState& job)
         job.tree.failures[0].path, job.tree.failures[0].what));
   }
   if (old_) make_mark(home_->get(), kMark, kMarkPath);
-  if (!job.request.update) return;
   if (old_) hold_against_input();
+  job.holds_to_manifest = old_ != nullptr;
+  job.was_interrupted = !trusts_old_;
+  if (!job.request.update) {
+    name_strays();
+    return;
+  }
   remove_gone();
   if (trusts_old_) return;
   gone_ = strays_of(job.out_root, job.tree, *job.seal, job.hides_names);
+  std::erase_if(gone_, &Stray::of_stranger);
   remove_gone();
 }
 
@@ -115,8 +126,7 @@ void OutputManifest::open_old() {
     old_ = TreeManifest::open(job_.out_root, keys);
   } catch (const DamageError& error) {
     if (!job_.request.update) return;  // a whole one takes its place
-    throw core::Error(
-        fmt::format("OUT: {}: {}; --resume makes a new one from IN", kManifestPath, error.what()));
+    throw_damaged(error);
   }
 }
 
@@ -136,8 +146,22 @@ void OutputManifest::hold_against_input() {
       }
     });
   } catch (const DamageError& error) {
-    throw core::Error(
-        fmt::format("OUT: {}: {}; --resume makes a new one from IN", kManifestPath, error.what()));
+    if (job_.request.update) throw_damaged(error);
+    old_.reset();  // as if there were none
+    gone_.clear();
+    records_ = FileRecords(job_.tree.files.size(), home_->get());
+  }
+}
+
+// What lies in OUT alone would be told as added by whoever reads the tree.
+void OutputManifest::name_strays() {
+  gone_.clear();
+  if (!job_.tree.failures.empty()) return;  // nobody knows what IN has
+  for (const Stray& stray : strays_of(job_.out_root, job_.tree, *job_.seal, job_.hides_names)) {
+    keeps_mark_ = keeps_mark_ || !stray.of_stranger;
+    failures_.push_back({stray.path, stray.of_stranger
+                                         ? "is in OUT, but not sealed with its key; remove it"
+                                         : "is in OUT, but not in IN; --update removes it"});
   }
 }
 
@@ -208,11 +232,27 @@ Root OutputManifest::write(std::vector<Failure>& failures) {
   return write_manifest(sealed, home_, job_.request.fsync, failures);
 }
 
+// A file that could not be sealed is in OUT as the old manifest has it, if that is to be relied on.
+bool OutputManifest::knows_all() const {
+  if (!job_.tree.failures.empty()) return false;
+  const auto failed = job_.failures();
+  if (old_ && !trusts_old_ && !failed.empty()) return false;
+  return std::ranges::all_of(failed,
+                             [&](const auto& file) { return records_.get(file.first).known; });
+}
+
 std::optional<Root> OutputManifest::finish(std::vector<Failure>& failures) {
   failures.insert(failures.end(), failures_.begin(), failures_.end());
+  if (!knows_all()) {
+    failures.push_back({kManifestPath,
+                        "was not written, as not all of IN could be read: OUT is unfinished until "
+                        "--resume can read the rest, or what cannot be read is excluded"});
+    return std::nullopt;
+  }
   try {
+    if (keeps_mark_) make_mark(home_->get(), kMark, kMarkPath);
     const Root root = write(failures);
-    remove_name(home_->get(), kMark, 0, kMarkPath);
+    if (!keeps_mark_) remove_name(home_->get(), kMark, 0, kMarkPath);
     return root;
   } catch (const core::Error& error) {
     failures.push_back({kManifestPath, error.what()});

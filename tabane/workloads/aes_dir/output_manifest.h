@@ -17,26 +17,30 @@ class OutputManifest {
  public:
   // Takes the manifest of a tree away that --force replaces. Marks one that is changed, until
   // finish(): whoever reads the tree meanwhile, or after a kill, is told. Decides whether the job
-  // hides names, as it is asked to or as the tree that it goes on with does. With --update, holds
-  // the input against the manifest and removes what stands in the way of the work. throws:
+  // hides names, as it is asked to or as the tree that it goes on with does. Goes on with what the
+  // manifest has; with --update, removes what stands in the way of the work, and otherwise names as
+  // failures what OUT alone has: until an update has removed it, the mark stays. throws:
   // core::SystemError; core::Error if the manifest that an update needs is damaged, or if the mark
   // of hidden names contradicts it.
   explicit OutputManifest(JobState& job);
 
   // Writes the manifest when all files are written, unless an update would write what is there
-  // already. Returns the root, or nothing if that could not be
-  // done, which is a failure.
+  // already. Returns the root, or nothing if that could not be done, which is a failure: also if
+  // something of IN could not be read that the manifest before has not. Then there is no manifest,
+  // or the mark stays.
   std::optional<Root> finish(std::vector<Failure>& failures);
 
   std::uint64_t removed() const { return removed_; }  // files and directories
 
  private:
   void decide_on_names();
+  bool knows_all() const;
   // With --update: whether the manifest has a file as it is, and the sealed one is there with its
   // size and time. Thread-safe; one thread's directories. cost: one fstatat.
   bool keeps(Directories& directories, std::uint32_t file);
   void open_old();
   void hold_against_input();
+  void name_strays();
   void remove_gone();
   void remove(const Stray& gone);
   Root write(std::vector<Failure>& failures);
@@ -47,6 +51,7 @@ class OutputManifest {
   std::unique_ptr<TreeManifest> old_;
   bool trusts_old_ = false;  // no update was interrupted since it was written
   std::vector<Stray> gone_;  // of the sealed tree, directories before what lies in them
+  bool keeps_mark_ = false;  // there is something that only an update removes
   std::vector<Failure> failures_;
   std::uint64_t removed_ = 0;
 };

@@ -155,10 +155,15 @@ TEST_F(Update, OfNothingIsTheFirstEncryption) {
   expect_same_as_input();
 }
 
-TEST_F(Update, OfATreeWithoutAManifestFinishesIt) {
+TEST_F(Update, OfATreeWithoutAManifestIsRefusedAndResumingFinishesIt) {
   fs::remove(sealed / ".tabane/manifest");
   fs::remove(sealed / "a");
-  const Outcome outcome = update();
+  const auto before = everything(sealed);
+  EXPECT_NE(refusal(updating()).find("--resume finishes it"), std::string::npos);
+  EXPECT_EQ(everything(sealed), before);
+  Request resuming = updating();
+  resuming.update = false;
+  const Outcome outcome = run_job(resuming);
   EXPECT_EQ(outcome.files, 1u);
   EXPECT_EQ(outcome.files_kept, 4u);
   expect_same_as_input();
@@ -216,6 +221,70 @@ TEST_F(Update, RefusesADamagedManifestWhichResumingReplaces) {
   Request resuming = updating();
   resuming.update = false;
   EXPECT_EQ(run_job(resuming).files_kept, 5u);
+  expect_same_as_input();
+}
+
+// Whole files of the tree, of the right size and with the right time, that the manifest does not
+// have there.
+TEST_F(Update, AndResumingKeepNoFileThatWasPutBackOrExchanged) {
+  write_file(in / "b", "c");
+  write_file(in / "d/c", "d");
+  EXPECT_EQ(update().files, 2u);
+  const fs::path older = root / "older";
+  fs::copy(sealed, older, fs::copy_options::recursive);
+  for (const char* name : {"a", "b"}) write_file(in / name, "y");
+  EXPECT_EQ(update().files, 2u);
+  for (const bool interrupted : {false, true}) {
+    for (const bool by_update : {false, true}) {
+      const auto plant = [&](const fs::path& from, const char* name) {
+        fs::copy_file(from, sealed / name, fs::copy_options::overwrite_existing);
+        fs::last_write_time(sealed / name, fs::last_write_time(in / name));
+      };
+      plant(older / "a", "a");    // put back
+      plant(older / "a", "d/c");  // another one
+      if (interrupted) write_file(sealed / ".tabane/changing", "");
+      Request again = updating();
+      again.update = by_update;
+      const bool looks = interrupted || !by_update;  // an update goes by sizes and times
+      const Outcome outcome = run_job(again);
+      EXPECT_EQ(outcome.files_unlisted, looks ? 2u : 0u);
+      EXPECT_EQ(outcome.files, looks ? 2u : 0u);
+      EXPECT_TRUE(outcome.failures.empty());
+      if (looks) {
+        expect_same_as_input();
+      } else {
+        EXPECT_EQ(job(Direction::verify, sealed, "").failures.size(), 2u);
+      }
+    }
+  }
+}
+
+TEST_F(Update, RemovesWhatResumingNamesAndResumingDoesNot) {
+  for (const bool interrupted : {false, true}) {
+    const std::string name = interrupted ? "d/c" : "b";
+    fs::remove(in / name);
+    if (interrupted) fs::remove(sealed / ".tabane/manifest");
+    Request resuming = updating();
+    resuming.update = false;
+    const Outcome outcome = run_job(resuming);
+    ASSERT_EQ(outcome.failures.size(), 1u);
+    EXPECT_EQ(outcome.failures[0].path, name);
+    EXPECT_NE(outcome.failures[0].what.find("--update removes it"), std::string::npos);
+    EXPECT_TRUE(fs::exists(sealed / name));
+    const Request verify = request(Direction::verify, sealed, "");
+    EXPECT_NE(refusal(verify).find("--update"), std::string::npos);
+    EXPECT_EQ(update().removed, 1u);
+    expect_same_as_input();
+  }
+  write_file(sealed / "of-a-stranger", "kept");
+  Request resuming = updating();
+  resuming.update = false;
+  const Outcome outcome = run_job(resuming);
+  ASSERT_EQ(outcome.failures.size(), 1u);
+  EXPECT_EQ(outcome.failures[0].path, "of-a-stranger");
+  EXPECT_EQ(job(Direction::verify, sealed, "").failures.size(), 1u);
+  fs::remove(sealed / "of-a-stranger");
+  EXPECT_TRUE(run_job(resuming).failures.empty());
   expect_same_as_input();
 }
 

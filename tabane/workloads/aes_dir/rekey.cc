@@ -9,6 +9,8 @@
 
 #include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/job_lock.h"
+#include "tabane/workloads/aes_dir/key_proof.h"
+#include "tabane/workloads/aes_dir/manifest_file.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
 #include "tabane/workloads/aes_dir/tree_seal.h"
 
@@ -30,7 +32,9 @@ std::vector<std::byte> require_keys(int root, const std::string& tree) {
   auto bytes = read_keys(root);
   if (bytes) return std::move(*bytes);
   throw core::Error(
-      fmt::format("{} has no {}, which every directory that encrypt writes has", tree, kKeysPath));
+      fmt::format("{} has no {}, which every directory that encrypt writes has; encrypt --resume "
+                  "writes it anew",
+                  tree, kKeysPath));
 }
 
 KeysFile decode(std::span<const std::byte> bytes, const std::string& tree) {
@@ -39,6 +43,25 @@ KeysFile decode(std::span<const std::byte> bytes, const std::string& tree) {
   } catch (const DamageError& error) {
     throw core::Error(
         fmt::format("{}/{}: {}; encrypt --resume writes it anew", tree, kKeysPath, error.what()));
+  }
+}
+
+// Whoever knows a recipient can make a file of keys for it, with a key that he knows.
+void require_key_of_tree(int root, const std::string& path, const TreeId& tree,
+                         const TreeKey& key) {
+  const std::optional<bool> manifest = fits_manifest(root, tree, key);
+  const std::optional<bool> files = fits_files(root, tree, key);
+  if (!manifest.value_or(true) || !files.value_or(true)) {
+    throw core::Error(fmt::format(
+        "{}/{} is not of this tree: its key does not fit {}; somebody put it there, or that is "
+        "damaged. Nothing was changed; once it is removed, encrypt --resume writes it anew",
+        path, kKeysPath, manifest.value_or(true) ? "the files" : kManifestPath));
+  }
+  if (!manifest && !files) {
+    throw core::Error(fmt::format(
+        "{} has neither a manifest nor a sealed file, so nothing shows that {} is of it; encrypt "
+        "it first",
+        path, kKeysPath));
   }
 }
 
@@ -92,6 +115,7 @@ std::string rekey(const std::string& tree, KeyRing& keys, const NewOpeners& open
                     "tree's key; encrypt --resume writes it anew",
                     tree, kKeysPath));
   }
+  require_key_of_tree(root.get(), tree, file.tree, *key);
   file.slots = new_slots(file, *key, openers, stop_requested);
   write_keys(root.get(), encode_keys_file(file, *key), true);
   return describe(file.slots);

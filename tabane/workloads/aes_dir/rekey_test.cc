@@ -1,5 +1,6 @@
 #include "tabane/workloads/aes_dir/rekey.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include "tabane/core/scratch_folder.h"
 #include "tabane/workloads/aes_dir/slot_vectors.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
+#include "tabane/workloads/aes_dir/tree_manifest.h"
 #include "tabane/workloads/aes_dir/tree_seal.h"
 
 namespace tabane::workloads::aes_dir {
@@ -38,6 +40,12 @@ class Rekey : public testing::Test {
     const auto bytes = encode_keys_file({seal.header.tree, seal.slots}, seal.key);
     fs::create_directory(root / ".tabane");
     write_file(root / ".tabane/keys", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    ManifestFileWriter manifest(
+        std::make_shared<const core::Descriptor>(
+            open((root / ".tabane").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+        seal_of_manifest(seal), {.tree_id = seal.header.tree});
+    manifest.add({.path = "", .mode = 0755});
+    manifest.commit(false);
   }
 
   NewOpeners openers(std::initializer_list<unsigned> recipients) const {
@@ -121,6 +129,13 @@ TEST_F(Rekey, RefusesWhoCannotOpenTheTree) {
     EXPECT_EQ(error.expected(), "a key file and the recipient " + name(1));
   }
   EXPECT_THROW(rekey_with(with_master, openers({})), core::UsageError);
+  EXPECT_EQ(keys(), before);
+}
+
+TEST_F(Rekey, RefusesAKeyThatNothingShowsToBeOfTheTree) {
+  const std::string before = keys();
+  fs::remove(root / ".tabane/manifest");
+  EXPECT_THROW(rekey_with(with_master, openers({2})), core::Error);
   EXPECT_EQ(keys(), before);
 }
 

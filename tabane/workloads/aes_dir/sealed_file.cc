@@ -103,7 +103,8 @@ std::span<std::byte> SealedFileWorker::open_last_chunk(const SealedTask& task, i
 }
 
 // Whether an output that is there has the size of this file, a header with keys of this run, and at
-// its end a chunk that these have sealed as the last; then its record is that of the output.
+// its end a chunk that these have sealed as the last, and is what the manifest has, if there is one;
+// then its record is that of the output.
 bool SealedFileWorker::is_sealed(SealedTask& task, int output) {
   try {
     const std::vector<std::byte> bytes = read_header(output, task.path());
@@ -120,7 +121,7 @@ bool SealedFileWorker::is_sealed(SealedTask& task, int output) {
     SealedState& state = task.record().sealed;
     state = {.bytes = task.plain_bytes_, .salt = header.file_salt, .last_tag = {}};
     std::copy_n(last.data() + last.size(), kTagBytes, state.last_tag.begin());
-    return true;
+    return task.may_stay(state);
   } catch (const core::Error&) {
     return false;  // damaged, or from another key: made anew
   }

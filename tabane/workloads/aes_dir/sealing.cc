@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "tabane/workloads/aes_dir/key_proof.h"
+#include "tabane/workloads/aes_dir/manifest_file.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
 
 namespace tabane::workloads::aes_dir {
@@ -36,6 +38,17 @@ std::optional<TreeKey> key_of_files(const Places& places, const KeysFile& file,
   if (!seal || seal->header.tree != file.tree) return std::nullopt;
   require_mac(bytes, file.tree, seal->key);
   return std::move(seal->key);
+}
+
+// Whoever knows a recipient can put a file of keys of his own there. throws: core::Error.
+void require_keys_of_manifest(int root, const TreeId& tree, const std::optional<TreeKey>& key) {
+  const std::optional<TreeId> wanted = tree_of_manifest(root);
+  if (!wanted || (*wanted == tree && (!key || fits_manifest(root, tree, *key).value_or(true)))) {
+    return;
+  }
+  throw core::Error(
+      "it is of another tree than the manifest: one of them was exchanged; once it is removed, "
+      "encrypt --resume writes it anew");
 }
 
 // Whether .tabane/keys is just this.
@@ -71,6 +84,23 @@ std::optional<TreeSeal> seal_to_go_on_with(const Request& request, const Places&
   return seal_of_files(places.tree, out_root, places.output_name, keys);
 }
 
+// What is sealed from now on must be for those whom the tree is for.
+void require_key_of_manifest(const Request& request, int out_root, const TreeSeal& seal) {
+  const std::optional<bool> fits = fits_manifest(out_root, seal.header.tree, seal.key);
+  if (!fits && request.update) {
+    throw core::Error(fmt::format(
+        "OUT ({}) has no manifest, which --update goes by: its encryption was interrupted, and "
+        "--resume finishes it, or the manifest was removed; then nothing shows which files are "
+        "old or exchanged, and --force begins anew",
+        request.out));
+  }
+  if (fits.value_or(true)) return;
+  throw core::Error(fmt::format(
+      "OUT ({}): the tree's key by {} does not fit {}: one of them was exchanged or is damaged; "
+      "nothing was changed. --force begins anew",
+      request.out, kKeysPath, kManifestPath));
+}
+
 void require_recipients(const Request& request, const TreeSeal& seal) {
   for (const Recipient& recipient : request.recipients) {
     const Fingerprint name = fingerprint_of(recipient);
@@ -98,6 +128,7 @@ TreeSeal new_seal(const Request& request, KeyRing& keys) {
 
 TreeSeal prepare_seal(const Request& request, const Places& places, int out_root, KeyRing& keys) {
   auto found = seal_to_go_on_with(request, places, out_root, keys);
+  if (found && !places.single_file) require_key_of_manifest(request, out_root, *found);
   if (found) require_recipients(request, *found);
   TreeSeal seal = found ? std::move(*found) : new_seal(request, keys);
   if (places.single_file || out_root < 0) return seal;
@@ -106,12 +137,18 @@ TreeSeal prepare_seal(const Request& request, const Places& places, int out_root
   return seal;
 }
 
-void use_keys_file(const Places& places, KeyRing& keys, std::vector<Failure>& failures) {
+void use_keys_file(const Places& places, bool has_manifest, KeyRing& keys,
+                   std::vector<Failure>& failures) {
   try {
-    const auto bytes = read_keys(places.in_root.get());
-    if (!bytes) return;
+    const int root = places.in_root.get();
+    const auto bytes = read_keys(root);
+    if (!bytes) {
+      if (!has_manifest || !tree_of_manifest(root)) return;
+      throw core::Error("it is missing; encrypt --resume writes it anew");
+    }
     const KeysFile file = decode_keys_file(*bytes);
     std::optional<TreeKey> key = key_of(file, *bytes, keys);
+    if (has_manifest) require_keys_of_manifest(root, file.tree, key);
     if (!key) key = key_of_files(places, file, *bytes, keys);
     if (key) return keys.set_tree(file.tree, std::move(*key));
     keys.set_expected(file.tree, describe(file.slots));

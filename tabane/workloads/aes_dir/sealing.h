@@ -19,8 +19,10 @@ namespace tabane::workloads::aes_dir {
 TreeSeal prepare_seal(const Request& request, const Places& places, int out_root, KeyRing& keys);
 
 // Lets the ring try .tabane/keys of a tree that is read first. What is wrong with that file is a
-// failure; the files open by their own slots then.
+// failure; the files open by their own slots then. has_manifest: it is missing, or of another tree,
+// if the manifest says so.
 // throws: as KeyRing::stretched().
-void use_keys_file(const Places& places, KeyRing& keys, std::vector<Failure>& failures);
+void use_keys_file(const Places& places, bool has_manifest, KeyRing& keys,
+                   std::vector<Failure>& failures);
 
 }  // namespace tabane::workloads::aes_dir

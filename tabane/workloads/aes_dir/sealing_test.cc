@@ -169,7 +169,71 @@ TEST_F(Sealing, OpensFilesBesideAFileOfKeysOfAnotherTree) {
   const auto bytes = encode_keys_file({planted.header.tree, planted.slots}, planted.key);
   write_file(root / "sealed/.tabane/keys",
              {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  EXPECT_EQ(told_of("sealed", {with_identity(1)}), "");
+  const Outcome outcome = run_job(request(Direction::verify, "sealed", "", {with_identity(1)}));
+  EXPECT_EQ(outcome.files, 2u);
+  ASSERT_EQ(outcome.failures.size(), 1u);
+  EXPECT_EQ(outcome.failures[0].path, ".tabane/keys");
+  EXPECT_NE(outcome.failures[0].what.find("of another tree"), std::string::npos);
+}
+
+TEST_F(Sealing, TellsThatTheFileOfKeysIsMissingOrHasAnotherTreeOrKey) {
+  encrypt({with_key, for_recipient(1)});
+  const fs::path keys = root / "sealed/.tabane/keys";
+  const std::string good = read_file(keys);
+  const auto told = [&] { return told_of("sealed", {with_key}); };
+  EXPECT_EQ(told(), "");
+  fs::remove(keys);
+  EXPECT_TRUE(told().starts_with(".tabane/keysit is missing")) << told();
+  std::string other_id = good;
+  other_id[8] = static_cast<char>(other_id[8] ^ 1);
+  write_file(keys, other_id);
+  EXPECT_NE(told().find("of another tree"), std::string::npos) << told();
+  run_job(request(Direction::encrypt, "in", "other", {with_key}));
+  write_file(keys, read_file(root / "other/.tabane/keys"));
+  EXPECT_NE(told().find("of another tree"), std::string::npos) << told();
+  // The tree's own id with another key, for a recipient.
+  TreeKey key;
+  const TreeId tree = decode_keys_file(from_text(good)).tree;
+  std::vector<Slot> slots =
+      make_slots({.recipients = std::vector{identity_of(1).recipient}}, tree, key);
+  const Bytes bytes = encode_keys_file({tree, std::move(slots)}, key);
+  write_file(keys, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  EXPECT_NE(told_of("sealed", {with_identity(1)}).find("of another tree"), std::string::npos);
+  fs::remove(keys);
+  encrypt({with_key, with_resume});
+  EXPECT_EQ(told(), "");
+}
+
+// Whoever knows a recipient has put his file of keys there, and the owner has rekeyed.
+TEST_F(Sealing, SealsNothingWithAKeyThatDoesNotFitTheManifest) {
+  encrypt({for_recipient(1)});
+  run_job(request(Direction::encrypt, "in", "evil", {for_recipient(1), for_recipient(2)}));
+  const fs::path keys = root / "sealed/.tabane/keys";
+  write_file(keys, read_file(root / "evil/.tabane/keys"));
+  const Identity own = identity_of(1);
+  KeyRing ring({.key = nullptr, .passphrase = nullptr, .identities = {&own, 1}});
+  NewOpeners now;
+  now.key = vectors::master();
+  try {
+    rekey((root / "sealed").string(), ring, now);
+    ADD_FAILURE();
+  } catch (const core::Error& error) {
+    EXPECT_NE(std::string(error.what()).find("not of this tree"), std::string::npos);
+  }
+  EXPECT_EQ(read_file(keys), read_file(root / "evil/.tabane/keys"));
+  // As a rekey elsewhere would have left it.
+  rekey((root / "evil").string(), ring, now);
+  write_file(keys, read_file(root / "evil/.tabane/keys"));
+  const std::string planted = read_file(keys), one = read_file(root / "sealed/one");
+  write_file(root / "in/secret", "a secret");
+  for (const bool update : {false, true}) {
+    const std::string why =
+        refusal({with_key, with_resume, [&](Request& r) { r.update = update; }});
+    EXPECT_NE(why.find("does not fit .tabane/manifest"), std::string::npos) << why;
+    EXPECT_EQ(why.find("--resume"), std::string::npos) << why;
+  }
+  EXPECT_FALSE(fs::exists(root / "sealed/secret"));
+  EXPECT_EQ(read_file(root / "sealed/one"), one);
 }
 
 TEST_F(Sealing, GoesOnWithTheTreeOfAnInterruptedJob) {

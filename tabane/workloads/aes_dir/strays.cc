@@ -68,22 +68,14 @@ std::vector<Stray> strays_of(int sealed, const Tree& plain, const TreeSeal& seal
   std::vector<Stray> strays =
       hidden_names ? hidden_strays(found, plain, seal) : shown_strays(found, plain);
   DirectoryOpener directories(found, sealed, false);
-  std::vector<std::string> of_strangers;
   TreeWalk walk(found);
   auto stray = strays.begin();
   while (stray != strays.end() && walk.next()) {
     if (walk.path() != stray->path) continue;
-    if (!stray->directory &&
-        !is_sealed_for_tree(directories, found, found.files[walk.index()], seal)) {
-      of_strangers.push_back(stray->path);
-    }
+    stray->of_stranger = !stray->directory &&
+                         !is_sealed_for_tree(directories, found, found.files[walk.index()], seal);
     ++stray;
   }
-  std::erase_if(strays, [&](const Stray& candidate) {
-    return std::ranges::binary_search(
-        of_strangers, candidate.path,
-        [](const std::string& a, const std::string& b) { return compare_paths(a, b) < 0; });
-  });
   return strays;
 }
 

@@ -12,10 +12,11 @@ namespace tabane::workloads::aes_dir {
 struct Stray {
   std::string path;  // in the sealed tree
   bool directory;
+  bool of_stranger = false;  // a file that is not sealed with the tree's key
 };
 
-// Looks through the sealed tree below `sealed` for files that are sealed with the tree's key, and
-// directories, that the plain tree lacks. Those of strangers are not among them. cost: a scan;
+// Looks through the sealed tree below `sealed` for files and directories that the plain tree lacks,
+// directories before what lies in them. cost: a scan;
 // opens what it suspects. throws: core::SystemError if the root cannot be read.
 std::vector<Stray> strays_of(int sealed, const Tree& plain, const TreeSeal& seal,
                              bool hidden_names);

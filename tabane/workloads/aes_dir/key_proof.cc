@@ -1,0 +1,74 @@
+#include "tabane/workloads/aes_dir/key_proof.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tabane/core/file.h"
+#include "tabane/workloads/aes_dir/header_io.h"
+#include "tabane/workloads/aes_dir/manifest_file.h"
+#include "tabane/workloads/aes_dir/sealed_format.h"
+#include "tabane/workloads/aes_dir/tree.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+
+bool fits(std::span<const std::byte> bytes, const TreeId& tree, const TreeKey& key,
+          Content content) {
+  const Header header = decode_header(bytes);
+  return header.source == KeySource::tree_key && header.tree == tree &&
+         key_fits(bytes.first<kHeaderBytes>(), derive_file_keys(header, key, content));
+}
+
+core::Descriptor open_manifest(int root) {
+  core::Descriptor file(openat(root, kManifestPath, kFlags));
+  if (!file.valid() && errno != ENOENT) throw core::SystemError("open", kManifestPath, errno);
+  return file;
+}
+
+}  // namespace
+
+std::optional<bool> fits_manifest(int root, const TreeId& tree, const TreeKey& key) {
+  const core::Descriptor file = open_manifest(root);
+  if (!file.valid()) return std::nullopt;
+  try {
+    return fits(read_header(file.get(), kManifestPath), tree, key, Content::manifest);
+  } catch (const DamageError&) {
+    return false;
+  }
+}
+
+std::optional<bool> fits_files(int root, const TreeId& tree, const TreeKey& key) {
+  const Tree found = scan(root, {}, Temporaries::leave_out, true);
+  DirectoryOpener directories(found, root, false);
+  for (const TreeFile& file : found.files) {
+    try {
+      const core::Descriptor opened(
+          openat(directories.open(file.directory)->get(), found.name(file.name_at), kFlags));
+      if (!opened.valid()) continue;
+      const std::vector<std::byte> bytes = read_header(opened.get(), found.path(file));
+      if (decode_header(bytes).source != KeySource::tree_key) continue;
+      return fits(bytes, tree, key, Content::file);
+    } catch (const core::Error&) {
+      continue;  // no sealed file, or one that cannot be read
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<TreeId> tree_of_manifest(int root) {
+  const core::Descriptor file = open_manifest(root);
+  if (!file.valid()) return std::nullopt;
+  try {
+    return decode_header(read_header(file.get(), kManifestPath)).tree;
+  } catch (const DamageError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,23 @@
+// Whether a tree's key, which somebody may have put into .tabane/keys, is that of what lies there.
+#pragma once
+
+#include <optional>
+
+#include "tabane/workloads/aes_dir/tree_key.h"
+
+namespace tabane::workloads::aes_dir {
+
+// Returns whether the key fits the header of the manifest in the sealed tree below `root`, and the
+// header has the tree's id; nothing if there is no manifest. A header that cannot be read does not
+// fit. throws: core::SystemError. cost: reads the header.
+std::optional<bool> fits_manifest(int root, const TreeId& tree, const TreeKey& key);
+
+// The same of the first sealed file of a tree below `root`, in the order of a scan; files of
+// version 1 have no tree. cost: a scan.
+std::optional<bool> fits_files(int root, const TreeId& tree, const TreeKey& key);
+
+// The tree's id in the manifest's header, which nothing has authenticated. throws: as
+// fits_manifest(). Returns nothing if there is none that can be read.
+std::optional<TreeId> tree_of_manifest(int root);
+
+}  // namespace tabane::workloads::aes_dir
