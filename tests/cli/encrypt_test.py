@@ -569,9 +569,9 @@ class Json(Case):
             "complete", "files_total", "input_bytes_total", "directories", "files_done",
             "input_bytes_done", "files_kept", "files_sealed_anew", "links", "symlinks",
             "special_files", "excluded", "temporary_files", "removed", "leftovers_removed",
-            "seconds", "bytes_per_second", "files_per_second", "copy_bytes_per_second", "copy_files_per_second",
-            "share_of_copy_speed", "share_of_copy_speed_interval", "authenticated", "warnings",
-            "root", "failures"]
+            "seconds", "bytes_per_second", "files_per_second", "copy_bytes_per_second",
+            "copy_files_per_second", "share_of_copy_speed", "share_of_copy_speed_interval",
+            "authenticated", "warnings", "root", "failures"]
 
     def test_is_alone_on_stdout_and_complete(self):
         self.make_tree()

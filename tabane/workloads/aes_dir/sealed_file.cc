@@ -103,8 +103,8 @@ std::span<std::byte> SealedFileWorker::open_last_chunk(const SealedTask& task, i
 }
 
 // Whether an output that is there has the size of this file, a header with keys of this run, and at
-// its end a chunk that these have sealed as the last, and is what the manifest has, if there is one;
-// then its record is that of the output.
+// its end a chunk that these have sealed as the last, and may stay; then its record is that of the
+// output.
 bool SealedFileWorker::is_sealed(SealedTask& task, int output) {
   try {
     const std::vector<std::byte> bytes = read_header(output, task.path());
