@@ -183,6 +183,12 @@ std::vector<std::string> warnings_of(const Request& request, const Outcome& outc
     }
     warnings.push_back(path + " had changed while it was read, and was read once more");
   }
+  if (outcome.version_1_tree) {
+    warnings.push_back(
+        "this tree is of version 1, which has no manifest: each file was checked alone, and nobody "
+        "knows whether some were exchanged, renamed, added or put back in an older version, or are "
+        "missing; what this tabane encrypts has a manifest, so such a tree was replaced");
+  }
   if (request.cipher == Cipher::aes_256_gcm) return warnings;
   const bool verifies = request.direction == Direction::verify;
   warnings.push_back(fmt::format(

@@ -79,6 +79,12 @@ TEST(Warnings, SayWhatIsNotKnownWithoutAManifest) {
   EXPECT_EQ(warnings_of({.direction = Direction::verify, .without_manifest = true}, some_outcome())
                 .size(),
             1u);
+  Outcome old = some_outcome();
+  old.version_1_tree = true;
+  const auto warnings = warnings_of({.direction = Direction::verify}, old);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("version 1, which has no manifest"), std::string::npos);
+  EXPECT_EQ(to_json({.direction = Direction::verify}, old)["warnings"], lab::Json(warnings));
 }
 
 TEST(Warnings, NameFilesThatWereReadOnceMore) {

@@ -217,8 +217,18 @@ TEST_F(HiddenNames, AreToldOfWhatWasDoneToATree) {
   anew();
   fs::create_directories(stored("secret-a").parent_path() / "0/1");
   write_file(stored("secret-a").parent_path() / "0/1/x", "of a stranger");
-  ASSERT_EQ(verified().size(), 1u);
-  EXPECT_TRUE(verified()[0].ends_with("/0/1/x: added"));
+  ASSERT_EQ(verified().size(), 3u);
+  EXPECT_TRUE(verified()[0].ends_with("/0: added"));
+  EXPECT_TRUE(verified()[1].ends_with("/0/1: added"));
+  EXPECT_TRUE(verified()[2].ends_with("/0/1/x: added"));
+  anew();
+  fs::create_directory(sealed / "d");
+  fs::create_symlink("d", sealed / "link");
+  ASSERT_EQ(mkfifo((sealed / "pipe").c_str(), 0600), 0);
+  const Lines added = {"d: added", "link: added", "pipe: added"};
+  EXPECT_EQ(verified(), added);
+  EXPECT_EQ(verified(true), added);
+  EXPECT_EQ(decrypted(), added);
   anew();
   std::string bad = read_file(stored("secret-d/c"));
   bad.back() = static_cast<char>(bad.back() ^ 1);
@@ -268,8 +278,9 @@ TEST_F(HiddenNames, LeaveNothingOfAnInterruptedUpdate) {
   const Outcome outcome = run_job(again);
   EXPECT_EQ(outcome.removed, 2u);  // secret-a and .tabane/mine
   EXPECT_EQ(read_file(strangers), "of a stranger");
-  ASSERT_EQ(verified().size(), 1u);
-  EXPECT_TRUE(verified()[0].ends_with("/0/x: added"));
+  ASSERT_EQ(verified().size(), 2u);
+  EXPECT_TRUE(verified()[0].ends_with("/0: added"));
+  EXPECT_TRUE(verified()[1].ends_with("/0/x: added"));
 }
 
 TEST_F(HiddenNames, AreHiddenByAJobThatGoesOnAfterAKill) {
@@ -284,6 +295,65 @@ TEST_F(HiddenNames, AreHiddenByAJobThatGoesOnAfterAKill) {
   EXPECT_EQ(outcome.files, 1u);
   EXPECT_EQ(outcome.leftovers_removed, 1u);
   EXPECT_FALSE(fs::exists(sealed / "secret-d"));
+}
+
+TEST_F(HiddenNames, LeaveNothingOfKilledJobs) {
+  const char* const part = ".tabane-0123456789abcdef.part";
+  EXPECT_EQ(told(hiding()), Lines{});
+  Request back = request(Direction::decrypt, sealed, root / "opened");
+  EXPECT_EQ(told(back), Lines{});
+  const Lines places = {"", "secret-d", "secret-d/e"};
+  for (const std::string& place : places) write_file(root / "opened" / place / part, "half");
+  back.resume = true;
+  EXPECT_EQ(run_job(back).leftovers_removed, 3u);
+  EXPECT_EQ(everything(root / "opened"), everything(in));
+
+  fs::remove_all(in / ".tabane");
+  const auto before = everything(sealed).size();
+  for (const fs::path& place : {sealed, sealed / ".tabane", stored("secret-b").parent_path()}) {
+    write_file(place / part, "half");
+  }
+  Request again = request(Direction::encrypt, in, sealed);
+  again.resume = again.update = true;
+  EXPECT_EQ(run_job(again).leftovers_removed, 3u);
+  EXPECT_EQ(everything(sealed).size(), before - 1);  // of .tabane/mine
+}
+
+// The mark beside the manifest tells a job after a kill what to do, and can be forged.
+TEST_F(HiddenNames, AreDecidedOnByTheManifest) {
+  fs::remove_all(in / ".tabane");
+  const fs::path mark = sealed / ".tabane/hidden-names";
+  for (const bool hides : {true, false}) {
+    fs::remove_all(sealed);
+    Request first = request(Direction::encrypt, in, sealed);
+    first.hide_names = hides;
+    EXPECT_EQ(told(first), Lines{});
+    if (hides) {
+      fs::remove(mark);
+    } else {
+      write_file(mark, "");
+    }
+    const Lines found = {hides ? ".tabane/hidden-names: missing" : ".tabane/hidden-names: added"};
+    EXPECT_EQ(verified(), found);
+    EXPECT_EQ(verified(true), found);
+    EXPECT_EQ(decrypted(), found);
+    EXPECT_EQ(everything(root / "opened"), everything(in));
+    const auto before = everything(sealed);
+    for (const bool updates : {true, false}) {
+      for (const bool asks : {true, false}) {
+        Request again = request(Direction::encrypt, in, sealed);
+        again.resume = true;
+        again.update = updates;
+        again.hide_names = asks;
+        const Lines refused = told(again);
+        ASSERT_EQ(refused.size(), 1u) << hides << updates << asks;
+        EXPECT_NE(refused[0].find("OUT: .tabane/hidden-names was"), std::string::npos);
+        auto after = everything(sealed);
+        for (const char* own : {".tabane", ".tabane/keys"}) after[own] = before.at(own);
+        EXPECT_EQ(after, before);
+      }
+    }
+  }
 }
 
 TEST_F(HiddenNames, AreNotTakenForATreeThatShowsThem) {

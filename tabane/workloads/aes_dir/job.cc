@@ -135,7 +135,7 @@ Outcome describe(const Request& request, const Places& places) {
   const bool keeps_links = request.direction == Direction::encrypt &&
                            request.cipher == Cipher::aes_256_gcm && !places.single_file;
   (keeps_links ? outcome.links : outcome.symlinks) = tree.links.size();
-  outcome.special = tree.special;
+  outcome.special = tree.specials.size();
   outcome.excluded = tree.excluded;
   outcome.temporaries = tree.temporaries;
   outcome.failures = tree.failures;
@@ -212,6 +212,8 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   if (request.direction != Direction::encrypt) {
     manifest = manifest_of_input(request, places, keys);
     if (manifest) take_manifest(request, places, *manifest, outcome);
+    outcome.version_1_tree = !manifest && !places.single_file && !request.without_manifest &&
+                             request.cipher == Cipher::aes_256_gcm;
   }
   const PlanOptions cut = plan_options(request, places, spread);
   const Plan plan = make_plan(places.tree, cut);
@@ -261,7 +263,8 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   const bool may_have_leftovers = !sealed || !sealed->goes_on_from_an_end();
   if (out_root.valid() && may_have_leftovers &&
       (request.resume || (request.force && !places.single_file))) {
-    outcome.leftovers_removed = remove_leftovers_in(places, out_root.get(), job.hides_names);
+    const bool hides_there = request.direction == Direction::encrypt && job.hides_names;
+    outcome.leftovers_removed = remove_leftovers_in(places, out_root.get(), hides_there);
   }
 
   const auto worked_from = Clock::now();

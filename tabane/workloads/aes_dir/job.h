@@ -27,6 +27,8 @@ struct Outcome {
   // Left out when decrypting or verifying: paths of files with the name of a temporary one.
   std::vector<std::string> temporaries;
   std::vector<Failure> failures;  // in the order of the tree
+  // Files of version 1 were opened as a tree, which no manifest vouches for.
+  bool version_1_tree = false;
   // Paths of files that had changed while they were read, and were done once more.
   std::vector<std::string> changed;
   std::optional<Root> root;  // of the sealed directory tree that was written or read

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 
 #include "tabane/core/file.h"
@@ -383,6 +384,25 @@ TEST_F(Job, RefusesPlacesThatCannotBeMeant) {
   write_file(root / "full/x", "x");
   EXPECT_THROW(run(Direction::encrypt, "in", "full"), core::UsageError);
   EXPECT_EQ(read_file(root / "full/x"), "x");
+}
+
+TEST_F(Job, RefusesWhateverHasTheNameOfItsOwnDirectory) {
+  const fs::path own = root / "in/.tabane";
+  for (const auto& make : std::vector<std::function<void()>>{
+           [&] { fs::create_directory(own); }, [&] { write_file(own, "of somebody"); },
+           [&] { fs::create_symlink("16", own); },
+           [&] { ASSERT_EQ(mkfifo(own.c_str(), 0600), 0); }}) {
+    make();
+    EXPECT_THROW(run(Direction::encrypt, "in", "out"), core::UsageError);
+    EXPECT_FALSE(fs::exists(root / "out"));
+    Request left_out = request(Direction::encrypt, "in", "out");
+    left_out.excludes = {".tabane"};
+    EXPECT_NO_THROW(check_job(left_out));
+    Request hiding = request(Direction::encrypt, "in", "out");
+    hiding.hide_names = true;
+    EXPECT_NO_THROW(check_job(hiding));
+    fs::remove(own);
+  }
 }
 
 TEST_F(Job, RefusesADirectoryWithoutSealedFilesAndLeavesNothing) {

@@ -14,6 +14,7 @@
 #include "tabane/workloads/aes_dir/output_manifest.h"
 #include "tabane/workloads/aes_dir/plain_tree.h"
 #include "tabane/workloads/aes_dir/restore_tree.h"
+#include "tabane/workloads/aes_dir/tree_home.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -91,6 +92,23 @@ void unhide(const Request& request, TreeManifest& manifest, Places& places) {
   places.tree = std::move(plain.tree);
 }
 
+// Anybody can make or remove the mark, by which a job that loses the manifest goes on.
+void hold_mark_against(TreeManifest& manifest, int root) {
+  const bool hidden = manifest.head().hidden_names;
+  if (is_marked_as_hidden(root) == hidden) return;
+  const Difference kind = hidden ? Difference::missing : Difference::added;
+  manifest.add(kHiddenPath, DiffersFromManifest(kind, std::nullopt));
+}
+
+// What a scan leaves out: pipes and the like, and what lies beside the manifest.
+void add_what_nobody_seals(TreeManifest& manifest, const Places& places) {
+  const DiffersFromManifest added(Difference::added, std::nullopt);
+  for (const std::string& path : places.tree.specials) manifest.add(path, added);
+  for (const std::string& name : strangers_at_home(places.in_root.get())) {
+    manifest.add(fmt::format("{}/{}", kOwnDirectory, name), added);
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& places,
@@ -103,7 +121,9 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& 
   try {
     std::unique_ptr<TreeManifest> manifest = TreeManifest::open(places.in_root.get(), keys);
     if (!manifest) {
-      if (needed || holds_files_of_trees(places.tree, places.in_root.get())) {
+      // Files of version 1 alone have none, and do not lie beside tabane's own directory.
+      if (needed || places.tree.own_directory ||
+          holds_files_of_trees(places.tree, places.in_root.get())) {
         refuse_tree_without_manifest(request, places.tree);
       }
       return nullptr;
@@ -111,13 +131,12 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& 
     const int root = places.in_root.get();
     if (is_being_changed(root)) refuse_tree_being_changed(request);
     const bool foreign = holds_only_other_trees(places.tree, root, manifest->head().tree_id);
-    for (const std::string& stranger : strangers_in_home(root)) {
-      manifest->add(stranger, DiffersFromManifest(Difference::added, salt_of(places, stranger)));
-    }
     if (manifest->head().hidden_names) unhide(request, *manifest, places);
     manifest->hold_against(places.tree, request.excludes, temporary_directory().get());
     if (foreign && lists_files(*manifest, places.tree)) refuse_manifest_of_another_tree(request);
     require_root(request, manifest->root());
+    hold_mark_against(*manifest, places.in_root.get());
+    add_what_nobody_seals(*manifest, places);
     return manifest;
   } catch (const DamageError& error) {
     throw core::Error(fmt::format("{}: {}; {}", kManifestPath, error.what(), kWithout));

@@ -19,7 +19,6 @@ namespace {
 constexpr const char* kMark = "changing";  // in the tree's own directory
 constexpr const char* kMarkPath = ".tabane/changing";
 constexpr const char* kHidden = "hidden-names";  // the same: tells a job that goes on to hide them
-constexpr const char* kHiddenPath = ".tabane/hidden-names";
 
 bool exists(int directory, const char* name) {
   return faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
@@ -38,6 +37,17 @@ void make_mark(int home, const char* name, const char* path) {
   if (!mark.valid()) throw core::SystemError("make", path, errno);
 }
 
+// Whoever contradicts a manifest wants names in the open, or files where nobody looks for them.
+void require_mark(int root, bool hidden) {
+  if (is_marked_as_hidden(root) == hidden) return;
+  throw core::Error(hidden ? fmt::format("OUT: {} was removed: the manifest hides names; make an "
+                                         "empty file of that name to go on",
+                                         kHiddenPath)
+                           : fmt::format("OUT: {} was added: the manifest shows names; remove that "
+                                         "file to go on",
+                                         kHiddenPath));
+}
+
 [[noreturn]] void throw_damaged(const DamageError& error) {
   throw core::Error(
       fmt::format("OUT: {}: {}; --resume makes a new one from IN", kManifestPath, error.what()));
@@ -49,31 +59,9 @@ bool has_time(const struct stat& status, const FileRecord& record) {
 
 }  // namespace
 
-std::vector<std::string> strangers_in_home(int root) {
-  const core::Descriptor home = open_home(root, false);
-  if (!home.valid()) return {};
-  const Tree there = scan(home.get(), {});
-  std::vector<std::string> strangers;
-  const auto look_at = [&](const std::string& name) {
-    const std::string path = std::string(kOwnDirectory) + "/" + name;
-    if (path != kManifestPath && path != kKeysPath && name != kMark && name != kHidden) {
-      strangers.push_back(path);
-    }
-  };
-  for (std::size_t i = 1; i < there.directories.size(); ++i) {
-    const TreeDirectory& directory = there.directories[i];
-    if (directory.parent == 0) look_at(there.name(directory.name_at));
-  }
-  for (const TreeFile& file : there.files) {
-    if (file.directory == 0) look_at(there.name(file.name_at));
-  }
-  for (const TreeLink& link : there.links) {
-    if (link.directory == 0) look_at(there.name(link.name_at));
-  }
-  return strangers;
-}
-
 bool is_being_changed(int root) { return exists(root, kMarkPath); }
+
+bool is_marked_as_hidden(int root) { return exists(root, kHiddenPath); }
 
 OutputManifest::OutputManifest(JobState& job)
     : job_(job),
@@ -83,12 +71,12 @@ OutputManifest::OutputManifest(JobState& job)
   job.settles = [this](Directories& directories, std::uint32_t file) {
     return keeps(directories, file);
   };
-  decide_on_names();
+  if (job.request.resume) open_old();
+  decide_on_names();  // first, so that a kill never leaves names to be shown
   if (!job.request.resume) {
     remove_name(home_->get(), kManifestName, 0, kManifestPath);
     return;
   }
-  open_old();
   trusts_old_ = old_ && !is_being_changed(job.out_root);
   if (job.request.update && !job.tree.failures.empty()) {
     throw core::Error(fmt::format(
@@ -111,14 +99,16 @@ OutputManifest::OutputManifest(JobState& job)
   remove_gone();
 }
 
+// A manifest decides; the mark, which anybody can make or remove, where there is none to be read.
 void OutputManifest::decide_on_names() {
+  const bool marked = exists(home_->get(), kHidden);
   const bool goes_on = job_.request.resume && exists(home_->get(), "keys") &&
-                       (exists(home_->get(), kManifestName) || exists(home_->get(), kHidden));
-  const bool hidden_there = exists(home_->get(), kHidden);
-  if (goes_on && job_.request.hide_names && !hidden_there) {
+                       (exists(home_->get(), kManifestName) || marked);
+  if (old_) require_mark(job_.out_root, old_->head().hidden_names);
+  if (goes_on && job_.request.hide_names && !marked) {
     throw core::UsageError("OUT shows its names; --hide-names begins anew with --force");
   }
-  job_.hides_names = job_.request.hide_names || (job_.request.resume && hidden_there);
+  job_.hides_names = job_.request.hide_names || (job_.request.resume && marked);
   if (job_.hides_names) {
     make_mark(home_->get(), kHidden, kHiddenPath);
   } else {

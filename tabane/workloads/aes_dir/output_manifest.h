@@ -20,7 +20,8 @@ class OutputManifest {
   // hides names, as it is asked to or as the tree that it goes on with does. Goes on with what the
   // manifest has; with --update, removes what stands in the way of the work, and otherwise names as
   // failures what OUT alone has: until an update has removed it, the mark stays. throws:
-  // core::SystemError; core::Error if the manifest that an update needs is damaged.
+  // core::SystemError; core::Error if the manifest that an update needs is damaged, or if the mark
+  // of hidden names contradicts it.
   explicit OutputManifest(JobState& job);
 
   // Writes the manifest when all files are written, unless an update would write what is there
@@ -60,8 +61,8 @@ class OutputManifest {
 // Whether a job that changes the sealed tree below `root` is at work, or was killed.
 bool is_being_changed(int root);
 
-// Paths in .tabane below `root` that are not tabane's, such as the second manifest of a program
-// that keeps folders alike. throws: core::SystemError.
-std::vector<std::string> strangers_in_home(int root);
+// Whether the sealed tree below `root` has the mark of hidden names, .tabane/hidden-names.
+bool is_marked_as_hidden(int root);
+inline constexpr const char* kHiddenPath = ".tabane/hidden-names";
 
 }  // namespace tabane::workloads::aes_dir

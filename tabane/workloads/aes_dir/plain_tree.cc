@@ -37,10 +37,21 @@ class StoredFiles {
     for (std::size_t i = 0; i < named_.size(); ++i) {
       if (!named_[i]) paths.push_back(stored_.path(stored_.files[i]));
     }
+    for (const TreeLink& link : stored_.links) paths.push_back(stored_.path(link));
+    add_directories(paths);
     return paths;
   }
 
  private:
+  // Those that files lie in stay behind when the last one goes.
+  void add_directories(std::vector<std::string>& paths) const {
+    const std::vector<std::string> own = stored_directories();
+    for (std::uint32_t i = 1; i < stored_.directories.size(); ++i) {
+      const std::string path = stored_.path(i);
+      if (std::ranges::find(own, path) == own.end()) paths.push_back(path);
+    }
+  }
+
   // Below 0, 0 or above 0, in the order of the scan.
   int compare(const TreeFile& file, const std::string& wanted) const {
     std::uint32_t directory = file.directory;
@@ -151,7 +162,7 @@ PlainTree plain_tree_of(TreeManifest& manifest, const Tree& stored,
   });
   PlainTree result{.tree = builder.finish(), .strays = files.strays()};
   result.tree.excluded = excluded;
-  result.tree.special = stored.special;
+  result.tree.specials = stored.specials;
   result.tree.failures = stored.failures;
   return result;
 }

@@ -11,7 +11,7 @@ namespace tabane::workloads::aes_dir {
 
 struct PlainTree {
   Tree tree;                        // as a scan of the plain tree gives it, but for links
-  std::vector<std::string> strays;  // paths of files of the sealed tree that no entry names
+  std::vector<std::string> strays;  // paths in the sealed tree that no entry names
 };
 
 // stored: what a scan of the sealed tree saw. Files have the size of their sealed ones; those that

@@ -98,6 +98,19 @@ bool has_manifest(const Request& request, int in_root) {
          faccessat(in_root, kManifestPath, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+// At the root of IN nothing may have the name that tabane takes in OUT.
+void require_free_name(const Request& request, int in_root) {
+  if (request.cipher != Cipher::aes_256_gcm || request.hide_names ||
+      faccessat(in_root, kOwnDirectory, F_OK, AT_SYMLINK_NOFOLLOW) != 0 ||
+      is_excluded(request.excludes, kOwnDirectory)) {
+    return;
+  }
+  throw core::UsageError(
+      fmt::format("IN ({}) has an entry {}, whose name tabane takes for itself in OUT; is IN "
+                  "encrypted already? Rename it, or --exclude {}",
+                  request.in, kOwnDirectory, kOwnDirectory));
+}
+
 void place_directory(const Request& request, Places& places) {
   if (request.out == kStandardStream) {
     throw core::UsageError(fmt::format(
@@ -129,12 +142,7 @@ void place_directory(const Request& request, Places& places) {
            encrypts || has_manifest(request, places.in_root.get()) ? Temporaries::take
                                                                    : Temporaries::leave_out,
            request.cipher == Cipher::aes_256_gcm && !request.hide_names, request.update);
-  if (places.tree.own_directory && encrypts) {
-    throw core::UsageError(
-        fmt::format("IN ({}) has a directory {}, whose name tabane takes for itself in OUT; is IN "
-                    "encrypted already? Rename it, or --exclude {}",
-                    request.in, kOwnDirectory, kOwnDirectory));
-  }
+  if (encrypts) require_free_name(request, places.in_root.get());
   if (!places.out_path.empty()) {
     require_apart_from_all(places.tree, request.in, places.out_path);
   }
@@ -231,10 +239,21 @@ void for_sealed_files(const Tree& tree, int root, const std::string& name_of_sin
   }
 }
 
+// Without files only a manifest can say that there is nothing to be missed; whether it is there, is
+// looked at with the key.
+void require_own_directory(const Request& request, const Tree& tree) {
+  if (tree.own_directory && !request.without_manifest) return;
+  throw core::Error(fmt::format(
+      "IN ({}) holds no sealed file and no manifest: its encryption was interrupted, or they were "
+      "removed",
+      request.in));
+}
+
 // A directory that was never encrypted would otherwise give a failure for each of its files.
 void require_sealed_files(const Request& request, const Places& places) {
   const bool opens = request.direction != Direction::encrypt;
-  if (!opens || request.cipher != Cipher::aes_256_gcm || places.tree.files.empty()) return;
+  if (!opens || request.cipher != Cipher::aes_256_gcm) return;
+  if (places.tree.files.empty()) return require_own_directory(request, places.tree);
   bool any = false;
   for_sealed_files(places.tree, places.in_root.get(), "",
                    [&](const auto&, const auto&) { return any = true; });
@@ -282,7 +301,7 @@ namespace {
 
 // Of a tree with hidden names: its directories have two hexadecimal digits.
 std::size_t remove_leftovers_of_stored(int out_root) {
-  std::size_t removed = 0;
+  std::size_t removed = remove_leftovers(out_root);
   for (const std::string& name : stored_directories()) {
     const core::Descriptor directory(openat(out_root, name.c_str(), kDirectory | O_NOFOLLOW));
     if (directory.valid()) removed += remove_leftovers(directory.get());

@@ -16,6 +16,7 @@
 #include "tabane/workloads/aes_dir/test_bytes.h"
 #include "tabane/workloads/aes_dir/tree_manifest.h"
 #include "tabane/workloads/aes_dir/tree_seal.h"
+#include "tabane/workloads/aes_dir/version_1.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -208,6 +209,25 @@ TEST_F(SealedTree, NamesWhatWasDoneToIt) {
             {"d/copy: added"},
             as_before},
            {"add a directory", [&] { fs::create_directory(path("x")); }, {"x: added"}, as_before},
+           {"add a pipe",
+            [&] { ASSERT_EQ(mkfifo(path("d/pipe").c_str(), 0600), 0); },
+            {"d/pipe: added"},
+            as_before},
+           {"a pipe for a file",
+            [&] {
+              fs::remove(path("a"));
+              ASSERT_EQ(mkfifo(path("a").c_str(), 0600), 0);
+            },
+            {"a: missing"},
+            as_before},
+           {"add a file beside the manifest",
+            [&] { write_file(path(".tabane/extra"), "x"); },
+            {".tabane/extra: added"},
+            as_before},
+           {"add a directory beside the manifest",
+            [&] { fs::create_directories(path(".tabane/extra/more")); },
+            {".tabane/extra: added"},
+            as_before},
            {"add a link",
             [&] { fs::create_symlink("a", path("to-a")); },
             {"to-a: other-kind"},
@@ -295,6 +315,73 @@ TEST_F(SealedTree, IsRefusedWithADamagedExchangedOrMissingManifest) {
   expect_refused("interrupted", "encrypt --resume finishes it");
   fs::remove_all(sealed / ".tabane");
   expect_refused("removed", "has no manifest");
+}
+
+// Nothing is left that a key could be held against.
+TEST_F(SealedTree, IsRefusedWhenNothingSealedIsLeftInIt) {
+  struct Case {
+    const char* what;
+    std::function<void()> change;
+    bool has_own_directory;
+  };
+  for (const bool hides : {false, true}) {
+    for (const Case& c : std::vector<Case>{
+             {"all", [&] { fs::create_directory(sealed); }, false},
+             {"all but directories", [&] { fs::create_directories(sealed / "d/e"); }, false},
+             {"all but .tabane", [&] { fs::create_directories(sealed / ".tabane"); }, true},
+             {"all but the keys",
+              [&] {
+                Request r = request(Direction::encrypt, in, sealed);
+                r.hide_names = hides;
+                ASSERT_TRUE(run_job(r).failures.empty());
+                for (const auto& item : fs::directory_iterator(sealed)) {
+                  if (item.path().filename() != ".tabane") fs::remove_all(item.path());
+                }
+                fs::remove(sealed / ".tabane/manifest");
+              },
+              true}}) {
+      fs::remove_all(sealed);
+      c.change();
+      for (const Lines& lines : {verified(), verified_quickly(), decrypted()}) {
+        ASSERT_EQ(lines.size(), 1u) << c.what;
+        const char* const says = c.has_own_directory ? "has no manifest" : "holds no sealed file";
+        EXPECT_NE(lines[0].find(says), std::string::npos) << c.what << ": " << lines[0];
+        EXPECT_NE(lines[0].find("interrupted"), std::string::npos) << c.what << ": " << lines[0];
+      }
+      Request alone = request(Direction::verify, sealed, "");
+      alone.without_manifest = true;
+      ASSERT_EQ(told(alone).size(), 1u) << c.what;
+      EXPECT_NE(told(alone)[0].find("holds no sealed file"), std::string::npos) << c.what;
+    }
+  }
+}
+
+// Files of version 1 that the same key opens, in the place of a tree of version 2.
+TEST_F(SealedTree, OfVersion1IsOpenedWithAWord) {
+  Request there = request(Direction::verify, sealed, "");
+  fs::create_directory(sealed);
+  write_file(sealed / "a", seal_version_1("of version 1", {}, there.key));
+  EXPECT_TRUE(run_job(there).version_1_tree);
+  EXPECT_TRUE(run_job(request(Direction::decrypt, sealed, root / "opened")).version_1_tree);
+  EXPECT_EQ(read_file(root / "opened/a"), "of version 1");
+  EXPECT_FALSE(run_job(request(Direction::verify, sealed / "a", "")).version_1_tree);
+  there.without_manifest = true;  // which has a warning of its own
+  EXPECT_FALSE(run_job(there).version_1_tree);
+  fs::create_directory(sealed / ".tabane");
+  ASSERT_EQ(verified().size(), 1u);
+  EXPECT_NE(verified()[0].find("has no manifest"), std::string::npos) << verified()[0];
+  fs::remove_all(sealed);
+  encrypt();
+  EXPECT_FALSE(run_job(request(Direction::verify, sealed, "")).version_1_tree);
+}
+
+TEST_F(SealedTree, OfAnEmptyDirectoryIsVouchedForByItsManifest) {
+  fs::remove_all(in);
+  fs::create_directory(in);
+  encrypt();
+  for (const Lines& lines : {verified(), verified_quickly(), decrypted()}) {
+    EXPECT_EQ(lines, Lines{});
+  }
 }
 
 // Who knows a recipient can seal a manifest for it, with any tree id and any salts, which are there

@@ -183,7 +183,7 @@ class Scanner {
     } else if (S_ISLNK(status.st_mode)) {
       tree_.links.push_back({append_name(tree_.names, name), directory});
     } else if (!S_ISREG(status.st_mode)) {
-      ++tree_.special;
+      tree_.specials.push_back(path_of(directory, name));
     } else if (temporaries_ == Temporaries::leave_out && core::is_temporary_name(name)) {
       tree_.temporaries.push_back(path_of(directory, name));
     } else {

@@ -50,13 +50,14 @@ struct Tree {
   GrowingArray<TreeFile> files;
   // packed_time() of the last change of the files; none if the scan was not asked for them.
   GrowingArray<std::uint64_t> times;
-  GrowingArray<TreeLink> links;             // symbolic ones, which nothing here follows
-  GrowingArray<char> names;                 // each ended by a zero
-  std::vector<FileId> places;               // of the directories, in ascending order
-  std::uint64_t special = 0, excluded = 0;  // left out
-  std::vector<std::string> temporaries;     // paths of files with a temporary name, left out
-  bool own_directory = false;               // kOwnDirectory is at the root, left out
-  std::vector<Failure> failures;            // could not be looked at
+  GrowingArray<TreeLink> links;          // symbolic ones, which nothing here follows
+  GrowingArray<char> names;              // each ended by a zero
+  std::vector<FileId> places;            // of the directories, in ascending order
+  std::uint64_t excluded = 0;            // left out
+  std::vector<std::string> specials;     // paths of devices, pipes and sockets, left out
+  std::vector<std::string> temporaries;  // paths of files with a temporary name, left out
+  bool own_directory = false;            // kOwnDirectory is at the root, left out
+  std::vector<Failure> failures;         // could not be looked at
 
   const char* name(std::uint64_t name_at) const { return names.data() + name_at; }
   // "a/b/c" below the root; "" for the root itself.

@@ -1,12 +1,17 @@
 #include "tabane/workloads/aes_dir/tree_home.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <memory>
+#include <string_view>
 
 #include "tabane/core/error.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/tree.h"
 
@@ -27,6 +32,28 @@ core::Descriptor open_home(int root, bool make) {
     throw core::SystemError("open", kOwnDirectory, errno);
   }
   return home;
+}
+
+std::vector<std::string> strangers_at_home(int root) {
+  constexpr std::array<std::string_view, 4> kNames = {kName, "manifest", "changing",
+                                                      "hidden-names"};
+  core::Descriptor home = open_home(root, false);
+  std::unique_ptr<DIR, int (*)(DIR*)> stream(home.valid() ? fdopendir(home.get()) : nullptr,
+                                             &closedir);
+  if (!stream) throw core::SystemError("open", kOwnDirectory, errno);
+  home.release();  // which the stream closes
+  std::vector<std::string> strangers;
+  errno = 0;
+  while (const dirent* entry = readdir(stream.get())) {
+    const std::string_view name = entry->d_name;
+    const bool own = std::ranges::find(kNames, name) != kNames.end();
+    if (!own && name != "." && name != ".." && !core::is_temporary_name(name)) {
+      strangers.emplace_back(name);
+    }
+    errno = 0;
+  }
+  if (errno != 0) throw core::SystemError("read", kOwnDirectory, errno);
+  return strangers;
 }
 
 std::optional<std::vector<std::byte>> read_keys(int root) {

@@ -15,6 +15,9 @@ namespace tabane::workloads::aes_dir {
 // throws: core::SystemError. Returns none that is valid if it is missing.
 core::Descriptor open_home(int root, bool make);
 
+// Returns the names in .tabane that no job gives. throws: core::SystemError.
+std::vector<std::string> strangers_at_home(int root);
+
 // Reads .tabane/keys; nothing if there is no such file. throws: core::SystemError; DamageError if
 // it is longer than any.
 std::optional<std::vector<std::byte>> read_keys(int root);
