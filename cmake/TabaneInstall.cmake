@@ -63,7 +63,8 @@ install(FILES ${generated}/_tabane DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site
 install(FILES ${generated}/tabane.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES docs/chooser.md docs/comm.md docs/compare.md docs/design.md docs/from-mpi.md
-              docs/record-format.md docs/record.schema.json docs/sealed-format.md docs/security-model.md
+              docs/record-format.md docs/record.schema.json docs/sealed-format.md
+              docs/security-model.md
               GLOSSARY.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -313,6 +313,7 @@ TEST_F(HiddenNames, LeaveNothingOfKilledJobs) {
   for (const fs::path& place : {sealed, sealed / ".tabane", stored("secret-b").parent_path()}) {
     write_file(place / part, "half");
   }
+  write_file(sealed / ".tabane/changing", "");  // an update that ends looks for none
   Request again = request(Direction::encrypt, in, sealed);
   again.resume = again.update = true;
   EXPECT_EQ(run_job(again).leftovers_removed, 3u);
