@@ -37,7 +37,7 @@ constexpr const char* kEncryptExamples =
     "  tabane keygen my.key                             makes a key that only you can read\n"
     "  tabane encrypt --key-file my.key photos sealed   encrypts every file below photos\n"
     "  tabane encrypt photos sealed                     asks for a passphrase\n"
-    "  tabane encrypt --recipient tabane1… --recipient ann.pub photos sealed\n"
+    "  tabane encrypt --recipient tabane1... --recipient ann.pub photos sealed\n"
     "                                                   for public keys (see tabane keygen "
     "--pair)\n"
     "  tabane encrypt --resume --key-file my.key photos sealed\n"
@@ -317,7 +317,7 @@ void add_pair_options(CLI::App& verb, Options& options) {
   CLI::Option* option =
       encrypts
           ? verb.add_option("--recipient", options.recipients,
-                            "Encrypt for a public key: the text tabane1…, or a FILE with one in "
+                            "Encrypt for a public key: the text tabane1..., or a FILE with one in "
                             "each line; the option may be repeated, and goes with a key file or a "
                             "passphrase file, without which --resume cannot go on")
           : verb.add_option("--identity", options.identities,

@@ -151,7 +151,7 @@ void add_opening_options(CLI::App& verb, Options& options) {
 
 void add_new_options(CLI::App& verb, Options& options) {
   verb.add_option("--recipient", options.recipients,
-                  "Let TREE open for a public key: the text tabane1…, or a FILE with one in each "
+                  "Let TREE open for a public key: the text tabane1..., or a FILE with one in each "
                   "line; the option may be repeated")
       ->type_name("KEY")
       ->take_all()
