@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <functional>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -20,7 +21,6 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/environment_test.h"
 #include "tabane/comm/launch.h"
-#include "tabane/comm/random_traffic_test.h"
 
 namespace tabane::comm {
 namespace {
@@ -151,15 +151,130 @@ void a_receive_that_an_exception_passed_takes_its_message() {
   });
 }
 
-// Until the rank that the seed says throws, before one of its first calls.
-void run_traffic(Comm& comm, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const int victim = static_cast<int>(random() % static_cast<unsigned>(comm.size()));
-  auto calls = static_cast<int>(random() % 60);
-  RandomTraffic(comm, seed, [&] {
-    if (comm.rank() == victim && --calls < 0) throw core::Error("on purpose");
-  }).run(1 << 20);
+struct Planned {
+  int from, to;
+  std::size_t size;
+};
+
+std::uint32_t value_of(int number, std::size_t at) {
+  return static_cast<std::uint32_t>(number) * 2'654'435'761U + static_cast<std::uint32_t>(at);
 }
+
+// What all ranks know of a launch: the messages of its rounds, and who throws when.
+class Plan {
+ public:
+  Plan(std::uint64_t seed, int ranks) : random_(seed), ranks_(ranks) {
+    victim = draw(ranks);
+    steps = draw(60);
+  }
+  std::vector<Planned> draw_round() {
+    std::vector<Planned> round(static_cast<std::size_t>(draw(4 * ranks_)));
+    for (Planned& one : round) {
+      const std::size_t magnitude = std::size_t{1} << draw(18);
+      one = {draw(ranks_), draw(ranks_), magnitude / 2 + random_() % magnitude};
+    }
+    return round;
+  }
+
+  int victim, steps;
+
+ private:
+  int draw(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
+
+  std::mt19937_64 random_;
+  int ranks_;
+};
+
+// A rank's part of a launch, which its own choices vary.
+class Traffic {
+ public:
+  Traffic(Comm& comm, std::uint64_t seed)
+      : comm_(comm), plan_(seed, comm.size()), own_(seed + static_cast<unsigned>(comm.rank())) {}
+
+  void run() {
+    for (;;) {
+      round(plan_.draw_round());
+      exchange();
+    }
+  }
+
+ private:
+  void step() {
+    if (comm_.rank() != plan_.victim || --steps_left_ > 0) return;
+    throw core::Error("on purpose");
+  }
+
+  void round(const std::vector<Planned>& messages) {
+    std::vector<Fading<std::uint32_t>> memory;
+    std::vector<Request> sent, received;
+    std::vector<int> later, numbers;
+    memory.reserve(2 * messages.size());
+    for (int number = 0; number < static_cast<int>(messages.size()); ++number) {
+      const Planned& one = messages[static_cast<std::size_t>(number)];
+      if (one.to != comm_.rank()) continue;
+      if (own_() % 2 == 0) {
+        later.push_back(number);
+        continue;
+      }
+      auto& into = memory.emplace_back(one.size);
+      received.push_back(comm_.irecv(one.from, *into, number));
+      numbers.push_back(number);
+    }
+    for (int number = 0; number < static_cast<int>(messages.size()); ++number) {
+      const Planned& one = messages[static_cast<std::size_t>(number)];
+      if (one.from != comm_.rank()) continue;
+      step();
+      auto& out = memory.emplace_back(one.size);
+      for (std::size_t i = 0; i < one.size; ++i) (*out)[i] = value_of(number, i);
+      sent.push_back(comm_.isend(one.to, *out, number));
+    }
+    std::ranges::shuffle(later, own_);
+    for (const int number : later) take(messages[static_cast<std::size_t>(number)], number);
+    for (std::size_t i = 0; i < received.size(); ++i) {
+      step();
+      received[i].wait();
+      check(*memory[i], numbers[i], messages[static_cast<std::size_t>(numbers[i])].size);
+    }
+    for (Request& one : sent) {
+      step();
+      one.wait();
+    }
+  }
+
+  void take(const Planned& one, int number) {
+    step();
+    if (own_() % 2 == 0) {
+      check(comm_.recv_view<std::uint32_t>(one.from, number), number, one.size);
+    } else {
+      Fading<std::uint32_t> into(one.size + own_() % 3);
+      const Received got = comm_.recv(one.from, *into, number);
+      check(std::span(*into).first(got.count), number, one.size);
+    }
+  }
+
+  void exchange() {
+    step();
+    const int p = comm_.size(), shift = ++shifts_ % p, tag = 10'000 + shift;
+    Fading<std::uint32_t> out(5'000), in(5'000);
+    for (std::size_t i = 0; i < 5'000; ++i) (*out)[i] = value_of(comm_.rank(), i);
+    const int from = (comm_.rank() + p - shift) % p;
+    comm_.exchange((comm_.rank() + shift) % p, *out, from, *in, tag);
+    check(*in, from, 5'000);
+  }
+
+  template <class Values>
+  void check(const Values& values, int number, std::size_t size) {
+    require(std::size(values) == size, "message {} is of another size", number);
+    for (std::size_t i = 0; i < size; ++i) {
+      require(values[i] == value_of(number, i), "message {} is another at {}", number, i);
+    }
+  }
+
+  Comm& comm_;
+  Plan plan_;
+  std::mt19937_64 own_;
+  int steps_left_ = plan_.steps, shifts_ = 0;
+};
 
 void random_traffic_ends_with_the_throw() {
   std::uint64_t seed = 0;
@@ -173,7 +288,7 @@ void random_traffic_ends_with_the_throw() {
   if (rank == 0) fmt::print("losses_test: seed {}\n", seed);
   for (const std::uint64_t end = seed + from_environment("LOSSES_LAUNCHES", 25); seed < end;
        ++seed) {
-    const std::string error = error_of([&](Comm& comm) { run_traffic(comm, seed); });
+    const std::string error = error_of([&](Comm& comm) { Traffic(comm, seed).run(); });
     require(has(error, "on purpose"), "launch {} ended otherwise: {}", seed, error);
   }
 }
