@@ -83,6 +83,7 @@ struct alignas(128) Control {
   std::atomic<std::uint32_t> released_records{0};
   std::atomic<std::uint32_t> called_records{0};  // flipped: the sender is to look at the record
   std::atomic<std::uint64_t> released{0};        // one bit a block
+  std::atomic<std::uint32_t> takes_views{0};     // the receiver took its last large message so
 };
 
 // Where the parts are. A channel of zeros is an empty one.
@@ -181,6 +182,9 @@ class Sender {
                 record &
             1) != 0;
   }
+  bool receiver_takes_views() const {
+    return layout_.control->takes_views.load(std::memory_order_relaxed) != 0;
+  }
   // The sender has seen what became of its message: once released, too, the record is free.
   void leave_record(int record) {
     own_records_ &= ~(1u << record);
@@ -262,6 +266,13 @@ class Receiver {
   void release_blocks(int first, std::uint32_t blocks);
   void release_record(int index) { flip(layout_.control->released_records, index); }
   void call_sender(int record) { flip(layout_.control->called_records, record); }
+  // Tells the sender which way is better for the next message of such a size.
+  void take_views(bool yes) {
+    std::atomic<std::uint32_t>& told = layout_.control->takes_views;
+    if (told.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(yes)) {
+      told.store(yes, std::memory_order_relaxed);
+    }
+  }
 
  private:
   static void flip(std::atomic<std::uint32_t>& bits, int index) {

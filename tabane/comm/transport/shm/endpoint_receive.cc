@@ -59,7 +59,14 @@ bool Endpoint::take_unexpected(Receive& receive, int from) {
   return true;
 }
 
+void Endpoint::note_taste(const Receive& receive) {
+  if (receive.envelope.bytes > kDirectBytes && receive.from != rank_) {
+    peer(receive.from).in.take_views(receive.keeps);
+  }
+}
+
 void Endpoint::hand_over(Receive& receive, Unexpected& message) {
+  note_taste(receive);
   if (!matches(receive)) {
     release(message.stored);
   } else if (receive.keeps) {
@@ -193,6 +200,7 @@ void Endpoint::choose_place(Peer& peer, int from, const Envelope& envelope) {
   arriving.receive = match(from, envelope);
   Stored* stored = nullptr;
   if (Receive* const receive = arriving.receive) {
+    note_taste(*receive);
     if (!matches(*receive)) return;  // dropped
     if (!receive->keeps) {
       arriving.into = receive->into.data();
@@ -256,6 +264,7 @@ void Endpoint::finish_arriving(Peer& peer) {
 }
 
 void Endpoint::open_direct(Peer& peer, Receive& receive, int index) {
+  note_taste(receive);
   DirectCopy& record = peer.in.record(index);
   std::byte* const into = matches(receive) ? make_room(receive) : nullptr;
   std::uint32_t announced = kAnnounced;

@@ -109,8 +109,9 @@ bool Endpoint::begin(Peer& peer, Send& send) {
 }
 
 std::size_t Endpoint::direct_from(const Peer& peer) const {
+  if (!peer.out.receiver_takes_views()) return kDirectBytes;
   const std::size_t half = peer.out.block_count() / 2 * peer.out.block_bytes();
-  return std::min(kDirectBytes, std::max<std::size_t>(half, 16 * 1024));
+  return std::min(kDirectBytesOfViews, std::max<std::size_t>(half, 16 * 1024));
 }
 
 bool Endpoint::may_copy_directly(Peer& peer, int to) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -143,6 +144,36 @@ TEST(Endpoint, WaitsForACopyThatIsBeingMadeWhenItsSenderHearsOfALoss) {
     ASSERT_TRUE(message.is_old()) << "round " << round;
   }
   EXPECT_LT(complete, 400);
+}
+
+// A copy straight from the sender is the cheaper way into a buffer, blocks the cheaper way to a
+// view.
+TEST(Endpoint, SendsLargeMessagesAsTheReceiverTakesThem) {
+  World world(plan_memory(2, 0), 2);
+  for (const int rank : {0, 1}) world.enter(rank);
+  Endpoint sender(world, 0), receiver(world, 1);
+  const std::vector<std::byte> bytes(kDirectBytes + 4096, kOld);
+  std::vector<std::byte> into(bytes.size());
+  std::string ways;
+  for (const bool keeps : {false, true, true, false, false}) {
+    Send send;
+    send.to = 1;
+    send.envelope = {.tag = 1, .bytes = bytes.size()};
+    send.bytes = bytes.data();
+    sender.start(send);
+    ways += send.record >= 0 ? 'd' : 'b';
+    PostedReceive receive(receiver);
+    receive->tag = 1;
+    receive->keeps = keeps;
+    receive->into = into;
+    receive.start();
+    while (!sender.test(send) || !receive->complete) receiver.progress(false);
+    if (!keeps) EXPECT_EQ(into, bytes);
+    EXPECT_EQ(receive->stored.first_block >= 0, keeps && ways.back() == 'b');
+    receiver.release(receive->stored);
+    std::ranges::fill(into, kNew);
+  }
+  EXPECT_EQ(ways, "ddbbd") << "each message goes as the one before was taken";
 }
 
 // A send that was abandoned before it could begin is announced later, with bytes of the endpoint's.
