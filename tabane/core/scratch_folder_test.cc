@@ -9,6 +9,7 @@
 
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
+#include "tabane/core/files_test.h"
 
 namespace tabane::core {
 namespace {
@@ -59,7 +60,7 @@ TEST(ScratchFolder, LeavesFoldersThatOnlyShareItsName) {
 
 TEST(ScratchFolder, CanBeLockedByThoseWhoWorkInIt) {
   const ScratchFolder scratch("tabane-test");
-  const Descriptor folder(::open(scratch.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor folder = open_directory(scratch.path());
   EXPECT_EQ(::flock(folder.get(), LOCK_EX | LOCK_NB), 0);
 }
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "tabane/core/error.h"
+#include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 
 namespace tabane::core {
@@ -19,17 +20,11 @@ namespace fs = std::filesystem;
 
 class Temporary : public testing::Test {
  protected:
-  std::set<std::string> names() const {
-    std::set<std::string> found;
-    for (const auto& entry : fs::directory_iterator(folder_.path())) {
-      found.insert(entry.path().filename().string());
-    }
-    return found;
-  }
+  std::set<std::string> names() const { return names_in(place_); }
 
   const ScratchFolder folder_{"tabane-test"};
   const fs::path place_ = folder_.path();
-  const Descriptor directory_{::open(place_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  const Descriptor directory_ = open_directory(place_);
 };
 
 TEST(TemporaryName, HasPrefixSixteenLowerHexadecimalDigitsAndSuffixExactly) {
