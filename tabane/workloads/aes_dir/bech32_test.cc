@@ -15,11 +15,6 @@ std::string lower(std::string text) {
   return text;
 }
 
-std::string upper(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
-}
-
 const std::string kLongPrefix =
     "an83characterlonghumanreadablepartthatcontainsthenumber1andtheexcludedcharactersbio";
 

@@ -37,12 +37,6 @@ Bytes gcm(std::span<const std::byte> key, const Bytes& nonce, const Bytes& plain
   return sealed;
 }
 
-Bytes seal(ChunkCipher& cipher, std::uint32_t index, bool last, const Bytes& plain) {
-  Bytes sealed(plain.size() + kTagBytes);
-  cipher.seal(index, last, plain, sealed);
-  return sealed;
-}
-
 bool opens(ChunkCipher& cipher, std::uint32_t index, bool last, const Bytes& sealed, Bytes& plain) {
   plain.assign(sealed.size() - kTagBytes, std::byte{0xEE});
   return cipher.open(index, last, sealed, plain);
@@ -57,22 +51,22 @@ class SealedChunk : public testing::TestWithParam<Engine> {
 };
 
 TEST_P(SealedChunk, IsTheOneOfThePublishedVectors) {
-  EXPECT_EQ(hex(seal(cipher_, 0, true, from_text("tabane"))),
+  EXPECT_EQ(hex(seal_chunk(cipher_, 0, true, from_text("tabane"))),
             "8888cf414f15f87cfe90c13593e7314acfc29e74f470");
-  EXPECT_EQ(hex(seal(cipher_, 0, true, {})), "05bde569f8bb4c898747a9653d9efd2c");
-  EXPECT_EQ(hex(seal(cipher_, 258, false, from_text("tabane"))),
+  EXPECT_EQ(hex(seal_chunk(cipher_, 0, true, {})), "05bde569f8bb4c898747a9653d9efd2c");
+  EXPECT_EQ(hex(seal_chunk(cipher_, 258, false, from_text("tabane"))),
             "875032e43ef03d5d8510695a5815b26bcbeb89025380");
   cipher_.set_key(keys_of("e1362932a85f6d89038d4dc4ca78dbcb91f18b6e2554f1de25d8860bb0ff016f"));
-  EXPECT_EQ(hex(seal(cipher_, 0, true, from_text("tabane"))),
+  EXPECT_EQ(hex(seal_chunk(cipher_, 0, true, from_text("tabane"))),
             "81620c0042489070ffa340085b2916f550a329d7b8c6");
-  EXPECT_EQ(hex(seal(cipher_, 0, true, {})), "b76249455eb04e7334544b78ee9eacd6");
+  EXPECT_EQ(hex(seal_chunk(cipher_, 0, true, {})), "b76249455eb04e7334544b78ee9eacd6");
 }
 
 // McGrew and Viega, The Galois/Counter Mode of Operation: key and nonce are 0.
 TEST_P(SealedChunk, IsTheOneOfTestCases13And14OfGcm) {
   cipher_.set_key(FileKeys{});
-  EXPECT_EQ(hex(seal(cipher_, 0, false, {})), "530f8afbc74536b9a963b4f1c4cb738b");
-  EXPECT_EQ(hex(seal(cipher_, 0, false, Bytes(16))),
+  EXPECT_EQ(hex(seal_chunk(cipher_, 0, false, {})), "530f8afbc74536b9a963b4f1c4cb738b");
+  EXPECT_EQ(hex(seal_chunk(cipher_, 0, false, Bytes(16))),
             "cea7403d4d606b6e074ec5d3baf39d18d0d1c8a799996bf0265b98b5d48ab919");
 }
 
@@ -99,7 +93,7 @@ TEST_P(SealedChunk, IsAes256GcmWithTheNonceOfItsPlace) {
     std::uint32_t index = 0;
     for (const std::byte b : place) index = index << 8 | std::to_integer<std::uint32_t>(b);
     const Bytes expected = gcm(keys.key.bytes(), nonce, plain);
-    EXPECT_EQ(seal(cipher_, index, last, plain), expected) << n;
+    EXPECT_EQ(seal_chunk(cipher_, index, last, plain), expected) << n;
     EXPECT_TRUE(opens(cipher_, index, last, expected, plain_)) << n;
     EXPECT_EQ(plain_, plain) << n;
   }
@@ -111,7 +105,7 @@ TEST_P(SealedChunk, HasTheSameBytesByOpensslAndComesBackAlsoInPlace) {
   std::mt19937_64 random(2);
   for (const std::size_t n : {0, 1, 15, 16, 17, 4095, 4096, 65535, 65536, 65537, 1 << 20}) {
     const Bytes plain = random_bytes(n, random);
-    const Bytes sealed = seal(reference, 7, false, plain);
+    const Bytes sealed = seal_chunk(reference, 7, false, plain);
     Bytes buffer = plain;
     buffer.resize(n + kTagBytes);
     cipher_.seal(7, false, std::span(buffer).first(n), buffer);
@@ -131,7 +125,7 @@ TEST_P(SealedChunk, OfNoBytesNeedsNoMemoryForThem) {
 }
 
 TEST_P(SealedChunk, DoesNotOpenAtAnotherPlaceNorAsLast) {
-  const Bytes sealed = seal(cipher_, 1, false, from_text("the second of several chunks"));
+  const Bytes sealed = seal_chunk(cipher_, 1, false, from_text("the second of several chunks"));
   for (const std::uint32_t index : {0u, 2u, 256u, 1u << 16, 1u << 24, 0x1000001u, ~0u}) {
     EXPECT_FALSE(opens(cipher_, index, false, sealed, plain_)) << index;
   }
@@ -140,7 +134,7 @@ TEST_P(SealedChunk, DoesNotOpenAtAnotherPlaceNorAsLast) {
 }
 
 TEST_P(SealedChunk, DoesNotOpenWithAnyBitFlippedAndLeavesNoPlainText) {
-  const Bytes sealed = seal(cipher_, 1, false, counting(100, 1));
+  const Bytes sealed = seal_chunk(cipher_, 1, false, counting(100, 1));
   for (std::size_t bit = 0; bit < 8 * sealed.size(); ++bit) {
     Bytes bad = sealed;
     flip(bad, bit);
@@ -151,21 +145,21 @@ TEST_P(SealedChunk, DoesNotOpenWithAnyBitFlippedAndLeavesNoPlainText) {
 }
 
 TEST_P(SealedChunk, DoesNotOpenCutShortAtAnyLength) {
-  const Bytes sealed = seal(cipher_, 0, true, counting(40, 1));
+  const Bytes sealed = seal_chunk(cipher_, 0, true, counting(40, 1));
   for (std::size_t n = kTagBytes; n < sealed.size(); ++n) {
     EXPECT_FALSE(opens(cipher_, 0, true, {sealed.begin(), sealed.begin() + n}, plain_)) << n;
   }
 }
 
 TEST_P(SealedChunk, DoesNotOpenInAnotherFile) {
-  const Bytes sealed = seal(cipher_, 0, true, from_text("x"));
+  const Bytes sealed = seal_chunk(cipher_, 0, true, from_text("x"));
   Header header;
   MasterKey master;
   const FileKeys one = derive_file_keys(header, master);
   header.file_salt[0] = std::byte{1};
   const FileKeys other = derive_file_keys(header, master);
   cipher_.set_key(one);
-  const Bytes of_one = seal(cipher_, 0, true, from_text("x"));
+  const Bytes of_one = seal_chunk(cipher_, 0, true, from_text("x"));
   EXPECT_NE(of_one, sealed);
   cipher_.set_key(other);
   EXPECT_FALSE(opens(cipher_, 0, true, of_one, plain_));
@@ -174,11 +168,11 @@ TEST_P(SealedChunk, DoesNotOpenInAnotherFile) {
 }
 
 TEST_P(SealedChunk, IsSealedRightAfterOneThatDidNotOpen) {
-  const Bytes sealed = seal(cipher_, 3, true, counting(33));
+  const Bytes sealed = seal_chunk(cipher_, 3, true, counting(33));
   Bytes bad = sealed;
   flip(bad, 0);
   EXPECT_FALSE(opens(cipher_, 3, true, bad, plain_));
-  EXPECT_EQ(seal(cipher_, 3, true, counting(33)), sealed);
+  EXPECT_EQ(seal_chunk(cipher_, 3, true, counting(33)), sealed);
 }
 
 std::string name_of(const testing::TestParamInfo<Engine>& tested) {

@@ -22,9 +22,7 @@ const FileKeys& keys() {
 
 Bytes seal(const Bytes& plain, std::size_t step) {
   Bytes sealed;
-  ChunkWriter writer(keys(), kChunk, [&](std::span<const std::byte> bytes) {
-    sealed.insert(sealed.end(), bytes.begin(), bytes.end());
-  });
+  ChunkWriter writer(keys(), kChunk, sink_into(sealed));
   for (std::size_t at = 0; at < plain.size(); at += step) {
     writer.put(std::span(plain).subspan(at, std::min(step, plain.size() - at)));
   }
@@ -33,13 +31,7 @@ Bytes seal(const Bytes& plain, std::size_t step) {
 }
 
 Bytes open(const Bytes& sealed, std::size_t step) {
-  std::size_t given = 0;
-  ChunkReader reader(keys(), kChunk, kBegin, [&](std::span<std::byte> place) {
-    const std::size_t here = std::min(place.size(), sealed.size() - given);
-    std::copy_n(sealed.begin() + static_cast<std::ptrdiff_t>(given), here, place.begin());
-    given += here;
-    return here;
-  });
+  ChunkReader reader(keys(), kChunk, kBegin, source_of(sealed));
   Bytes plain;
   for (;;) {
     Bytes piece(step);
@@ -50,12 +42,7 @@ Bytes open(const Bytes& sealed, std::size_t step) {
 }
 
 std::uint64_t damage(const Bytes& sealed) {
-  try {
-    open(sealed, 1000);
-  } catch (const DamageError& error) {
-    return error.offset();
-  }
-  return 0;
+  return damage_at([&] { open(sealed, 1000); }).value_or(0);
 }
 
 TEST(ChunkStream, WritesTheChunksOfASealedFileAndReadsThemAgain) {

@@ -1,22 +1,18 @@
 #include "tabane/workloads/aes_dir/copy_sampler.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <string>
 
 #include "tabane/core/file.h"
+#include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
 
 namespace fs = std::filesystem;
-
-core::Descriptor open_directory(const fs::path& path) {
-  return core::Descriptor(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-}
 
 class CopySampling : public testing::Test {
  protected:
@@ -36,8 +32,8 @@ class CopySampling : public testing::Test {
     }
   }
   void open_tree() {
-    in = open_directory(folder / "in");
-    out = open_directory(folder / "out");
+    in = core::open_directory(folder / "in");
+    out = core::open_directory(folder / "out");
     tree = scan(in.get(), {});
   }
 

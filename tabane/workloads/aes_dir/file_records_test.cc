@@ -1,12 +1,12 @@
 #include "tabane/workloads/aes_dir/file_records.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/workloads/aes_dir/manifest_compare.h"
 
@@ -25,7 +25,7 @@ FileRecord record_of(std::uint64_t number) {
 class Records : public testing::Test {
  protected:
   const core::ScratchFolder folder{"tabane-test"};
-  const core::Descriptor place{::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  const core::Descriptor place = core::open_directory(folder.path());
 };
 
 TEST_F(Records, AreTheSameInMemoryAndInAFile) {

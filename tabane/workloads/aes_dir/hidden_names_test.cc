@@ -1,21 +1,18 @@
 // Trees whose names and structure stand in their manifests alone.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <set>
 
 #include "tabane/core/file.h"
-#include "tabane/core/scratch_folder.h"
-#include "tabane/workloads/aes_dir/job.h"
+#include "tabane/core/files_test.h"
 #include "tabane/workloads/aes_dir/preflight.h"
 #include "tabane/workloads/aes_dir/stored_name.h"
-#include "tabane/workloads/aes_dir/test_bytes.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
+#include "tabane/workloads/aes_dir/tree_job_test.h"
 #include "tabane/workloads/aes_dir/tree_manifest.h"
 
 namespace tabane::workloads::aes_dir {
@@ -24,31 +21,12 @@ namespace {
 namespace fs = std::filesystem;
 using core::read_file;
 using core::write_file;
-using Lines = std::vector<std::string>;
-
-std::map<std::string, std::string> everything(const fs::path& root) {
-  std::map<std::string, std::string> entries;
-  for (const auto& item : fs::recursive_directory_iterator(root)) {
-    struct stat seen {};
-    lstat(item.path().c_str(), &seen);
-    std::string& entry = entries[item.path().lexically_relative(root)];
-    entry = std::to_string(seen.st_mode) + " " + std::to_string(seen.st_mtim.tv_sec) + "." +
-            std::to_string(seen.st_mtim.tv_nsec) + " ";
-    if (item.is_symlink()) {
-      entry += fs::read_symlink(item.path());
-    } else if (item.is_regular_file()) {
-      entry += read_file(item.path());
-    }
-  }
-  return entries;
-}
 
 const std::string kTooMuch(300, 'z');
 
-class HiddenNames : public testing::Test {
+class HiddenNames : public SealsATree {
  protected:
   HiddenNames() {
-    ::umask(022);
     fs::create_directories(in / "secret-d/e");
     fs::create_directories(in / "secret-d/empty");
     fs::create_directories(in / ".tabane");
@@ -60,44 +38,14 @@ class HiddenNames : public testing::Test {
     fs::create_symlink("secret-a", in / "secret-d/link");
   }
 
-  Request request(Direction direction, const fs::path& from, const fs::path& to) const {
-    Request r;
-    r.direction = direction;
-    r.in = from;
-    r.out = to;
-    for (std::size_t i = 0; i < kMasterKeyBytes; ++i) r.key.bytes()[i] = std::byte(i * 7 + 1);
-    r.measure_copy = false;
-    return r;
-  }
   Request hiding() const {
     Request r = request(Direction::encrypt, in, sealed);
     r.hide_names = true;
     return r;
   }
-  static Lines told(const Request& request) {
-    try {
-      Lines lines;
-      for (const Failure& failure : run_job(request).failures) {
-        lines.push_back(failure.path + ": " +
-                        (failure.difference.empty() ? "damaged" : failure.difference));
-      }
-      return lines;
-    } catch (const core::Error& error) {
-      return {error.what()};
-    }
-  }
-  Lines decrypted() const {
-    fs::remove_all(root / "opened");
-    return told(request(Direction::decrypt, sealed, root / "opened"));
-  }
-  Lines verified(bool quick = false) const {
-    Request r = request(Direction::verify, sealed, "");
-    r.quick = quick;
-    return told(r);
-  }
   // Makes the names of some entries longer than any file system takes, as another system may.
   void lengthen(const std::set<std::string>& paths) const {
-    const core::Descriptor there(open(sealed.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const core::Descriptor there = core::open_directory(sealed);
     const Request r = request(Direction::decrypt, sealed, "");
     KeyRing keys({.key = &r.key});
     const auto seal =
@@ -141,9 +89,6 @@ class HiddenNames : public testing::Test {
     }
     return {};
   }
-
-  const core::ScratchFolder folder{"tabane-test"};
-  const fs::path root = folder.path(), in = root / "in", sealed = root / "sealed";
 };
 
 TEST_F(HiddenNames, ThatTheTargetCannotHoldFailAlone) {
@@ -176,7 +121,7 @@ TEST_F(HiddenNames, ComeBackAndShowNothing) {
     EXPECT_FALSE(item.is_symlink());
   }
   EXPECT_EQ(verified(), Lines{});
-  EXPECT_EQ(verified(true), Lines{});
+  EXPECT_EQ(verified_quickly(), Lines{});
   EXPECT_EQ(decrypted(), Lines{});
   EXPECT_EQ(everything(root / "opened"), original);
 }
@@ -209,7 +154,7 @@ TEST_F(HiddenNames, AreToldOfWhatWasDoneToATree) {
   const std::string of_a = read_file(a);
   write_file(a, read_file(f));
   write_file(f, of_a);
-  EXPECT_EQ(verified(true), (Lines{"secret-a: exchanged", "secret-d/e/f: exchanged"}));
+  EXPECT_EQ(verified_quickly(), (Lines{"secret-a: exchanged", "secret-d/e/f: exchanged"}));
   EXPECT_EQ(decrypted(), (Lines{"secret-a: exchanged", "secret-d/e/f: exchanged"}));
   anew();
   fs::rename(stored("secret-a"), sealed / "zz");
@@ -227,14 +172,13 @@ TEST_F(HiddenNames, AreToldOfWhatWasDoneToATree) {
   ASSERT_EQ(mkfifo((sealed / "pipe").c_str(), 0600), 0);
   const Lines added = {"d: added", "link: added", "pipe: added"};
   EXPECT_EQ(verified(), added);
-  EXPECT_EQ(verified(true), added);
+  EXPECT_EQ(verified_quickly(), added);
   EXPECT_EQ(decrypted(), added);
   anew();
-  std::string bad = read_file(stored("secret-d/c"));
-  bad.back() = static_cast<char>(bad.back() ^ 1);
-  write_file(stored("secret-d/c"), bad);
+  const fs::path c = stored("secret-d/c");
+  core::flip_bits(c, fs::file_size(c) - 1);
   EXPECT_EQ(verified(), Lines{"secret-d/c: damaged"});
-  EXPECT_EQ(verified(true), Lines{"secret-d/c: changed"});
+  EXPECT_EQ(verified_quickly(), Lines{"secret-d/c: changed"});
 }
 
 TEST_F(HiddenNames, AreHeldAgainstExcludes) {
@@ -250,8 +194,7 @@ TEST_F(HiddenNames, AreHeldAgainstExcludes) {
 
 TEST_F(HiddenNames, StayHiddenWhenATreeIsBroughtUpToDate) {
   EXPECT_EQ(told(hiding()), Lines{});
-  Request again = request(Direction::encrypt, in, sealed);
-  again.resume = again.update = true;
+  const Request again = updating();
   fs::remove_all(in / ".tabane");  // which belongs to tabane where names are not hidden
   EXPECT_EQ(run_job(again).files_kept, 6u);
   write_file(in / "secret-new", "a file of another size");
@@ -268,8 +211,7 @@ TEST_F(HiddenNames, StayHiddenWhenATreeIsBroughtUpToDate) {
 TEST_F(HiddenNames, LeaveNothingOfAnInterruptedUpdate) {
   EXPECT_EQ(told(hiding()), Lines{});
   fs::remove_all(in / ".tabane");
-  Request again = request(Direction::encrypt, in, sealed);
-  again.resume = again.update = true;
+  const Request again = updating();
   write_file(sealed / ".tabane/changing", "");
   const fs::path strangers = stored("secret-a").parent_path() / "0/x";
   fs::create_directory(strangers.parent_path());
@@ -288,10 +230,8 @@ TEST_F(HiddenNames, AreHiddenByAJobThatGoesOnAfterAKill) {
   fs::remove(sealed / ".tabane/manifest");
   fs::remove(stored("secret-d/c"));
   fs::remove_all(in / ".tabane");
-  Request again = request(Direction::encrypt, in, sealed);
-  again.resume = true;
   write_file(stored("secret-e").parent_path() / ".tabane-0123456789abcdef.part", "half");
-  const Outcome outcome = run_job(again);
+  const Outcome outcome = run_job(resuming());
   EXPECT_EQ(outcome.files, 1u);
   EXPECT_EQ(outcome.leftovers_removed, 1u);
   EXPECT_FALSE(fs::exists(sealed / "secret-d"));
@@ -314,9 +254,7 @@ TEST_F(HiddenNames, LeaveNothingOfKilledJobs) {
     write_file(place / part, "half");
   }
   write_file(sealed / ".tabane/changing", "");  // an update that ends looks for none
-  Request again = request(Direction::encrypt, in, sealed);
-  again.resume = again.update = true;
-  EXPECT_EQ(run_job(again).leftovers_removed, 3u);
+  EXPECT_EQ(run_job(updating()).leftovers_removed, 3u);
   EXPECT_EQ(everything(sealed).size(), before - 1);  // of .tabane/mine
 }
 
@@ -336,15 +274,13 @@ TEST_F(HiddenNames, AreDecidedOnByTheManifest) {
     }
     const Lines found = {hides ? ".tabane/hidden-names: missing" : ".tabane/hidden-names: added"};
     EXPECT_EQ(verified(), found);
-    EXPECT_EQ(verified(true), found);
+    EXPECT_EQ(verified_quickly(), found);
     EXPECT_EQ(decrypted(), found);
     EXPECT_EQ(everything(root / "opened"), everything(in));
     const auto before = everything(sealed);
     for (const bool updates : {true, false}) {
       for (const bool asks : {true, false}) {
-        Request again = request(Direction::encrypt, in, sealed);
-        again.resume = true;
-        again.update = updates;
+        Request again = updates ? updating() : resuming();
         again.hide_names = asks;
         const Lines refused = told(again);
         ASSERT_EQ(refused.size(), 1u) << hides << updates << asks;

@@ -8,13 +8,16 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
+#include "tabane/core/text_of_error_test.h"
 #include "tabane/workloads/aes_dir/slot_vectors.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
 
 namespace fs = std::filesystem;
+using core::text_of_error;
 
 // Bob of RFC 7748, by the reference of BIP 173.
 const std::string kRecipient = "tabane1m60dkltm0hqmf56mv8pweep4xulcxs7gtduxwnddl3lpgmug9d8sx9p30r";
@@ -24,23 +27,9 @@ const std::string kIdentity =
 class Pairs : public testing::Test {
  protected:
   std::string file(const std::string& content, fs::perms mode = fs::perms{0600}) const {
-    const std::string name = path("pair");
-    fs::remove(name);
-    core::write_file(name, content);
-    fs::permissions(name, mode);
-    return name;
+    return core::replace_file(path("pair"), content, mode);
   }
   std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
-
-  template <class Read>
-  std::string refusal(Read read) const {
-    try {
-      read();
-    } catch (const core::UsageError& error) {
-      return error.what();
-    }
-    return {};
-  }
 
   const core::ScratchFolder folder_{"tabane-test"};
 };
@@ -101,7 +90,7 @@ TEST_F(Pairs, MalformedRecipientsAreRefusedWithTheReason) {
       {"an identity", kIdentity, "secret"},
   };
   for (const auto& one : cases) {
-    const std::string told = refusal([&] { parse_recipient(one.text); });
+    const std::string told = text_of_error<core::UsageError>([&] { parse_recipient(one.text); });
     EXPECT_NE(told.find(one.reason), std::string::npos) << one.what << ": " << told;
   }
 }
@@ -114,14 +103,18 @@ TEST_F(Pairs, MalformedFilesAreRefusedWithTheirNameAndLineWithoutShowingASecret)
            {kRecipient, "line 1: a recipient"},
            {"# nothing\n", "no identity"},
            {std::string(70000, '#'), "larger than"}}) {
-    const std::string told = refusal([&] { read_identity_file(file(content)); });
+    const std::string told =
+        text_of_error<core::UsageError>([&] { read_identity_file(file(content)); });
     EXPECT_NE(told.find(path("pair")), std::string::npos) << told;
     EXPECT_NE(told.find(reason), std::string::npos) << told;
     EXPECT_EQ(told.find(cut.substr(20)), std::string::npos);
   }
-  const std::string told = refusal([&] { read_recipients(file(kRecipient + "\n" + kIdentity)); });
+  const std::string told = text_of_error<core::UsageError>(
+      [&] { read_recipients(file(kRecipient + "\n" + kIdentity)); });
   EXPECT_NE(told.find("line 2: an identity"), std::string::npos) << told;
-  EXPECT_NE(refusal([&] { read_recipients(file("")); }).find("no recipient"), std::string::npos);
+  EXPECT_NE(
+      text_of_error<core::UsageError>([&] { read_recipients(file("")); }).find("no recipient"),
+      std::string::npos);
   EXPECT_THROW(read_recipients(path("absent")), core::SystemError);
   EXPECT_THROW(read_identity_file(path("absent")), core::SystemError);
 }

@@ -7,8 +7,10 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "tabane/core/error.h"
+#include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 
@@ -20,15 +22,11 @@ namespace fs = std::filesystem;
 class Lock : public testing::Test {
  protected:
   // What is in the directory.
-  std::vector<fs::path> names() const {
-    std::vector<fs::path> found;
-    for (const auto& item : fs::directory_iterator(path)) found.push_back(item.path().filename());
-    return found;
-  }
+  std::set<std::string> names() const { return core::names_in(path); }
 
   const core::ScratchFolder folder{"tabane-test"};
   const fs::path path = folder.path();
-  const core::Descriptor directory{open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  const core::Descriptor directory = core::open_directory(path);
 };
 
 TEST_F(Lock, IsHeldByOneAtATimeAndLeavesNothing) {
@@ -46,7 +44,7 @@ TEST_F(Lock, IsHeldByOneAtATimeAndLeavesNothing) {
 
 // Whoever can read a directory can lock it.
 TEST_F(Lock, IsNotHeldByALockOfTheDirectory) {
-  const core::Descriptor other(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const core::Descriptor other = core::open_directory(path);
   ASSERT_EQ(flock(other.get(), LOCK_EX | LOCK_NB), 0);
   JobLock::require_free(directory.get(), "here");
   EXPECT_TRUE(JobLock(directory.get(), "here").holds());
@@ -55,15 +53,15 @@ TEST_F(Lock, IsNotHeldByALockOfTheDirectory) {
 TEST_F(Lock, IsAFileThatOnlyItsOwnerCanOpenAndALeftoverIfTheJobIsKilled) {
   const JobLock lock(directory.get(), "here");
   ASSERT_EQ(names().size(), 1u);
-  EXPECT_TRUE(core::is_temporary_name(names().front().string()));
-  EXPECT_EQ(fs::status(path / names().front()).permissions(), fs::perms{0600});
+  EXPECT_TRUE(core::is_temporary_name(*names().begin()));
+  EXPECT_EQ(fs::status(path / *names().begin()).permissions(), fs::perms{0600});
 }
 
 TEST_F(Lock, IsNotThatOfAFileThatOthersCanOpen) {
   std::string name;
   {
     const JobLock lock(directory.get(), "here");
-    name = names().front();
+    name = *names().begin();
   }
   const core::Descriptor planted(openat(directory.get(), name.c_str(), O_CREAT | O_RDWR, 0644));
   ASSERT_EQ(fchmod(planted.get(), 0644), 0);
@@ -75,7 +73,7 @@ TEST_F(Lock, IsNotThatOfAFileThatOthersCanOpen) {
 
 TEST_F(Lock, IsTakenOverFromAKilledJob) {
   std::optional<JobLock> lock(std::in_place, directory.get(), "here");
-  const std::string name = names().front();
+  const std::string name = *names().begin();
   lock.reset();
   core::Descriptor(openat(directory.get(), name.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
   EXPECT_TRUE(JobLock(directory.get(), "here").holds());

@@ -8,53 +8,18 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <map>
 
 #include "tabane/core/file.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/files_test.h"
 #include "tabane/workloads/aes_dir/output_file.h"
+#include "tabane/workloads/aes_dir/tree_job_test.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string pattern(std::size_t bytes, unsigned seed) {
-  std::string text(bytes, '\0');
-  for (std::size_t i = 0; i < bytes; ++i) {
-    seed = seed * 1664525u + 1013904223u;
-    text[i] = static_cast<char>(seed >> 24);
-  }
-  return text;
-}
-
 using core::read_file;
 using core::write_file;
-
-struct Entry {
-  std::string content;
-  mode_t mode;
-  std::int64_t nanoseconds;
-  bool operator==(const Entry&) const = default;
-};
-
-// Everything below a directory, by relative path.
-std::map<std::string, Entry> everything(const fs::path& root) {
-  std::map<std::string, Entry> entries;
-  for (const auto& item : fs::recursive_directory_iterator(root)) {
-    struct stat seen {};
-    lstat(item.path().c_str(), &seen);
-    entries[item.path().lexically_relative(root)] = {
-        item.is_regular_file() ? read_file(item.path()) : "", seen.st_mode,
-        seen.st_mtim.tv_sec * 1'000'000'000 + seen.st_mtim.tv_nsec};
-  }
-  return entries;
-}
-
-Header header_of(const fs::path& path) {
-  const std::string bytes = read_file(path);
-  return decode_header(std::as_bytes(std::span(bytes)));
-}
 
 class Job : public testing::Test {
  protected:
@@ -74,34 +39,20 @@ class Job : public testing::Test {
 
   Request request(Direction direction, const std::string& in, const std::string& out,
                   Cipher cipher = Cipher::aes_256_gcm) const {
-    Request r;
-    r.direction = direction;
-    r.cipher = cipher;
-    r.in = root / in;
-    r.out = root / out;
-    r.passphrase_log2_n = 10;
+    Request r = request_of(direction, root / in, root / out, cipher);
     r.preserve = true;
-    for (std::size_t i = 0; i < kMasterKeyBytes; ++i) r.key.bytes()[i] = std::byte(i * 7 + 1);
     return r;
   }
   Request with_passphrase(Direction direction, const std::string& in,
                           const std::string& out) const {
     Request r = request(direction, in, out);
-    const std::string word = "correct horse";
-    const auto* bytes = reinterpret_cast<const std::byte*>(word.data());
-    r.passphrase = Passphrase({bytes, bytes + word.size()});
+    r.passphrase = Passphrase(from_text("correct horse"));
     return r;
   }
   // Modes are kept, so that trees can be compared.
   Outcome run(Direction direction, const std::string& in, const std::string& out) const {
     return run_job(request(direction, in, out));
   }
-  void expect_no_temporary() const {
-    for (const auto& item : fs::recursive_directory_iterator(root)) {
-      EXPECT_FALSE(core::is_temporary_name(item.path().filename().string())) << item.path();
-    }
-  }
-
   const std::vector<std::size_t> sizes = {0,      1,      15,      16,     17,    65535,
                                           65536,  65537,  32752,   32767,  32768, 32769,
                                           262143, 262144, 1048579, 5000001};
@@ -129,7 +80,7 @@ TEST_F(Job, GivesBackEveryTreeWithEveryCipherEngineAndNumberOfThreads) {
         EXPECT_TRUE(opened.failures.empty());
         EXPECT_EQ(opened.files, sizes.size());
         EXPECT_EQ(everything(root / "opened"), original);
-        expect_no_temporary();
+        expect_no_temporary(root);
         fs::remove_all(root / "sealed");
         fs::remove_all(root / "opened");
       }
@@ -190,12 +141,9 @@ TEST_F(Job, TakesASingleFileToAFileOrIntoADirectory) {
 
 TEST_F(Job, NamesFileAndOffsetOfDamageAndDoesTheOthers) {
   run(Direction::encrypt, "in", "sealed");
-  std::string bytes = read_file(root / "sealed/sub/5000001");
-  const std::size_t chunk =
-      header_of(root / "sealed/sub/5000001").bytes() + 3 * (65536 + kTagBytes);
-  const std::size_t place = chunk + 100;
-  bytes[place] = static_cast<char>(bytes[place] ^ 1);
-  write_file(root / "sealed/sub/5000001", bytes);
+  const fs::path damaged = root / "sealed/sub/5000001";
+  const std::size_t chunk = header_of(damaged).bytes() + 3 * (65536 + kTagBytes);
+  core::flip_bits(damaged, chunk + 100);
   const Outcome outcome = run(Direction::decrypt, "sealed", "opened");
   EXPECT_TRUE(outcome.complete);
   ASSERT_EQ(outcome.failures.size(), 1u);
@@ -205,7 +153,7 @@ TEST_F(Job, NamesFileAndOffsetOfDamageAndDoesTheOthers) {
   EXPECT_FALSE(fs::exists(root / "opened/sub/5000001"));
   EXPECT_EQ(outcome.files, sizes.size() - 1);
   EXPECT_EQ(read_file(root / "opened/65536"), read_file(root / "in/65536"));
-  expect_no_temporary();
+  expect_no_temporary(root);
 }
 
 TEST_F(Job, FindsCbcPaddingThatIsNotLegal) {
@@ -244,23 +192,16 @@ TEST_F(Job, SaysThatTheKeyOfCbcIsWrongBeforeItWrites) {
 
 TEST_F(Job, NamesTheFileAndOffsetOfTheOnlyPaddingThatIsNotLegal) {
   run_job(request(Direction::encrypt, "in/65537", "one", Cipher::aes_256_cbc));
-  std::string bytes = read_file(root / "one");
-  bytes[65552 - 1] = static_cast<char>(bytes[65552 - 1] ^ 0x70);  // of the block before the last
-  write_file(root / "one", bytes);
-  try {
-    run_job(request(Direction::verify, "one", "", Cipher::aes_256_cbc));
-    ADD_FAILURE();
-  } catch (const core::Error& error) {
-    EXPECT_TRUE(std::string(error.what()).starts_with("one: at byte 65552: ")) << error.what();
-  }
+  core::flip_bits(root / "one", 65552 - 1, 0x70);  // of the block before the last
+  const std::string refused = refusal(request(Direction::verify, "one", "", Cipher::aes_256_cbc));
+  EXPECT_TRUE(refused.starts_with("one: at byte 65552: ")) << refused;
 }
 
 TEST_F(Job, OpensCbcFilesIfSomeAreDamaged) {
   run_job(request(Direction::encrypt, "in", "sealed", Cipher::aes_128_cbc));
   for (const char* name : {"16", "17", "65536", "65537", "32767"}) {
-    std::string bytes = read_file(root / "sealed" / name);
-    bytes[bytes.size() - 17] = static_cast<char>(bytes[bytes.size() - 17] ^ 0x70);
-    write_file(root / "sealed" / name, bytes);
+    const fs::path file = root / "sealed" / name;
+    core::flip_bits(file, fs::file_size(file) - 17, 0x70);
   }
   const Outcome outcome =
       run_job(request(Direction::decrypt, "sealed", "opened", Cipher::aes_128_cbc));
@@ -281,7 +222,7 @@ TEST_F(Job, ResumesByDoingOnlyWhatIsMissingOrChanged) {
   EXPECT_EQ(outcome.files_kept, sizes.size() - 2);
   EXPECT_EQ(outcome.leftovers_removed, 1u);
   EXPECT_EQ(read_file(root / "sealed/65536"), kept);
-  expect_no_temporary();
+  expect_no_temporary(root);
   run(Direction::decrypt, "sealed", "opened");
   EXPECT_EQ(everything(root / "opened"), everything(root / "in"));
   again = request(Direction::decrypt, "sealed", "opened");
@@ -335,26 +276,16 @@ TEST_F(Job, RefusesAHeaderThatAsksForACostlyDerivation) {
   EXPECT_EQ(rest.failures[0].path, "16");
   EXPECT_NE(rest.failures[0].what.find("at byte 100"), std::string::npos);
   EXPECT_NE(rest.failures[0].what.find("--allow-costly-passphrase"), std::string::npos);
-  try {
-    run_job(with_passphrase(Direction::decrypt, "sealed/16", "opened"));
-    ADD_FAILURE();
-  } catch (const core::Error& error) {
-    EXPECT_TRUE(std::string(error.what()).starts_with("16: at byte 100: ")) << error.what();
-  }
+  const std::string refused = refusal(with_passphrase(Direction::decrypt, "sealed/16", "opened"));
+  EXPECT_TRUE(refused.starts_with("16: at byte 100: ")) << refused;
 }
 
 TEST_F(Job, NamesFileAndOffsetIfTheHeaderOfASingleFileDoesNotFit) {
   run(Direction::encrypt, "in/16", "one");
-  std::string bytes = read_file(root / "one");
-  bytes[40] = static_cast<char>(bytes[40] ^ 1);
-  write_file(root / "one", bytes);
+  core::flip_bits(root / "one", 40);
   for (const Direction direction : {Direction::decrypt, Direction::verify}) {
-    try {
-      run(direction, "one", "opened");
-      ADD_FAILURE();
-    } catch (const core::Error& error) {
-      EXPECT_TRUE(std::string(error.what()).starts_with("one: at byte 64: ")) << error.what();
-    }
+    const std::string refused = refusal(request(direction, "one", "opened"));
+    EXPECT_TRUE(refused.starts_with("one: at byte 64: ")) << refused;
   }
 }
 
@@ -468,7 +399,7 @@ TEST_F(Job, StopsWhenAskedAndLeavesNoHalfFile) {
   EXPECT_FALSE(outcome.complete);
   EXPECT_TRUE(outcome.failures.empty());
   EXPECT_FALSE(fs::exists(root / "sealed/a"));
-  expect_no_temporary();
+  expect_no_temporary(root);
 }
 
 TEST_F(Job, KeepsTwoJobsOutOfOneDirectory) {

@@ -91,10 +91,6 @@ Bytes encoded(const TreeSeal& seal, Content content = Content::file) {
 
 class RingOfTrees : public testing::Test {
  protected:
-  RingOfTrees() {
-    own.secret = vectors::counting_key<X25519Secret>(1);
-    own.recipient = x25519_public(own.secret);
-  }
   TreeSeal new_tree() const {
     Openers openers;
     openers.recipients = {&own.recipient, 1};
@@ -102,15 +98,10 @@ class RingOfTrees : public testing::Test {
   }
   // The offset of the refusal, or 0.
   std::uint64_t refused(const Bytes& header, Content content = Content::file) {
-    try {
-      ring.keys_of(decode_header(header), header, content);
-    } catch (const DamageError& error) {
-      return error.offset();
-    }
-    return 0;
+    return damage_at([&] { ring.keys_of(decode_header(header), header, content); }).value_or(0);
   }
 
-  Identity own;
+  const Identity own = vectors::identity_of(1);
   KeyRing ring{{.key = nullptr, .passphrase = nullptr, .identities = {&own, 1}}};
 };
 

@@ -30,12 +30,7 @@ std::string open_any(const Slot& slot, const TreeId& id) {
 
 // The offset that is refused, or 0 if none is.
 std::uint64_t refused_at(const Bytes& table) {
-  try {
-    decode_slots(table, kAt);
-  } catch (const DamageError& error) {
-    return error.offset();
-  }
-  return 0;
+  return damage_at([&] { decode_slots(table, kAt); }).value_or(0);
 }
 
 TEST(Slots, OfThePublishedVectorsOpen) {

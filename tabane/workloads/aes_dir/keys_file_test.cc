@@ -16,12 +16,7 @@ Bytes published() {
 }
 
 std::uint64_t refused_at(const Bytes& bytes) {
-  try {
-    decode_keys_file(bytes);
-  } catch (const DamageError& error) {
-    return error.offset();
-  }
-  return bytes.size() + 1;
+  return damage_at([&] { decode_keys_file(bytes); }).value_or(bytes.size() + 1);
 }
 
 TEST(KeysFile, IsTheOneOfThePublishedVector) {

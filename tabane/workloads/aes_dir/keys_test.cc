@@ -5,12 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <filesystem>
 
 #include "tabane/core/file.h"
+#include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
+#include "tabane/core/text_of_error_test.h"
 #include "tabane/workloads/aes_dir/test_bytes.h"
 
 namespace tabane::workloads::aes_dir {
@@ -23,11 +24,7 @@ class KeyFiles : public testing::Test {
   std::string path(const std::string& name) const { return (directory_ / name).string(); }
 
   std::string file(const std::string& content, fs::perms mode = fs::perms{0600}) const {
-    const std::string name = path("key");
-    fs::remove(name);
-    core::write_file(name, content);
-    fs::permissions(name, mode);
-    return name;
+    return core::replace_file(path("key"), content, mode);
   }
 
   std::string read_key(const std::string& content, std::size_t bytes) const {
@@ -35,12 +32,7 @@ class KeyFiles : public testing::Test {
   }
 
   std::string refusal(const std::string& content, std::size_t bytes) const {
-    try {
-      read_key_file(file(content), bytes);
-    } catch (const core::UsageError& error) {
-      return error.what();
-    }
-    return {};
+    return core::text_of_error<core::UsageError>([&] { read_key_file(file(content), bytes); });
   }
 
   std::string passphrase(const std::string& content) const {
@@ -50,15 +42,6 @@ class KeyFiles : public testing::Test {
   const core::ScratchFolder folder_{"tabane-test"};
   const fs::path directory_ = folder_.path();
 };
-
-std::string as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::string upper(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
-}
 
 TEST_F(KeyFiles, AreRawBytesOrHexadecimalDigitsOfEitherCase) {
   for (const std::size_t n : {16, 32}) {

@@ -23,9 +23,7 @@ using Files = std::map<std::string, unsigned>;
 
 Bytes manifest_of(const Files& files) {
   Bytes plain;
-  ManifestWriter writer({}, [&](std::span<const std::byte> bytes) {
-    plain.insert(plain.end(), bytes.begin(), bytes.end());
-  });
+  ManifestWriter writer({}, sink_into(plain));
   ManifestEntry entry;
   writer.add(entry);
   entry.kind = EntryKind::file;
@@ -36,15 +34,6 @@ Bytes manifest_of(const Files& files) {
   }
   writer.finish();
   return plain;
-}
-
-ManifestReader reader_of(const Bytes& plain) {
-  return ManifestReader([&plain, given = std::size_t{0}](std::span<std::byte> place) mutable {
-    const std::size_t here = std::min(place.size(), plain.size() - given);
-    std::copy_n(plain.begin() + static_cast<std::ptrdiff_t>(given), here, place.begin());
-    given += here;
-    return here;
-  });
 }
 
 Tree tree_of(const Files& files) {
@@ -63,7 +52,7 @@ std::vector<TreeDifference> differences(const Files& sealed, const Files& now) {
   const Bytes plain = manifest_of(sealed);
   const Tree tree = tree_of(now);
   DifferenceFinder finder;
-  ManifestReader first = reader_of(plain);
+  ManifestReader first(source_of(plain));
   merge(first, tree, [&](const ManifestEntry* listed, const TreeWalk* found) {
     if (found == nullptr) {
       finder.add(Difference::missing, listed->path);
@@ -77,7 +66,7 @@ std::vector<TreeDifference> differences(const Files& sealed, const Files& now) {
     }
   });
   if (finder.wants_look_up()) {
-    ManifestReader second = reader_of(plain);
+    ManifestReader second(source_of(plain));
     ManifestEntry entry;
     while (second.next(entry)) finder.look_up(entry);
   }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/workloads/aes_dir/test_bytes.h"
 
@@ -52,8 +53,8 @@ class ManifestFile : public testing::Test {
 
   const core::ScratchFolder folder{"tabane-test"};
   const fs::path place = folder / kManifestName;
-  const core::SharedDescriptor directory = std::make_shared<const core::Descriptor>(
-      ::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const core::SharedDescriptor directory =
+      std::make_shared<const core::Descriptor>(core::open_directory(folder.path()));
 };
 
 TEST_F(ManifestFile, ComesBackWithItsRootWhichIsTheSumOfTheFile) {
@@ -86,9 +87,8 @@ TEST_F(ManifestFile, IsRefusedWithAnyBitFlippedCutOrWithAnotherKey) {
   EXPECT_THROW(read(2, seen), DamageError);
   const std::string good = core::read_file(place);
   for (std::size_t bit = 8 * 100; bit < 8 * good.size(); bit += 4001) {
-    std::string bad = good;
-    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
-    core::write_file(place, bad);
+    core::write_file(place, good);
+    core::flip_bits(place, bit / 8, 1 << bit % 8);
     EXPECT_THROW(read(1, seen), DamageError) << bit;
   }
   for (std::size_t bytes = 100; bytes < good.size(); bytes += 501) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 
+#include "tabane/core/text_of_error_test.h"
 #include "tabane/workloads/aes_dir/manifest_fuzz.h"
 #include "tabane/workloads/aes_dir/test_bytes.h"
 
@@ -46,9 +47,7 @@ std::vector<ManifestEntry> some_tree() {
 
 Bytes written(const ManifestHead& head, const std::vector<ManifestEntry>& entries) {
   Bytes plain;
-  ManifestWriter writer(head, [&](std::span<const std::byte> bytes) {
-    plain.insert(plain.end(), bytes.begin(), bytes.end());
-  });
+  ManifestWriter writer(head, sink_into(plain));
   for (const ManifestEntry& entry : entries) writer.add(entry);
   writer.finish();
   return plain;
@@ -60,13 +59,7 @@ struct Read {
 };
 
 Read read(const Bytes& plain) {
-  std::size_t given = 0;
-  ManifestReader reader([&](std::span<std::byte> place) {
-    const std::size_t here = std::min(place.size(), plain.size() - given);
-    std::copy_n(plain.begin() + static_cast<std::ptrdiff_t>(given), here, place.begin());
-    given += here;
-    return here;
-  });
+  ManifestReader reader(source_of(plain));
   Read result{.head = reader.head(), .entries = {}};
   ManifestEntry entry;
   while (reader.next(entry)) result.entries.push_back(entry);
@@ -74,12 +67,7 @@ Read read(const Bytes& plain) {
 }
 
 std::string refusal(const Bytes& plain) {
-  try {
-    read(plain);
-  } catch (const DamageError& error) {
-    return error.what();
-  }
-  return "";
+  return core::text_of_error<DamageError>([&] { read(plain); });
 }
 
 TEST(ManifestFormat, PutsWhatLiesBelowADirectoryBehindIt) {

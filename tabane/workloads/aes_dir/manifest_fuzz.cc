@@ -1,10 +1,10 @@
 #include "tabane/workloads/aes_dir/manifest_fuzz.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "tabane/workloads/aes_dir/manifest_format.h"
+#include "tabane/workloads/aes_dir/test_bytes.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -17,9 +17,8 @@ struct Reading {
 
 Reading read(std::span<const std::byte> plain) {
   std::size_t given = 0;
-  const auto source = [&](std::span<std::byte> place) {
-    const std::size_t here = std::min(place.size(), plain.size() - given);
-    std::copy_n(plain.begin() + static_cast<std::ptrdiff_t>(given), here, place.begin());
+  const auto source = [&, next = source_of(plain)](std::span<std::byte> place) mutable {
+    const std::size_t here = next(place);
     given += here;
     return here;
   };
@@ -37,11 +36,9 @@ Reading read(std::span<const std::byte> plain) {
   return result;
 }
 
-std::vector<std::byte> write(const Reading& reading) {
-  std::vector<std::byte> plain;
-  ManifestWriter writer(reading.head, [&](std::span<const std::byte> bytes) {
-    plain.insert(plain.end(), bytes.begin(), bytes.end());
-  });
+Bytes write(const Reading& reading) {
+  Bytes plain;
+  ManifestWriter writer(reading.head, sink_into(plain));
   for (const ManifestEntry& entry : reading.entries) writer.add(entry);
   writer.finish();
   return plain;
@@ -51,7 +48,7 @@ std::vector<std::byte> write(const Reading& reading) {
 
 std::string fuzz_manifest(std::span<const std::byte> plain) {
   // An exact copy, so that a sanitizer sees any overread.
-  const std::vector<std::byte> bytes(plain.begin(), plain.end());
+  const Bytes bytes(plain.begin(), plain.end());
   const Reading reading = read(bytes);
   if (reading.refused.empty()) TABANE_ASSERT(write(reading) == bytes);
   return reading.refused;

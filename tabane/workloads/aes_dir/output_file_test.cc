@@ -23,7 +23,9 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
+#include "tabane/core/text_of_error_test.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -33,8 +35,7 @@ using Names = std::set<std::string>;
 class TemporaryDirectory : public testing::Test {
  protected:
   void SetUp() override {
-    directory_ = std::make_shared<const core::Descriptor>(
-        ::open(place_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    directory_ = std::make_shared<const core::Descriptor>(core::open_directory(place_));
     ASSERT_TRUE(directory_->valid());
     put("source", "");
     ASSERT_EQ(::fstatat(at(), "source", &source_, 0), 0);
@@ -52,13 +53,7 @@ class TemporaryDirectory : public testing::Test {
 
   std::string text(const std::string& name) { return core::read_file(folder_ / name); }
 
-  Names names() {
-    Names found;
-    for (const auto& entry : std::filesystem::directory_iterator(place_)) {
-      found.insert(entry.path().filename().string());
-    }
-    return found;
-  }
+  Names names() { return core::names_in(place_); }
 
   struct stat status(const std::string& name) {
     struct stat found {};
@@ -159,18 +154,12 @@ TEST_F(OutputFileIn, CannotReplaceADirectory) {
 
 TEST_F(OutputFileIn, NamesTheFinalFileInErrors) {
   put("final", "old");
-  try {
-    OutputFile(directory_, "final", 0600).commit(source_, {});
-    FAIL();
-  } catch (const core::SystemError& error) {
-    EXPECT_EQ(std::string(error.what()).rfind("final: ", 0), 0u) << error.what();
-  }
-  try {
-    OutputFile(std::make_shared<const core::Descriptor>(), "final", 0600);
-    FAIL();
-  } catch (const core::SystemError& error) {
-    EXPECT_STREQ(error.what(), "final: openat: Bad file descriptor");
-  }
+  const std::string error = core::text_of_error<core::SystemError>(
+      [this] { OutputFile(directory_, "final", 0600).commit(source_, {}); });
+  EXPECT_TRUE(error.starts_with("final: ")) << error;
+  EXPECT_EQ(core::text_of_error<core::SystemError>(
+                [] { OutputFile(std::make_shared<const core::Descriptor>(), "final", 0600); }),
+            "final: openat: Bad file descriptor");
 }
 
 TEST_F(OutputFileIn, KeepsTimesToTheNanosecond) {

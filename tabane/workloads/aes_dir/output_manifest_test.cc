@@ -5,11 +5,10 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <map>
 
 #include "tabane/core/file.h"
-#include "tabane/core/scratch_folder.h"
-#include "tabane/workloads/aes_dir/job.h"
+#include "tabane/core/files_test.h"
+#include "tabane/workloads/aes_dir/tree_job_test.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -18,30 +17,10 @@ namespace fs = std::filesystem;
 using core::read_file;
 using core::write_file;
 
-// Everything below a directory: mode, time, what stands for the content, or target. Not tabane's
-// own directory itself, whose time changes.
-std::map<std::string, std::string> everything(const fs::path& root) {
-  std::map<std::string, std::string> entries;
-  for (const auto& item : fs::recursive_directory_iterator(root)) {
-    if (item.path().filename() == kOwnDirectory) continue;
-    struct stat seen {};
-    lstat(item.path().c_str(), &seen);
-    std::string& entry = entries[item.path().lexically_relative(root)];
-    entry = std::to_string(seen.st_mode) + " " + std::to_string(seen.st_mtim.tv_sec) + "." +
-            std::to_string(seen.st_mtim.tv_nsec) + " ";
-    if (item.is_symlink()) {
-      entry += fs::read_symlink(item.path());
-    } else if (item.is_regular_file()) {
-      entry += std::to_string(std::hash<std::string>{}(read_file(item.path())));
-    }
-  }
-  return entries;
-}
-
-class Update : public testing::Test {
+class Update : public SealsATree {
  protected:
   Update() {
-    ::umask(022);
+    threads = 2;
     fs::create_directories(in / "d/e");
     for (const char* name : {"a", "b", "d/c", "d/e/f"}) write_file(in / name, name);
     write_file(in / "d/long", std::string(2'000'000, 'x'));
@@ -49,43 +28,25 @@ class Update : public testing::Test {
     EXPECT_TRUE(job(Direction::encrypt, in, sealed).failures.empty());
   }
 
-  Request request(Direction direction, const fs::path& from, const fs::path& to) const {
-    Request r;
-    r.direction = direction;
-    r.in = from;
-    r.out = to;
-    for (std::size_t i = 0; i < kMasterKeyBytes; ++i) r.key.bytes()[i] = std::byte(i * 7 + 1);
-    r.measure_copy = false;
-    r.threads = 2;
-    return r;
-  }
   Outcome job(Direction direction, const fs::path& from, const fs::path& to) const {
     return run_job(request(direction, from, to));
   }
-  Request updating() const {
-    Request r = request(Direction::encrypt, in, sealed);
-    r.resume = r.update = true;
-    return r;
-  }
   Outcome update() const { return run_job(updating()); }
 
+  // But tabane's own directory, whose time changes.
+  static Entries everything(const fs::path& root) {
+    Entries entries = aes_dir::everything(root);
+    std::erase_if(entries, [](const auto& entry) {
+      return fs::path(entry.first).filename() == kOwnDirectory;
+    });
+    return entries;
+  }
   void expect_same_as_input() const {
     fs::remove_all(root / "opened");
     const Outcome back = job(Direction::decrypt, sealed, root / "opened");
     EXPECT_TRUE(back.failures.empty()) << back.failures[0].path << ": " << back.failures[0].what;
     EXPECT_EQ(everything(root / "opened"), everything(in));
   }
-  std::string refusal(const Request& r) const {
-    try {
-      run_job(r);
-    } catch (const core::Error& error) {
-      return error.what();
-    }
-    return "";
-  }
-
-  const core::ScratchFolder folder{"tabane-test"};
-  const fs::path root = folder.path(), in = root / "in", sealed = root / "sealed";
 };
 
 TEST_F(Update, LeavesATreeAloneInWhichNothingChanged) {
@@ -161,9 +122,7 @@ TEST_F(Update, OfATreeWithoutAManifestIsRefusedAndResumingFinishesIt) {
   const auto before = everything(sealed);
   EXPECT_NE(refusal(updating()).find("--resume finishes it"), std::string::npos);
   EXPECT_EQ(everything(sealed), before);
-  Request resuming = updating();
-  resuming.update = false;
-  const Outcome outcome = run_job(resuming);
+  const Outcome outcome = run_job(resuming());
   EXPECT_EQ(outcome.files, 1u);
   EXPECT_EQ(outcome.files_kept, 4u);
   expect_same_as_input();
@@ -181,9 +140,7 @@ TEST_F(Update, ThatWasInterruptedIsToldAndFinishedByTheNext) {
   write_file(sealed / "d/.tabane-0123456789abcdef.part", "half");
   const Request verify = request(Direction::verify, sealed, "");
   EXPECT_NE(refusal(verify).find("--update or --resume finishes it"), std::string::npos);
-  Request alone = request(Direction::verify, sealed, "");
-  alone.without_manifest = true;
-  EXPECT_EQ(refusal(alone), "");
+  EXPECT_EQ(refusal(verifying_without_manifest()), "");
   const Outcome outcome = update();
   EXPECT_EQ(outcome.files, 1u);
   EXPECT_EQ(outcome.files_kept, 4u);
@@ -216,13 +173,10 @@ TEST_F(Update, RemovesWhatAnInterruptedOneHadAddedAndNothingOfStrangers) {
 }
 
 TEST_F(Update, RefusesADamagedManifestWhichResumingReplaces) {
-  std::string bytes = read_file(sealed / ".tabane/manifest");
-  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
-  write_file(sealed / ".tabane/manifest", bytes);
+  const fs::path manifest = sealed / ".tabane/manifest";
+  core::flip_bits(manifest, fs::file_size(manifest) / 2);
   EXPECT_NE(refusal(updating()).find(".tabane/manifest: at byte"), std::string::npos);
-  Request resuming = updating();
-  resuming.update = false;
-  EXPECT_EQ(run_job(resuming).files_kept, 5u);
+  EXPECT_EQ(run_job(resuming()).files_kept, 5u);
   expect_same_as_input();
 }
 
@@ -245,10 +199,8 @@ TEST_F(Update, AndResumingKeepNoFileThatWasPutBackOrExchanged) {
       plant(older / "a", "a");    // put back
       plant(older / "a", "d/c");  // another one
       if (interrupted) write_file(sealed / ".tabane/changing", "");
-      Request again = updating();
-      again.update = by_update;
       const bool looks = interrupted || !by_update;  // an update goes by sizes and times
-      const Outcome outcome = run_job(again);
+      const Outcome outcome = run_job(by_update ? updating() : resuming());
       EXPECT_EQ(outcome.files_unlisted, looks ? 2u : 0u);
       EXPECT_EQ(outcome.files, looks ? 2u : 0u);
       EXPECT_TRUE(outcome.failures.empty());
@@ -266,9 +218,7 @@ TEST_F(Update, RemovesWhatResumingNamesAndResumingDoesNot) {
     const std::string name = interrupted ? "d/c" : "b";
     fs::remove(in / name);
     if (interrupted) fs::remove(sealed / ".tabane/manifest");
-    Request resuming = updating();
-    resuming.update = false;
-    const Outcome outcome = run_job(resuming);
+    const Outcome outcome = run_job(resuming());
     ASSERT_EQ(outcome.failures.size(), 1u);
     EXPECT_EQ(outcome.failures[0].path, name);
     EXPECT_NE(outcome.failures[0].what.find("--update removes it"), std::string::npos);
@@ -279,14 +229,12 @@ TEST_F(Update, RemovesWhatResumingNamesAndResumingDoesNot) {
     expect_same_as_input();
   }
   write_file(sealed / "of-a-stranger", "kept");
-  Request resuming = updating();
-  resuming.update = false;
-  const Outcome outcome = run_job(resuming);
+  const Outcome outcome = run_job(resuming());
   ASSERT_EQ(outcome.failures.size(), 1u);
   EXPECT_EQ(outcome.failures[0].path, "of-a-stranger");
   EXPECT_EQ(job(Direction::verify, sealed, "").failures.size(), 1u);
   fs::remove(sealed / "of-a-stranger");
-  EXPECT_TRUE(run_job(resuming).failures.empty());
+  EXPECT_TRUE(run_job(resuming()).failures.empty());
   expect_same_as_input();
 }
 

@@ -1,11 +1,11 @@
 #include "tabane/workloads/aes_dir/rekey.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "tabane/core/file.h"
+#include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/workloads/aes_dir/slot_vectors.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
@@ -16,17 +16,8 @@ namespace tabane::workloads::aes_dir {
 namespace {
 
 namespace fs = std::filesystem;
-using core::read_file;
 using core::write_file;
-
-Identity identity_of(unsigned first) {
-  Identity identity;
-  identity.secret = vectors::counting_key<X25519Secret>(first);
-  identity.recipient = x25519_public(identity.secret);
-  return identity;
-}
-
-std::string name(unsigned first) { return text_of(fingerprint_of(identity_of(first).recipient)); }
+using vectors::identity_of, vectors::name;
 
 // A tree for a key file and the recipient 1.
 class Rekey : public testing::Test {
@@ -37,12 +28,11 @@ class Rekey : public testing::Test {
     openers.key = &master;
     openers.recipients = recipients;
     seal = make_new_seal(openers);
-    const auto bytes = encode_keys_file({seal.header.tree, seal.slots}, seal.key);
     fs::create_directory(root / ".tabane");
-    write_file(root / ".tabane/keys", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    write_file(root / ".tabane/keys",
+               as_text(encode_keys_file({seal.header.tree, seal.slots}, seal.key)));
     ManifestFileWriter manifest(
-        std::make_shared<const core::Descriptor>(
-            open((root / ".tabane").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+        std::make_shared<const core::Descriptor>(core::open_directory(root / ".tabane")),
         seal_of_manifest(seal), {.tree_id = seal.header.tree});
     manifest.add({.path = "", .mode = 0755});
     manifest.commit(false);
@@ -60,7 +50,7 @@ class Rekey : public testing::Test {
     KeyRing ring(keys);
     return rekey(root.string(), ring, now);
   }
-  std::string keys() const { return read_file(root / ".tabane/keys"); }
+  std::string keys() const { return core::read_file(root / ".tabane/keys"); }
 
   // Whether this gives the tree's key; the MAC of the file must fit it.
   bool opens(const OpeningKeys& with) const {
@@ -142,9 +132,9 @@ TEST_F(Rekey, RefusesAKeyThatNothingShowsToBeOfTheTree) {
 TEST_F(Rekey, RefusesADamagedOrMissingFileOfKeys) {
   const std::string good = keys();
   for (const std::size_t at : {std::size_t{3}, good.size() - 1}) {
-    std::string bad = good;
-    bad[at] = static_cast<char>(bad[at] ^ 1);
-    write_file(root / ".tabane/keys", bad);
+    write_file(root / ".tabane/keys", good);
+    core::flip_bits(root / ".tabane/keys", at);
+    const std::string bad = keys();
     EXPECT_THROW(rekey_with(with_master, openers({2})), core::Error);
     EXPECT_EQ(keys(), bad);
   }

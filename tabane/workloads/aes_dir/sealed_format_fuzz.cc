@@ -6,21 +6,14 @@
 
 #include "tabane/workloads/aes_dir/chunk_cipher.h"
 #include "tabane/workloads/aes_dir/key_slots.h"
+#include "tabane/workloads/aes_dir/test_bytes.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
 
-using Bytes = std::vector<std::byte>;
-
-Bytes seal(ChunkCipher& cipher, std::uint32_t index, bool last, const Bytes& plain) {
-  Bytes sealed(plain.size() + kTagBytes);
-  cipher.seal(index, last, plain, sealed);
-  return sealed;
-}
-
 void check_chunk_comes_back(ChunkCipher& cipher, std::uint32_t index, bool last,
                             const Bytes& plain) {
-  const Bytes sealed = seal(cipher, index, last, plain);
+  const Bytes sealed = seal_chunk(cipher, index, last, plain);
   Bytes again(plain.size());
   TABANE_ASSERT(cipher.open(index, last, sealed, again));
   TABANE_ASSERT(again == plain);
@@ -37,7 +30,7 @@ bool open_chunks(ChunkCipher& cipher, std::span<const std::byte> body, std::size
     body = body.subspan(here);
     Bytes plain(here - kTagBytes, std::byte{0xEE});
     if (cipher.open(index, last, sealed, plain)) {
-      TABANE_ASSERT(seal(cipher, index, last, plain) == sealed);
+      TABANE_ASSERT(seal_chunk(cipher, index, last, plain) == sealed);
     } else {
       good = false;
       TABANE_ASSERT(std::ranges::all_of(plain, [](std::byte b) { return b == std::byte{0}; }));

@@ -13,12 +13,6 @@
 namespace tabane::workloads::aes_dir {
 namespace {
 
-MasterKey counting_key() {
-  MasterKey key;
-  std::ranges::copy(counting(kMasterKeyBytes), key.bytes().begin());
-  return key;
-}
-
 Header counting_header() {
   Header header;
   std::ranges::copy(counting(kFileSaltBytes, 100), header.file_salt.begin());
@@ -58,23 +52,18 @@ constexpr std::size_t kAccepted = ~std::size_t{0};
 
 // The offset of the error, or kAccepted.
 std::size_t refused_at(std::span<const std::byte> bytes) {
-  try {
-    decode_header(bytes);
-  } catch (const DamageError& error) {
-    return error.offset();
-  }
-  return kAccepted;
+  return damage_at([&] { decode_header(bytes); }).value_or(kAccepted);
 }
 
 std::size_t refused_with(std::size_t at, unsigned value, const Header& header = counting_header()) {
-  auto bytes = encoded(header, counting_key());
+  auto bytes = encoded(header, vectors::master());
   bytes[at] = static_cast<std::byte>(value);
   return refused_at(bytes);
 }
 
 // All vectors of this file are those of docs/sealed-format.md.
 TEST(SealedHeader, IsTheOneOfThePublishedVector) {
-  const FileKeys keys = derive_file_keys(counting_header(), counting_key());
+  const FileKeys keys = derive_file_keys(counting_header(), vectors::master());
   EXPECT_EQ(hex(keys.key.bytes()),
             "37b46d6f6c5c8b9f27729c25b28c5f2b82af0ffe97e6176c1d67423f308abfdd");
   const auto bytes = encode_header(counting_header(), keys);
@@ -188,24 +177,24 @@ TEST(SealedHeader, OfAManifestHasOtherKeysThanAFileWithTheSameHeader) {
 TEST(SealedHeader, ComesBackAsItWasWritten) {
   Header header = scrypt_header();
   header.chunk_log2 = 20;
-  const auto bytes = encoded(header, counting_key());
+  const auto bytes = encoded(header, vectors::master());
   const Header again = decode_header(bytes);
   EXPECT_EQ(again.source, header.source);
   EXPECT_EQ(again.chunk_bytes(), 1u << 20);
   EXPECT_TRUE(again.scrypt == header.scrypt);
   EXPECT_EQ(again.file_salt, header.file_salt);
-  EXPECT_TRUE(key_fits(bytes, derive_file_keys(again, counting_key())));
+  EXPECT_TRUE(key_fits(bytes, derive_file_keys(again, vectors::master())));
 }
 
 TEST(SealedHeader, IsRefusedOrDoesNotFitItsKeyWhicheverBitIsFlipped) {
   for (const Header& header : {counting_header(), scrypt_header()}) {
-    const auto good = encoded(header, counting_key());
-    ASSERT_TRUE(key_fits(good, derive_file_keys(decode_header(good), counting_key())));
+    const auto good = encoded(header, vectors::master());
+    ASSERT_TRUE(key_fits(good, derive_file_keys(decode_header(good), vectors::master())));
     for (std::size_t bit = 0; bit < 8 * kHeaderBytes; ++bit) {
       auto bad = good;
       flip(bad, bit);
       if (refused_at(bad) != kAccepted) continue;
-      EXPECT_FALSE(key_fits(bad, derive_file_keys(decode_header(bad), counting_key()))) << bit;
+      EXPECT_FALSE(key_fits(bad, derive_file_keys(decode_header(bad), vectors::master()))) << bit;
     }
   }
 }
@@ -251,7 +240,7 @@ TEST(SealedHeader, HasScryptParametersInsideTheirBounds) {
 }
 
 TEST(SealedHeader, IsRefusedWhereverItIsCutShort) {
-  const auto good = encoded(counting_header(), counting_key());
+  const auto good = encoded(counting_header(), vectors::master());
   EXPECT_EQ(refused_at(good), kAccepted);
   for (std::size_t n = 0; n < kHeaderBytes; ++n) {
     EXPECT_EQ(refused_at(std::span(good).first(n)), n);
@@ -259,9 +248,9 @@ TEST(SealedHeader, IsRefusedWhereverItIsCutShort) {
 }
 
 TEST(SealedHeader, DoesNotFitAnotherKey) {
-  const auto bytes = encoded(counting_header(), counting_key());
+  const auto bytes = encoded(counting_header(), vectors::master());
   for (std::size_t bit = 0; bit < 8 * kMasterKeyBytes; bit += 5) {
-    MasterKey other = counting_key();
+    MasterKey other = vectors::master();
     flip(other.bytes(), bit);
     EXPECT_FALSE(key_fits(bytes, derive_file_keys(counting_header(), other))) << bit;
   }
@@ -270,9 +259,9 @@ TEST(SealedHeader, DoesNotFitAnotherKey) {
 TEST(FileKeys, AreTheSameInEveryThread) {
   std::string check;
   std::thread([&] {
-    check = hex(derive_file_keys(counting_header(), counting_key()).check);
+    check = hex(derive_file_keys(counting_header(), vectors::master()).check);
   }).join();
-  EXPECT_EQ(check, hex(derive_file_keys(counting_header(), counting_key()).check));
+  EXPECT_EQ(check, hex(derive_file_keys(counting_header(), vectors::master()).check));
 }
 
 TEST(SealedBytes, CountHeaderContentAndATagForEachChunk) {
@@ -308,14 +297,7 @@ TEST(OpenedBytes, AreTheInverseOfSealedBytesAndDefinedForNoOtherSize) {
 }
 
 TEST(OpenedBytes, NameWhereTheFileDoesNotFit) {
-  const auto offset = [](std::uint64_t size) -> std::uint64_t {
-    try {
-      opened_bytes(size);
-    } catch (const DamageError& error) {
-      return error.offset();
-    }
-    return 0;
-  };
+  const auto offset = [](std::uint64_t size) { return damage_at([=] { opened_bytes(size); }); };
   EXPECT_EQ(offset(95), 95u);
   EXPECT_EQ(offset(96), 96u);
   EXPECT_EQ(offset(111), 96u);
@@ -365,11 +347,7 @@ TEST(FillRandom, FillsAllBytesAndNeverTheSameWay) {
 
 TEST(SecretBytes, AreWipedWhereTheyWereMovedFrom) {
   using Secret = SecretBytes<kMasterKeyBytes>;
-  const auto counting_secret = [] {
-    Secret secret;
-    std::ranges::copy(counting(kMasterKeyBytes), secret.bytes().begin());
-    return secret;
-  };
+  const auto counting_secret = [] { return vectors::counting_key<Secret>(0); };
   Secret key = counting_secret();
   const Secret moved = std::move(key);
   EXPECT_EQ(moved.bytes()[31], std::byte{31});

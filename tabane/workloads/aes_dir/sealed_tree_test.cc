@@ -6,14 +6,13 @@
 
 #include <filesystem>
 #include <functional>
-#include <map>
+#include <memory>
 
 #include "tabane/core/file.h"
-#include "tabane/core/scratch_folder.h"
-#include "tabane/workloads/aes_dir/job.h"
+#include "tabane/core/files_test.h"
 #include "tabane/workloads/aes_dir/keys_file.h"
-#include "tabane/workloads/aes_dir/sealed_format.h"
-#include "tabane/workloads/aes_dir/test_bytes.h"
+#include "tabane/workloads/aes_dir/slot_vectors.h"
+#include "tabane/workloads/aes_dir/tree_job_test.h"
 #include "tabane/workloads/aes_dir/tree_manifest.h"
 #include "tabane/workloads/aes_dir/tree_seal.h"
 #include "tabane/workloads/aes_dir/version_1.h"
@@ -24,27 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 using core::read_file;
 using core::write_file;
-using Lines = std::vector<std::string>;
 
 constexpr std::size_t kLong = 200'000;
-
-// Everything below a directory but tabane's own: kind, mode and time, content or target.
-std::map<std::string, std::string> everything(const fs::path& root) {
-  std::map<std::string, std::string> entries;
-  for (const auto& item : fs::recursive_directory_iterator(root)) {
-    struct stat seen {};
-    lstat(item.path().c_str(), &seen);
-    std::string& entry = entries[item.path().lexically_relative(root)];
-    entry = std::to_string(seen.st_mode) + " " + std::to_string(seen.st_mtim.tv_sec) + "." +
-            std::to_string(seen.st_mtim.tv_nsec) + " ";
-    if (item.is_symlink()) {
-      entry += fs::read_symlink(item.path());
-    } else if (item.is_regular_file()) {
-      entry += read_file(item.path());
-    }
-  }
-  return entries;
-}
 
 void set_time(const fs::path& path, time_t seconds) {
   const timespec times[2] = {{1, 0}, {.tv_sec = seconds, .tv_nsec = 123'456'789}};
@@ -57,10 +37,9 @@ Lines without(Lines lines, const std::string& line) {
   return lines;
 }
 
-class SealedTree : public testing::Test {
+class SealedTree : public SealsATree {
  protected:
   SealedTree() {
-    ::umask(022);
     fs::create_directories(in / "d/e");
     fs::create_directories(in / "d/empty");
     write_file(in / "a", "the file a");
@@ -78,47 +57,11 @@ class SealedTree : public testing::Test {
     }
   }
 
-  Request request(Direction direction, const fs::path& from, const fs::path& to) const {
-    Request r;
-    r.direction = direction;
-    r.in = from;
-    r.out = to;
-    for (std::size_t i = 0; i < kMasterKeyBytes; ++i) r.key.bytes()[i] = std::byte(i * 7 + 1);
-    r.measure_copy = false;
-    return r;
-  }
   Outcome encrypt() const { return run_job(request(Direction::encrypt, in, sealed)); }
   void encrypt_anew() const {
     fs::remove_all(sealed);
     EXPECT_TRUE(encrypt().failures.empty());
   }
-
-  // "path: kind" of each difference, "path: damaged" of other failures; or what refuses it all.
-  static Lines told(const Request& request) {
-    try {
-      Lines lines;
-      for (const Failure& failure : run_job(request).failures) {
-        lines.push_back(failure.path + ": " +
-                        (failure.difference.empty() ? "damaged" : failure.difference));
-      }
-      return lines;
-    } catch (const core::Error& error) {
-      return {error.what()};
-    }
-  }
-  Lines verified() const { return told(request(Direction::verify, sealed, "")); }
-  Lines verified_quickly() const {
-    Request r = request(Direction::verify, sealed, "");
-    r.quick = true;
-    return told(r);
-  }
-  Lines decrypted() const {
-    fs::remove_all(root / "opened");
-    return told(request(Direction::decrypt, sealed, root / "opened"));
-  }
-
-  const core::ScratchFolder folder{"tabane-test"};
-  const fs::path root = folder.path(), in = root / "in", sealed = root / "sealed";
 };
 
 TEST_F(SealedTree, ComesBackWithLinksModesAndTimes) {
@@ -146,11 +89,6 @@ TEST_F(SealedTree, GivesNoModesAndTimesOfTheStorage) {
 
 // The list of an audit: flip, cut, append, exchange, delete, add, roll back, rename.
 TEST_F(SealedTree, NamesWhatWasDoneToIt) {
-  const auto flip = [](const fs::path& path, std::size_t at) {
-    std::string bytes = read_file(path);
-    bytes[at] = static_cast<char>(bytes[at] ^ 1);
-    write_file(path, bytes);
-  };
   const auto exchange = [](const fs::path& one, const fs::path& other) {
     fs::rename(one, one.string() + "~");
     fs::rename(other, one);
@@ -168,10 +106,13 @@ TEST_F(SealedTree, NamesWhatWasDoneToIt) {
   fs::copy(sealed, root / "older", fs::copy_options::recursive);
   for (const Case& c : std::vector<Case>{
            {"nothing", [] {}, {}, {}},
-           {"flip in a header", [&] { flip(path("a"), 40); }, {"a: damaged"}, as_before},
-           {"flip in the content", [&] { flip(long_file, 70'000); }, {"d/long: damaged"}, {}},
+           {"flip in a header", [&] { core::flip_bits(path("a"), 40); }, {"a: damaged"}, as_before},
+           {"flip in the content",
+            [&] { core::flip_bits(long_file, 70'000); },
+            {"d/long: damaged"},
+            {}},
            {"flip in the last tag",
-            [&] { flip(path("a"), fs::file_size(path("a")) - 1); },
+            [&] { core::flip_bits(path("a"), fs::file_size(path("a")) - 1); },
             {"a: damaged"},
             {"a: changed"}},
            {"cut",
@@ -254,9 +195,7 @@ TEST_F(SealedTree, NamesWhatWasDoneToIt) {
     fs::remove_all(sealed);
     fs::copy(root / "older", sealed, fs::copy_options::recursive);
     write_file(in / "a", "another file a");
-    Request again = request(Direction::encrypt, in, sealed);
-    again.resume = true;
-    ASSERT_TRUE(run_job(again).failures.empty());
+    ASSERT_TRUE(run_job(resuming()).failures.empty());
     write_file(in / "a", "the file a");
     c.change();
     EXPECT_EQ(verified(), c.found) << c.what;
@@ -284,14 +223,11 @@ TEST_F(SealedTree, IsRefusedWithADamagedExchangedOrMissingManifest) {
       EXPECT_NE(lines[0].find(says), std::string::npos) << what << ": " << lines[0];
     }
     EXPECT_FALSE(fs::exists(root / "opened")) << what;
-    Request alone = request(Direction::verify, sealed, "");
-    alone.without_manifest = true;
-    EXPECT_EQ(told(alone), Lines{}) << what;
+    EXPECT_EQ(told(verifying_without_manifest()), Lines{}) << what;
   };
   for (std::size_t at = 0; at < good.size(); at += 101) {
-    std::string bad = good;
-    bad[at] = static_cast<char>(bad[at] ^ 1);
-    write_file(sealed / ".tabane/manifest", bad);
+    write_file(sealed / ".tabane/manifest", good);
+    core::flip_bits(sealed / ".tabane/manifest", at);
     expect_refused("flip", ".tabane/manifest: at byte");
   }
   write_file(sealed / ".tabane/manifest", good.substr(0, good.size() - 1));
@@ -348,8 +284,7 @@ TEST_F(SealedTree, IsRefusedWhenNothingSealedIsLeftInIt) {
         EXPECT_NE(lines[0].find(says), std::string::npos) << c.what << ": " << lines[0];
         EXPECT_NE(lines[0].find("interrupted"), std::string::npos) << c.what << ": " << lines[0];
       }
-      Request alone = request(Direction::verify, sealed, "");
-      alone.without_manifest = true;
+      const Request alone = verifying_without_manifest();
       ASSERT_EQ(told(alone).size(), 1u) << c.what;
       EXPECT_NE(told(alone)[0].find("holds no sealed file"), std::string::npos) << c.what;
     }
@@ -387,9 +322,7 @@ TEST_F(SealedTree, OfAnEmptyDirectoryIsVouchedForByItsManifest) {
 // Who knows a recipient can seal a manifest for it, with any tree id and any salts, which are there
 // to read. The files have another key.
 TEST_F(SealedTree, IsNotExchangedByWhoKnowsItsRecipient) {
-  Identity own;
-  own.secret.bytes()[0] = std::byte{8};
-  own.recipient = x25519_public(own.secret);
+  Identity own = vectors::identity_of(8);
   fs::create_directory(root / "two");
   write_file(root / "two/a", "the file a");
   write_file(root / "two/b", "the file b");
@@ -401,26 +334,21 @@ TEST_F(SealedTree, IsNotExchangedByWhoKnowsItsRecipient) {
   fs::rename(sealed / "b", sealed / "a");
   fs::rename(sealed / "c", sealed / "b");
 
-  const auto header_of = [&](const char* name) {
-    return decode_header(from_text(read_file(sealed / name)));
-  };
   Openers openers;
   openers.recipients = there.recipients;
-  const TreeId tree = header_of("a").tree;
+  const TreeId tree = header_of(sealed / "a").tree;
   TreeKey key;
   std::vector<Slot> slots = make_slots(openers, tree, key);
-  const Bytes keys = encode_keys_file({tree, slots}, key);
-  write_file(sealed / ".tabane/keys", {reinterpret_cast<const char*>(keys.data()), keys.size()});
+  write_file(sealed / ".tabane/keys", as_text(encode_keys_file({tree, slots}, key)));
   const TreeSeal planted = make_seal(tree, std::move(key), std::move(slots));
   ManifestFileWriter manifest(
-      std::make_shared<const core::Descriptor>(
-          open((sealed / ".tabane").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+      std::make_shared<const core::Descriptor>(core::open_directory(sealed / ".tabane")),
       seal_of_manifest(planted), {.tree_id = tree});
   manifest.add({.path = "", .mode = 0755});
   for (const char* name : {"a", "b"}) {
     const Bytes bytes = from_text(read_file(sealed / name));
     ManifestEntry entry{.kind = EntryKind::file, .path = name, .mode = 0644};
-    entry.sealed = {.bytes = 10, .salt = header_of(name).file_salt};
+    entry.sealed = {.bytes = 10, .salt = header_of(sealed / name).file_salt};
     std::copy(bytes.end() - kTagBytes, bytes.end(), entry.sealed.last_tag.begin());
     manifest.add(entry);
   }
@@ -469,9 +397,7 @@ TEST_F(SealedTree, ShowsByItsRootThatAllOfItWasPutBack) {
   const Outcome first = encrypt();
   fs::copy(sealed, root / "older", fs::copy_options::recursive);
   write_file(in / "b", "the new file b");
-  Request again = request(Direction::encrypt, in, sealed);
-  again.resume = true;
-  const Outcome second = run_job(again);
+  const Outcome second = run_job(resuming());
   ASSERT_TRUE(first.root && second.root);
   EXPECT_NE(*first.root, *second.root);
   Request with_root = request(Direction::verify, sealed, "");

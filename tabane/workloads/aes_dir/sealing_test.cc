@@ -7,11 +7,11 @@
 #include <functional>
 
 #include "tabane/core/file.h"
-#include "tabane/core/scratch_folder.h"
-#include "tabane/workloads/aes_dir/job.h"
+#include "tabane/core/files_test.h"
 #include "tabane/workloads/aes_dir/rekey.h"
 #include "tabane/workloads/aes_dir/slot_vectors.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
+#include "tabane/workloads/aes_dir/tree_job_test.h"
 #include "tabane/workloads/aes_dir/version_1.h"
 
 namespace tabane::workloads::aes_dir {
@@ -20,14 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using core::read_file;
 using core::write_file;
-
-Identity identity_of(unsigned first) {
-  Identity identity;
-  identity.secret = vectors::counting_key<X25519Secret>(first);
-  identity.recipient = x25519_public(identity.secret);
-  return identity;
-}
-
+using vectors::identity_of, vectors::name;
 using Change = std::function<void(Request&)>;
 
 void with_key(Request& request) {
@@ -40,7 +33,6 @@ void with_other_key(Request& request) {
 }
 void with_passphrase(Request& request) {
   request.passphrase = Passphrase(from_text("a short passphrase"));
-  request.passphrase_log2_n = 10;
 }
 Change for_recipient(unsigned first) {
   return [=](Request& request) { request.recipients.push_back(identity_of(first).recipient); };
@@ -60,10 +52,7 @@ class Sealing : public testing::Test {
 
   Request request(Direction direction, const std::string& in, const std::string& out,
                   std::initializer_list<Change> changes) const {
-    Request r;
-    r.direction = direction;
-    r.in = root / in;
-    r.out = root / out;
+    Request r = request_of(direction, root / in, root / out);
     r.has_key = false;
     r.measure_copy = false;
     for (const Change& change : changes) change(r);
@@ -83,17 +72,9 @@ class Sealing : public testing::Test {
     }
   }
   std::string refusal(std::initializer_list<Change> changes) const {
-    try {
-      encrypt(changes);
-    } catch (const core::Error& error) {
-      return error.what();
-    }
-    return {};
+    return aes_dir::refusal(request(Direction::encrypt, "in", "sealed", changes));
   }
 
-  std::string name(unsigned first) const {
-    return text_of(fingerprint_of(identity_of(first).recipient));
-  }
   Bytes keys_bytes() const { return from_text(read_file(root / "sealed/.tabane/keys")); }
   std::size_t files_in_home() const {
     return static_cast<std::size_t>(
@@ -150,9 +131,8 @@ TEST_F(Sealing, TellsOfADamagedFileOfKeysAndOpensWithTheSlotsOfTheFiles) {
   encrypt({with_key, for_recipient(1)});
   const std::string good = read_file(root / "sealed/.tabane/keys");
   for (const std::size_t at : {std::size_t{0}, std::size_t{30}, good.size() - 1}) {
-    std::string bad = good;
-    bad[at] = static_cast<char>(bad[at] ^ 1);
-    write_file(root / "sealed/.tabane/keys", bad);
+    write_file(root / "sealed/.tabane/keys", good);
+    core::flip_bits(root / "sealed/.tabane/keys", at);
     const Outcome outcome = run_job(request(Direction::verify, "sealed", "", {with_key}));
     EXPECT_EQ(outcome.files, 2u);
     ASSERT_EQ(outcome.failures.size(), 1u);
@@ -166,9 +146,8 @@ TEST_F(Sealing, TellsOfADamagedFileOfKeysAndOpensWithTheSlotsOfTheFiles) {
 TEST_F(Sealing, OpensFilesBesideAFileOfKeysOfAnotherTree) {
   encrypt({with_key, for_recipient(1)});
   const TreeSeal planted = make_new_seal({.recipients = std::vector{identity_of(1).recipient}});
-  const auto bytes = encode_keys_file({planted.header.tree, planted.slots}, planted.key);
   write_file(root / "sealed/.tabane/keys",
-             {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+             as_text(encode_keys_file({planted.header.tree, planted.slots}, planted.key)));
   const Outcome outcome = run_job(request(Direction::verify, "sealed", "", {with_identity(1)}));
   EXPECT_EQ(outcome.files, 2u);
   ASSERT_EQ(outcome.failures.size(), 1u);
@@ -184,9 +163,8 @@ TEST_F(Sealing, TellsThatTheFileOfKeysIsMissingOrHasAnotherTreeOrKey) {
   EXPECT_EQ(told(), "");
   fs::remove(keys);
   EXPECT_TRUE(told().starts_with(".tabane/keysit is missing")) << told();
-  std::string other_id = good;
-  other_id[8] = static_cast<char>(other_id[8] ^ 1);
-  write_file(keys, other_id);
+  write_file(keys, good);
+  core::flip_bits(keys, 8);
   EXPECT_NE(told().find("of another tree"), std::string::npos) << told();
   run_job(request(Direction::encrypt, "in", "other", {with_key}));
   write_file(keys, read_file(root / "other/.tabane/keys"));
@@ -196,8 +174,7 @@ TEST_F(Sealing, TellsThatTheFileOfKeysIsMissingOrHasAnotherTreeOrKey) {
   const TreeId tree = decode_keys_file(from_text(good)).tree;
   std::vector<Slot> slots =
       make_slots({.recipients = std::vector{identity_of(1).recipient}}, tree, key);
-  const Bytes bytes = encode_keys_file({tree, std::move(slots)}, key);
-  write_file(keys, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  write_file(keys, as_text(encode_keys_file({tree, std::move(slots)}, key)));
   EXPECT_NE(told_of("sealed", {with_identity(1)}).find("of another tree"), std::string::npos);
   fs::remove(keys);
   encrypt({with_key, with_resume});
@@ -214,12 +191,9 @@ TEST_F(Sealing, SealsNothingWithAKeyThatDoesNotFitTheManifest) {
   KeyRing ring({.key = nullptr, .passphrase = nullptr, .identities = {&own, 1}});
   NewOpeners now;
   now.key = vectors::master();
-  try {
-    rekey((root / "sealed").string(), ring, now);
-    ADD_FAILURE();
-  } catch (const core::Error& error) {
-    EXPECT_NE(std::string(error.what()).find("not of this tree"), std::string::npos);
-  }
+  const std::string refused =
+      core::text_of_error([&] { rekey((root / "sealed").string(), ring, now); });
+  EXPECT_NE(refused.find("not of this tree"), std::string::npos) << refused;
   EXPECT_EQ(read_file(keys), read_file(root / "evil/.tabane/keys"));
   // As a rekey elsewhere would have left it.
   rekey((root / "evil").string(), ring, now);
@@ -322,12 +296,9 @@ TEST_F(Sealing, ReadsPassphrasesOfVersion1) {
 
 TEST_F(Sealing, RefusesAnInputWithADirectoryOfItsOwnNameAtItsRootOnly) {
   encrypt({with_key});
-  try {
-    run_job(request(Direction::encrypt, "sealed", "again", {with_key}));
-    ADD_FAILURE();
-  } catch (const core::UsageError& error) {
-    EXPECT_NE(std::string(error.what()).find(".tabane"), std::string::npos);
-  }
+  const std::string refused = core::text_of_error<core::UsageError>(
+      [&] { run_job(request(Direction::encrypt, "sealed", "again", {with_key})); });
+  EXPECT_NE(refused.find(".tabane"), std::string::npos) << refused;
   EXPECT_FALSE(fs::exists(root / "again"));
   fs::create_directories(root / "in/sub/.tabane");
   write_file(root / "in/sub/.tabane/keys", "a user's own");

@@ -1,10 +1,11 @@
 // The slots of docs/sealed-format.md, computed by programs of others: Python's hashlib and
-// cryptography.
+// cryptography; and keys whose bytes count.
 #pragma once
 
 #include <algorithm>
 #include <string>
 
+#include "tabane/workloads/aes_dir/identity.h"
 #include "tabane/workloads/aes_dir/key_slots.h"
 #include "tabane/workloads/aes_dir/test_bytes.h"
 
@@ -15,6 +16,18 @@ Key counting_key(unsigned first) {
   Key key;
   std::ranges::copy(counting(key.bytes().size(), first), key.bytes().begin());
   return key;
+}
+
+inline Identity identity_of(unsigned first) {
+  Identity identity;
+  identity.secret = counting_key<X25519Secret>(first);
+  identity.recipient = x25519_public(identity.secret);
+  return identity;
+}
+
+// As messages name its recipient.
+inline std::string name(unsigned first) {
+  return text_of(fingerprint_of(identity_of(first).recipient));
 }
 
 inline MasterKey master() { return counting_key<MasterKey>(0); }

@@ -12,18 +12,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tabane/comm/launch.h"
 #include "tabane/core/file.h"
-#include "tabane/core/scratch_folder.h"
-#include "tabane/core/temporary_file.h"
 #include "tabane/team/shared_block.h"
 #include "tabane/workloads/aes_dir/help.h"
-#include "tabane/workloads/aes_dir/job.h"
+#include "tabane/workloads/aes_dir/tree_job_test.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -40,22 +37,8 @@ struct Told {
   char first_failure[200], first_remark[300];
 };
 
-std::map<std::string, std::string> everything(const fs::path& root) {
-  std::map<std::string, std::string> entries;
-  for (const auto& item : fs::recursive_directory_iterator(root)) {
-    struct stat seen {};
-    lstat(item.path().c_str(), &seen);
-    std::string& entry = entries[item.path().lexically_relative(root)];
-    entry = std::to_string(seen.st_mode) + " " + std::to_string(seen.st_mtim.tv_sec) + "." +
-            std::to_string(seen.st_mtim.tv_nsec) + " ";
-    if (item.is_regular_file()) entry += read_file(item.path());
-  }
-  return entries;
-}
-
 // The first path at which two trees differ; empty: none.
-std::string difference(const std::map<std::string, std::string>& a,
-                       const std::map<std::string, std::string>& b) {
+std::string difference(const Entries& a, const Entries& b) {
   for (const auto& [path, entry] : a) {
     const auto found = b.find(path);
     if (found == b.end()) return path + " is missing";
@@ -74,9 +57,7 @@ class SpreadJob : public testing::Test {
  protected:
   SpreadJob() {
     ::umask(022);
-    std::string text(kLarge, '\0');
-    unsigned seed = 1;
-    for (char& c : text) c = static_cast<char>((seed = seed * 1664525u + 1013904223u) >> 24);
+    const std::string text = pattern(kLarge, 1);
     for (int d = 0; d < 4; ++d) {
       const fs::path directory = in / std::to_string(d);
       fs::create_directories(directory / "empty");
@@ -90,14 +71,8 @@ class SpreadJob : public testing::Test {
 
   Request request(Direction direction, const fs::path& from, const fs::path& to,
                   Cipher cipher = Cipher::aes_256_gcm) const {
-    Request r;
-    r.direction = direction;
-    r.cipher = cipher;
-    r.in = from;
-    r.out = to;
-    r.passphrase_log2_n = 10;
+    Request r = request_of(direction, from, to, cipher);
     r.preserve = true;
-    for (std::size_t i = 0; i < kMasterKeyBytes; ++i) r.key.bytes()[i] = std::byte(i * 7 + 1);
     return r;
   }
 
@@ -231,9 +206,7 @@ TEST_F(SpreadJob, DoesThePartOfARankThatIsKilled) {
     ASSERT_TRUE(there.complete);
     EXPECT_EQ(there.failures, 0u) << there.first_failure;
     EXPECT_EQ(there.files, 408u);
-    for (const auto& item : fs::recursive_directory_iterator(sealed)) {
-      EXPECT_FALSE(core::is_temporary_name(item.path().filename().string())) << item.path();
-    }
+    expect_no_temporary(sealed);
     const Outcome back = run_job(request(Direction::decrypt, sealed, again));
     EXPECT_TRUE(back.failures.empty()) << back.failures[0].path << back.failures[0].what;
     EXPECT_EQ(difference(original, everything(again)), "");

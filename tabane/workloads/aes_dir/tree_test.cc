@@ -19,6 +19,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 
 namespace tabane::workloads::aes_dir {
@@ -29,7 +30,7 @@ using Names = std::vector<std::string>;
 class TemporaryTree : public testing::Test {
  protected:
   void SetUp() override {
-    root_.reset(::open(place_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    root_ = core::open_directory(place_);
     ASSERT_TRUE(root_.valid());
   }
 
@@ -408,8 +409,8 @@ TEST_F(Opener, MakesWhatIsMissingForTheOwnerAlone) {
   directory("in/a/b");
   directory("out");
   directory("out/a");
-  const core::Descriptor in(::openat(root(), "in", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const core::Descriptor out(::openat(root(), "out", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const core::Descriptor in = core::open_directory(folder_ / "in");
+  const core::Descriptor out = core::open_directory(folder_ / "out");
   const Tree tree = scan(in.get(), {});
   DirectoryOpener(tree, out.get(), true).open(2);
   struct stat made {};

@@ -1,12 +1,12 @@
 #include "tabane/workloads/aes_dir/tree_walk.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "tabane/core/file.h"
+#include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 
 namespace tabane::workloads::aes_dir {
@@ -17,10 +17,7 @@ using Names = std::vector<std::string>;
 
 class Walk : public testing::Test {
  protected:
-  Tree scanned() const {
-    const core::Descriptor root(::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    return scan(root.get(), {});
-  }
+  Tree scanned() const { return scan(core::open_directory(folder.path()).get(), {}); }
 
   const core::ScratchFolder folder{"tabane-test"};
 };

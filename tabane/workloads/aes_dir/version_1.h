@@ -21,13 +21,12 @@ inline std::string seal_version_1(std::string_view plain, Header header, const M
   std::size_t done = 0;
   for (std::uint32_t index = 0; index == 0 || done < plain.size(); ++index) {
     const std::size_t here = std::min(header.chunk_bytes(), plain.size() - done);
-    Bytes sealed(here + kTagBytes);
     const bool last = done + here == plain.size();
-    cipher.seal(index, last, from_text(plain.substr(done, here)), sealed);
+    const Bytes sealed = seal_chunk(cipher, index, last, from_text(plain.substr(done, here)));
     file.insert(file.end(), sealed.begin(), sealed.end());
     done += here;
   }
-  return {reinterpret_cast<const char*>(file.data()), file.size()};
+  return as_text(file);
 }
 
 }  // namespace tabane::workloads::aes_dir
