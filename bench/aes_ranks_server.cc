@@ -13,6 +13,7 @@
 #include "tabane/core/error.h"
 #include "tabane/workloads/aes_dir/help.h"
 #include "tabane/workloads/aes_dir/job.h"
+#include "tabane/workloads/aes_dir/test_request.h"
 
 namespace tabane::bench {
 namespace {
@@ -26,13 +27,9 @@ struct Job {
   std::string in, out;
 
   Request request(unsigned threads) const {
-    Request request;
-    request.direction = direction;
-    request.in = in;
-    request.out = out;
+    Request request = request_of(direction, in, out);
     request.threads = threads;
     request.measure_copy = false;
-    for (std::size_t i = 0; i < kMasterKeyBytes; ++i) request.key.bytes()[i] = std::byte(i + 1);
     return request;
   }
 };
