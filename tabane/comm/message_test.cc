@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tabane/core/text_of_error_test.h"
+
 namespace tabane::comm {
 namespace {
 
@@ -42,18 +44,13 @@ TEST(TypesFit, WhenEqualOrOneIsBytes) {
 }
 
 std::string error_of(const MessageEnd& sender, const MessageEnd& receiver) {
-  try {
-    check_fits(sender, receiver, 7);
-  } catch (const MessageError& error) {
-    return error.what();
-  }
-  return "no error";
+  return core::text_of_error<MessageError>([&] { check_fits(sender, receiver, 7); });
 }
 
 TEST(CheckFits, NamesBothSides) {
   const MessageEnd sender{2, type_code<double>(), 24};
-  EXPECT_EQ(error_of(sender, {5, type_code<double>(), 24}), "no error");
-  EXPECT_EQ(error_of(sender, {5, type_code<double>(), 100}), "no error");
+  EXPECT_EQ(error_of(sender, {5, type_code<double>(), 24}), "");
+  EXPECT_EQ(error_of(sender, {5, type_code<double>(), 100}), "");
   EXPECT_EQ(error_of(sender, {5, type_code<int>(), 100}),
             "message from rank 2 to rank 5, tag 7: the sender sent float64, the receiver wants "
             "int32");

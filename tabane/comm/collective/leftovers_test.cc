@@ -1,22 +1,13 @@
 #include "tabane/comm/collective/mismatches_test.h"
 #include "tabane/comm/nonblocking.h"
 #include "tabane/comm/runners_test.h"
+#include "tabane/core/text_of_error_test.h"
 
 namespace tabane::comm {
 namespace {
 
+using core::text_of_error;
 using LeftoversOnRanks = OnRanks;
-
-// Returns what was thrown, or nothing.
-template <class F>
-std::string text_of_error(F&& f) {
-  try {
-    f();
-  } catch (const core::Error& error) {
-    return error.what();
-  }
-  return {};
-}
 
 // As where a vector has its size on the root only.
 TEST_P(LeftoversOnRanks, OfACallThatIsEmptyOnSomeRanksAreTold) {

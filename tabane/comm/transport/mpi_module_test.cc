@@ -11,6 +11,7 @@
 #include <string>
 
 #include "tabane/comm/launch.h"
+#include "tabane/core/text_of_error_test.h"
 
 namespace tabane::comm {
 namespace {
@@ -81,12 +82,8 @@ TEST_F(MpiModule, IsThatOfTheLauncher) {
 }
 
 TEST_F(MpiModule, IsRefusedWithoutALauncherAndSpoilsNothing) {
-  std::string error;
-  try {
-    launch({.transport = TransportKind::mpi}, [](Comm&) {});
-  } catch (const core::UsageError& refusal) {
-    error = refusal.what();
-  }
+  const std::string error = core::text_of_error<core::UsageError>(
+      [] { launch({.transport = TransportKind::mpi}, [](Comm&) {}); });
   EXPECT_EQ(error,
             "the transport mpi was asked for, but no MPI launcher has started this process: start "
             "it by mpirun -n RANKS PROGRAM, or ask for the transport shm");
@@ -122,12 +119,7 @@ class MpiModuleLost : public MpiModule {
     MpiModule::TearDown();
   }
   static std::string error_of_launch() {
-    try {
-      launch({}, [](Comm&) {});
-    } catch (const core::UsageError& error) {
-      return error.what();
-    }
-    return "no error";
+    return core::text_of_error<core::UsageError>([] { launch({}, [](Comm&) {}); });
   }
 
   const std::filesystem::path directory_ =

@@ -21,6 +21,7 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/environment_test.h"
 #include "tabane/comm/launch.h"
+#include "tabane/core/text_of_error_test.h"
 
 namespace tabane::comm {
 namespace {
@@ -38,12 +39,7 @@ void launch_here(const std::function<void(Comm&)>& f) {
 
 // What launch throws on this rank; empty if nothing.
 std::string error_of(const std::function<void(Comm&)>& f) {
-  try {
-    launch_here(f);
-  } catch (const core::Error& error) {
-    return error.what();
-  }
-  return {};
+  return core::text_of_error([&] { launch_here(f); });
 }
 
 bool has(std::string_view text, std::string_view part) {

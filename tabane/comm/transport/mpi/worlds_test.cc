@@ -14,6 +14,7 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
 #include "tabane/comm/nonblocking_checks_test.h"
+#include "tabane/core/text_of_error_test.h"
 
 namespace tabane::comm {
 namespace {
@@ -22,17 +23,12 @@ void require(bool holds, const char* what) {
   if (!holds) throw core::Error(what);
 }
 
+void run(const std::function<void(Comm&)>& f) { launch({.transport = TransportKind::mpi}, f); }
+
 // What launch throws on this rank; empty if nothing.
 std::string loss_of(const std::function<void(Comm&)>& f) {
-  try {
-    launch({.transport = TransportKind::mpi}, f);
-  } catch (const core::LostError& error) {
-    return error.what();
-  }
-  return {};
+  return core::text_of_error<core::LostError>([&] { run(f); });
 }
-
-void run(const std::function<void(Comm&)>& f) { launch({.transport = TransportKind::mpi}, f); }
 
 void many_launches() {
   for (int i = 0; i < 40; ++i) {
@@ -102,12 +98,8 @@ void mismatched_collectives_are_told() {
   std::erase_if(all,
                 [](const Mismatch& one) { return one.name.find("of 3000") != std::string::npos; });
   for (const Mismatch& one : all) {
-    std::string text;
-    try {
-      run([&](Comm& comm) { mismatch(comm, one); });
-    } catch (const core::Error& error) {
-      text = error.what();
-    }
+    const std::string text =
+        core::text_of_error([&] { run([&](Comm& comm) { mismatch(comm, one); }); });
     const std::string missing = missing_in(text, one);
     require(missing.empty(), missing.c_str());
   }

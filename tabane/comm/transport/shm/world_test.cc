@@ -14,6 +14,7 @@
 #include "tabane/comm/transport/shm/forked_ranks_test.h"
 #include "tabane/comm/transport/transport.h"
 #include "tabane/core/error.h"
+#include "tabane/core/text_of_error_test.h"
 
 namespace {
 
@@ -42,23 +43,14 @@ const auto never = [] { return false; };
 World small_world(int ranks) { return World(plan_memory(ranks, 0), 2); }
 
 std::string text_of_check(World& world, int self, int peer) {
-  try {
-    world.check(self, peer, never);
-  } catch (const core::LostError& error) {
-    return error.what();
-  }
-  return "";
+  return core::text_of_error<core::LostError>([&] { world.check(self, peer, never); });
 }
 
 // Waits as a transport does, sleeping for minutes if nobody wakes it.
 std::string wait_until_lost(World& world, int self, int peer) {
   Waiter waiter(world.doorbell(self), {.sleep_ms = 600'000});
-  try {
-    waiter.wait(never, [&] { world.check(self, peer, never); });
-  } catch (const core::LostError& error) {
-    return error.what();
-  }
-  return "";
+  return core::text_of_error<core::LostError>(
+      [&] { waiter.wait(never, [&] { world.check(self, peer, never); }); });
 }
 
 TEST(World, ALaunchLetsOnlyItsOwnProcessesTraceARank) {
