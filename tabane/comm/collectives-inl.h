@@ -20,6 +20,15 @@ namespace internal {
 template <class R>
 using Value = std::ranges::range_value_t<R>;
 
+// The elements of two ranges that have the same ones.
+template <class A, class B>
+struct OneValue {
+  static_assert(std::is_same_v<Value<A>, Value<B>>, "both ranges must have the same element type");
+  using Type = Value<A>;
+};
+template <class A, class B>
+using SharedValue = typename OneValue<A, B>::Type;
+
 template <class T>
 Call call_of(Kind kind, int root, std::size_t elements) {
   Call call{.kind = kind, .root = root, .element = {type_code<T>(), sizeof(T)}};
@@ -176,9 +185,7 @@ void reduce(Comm& comm, R&& values, By by, int root, const CollectiveOptions& op
 template <SendableRange In, WritableRange Out, Reduces<std::ranges::range_value_t<Out>> By>
 void reduce(Comm& comm, const In& values, Out&& result, By by, int root,
             const CollectiveOptions& options) {
-  using T = internal::Value<Out>;
-  static_assert(std::is_same_v<internal::Value<In>, T>,
-                "both ranges must have the same element type");
+  using T = internal::SharedValue<In, Out>;
   const std::span<const T> in = internal::span_of(values);
   if (comm.rank() == root) {
     internal::require_result(in.size(), std::ranges::size(result));
@@ -252,9 +259,7 @@ requires(!SendableRange<T>) T exscan(Comm& comm, T value, By by, const Collectiv
 template <SendableRange In, WritableRange Out, Reduces<std::ranges::range_value_t<Out>> By>
 void reduce_scatter(Comm& comm, const In& values, Out&& block, By by,
                     const CollectiveOptions& options) {
-  using T = internal::Value<Out>;
-  static_assert(std::is_same_v<internal::Value<In>, T>,
-                "both ranges must have the same element type");
+  using T = internal::SharedValue<In, Out>;
   Call call = internal::call_of<T>(Kind::reduce_scatter, 0, std::ranges::size(block));
   internal::require_parts(call.kind, std::ranges::size(values), std::ranges::size(block),
                           comm.size());
@@ -269,9 +274,7 @@ void reduce_scatter(Comm& comm, const In& values, Out&& block, By by,
 template <SendableRange All, WritableRange Part>
 void scatter(Comm& comm, const All& all, Part&& part, int root, Layout layout,
              const CollectiveOptions& options) {
-  using T = internal::Value<Part>;
-  static_assert(std::is_same_v<internal::Value<All>, T>,
-                "both ranges must have the same element type");
+  using T = internal::SharedValue<All, Part>;
   Call call = internal::call_of<T>(Kind::scatter, root, std::ranges::size(part));
   call.layout = layout;
   call.out = internal::writable_bytes_of(part);
@@ -286,9 +289,7 @@ void scatter(Comm& comm, const All& all, Part&& part, int root, Layout layout,
 template <SendableRange Part, WritableRange All>
 void gather(Comm& comm, const Part& part, All&& all, int root, Layout layout,
             const CollectiveOptions& options) {
-  using T = internal::Value<Part>;
-  static_assert(std::is_same_v<internal::Value<All>, T>,
-                "both ranges must have the same element type");
+  using T = internal::SharedValue<All, Part>;
   Call call = internal::call_of<T>(Kind::gather, root, std::ranges::size(part));
   call.layout = layout;
   call.in = internal::bytes_of(part);
@@ -303,9 +304,7 @@ void gather(Comm& comm, const Part& part, All&& all, int root, Layout layout,
 template <SendableRange Part, WritableRange All>
 void all_gather(Comm& comm, const Part& part, All&& all, Layout layout,
                 const CollectiveOptions& options) {
-  using T = internal::Value<Part>;
-  static_assert(std::is_same_v<internal::Value<All>, T>,
-                "both ranges must have the same element type");
+  using T = internal::SharedValue<All, Part>;
   Call call = internal::call_of<T>(Kind::all_gather, 0, std::ranges::size(part));
   internal::require_parts(call.kind, std::ranges::size(all), std::ranges::size(part), comm.size());
   call.layout = layout;
@@ -332,9 +331,7 @@ requires(!SendableRange<T>) std::vector<T> all_gather(Comm& comm, const T& value
 
 template <SendableRange Out, WritableRange In>
 void all_to_all(Comm& comm, const Out& out, In&& in, const CollectiveOptions& options) {
-  using T = internal::Value<In>;
-  static_assert(std::is_same_v<internal::Value<Out>, T>,
-                "both ranges must have the same element type");
+  using T = internal::SharedValue<Out, In>;
   const auto p = static_cast<std::size_t>(comm.size());
   Call call = internal::call_of<T>(Kind::all_to_all, 0, std::ranges::size(out) / p);
   internal::require_blocks(call.kind, std::ranges::size(out), std::ranges::size(in), comm.size());
@@ -346,9 +343,7 @@ void all_to_all(Comm& comm, const Out& out, In&& in, const CollectiveOptions& op
 template <SendableRange Part, WritableRange All>
 void gather_varying(Comm& comm, const Part& part, All&& all, std::span<const std::size_t> counts,
                     int root, const CollectiveOptions& options) {
-  using T = internal::Value<Part>;
-  static_assert(std::is_same_v<internal::Value<All>, T>,
-                "both ranges must have the same element type");
+  using T = internal::SharedValue<All, Part>;
   Call call = internal::call_of<T>(Kind::gather_varying, root, 1);
   std::vector<std::size_t> part_bytes;
   call.in = internal::bytes_of(part);
@@ -365,9 +360,7 @@ void gather_varying(Comm& comm, const Part& part, All&& all, std::span<const std
 template <SendableRange Part, WritableRange All>
 void all_gather_varying(Comm& comm, const Part& part, All&& all,
                         std::span<const std::size_t> counts, const CollectiveOptions& options) {
-  using T = internal::Value<Part>;
-  static_assert(std::is_same_v<internal::Value<All>, T>,
-                "both ranges must have the same element type");
+  using T = internal::SharedValue<All, Part>;
   Call call = internal::call_of<T>(Kind::all_gather_varying, 0, std::ranges::size(all));
   const std::vector<std::size_t> part_bytes = internal::bytes_of_parts(counts, sizeof(T));
   internal::require_counts(call.kind, std::ranges::size(all), part_bytes,
@@ -381,9 +374,7 @@ void all_gather_varying(Comm& comm, const Part& part, All&& all,
 template <SendableRange All, WritableRange Part>
 void scatter_varying(Comm& comm, const All& all, std::span<const std::size_t> counts, Part&& part,
                      int root, const CollectiveOptions& options) {
-  using T = internal::Value<Part>;
-  static_assert(std::is_same_v<internal::Value<All>, T>,
-                "both ranges must have the same element type");
+  using T = internal::SharedValue<All, Part>;
   Call call = internal::call_of<T>(Kind::scatter_varying, root, 1);
   std::vector<std::size_t> part_bytes;
   call.out = internal::writable_bytes_of(part);

@@ -22,8 +22,6 @@ namespace tabane::comm::shm {
 // starting: not in enter() yet. failed: as fail() said, even if the process still runs.
 enum class RankState : std::uint32_t { starting, running, returned, failed };
 
-class World;
-
 // Made by the launching process before the ranks fork; mapped at the same address in all.
 class World {
  public:
@@ -38,8 +36,8 @@ class World {
   bool crowded() const { return crowded_; }  // more ranks than PUs
 
   // In a rank's process, first and last. Lets other ranks copy from and to its memory, but no
-  // process beside this job. A process
-  // that ends without leave() is noticed only by who waits for it: that one calls fail().
+  // process beside this job. A process that ends without leave() is noticed only by who waits for
+  // it: that one calls fail().
   void enter(int rank);
   void leave(int rank);  // after its last call: no more will come from it. Wakes all.
 
