@@ -45,7 +45,7 @@ void compare_by_message(Group& group, const CallRecord& own) {
 // cost: a multiplication for each rank, where all give the sizes of all parts.
 std::uint64_t hash_of_parts(const Call& call) {
   if (call.kind != Kind::all_gather_varying) return 0;
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  std::uint64_t hash = 0xcbf29ce484222325;  // as FNV-1a, word by word
   for (const std::size_t bytes : call.part_bytes) hash = (hash ^ bytes) * 0x100000001b3;
   return hash;
 }

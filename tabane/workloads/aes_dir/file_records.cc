@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <span>
 #include <string>
+
 namespace tabane::workloads::aes_dir {
 namespace {
 

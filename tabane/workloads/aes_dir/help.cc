@@ -57,7 +57,7 @@ class Helper : public UnitSource {
     try {
       while (const auto letter = mail_.take(kWorkTag)) take(decode_work(letter->text));
       report();
-    } catch (const std::exception& error) {
+    } catch (...) {
       problem_ = std::current_exception();
       job_.stop = true;
     }

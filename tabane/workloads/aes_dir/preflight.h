@@ -15,10 +15,8 @@ namespace tabane::workloads::aes_dir {
 
 struct Places {
   Tree tree;
-  core::Descriptor in_root;  // not for standard input, which has an empty tree
-  std::string in_path;       // the directory that inputs are in
-  std::string
-      out_parent;  // of a directory job: where `out_name` is made; empty: nothing is written
+  core::Descriptor in_root;                // not for standard input, which has an empty tree
+  std::string in_path;                     // the directory that inputs are in
   std::string output_name;                 // of a single file
   std::optional<core::OutputPath> stream;  // that a single file goes to; then there is no directory
   std::string out_path;                    // the directory that outputs go to

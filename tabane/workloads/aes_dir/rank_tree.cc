@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t kBlockBytes = std::size_t{4} << 20;
 
 template <class T>
-void send_array(const GrowingArray<T>& array, comm::Comm& ranks, std::vector<T>& block) {
+void send_array(const GrowingArray<T>& array, comm::Comm& ranks) {
+  std::vector<T> block;
   for (std::size_t at = 0; at < array.size(); at += block.size()) {
     block.resize(std::min(kBlockBytes / sizeof(T), array.size() - at));
     std::copy_n(array.data() + at, block.size(), block.begin());
@@ -38,14 +39,10 @@ std::array<std::uint64_t, 4> sizes_of(const Tree& tree) {
 }
 
 void send_tree(const Tree& tree, comm::Comm& ranks) {
-  const auto send = [&]<class T>(const GrowingArray<T>& array) {
-    std::vector<T> block;
-    send_array(array, ranks, block);
-  };
-  send(tree.directories);
-  send(tree.files);
-  send(tree.links);
-  send(tree.names);
+  send_array(tree.directories, ranks);
+  send_array(tree.files, ranks);
+  send_array(tree.links, ranks);
+  send_array(tree.names, ranks);
 }
 
 Tree receive_tree(const std::array<std::uint64_t, 4>& sizes, comm::Comm& ranks) {

@@ -220,7 +220,9 @@ void SpreadUnits::give() {
 // Much of what is left to a rank while there is much, little at the end. Pieces keep files open.
 void SpreadUnits::give(int rank, Helper& helper) {
   const std::size_t share = queue_.size() / (4 * helpers_.size());
-  const std::size_t most = std::clamp<std::size_t>(share, helper.wants, kMostGiven);
+  // A rank may want more than others get: it has many threads.
+  const std::size_t most =
+      std::max<std::size_t>(helper.wants, std::min<std::size_t>(share, kMostGiven));
   Work work;
   while (work.units.size() < most) {
     if (work.units.size() >= helper.wants && plan_.units[queue_.front()].pieces > 1) break;

@@ -16,8 +16,8 @@ struct Stray {
 };
 
 // Looks through the sealed tree below `sealed` for files and directories that the plain tree lacks,
-// directories before what lies in them. cost: a scan;
-// opens what it suspects. throws: core::SystemError if the root cannot be read.
+// directories before what lies in them. cost: a scan; opens what it suspects.
+// throws: core::SystemError if the root cannot be read.
 std::vector<Stray> strays_of(int sealed, const Tree& plain, const TreeSeal& seal,
                              bool hidden_names);
 
