@@ -100,7 +100,8 @@ bool FileTask::start(Directories& directories, const std::function<void()>& prep
         record_.stored_name = stored_name_of(job_.seal->key, job_.seal->header.tree, path_);
       }
       open_input(directories);
-      if (directories.out) {
+      // What the manifest does not have gets no directory, either; `prepare` tells of it.
+      if (directories.out && (!job_.manifest || record_.known)) {
         Place place = directories.output_of(job_, index_, record_);
         out_directory_ = std::move(place.directory);
         out_name_ = std::move(place.name);

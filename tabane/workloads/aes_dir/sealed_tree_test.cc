@@ -214,6 +214,17 @@ TEST_F(SealedTree, DecryptsNothingThatIsNotWhatTheManifestHas) {
   EXPECT_EQ(read_file(root / "opened/d/long"), std::string(kLong, 'x'));
 }
 
+TEST_F(SealedTree, MakesNoDirectoriesThatTheManifestDoesNotHave) {
+  encrypt();
+  fs::create_directories(sealed / "planted/deep");
+  fs::create_directories(sealed / "d/planted");
+  write_file(sealed / "planted/deep/f", "of a stranger");
+  fs::copy_file(sealed / "a", sealed / "d/planted/copy");
+  EXPECT_EQ(decrypted(), (Lines{"d/planted: added", "d/planted/copy: added", "planted: added",
+                                "planted/deep: added", "planted/deep/f: added"}));
+  EXPECT_EQ(everything(root / "opened"), everything(in));
+}
+
 TEST_F(SealedTree, IsRefusedWithADamagedExchangedOrMissingManifest) {
   encrypt();
   const std::string good = read_file(sealed / ".tabane/manifest");
