@@ -429,7 +429,7 @@ class Selection(Case):
         self.assertEqual(os.readlink(self.opened / "link"), "f1")
         self.assertEqual(os.readlink(self.opened / "a" / "away"), "/etc")
 
-    def test_takes_files_with_a_temporary_name_and_names_them_where_they_are_left_out(self):
+    def test_takes_files_with_a_temporary_name_and_names_those_of_killed_jobs(self):
         self.make_tree()
         name = ".tabane-0123456789abcdef.part"
         (self.plain / "a" / name).write_bytes(b"a user's")
@@ -442,20 +442,31 @@ class Selection(Case):
         self.assertEqual((self.sealed / "a" / name).read_bytes(), sealed)
         self.assertFalse(leftover.exists())
         self.run_ok("verify", *self.options(), self.sealed)
+        half = ".tabane-00000000000000cc.part"
+        (self.sealed / "a" / half).write_bytes(sealed[:-1])
+        (self.sealed / "a" / ".tabane-00000000000000dd.part").touch()
         for verb, more in (("verify", ["--without-manifest"]),
                            ("decrypt", ["--without-manifest", self.opened])):
             json_file = self.folder / "json"
             result = self.run_ok(verb, *self.options(), "-q", f"--json={json_file}", self.sealed,
                                  *more)
-            self.assertIn(b"left out: a/" + os.fsencode(name), result.stderr)
+            self.assertIn(b"left out: a/" + os.fsencode(half), result.stderr)
+            self.assertNotIn(os.fsencode(name), result.stderr)
             listed = json.loads(json_file.read_text())["temporary_files"]
-            self.assertEqual([entry["path"] for entry in listed], ["a/" + name])
+            self.assertEqual([entry["path"] for entry in listed],
+                             ["a/" + half, "a/.tabane-00000000000000dd.part"])
+        self.assertEqual((self.opened / "a" / name).read_bytes(), b"a user's")
+        self.assertEqual(self.names_of_temporaries(self.opened), [b"a/" + os.fsencode(name)])
+        # What was decrypted is not taken for a leftover.
+        self.run_ok("decrypt", *self.options(), "--without-manifest", "--resume", self.sealed,
+                    self.opened)
+        self.assertEqual((self.opened / "a" / name).read_bytes(), b"a user's")
         self.decrypt("--force")
         self.assertEqual((self.opened / "a" / name).read_bytes(), b"a user's")
         self.run_ok("decrypt", *self.options(), self.sealed / "a" / name, self.folder / "single")
         self.assertEqual((self.folder / "single").read_bytes(), b"a user's")
         (self.sealed / ".tabane-00000000000000bb.part").write_bytes(b"half")
-        self.assertIn(b"1 temporary file", self.decrypt("--force").stdout)
+        self.assertIn(b"left out: 3 temporary files", self.decrypt("--force").stdout)
 
     def test_excludes_names_and_paths(self):
         self.make_tree()

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tabane/core/temporary_file.h"
 #include "tabane/workloads/aes_dir/scatter_io.h"
 
 namespace tabane::workloads::aes_dir {
@@ -34,16 +35,27 @@ bool ends_the_job(const std::exception& error) {
 
 void JobState::fail(std::uint32_t file, const std::exception& error) {
   if (const auto* difference = dynamic_cast<const DiffersFromManifest*>(&error)) {
-    if (!helps) return manifest->add(tree.path(tree.files[file]), *difference);
-    const std::lock_guard lock(mutex_);
-    differences_.emplace_back(file, *difference);
-    return;
+    return note(file, *difference);
+  }
+  if (is_leftover(file, error)) {
+    return note(file, DiffersFromManifest(Difference::added, std::nullopt));
   }
   if (ends_the_job(error)) stop = true;
   const std::lock_guard lock(mutex_);
   if (can_be_redone(file, error)) return changed_.push_back(file);
   const bool twice = dynamic_cast<const ChangedWhileRead*>(&error) && redoes();
   failures_.emplace_back(file, std::string(error.what()) + (twice ? ", twice" : ""));
+}
+
+void JobState::note(std::uint32_t file, const DiffersFromManifest& difference) {
+  if (manifest && !helps) return manifest->add(tree.path(tree.files[file]), difference);
+  const std::lock_guard lock(mutex_);
+  differences_.emplace_back(file, difference);
+}
+
+bool JobState::is_leftover(std::uint32_t file, const std::exception& error) const {
+  return may_meet_leftovers && dynamic_cast<const DamageError*>(&error) &&
+         core::is_temporary_name(tree.name(tree.files[file].name_at));
 }
 
 bool JobState::can_be_redone(std::uint32_t file, const std::exception& error) {
@@ -70,6 +82,11 @@ std::vector<std::pair<std::uint32_t, std::string>> JobState::take_failures() {
 std::vector<std::pair<std::uint32_t, DiffersFromManifest>> JobState::take_differences() {
   const std::lock_guard lock(mutex_);
   return std::exchange(differences_, {});
+}
+
+bool may_meet_leftovers(const Request& request, bool single_file, bool has_manifest) {
+  return request.direction != Direction::encrypt && request.cipher == Cipher::aes_256_gcm &&
+         !single_file && !has_manifest;
 }
 
 Directories::Directories(const JobState& job) : in(job.tree, job.in_root, false) {

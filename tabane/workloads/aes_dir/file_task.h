@@ -51,6 +51,9 @@ struct JobState {
   std::function<bool(Directories&, std::uint32_t file)> settles;
   TreeManifest* manifest = nullptr;  // of the sealed tree that is read
   bool hides_names = false;          // of the sealed tree that is read or written
+  // Whether nothing but its damage tells what a killed job has left from a user's file of such a
+  // name.
+  bool may_meet_leftovers = false;
   ModePolicy modes;
   bool spreads = false;                // pieces of a file are written by several processes
   bool helps = false;                  // for another rank, which gets failures, records and counts
@@ -63,11 +66,12 @@ struct JobState {
   std::atomic<std::uint64_t> bytes_done = 0, bytes_of_files_done = 0, bytes_kept = 0;
 
   // Notes a failure, but that a file changed while it was read only the second time; a full or
-  // read-only file system also stops the job. What differs from the manifest is told there.
-  // Thread-safe.
+  // read-only file system also stops the job. What differs from the manifest is told there; a
+  // leftover counts as a difference. Thread-safe.
   void fail(std::uint32_t file, const std::exception& error);
   std::vector<std::pair<std::uint32_t, std::string>> failures() const;
-  // Return what has been noted since the last call; differences only of a job that helps.
+  // Return what has been noted since the last call; differences only of a job that helps, and of
+  // one without a manifest, whose leftovers they are.
   std::vector<std::pair<std::uint32_t, std::string>> take_failures();
   std::vector<std::pair<std::uint32_t, DiffersFromManifest>> take_differences();
 
@@ -81,6 +85,8 @@ struct JobState {
   // What went into a stream cannot be taken back; of ranks, each has pieces of a file.
   bool redoes() const { return stream < 0 && !spreads && !helps; }
   bool can_be_redone(std::uint32_t file, const std::exception& error);
+  bool is_leftover(std::uint32_t file, const std::exception& error) const;
+  void note(std::uint32_t file, const DiffersFromManifest& difference);
 
   mutable std::mutex mutex_;
   std::vector<std::uint32_t> changed_;
@@ -88,6 +94,9 @@ struct JobState {
   std::vector<std::pair<std::uint32_t, std::string>> failures_;
   std::vector<std::pair<std::uint32_t, DiffersFromManifest>> differences_;
 };
+
+// Of a job that reads sealed files as they are.
+bool may_meet_leftovers(const Request& request, bool single_file, bool has_manifest);
 
 struct ChangedWhileRead : std::exception {
   const char* what() const noexcept override { return "changed while it was read"; }

@@ -206,6 +206,7 @@ void work(Request& request, const Start& start, Tree tree, const RankSecrets& se
   job.output_name = start.output_name;
   job.hides_names = start.hides_names;
   job.manifest = manifest.get();
+  job.may_meet_leftovers = may_meet_leftovers(request, start.single_file, start.has_root);
   TreeSeal seal;
   if (tree_key && !start.slots.empty()) {
     seal = make_seal(start.tree, std::move(*tree_key), decode_slots(start.slots, 0));

@@ -106,6 +106,19 @@ void finish_stream(core::Descriptor& stream, const Request& request) {
   stream.close(request.out);
 }
 
+// Paths of what killed jobs have left in a sealed tree that is read without a manifest. Ranks may
+// tell of one twice.
+std::vector<std::string> leftovers_met(JobState& job) {
+  std::vector<std::string> paths;
+  for (const auto& [file, difference] : job.take_differences()) {
+    paths.push_back(job.tree.path(job.tree.files[file]));
+  }
+  std::ranges::sort(paths);
+  const auto again = std::ranges::unique(paths);
+  paths.erase(again.begin(), again.end());
+  return paths;
+}
+
 void collect(const JobState& job, Outcome& outcome) {
   outcome.complete = !job.stop;
   outcome.files = job.files_done;
@@ -252,6 +265,7 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   }
   job.manifest = manifest.get();
   job.hides_names = manifest && manifest->head().hidden_names;
+  job.may_meet_leftovers = may_meet_leftovers(request, places.single_file, manifest != nullptr);
   if (request.quick) {
     job.settles = [&job](Directories& directories, std::uint32_t file) {
       return looks_right(job, directories, file);
@@ -286,6 +300,7 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   } else if (!job.stop && out_root.valid() && !places.single_file && !job.hides_names) {
     finish_directories(places, out_root.get(), made_root, job.modes, outcome.failures);
   }
+  if (job.may_meet_leftovers) outcome.temporaries = leftovers_met(job);
   if (!job.stop && manifest) tell_differences(*manifest, outcome.failures, outcome.temporaries);
   if (stream.valid()) finish_stream(stream, request);
   const std::chrono::duration<double> seconds =

@@ -24,7 +24,8 @@ struct Outcome {
   std::uint64_t files_total = 0, bytes_total = 0, directories = 0;
   std::uint64_t links = 0;  // symbolic ones: sealed, restored or looked at
   std::uint64_t symlinks = 0, special = 0, excluded = 0, leftovers_removed = 0;
-  // Left out when decrypting or verifying: paths of files with the name of a temporary one.
+  // Left out when decrypting or verifying: paths of files with the name of a temporary one that are
+  // not whole, are not in the manifest, or are of CBC, which tells nothing of either.
   std::vector<std::string> temporaries;
   std::vector<Failure> failures;  // in the order of the tree
   // Files of version 1 were opened as a tree, which no manifest vouches for.

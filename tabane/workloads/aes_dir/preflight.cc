@@ -14,7 +14,6 @@
 
 #include "tabane/workloads/aes_dir/header_io.h"
 #include "tabane/workloads/aes_dir/job_lock.h"
-#include "tabane/workloads/aes_dir/manifest_file.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/stored_name.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
@@ -92,10 +91,11 @@ void require_stream(const fs::path& out) {
       fmt::format("OUT ({}) is neither a regular file, a pipe nor a terminal", out.string()));
 }
 
-// Then it says which files with a temporary name belong to the tree.
-bool has_manifest(const Request& request, int in_root) {
-  return request.cipher == Cipher::aes_256_gcm && !request.without_manifest &&
-         faccessat(in_root, kManifestPath, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+// What a killed job has left shows when it is opened, but not if nothing authenticates it.
+Temporaries wanted_temporaries(const Request& request) {
+  const bool encrypts = request.direction == Direction::encrypt;
+  return encrypts || request.cipher == Cipher::aes_256_gcm ? Temporaries::take
+                                                           : Temporaries::leave_out;
 }
 
 // At the root of IN nothing may have the name that tabane takes in OUT.
@@ -137,11 +137,8 @@ void place_directory(const Request& request, Places& places) {
     places.out_path = out;
   }
   const bool encrypts = request.direction == Direction::encrypt;
-  places.tree =
-      scan(places.in_root.get(), request.excludes,
-           encrypts || has_manifest(request, places.in_root.get()) ? Temporaries::take
-                                                                   : Temporaries::leave_out,
-           request.cipher == Cipher::aes_256_gcm && !request.hide_names, request.update);
+  places.tree = scan(places.in_root.get(), request.excludes, wanted_temporaries(request),
+                     request.cipher == Cipher::aes_256_gcm && !request.hide_names, request.update);
   if (encrypts) require_free_name(request, places.in_root.get());
   if (!places.out_path.empty()) {
     require_apart_from_all(places.tree, request.in, places.out_path);

@@ -321,6 +321,29 @@ TEST_F(SealedTree, OfVersion1IsOpenedWithAWord) {
   EXPECT_FALSE(run_job(request(Direction::verify, sealed, "")).version_1_tree);
 }
 
+// A user may have such a name for a file of his own.
+TEST_F(SealedTree, LeavesOutOnlyDamagedFilesWithATemporaryNameWhereNoManifestTells) {
+  const char* const name = ".tabane-0123456789abcdef.part";
+  const char* const half = ".tabane-00000000000000aa.part";
+  const std::string content(3 << 20, 'u');
+  write_file(in / "d" / name, content);
+  encrypt();
+  write_file(sealed / half, read_file(sealed / "d" / name).substr(0, 2'900'000));
+  Request alone = request(Direction::decrypt, sealed, root / "opened");
+  alone.without_manifest = true;
+  alone.threads = 3;  // which share the file
+  const Outcome outcome = run_job(alone);
+  EXPECT_TRUE(outcome.failures.empty());
+  EXPECT_EQ(outcome.temporaries, Lines{half});
+  EXPECT_EQ(read_file(root / "opened/d" / name), content);
+  EXPECT_FALSE(fs::exists(root / "opened" / half));
+  alone.direction = Direction::verify;
+  EXPECT_EQ(run_job(alone).temporaries, Lines{half});
+  // Who asks for this one file wants to know.
+  alone.in = sealed / half;
+  EXPECT_EQ(told(alone), Lines{std::string(half) + ": damaged"});
+}
+
 TEST_F(SealedTree, OfAnEmptyDirectoryIsVouchedForByItsManifest) {
   fs::remove_all(in);
   fs::create_directory(in);

@@ -33,7 +33,7 @@ using core::write_file;
 struct Told {
   bool complete;
   int ranks;
-  std::uint64_t files, bytes, files_kept, failures, remarks;
+  std::uint64_t files, bytes, files_kept, failures, remarks, temporaries;
   char first_failure[200], first_remark[300];
 };
 
@@ -93,8 +93,10 @@ class SpreadJob : public testing::Test {
           return help(std::move(bare), {}, world);
         }
         const Outcome outcome = run_job(make(), {}, &world);
-        *told = {outcome.complete,   outcome.ranks,           outcome.files,         outcome.bytes,
-                 outcome.files_kept, outcome.failures.size(), outcome.remarks.size()};
+        *told = {outcome.complete,       outcome.ranks,
+                 outcome.files,          outcome.bytes,
+                 outcome.files_kept,     outcome.failures.size(),
+                 outcome.remarks.size(), outcome.temporaries.size()};
         if (told->failures > 0)
           put(outcome.failures[0].path + ": " + outcome.failures[0].what, told->first_failure);
         if (told->remarks > 0) put(outcome.remarks[0], told->first_remark);
@@ -187,6 +189,35 @@ TEST_F(SpreadJob, GivesBackTheTree) {
     EXPECT_EQ(difference(original, everything(again)), "");
     fs::remove_all(sealed);
     fs::remove_all(again);
+  }
+}
+
+// Whichever rank meets them, and in whichever piece.
+TEST_F(SpreadJob, NamesLeftoversWhereNoManifestTells) {
+  const char* const own = ".tabane-0123456789abcdef.part";
+  const char* const half = ".tabane-00000000000000aa.part";
+  for (int d = 0; d < 4; ++d) {
+    const fs::path directory = in / std::to_string(d);
+    fs::copy_file(directory / "large", directory / own);
+  }
+  run([&] { return request(Direction::encrypt, in, sealed); });
+  for (int d = 0; d < 4; ++d) {
+    const fs::path directory = sealed / std::to_string(d);
+    fs::copy_file(directory / "large", directory / half);
+    fs::resize_file(directory / half, kLarge - 1'000'000);
+  }
+  const Told back = run([&] {
+    Request alone = request(Direction::decrypt, sealed, again);
+    alone.without_manifest = true;
+    return alone;
+  });
+  EXPECT_EQ(back.failures, 0u) << back.first_failure;
+  EXPECT_EQ(back.temporaries, 4u);
+  EXPECT_EQ(back.files, 412u);
+  for (int d = 0; d < 4; ++d) {
+    const fs::path directory = again / std::to_string(d);
+    EXPECT_EQ(read_file(directory / own), read_file(in / std::to_string(d) / "large"));
+    EXPECT_FALSE(fs::exists(directory / half));
   }
 }
 

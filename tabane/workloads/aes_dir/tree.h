@@ -78,9 +78,9 @@ inline constexpr const char* kOwnDirectory = ".tabane";
 // the name, or, if they contain a '/', against the path below the root; a directory that matches is
 // left out with all below it. cost: one fstatat a file or directory; 24 bytes and
 // its name a file.
-// temporaries: whether files with a temporary name are left out; where nothing was sealed, they are
-// files like others. own: leaves out kOwnDirectory at the root. times: keeps Tree::times.
-// throws: core::SystemError only if the root itself cannot be read.
+// temporaries: whether files with a temporary name are left out, or are files like others. own:
+// leaves out kOwnDirectory at the root. times: keeps Tree::times. throws: core::SystemError only if
+// the root itself cannot be read.
 enum class Temporaries { take, leave_out };
 Tree scan(int root, const std::vector<std::string>& excludes,
           Temporaries temporaries = Temporaries::leave_out, bool own = false, bool times = false);
