@@ -56,6 +56,7 @@ class Interruption(Case):
                 self.run_ok("verify", "--without-manifest", *options, target)
         self.run_ok(verb, *options, "--resume", source, target)
         self.assertEqual(self.names_of_temporaries(target), [])
+        self.assertEqual(target.stat().st_mode, source.stat().st_mode)
         return kills
 
     def test_by_kill_leaves_whole_files_and_resume_completes(self):

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <filesystem>
 #include <functional>
 #include <optional>
 
@@ -50,7 +49,7 @@ void check(const Request& request) {
 
 // Gives the directories, which were made as the files needed them, the modes and times of the
 // input; makes those that have no file. From the leaves up, as writing into one changes its time.
-// A root that was there keeps its own.
+// A root that no job has made keeps its own.
 void finish_directories(const Places& places, int out_root, bool made_root, const ModePolicy& modes,
                         std::vector<Failure>& failures) {
   constexpr std::size_t kKeepOpen = 32;  // one step a directory on the way up
@@ -75,6 +74,12 @@ void finish_directories(const Places& places, int out_root, bool made_root, cons
       }
     }
   }
+}
+
+// With hidden names, the root's mode is in the manifest alone.
+void close_root(int root, std::vector<Failure>& failures) {
+  if (fchmod(root, 0700) == 0) return;
+  failures.push_back({"", core::SystemError("set mode", "", errno).what()});
 }
 
 // Lets the owner change a directory for a scope.
@@ -237,13 +242,15 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
     return outcome;
   }
 
-  const bool made_root = !std::filesystem::exists(places.out_path);
   core::Descriptor out_root;
+  bool made_root = false;
   core::Descriptor stream;
   if (places.stream) {
     stream = core::open_stream(*places.stream);
   } else if (request.direction != Direction::verify) {
-    out_root = open_output_root(places, request);
+    OutputRoot root = open_output_root(places, request);
+    out_root = std::move(root.directory);
+    made_root = root.made;
   }
   std::optional<WritableForNow> writable;
   if (out_root.valid() && !places.single_file && !made_root) writable.emplace(out_root.get());
@@ -297,8 +304,12 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   lock.reset();  // which changes the directory's times
   if (!job.stop && manifest && out_root.valid()) {
     restore(job, made_root, outcome.failures);
-  } else if (!job.stop && out_root.valid() && !places.single_file && !job.hides_names) {
-    finish_directories(places, out_root.get(), made_root, job.modes, outcome.failures);
+  } else if (!job.stop && out_root.valid() && !places.single_file) {
+    if (!job.hides_names) {
+      finish_directories(places, out_root.get(), made_root, job.modes, outcome.failures);
+    } else if (made_root) {
+      close_root(out_root.get(), outcome.failures);
+    }
   }
   if (job.may_meet_leftovers) outcome.temporaries = leftovers_met(job);
   if (!job.stop && manifest) tell_differences(*manifest, outcome.failures, outcome.temporaries);

@@ -21,6 +21,11 @@ mode_t process_umask();
 // if they are to be preserved.
 mode_t output_mode(mode_t source, const ModePolicy& policy);
 
+// Of OUT until its job ends: nobody else is let in, and the sticky bit, which means nothing where
+// nobody else can write, tells a job that goes on after a kill that OUT is not one that the user
+// has made, whose mode is to stay.
+inline constexpr mode_t kUnfinishedRoot = 01700;
+
 // Lets the owner, if that is this user, list and change a directory that is open, if only as a
 // path. What cannot be changed shows when it is used.
 void let_owner_work(int directory);

@@ -14,6 +14,7 @@
 
 #include "tabane/workloads/aes_dir/header_io.h"
 #include "tabane/workloads/aes_dir/job_lock.h"
+#include "tabane/workloads/aes_dir/modes.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/stored_name.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
@@ -283,14 +284,23 @@ Places look_at_places(const Request& request) {
   return places;
 }
 
-core::Descriptor open_output_root(const Places& places, const Request& request) {
-  if (!places.single_file && mkdir(places.out_path.c_str(), 0700) != 0 && errno != EEXIST) {
+OutputRoot open_output_root(const Places& places, const Request& request) {
+  OutputRoot root;
+  root.made = !places.single_file && mkdir(places.out_path.c_str(), kUnfinishedRoot) == 0;
+  if (!places.single_file && !root.made && errno != EEXIST) {
     throw core::SystemError("make the directory", request.out, errno);
   }
-  core::Descriptor root(open(places.out_path.c_str(), kDirectory));
-  if (!root.valid()) throw core::SystemError("open", places.out_path, errno);
+  root.directory.reset(open(places.out_path.c_str(), kDirectory));
+  struct stat status {};
+  if (!root.directory.valid() || fstat(root.directory.get(), &status) != 0) {
+    throw core::SystemError("open", places.out_path, errno);
+  }
   // Single files may go into one directory side by side.
-  if (places.single_file) JobLock::require_free(root.get(), request.out);
+  if (places.single_file) {
+    JobLock::require_free(root.directory.get(), request.out);
+  } else if ((status.st_mode & 07777) == kUnfinishedRoot) {
+    root.made = true;
+  }
   return root;
 }
 

@@ -26,9 +26,15 @@ struct Places {
 // Opens and scans the input, and refuses impossible requests. throws: as run_job().
 Places look_at_places(const Request& request);
 
-// Opens the output's directory, made if it is missing.
+// The directory that outputs go to.
+struct OutputRoot {
+  core::Descriptor directory;
+  bool made = false;  // by this job, or by one that was interrupted; always false for a single file
+};
+
+// Opens the output's directory; a tree's is made with kUnfinishedRoot if it is missing.
 // throws: core::SystemError; core::UsageError for a single file where a job writes a tree.
-core::Descriptor open_output_root(const Places& places, const Request& request);
+OutputRoot open_output_root(const Places& places, const Request& request);
 
 // Removes what a killed job left in the directories that this job writes to; returns how many
 // files.

@@ -78,6 +78,42 @@ TEST_F(SealedTree, ComesBackWithLinksModesAndTimes) {
   EXPECT_EQ(everything(root / "opened"), original);
 }
 
+TEST_F(SealedTree, OfAnInterruptedJobGetsTheModeOfItsRootAndAUsersDirectoryKeepsItsOwn) {
+  const auto mode_of = [](const fs::path& path) { return fs::status(path).permissions(); };
+  const auto interrupt = [](Request& request) {
+    Hooks hooks;
+    hooks.progress = [](const Progress&) { throw core::Error("as by a kill"); };
+    EXPECT_THROW(run_job(request, hooks), core::Error);
+    request.resume = true;
+    EXPECT_EQ(told(request), Lines{});
+    request.resume = false;
+  };
+  fs::permissions(in, fs::perms{0751});
+  Request there = request(Direction::encrypt, in, sealed);
+  interrupt(there);
+  EXPECT_EQ(mode_of(sealed), fs::perms{0751});
+  ::umask(027);
+  const fs::path opened = root / "opened";
+  Request back = request(Direction::decrypt, sealed, opened);
+  interrupt(back);
+  EXPECT_EQ(mode_of(opened), fs::perms{0750});
+  fs::remove_all(opened);
+  back.preserve = true;
+  interrupt(back);
+  EXPECT_EQ(mode_of(opened), fs::perms{0751});
+  for (const fs::perms own : {fs::perms{0700}, fs::perms{0711}}) {
+    fs::remove_all(opened);
+    fs::create_directory(opened);
+    fs::permissions(opened, own);
+    interrupt(back);
+    EXPECT_EQ(mode_of(opened), own);
+  }
+  fs::remove_all(sealed);
+  there.hide_names = true;
+  interrupt(there);
+  EXPECT_EQ(mode_of(sealed), fs::perms{0700});
+}
+
 TEST_F(SealedTree, GivesNoModesAndTimesOfTheStorage) {
   const auto original = everything(in);
   encrypt();

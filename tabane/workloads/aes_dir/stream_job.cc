@@ -85,7 +85,7 @@ class Output {
     }
     // No manifest vouches for more than the owner's permissions.
     const mode_t mode = request.direction == Direction::decrypt ? 0600 : 0666;
-    directory_ = std::make_shared<core::Descriptor>(open_output_root(places, request));
+    directory_ = std::make_shared<core::Descriptor>(open_output_root(places, request).directory);
     file_.emplace(directory_, places.output_name, mode);
   }
 
