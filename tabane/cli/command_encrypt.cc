@@ -158,6 +158,7 @@ void complete_request(Options& options) {
                     options.cipher, key_bytes(request.cipher)));
   }
   check_standard_streams(options);
+  request.record = options.json.file();
   // Nobody would read it.
   request.measure_copy = !options.quiet || options.json.given();
 }

@@ -18,6 +18,8 @@ class JsonOption {
   bool given() const { return option_ != nullptr && option_->count() > 0; }
   // Also if FILE is a name of what stdout is, such as /dev/stdout.
   bool to_stdout() const;
+  // What write() makes or replaces; empty: no file.
+  std::string file() const { return given() && !to_stdout() ? file_ : std::string(); }
   // throws: core::UsageError if the file given cannot be written; nothing is measured then.
   void check() const;
   // Writes to stdout or the file if the option was given. throws: core::SystemError.

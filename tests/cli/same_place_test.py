@@ -7,7 +7,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from aes_dir import TABANE, Case, snapshot
+from aes_dir import TABANE, Case, content, snapshot
 
 # A user and mount namespace of its own: what is mounted there is seen by nobody else.
 UNSHARE = ["unshare", "--user", "--map-root-user", "--mount"]
@@ -41,6 +41,9 @@ class SamePlace(Case):
         """Encrypts IN to OUT with a directory mounted at another place."""
         target.mkdir(exist_ok=True)
         command = [TABANE, "encrypt", *map(str, self.options()), "--force", self.plain, out]
+        self.run_mounted(source, target, command, part, code)
+
+    def run_mounted(self, source, target, command, part, code):
         result = subprocess.run(
             [*UNSHARE, "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', source, target,
              *command], capture_output=True, timeout=120)
@@ -64,6 +67,76 @@ class SamePlace(Case):
         self.mounted(self.plain / "a" / "b", self.sealed / "a", self.sealed, "directory of IN", 1)
         self.assertEqual(snapshot(self.plain), self.before)
         self.assertTrue((self.sealed / "f0").exists())
+
+
+class SealedTree(Case):
+    """What is written while a sealed tree is read does not lie in it."""
+
+    def setUp(self):
+        super().setUp()
+        self.make_tree()
+        self.encrypt()
+        (self.folder / "link").symlink_to("sealed/a")
+        self.before = snapshot(self.sealed)
+
+    def expect_refused(self, part, verb, *arguments):
+        self.refused(2, part, verb, *self.options(), *arguments)
+        self.assertEqual(snapshot(self.sealed), self.before)
+
+    def test_takes_no_plain_files(self):
+        part = ["--without-manifest", self.sealed / "a"]
+        around = "inside the sealed tree that IN belongs to"
+        for source, out, says in (([self.sealed], self.sealed / "out", "inside IN"),
+                                  ([self.sealed], self.folder / "link", "inside IN"),
+                                  (part, self.sealed, "inside OUT"),
+                                  (part, self.sealed / "out", around),
+                                  (part, self.sealed / "empty", around),
+                                  ([self.sealed / "a" / "f1"], self.sealed / "out", around),
+                                  ([self.folder / "link" / "f1"], self.sealed / "empty", around),
+                                  ([self.sealed / "f1"], self.folder / "link" / "f1", around)):
+            with self.subTest(source=source, out=out):
+                self.expect_refused(says, "decrypt", "--force", *source, out)
+        # A directory of that name is not yet a sealed tree.
+        (self.folder / ".tabane").mkdir()
+        (self.folder / ".tabane" / "keys").write_text("to my house")
+        self.run_ok("decrypt", *self.options(), self.sealed / "f1", self.folder / "out")
+
+    def test_takes_no_record(self):
+        for file in (self.sealed / "json", self.sealed / "f1", self.folder / "link" / "json"):
+            json = f"--json={file}"
+            for tree in ([self.sealed], ["--without-manifest", self.sealed / "a"],
+                         [self.sealed / "a" / "f1"]):
+                with self.subTest(file=file, tree=tree):
+                    self.expect_refused("--json", "verify", json, *tree)
+                    self.expect_refused("--json", "decrypt", json, *tree, self.opened)
+                    self.assertFalse(self.opened.exists())
+            self.expect_refused("inside OUT", "encrypt", "--force", json, self.plain, self.sealed)
+        self.run_ok("verify", *self.options(), f"--json={self.folder / 'json'}", self.sealed)
+
+    def test_a_record_replaces_neither_in_nor_out(self):
+        single = self.sealed / "a" / "f2"
+        alone = self.folder / "alone"
+        alone.write_bytes(single.read_bytes())
+        json = f"--json={alone}"
+        self.expect_refused("is IN", "verify", json, alone)
+        os.link(alone, self.folder / "again")
+        self.expect_refused("is IN", "verify", f"--json={self.folder / 'again'}", alone)
+        self.assertEqual(alone.read_bytes(), single.read_bytes())
+        self.expect_refused("is OUT", "decrypt", f"--json={self.opened}", alone, self.opened)
+        self.expect_refused("is OUT", "decrypt", f"--json={self.opened}", self.sealed, self.opened)
+        self.expect_refused("inside IN", "encrypt", f"--json={self.plain / 'f1'}", self.plain,
+                            self.folder / "other")
+        self.assertEqual((self.plain / "f1").read_bytes(), content(1, 1))
+
+    @unittest.skipUnless(mounts_can_be_tried(), "this system gives no user and mount namespaces")
+    def test_takes_nothing_through_a_mount(self):
+        at = self.folder / "mounted"
+        at.mkdir()
+        key = [str(option) for option in self.options()]
+        for command in (["decrypt", *key, self.sealed / "f1", at / "out"],
+                        ["verify", *key, f"--json={at / 'json'}", self.sealed]):
+            SamePlace.run_mounted(self, self.sealed, at, [TABANE, *command], "inside", 2)
+        self.assertEqual(snapshot(self.sealed), self.before)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@
 #include "tabane/workloads/aes_dir/job_lock.h"
 #include "tabane/workloads/aes_dir/modes.h"
 #include "tabane/workloads/aes_dir/output_file.h"
+#include "tabane/workloads/aes_dir/places_apart.h"
 #include "tabane/workloads/aes_dir/stored_name.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
 
@@ -38,44 +39,6 @@ bool is_empty_directory(const fs::path& path) {
   const bool empty = fs::is_empty(path, error);
   if (error) throw core::SystemError("open", path.string(), error.value());
   return empty;
-}
-
-bool contains(const std::vector<FileId>& places, const FileId& place) {
-  return std::ranges::find(places, place) != places.end();
-}
-
-// OUT and the directories that it lies in; empty if even the one that it is made in is missing.
-std::vector<FileId> places_of_output(const fs::path& out) {
-  core::Descriptor there(open(out.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!there.valid())
-    there.reset(open(out.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  return there.valid() ? with_parents(there.get()) : std::vector<FileId>();
-}
-
-[[noreturn]] void refuse_inside(const char* inner, const fs::path& in_path, const char* outer,
-                                const fs::path& of_path) {
-  throw core::UsageError(
-      fmt::format("{} ({}) lies inside {} ({})", inner, in_path.string(), outer, of_path.string()));
-}
-
-// Holds devices and inodes against each other, so that no link or mount hides what is one place.
-void require_apart(int in_root, const fs::path& in, const fs::path& out) {
-  const std::vector<FileId> of_in = with_parents(in_root), of_out = places_of_output(out);
-  if (of_out.empty()) return;
-  if (fs::exists(out)) {
-    if (of_in.front() == of_out.front()) {
-      throw core::UsageError("OUT is IN; give another place for the output");
-    }
-    if (contains(of_in, of_out.front())) refuse_inside("IN", in, "OUT", out);
-  }
-  if (contains(of_out, of_in.front())) refuse_inside("OUT", out, "IN", in);
-}
-
-// A mount of a directory below IN has parents of its own.
-void require_apart_from_all(const Tree& tree, const fs::path& in, const fs::path& out) {
-  for (const FileId& place : places_of_output(out)) {
-    if (tree.has_place(place)) refuse_inside("OUT", out, "IN", in);
-  }
 }
 
 // The directory that OUT is made in must be there.
@@ -125,6 +88,9 @@ void place_directory(const Request& request, Places& places) {
   if (request.direction != Direction::verify) {
     const fs::path out = named(request.out);
     require_apart(places.in_root.get(), request.in, out);
+    if (request.direction == Direction::decrypt) {
+      require_outside_sealed_tree(request.in, {"OUT", out});
+    }
     if (fs::exists(out) && !fs::is_directory(out)) {
       throw core::UsageError(
           fmt::format("IN is a directory, so OUT ({}) must be one, or not exist", request.out));
@@ -142,7 +108,7 @@ void place_directory(const Request& request, Places& places) {
                      request.cipher == Cipher::aes_256_gcm && !request.hide_names, request.update);
   if (encrypts) require_free_name(request, places.in_root.get());
   if (!places.out_path.empty()) {
-    require_apart_from_all(places.tree, request.in, places.out_path);
+    require_apart_from_all(places.tree, request.in, {"OUT", places.out_path});
   }
 }
 
@@ -186,9 +152,7 @@ void place_single_output(const Request& request, const struct stat& in, const fs
   places.output_name = place.path.filename();
 }
 
-void place_standard_input(const Request& request, Places& places) {
-  struct stat in {};
-  if (fstat(STDIN_FILENO, &in) != 0) throw core::SystemError("read", "standard input", errno);
+void place_standard_input(const Request& request, const struct stat& in, Places& places) {
   places.single_file = true;
   if (request.direction != Direction::verify) place_single_output(request, in, "", places);
 }
@@ -202,6 +166,10 @@ void place_file(const Request& request, const struct stat& status, Places& place
   places.tree = single_file(in.filename(), static_cast<std::uint64_t>(status.st_size));
   if (request.direction != Direction::verify) {
     place_single_output(request, status, in.filename(), places);
+  }
+  if (request.direction == Direction::decrypt && !places.stream) {
+    require_outside_sealed_tree(places.in_path,
+                                {"OUT", fs::path(places.out_path) / places.output_name});
   }
 }
 
@@ -266,13 +234,14 @@ void require_sealed_files(const Request& request, const Places& places) {
 
 Places look_at_places(const Request& request) {
   Places places;
-  if (request.in == kStandardStream) {
-    place_standard_input(request, places);
-    return places;
-  }
   struct stat in {};
-  if (stat(request.in.c_str(), &in) != 0) throw core::SystemError("open", request.in, errno);
-  if (S_ISDIR(in.st_mode)) {
+  const bool reads_stream = request.in == kStandardStream;
+  if ((reads_stream ? fstat(STDIN_FILENO, &in) : stat(request.in.c_str(), &in)) != 0) {
+    throw core::SystemError("open", reads_stream ? "standard input" : request.in, errno);
+  }
+  if (reads_stream) {
+    place_standard_input(request, in, places);
+  } else if (S_ISDIR(in.st_mode)) {
     place_directory(request, places);
     require_sealed_files(request, places);
   } else if (S_ISREG(in.st_mode)) {
@@ -281,6 +250,7 @@ Places look_at_places(const Request& request) {
     throw core::UsageError(fmt::format(
         "IN ({}) is neither a file nor a directory; - reads standard input", request.in));
   }
+  require_record_apart(request, in, places);
   return places;
 }
 

@@ -27,7 +27,10 @@ inline constexpr const char* kStandardStream = "-";
 struct Request {
   Direction direction = Direction::encrypt;
   Cipher cipher = Cipher::aes_256_gcm;
-  std::string in, out;    // out: not for verify
+  std::string in, out;  // out: not for verify
+  // A file that the caller is going to write, given by --json; empty: none. It must neither be IN
+  // or OUT nor lie there, nor in a sealed tree that IN is a part of.
+  std::string record;
   MasterKey key;          // used if there is no passphrase; AES-128 takes the first 16 bytes
   bool has_key = true;    // false: only a passphrase, identities or recipients
   Passphrase passphrase;  // this and the next two: not for CBC
