@@ -88,10 +88,13 @@ std::string unknown_text(const Request& request) {
       name_of(request.cipher));
 }
 
-// A SystemError begins with the path, which is told already.
+// Errors begin with the path, or with the name in its directory, which is told already.
 std::string reason_of(const Failure& failure) {
-  const std::string prefix = failure.path + ": ";
-  return failure.what.starts_with(prefix) ? failure.what.substr(prefix.size()) : failure.what;
+  for (const std::size_t from : {std::size_t{0}, failure.path.rfind('/') + 1}) {
+    const std::string prefix = failure.path.substr(from) + ": ";
+    if (failure.what.starts_with(prefix)) return failure.what.substr(prefix.size());
+  }
+  return failure.what;
 }
 
 lab::Json rate_or_null(double amount, double seconds) {

@@ -133,8 +133,13 @@ TEST(SummaryText, SaysWhatWouldBeDone) {
 
 TEST(FailuresText, NamesEachPathOnceOnALineOfItsOwn) {
   Outcome outcome;
-  outcome.failures = {{"a\nb", "a\nb: open: Permission denied"}, {"", "cannot be read"}};
-  EXPECT_EQ(failures_text(outcome, 9), "a\\nb: open: Permission denied\n.: cannot be read\n");
+  outcome.failures = {{"a\nb", "a\nb: open: Permission denied"},
+                      {"", "cannot be read"},
+                      {"d/e", "e: is a directory"},
+                      {"d/f", "d/f: is a directory"}};
+  EXPECT_EQ(failures_text(outcome, 9),
+            "a\\nb: open: Permission denied\n.: cannot be read\nd/e: is a directory\n"
+            "d/f: is a directory\n");
 }
 
 TEST(FailuresText, SaysHowManyItLeavesOut) {

@@ -43,13 +43,14 @@ void put_temporary_name(std::uint64_t number, char* out) {
   *std::copy(kSuffix.begin(), kSuffix.end(), out) = '\0';
 }
 
-// A directory is left to the system, which says what it is.
 void require_replaceable(int directory, const std::string& name) {
   struct stat there {};
   if (::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) return;
-  if (S_ISREG(there.st_mode) || S_ISDIR(there.st_mode)) return;
-  throw Error(name + (S_ISLNK(there.st_mode) ? ": is a symbolic link" : ": is not a regular file") +
-              ", so it is not replaced");
+  if (S_ISREG(there.st_mode)) return;
+  const char* const what = S_ISDIR(there.st_mode)   ? "a directory"
+                           : S_ISLNK(there.st_mode) ? "a symbolic link"
+                                                    : "not a regular file";
+  throw Error(name + ": is " + what + ", so it is not replaced; move it away");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "tabane/workloads/aes_dir/manifest_file.h"
 #include "tabane/workloads/aes_dir/sealed_format.h"
 #include "tabane/workloads/aes_dir/tree.h"
+#include "tabane/workloads/aes_dir/tree_home.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -26,9 +27,7 @@ bool fits(std::span<const std::byte> bytes, const TreeId& tree, const TreeKey& k
 }
 
 core::Descriptor open_manifest(int root) {
-  core::Descriptor file(openat(root, kManifestPath, kFlags));
-  if (!file.valid() && errno != ENOENT) throw core::SystemError("open", kManifestPath, errno);
-  return file;
+  return open_own_file(root, kManifestPath, kManifestPath);
 }
 
 }  // namespace
@@ -38,6 +37,8 @@ std::optional<bool> fits_manifest(int root, const TreeId& tree, const TreeKey& k
   if (!file.valid()) return std::nullopt;
   try {
     return fits(read_header(file.get(), kManifestPath), tree, key, Content::manifest);
+  } catch (const VersionError& error) {
+    throw core::Error(std::string(kManifestPath) + ": " + error.what());
   } catch (const DamageError&) {
     return false;
   }

@@ -9,7 +9,8 @@ namespace tabane::workloads::aes_dir {
 
 // Returns whether the key fits the header of the manifest in the sealed tree below `root`, and the
 // header has the tree's id; nothing if there is no manifest. A header that cannot be read does not
-// fit. throws: core::SystemError. cost: reads the header.
+// fit. throws: core::SystemError; core::Error for a manifest of another version, or something that
+// is no file. cost: reads the header.
 std::optional<bool> fits_manifest(int root, const TreeId& tree, const TreeKey& key);
 
 // The same of the first sealed file of a tree below `root`, in the order of a scan; files of

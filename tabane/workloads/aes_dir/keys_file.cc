@@ -45,7 +45,7 @@ KeysFile decode_keys_file(std::span<const std::byte> bytes) {
     throw DamageError("not a file of keys", 0);
   }
   if (std::to_integer<unsigned>(bytes[7]) != kMagic[7]) {
-    throw DamageError("in a version of the format that is not known here", 7);
+    throw VersionError("written", std::to_integer<unsigned>(bytes[7]), "2", 7);
   }
   if (bytes.size() > kMostOfKeysFile) throw DamageError("it is too long", kMostOfKeysFile);
   KeysFile file;

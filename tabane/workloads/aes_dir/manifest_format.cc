@@ -147,7 +147,8 @@ ManifestReader::ManifestReader(Source source)
     throw DamageError("not a manifest", 0);
   }
   if (std::to_integer<unsigned>(head[kMagic.size() - 1]) != kMagic.back()) {
-    throw DamageError("a manifest in a version that is not known here", kMagic.size() - 1);
+    throw VersionError("a manifest", std::to_integer<unsigned>(head[kMagic.size() - 1]), "2",
+                       kMagic.size() - 1);
   }
   head = need(kHeadBytes) + kMagic.size();
   std::copy_n(head, kTreeIdBytes, head_.tree_id.begin());

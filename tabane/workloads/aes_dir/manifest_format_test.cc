@@ -152,7 +152,9 @@ TEST(ManifestFormat, NamesTheOffsetOfWhatCannotBe) {
   const std::size_t end = good.size() - 17;
   for (const Case& c :
        std::vector<Case>{{0, 'X', 0, "not a manifest"},
-                         {7, 3, 7, "a manifest in a version that is not known here"},
+                         {7, 3, 7,
+                          "a manifest in a version of the format that this tabane does not read: "
+                          "it says 3, and 2 can be read here; use the tabane that wrote it"},
                          {32, 2, 32, "a flag of the manifest is not known here"},
                          {33, 2, 34, "the first entry is not the root"},
                          {kEntry, 4, kEntry, "an entry of a kind that is not known here"},

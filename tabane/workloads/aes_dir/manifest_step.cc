@@ -20,6 +20,8 @@ namespace tabane::workloads::aes_dir {
 namespace {
 
 constexpr const char* kWithout = "--without-manifest takes the files as they are";
+constexpr const char* kPutBack =
+    "put back this tree's own from a copy, or encrypt the plain files anew with --force";
 
 [[noreturn]] void refuse_tree_without_manifest(const Request& request, const Tree& tree) {
   if (tree.own_directory) {
@@ -40,9 +42,21 @@ constexpr const char* kWithout = "--without-manifest takes the files as they are
       request.in, kWithout));
 }
 
-[[noreturn]] void refuse_manifest_of_another_tree(const Request& request) {
-  throw core::Error(fmt::format("{} is of another tree than the files in IN ({}); {}",
-                                kManifestPath, request.in, kWithout));
+[[noreturn]] void refuse_manifest_of_another_tree(const Request& request, const TreeId& listed,
+                                                  const TreeId& found) {
+  throw core::Error(fmt::format(
+      "{} is of another tree than the files in IN ({}): its tree has the id {}, theirs {}; {}; {}",
+      kManifestPath, request.in, hexadecimal(listed), hexadecimal(found), kPutBack, kWithout));
+}
+
+// What can be done about a manifest that cannot be read.
+std::string advice_for(const DamageError& error) {
+  if (dynamic_cast<const VersionError*>(&error)) return kWithout;
+  const bool foreign = dynamic_cast<const WrongKey*>(&error) != nullptr;
+  return fmt::format("{}; {}; {}",
+                     foreign ? "if the key is right, it is the manifest of another tree"
+                             : "it is damaged, or is not the manifest that encrypt wrote",
+                     kPutBack, kWithout);
 }
 
 // Whether a manifest has any of the files that were found. With hidden names it may have others.
@@ -57,7 +71,8 @@ bool lists_files(const TreeManifest& manifest, const Tree& tree) {
 void require_root(const Request& request, const Root& root) {
   if (!request.root || *request.root == root) return;
   throw core::Error(
-      fmt::format("the root of IN ({}) is {}, not {}: the tree was replaced by another state of it",
+      fmt::format("the root of IN ({}) is {}, not {}: the tree was replaced by another state of "
+                  "it, or by another tree",
                   request.in, text_of_root(root), text_of_root(*request.root)));
 }
 
@@ -130,16 +145,18 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& 
     }
     const int root = places.in_root.get();
     if (is_being_changed(root)) refuse_tree_being_changed(request);
-    const bool foreign = holds_only_other_trees(places.tree, root, manifest->head().tree_id);
+    const auto other = other_tree_there(places.tree, root, manifest->head().tree_id);
     if (manifest->head().hidden_names) unhide(request, *manifest, places);
     manifest->hold_against(places.tree, request.excludes, temporary_directory().get());
-    if (foreign && lists_files(*manifest, places.tree)) refuse_manifest_of_another_tree(request);
+    if (other && lists_files(*manifest, places.tree)) {
+      refuse_manifest_of_another_tree(request, manifest->head().tree_id, *other);
+    }
     require_root(request, manifest->root());
     hold_mark_against(*manifest, places.in_root.get());
     add_what_nobody_seals(*manifest, places);
     return manifest;
   } catch (const DamageError& error) {
-    throw core::Error(fmt::format("{}: {}; {}", kManifestPath, error.what(), kWithout));
+    throw core::Error(fmt::format("{}: {}; {}", kManifestPath, error.what(), advice_for(error)));
   }
 }
 

@@ -146,9 +146,12 @@ TEST_F(OutputFileIn, ReplacesNeitherALinkNorWhatItLeadsTo) {
 
 TEST_F(OutputFileIn, CannotReplaceADirectory) {
   ASSERT_EQ(::mkdirat(at(), "final", 0700), 0);
-  EXPECT_EQ(
-      code_of([this] { OutputFile(directory_, "final", 0600).commit(source_, {.replace = true}); }),
-      EISDIR);
+  try {
+    OutputFile(directory_, "final", 0600).commit(source_, {.replace = true});
+    FAIL();
+  } catch (const core::Error& error) {
+    EXPECT_STREQ(error.what(), "final: is a directory, so it is not replaced; move it away");
+  }
   EXPECT_EQ(names(), Names{"final"});
 }
 

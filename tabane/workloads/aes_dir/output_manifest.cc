@@ -50,7 +50,9 @@ void require_mark(int root, bool hidden) {
 
 [[noreturn]] void throw_damaged(const DamageError& error) {
   throw core::Error(
-      fmt::format("OUT: {}: {}; --resume makes a new one from IN", kManifestPath, error.what()));
+      fmt::format("OUT: {}: {}; it is damaged: put back a copy of it, or seal everything anew with "
+                  "--force; --resume would write one that vouches for whatever lies in OUT now",
+                  kManifestPath, error.what()));
 }
 
 bool has_time(const struct stat& status, const FileRecord& record) {
@@ -159,9 +161,10 @@ void OutputManifest::name_strays() {
   if (!job_.tree.failures.empty()) return;  // nobody knows what IN has
   for (const Stray& stray : strays_of(job_.out_root, job_.tree, *job_.seal, job_.hides_names)) {
     keeps_mark_ = keeps_mark_ || !stray.of_stranger;
-    failures_.push_back({stray.path, stray.of_stranger
-                                         ? "is in OUT, but not sealed with its key; remove it"
-                                         : "is in OUT, but not in IN; --update removes it"});
+    failures_.push_back(
+        {stray.path, stray.of_stranger ? "is in OUT, but not sealed with its key; remove it"
+                     : stray.directory ? "is a directory in OUT, but not in IN; --update removes it"
+                                       : "is in OUT, but not in IN; --update removes it"});
   }
 }
 

@@ -296,15 +296,20 @@ bool holds_files_of_trees(const Tree& tree, int root) {
   return found;
 }
 
-bool holds_only_other_trees(const Tree& tree, int root, const TreeId& id) {
-  bool any = false, one_of_it = false;
+std::optional<TreeId> other_tree_there(const Tree& tree, int root, const TreeId& id) {
+  std::optional<TreeId> other;
   for_sealed_files(tree, root, "", [&](const auto& bytes, const auto&) {
     const Header header = decode_header(bytes);
     if (header.source != KeySource::tree_key) return false;
-    any = true;
-    return one_of_it = header.tree == id;
+    const bool is_of_this = header.tree == id;
+    if (is_of_this) {
+      other.reset();
+    } else if (!other) {
+      other = header.tree;
+    }
+    return is_of_this;
   });
-  return any && !one_of_it;
+  return other;
 }
 
 std::size_t remove_leftovers_in(const Places& places, int out_root, bool hides_names) {

@@ -47,9 +47,9 @@ void require_key_fits(const Tree& tree, int root, const std::string& name_of_sin
 // it finds one.
 bool holds_files_of_trees(const Tree& tree, int root);
 
-// Whether sealed files of trees lie there, and none of them says that it is of this one. cost:
-// opens files until it finds one of this tree.
-bool holds_only_other_trees(const Tree& tree, int root, const TreeId& id);
+// The id of another tree than this one, if sealed files of trees lie there and none of them says
+// that it is of this one. cost: opens files until it finds one of this tree.
+std::optional<TreeId> other_tree_there(const Tree& tree, int root, const TreeId& id);
 
 // The tree of the sealed files below `root`, by the slots of the first of version 2; nothing if
 // there is none. throws: core::Error if a file before it, or itself, is sealed for other keys.

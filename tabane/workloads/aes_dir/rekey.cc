@@ -41,8 +41,8 @@ KeysFile decode(std::span<const std::byte> bytes, const std::string& tree) {
   try {
     return decode_keys_file(bytes);
   } catch (const DamageError& error) {
-    throw core::Error(
-        fmt::format("{}/{}: {}; encrypt --resume writes it anew", tree, kKeysPath, error.what()));
+    throw core::Error(fmt::format("{}/{}: {}; if it is damaged, encrypt --resume writes it anew",
+                                  tree, kKeysPath, error.what()));
   }
 }
 
@@ -53,8 +53,9 @@ void require_key_of_tree(int root, const std::string& path, const TreeId& tree,
   const std::optional<bool> files = fits_files(root, tree, key);
   if (!manifest.value_or(true) || !files.value_or(true)) {
     throw core::Error(fmt::format(
-        "{}/{} is not of this tree: its key does not fit {}; somebody put it there, or that is "
-        "damaged. Nothing was changed; once it is removed, encrypt --resume writes it anew",
+        "{0}/{1} is not of this tree: its key does not fit {2}. One of the two was exchanged or is "
+        "damaged; nothing was changed. If it was {1}, remove it, and encrypt --resume writes it "
+        "anew",
         path, kKeysPath, manifest.value_or(true) ? "the files" : kManifestPath));
   }
   if (!manifest && !files) {

@@ -11,14 +11,16 @@ constexpr std::string_view kDigits = "0123456789abcdef";
 
 }  // namespace
 
-std::string text_of_root(const Root& root) {
+std::string hexadecimal(std::span<const std::byte> bytes) {
   std::string text;
-  for (const std::byte b : root) {
+  for (const std::byte b : bytes) {
     text += kDigits[std::to_integer<unsigned>(b) >> 4];
     text += kDigits[std::to_integer<unsigned>(b) & 15];
   }
   return text;
 }
+
+std::string text_of_root(const Root& root) { return hexadecimal(root); }
 
 Root root_of(const std::string& text) {
   Root root;

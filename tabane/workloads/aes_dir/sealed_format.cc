@@ -105,6 +105,13 @@ bool is_legal(const ScryptParameters& s) {
 DamageError::DamageError(const std::string& what, std::uint64_t offset)
     : Error(fmt::format("at byte {}: {}", offset, what)), offset_(offset) {}
 
+VersionError::VersionError(const char* what, unsigned found, const char* known,
+                           std::uint64_t offset)
+    : DamageError(fmt::format("{} in a version of the format that this tabane does not read: it "
+                              "says {}, and {} can be read here; use the tabane that wrote it",
+                              what, found, known),
+                  offset) {}
+
 std::uint64_t sealed_bytes(std::uint64_t n, int chunk_log2, std::size_t header_bytes) {
   const std::uint64_t chunk = std::uint64_t{1} << chunk_log2;
   const std::uint64_t chunks = std::max<std::uint64_t>(1, n / chunk + (n % chunk != 0));
@@ -189,8 +196,7 @@ Header decode_header(std::span<const std::byte> sealed) {
     if (bad) throw DamageError(what, offset);
   };
   refuse_if(std::memcmp(sealed.data(), kMagic.data(), kMagic.size()) != 0, 0, "not a sealed file");
-  refuse_if(value(7) < 1 || value(7) > 2, 7,
-            "sealed in a version of the format that is not known here");
+  if (value(7) < 1 || value(7) > 2) throw VersionError("sealed", value(7), "1 and 2", 7);
   refuse_if(value(8) != kAes256Gcm, 8, "sealed with a cipher that is not known here");
   refuse_if(value(9) > 2 || version_of(static_cast<KeySource>(value(9))) != value(7), 9,
             "the source of the key is not known here");

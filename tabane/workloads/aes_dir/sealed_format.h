@@ -79,6 +79,13 @@ class DamageError : public core::Error {
   std::uint64_t offset_;
 };
 
+// In a version of the format that this program does not know.
+class VersionError : public DamageError {
+ public:
+  // what: "sealed"; known: "1 and 2".
+  VersionError(const char* what, unsigned found, const char* known, std::uint64_t offset);
+};
+
 // Bytes of the sealed file of a file of n bytes. throws: core::Error if it had more than 2^32
 // chunks.
 std::uint64_t sealed_bytes(std::uint64_t n, int chunk_log2 = kChunkLog2,

@@ -300,6 +300,106 @@ TEST_F(SealedTree, IsRefusedWithADamagedExchangedOrMissingManifest) {
   expect_refused("removed", "has no manifest");
 }
 
+TEST_F(SealedTree, SaysWhatWasExpectedOfItsManifestAndWhatCanBeDone) {
+  const auto id = [&](const fs::path& tree) {
+    return hexadecimal(decode_header(from_text(read_file(tree / "a"))).tree);
+  };
+  const fs::path manifest = sealed / ".tabane/manifest", keys = sealed / ".tabane/keys";
+  encrypt();
+  fs::rename(sealed, root / "first");
+  Request foreign = request(Direction::encrypt, in, root / "foreign");
+  foreign.key.bytes()[0] ^= std::byte{1};
+  ASSERT_TRUE(run_job(foreign).failures.empty());
+  encrypt();
+  const std::string good = read_file(manifest), good_keys = read_file(keys);
+  const auto with_byte = [](std::string bytes, std::size_t at, char value) {
+    bytes[at] = value;
+    return bytes;
+  };
+  struct Case {
+    const char* what;
+    std::function<void()> change;
+    Lines says, update_says;
+  };
+  const Lines in_a_version = {".tabane/manifest: at byte 7", "it says 3, and 1 and 2 can be read",
+                              "use the tabane that wrote it"};
+  for (const Case& c : std::vector<Case>{
+           {"a later version", [&] { write_file(manifest, with_byte(good, 7, 3)); }, in_a_version,
+            in_a_version},
+           {"damage",
+            [&] {
+              write_file(manifest,
+                         with_byte(good, good.size() - 1, good.back() == 'x' ? 'y' : 'x'));
+            },
+            {"it is damaged", "put back this tree's own", "--force", "--without-manifest"},
+            {"it is damaged", "put back a copy", "--force"}},
+           {"a stranger's",
+            [&] { write_file(manifest, read_file(root / "foreign/.tabane/manifest")); },
+            {"it is sealed for a key file", "another tree", "put back this tree's own"},
+            {id(sealed), id(root / "foreign"), "Put back the tree's own"}},
+           {"another tree's",
+            [&] { write_file(manifest, read_file(root / "first/.tabane/manifest")); },
+            {id(sealed), id(root / "first"), "put back this tree's own", "--without-manifest"},
+            {id(sealed), id(root / "first"), "Put back the tree's own", "--force"}},
+           {"a directory",
+            [&] {
+              fs::remove(manifest);
+              fs::create_directory(manifest);
+            },
+            {".tabane/manifest: is a directory", "move it away"},
+            {".tabane/manifest: is a directory", "move it away"}},
+           {"a link",
+            [&] {
+              fs::rename(manifest, root / "manifest");
+              fs::create_symlink(root / "manifest", manifest);
+            },
+            {".tabane/manifest: is a symbolic link"},
+            {".tabane/manifest: is a symbolic link"}},
+           {"a file for .tabane",
+            [&] {
+              fs::remove_all(sealed / ".tabane");
+              write_file(sealed / ".tabane", "");
+            },
+            {".tabane: is not a directory", "move it away"},
+            {".tabane: is not a directory", "move it away"}}}) {
+    fs::remove_all(sealed / ".tabane");
+    fs::create_directory(sealed / ".tabane");
+    write_file(manifest, good);
+    write_file(keys, good_keys);
+    c.change();
+    Request update = request(Direction::encrypt, in, sealed);
+    update.resume = update.update = true;
+    for (const auto& [lines, says] :
+         {std::pair{verified(), c.says}, {told(update), c.update_says}}) {
+      ASSERT_EQ(lines.size(), 1u) << c.what;
+      for (const std::string& part : says) {
+        EXPECT_NE(lines[0].find(part), std::string::npos) << c.what << ": " << lines[0];
+      }
+    }
+  }
+}
+
+TEST_F(SealedTree, NamesADirectoryInThePlaceOfAFile) {
+  encrypt();
+  Request back = request(Direction::decrypt, sealed, root / "opened");
+  back.resume = true;
+  fs::create_directories(root / "opened/d/e/deep");
+  Outcome outcome = run_job(back);
+  ASSERT_EQ(outcome.failures.size(), 1u);
+  EXPECT_EQ(outcome.failures[0].path, "d/e/deep");
+  EXPECT_EQ(outcome.failures[0].what, "deep: is a directory, so it is not replaced; move it away");
+  fs::remove(sealed / "d/e/deep");
+  fs::create_directory(sealed / "d/e/deep");
+  Request again = request(Direction::encrypt, in, sealed);
+  again.resume = true;
+  outcome = run_job(again);
+  ASSERT_FALSE(outcome.failures.empty());
+  EXPECT_EQ(outcome.failures[0].what, "is a directory in OUT, but not in IN; --update removes it");
+  again.update = true;
+  EXPECT_EQ(told(again), Lines{});
+  EXPECT_EQ(verified(), Lines{});
+}
+
 // Nothing is left that a key could be held against.
 TEST_F(SealedTree, IsRefusedWhenNothingSealedIsLeftInIt) {
   struct Case {

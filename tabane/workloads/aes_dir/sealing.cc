@@ -47,8 +47,8 @@ void require_keys_of_manifest(int root, const TreeId& tree, const std::optional<
     return;
   }
   throw core::Error(
-      "it is of another tree than the manifest: one of them was exchanged; once it is removed, "
-      "encrypt --resume writes it anew");
+      "it is of another tree than the manifest: one of the two was exchanged; if it was this one, "
+      "remove it, and encrypt --resume writes it anew");
 }
 
 // Whether .tabane/keys is just this.
@@ -95,10 +95,16 @@ void require_key_of_manifest(const Request& request, int out_root, const TreeSea
         request.out));
   }
   if (fits.value_or(true)) return;
+  const std::optional<TreeId> listed = tree_of_manifest(out_root);
+  const std::string why =
+      listed && *listed != seal.header.tree
+          ? fmt::format("the one is of the tree with the id {}, the other of {}; one was exchanged",
+                        hexadecimal(seal.header.tree), hexadecimal(*listed))
+          : std::string("one of them was exchanged or is damaged");
   throw core::Error(fmt::format(
-      "OUT ({}): the tree's key by {} does not fit {}: one of them was exchanged or is damaged; "
-      "nothing was changed. --force begins anew",
-      request.out, kKeysPath, kManifestPath));
+      "OUT ({}): the key in {} does not fit {}: {}; nothing was changed. Put back the tree's own "
+      "from a copy, or begin anew with --force",
+      request.out, kKeysPath, kManifestPath, why));
 }
 
 void require_recipients(const Request& request, const TreeSeal& seal) {

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -28,10 +29,30 @@ core::Descriptor open_home(int root, bool make) {
     throw core::SystemError("make the directory", kOwnDirectory, errno);
   }
   core::Descriptor home(openat(root, kOwnDirectory, kFlags));
+  if (!home.valid() && errno == ENOTDIR) {
+    throw core::Error(
+        fmt::format("{}: is not a directory, as tabane makes it for the keys and the manifest of a "
+                    "sealed tree; somebody has put it there: move it away",
+                    kOwnDirectory));
+  }
   if (!home.valid() && (make || errno != ENOENT)) {
     throw core::SystemError("open", kOwnDirectory, errno);
   }
   return home;
+}
+
+core::Descriptor open_own_file(int directory, const char* name, const char* path) {
+  core::Descriptor file(openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file.valid() && errno == ENOENT) return file;
+  struct stat there {};
+  if (!file.valid() && errno != ELOOP) throw core::SystemError("open", path, errno);
+  if (file.valid() && fstat(file.get(), &there) != 0) throw core::SystemError("stat", path, errno);
+  if (S_ISREG(there.st_mode)) return file;
+  throw core::Error(fmt::format(
+      "{}: is {}, where tabane keeps a file; somebody has put it there: move it away", path,
+      !file.valid()            ? "a symbolic link"
+      : S_ISDIR(there.st_mode) ? "a directory"
+                               : "not a regular file"));
 }
 
 std::vector<std::string> strangers_at_home(int root) {
@@ -59,10 +80,8 @@ std::vector<std::string> strangers_at_home(int root) {
 std::optional<std::vector<std::byte>> read_keys(int root) {
   const core::Descriptor home = open_home(root, false);
   if (!home.valid()) return std::nullopt;
-  const core::Descriptor file(
-      openat(home.get(), kName, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!file.valid() && errno == ENOENT) return std::nullopt;
-  if (!file.valid()) throw core::SystemError("open", kKeysPath, errno);
+  const core::Descriptor file = open_own_file(home.get(), kName, kKeysPath);
+  if (!file.valid()) return std::nullopt;
   std::vector<std::byte> bytes(kMostOfKeysFile + 1);
   bytes.resize(core::read_all_at(file.get(), bytes.data(), bytes.size(), 0, kKeysPath));
   return bytes;

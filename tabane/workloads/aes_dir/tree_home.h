@@ -12,8 +12,14 @@
 namespace tabane::workloads::aes_dir {
 
 // Opens the directory .tabane; makes it if it is missing and `make`.
-// throws: core::SystemError. Returns none that is valid if it is missing.
+// throws: core::SystemError; core::Error if something else has the name. Returns none that is valid
+// if it is missing.
 core::Descriptor open_home(int root, bool make);
+
+// Opens a file that tabane keeps in .tabane for reading, by its name below `directory`.
+// path: told in errors. throws: core::SystemError; core::Error if something is there that is not a
+// regular file. Returns none that is valid if it is missing.
+core::Descriptor open_own_file(int directory, const char* name, const char* path);
 
 // Returns the names in .tabane that no job gives. throws: core::SystemError.
 std::vector<std::string> strangers_at_home(int root);

@@ -51,10 +51,8 @@ std::unique_ptr<TreeManifest> TreeManifest::open(int root, KeyRing& keys) {
   const core::Descriptor home = open_home(root, false);
   if (!home.valid()) return nullptr;
   std::unique_ptr<TreeManifest> manifest(new TreeManifest);
-  manifest->file_.reset(
-      openat(home.get(), kManifestName, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!manifest->file_.valid() && errno == ENOENT) return nullptr;
-  if (!manifest->file_.valid()) throw core::SystemError("open", kManifestPath, errno);
+  manifest->file_ = open_own_file(home.get(), kManifestName, kManifestPath);
+  if (!manifest->file_.valid()) return nullptr;
   ManifestSeal& seal = manifest->seal_;
   seal.header = read_header(manifest->file_.get(), kManifestPath);
   const Header header = decode_header(seal.header);
