@@ -61,9 +61,11 @@ constexpr const char* kDecryptExamples =
     "                                                   each chunk once it is authenticated";
 constexpr const char* kVerifyExamples =
     "  tabane verify --key-file my.key sealed           reads and checks every byte\n"
-    "  tabane verify --quick --key-file my.key sealed   only what tells files apart\n"
+    "  tabane verify --quick --key-file my.key sealed   checks the manifest, and that each file "
+    "is\n"
+    "                                                   the one that it names\n"
     "  tabane verify --root HASH --key-file my.key sealed\n"
-    "                                                   also that it is not an older state";
+    "                                                   checks also that it is not an older state";
 
 struct Options {
   Request request;
@@ -319,8 +321,9 @@ void add_pair_options(CLI::App& verb, Options& options) {
       encrypts
           ? verb.add_option("--recipient", options.recipients,
                             "Encrypt for a public key: the text tabane1..., or a FILE with one in "
-                            "each line; the option may be repeated, and goes with a key file or a "
-                            "passphrase file, without which --resume cannot go on")
+                            "each line. The option may be repeated, and given together with "
+                            "--key-file or --passphrase-file, one of which --resume and --update "
+                            "need")
           : verb.add_option("--identity", options.identities,
                             "Open with the secret keys in FILE, which keygen --pair makes; the "
                             "option may be repeated");
@@ -341,7 +344,8 @@ void add_key_options(CLI::App& verb, Options& options) {
   if (options.request.direction != Direction::encrypt) {
     verb.add_flag("--allow-costly-passphrase", options.request.allow_costly_passphrase,
                   "Derive keys from the passphrase even if a file asks for more than 1 GiB of "
-                  "memory, four times the usual time, or the fifth set of parameters");
+                  "memory or four times the usual time, or if the files have more than four "
+                  "different sets of scrypt parameters");
   }
   verb.add_option(
           "--cipher", options.cipher,
@@ -353,16 +357,25 @@ void add_key_options(CLI::App& verb, Options& options) {
       ->type_name("HEX");
 }
 
+constexpr const char* kResumeEncrypt =
+    "Keep what is complete and current in OUT, do the rest, and remove the temporary files of "
+    "killed runs. A sealed file is kept if its size, time, key and last chunk are right, and the "
+    "manifest of OUT, where there is one, has it so; the chunks before the last are not read. With "
+    "CBC: if the size, the time, and the first and the last block are right. What OUT has and IN "
+    "has not is named, which --update removes";
+constexpr const char* kResumeDecrypt =
+    "Keep what is complete and current in OUT, do the rest, and remove the temporary files of "
+    "killed runs. A file is kept if its size and time are right and it ends as its last chunk says "
+    "(with CBC: its last two blocks); what lies before that is not read";
+
 void add_writing_options(CLI::App& verb, Request& request) {
+  const bool encrypts = request.direction == Direction::encrypt;
   verb.add_flag("--dry-run", request.dry_run,
                 "Look at everything, write nothing, show what would be done");
-  CLI::Option* resume = verb.add_flag(
-      "--resume", request.resume,
-      "Keep what is complete and current in OUT, do the rest, remove temporary files. Complete is "
-      "a file with the right size and time, key and last chunk (of CBC: last block), which the "
-      "manifest of OUT has, if there is one; what lies before that is not read. Encrypting, names "
-      "what IN no longer has, which --update removes");
-  verb.add_flag("--force", request.force, "Replace what is in OUT; not with --resume")
+  CLI::Option* resume =
+      verb.add_flag("--resume", request.resume, encrypts ? kResumeEncrypt : kResumeDecrypt);
+  verb.add_flag("--force", request.force,
+                "Replace files that are in OUT; what else is there stays; not with --resume")
       ->excludes(resume);
   verb.add_flag("--fsync", request.fsync,
                 "Wait until each file is on the disk before it gets its name");
@@ -370,10 +383,10 @@ void add_writing_options(CLI::App& verb, Request& request) {
                 "Keep all mode bits, set-user, set-group and sticky, too. Without it sealed files "
                 "have the permissions of the plain ones, and decrypted ones those of the manifest "
                 "within the umask, or only the owner's where no manifest vouches for them");
-  if (request.direction != Direction::encrypt) return;
+  if (!encrypts) return;
   verb.add_flag("--hide-names", request.hide_names,
-                "Give the files of OUT names that tell nothing; the true ones, directories and "
-                "links are only in the manifest, without which nobody finds them again");
+                "Give the files of OUT names that tell nothing; the true names, the directories "
+                "and the links are only in the manifest, without which nobody finds them again");
   verb.add_flag(
           "--update", request.update,
           "Bring OUT up to date by its manifest: seal what is new or has changed, remove what "
@@ -384,16 +397,17 @@ void add_writing_options(CLI::App& verb, Request& request) {
 void add_manifest_options(CLI::App& verb, Options& options) {
   CLI::Option* root = verb.add_option(
       "--root", options.root,
-      "Refuse a tree that has not this root, which encrypt printed: it was replaced as a whole");
+      "Refuse a tree whose root is not the one that encrypt printed for it: it is an older state, "
+      "or another tree");
   root->type_name("HASH");
   CLI::Option* without = verb.add_flag(
       "--without-manifest", options.request.without_manifest,
-      "Take the files of a directory as they are: nobody can say which were exchanged, renamed, "
-      "added or put back in an older version, or are missing");
+      "Take the files of a directory as they are, each by itself: nobody can say then which were "
+      "exchanged, renamed, added or put back in an older version, or are missing");
   without->excludes(root);
   if (options.request.direction != Direction::verify) return;
   verb.add_flag("--quick", options.request.quick,
-                "Check the manifest, and of each file its size, salt and last tag alone")
+                "Check the manifest, and of each file only its size, salt and last tag")
       ->excludes(without);
 }
 
@@ -424,13 +438,18 @@ void add_verb(CLI::App& app, int& exit_code, Direction direction, const char* wh
   options->request.direction = direction;
   CLI::App* verb = app.add_subcommand(name_of(direction), what);
   show_examples_first(*verb, examples);
-  verb->add_option("IN", options->request.in,
-                   "The input: a file, a directory with all below it, or - for standard input")
+  verb->add_option(
+          "IN", options->request.in,
+          direction == Direction::encrypt
+              ? "The input: a file, a directory with all below it (symbolic links stay "
+                "links; CBC leaves them out), or - for standard input"
+              : "The input: a file, a directory with all below it, or - for standard input")
       ->required();
   if (direction != Direction::verify) {
     verb->add_option("OUT", options->request.out,
-                     "The output: a file, a directory if IN is one, or - for standard output; a "
-                     "link's target is written, and a pipe, a terminal or /dev/stdout as it is")
+                     "The output: a directory if IN is one; otherwise a file, a pipe, a terminal, "
+                     "or - for standard output. Where it is a symbolic link, the link's target is "
+                     "written")
         ->required();
   }
   add_key_options(*verb, *options);

@@ -24,11 +24,12 @@ constexpr const char* kExamples =
     "  tabane rekey --key-file my.key --add --recipient ann.pub sealed\n"
     "                        lets Ann open the tree, too\n"
     "  tabane rekey --identity me.identity --recipient me.pub --recipient bob.pub sealed\n"
-    "                        lets these two open it and nobody else\n"
+    "                        makes it for these two instead of those whom it was for; they can\n"
+    "                        still open the files that they could open before\n"
     "  tabane rekey --new-passphrase sealed\n"
     "                        asks for the old passphrase, and twice for a new one\n"
     "  tabane rekey --list sealed\n"
-    "                        shows whom the tree is for";
+    "                        shows whom the tree is for, and changes nothing";
 
 struct Options {
   std::string tree;
@@ -165,16 +166,18 @@ void add_new_options(CLI::App& verb, Options& options) {
   verb.add_flag("--new-passphrase", options.new_passphrase,
                 "Let TREE open with a passphrase that tabane asks for")
       ->excludes(file);
-  verb.add_flag("--add", options.add, "Let TREE go on opening for those for whom it opens now");
-  verb.add_flag("--list", options.list, "Show for whom TREE opens, and change nothing");
+  verb.add_flag("--add", options.add, "Keep those whom TREE is for now, beside the new ones");
+  verb.add_flag("--list", options.list, "Show whom TREE is for, and change nothing");
 }
 
 }  // namespace
 
 void add_rekey_command(CLI::App& app, int&) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand(
-      "rekey", "Change who can open an encrypted tree, without touching its files");
+  CLI::App* verb = app.add_subcommand("rekey",
+                                      "Change whom an encrypted tree is for, without touching its "
+                                      "files, which still open for those "
+                                      "for whom they were encrypted");
   show_examples_first(*verb, kExamples);
   verb->add_option("TREE", options->tree, "A directory that encrypt wrote")->required();
   add_opening_options(*verb, *options);

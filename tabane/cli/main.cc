@@ -34,6 +34,13 @@ void mark_json(std::vector<std::string>& arguments) {
   }
 }
 
+// "help VERB" is "VERB --help".
+void mark_help(std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front() != "help") return;
+  arguments.erase(arguments.begin());
+  arguments.emplace_back("--help");
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Bundle cores, memory and machines into one fast job, and show its limits",
                "tabane"};
@@ -57,7 +64,8 @@ int run(int argc, char** argv) {
     std::fputs(app.help().c_str(), stderr);
     return kUsage;
   }
-  const std::vector<std::string> typed(argv + 1, argv + argc);
+  std::vector<std::string> typed(argv + 1, argv + argc);
+  mark_help(typed);
   try {
     std::vector<std::string> arguments = mark_command(app, typed);
     mark_json(arguments);

@@ -119,6 +119,12 @@ class Paths(Case):
 
 
 class Help(Case):
+    def test_of_a_verb_comes_both_ways(self):
+        for verb in ([], ["encrypt"], ["rekey"], ["run"], ["study", "aes-folder"]):
+            asked = tabane("help", *verb)
+            self.assertEqual(asked.returncode, 0, asked.stderr)
+            self.assertEqual(asked.stdout, tabane(*verb, "--help").stdout)
+
     def test_fits_the_width_that_is_asked_for(self):
         for verb in ([], ["survey"], ["encrypt"], ["run"], ["study"], ["study", "aes-folder"]):
             for width in (40, 80, 100):
