@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <functional>
 
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
 #include "tabane/workloads/aes_dir/output_file.h"
+#include "tabane/workloads/aes_dir/threads.h"
 #include "tabane/workloads/aes_dir/tree_job_test.h"
 
 namespace tabane::workloads::aes_dir {
@@ -59,6 +61,26 @@ class Job : public testing::Test {
   const core::ScratchFolder folder{"tabane-test"};
   const fs::path root = folder.path();
 };
+
+TEST(Threads, HoldNoCopyingAgainstWhatIsSkipped) {
+  const core::ScratchFolder folder{"tabane-test"};
+  for (const char* name : {"in", "out"}) fs::create_directory(folder.path() / name);
+  for (int i = 0; i < 4096; ++i) write_file(folder.path() / "in" / std::to_string(i), "");
+  const auto open_there = [&](const char* name) {
+    return core::Descriptor(open((folder.path() / name).c_str(), O_RDONLY | O_DIRECTORY));
+  };
+  const core::Descriptor in = open_there("in"), out = open_there("out");
+  const Tree tree = scan(in.get(), {});
+  const Request request;
+  KeyRing keys{OpeningKeys{}};
+  JobState job(request, tree, in.get(), out.get(), keys);
+  std::atomic<int> skipped = 0;
+  job.settles = [&](Directories&, std::uint32_t) { return ++skipped > 0; };
+  CopyPairs copies;
+  run_job_threads(job, make_plan(tree, {.threads = 1}), Engine::openssl, {}, &copies);
+  EXPECT_EQ(skipped, 4096);
+  EXPECT_TRUE(copies.all().empty());
+}
 
 TEST_F(Job, GivesBackEveryTreeWithEveryCipherEngineAndNumberOfThreads) {
   const auto original = everything(root / "in");

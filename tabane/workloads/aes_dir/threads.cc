@@ -141,7 +141,10 @@ void work_units(JobState& job, Queue<Task>& queue, CopyPairs* copies, const Prep
     bool whole = true;
     for (std::uint32_t i = 0; i < unit->files && !job.stop; ++i) {
       const std::uint32_t file = unit->first_file + i;
-      if (unit->pieces == 1 && job.settles && job.settles(directories, file)) continue;
+      if (unit->pieces == 1 && job.settles && job.settles(directories, file)) {
+        whole = false;  // what is skipped says nothing of the speed
+        continue;
+      }
       const auto task = queue.task(*taken, i);
       whole &= work_piece(
           *task, directories, [&] { prepare(*task); }, [&] { work(*task, range(*unit, *task)); });
