@@ -1,13 +1,18 @@
 // tabane VERB [options] [-- command]
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iostream>
+#include <new>
 
 #include "tabane/cli/command.h"
 #include "tabane/cli/options.h"
+#include "tabane/cli/output.h"
 #include "tabane/cli/printable.h"
 #include "tabane/cli/version.h"
 #include "tabane/cli/wrong_arguments.h"
@@ -22,8 +27,25 @@ int fail(const std::string& sentence, int code) {
   return code;
 }
 
+// What libraries throw says which of their functions it came from.
+std::string sentence_of(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error)) return "there is not enough memory";
+  const auto* of_path = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
+  if (!of_path) return error.what();
+  return fmt::format("{}: cannot be reached: {}", of_path->path1().string(),
+                     of_path->code().message());
+}
+
+int code_of(const std::exception& error) {
+  if (dynamic_cast<const core::UsageError*>(&error)) return kUsage;
+  if (const auto* abort = dynamic_cast<const comm::AbortError*>(&error)) return abort->code();
+  if (dynamic_cast<const core::LostError*>(&error)) return kLost;
+  if (dynamic_cast<const core::VerificationError*>(&error)) return kVerification;
+  return kFailed;
+}
+
 int fail(const std::exception& error, int code) {
-  return fail(std::string("tabane: ") + error.what(), code);
+  return fail("tabane: " + sentence_of(error), code);
 }
 
 // CLI11 would take the word after a bare --json for its file.
@@ -75,6 +97,9 @@ int run(int argc, char** argv) {
     return app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
     return fail(wrong_arguments(app, error, typed), kUsage);
+  } catch (const std::exception& error) {
+    write_error(app, sentence_of(error), code_of(error));
+    return fail(error, code_of(error));
   }
   return exit_code;
 }
@@ -94,15 +119,7 @@ int main(int argc, char** argv) {
   using namespace tabane;
   try {
     return cli::end(cli::run(argc, argv));
-  } catch (const core::UsageError& error) {
-    return cli::fail(error, cli::kUsage);
-  } catch (const comm::AbortError& error) {
-    return cli::fail(error, error.code());
-  } catch (const core::LostError& error) {
-    return cli::fail(error, cli::kLost);
-  } catch (const core::VerificationError& error) {
-    return cli::fail(error, cli::kVerification);
   } catch (const std::exception& error) {
-    return cli::fail(error, cli::kFailed);
+    return cli::fail(error, cli::code_of(error));
   }
 }

@@ -8,11 +8,34 @@
 #include <cstring>
 #include <system_error>
 
+#include "tabane/cli/printable.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
+#include "tabane/lab/version.h"
 
 namespace tabane::cli {
 namespace {
+
+bool written = false;  // results by --json: a program runs one verb
+
+bool is_stdout(const std::string& file) {
+  return file.empty() || file == "-" || core::leads_to(file, STDOUT_FILENO);
+}
+
+void write_json(const std::string& file, const lab::Json& json) {
+  const std::string text = json.dump(1) + "\n";
+  if (is_stdout(file)) {
+    std::fputs(text.c_str(), stdout);
+    return;
+  }
+  core::write_output(file, text);
+}
+
+// What was typed for an option or argument; empty: nothing.
+std::string typed(const CLI::App& verb, const char* name) {
+  const CLI::Option* option = verb.get_option_no_throw(name);
+  return option && option->count() > 0 ? option->results().front() : "";
+}
 
 // The directory where a file is made, or the stream itself.
 std::filesystem::path written_to(const core::OutputPath& place) {
@@ -28,9 +51,7 @@ void JsonOption::add_to(CLI::App& verb) {
                 ->type_name("[=FILE]");
 }
 
-bool JsonOption::to_stdout() const {
-  return given() && (file_.empty() || file_ == "-" || core::leads_to(file_, STDOUT_FILENO));
-}
+bool JsonOption::to_stdout() const { return given() && is_stdout(file_); }
 
 void JsonOption::check() const {
   if (given() && !to_stdout()) require_writable_file("--json=", file_);
@@ -38,12 +59,29 @@ void JsonOption::check() const {
 
 void JsonOption::write(const lab::Json& json) const {
   if (!given()) return;
-  const std::string text = json.dump(1) + "\n";
-  if (to_stdout()) {
-    std::fputs(text.c_str(), stdout);
-    return;
+  write_json(file_, json);
+  written = true;
+}
+
+void write_error(const CLI::App& app, const std::string& sentence, int exit_code) {
+  const CLI::App* verb = &app;
+  std::string command;
+  while (!verb->get_subcommands().empty()) {
+    verb = verb->get_subcommands().front();
+    command += (command.empty() ? "" : " ") + verb->get_name();
   }
-  core::write_output(file_, text);
+  const std::string file = typed(*verb, "--json"), out = typed(*verb, "OUT");
+  if (written || file.empty() || (is_stdout(file) && !out.empty() && is_stdout(out))) return;
+  try {
+    write_json(file, {{"schema_version", 1},
+                      {"kind", "error"},
+                      {"tabane_version", lab::version()},
+                      {"command", command},
+                      {"error", lossy_utf8(sentence)},
+                      {"exit_status", exit_code}});
+  } catch (const core::Error&) {
+    // There is another error to be told.
+  }
 }
 
 void require_writable_file(std::string_view flag, const std::filesystem::path& path) {

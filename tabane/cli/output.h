@@ -30,6 +30,11 @@ class JsonOption {
   std::string file_;
 };
 
+// Where the verb that was called has --json and has written nothing by it, writes a record of the
+// error that ends the program in place of the results; not to a stdout that is the verb's OUT. A
+// record that cannot be written either is left out.
+void write_error(const CLI::App& app, const std::string& sentence, int exit_code);
+
 // throws: core::UsageError naming the flag if there can be no file of that name.
 void require_writable_file(std::string_view flag, const std::filesystem::path& path);
 

@@ -2,16 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <system_error>
 
 namespace tabane::core {
+namespace {
+
+std::string reason_of(int code) {
+  // "Illegal seek"; who wanted a file has given something else.
+  if (code == ESPIPE) return "Not a regular file, but a pipe, a socket or a terminal";
+  return std::generic_category().message(code);
+}
+
+}  // namespace
 
 SystemError::SystemError(std::string_view call, std::string_view operand, int code)
-    : Error(operand.empty()
-                ? fmt::format("{}: {}", call, std::generic_category().message(code))
-                : fmt::format("{}: {}: {}", operand, call, std::generic_category().message(code))),
+    : Error(operand.empty() ? fmt::format("{}: {}", call, reason_of(code))
+                            : fmt::format("{}: {}: {}", operand, call, reason_of(code))),
       code_(code) {}
 
 LostError::LostError(int rank, long pid, std::string_view phase, std::string_view how)

@@ -13,6 +13,11 @@ TEST(SystemErrorText, NamesOperandCallAndReason) {
   EXPECT_EQ(error.code(), EINVAL);
 }
 
+TEST(SystemErrorText, SaysWhatCannotBeReadAtAnOffset) {
+  const std::string text = SystemError("read", "a/fifo", ESPIPE).what();
+  EXPECT_TRUE(text.starts_with("a/fifo: read: Not a regular file")) << text;
+}
+
 TEST(SystemErrorText, LeavesOutAnEmptyOperand) {
   EXPECT_STREQ(SystemError("fork", "", ENOMEM).what(), "fork: Cannot allocate memory");
 }

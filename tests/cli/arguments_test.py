@@ -98,6 +98,22 @@ class Paths(Case):
                      out, code=1)
         self.assertFalse(out.exists())
 
+    def test_that_the_system_refuses_are_told_in_plain_words(self):
+        (self.folder / "in").mkdir()
+        (self.folder / "in" / "letter").write_text("plain")
+        key = self.folder / "key"
+        tabane("keygen", key)
+        long_name = self.folder / ("n" * 300)
+        for arguments in (["keygen", long_name],
+                          ["encrypt", "--key-file", key, self.folder / "in", long_name],
+                          ["encrypt", "--key-file", key, self.folder / "in" / "letter", long_name],
+                          ["report", long_name], ["rekey", "--list", long_name]):
+            self.refused("File name too long", *arguments, code=1)
+            result = tabane(*arguments)
+            self.assertIn("n" * 300, result.stderr)
+            for word in ("filesystem error", "symlink_status", "status:"):
+                self.assertNotIn(word, result.stderr)
+
     def test_of_a_key_that_exists_are_kept(self):
         key = self.folder / "key"
         key.write_text("old")

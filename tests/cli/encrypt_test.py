@@ -601,6 +601,31 @@ class Json(Case):
         self.assertIsNone(record["share_of_copy_speed"])
         self.assertEqual(record["failures"], [])
 
+    def test_tells_an_error_that_ends_the_program(self):
+        self.make_tree()
+        self.encrypt()
+        record = self.folder / "record"
+        other = self.make_key("other", 32, seed=9)
+        wrong = ["verify", "--key-file", other, self.sealed]
+        full = ["encrypt", *self.options(), self.plain, self.sealed]
+        nowhere = ["decrypt", *self.options(), self.folder / "nowhere\nat all", self.opened]
+        long_name = ["verify", *self.options(), self.folder / ("n" * 300)]
+        for code, part, arguments in ((1, "wrong key", wrong), (2, "is not empty", full),
+                                      (1, "nowhere\nat all: ", nowhere),
+                                      (1, "File name too long", long_name)):
+            to_stdout = tabane(*arguments, "--json")
+            to_file = tabane(*arguments, f"--json={record}")
+            self.assertEqual(to_stdout.returncode, code, to_stdout.stderr)
+            self.assertEqual(to_file.returncode, code)
+            self.assertEqual(to_file.stdout, b"")
+            found = json.loads(to_stdout.stdout)
+            self.assertEqual(found, json.loads(record.read_text()))
+            self.assertEqual((found["kind"], found["command"], found["exit_status"]),
+                             ("error", arguments[0], code))
+            self.assertIn(part, found["error"])
+            self.assertIn(b"tabane: ", to_stdout.stderr)
+        self.refused(2, "--json", "decrypt", *self.options(), "--json", self.sealed / "f1", "-")
+
     def test_is_null_for_what_a_dry_run_does_not_measure(self):
         self.make_tree()
         record = json.loads(self.encrypt("--json", "--dry-run").stdout)
