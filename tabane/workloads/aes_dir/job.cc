@@ -221,14 +221,15 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
       }
       require_key_fits(places.tree, places.in_root.get(), "", keys);
     };
-    if (is_stopped_in(look)) return outcome;
+    if (is_stopped_in([&] { open_unless_changing(request, places, look); })) return outcome;
   }
   if (request.cipher != Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
     require_cbc_key_may_fit(request, places.tree, places.in_root.get());
   }
   std::unique_ptr<TreeManifest> manifest;
   if (request.direction != Direction::encrypt) {
-    manifest = manifest_of_input(request, places, keys);
+    open_unless_changing(request, places,
+                         [&] { manifest = manifest_of_input(request, places, keys); });
     if (manifest) take_manifest(request, places, *manifest, outcome);
     outcome.version_1_tree = !manifest && !places.single_file && !request.without_manifest &&
                              request.cipher == Cipher::aes_256_gcm;
@@ -318,6 +319,10 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
       (Clock::now() - worked_from) + (scanned_until - scanned_from);
   outcome.seconds = seconds.count();
   collect(job, outcome);
+  if (!job.stop && manifest && changed_since_scan(places)) {
+    tell_that_it_changed(request, outcome.failures);
+    outcome.temporaries.clear();  // which may be the other job's
+  }
   return outcome;
 }
 

@@ -75,11 +75,13 @@ JobLock::~JobLock() {
   if (file_.valid()) unlinkat(directory_, kName, 0);
 }
 
-void JobLock::require_free(int directory, const std::string& path) {
+bool JobLock::is_held(int directory) {
   const core::Descriptor file = open_there(directory);
-  if (file.valid() && flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    throw_held(path);
-  }
+  return file.valid() && flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+void JobLock::require_free(int directory, const std::string& path) {
+  if (is_held(directory)) throw_held(path);
 }
 
 }  // namespace tabane::workloads::aes_dir

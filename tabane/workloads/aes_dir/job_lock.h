@@ -22,6 +22,8 @@ class JobLock {
 
   bool holds() const { return file_.valid(); }
 
+  // Whether another job of this user holds it; takes nothing.
+  static bool is_held(int directory);
   // throws: core::UsageError as above; takes nothing.
   static void require_free(int directory, const std::string& path);
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <span>
 
 #include "tabane/workloads/aes_dir/header_io.h"
+#include "tabane/workloads/aes_dir/job_lock.h"
 #include "tabane/workloads/aes_dir/output_manifest.h"
 #include "tabane/workloads/aes_dir/plain_tree.h"
 #include "tabane/workloads/aes_dir/restore_tree.h"
@@ -95,6 +97,16 @@ std::optional<DifferenceFinder::Salt> salt_of(const Places& places, const std::s
   }
 }
 
+// A manifest is replaced as a whole, and the one that is held open keeps its inode.
+bool has_another_manifest(const Places& places) {
+  struct stat before {
+  }, now{};
+  const bool had = places.manifest.valid() && fstat(places.manifest.get(), &before) == 0;
+  const bool has = fstatat(places.in_root.get(), kManifestPath, &now, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!had || !has) return had != has;
+  return before.st_dev != now.st_dev || before.st_ino != now.st_ino;
+}
+
 // Puts the plain tree into the place of what was scanned.
 void unhide(const Request& request, TreeManifest& manifest, Places& places) {
   if (!request.excludes.empty()) {  // which are of plain names
@@ -158,6 +170,41 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& 
   } catch (const DamageError& error) {
     throw core::Error(fmt::format("{}: {}; {}", kManifestPath, error.what(), advice_for(error)));
   }
+}
+
+void open_unless_changing(const Request& request, const Places& places,
+                          const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const core::UsageError&) {
+    throw;
+  } catch (const core::Error&) {
+    if (places.single_file || request.cipher != Cipher::aes_256_gcm) throw;
+    if (!JobLock::is_held(places.in_root.get()) && !has_another_manifest(places)) throw;
+    throw core::Error(
+        fmt::format("IN ({}) is being changed by another job, so nothing can be said of it; try "
+                    "again when that has ended",
+                    request.in));
+  }
+}
+
+bool changed_since_scan(const Places& places) {
+  // In this order: an update removes its mark when the new manifest is there.
+  return is_being_changed(places.in_root.get()) || has_another_manifest(places);
+}
+
+void tell_that_it_changed(const Request& request, std::vector<Failure>& failures) {
+  const bool verifies = request.direction == Direction::verify;
+  if (failures.empty() && !verifies) return;  // all is there, as the manifest had it
+  std::erase_if(failures,
+                [&](const Failure& failure) { return verifies || !failure.difference.empty(); });
+  failures.insert(
+      failures.begin(),
+      {"",
+       fmt::format("was changed by another job while it was read, so what did not fit is not "
+                   "told; {} when that job has ended",
+                   verifies ? "verify again" : "decrypt --resume completes OUT"),
+       ""});
 }
 
 bool looks_right(JobState& job, Directories& directories, std::uint32_t file) {

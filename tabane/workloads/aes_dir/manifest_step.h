@@ -1,6 +1,7 @@
 // What a job does with the manifest of the tree that it reads.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -19,6 +20,19 @@ namespace tabane::workloads::aes_dir {
 // request needs one that cannot be.
 std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& places,
                                                 KeyRing& keys);
+
+// Does a step of opening the tree that is decrypted or verified. throws: what the step throws, or
+// core::Error if it may have failed because another job is changing the tree.
+void open_unless_changing(const Request& request, const Places& places,
+                          const std::function<void()>& step);
+
+// Whether a job has begun to change the tree since the scan: it has a mark now, which stops who
+// opens it, or another manifest. To be asked when all was read.
+bool changed_since_scan(const Places& places);
+
+// Says that the tree was changed while it was read, in place of what does not fit it for that
+// reason: when verifying, of all failures.
+void tell_that_it_changed(const Request& request, std::vector<Failure>& failures);
 
 // Looks at a file as verify --quick does. Returns whether it is what the manifest has, and was
 // counted; otherwise its task finds out what it is. Thread-safe; one thread's directories.

@@ -5,9 +5,12 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <functional>
+#include <utility>
 
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
+#include "tabane/workloads/aes_dir/job_lock.h"
 #include "tabane/workloads/aes_dir/tree_job_test.h"
 
 namespace tabane::workloads::aes_dir {
@@ -170,6 +173,81 @@ TEST_F(Update, RemovesWhatAnInterruptedOneHadAddedAndNothingOfStrangers) {
   EXPECT_EQ(outcome.failures[0].path, "d/e");
   EXPECT_EQ(read_file(sealed / "d/e/of-a-stranger"), "kept");
   EXPECT_FALSE(fs::exists(sealed / "d/e/f"));
+}
+
+// Deriving a key from a passphrase comes between the scan and the manifest, and asks whether to
+// stop; the progress is told once more after the work.
+TEST_F(Update, ThatIsMadeMeanwhileIsToldAndNothingElse) {
+  const auto with_passphrase = [](Request r) {
+    r.passphrase = Passphrase::of(std::as_bytes(std::span("a passphrase")));
+    r.passphrase_log2_n = 10;
+    return r;
+  };
+  fs::remove_all(sealed);
+  ASSERT_TRUE(run_job(with_passphrase(request(Direction::encrypt, in, sealed))).failures.empty());
+  int files = 0;
+  const auto change_both = [&] {
+    write_file(in / "a", "another a " + std::to_string(files));
+    write_file(in / ("new" + std::to_string(files++)), "new");
+    EXPECT_TRUE(run_job(with_passphrase(updating())).failures.empty());
+  };
+  const auto mark = [&] { write_file(sealed / ".tabane/changing", ""); };
+  struct Case {
+    const char* what;
+    std::function<void()> change;
+    bool before_the_manifest;
+  };
+  for (const Case& c : {Case{"an update before the manifest is read", change_both, true},
+                        Case{"an update after the work", change_both, false},
+                        Case{"one that is at work", mark, false}}) {
+    for (const bool quick : {false, true}) {
+      Request r = with_passphrase(request(Direction::verify, sealed, ""));
+      r.quick = quick;
+      bool done = false;
+      const auto once = [&] {
+        if (!done) c.change();
+        done = true;
+      };
+      Hooks hooks;
+      if (c.before_the_manifest) {
+        hooks.stop_requested = [&] { return once(), false; };
+      } else {
+        hooks.progress = [&](const Progress&) { once(); };
+      }
+      const Outcome outcome = run_job(r, hooks);
+      ASSERT_EQ(outcome.failures.size(), 1u) << c.what;
+      EXPECT_EQ(outcome.failures[0].path, "") << c.what;
+      EXPECT_NE(outcome.failures[0].what.find("verify again"), std::string::npos) << c.what;
+      EXPECT_EQ(outcome.temporaries, std::vector<std::string>{}) << c.what;
+      fs::remove(sealed / ".tabane/changing");
+      EXPECT_TRUE(run_job(with_passphrase(request(Direction::verify, sealed, ""))).failures.empty())
+          << c.what;
+    }
+  }
+}
+
+TEST_F(Update, ThatIsMadeMeanwhileLeavesADecryptedTreeThatResumingCompletes) {
+  const Request back = request(Direction::decrypt, sealed, root / "opened");
+  bool done = false;
+  Hooks hooks;
+  hooks.progress = [&](const Progress&) {
+    if (std::exchange(done, true)) return;
+    EXPECT_TRUE(update().failures.empty());
+  };
+  write_file(in / "a", "another a");
+  EXPECT_TRUE(run_job(back, hooks).failures.empty());  // as the manifest had it
+  EXPECT_EQ(read_file(root / "opened/a"), "a");
+}
+
+// What is wrong with a tree in which a job is at work may be the job's doing.
+TEST_F(Update, AtWorkIsToldByWhoCannotOpenTheTree) {
+  const Request verify = request(Direction::verify, sealed, "");
+  fs::remove(sealed / ".tabane/manifest");
+  EXPECT_NE(refusal(verify).find("has no manifest"), std::string::npos);
+  const core::Descriptor directory(open(sealed.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const JobLock lock(directory.get(), sealed);
+  EXPECT_NE(refusal(verify).find("is being changed by another job"), std::string::npos)
+      << refusal(verify);
 }
 
 TEST_F(Update, RefusesADamagedManifestWhichResumingReplaces) {

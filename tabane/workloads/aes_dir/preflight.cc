@@ -104,6 +104,10 @@ void place_directory(const Request& request, Places& places) {
     places.out_path = out;
   }
   const bool encrypts = request.direction == Direction::encrypt;
+  if (!encrypts) {
+    places.manifest.reset(
+        openat(places.in_root.get(), kManifestPath, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  }
   places.tree = scan(places.in_root.get(), request.excludes, wanted_temporaries(request),
                      request.cipher == Cipher::aes_256_gcm && !request.hide_names, request.update);
   if (encrypts) require_free_name(request, places.in_root.get());

@@ -15,7 +15,9 @@ namespace tabane::workloads::aes_dir {
 
 struct Places {
   Tree tree;
-  core::Descriptor in_root;                // not for standard input, which has an empty tree
+  core::Descriptor in_root;  // not for standard input, which has an empty tree
+  // Of a sealed tree that is read, as it lay there before the scan, without access to its content.
+  core::Descriptor manifest;
   std::string in_path;                     // the directory that inputs are in
   std::string output_name;                 // of a single file
   std::optional<core::OutputPath> stream;  // that a single file goes to; then there is no directory
