@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <functional>
+#include <iterator>
 #include <optional>
 
 #include "tabane/core/file.h"
@@ -216,10 +217,11 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   outcome.engine = engine;
   if (request.cipher == Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
     const auto look = [&] {
-      if (!places.single_file) {
-        use_keys_file(places, !request.without_manifest, keys, outcome.failures);
-      }
-      require_key_fits(places.tree, places.in_root.get(), "", keys);
+      std::vector<Failure> of_keys;
+      if (!places.single_file) use_keys_file(places, !request.without_manifest, keys, of_keys);
+      require_key_fits(places.tree, places.in_root.get(), of_keys.empty() ? "" : of_keys[0].what,
+                       keys);
+      std::ranges::move(of_keys, std::back_inserter(outcome.failures));
     };
     if (is_stopped_in([&] { open_unless_changing(request, places, look); })) return outcome;
   }

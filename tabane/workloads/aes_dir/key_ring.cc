@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <openssl/crypto.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <thread>
@@ -55,22 +57,30 @@ DerivationLimits DerivationLimits::none() {
   return {.work = kAny, .memory = kAny, .sets = std::numeric_limits<std::size_t>::max()};
 }
 
-void KeyRing::require_within_limits(const ScryptParameters& s, std::uint64_t at) const {
+std::string SlotTrials::text() const {
+  std::string text = fmt::format("no slot opened: {} tried", tried);
+  if (of_others > 0) text += fmt::format(", {} for other keys", of_others);
+  if (skipped.empty()) return text;
+  const bool alike = std::ranges::count(skipped, skipped.front()) == std::ssize(skipped);
+  return text + fmt::format(", {} skipped ({}{})", skipped.size(),
+                            alike ? "" : "the first: ", skipped.front());
+}
+
+// Of parameters that were not derived yet; empty: they are within the limits.
+std::string KeyRing::why_too_costly(const ScryptParameters& s) const {
   if (s.work() > limits_.work || s.memory() > limits_.memory) {
-    throw DamageError(
-        fmt::format("its header asks for a costly derivation of the key (N = 2^{}, r = {}, p = {}, "
-                    "{} MiB of memory), and may be damaged or malicious; if it is neither, "
-                    "--allow-costly-passphrase derives it",
-                    s.log2_n, s.r, s.p, s.memory() >> 20),
-        at);
+    return fmt::format(
+        "it asks for a costly derivation of the key (N = 2^{}, r = {}, p = {}, {} MiB of memory), "
+        "and may be damaged or malicious; if it is neither, --allow-costly-passphrase derives it",
+        s.log2_n, s.r, s.p, s.memory() >> 20);
   }
   if (derived_.size() >= limits_.sets) {
-    throw DamageError(
-        fmt::format("its header has the {}th set of scrypt parameters, each of which costs a "
-                    "derivation of the key; --allow-costly-passphrase derives them all",
-                    limits_.sets + 1),
-        at);
+    return fmt::format(
+        "{} sets of scrypt parameters were tried already, each of which costs a derivation of the "
+        "key; --allow-costly-passphrase derives them all",
+        limits_.sets);
   }
+  return {};
 }
 
 MasterKey KeyRing::derive(const ScryptParameters& parameters) const {
@@ -101,25 +111,53 @@ const MasterKey& KeyRing::stretched(const ScryptParameters& parameters, std::uin
   const std::lock_guard lock(mutex_);
   const auto found = derived_.find(parameters);
   if (found != derived_.end()) return found->second;
-  require_within_limits(parameters, at);
+  if (const std::string why = why_too_costly(parameters); !why.empty()) throw DamageError(why, at);
   if (stop_requested_()) throw Stopped();
   return derived_.emplace(parameters, derive(parameters)).first->second;
 }
 
-std::optional<TreeKey> KeyRing::open(const TreeId& tree, std::span<const Slot> slots) {
-  for (const Slot& slot : slots) {
-    std::optional<TreeKey> key;
-    if (slot.kind == SlotKind::key_file && keys_.key) key = open_slot(slot, tree, *keys_.key);
-    if (slot.kind == SlotKind::passphrase && keys_.passphrase) {
-      key = open_slot(slot, tree, stretched(slot.scrypt));
-    }
-    for (const Identity& identity : keys_.identities) {
-      if (slot.kind != SlotKind::x25519 || key) break;
-      if (fingerprint_of(identity.recipient) != slot.recipient) continue;
-      key = open_slot(slot, tree, identity.secret, identity.recipient);
-    }
-    if (key) return key;
+bool KeyRing::is_for(const Slot& slot) const {
+  if (slot.kind == SlotKind::key_file) return keys_.key != nullptr;
+  if (slot.kind == SlotKind::passphrase) return keys_.passphrase != nullptr;
+  return std::ranges::any_of(keys_.identities, [&](const Identity& identity) {
+    return fingerprint_of(identity.recipient) == slot.recipient;
+  });
+}
+
+std::string KeyRing::why_skipped(const Slot& slot) {
+  if (slot.kind != SlotKind::passphrase) return {};
+  const std::lock_guard lock(mutex_);
+  return derived_.contains(slot.scrypt) ? "" : why_too_costly(slot.scrypt);
+}
+
+std::optional<TreeKey> KeyRing::open(const TreeId& tree, const Slot& slot, const Accepts& accepts) {
+  std::optional<TreeKey> key;
+  if (slot.kind == SlotKind::key_file) key = open_slot(slot, tree, *keys_.key);
+  if (slot.kind == SlotKind::passphrase) key = open_slot(slot, tree, stretched(slot.scrypt));
+  for (const Identity& identity : keys_.identities) {
+    if (slot.kind != SlotKind::x25519 || key) break;
+    if (fingerprint_of(identity.recipient) != slot.recipient) continue;
+    key = open_slot(slot, tree, identity.secret, identity.recipient);
   }
+  if (key && !accepts(*key)) key.reset();
+  return key;
+}
+
+std::optional<TreeKey> KeyRing::open(const TreeId& tree, std::span<const Slot> slots,
+                                     const Accepts& accepts, SlotTrials* trials) {
+  SlotTrials here;
+  for (const Slot& slot : slots) {
+    if (!is_for(slot)) {
+      ++here.of_others;
+    } else if (std::string why = why_skipped(slot); !why.empty()) {
+      here.skipped.push_back(std::move(why));
+    } else {
+      ++here.tried;
+      if (auto key = open(tree, slot, accepts)) return key;
+    }
+  }
+  if (!trials && !here.skipped.empty()) throw DamageError(here.skipped.front(), kSlotsAt);
+  if (trials) *trials = std::move(here);
   return std::nullopt;
 }
 

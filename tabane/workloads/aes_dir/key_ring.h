@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tabane/workloads/aes_dir/identity.h"
 #include "tabane/workloads/aes_dir/key_slots.h"
@@ -53,6 +54,15 @@ class WrongKey : public DamageError {
   std::string expected_;
 };
 
+// What became of the slots of a tree that a run tried to open.
+struct SlotTrials {
+  std::size_t tried = 0, of_others = 0;  // of others: for keys of another kind, or recipients
+  std::vector<std::string> skipped;      // of each other one, why
+
+  // "no slot opened: 2 tried, 1 for other keys, 3 skipped (a second slot ...)"
+  std::string text() const;
+};
+
 class KeyRing {
  public:
   // stop_requested: looked at while a key is derived.
@@ -71,9 +81,14 @@ class KeyRing {
   // at: where the parameters stand. throws: DamageError and Stopped as master_for().
   const MasterKey& stretched(const ScryptParameters& parameters, std::uint64_t at = kSlotsAt);
 
-  // Returns a tree's key if one of the keys opens one of its slots. Thread-safe. throws: as
-  // stretched().
-  std::optional<TreeKey> open(const TreeId& tree, std::span<const Slot> slots);
+  // Returns a tree's key if one of the keys opens one of its slots and `accepts` it; tries every
+  // slot, as whoever can write to a tree can put others before the one that opens. trials: counts
+  // them and notes what costs more than the limits; without it, that is thrown if no other slot
+  // opens. Thread-safe. throws: as stretched().
+  using Accepts = std::function<bool(const TreeKey&)>;
+  std::optional<TreeKey> open(
+      const TreeId& tree, std::span<const Slot> slots,
+      const Accepts& accepts = [](const TreeKey&) { return true; }, SlotTrials* trials = nullptr);
 
   // Tries this key first for all files of the tree, before their own slots. To be called before
   // other threads use the ring, as is the next.
@@ -95,7 +110,10 @@ class KeyRing {
                    Content content = Content::file);
 
  private:
-  void require_within_limits(const ScryptParameters& parameters, std::uint64_t at) const;
+  std::string why_too_costly(const ScryptParameters& parameters) const;
+  std::optional<TreeKey> open(const TreeId& tree, const Slot& slot, const Accepts& accepts);
+  std::string why_skipped(const Slot& slot);
+  bool is_for(const Slot& slot) const;
   MasterKey derive(const ScryptParameters& parameters) const;
   std::shared_ptr<const TreeKey> tree_key_of(const Header& header,
                                              std::span<const std::byte> encoded);

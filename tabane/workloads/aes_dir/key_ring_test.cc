@@ -79,6 +79,64 @@ TEST_F(Ring, StopsDuringADerivation) {
   EXPECT_EQ(looks, 3);
 }
 
+Slot slot_with(int log2_n, int salt, const Passphrase& passphrase, const TreeKey& tree_key,
+               int r = 1, int p = 1) {
+  ScryptParameters scrypt = header_with(log2_n, r, p, salt).scrypt;
+  // What costs too much is not derived here either.
+  const MasterKey stretched =
+      log2_n > 10 ? MasterKey{} : derive_master_key(passphrase.bytes(), scrypt);
+  return slot_of_passphrase(stretched, scrypt, vectors::tree(), tree_key);
+}
+
+// Whoever can write to a tree can put slots before and behind the right one.
+TEST_F(Ring, TriesEverySlotThatIsWithinItsLimits) {
+  const TreeKey right = vectors::tree_key();
+  const Passphrase foreign(from_text("another passphrase"));
+  const Slot own = slot_with(10, 1, passphrase, right);
+  const Slot costly = slot_with(20, 2, passphrase, right, 16);
+  const auto planted = [&](int salt) { return slot_with(10, salt, foreign, right); };
+  const Slot of_key_file = slot_of_key_file(vectors::master(), vectors::tree(), right);
+  for (const std::vector<Slot>& slots :
+       {std::vector{own}, std::vector{planted(2), own}, std::vector{own, planted(2)},
+        std::vector{costly, planted(2), of_key_file, planted(3), planted(4), own, planted(5)}}) {
+    KeyRing ring(given);
+    const auto key = ring.open(vectors::tree(), slots);
+    ASSERT_TRUE(key) << slots.size();
+    EXPECT_EQ(hex(key->bytes()), hex(right.bytes()));
+  }
+  const std::vector<Slot> hidden = {costly,     of_key_file, planted(2), planted(3),
+                                    planted(4), planted(5),  own};
+  KeyRing ring(given);
+  SlotTrials trials;
+  const auto any = [](const TreeKey&) { return true; };
+  EXPECT_FALSE(ring.open(vectors::tree(), hidden, any, &trials));
+  EXPECT_EQ(trials.tried, 4u);
+  EXPECT_EQ(trials.of_others, 1u);
+  ASSERT_EQ(trials.skipped.size(), 2u);
+  EXPECT_NE(trials.skipped[0].find("N = 2^20"), std::string::npos) << trials.skipped[0];
+  EXPECT_NE(trials.skipped[1].find("4 sets"), std::string::npos) << trials.skipped[1];
+  const std::string text = trials.text();
+  EXPECT_TRUE(text.starts_with("no slot opened: 4 tried, 1 for other keys, 2 skipped (")) << text;
+  EXPECT_THROW(ring.open(vectors::tree(), hidden), DamageError);
+  KeyRing lifted(given, DerivationLimits::none());
+  EXPECT_TRUE(lifted.open(vectors::tree(), std::span(hidden).subspan(1)));
+}
+
+TEST_F(Ring, TriesFurtherSlotsIfAKeyIsNotAccepted) {
+  Identity own;
+  own.secret = vectors::counting_key<X25519Secret>(1);
+  own.recipient = x25519_public(own.secret);
+  const TreeKey right = vectors::tree_key();
+  const TreeKey planted = vectors::counting_key<TreeKey>(3);
+  const std::vector<Slot> slots = {slot_of_recipient(own.recipient, vectors::tree(), planted),
+                                   slot_of_recipient(own.recipient, vectors::tree(), right)};
+  KeyRing ring({.key = nullptr, .passphrase = nullptr, .identities = {&own, 1}});
+  const auto is_right = [&](const TreeKey& key) { return hex(key.bytes()) == hex(right.bytes()); };
+  const auto key = ring.open(vectors::tree(), slots, is_right);
+  ASSERT_TRUE(key);
+  EXPECT_TRUE(is_right(*key));
+}
+
 // A header with its slots, sealed with the seal's key.
 Bytes encoded(const TreeSeal& seal, Content content = Content::file) {
   Header header = seal.header;

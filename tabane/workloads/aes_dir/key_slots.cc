@@ -104,6 +104,14 @@ class Reader {
   }
 
   bool at_end() const { return done_ == bytes_.size(); }
+  // A reader of the next slot alone, whatever it holds; this one stands behind it.
+  Reader next_slot() {
+    Reader head(bytes_.subspan(done_), at_ + done_);
+    head.take(1);
+    const std::size_t length = kHeadBytes + head.number(2);
+    const std::uint64_t at = at_ + done_;
+    return {take(length), at};
+  }
   // back: bytes of the field, which was read.
   [[noreturn]] void refuse(const char* what, std::size_t back) const {
     throw DamageError(what, at_ + done_ - back);
@@ -141,6 +149,7 @@ Slot read_slot(Reader& reader) {
 }
 
 std::string joined(const std::vector<std::string>& names) {
+  if (names.empty()) return "nobody";
   if (names.size() == 1) return names.front();
   return fmt::format("{} and {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
 }
@@ -241,6 +250,25 @@ std::vector<Slot> decode_slots(std::span<const std::byte> bytes, std::uint64_t a
   }
   if (!reader.at_end()) reader.refuse("bytes behind the slots", 0);
   return slots;
+}
+
+FoundSlots find_slots(std::span<const std::byte> bytes, std::uint64_t at) {
+  FoundSlots found;
+  try {
+    Reader reader(bytes, at);
+    reader.take(kCountBytes);  // which may be damaged, too
+    for (std::size_t i = 0; i < kMostSlots && !reader.at_end(); ++i) {
+      Reader one = reader.next_slot();
+      try {
+        found.slots.push_back(read_slot(one));
+      } catch (const DamageError& error) {
+        found.unreadable.emplace_back(error.what());
+      }
+    }
+  } catch (const DamageError& error) {  // the last one is cut short
+    found.unreadable.emplace_back(error.what());
+  }
+  return found;
 }
 
 std::string describe(std::span<const Slot> slots) {

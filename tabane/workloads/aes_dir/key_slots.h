@@ -58,6 +58,16 @@ std::vector<std::byte> encode_slots(std::span<const Slot> slots);
 // throws: DamageError naming the field that cannot be; at: offset of the first byte in its file.
 std::vector<Slot> decode_slots(std::span<const std::byte> bytes, std::uint64_t at);
 
+// What is left of slots that somebody may have changed.
+struct FoundSlots {
+  std::vector<Slot> slots;
+  std::vector<std::string> unreadable;  // of each other one, why
+};
+
+// Reads as many slots as can be read, also several of a passphrase: each of them costs who tries it
+// (see DerivationLimits). at: as of decode_slots().
+FoundSlots find_slots(std::span<const std::byte> bytes, std::uint64_t at);
+
 // Whom they are for: "a key file, the recipients 0123456789abcdef and fedcba9876543210".
 std::string describe(std::span<const Slot> slots);
 

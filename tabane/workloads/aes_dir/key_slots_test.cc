@@ -161,6 +161,28 @@ TEST(Slots, AreRefusedWhereverTheyAreCutShort) {
   }
 }
 
+TEST(Slots, ThatCanBeReadAreFoundBesideThoseThatCannot) {
+  const std::vector<Slot> good = decode_slots(table_of_all(), 0);
+  const FoundSlots all = find_slots(table_of_all(), kAt);
+  EXPECT_EQ(all.slots, good);
+  EXPECT_TRUE(all.unreadable.empty());
+  const std::string of_later_version = "7f0002abcd",
+                    no_scrypt = "010043000801" + kPassphraseSlot.substr(12);
+  const FoundSlots some = find_slots(from_hex("0001" + of_later_version + kPassphraseSlot +
+                                              no_scrypt + kPassphraseSlot + kFileSlot),
+                                     kAt);
+  EXPECT_EQ(some.slots, (std::vector{good[1], good[1], good[0]}));
+  ASSERT_EQ(some.unreadable.size(), 2u);
+  EXPECT_TRUE(some.unreadable[0].starts_with("at byte 102: ")) << some.unreadable[0];
+  const FoundSlots cut = find_slots(from_hex("0002" + kFileSlot + kPassphraseSlot.substr(2)), kAt);
+  EXPECT_EQ(cut.slots, std::vector{good[0]});
+  EXPECT_EQ(cut.unreadable.size(), 1u);
+  const Bytes table = table_of_all();
+  for (std::size_t n = 0; n < table.size(); ++n) {
+    EXPECT_LE(find_slots(std::span(table).first(n), 0).slots.size(), 2u);
+  }
+}
+
 TEST(Slots, AreDescribedByWhatOpensThem) {
   const std::vector<Slot> slots = decode_slots(table_of_all(), 0);
   EXPECT_EQ(describe({{slots[0]}}), "a key file");

@@ -26,6 +26,20 @@ Mac mac_of(std::span<const std::byte> bytes, const TreeId& tree, const TreeKey& 
   return mac;
 }
 
+// Returns the slots' bytes.
+std::span<const std::byte> read_head(std::span<const std::byte> bytes, TreeId& tree) {
+  if (bytes.size() < kTableAt + kMacBytes) throw DamageError("it ends too early", bytes.size());
+  if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size() - 1) != 0) {
+    throw DamageError("not a file of keys", 0);
+  }
+  if (std::to_integer<unsigned>(bytes[7]) != kMagic[7]) {
+    throw VersionError("written", std::to_integer<unsigned>(bytes[7]), "2", 7);
+  }
+  if (bytes.size() > kMostOfKeysFile) throw DamageError("it is too long", kMostOfKeysFile);
+  std::ranges::copy(bytes.subspan(kMagic.size(), kTreeIdBytes), tree.begin());
+  return bytes.subspan(kTableAt, bytes.size() - kTableAt - kMacBytes);
+}
+
 }  // namespace
 
 std::vector<std::byte> encode_keys_file(const KeysFile& file, const TreeKey& key) {
@@ -40,18 +54,15 @@ std::vector<std::byte> encode_keys_file(const KeysFile& file, const TreeKey& key
 }
 
 KeysFile decode_keys_file(std::span<const std::byte> bytes) {
-  if (bytes.size() < kTableAt + kMacBytes) throw DamageError("it ends too early", bytes.size());
-  if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size() - 1) != 0) {
-    throw DamageError("not a file of keys", 0);
-  }
-  if (std::to_integer<unsigned>(bytes[7]) != kMagic[7]) {
-    throw VersionError("written", std::to_integer<unsigned>(bytes[7]), "2", 7);
-  }
-  if (bytes.size() > kMostOfKeysFile) throw DamageError("it is too long", kMostOfKeysFile);
   KeysFile file;
-  std::ranges::copy(bytes.subspan(kMagic.size(), kTreeIdBytes), file.tree.begin());
-  file.slots = decode_slots(bytes.subspan(kTableAt, bytes.size() - kTableAt - kMacBytes), kTableAt);
+  file.slots = decode_slots(read_head(bytes, file.tree), kTableAt);
   return file;
+}
+
+FoundKeys find_keys(std::span<const std::byte> bytes) {
+  FoundKeys keys;
+  keys.found = find_slots(read_head(bytes, keys.tree), kTableAt);
+  return keys;
 }
 
 bool mac_fits(std::span<const std::byte> bytes, const TreeId& tree, const TreeKey& key) {

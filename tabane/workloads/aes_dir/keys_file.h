@@ -25,6 +25,15 @@ std::vector<std::byte> encode_keys_file(const KeysFile& file, const TreeKey& key
 // Reads a file without checking its MAC. throws: DamageError naming the field that cannot be.
 KeysFile decode_keys_file(std::span<const std::byte> bytes);
 
+// The same of a file that somebody may have changed.
+struct FoundKeys {
+  TreeId tree{};
+  FoundSlots found;
+};
+
+// Reads the slots that can be read. throws: DamageError if it is no such file.
+FoundKeys find_keys(std::span<const std::byte> bytes);
+
 // Whether who knows the tree's key wrote the whole file as it is. Takes the same time for any MAC.
 bool mac_fits(std::span<const std::byte> bytes, const TreeId& tree, const TreeKey& key);
 

@@ -343,12 +343,11 @@ std::size_t remove_leftovers_in(const Places& places, int out_root, bool hides_n
   return removed;
 }
 
-void require_key_fits(const Tree& tree, int root, const std::string& name_of_single,
-                      KeyRing& keys) {
+void require_key_fits(const Tree& tree, int root, const std::string& keys_problem, KeyRing& keys) {
   const bool single = tree.files.size() == 1;
   bool found = false, any = false;
   std::string reason;
-  for_sealed_files(tree, root, name_of_single, [&](const auto& header, const TreeFile& file) {
+  for_sealed_files(tree, root, "", [&](const auto& header, const TreeFile& file) {
     any = true;
     try {
       keys.keys_of(decode_header(header), header);
@@ -357,6 +356,12 @@ void require_key_fits(const Tree& tree, int root, const std::string& name_of_sin
       reason = single
                    ? fmt::format("at byte {}: wrong key, or the header is damaged", error.offset())
                    : "wrong key: it does not fit";
+      if (!keys_problem.empty()) {
+        reason = fmt::format(
+            "no file opens by its own slots, and {}, by which the key may be right, is of no use: "
+            "{}",
+            kKeysPath, keys_problem);
+      }
       if (!error.expected().empty()) reason += "; it is sealed for " + error.expected();
     } catch (const core::Error& error) {
       reason = error.what();

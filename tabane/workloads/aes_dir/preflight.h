@@ -42,8 +42,9 @@ OutputRoot open_output_root(const Places& places, const Request& request);
 // files.
 std::size_t remove_leftovers_in(const Places& places, int out_root, bool hides_names);
 
+// keys_problem: what is wrong with .tabane/keys, which may be why none fits; empty: nothing.
 // throws: core::Error if headers can be read and none fits the key.
-void require_key_fits(const Tree& tree, int root, const std::string& name_of_single, KeyRing& keys);
+void require_key_fits(const Tree& tree, int root, const std::string& keys_problem, KeyRing& keys);
 
 // Whether a sealed file of a tree lies there, not only files of version 1. cost: opens files until
 // it finds one.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -13,30 +14,43 @@
 namespace tabane::workloads::aes_dir {
 namespace {
 
-void require_mac(std::span<const std::byte> bytes, const TreeId& tree, const TreeKey& key) {
-  if (mac_fits(bytes, tree, key)) return;
-  throw DamageError("it is damaged, or was changed by somebody who has not the tree's key", 0);
+constexpr const char* kChanged =
+    "it is damaged, or was changed by somebody who has not the tree's key";
+
+// The tree's key by the slots of .tabane/keys.
+struct Opened {
+  std::optional<TreeKey> key;
+  SlotTrials trials;  // if there is none
+};
+
+// Prefers a key that belongs to what lies there: somebody who knows a recipient can put a slot
+// for it, with a key of his own, before the others.
+Opened open_keys(const FoundKeys& file, KeyRing& keys, const KeyRing::Accepts& belongs) {
+  Opened opened;
+  opened.key = keys.open(file.tree, file.found.slots, belongs, &opened.trials);
+  if (!opened.key) {
+    SlotTrials again;  // which derives nothing anew
+    const auto any = [](const TreeKey&) { return true; };
+    opened.key = keys.open(file.tree, file.found.slots, any, &again);
+  }
+  std::ranges::copy(file.found.unreadable, std::back_inserter(opened.trials.skipped));
+  return opened;
 }
 
-std::optional<TreeKey> key_of(const KeysFile& file, std::span<const std::byte> bytes,
-                              KeyRing& keys) {
-  std::optional<TreeKey> key = keys.open(file.tree, file.slots);
-  if (key) require_mac(bytes, file.tree, *key);
-  return key;
+std::string expected_of(const FoundKeys& file, const Opened& opened) {
+  return fmt::format("{} ({})", describe(file.found.slots), opened.trials.text());
 }
 
 // The tree's key by the slots of its files, where those of .tabane/keys do not open: they are
 // damaged, or the tree was sealed for others since.
-std::optional<TreeKey> key_of_files(const Places& places, const KeysFile& file,
-                                    std::span<const std::byte> bytes, KeyRing& keys) {
+std::optional<TreeKey> key_of_files(const Places& places, const TreeId& tree, KeyRing& keys) {
   std::optional<TreeSeal> seal;
   try {
     seal = seal_of_files(places.tree, places.in_root.get(), "", keys);
   } catch (const core::Error&) {
     return std::nullopt;  // it is told when all files have been tried
   }
-  if (!seal || seal->header.tree != file.tree) return std::nullopt;
-  require_mac(bytes, file.tree, seal->key);
+  if (!seal || seal->header.tree != tree) return std::nullopt;
   return std::move(seal->key);
 }
 
@@ -57,31 +71,52 @@ bool has_keys(int root, std::span<const std::byte> bytes) {
   return there && std::ranges::equal(*there, bytes);
 }
 
-// The tree of .tabane/keys in OUT. Nothing if there is no such file, or a damaged one: then the
-// files in OUT have what it should have.
-std::optional<TreeSeal> seal_of_keys_file(const Request& request, int out_root, KeyRing& keys) {
+// Where .tabane/keys was changed, the files in OUT have what it should have, unless the tree was
+// rekeyed. why: none of its slots gives the tree's key; empty: one does, which is not to be relied
+// on alone.
+std::optional<TreeSeal> seal_beside_changed_keys(const Request& request, const Places& places,
+                                                 int out_root, std::span<const std::byte> bytes,
+                                                 const std::string& why, KeyRing& keys) {
+  std::optional<TreeSeal> seal;
   try {
-    const auto bytes = read_keys(out_root);
-    if (!bytes) return std::nullopt;
-    KeysFile file = decode_keys_file(*bytes);
-    std::optional<TreeKey> key = key_of(file, *bytes, keys);
-    if (key) return make_seal(file.tree, std::move(*key), std::move(file.slots));
+    seal = seal_of_files(places.tree, out_root, "", keys);
+  } catch (const core::Error&) {
+    if (!why.empty()) throw core::Error(why);
     throw core::Error(fmt::format(
-        "wrong key: OUT ({}) is sealed for {}; --resume takes the key file or passphrase of OUT, "
-        "--force begins anew",
-        request.out, describe(file.slots)));
-  } catch (const DamageError&) {
-    return std::nullopt;
+        "OUT ({}): {}: {}; the key that was given opens it, but not the files by themselves, as "
+        "the tree was rekeyed. Nothing was written; tabane decrypt opens the tree, and --force "
+        "begins anew",
+        request.out, kKeysPath, kChanged));
   }
+  if (why.empty() || (seal && !mac_fits(bytes, seal->header.tree, seal->key))) return seal;
+  throw core::Error(why);
 }
 
 std::optional<TreeSeal> seal_to_go_on_with(const Request& request, const Places& places,
                                            int out_root, KeyRing& keys) {
   if (!request.resume || out_root < 0) return std::nullopt;
-  if (!places.single_file) {
-    if (auto seal = seal_of_keys_file(request, out_root, keys)) return seal;
+  std::optional<std::vector<std::byte>> bytes;
+  if (!places.single_file) bytes = read_keys(out_root);
+  if (!bytes) return seal_of_files(places.tree, out_root, places.output_name, keys);
+  FoundKeys file;
+  try {
+    file = find_keys(*bytes);
+  } catch (const DamageError&) {
+    return seal_of_files(places.tree, out_root, "", keys);
   }
-  return seal_of_files(places.tree, out_root, places.output_name, keys);
+  const auto has_mac = [&](const TreeKey& key) { return mac_fits(*bytes, file.tree, key); };
+  Opened opened = open_keys(file, keys, has_mac);
+  if (opened.key && has_mac(*opened.key) && file.found.unreadable.empty()) {
+    return make_seal(file.tree, std::move(*opened.key), std::move(file.found.slots));
+  }
+  std::string why;
+  if (!opened.key) {
+    why = fmt::format(
+        "wrong key: OUT ({}) is sealed for {}; --resume takes the key file or passphrase of OUT, "
+        "--force begins anew",
+        request.out, expected_of(file, opened));
+  }
+  return seal_beside_changed_keys(request, places, out_root, *bytes, why, keys);
 }
 
 // What is sealed from now on must be for those whom the tree is for.
@@ -166,12 +201,19 @@ void use_keys_file(const Places& places, bool has_manifest, KeyRing& keys,
       if (!has_manifest || !tree_of_manifest(root)) return;
       throw core::Error("it is missing; encrypt --resume writes it anew");
     }
-    const KeysFile file = decode_keys_file(*bytes);
-    std::optional<TreeKey> key = key_of(file, *bytes, keys);
-    if (has_manifest) require_keys_of_manifest(root, file.tree, key);
-    if (!key) key = key_of_files(places, file, *bytes, keys);
-    if (key) return keys.set_tree(file.tree, std::move(*key));
-    keys.set_expected(file.tree, describe(file.slots));
+    const FoundKeys file = find_keys(*bytes);
+    const auto has_mac = [&](const TreeKey& key) { return mac_fits(*bytes, file.tree, key); };
+    Opened opened = open_keys(file, keys, [&](const TreeKey& key) {
+      if (has_manifest) return fits_manifest(root, file.tree, key).value_or(true);
+      return has_mac(key) || fits_files(root, file.tree, key).value_or(true);
+    });
+    if (has_manifest) require_keys_of_manifest(root, file.tree, opened.key);
+    const bool by_its_slots = opened.key.has_value();
+    if (!by_its_slots) opened.key = key_of_files(places, file.tree, keys);
+    if (!opened.key) return keys.set_expected(file.tree, expected_of(file, opened));
+    const bool whole = has_mac(*opened.key);
+    if (whole || by_its_slots) keys.set_tree(file.tree, std::move(*opened.key));
+    if (!whole) throw core::Error(kChanged);
   } catch (const core::Error& error) {
     failures.push_back({kKeysPath, error.what()});
   }

@@ -142,6 +142,82 @@ TEST_F(Sealing, TellsOfADamagedFileOfKeysAndOpensWithTheSlotsOfTheFiles) {
   EXPECT_TRUE(told_of("sealed", {with_key}).starts_with(".tabane/keysat byte 10"));
 }
 
+// Slots that somebody has put into .tabane/keys of a rekeyed tree, whose files do not open by
+// themselves with the new key.
+TEST_F(Sealing, OpensARekeyedTreeByTheRightSlotAmongPlantedAndDamagedOnes) {
+  encrypt({with_key});
+  const MasterKey master = vectors::master();
+  KeyRing ring({.key = &master, .passphrase = nullptr, .identities = {}});
+  NewOpeners now;
+  now.passphrase = Passphrase(from_text("a short passphrase"));
+  now.passphrase_log2_n = 10;
+  now.recipients = {identity_of(1).recipient};
+  rekey((root / "sealed").string(), ring, now);
+  const fs::path keys = root / "sealed/.tabane/keys";
+  const std::string good = read_file(keys);
+  const KeysFile file = decode_keys_file(from_text(good));
+  const std::string phrase = good.substr(26, 70), recipient = good.substr(96, 91);
+  ASSERT_EQ(good.size(), 24 + 2 + 70 + 91 + 32u);
+
+  TreeKey unknown;
+  const auto text_of_slot = [](const Slot& slot) {
+    const Bytes table = encode_slots({{slot}});
+    return std::string(reinterpret_cast<const char*>(table.data()) + 2, table.size() - 2);
+  };
+  const ScryptParameters scrypt{.log2_n = 10, .r = 8, .p = 1, .salt = {}};
+  const std::string foreign =
+      text_of_slot(slot_of_passphrase(MasterKey{}, scrypt, file.tree, unknown));
+  std::string costly = foreign;
+  costly[3] = 22;
+  std::string damaged = phrase;
+  damaged[3] = 0;
+  const std::string for_me =
+      text_of_slot(slot_of_recipient(identity_of(1).recipient, file.tree, unknown));
+  for (const std::string& slots :
+       {foreign + phrase + recipient, phrase + foreign + recipient, costly + phrase + recipient,
+        damaged + phrase + recipient, for_me + phrase + recipient, phrase + recipient + costly}) {
+    write_file(keys, good.substr(0, 26) + slots + good.substr(good.size() - 32));
+    for (const Change& own : {Change(with_passphrase), with_identity(1)}) {
+      const Outcome outcome = run_job(request(Direction::verify, "sealed", "", {own}));
+      EXPECT_EQ(outcome.files, 2u);
+      ASSERT_EQ(outcome.failures.size(), 1u);
+      EXPECT_EQ(outcome.failures[0].path + ": " + outcome.failures[0].what,
+                ".tabane/keys: it is damaged, or was changed by somebody who has not the tree's "
+                "key");
+    }
+    const std::string why = refusal({with_passphrase, with_resume});
+    EXPECT_EQ(why.find("wrong key"), std::string::npos) << why;
+    EXPECT_NE(why.find("the key that was given opens it"), std::string::npos) << why;
+  }
+  // Without the right one, what was tried is told.
+  write_file(keys, good.substr(0, 26) + foreign + costly + damaged + recipient +
+                       good.substr(good.size() - 32));
+  for (const std::string& why :
+       {told_of("sealed", {with_passphrase}), refusal({with_passphrase, with_resume})}) {
+    EXPECT_NE(why.find("no slot opened: 1 tried, 1 for other keys, 2 skipped (the first: "),
+              std::string::npos)
+        << why;
+  }
+  // With its head damaged, none of its slots can be found.
+  write_file(keys, "X" + good.substr(1));
+  const std::string why = told_of("sealed", {with_passphrase});
+  EXPECT_EQ(why.find("wrong key"), std::string::npos) << why;
+  EXPECT_NE(why.find("not a file of keys"), std::string::npos) << why;
+}
+
+// The tree's own slots stand in its files.
+TEST_F(Sealing, GoesOnBesideAFileOfKeysWhoseSlotWasDamaged) {
+  encrypt({with_key});
+  const fs::path keys = root / "sealed/.tabane/keys";
+  const std::string good = read_file(keys);
+  std::string bad = good;
+  bad[60] = static_cast<char>(bad[60] ^ 1);  // in the wrapped key
+  write_file(keys, bad);
+  fs::remove(root / "sealed/one");
+  EXPECT_EQ(encrypt({with_key, with_resume}).files, 1u);
+  EXPECT_EQ(read_file(keys), good);
+}
+
 // Whoever knows a recipient can make a tree for it, but not change one.
 TEST_F(Sealing, OpensFilesBesideAFileOfKeysOfAnotherTree) {
   encrypt({with_key, for_recipient(1)});
