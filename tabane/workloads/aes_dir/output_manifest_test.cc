@@ -113,10 +113,28 @@ TEST_F(Update, MakesAnewWhatIsMissingOrCutInTheSealedTree) {
   expect_same_as_input();
 }
 
-TEST_F(Update, OfNothingIsTheFirstEncryption) {
-  fs::remove_all(sealed);
-  EXPECT_EQ(update().files, 5u);
-  expect_same_as_input();
+TEST_F(Update, OfNothingIsRefusedBeforeAnythingIsWritten) {
+  const auto refused = [&](const Request& r, const char* says) {
+    const auto before = everything(root);
+    try {
+      check_job(r);
+      ADD_FAILURE() << says;
+    } catch (const core::UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find(says), std::string::npos) << error.what();
+    }
+    EXPECT_THROW(run_job(r), core::UsageError) << says;
+    EXPECT_EQ(everything(root), before) << says;
+  };
+  Request r = updating();
+  r.out = root / "seald";
+  refused(r, "does not exist, so there is nothing to update");
+  fs::create_directory(r.out);
+  refused(r, "is no sealed tree, so there is nothing to update");
+  write_file(fs::path(r.out) / "of-somebody", "kept");
+  refused(r, "without --update makes a new tree");
+  r = updating();
+  r.in = in / "a";
+  refused(r, "is a file");
 }
 
 TEST_F(Update, OfATreeWithoutAManifestIsRefusedAndResumingFinishesIt) {

@@ -75,6 +75,25 @@ void require_free_name(const Request& request, int in_root) {
                   request.in, kOwnDirectory, kOwnDirectory));
 }
 
+// A mistyped OUT must not become a new tree, nor what lies there a part of one.
+void require_tree_to_update(const Request& request, const fs::path& out) {
+  const auto has = [&](const char* path) {
+    return access((out / path).c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
+  };
+  if (has(kManifestPath)) return;
+  if (has(kKeysPath)) {
+    throw core::UsageError(fmt::format(
+        "OUT ({}) has no manifest, which --update goes by: its encryption was interrupted, and "
+        "--resume finishes it, or the manifest was removed; then nothing shows which files are "
+        "old or exchanged, and --force begins anew",
+        request.out));
+  }
+  throw core::UsageError(
+      fmt::format("OUT ({}) {}, so there is nothing to update; encrypt without --update makes a "
+                  "new tree",
+                  request.out, fs::exists(out) ? "is no sealed tree" : "does not exist"));
+}
+
 void place_directory(const Request& request, Places& places) {
   if (request.out == kStandardStream) {
     throw core::UsageError(fmt::format(
@@ -100,6 +119,7 @@ void place_directory(const Request& request, Places& places) {
           "OUT ({}) is not empty; --resume keeps what is complete there, --force replaces it",
           request.out));
     }
+    if (request.update) require_tree_to_update(request, out);
     require_parent(out);
     places.out_path = out;
   }
@@ -162,6 +182,10 @@ void place_standard_input(const Request& request, const struct stat& in, Places&
 }
 
 void place_file(const Request& request, const struct stat& status, Places& places) {
+  if (request.update) {
+    throw core::UsageError(fmt::format(
+        "IN ({}) is a file; --update brings a sealed directory tree up to date", request.in));
+  }
   const fs::path in = fs::canonical(request.in);
   places.single_file = true;
   places.in_path = in.parent_path();

@@ -66,16 +66,26 @@ void require_key_of_tree(int root, const std::string& path, const TreeId& tree,
   }
 }
 
+// Whether a slot that was there makes room for a new one.
+bool is_replaced(const Slot& slot, const TreeId& tree, const NewOpeners& openers) {
+  switch (slot.kind) {
+    case SlotKind::key_file:
+      return openers.key && open_slot(slot, tree, *openers.key);
+    case SlotKind::passphrase:
+      return !openers.passphrase.empty();
+    case SlotKind::x25519:
+      break;
+  }
+  return std::ranges::find(openers.recipients, slot.recipient, &fingerprint_of) !=
+         openers.recipients.end();
+}
+
 // The slots that stay.
-std::vector<Slot> kept(const std::vector<Slot>& slots, const NewOpeners& openers) {
+std::vector<Slot> kept(const KeysFile& file, const NewOpeners& openers) {
   std::vector<Slot> stay;
   if (!openers.keeps) return stay;
-  for (const Slot& slot : slots) {
-    const bool passphrase = slot.kind == SlotKind::passphrase && !openers.passphrase.empty();
-    const bool again = slot.kind == SlotKind::x25519 &&
-                       std::ranges::find(openers.recipients, slot.recipient, &fingerprint_of) !=
-                           openers.recipients.end();
-    if (!passphrase && !again) stay.push_back(slot);
+  for (const Slot& slot : file.slots) {
+    if (!is_replaced(slot, file.tree, openers)) stay.push_back(slot);
   }
   return stay;
 }
@@ -91,7 +101,7 @@ std::vector<Slot> new_slots(const KeysFile& file, const TreeKey& key, const NewO
     added.scrypt = fresh_scrypt_parameters(openers.passphrase_log2_n);
     added.stretched = &ring.stretched(added.scrypt);
   }
-  std::vector<Slot> slots = kept(file.slots, openers);
+  std::vector<Slot> slots = kept(file, openers);
   std::ranges::move(make_slots(added, file.tree, key), std::back_inserter(slots));
   if (slots.empty()) throw core::UsageError("nobody could open TREE: name a recipient or a key");
   if (slots.size() > kMostSlots) {

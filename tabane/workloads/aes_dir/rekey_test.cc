@@ -92,6 +92,16 @@ TEST_F(Rekey, KeepsThoseWhoCanOpenItIfAsked) {
   EXPECT_TRUE(opens(1) && opens(2) && opens(with_master));
 }
 
+TEST_F(Rekey, KeepsEachOnce) {
+  NewOpeners more = openers({2, 1, 2});
+  more.keeps = true;
+  more.key = vectors::master();
+  EXPECT_EQ(rekey_with(with_master, more),
+            "a key file and the recipients " + name(2) + " and " + name(1));
+  EXPECT_EQ(rekey_with(with_master, openers({3, 3})), "the recipient " + name(3));
+  EXPECT_TRUE(opens(3));
+}
+
 TEST_F(Rekey, OpensWithAnIdentityAndTakesAKeyFileOrPassphrase) {
   const Identity own = identity_of(1);
   const OpeningKeys with_own{.key = nullptr, .passphrase = nullptr, .identities = {&own, 1}};

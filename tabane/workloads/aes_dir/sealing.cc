@@ -121,15 +121,7 @@ std::optional<TreeSeal> seal_to_go_on_with(const Request& request, const Places&
 
 // What is sealed from now on must be for those whom the tree is for.
 void require_key_of_manifest(const Request& request, int out_root, const TreeSeal& seal) {
-  const std::optional<bool> fits = fits_manifest(out_root, seal.header.tree, seal.key);
-  if (!fits && request.update) {
-    throw core::Error(fmt::format(
-        "OUT ({}) has no manifest, which --update goes by: its encryption was interrupted, and "
-        "--resume finishes it, or the manifest was removed; then nothing shows which files are "
-        "old or exchanged, and --force begins anew",
-        request.out));
-  }
-  if (fits.value_or(true)) return;
+  if (fits_manifest(out_root, seal.header.tree, seal.key).value_or(true)) return;
   const std::optional<TreeId> listed = tree_of_manifest(out_root);
   const std::string why =
       listed && *listed != seal.header.tree

@@ -102,6 +102,13 @@ TEST_F(Sealing, OpensWithAPassphraseBesideARecipient) {
   EXPECT_EQ(told_of("sealed", {with_identity(1)}), "");
 }
 
+TEST_F(Sealing, IsForEachRecipientOnce) {
+  encrypt({for_recipient(1), for_recipient(2), for_recipient(1)});
+  EXPECT_EQ(openers_of((root / "sealed").string()),
+            "the recipients " + name(1) + " and " + name(2));
+  EXPECT_EQ(told_of("sealed", {with_identity(1)}), "");
+}
+
 TEST_F(Sealing, NeedsNoSecretToEncryptForARecipient) {
   encrypt({for_recipient(1)});
   EXPECT_EQ(told_of("sealed", {with_identity(1)}), "");

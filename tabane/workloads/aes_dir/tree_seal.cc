@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <utility>
 
 namespace tabane::workloads::aes_dir {
@@ -12,11 +13,12 @@ std::vector<Slot> make_slots(const Openers& openers, const TreeId& tree, const T
   if (openers.stretched) {
     slots.push_back(slot_of_passphrase(*openers.stretched, openers.scrypt, tree, key));
   }
-  if (slots.size() + openers.recipients.size() > kMostSlots) {
+  std::set<Recipient> left(openers.recipients.begin(), openers.recipients.end());
+  if (slots.size() + left.size() > kMostSlots) {
     throw core::UsageError(fmt::format("a tree has at most {} recipients and keys", kMostSlots));
   }
   for (const Recipient& recipient : openers.recipients) {
-    slots.push_back(slot_of_recipient(recipient, tree, key));
+    if (left.erase(recipient) > 0) slots.push_back(slot_of_recipient(recipient, tree, key));
   }
   return slots;
 }

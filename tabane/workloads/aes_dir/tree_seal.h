@@ -27,7 +27,8 @@ struct Openers {
   std::span<const Recipient> recipients;
 };
 
-// Wraps a tree's key for all of them. throws: core::UsageError if they are more than kMostSlots.
+// Wraps a tree's key for all of them, once for each recipient. throws: core::UsageError if they are
+// more than kMostSlots.
 std::vector<Slot> make_slots(const Openers& openers, const TreeId& tree, const TreeKey& key);
 
 TreeSeal make_seal(const TreeId& tree, TreeKey key, std::vector<Slot> slots);
