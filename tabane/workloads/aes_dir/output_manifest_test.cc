@@ -193,14 +193,15 @@ TEST_F(Update, RemovesWhatAnInterruptedOneHadAddedAndNothingOfStrangers) {
   EXPECT_FALSE(fs::exists(sealed / "d/e/f"));
 }
 
+Request with_passphrase(Request r) {
+  r.passphrase = Passphrase::of(std::as_bytes(std::span("a passphrase")));
+  r.passphrase_log2_n = 10;
+  return r;
+}
+
 // Deriving a key from a passphrase comes between the scan and the manifest, and asks whether to
 // stop; the progress is told once more after the work.
 TEST_F(Update, ThatIsMadeMeanwhileIsToldAndNothingElse) {
-  const auto with_passphrase = [](Request r) {
-    r.passphrase = Passphrase::of(std::as_bytes(std::span("a passphrase")));
-    r.passphrase_log2_n = 10;
-    return r;
-  };
   fs::remove_all(sealed);
   ASSERT_TRUE(run_job(with_passphrase(request(Direction::encrypt, in, sealed))).failures.empty());
   int files = 0;
@@ -244,17 +245,35 @@ TEST_F(Update, ThatIsMadeMeanwhileIsToldAndNothingElse) {
   }
 }
 
-TEST_F(Update, ThatIsMadeMeanwhileLeavesADecryptedTreeThatResumingCompletes) {
+TEST_F(Update, ThatIsMadeMeanwhileIsToldByADecryptionThatLacksSomething) {
   const Request back = request(Direction::decrypt, sealed, root / "opened");
   bool done = false;
-  Hooks hooks;
-  hooks.progress = [&](const Progress&) {
+  Hooks after_the_work;
+  after_the_work.progress = [&](const Progress&) {
     if (std::exchange(done, true)) return;
     EXPECT_TRUE(update().failures.empty());
   };
   write_file(in / "a", "another a");
-  EXPECT_TRUE(run_job(back, hooks).failures.empty());  // as the manifest had it
+  EXPECT_TRUE(run_job(back, after_the_work).failures.empty());  // as the manifest had it
   EXPECT_EQ(read_file(root / "opened/a"), "a");
+
+  for (const char* path : {"sealed", "opened"}) fs::remove_all(root / path);
+  run_job(with_passphrase(request(Direction::encrypt, in, sealed)));
+  done = false;
+  Hooks before_the_manifest;
+  before_the_manifest.stop_requested = [&] {
+    if (std::exchange(done, true)) return false;
+    write_file(in / "new", "new");
+    EXPECT_TRUE(run_job(with_passphrase(updating())).failures.empty());
+    return false;
+  };
+  Request again = with_passphrase(request(Direction::decrypt, sealed, root / "opened"));
+  const Outcome outcome = run_job(again, before_the_manifest);
+  ASSERT_EQ(outcome.failures.size(), 1u);
+  EXPECT_NE(outcome.failures[0].what.find("decrypt --resume"), std::string::npos);
+  again.resume = true;
+  EXPECT_TRUE(run_job(again).failures.empty());
+  EXPECT_EQ(everything(root / "opened"), everything(in));
 }
 
 // What is wrong with a tree in which a job is at work may be the job's doing.
