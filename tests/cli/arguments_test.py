@@ -84,6 +84,8 @@ class Paths(Case):
         self.refused("there is no directory", "encrypt", source, missing / "out")
         self.refused("there is no directory", "encrypt", source / "letter", missing / "out")
         self.refused("lies inside IN", "encrypt", source, source / "out")
+        (self.folder / "file").touch()
+        self.refused("IN is a directory, so OUT", "encrypt", source, self.folder / "file")
         self.refused("holds no sealed file", "verify", source, code=1)
 
     def test_of_plain_files_are_refused_by_decrypt_in_one_line(self):

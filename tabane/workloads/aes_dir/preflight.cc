@@ -106,13 +106,13 @@ void place_directory(const Request& request, Places& places) {
   if (!places.in_root.valid()) throw core::SystemError("open", request.in, errno);
   if (request.direction != Direction::verify) {
     const fs::path out = named(request.out);
-    require_apart(places.in_root.get(), request.in, out);
-    if (request.direction == Direction::decrypt) {
-      require_outside_sealed_tree(request.in, {"OUT", out});
-    }
     if (fs::exists(out) && !fs::is_directory(out)) {
       throw core::UsageError(
           fmt::format("IN is a directory, so OUT ({}) must be one, or not exist", request.out));
+    }
+    require_apart(places.in_root.get(), request.in, out);
+    if (request.direction == Direction::decrypt) {
+      require_outside_sealed_tree(request.in, {"OUT", out});
     }
     if (fs::exists(out) && !is_empty_directory(out) && !request.force && !request.resume) {
       throw core::UsageError(fmt::format(
