@@ -14,6 +14,7 @@
 
 #include "tabane/workloads/aes_dir/header_io.h"
 #include "tabane/workloads/aes_dir/job_lock.h"
+#include "tabane/workloads/aes_dir/manifest_file.h"
 #include "tabane/workloads/aes_dir/modes.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/places_apart.h"

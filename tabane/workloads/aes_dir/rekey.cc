@@ -37,13 +37,26 @@ std::vector<std::byte> require_keys(int root, const std::string& tree) {
                   tree, kKeysPath));
 }
 
-KeysFile decode(std::span<const std::byte> bytes, const std::string& tree) {
+FoundKeys find(std::span<const std::byte> bytes, const std::string& tree) {
   try {
-    return decode_keys_file(bytes);
+    return find_keys(bytes);
   } catch (const DamageError& error) {
     throw core::Error(fmt::format("{}/{}: {}; if it is damaged, encrypt --resume writes it anew",
                                   tree, kKeysPath, error.what()));
   }
+}
+
+// Somebody may have put slots of a key of his own before the others.
+std::optional<TreeKey> open_keys(int root, const FoundKeys& file, std::span<const std::byte> bytes,
+                                 KeyRing& keys) {
+  SlotTrials trials;
+  auto key = keys.open(
+      file.tree, file.found.slots,
+      [&](const TreeKey& one) {
+        return fits_manifest(root, file.tree, one).value_or(mac_fits(bytes, file.tree, one));
+      },
+      &trials);
+  return key ? std::move(key) : keys.open(file.tree, file.found.slots);
 }
 
 // Whoever knows a recipient can make a file of keys for it, with a key that he knows.
@@ -81,16 +94,16 @@ bool is_replaced(const Slot& slot, const TreeId& tree, const NewOpeners& openers
 }
 
 // The slots that stay.
-std::vector<Slot> kept(const KeysFile& file, const NewOpeners& openers) {
+std::vector<Slot> kept(const FoundKeys& file, const NewOpeners& openers) {
   std::vector<Slot> stay;
   if (!openers.keeps) return stay;
-  for (const Slot& slot : file.slots) {
+  for (const Slot& slot : file.found.slots) {
     if (!is_replaced(slot, file.tree, openers)) stay.push_back(slot);
   }
   return stay;
 }
 
-std::vector<Slot> new_slots(const KeysFile& file, const TreeKey& key, const NewOpeners& openers,
+std::vector<Slot> new_slots(const FoundKeys& file, const TreeKey& key, const NewOpeners& openers,
                             const std::function<bool()>& stop_requested) {
   Openers added;
   added.key = openers.key ? &*openers.key : nullptr;
@@ -117,24 +130,30 @@ std::string rekey(const std::string& tree, KeyRing& keys, const NewOpeners& open
   const core::Descriptor root = open_tree(tree);
   const JobLock lock(root.get(), tree);
   const std::vector<std::byte> bytes = require_keys(root.get(), tree);
-  KeysFile file = decode(bytes, tree);
-  const std::optional<TreeKey> key = keys.open(file.tree, file.slots);
-  if (!key) throw WrongKey(describe(file.slots), 0);
-  if (!mac_fits(bytes, file.tree, *key)) {
+  const FoundKeys file = find(bytes, tree);
+  const std::optional<TreeKey> key = open_keys(root.get(), file, bytes, keys);
+  if (!key) throw WrongKey(describe(file.found.slots), 0);
+  const bool whole = mac_fits(bytes, file.tree, *key) && file.found.unreadable.empty();
+  if (openers.keeps && !whole) {
     throw core::Error(
-        fmt::format("{}/{} is damaged, or was changed by somebody who has not the "
-                    "tree's key; encrypt --resume writes it anew",
+        fmt::format("{}/{} is damaged, or was changed by somebody who has not the tree's key, so "
+                    "it does not tell whom the tree is for; without --add, rekey writes it anew",
                     tree, kKeysPath));
   }
   require_key_of_tree(root.get(), tree, file.tree, *key);
-  file.slots = new_slots(file, *key, openers, stop_requested);
-  write_keys(root.get(), encode_keys_file(file, *key), true);
-  return describe(file.slots);
+  const std::vector<Slot> slots = new_slots(file, *key, openers, stop_requested);
+  write_keys(root.get(), encode_keys_file({file.tree, slots}, *key), true);
+  return describe(slots);
 }
 
 std::string openers_of(const std::string& tree) {
   const core::Descriptor root = open_tree(tree);
-  return describe(decode(require_keys(root.get(), tree), tree).slots);
+  const FoundKeys file = find(require_keys(root.get(), tree), tree);
+  const std::size_t unreadable = file.found.unreadable.size();
+  const std::string openers = describe(file.found.slots);
+  return unreadable == 0 ? openers
+                         : fmt::format("{} ({} cannot be read; the first: {})", openers, unreadable,
+                                       file.found.unreadable.front());
 }
 
 }  // namespace tabane::workloads::aes_dir

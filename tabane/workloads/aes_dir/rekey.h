@@ -24,14 +24,15 @@ struct NewOpeners {
 // for now, in words. It does not take a file from somebody who could open it before: its own slots
 // stay as they are, and so does the tree's key.
 // throws: core::UsageError if nobody is named, the tree is no directory or another job writes
-// there; core::Error if the tree has no file of keys, or a damaged one, or one whose key fits
-// neither the manifest nor the files; WrongKey;
+// there; core::Error if the tree has no file of keys, or one that is none, or was changed and is to
+// be kept, or whose key fits neither the manifest nor the files; WrongKey;
 // core::SystemError; as KeyRing::stretched().
 std::string rekey(
     const std::string& tree, KeyRing& keys, const NewOpeners& openers,
     const std::function<bool()>& stop_requested = [] { return false; });
 
-// Whom the tree is for, in words, as its .tabane/keys says; anybody can ask.
+// Whom the tree is for, in words, as its .tabane/keys says; anybody can ask, and nothing shows that
+// it is true.
 // throws: as rekey(), but for the keys.
 std::string openers_of(const std::string& tree);
 

@@ -139,15 +139,35 @@ TEST_F(Rekey, RefusesAKeyThatNothingShowsToBeOfTheTree) {
   EXPECT_EQ(keys(), before);
 }
 
-TEST_F(Rekey, RefusesADamagedOrMissingFileOfKeys) {
+TEST_F(Rekey, WritesAChangedFileOfKeysAnewButKeepsNobodyOfIt) {
   const std::string good = keys();
-  for (const std::size_t at : {std::size_t{3}, good.size() - 1}) {
-    write_file(root / ".tabane/keys", good);
-    core::flip_bits(root / ".tabane/keys", at);
-    const std::string bad = keys();
-    EXPECT_THROW(rekey_with(with_master, openers({2})), core::Error);
-    EXPECT_EQ(keys(), bad);
+  NewOpeners more = openers({2});
+  more.keeps = true;
+  std::string bad_mac = good, planted = good;
+  bad_mac.back() = static_cast<char>(bad_mac.back() ^ 1);
+  TreeKey unknown;
+  const Slot slot = slot_of_recipient(vectors::identity_of(1).recipient, seal.header.tree, unknown);
+  const auto table = encode_slots({{slot}});
+  planted.insert(26, reinterpret_cast<const char*>(table.data()) + 2, table.size() - 2);
+  const Identity own = vectors::identity_of(1);
+  const OpeningKeys with_own{.key = nullptr, .passphrase = nullptr, .identities = {&own, 1}};
+  for (const std::string& bad : {bad_mac, planted}) {
+    for (const OpeningKeys& with : {with_master, with_own}) {
+      write_file(root / ".tabane/keys", bad);
+      EXPECT_THROW(rekey_with(with, more), core::Error);
+      EXPECT_EQ(keys(), bad);
+      EXPECT_EQ(rekey_with(with, openers({2})), "the recipient " + vectors::name(2));
+      EXPECT_TRUE(opens(2));
+    }
   }
+}
+
+TEST_F(Rekey, RefusesADamagedOrMissingFileOfKeys) {
+  std::string bad = keys();
+  bad[3] = static_cast<char>(bad[3] ^ 1);
+  write_file(root / ".tabane/keys", bad);
+  EXPECT_THROW(rekey_with(with_master, openers({2})), core::Error);
+  EXPECT_EQ(keys(), bad);
   fs::remove(root / ".tabane/keys");
   EXPECT_THROW(rekey_with(with_master, openers({2})), core::Error);
   write_file(root / "file", "");

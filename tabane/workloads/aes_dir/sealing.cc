@@ -84,9 +84,8 @@ std::optional<TreeSeal> seal_beside_changed_keys(const Request& request, const P
     if (!why.empty()) throw core::Error(why);
     throw core::Error(fmt::format(
         "OUT ({}): {}: {}; the key that was given opens it, but not the files by themselves, as "
-        "the tree was rekeyed. Nothing was written; tabane decrypt opens the tree, and --force "
-        "begins anew",
-        request.out, kKeysPath, kChanged));
+        "the tree was rekeyed. Nothing was written; tabane rekey, without --add, writes {} anew",
+        request.out, kKeysPath, kChanged, kKeysPath));
   }
   if (why.empty() || (seal && !mac_fits(bytes, seal->header.tree, seal->key))) return seal;
   throw core::Error(why);
