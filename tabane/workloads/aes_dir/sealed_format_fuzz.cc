@@ -61,6 +61,8 @@ MasterKey fuzz_key() {
 bool fuzz_slots(std::span<const std::byte> bytes) {
   static const MasterKey master = fuzz_key();
   constexpr std::uint64_t kAt = 100;
+  const FoundSlots found = find_slots(bytes, kAt);
+  TABANE_ASSERT(found.slots.size() <= kMostSlots && !describe(found.slots).empty());
   std::vector<Slot> slots;
   try {
     slots = decode_slots(bytes, kAt);
@@ -69,7 +71,7 @@ bool fuzz_slots(std::span<const std::byte> bytes) {
     return false;
   }
   TABANE_ASSERT(encode_slots(slots) == Bytes(bytes.begin(), bytes.end()));
-  TABANE_ASSERT(!describe(slots).empty());
+  TABANE_ASSERT(found.slots == slots && found.unreadable.empty());
   const X25519Public own = x25519_public(master);
   for (const Slot& slot : slots) {
     // What a slot opens to is not asked: its key may have been made by the harness.
