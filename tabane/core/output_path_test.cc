@@ -128,7 +128,7 @@ TEST_F(Output, FollowsNoPlantedTemporaryFile) {
 TEST_F(Output, RefusesALoopADirectoryAndAMissingFolder) {
   fs::create_symlink("loop", path("loop"));
   EXPECT_THROW(write_output(path("loop"), ""), SystemError);
-  EXPECT_THROW(write_output(folder_.path(), ""), SystemError);
+  EXPECT_THROW(write_output(folder_.path(), ""), Error);
   EXPECT_THROW(write_output(path("missing/file"), ""), SystemError);
 }
 

@@ -146,17 +146,17 @@ TEST_F(Rekey, WritesAChangedFileOfKeysAnewButKeepsNobodyOfIt) {
   std::string bad_mac = good, planted = good;
   bad_mac.back() = static_cast<char>(bad_mac.back() ^ 1);
   TreeKey unknown;
-  const Slot slot = slot_of_recipient(vectors::identity_of(1).recipient, seal.header.tree, unknown);
+  const Slot slot = slot_of_recipient(identity_of(1).recipient, seal.header.tree, unknown);
   const auto table = encode_slots({{slot}});
   planted.insert(26, reinterpret_cast<const char*>(table.data()) + 2, table.size() - 2);
-  const Identity own = vectors::identity_of(1);
+  const Identity own = identity_of(1);
   const OpeningKeys with_own{.key = nullptr, .passphrase = nullptr, .identities = {&own, 1}};
   for (const std::string& bad : {bad_mac, planted}) {
     for (const OpeningKeys& with : {with_master, with_own}) {
       write_file(root / ".tabane/keys", bad);
       EXPECT_THROW(rekey_with(with, more), core::Error);
       EXPECT_EQ(keys(), bad);
-      EXPECT_EQ(rekey_with(with, openers({2})), "the recipient " + vectors::name(2));
+      EXPECT_EQ(rekey_with(with, openers({2})), "the recipient " + name(2));
       EXPECT_TRUE(opens(2));
     }
   }

@@ -361,7 +361,7 @@ TEST_F(SealedTree, SaysWhatWasExpectedOfItsManifestAndWhatCanBeDone) {
               write_file(sealed / ".tabane", "");
             },
             {".tabane: is not a directory", "move it away"},
-            {".tabane: is not a directory", "move it away"}}}) {
+            {"is no sealed tree"}}}) {
     fs::remove_all(sealed / ".tabane");
     fs::create_directory(sealed / ".tabane");
     write_file(manifest, good);
