@@ -48,8 +48,13 @@ lint: ## check layout, layers, headers and scripts
 	$(call setup,survey test)
 	cmake/lint.sh
 
-install: build ## install into PREFIX (/usr/local), below DESTDIR if set
-	cmake --install build --prefix $(PREFIX)
+# Programs that use the libraries look for the modules for MPI where tabane was configured to go.
+install: ## install into PREFIX (/usr/local), below DESTDIR if set
+	$(call setup,survey)
+	$(call configure)
+	@cmake -DCMAKE_INSTALL_PREFIX="$$(realpath -ms $(PREFIX))" build >/dev/null
+	@$(compile)
+	cmake --install build
 
 clean: ## remove build/
 	cmake -E rm -rf build

@@ -58,6 +58,23 @@ run_under() {
 run_under openmpi mpirun.openmpi --oversubscribe
 run_under mpich mpirun.mpich
 
+# The installed program finds its module by itself, wherever it was installed.
+unset TABANE_MPI_MODULE
+mkdir "$work/in"
+echo text >"$work/in/file"
+"$prefix/bin/tabane" keygen "$work/key"
+# encrypt_under NAME MPIRUN OPTION…: on two ranks of this MPI if it is there.
+encrypt_under() {
+  local name=$1
+  shift
+  [ -e "$prefix/$libdir/tabane/libtabane_mpi_$name.so" ] && command -v "$1" >/dev/null || return 0
+  "$@" -n 2 "$prefix/bin/tabane" encrypt --quiet --key-file "$work/key" "$work/in" "$work/$name"
+  "$prefix/bin/tabane" decrypt --quiet --key-file "$work/key" "$work/$name" "$work/$name.back"
+  cmp "$work/in/file" "$work/$name.back/file"
+}
+encrypt_under openmpi mpirun.openmpi --oversubscribe
+encrypt_under mpich mpirun.mpich
+
 echo "== pkg-config"
 # A prefix with a blank needs more care than a command line allows.
 mv "$prefix" "$work/plain"

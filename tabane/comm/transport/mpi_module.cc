@@ -81,17 +81,28 @@ void* load(const std::optional<MpiLauncher>& launcher) {
   throw_no_module(launcher, modules);
 }
 
-template <class Function>
-Function* entry(void* module, const char* name) {
-  if (void* const found = dlsym(module, name)) return reinterpret_cast<Function*>(found);
+template <class Entry>
+Entry* entry(void* module, const char* name) {
+  if (void* const found = dlsym(module, name)) return reinterpret_cast<Entry*>(found);
   throw core::UsageError(
       fmt::format("tabane's module for MPI is of another version: it has no {}", name));
+}
+
+// The module gets and returns objects of the program's classes.
+void require_same_version(void* module) {
+  const std::string_view version = entry<const char>(module, "tabane_mpi_version");
+  if (version == TABANE_VERSION) return;
+  throw core::UsageError(
+      fmt::format("tabane's module for MPI in {} is of version {}, and this program of {}: give "
+                  "the directory of its own by {}",
+                  directory_of_modules().string(), version, TABANE_VERSION, kDirectoryVariable));
 }
 
 // It stays loaded: MPI leaves handlers behind that run at exit.
 struct Module {
   Module() {
     void* const module = load(mpi_launcher());
+    require_same_version(module);
     open = entry<decltype(tabane_mpi_open)>(module, "tabane_mpi_open");
     close = entry<decltype(tabane_mpi_close)>(module, "tabane_mpi_close");
     fail = entry<decltype(tabane_mpi_fail)>(module, "tabane_mpi_fail");

@@ -9,7 +9,9 @@
 
 #include "tabane/comm/transport/transport.h"
 
-// What the module offers. The first world starts MPI, the end of the process ends it.
+// What the module offers. tabane's version, which must be that of the program.
+extern "C" const char tabane_mpi_version[];
+// The first world starts MPI, the end of the process ends it.
 // throws: core::Error.
 // silence_limit_s: see LaunchOptions; 0: none.
 extern "C" tabane::comm::Transport* tabane_mpi_open(double silence_limit_s);
@@ -34,10 +36,10 @@ std::optional<MpiLauncher> mpi_launcher();
 
 // A world of all ranks that MPI has started: each of them calls it. The first call loads the module
 // and starts MPI, which ends when the process exits. The module is looked for in the directory
-// $TABANE_MPI_MODULE or, if that is not set, where it was installed, or built for a program in the
-// build folder; there only if nobody else can write to it. A world that is neither closed nor
-// failed when it is deleted is closed. throws: core::UsageError if there is none, or it is not of
-// the MPI that started this process, or nothing has started it and it has not started MPI itself.
+// $TABANE_MPI_MODULE or, if that is not set, where module_directory() says; there only if nobody
+// else can write to it. A world that is neither closed nor failed when it is deleted is closed.
+// throws: core::UsageError if there is none, or it is of another version or not of the MPI that
+// started this process, or nothing has started it and it has not started MPI itself.
 std::unique_ptr<Transport> open_mpi_world(double silence_limit_s);
 // Returns the limit that was given, or the one in $TABANE_SILENCE_LIMIT, or 30. throws:
 // core::UsageError if it is no number of seconds.

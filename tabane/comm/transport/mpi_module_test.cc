@@ -141,6 +141,13 @@ TEST_F(MpiModuleLost, IsNotNeededWhereShmIsAskedFor) {
   EXPECT_EQ(ranks, 1);
 }
 
+TEST_F(MpiModuleLost, IsNotTakenFromAnotherVersion) {
+  set("TABANE_MPI_MODULE", TABANE_OTHER_VERSION_DIR);
+  const std::string error = error_of_launch();
+  EXPECT_NE(error.find("is of version 0.0.0, and this program of "), std::string::npos) << error;
+  EXPECT_NE(error.find(TABANE_OTHER_VERSION_DIR), std::string::npos) << error;
+}
+
 TEST_F(MpiModuleLost, TellsWhyItCannotBeLoaded) {
   std::ofstream(directory_ / "libtabane_mpi_mpich.so") << "no library";
   const std::string error = error_of_launch();

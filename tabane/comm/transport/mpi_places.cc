@@ -30,8 +30,19 @@ bool others_can_write(const struct stat& status, uid_t owner_of_program) {
 
 }  // namespace
 
-fs::path module_directory(const fs::path& program) {
-  return is_below(program, TABANE_BUILD_DIR) ? TABANE_MPI_BUILD_DIR : TABANE_MPI_INSTALL_DIR;
+const ModulePlaces& module_places() {
+  static const ModulePlaces places{TABANE_BUILD_DIR, TABANE_MPI_BUILD_DIR, TABANE_MPI_FROM_PROGRAM,
+                                   TABANE_MPI_INSTALL_DIR};
+  return places;
+}
+
+fs::path module_directory(const fs::path& program, const ModulePlaces& places) {
+  if (!program.is_absolute()) return places.installed;
+  std::error_code error;
+  const fs::path build_folder = fs::weakly_canonical(places.build_folder, error);
+  if (!error && is_below(program, build_folder)) return places.built;
+  fs::path beside = (program.parent_path() / places.from_program).lexically_normal();
+  return fs::is_directory(beside, error) ? beside : places.installed;
 }
 
 std::string distrust_of(const fs::path& module, const fs::path& program) {

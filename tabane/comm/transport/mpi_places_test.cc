@@ -10,15 +10,45 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(ModuleDirectory, IsThatOfTheBuildOnlyForProgramsThere) {
-  const fs::path built = module_directory(fs::read_symlink("/proc/self/exe"));
-  for (const fs::path program :
-       {"/usr/bin/tabane", "/home/someone/bin/program", "/tmp/program", ""}) {
-    const fs::path installed = module_directory(program);
-    EXPECT_NE(installed, built);
-    EXPECT_TRUE(installed.is_absolute());
-    EXPECT_EQ(installed, module_directory("/usr/bin/tabane")) << program;
-  }
+TEST(ModuleDirectory, IsThatOfTheBuildForThisProgram) {
+  const ModulePlaces& places = module_places();
+  EXPECT_EQ(module_directory(fs::read_symlink("/proc/self/exe")), places.built);
+  EXPECT_NE(places.built, places.installed);
+  EXPECT_TRUE(places.built.is_absolute());
+  EXPECT_TRUE(places.installed.is_absolute());
+  EXPECT_TRUE(places.from_program.is_relative());
+}
+
+class Directory : public testing::Test {
+ protected:
+  fs::path of(const fs::path& program) const { return module_directory(program, places); }
+
+  const core::ScratchFolder folder{"tabane-test"};
+  const fs::path root = fs::canonical(folder.path());
+  const ModulePlaces places{root / "link/build", "/build/modules", "../lib/tabane", "/usr/lib/x"};
+};
+
+TEST_F(Directory, IsThatOfTheBuildOnlyForProgramsThere) {
+  fs::create_directories(root / "real/build/bin");
+  fs::create_symlink("real", root / "link");
+  EXPECT_EQ(of(root / "real/build/bin/program"), places.built);
+  EXPECT_EQ(of(root / "real/build/program"), places.built);
+  EXPECT_EQ(of(root / "real/build.of.another/program"), places.installed);
+  EXPECT_EQ(of(root / "real/program"), places.installed);
+  EXPECT_EQ(of(""), places.installed);
+  EXPECT_EQ(of("bin/program"), places.installed);
+}
+
+TEST_F(Directory, IsTheOneBesideTheProgramIfThatExists) {
+  const fs::path program = root / "prefix/bin/program", beside = root / "prefix/lib/tabane";
+  EXPECT_EQ(of(program), places.installed);
+  fs::create_directories(beside.parent_path());
+  core::write_file(beside, "no directory");
+  EXPECT_EQ(of(program), places.installed);
+  fs::remove(beside);
+  fs::create_directory(beside);
+  EXPECT_EQ(of(program), beside);
+  EXPECT_EQ(of(root / "other/bin/program"), places.installed);
 }
 
 class Distrust : public testing::Test {

@@ -17,6 +17,8 @@ tabane::comm::mpi::MpiTransport& mpi_transport(tabane::comm::Transport* world) {
 
 }  // namespace
 
+const char tabane_mpi_version[] = TABANE_VERSION;
+
 extern "C" tabane::comm::Transport* tabane_mpi_open(double silence_limit_s) {
   using namespace tabane::comm::mpi;
   Library& library = Library::get();
