@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tabane/comm/collective/board.h"
 #include "tabane/comm/collective/flag_wait.h"
 #include "tabane/comm/collective/group.h"
@@ -71,13 +73,19 @@ void CallRecords::compare_with_all(std::uint32_t number) const {
   }
 }
 
+// By what is on record, not by one number for all calls before it: that would be in the future
+// after 2^31 calls more.
 void CallRecords::forget(std::uint32_t number) {
-  if (is_after(number, told_)) told_ = number;
+  for (std::uint32_t slot = 0; slot < kRecordedCalls; ++slot) {
+    const std::uint32_t recorded = entry(rank_, slot).number.load(std::memory_order_relaxed);
+    if (!is_after(recorded, number)) told_[slot] = recorded;
+  }
 }
 
 void CallRecords::compare_recorded(std::uint32_t number) const {
-  for (std::uint32_t back = 0; back < kRecordedCalls && is_after(number - back, told_); ++back) {
-    compare_with_all(number - back);
+  for (std::uint32_t back = 0; back < kRecordedCalls; ++back) {
+    const std::uint32_t one = number - back;
+    if (one != told_[one % kRecordedCalls]) compare_with_all(one);
   }
 }
 
@@ -96,9 +104,11 @@ void CallRecords::compare_with_neighbour(std::uint32_t number) {
 
 // The rank behind has compared a call before it begins the next one.
 void CallRecords::make_room(std::uint32_t number) {
-  if (number <= kRecordedCalls) return;
-  const std::uint32_t needed = number - kRecordedCalls + 1;
-  if (!is_after(needed, behind_has_begun_)) return;
+  const std::uint32_t replaced = entry(rank_, number).number.load(std::memory_order_relaxed);
+  if (replaced == 0) return;
+  const bool is_known = behind_has_begun_ - replaced - 1 <= kRecordedCalls;
+  if (behind_has_begun_ != 0 && is_known) return;
+  const std::uint32_t needed = std::max(replaced + 1, 1U);  // no call is number 0
   const bool is_close = has_begun(behind(), number - 1);
   if (!is_close) wait_for_flag(*memory_, behind(), [&] { return has_begun(behind(), needed); });
   behind_has_begun_ = is_close ? number - 1 : needed;

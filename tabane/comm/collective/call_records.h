@@ -85,7 +85,8 @@ class CallRecords {
   GroupMemory* memory_;
   Entry* entries_;
   int ranks_, rank_;
-  std::uint32_t behind_has_begun_ = 0, told_ = 0;
+  std::uint32_t behind_has_begun_ = 0;                   // 0: not known
+  std::array<std::uint32_t, kRecordedCalls> told_ = {};  // numbers, where their records are
 };
 
 // Looks at what the others call while this rank waits in a call: at first, and then every few

@@ -45,7 +45,13 @@ class Group : public std::enable_shared_from_this<Group> {
   // Comm::check_collectives(). Must be the same on all ranks.
   bool compares_calls() const { return compares_calls_; }
   void compare_calls(bool yes) { compares_calls_ = yes; }
-  std::uint32_t next_call() { return ++calls_; }  // counted from 1
+  // Counted from 1, and from 1 again after 2^32 - 1: 0 is no call.
+  std::uint32_t next_call() {
+    if (++calls_ == 0) ++calls_;
+    return calls_;
+  }
+  // As if there had been so many, for tests. The same on all ranks.
+  void set_calls(std::uint32_t calls) { calls_ = calls; }
 
  private:
   std::unique_ptr<Transport> transport_;
