@@ -37,6 +37,28 @@ TEST_P(NonBlocking, OtherCallsOfOthersAreTold) {
   }
 }
 
+// Of which nothing is on record any more.
+TEST_P(NonBlocking, OtherCallsOfOthersAreToldManyCallsLater) {
+  for (const bool waits : {false, true}) {
+    const std::string text = error_of<core::Error>([&] {
+      run(2, [&](Comm& comm) {
+        comm.check_collectives(false);
+        std::vector<int> values(2);
+        if (comm.rank() == 0) {
+          Request met = ibarrier(comm);
+          for (int i = 0; i < 8; ++i) ibroadcast(comm, values, 0).wait();
+          comm.send(1, 1);
+          met.wait();
+        } else {
+          comm.recv<int>(0);
+          waits ? barrier(comm) : broadcast(comm, values, 1);
+        }
+      });
+    });
+    EXPECT_EQ(missing_in(text, {"", "non-blocking", waits ? "barrier" : "broadcast", {}, {}}), "");
+  }
+}
+
 TEST_P(NonBlocking, EndsWithTheLossOfARank) {
   Ends ends(3);
   const std::string error = error_of<core::Error>([&] {

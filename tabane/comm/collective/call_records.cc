@@ -65,11 +65,10 @@ std::optional<CallRecord> CallRecords::read(int rank, std::uint32_t number) cons
   return record;
 }
 
-void CallRecords::compare_with_all(std::uint32_t number) const {
-  const auto own = read(rank_, number);
-  for (int rank = 0; own && rank < ranks_; ++rank) {
+void CallRecords::compare_with_all(const CallRecord& own) const {
+  for (int rank = 0; rank < ranks_; ++rank) {
     if (rank == rank_) continue;
-    if (const auto other = read(rank, number)) compare(rank_, *own, rank, *other);
+    if (const auto other = read(rank, own.number())) compare(rank_, own, rank, *other);
   }
 }
 
@@ -82,10 +81,12 @@ void CallRecords::forget(std::uint32_t number) {
   }
 }
 
-void CallRecords::compare_recorded(std::uint32_t number) const {
-  for (std::uint32_t back = 0; back < kRecordedCalls; ++back) {
-    const std::uint32_t one = number - back;
-    if (one != told_[one % kRecordedCalls]) compare_with_all(one);
+void CallRecords::compare_recorded(const CallRecord& own) const {
+  compare_with_all(own);
+  for (std::uint32_t back = 1; back < kRecordedCalls; ++back) {
+    const std::uint32_t number = own.number() - back;
+    if (number == told_[number % kRecordedCalls]) continue;
+    if (const auto earlier = read_own(number)) compare_with_all(*earlier);
   }
 }
 
@@ -98,7 +99,7 @@ void CallRecords::compare_with_neighbour(std::uint32_t number) {
   memory_->notify(behind());
   memory_->notify(before());  // which may wait in make_room()
   wait_for_flag(*memory_, before(), [&] { return has_begun(before(), number); });
-  const auto own = read(rank_, number), other = read(before(), number);
+  const auto own = read_own(number), other = read(before(), number);
   if (own && other) compare(rank_, *own, before(), *other);
 }
 
@@ -114,7 +115,7 @@ void CallRecords::make_room(std::uint32_t number) {
   behind_has_begun_ = is_close ? number - 1 : needed;
 }
 
-void Lookout::look(std::uint32_t number) {
+void Lookout::look(const CallRecord& own) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kPeriod{5};
   if (group_.board() == nullptr) return;
@@ -123,8 +124,13 @@ void Lookout::look(std::uint32_t number) {
   if (!is_first && now - last_look_ < kPeriod) return;
   last_look_ = now;
   const CallRecords& calls = group_.board()->calls;
-  if (!is_first) return calls.compare_recorded(number);
-  if (!group_.transport().crowded()) calls.compare_with_all(number);
+  if (!is_first) return calls.compare_recorded(own);
+  if (!group_.transport().crowded()) calls.compare_with_all(own);
+}
+
+void CallWatch::look() {
+  if (!number_) return;
+  if (const auto own = group_.board()->calls.read_own(*number_)) lookout_.look(*own);
 }
 
 }  // namespace tabane::comm

@@ -51,12 +51,14 @@ class CallRecords {
   }
   // Returns nothing if that rank has not come so far yet, or is far ahead.
   std::optional<CallRecord> read(int rank, std::uint32_t number) const;
-  // throws: MessageError if one of the others is known to differ in this rank's call of that
-  // number, as long as it is on record; as the next one.
-  void compare_with_all(std::uint32_t number) const;
+  // Of this rank; nothing if kRecordedCalls later ones have begun.
+  std::optional<CallRecord> read_own(std::uint32_t number) const { return read(rank_, number); }
+  // throws: MessageError if one of the others is known to differ from this rank's call; as the next
+  // one.
+  void compare_with_all(const CallRecord& own) const;
   // The same for the calls before it, too, as far as both sides have them.
-  void compare_recorded(std::uint32_t number) const;
-  // A difference in this call or before it was told, or will be: it is not told again.
+  void compare_recorded(const CallRecord& own) const;
+  // A difference in this call or before it was told, or will be: later calls do not tell it again.
   void forget(std::uint32_t number);
 
   // For groups that compare each call: waits until the rank before this one has come so far, and
@@ -96,9 +98,8 @@ class Lookout {
  public:
   // A group without a board has nothing to look at.
   explicit Lookout(const Group& group) : group_(group) {}
-  // Before the rank yields or sleeps in its call of that number. throws: MessageError if a rank is
-  // in another call.
-  void look(std::uint32_t number);
+  // Before the rank yields or sleeps in its call. throws: MessageError if a rank is in another one.
+  void look(const CallRecord& own);
   // The next look is the first one of a call.
   void restart() { last_look_ = {}; }
 
@@ -111,7 +112,7 @@ class Lookout {
 // that need not wait pays some stores for it.
 class CallWatch final : public Background {
  public:
-  explicit CallWatch(const Group& group) : lookout_(group) {}
+  explicit CallWatch(const Group& group) : group_(group), lookout_(group) {}
   void begin(std::uint32_t number) {
     number_ = number;
     lookout_.restart();
@@ -119,11 +120,10 @@ class CallWatch final : public Background {
   void end() { number_.reset(); }
 
   bool progresses() const override { return false; }
-  void look() override {
-    if (number_) lookout_.look(*number_);
-  }
+  void look() override;
 
  private:
+  const Group& group_;
   Lookout lookout_;
   std::optional<std::uint32_t> number_;  // of the call that the rank is in
 };

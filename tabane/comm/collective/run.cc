@@ -90,7 +90,7 @@ void run_on_board(Group& group, const Call& call, const Algorithm& algorithm) {
     // message of another call does not fit.
     group.transport().check_alive();
     const Forget forget{calls, call.number};
-    calls.compare_recorded(call.number);
+    calls.compare_recorded(record_of(call, algorithm));
     throw;
   }
 }

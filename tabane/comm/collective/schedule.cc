@@ -122,7 +122,14 @@ void Schedule::keep_error(Step&& step) noexcept {
         if (std::uncaught_exceptions() > before) schedule.pending_.clear();
       }
     } const give_up{*this};
-    step();
+    try {
+      step();
+    } catch (const core::Error&) {
+      // It may be the consequence of another call of a peer's, which has perhaps returned.
+      group_->transport().check_alive();
+      if (group_->board() != nullptr) group_->board()->calls.compare_recorded(own_);
+      throw;
+    }
   } catch (...) {
     error_ = std::current_exception();
     if (group_->board() != nullptr) group_->board()->calls.forget(own_.number());
@@ -136,20 +143,11 @@ void Schedule::progress() {
 
 void Schedule::look() {
   if (is_advancing_) return;  // within one of its messages
-  keep_error([this] { lookout_.look(own_.number()); });
+  keep_error([this] { lookout_.look(own_); });
 }
 
 bool Schedule::test() {
-  keep_error([this] {
-    try {
-      advance();
-    } catch (const core::Error&) {
-      // It may be the consequence of another call of the peer's.
-      group_->transport().check_alive();
-      if (group_->board() != nullptr) group_->board()->calls.compare_recorded(own_.number());
-      throw;
-    }
-  });
+  keep_error([this] { advance(); });
   if (error_) std::rethrow_exception(error_);
   return is_done_;
 }
