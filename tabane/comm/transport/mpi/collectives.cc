@@ -92,6 +92,13 @@ void MpiCollectives::run(const char* call, bool on_users_memory, Start&& start) 
 template <class Start>
 void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combine, bool has_result,
                                const char* call, Start&& start) {
+  if (values.empty()) {
+    std::byte none{};
+    Workplace place(std::span(&none, 1));
+    const Piece nobodys{place.bytes().data(), 1, MPI_BYTE, MPI_BOR};
+    run(call, false, [&](MPI_Request* request) { return start(nobodys, request); });
+    return place.end(false);
+  }
   const std::size_t most_elements = std::max<std::size_t>(most_bytes() / combine.element_bytes, 1);
   const auto native = engine_.library().operations().find(combine.type, combine.operation);
   Workplace place(values);
@@ -104,11 +111,6 @@ void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combi
     MPI_Type_commit(&piece.type);
     piece.operation = engine_.user_operation();
     current_combine = &combine;
-  }
-  std::byte none{};
-  if (values.empty()) {
-    const Piece empty{&none, 1, MPI_BYTE, MPI_BOR};
-    run(call, false, [&](MPI_Request* request) { return start(empty, request); });
   }
   for (std::size_t left = values.size() / combine.element_bytes; left > 0;) {
     const std::size_t count = std::min(left, most_elements);
