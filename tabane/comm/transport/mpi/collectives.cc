@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,14 @@ namespace {
 
 // Of the reduction under way: MPI hands on no context.
 const Combine* current_combine = nullptr;
+
+class Current {
+ public:
+  explicit Current(const Combine& combine) { current_combine = &combine; }
+  ~Current() { current_combine = nullptr; }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+};
 
 constexpr std::size_t kMostElementBytes = 4096;
 
@@ -83,7 +92,6 @@ void MpiCollectives::run(const char* call, bool on_users_memory, Start&& start) 
   try {
     engine_.complete(request, awaited);
   } catch (const core::LostError& error) {
-    current_combine = nullptr;
     engine_.leave_collective(error, request, on_users_memory);
     throw;
   }
@@ -92,6 +100,7 @@ void MpiCollectives::run(const char* call, bool on_users_memory, Start&& start) 
 template <class Start>
 void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combine, bool has_result,
                                const char* call, Start&& start) {
+  engine_.require_whole();  // or MPI might go on with a reduction that was left
   if (values.empty()) {
     std::byte none{};
     Workplace place(std::span(&none, 1));
@@ -101,6 +110,7 @@ void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combi
   }
   const std::size_t most_elements = std::max<std::size_t>(most_bytes() / combine.element_bytes, 1);
   const auto native = engine_.library().operations().find(combine.type, combine.operation);
+  std::optional<Current> current;
   Workplace place(values);
   Piece piece{place.bytes().data(), 0, MPI_DATATYPE_NULL, MPI_OP_NULL};
   if (native) {
@@ -110,7 +120,7 @@ void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combi
     MPI_Type_contiguous(static_cast<int>(combine.element_bytes), MPI_BYTE, &piece.type);
     MPI_Type_commit(&piece.type);
     piece.operation = engine_.user_operation();
-    current_combine = &combine;
+    current.emplace(combine);
   }
   for (std::size_t left = values.size() / combine.element_bytes; left > 0;) {
     const std::size_t count = std::min(left, most_elements);
