@@ -43,10 +43,11 @@ requires(!SendableRange<T>) void broadcast(Comm& comm, T& value, int root,
 // They combine the ranks' values element by element. By: an Operation, of numbers, or a function
 // T(T, T) on any sendable T, which must be associative and need not be commutative: lower ranks'
 // values come first. How the values are grouped depends on the algorithm; which one the rules
-// choose depends on size, ranks and transport, and on whether there are more ranks than PUs (not so
-// all_reduce over shared memory of up to 16 ranks). So the same call on the same machine gives the
-// same bits each time, but MPI's own collectives promise less, and other machines may group
-// floating-point sums differently: see CollectiveOptions::reproducible.
+// choose depends on size, ranks and transport, on whether there are more ranks than PUs, and on
+// whether a group that was split off has got shared memory. (For an all_reduce of up to 16 ranks
+// that share memory, the built-in rules always take the ranks in order.) So the same call on the
+// same machine gives the same bits each time, but MPI's own collectives promise less, and other
+// machines may group floating-point sums differently: see CollectiveOptions::reproducible.
 
 template <class By, class T>
 concept Reduces = std::is_same_v<By, Operation> || Combines<By, T>;

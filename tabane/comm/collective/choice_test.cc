@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 #include <set>
+#include <string>
 
 #include "tabane/comm/runners_test.h"
 
@@ -94,6 +95,19 @@ TEST(Choice, OfAllReduceKeepsTheOrderOfRanksWhateverThePUs) {
             << ranks << " ranks, " << bytes << " bytes";
       }
     }
+  }
+}
+
+// Elements of any size: some are larger than what an algorithm has room for.
+TEST(Choice, OfAllReduceKeepsTheOrderOfRanksWhateverTheElements) {
+  for (const int ranks : {3, 4, 16}) {
+    run_plain(ranks, [](Comm& comm) {
+      for (const std::size_t bytes : {8, 49, 3000, 9000, 32768, 40000}) {
+        const Call call{.kind = Kind::all_reduce, .element = {{}, bytes}, .bytes = bytes};
+        const Algorithm& picked = default_choice()->pick(comm.group(), call);
+        if (!picked.in_order) throw core::Error(std::string(picked.name));
+      }
+    });
   }
 }
 

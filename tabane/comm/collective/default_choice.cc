@@ -22,6 +22,7 @@ memory   all_reduce  16  48    flags
 memory   all_reduce  *   48    two_level
 memory   all_reduce  2   32K   recursive_doubling
 memory   all_reduce  16  32K   shared
+memory   all_reduce  16  32K   linear
 memory   all_reduce  *   32K   recursive_doubling
 memory   all_reduce  *   *     reduce_scatter
 memory   scatter     *   48    binomial
