@@ -111,7 +111,8 @@ void reduce_scatter(Comm& comm, const In& values, Out&& block, By by,
 // --- parts of one size ---
 
 // scatter() cuts the root's `all` into parts, one per rank; gather() puts the parts together there.
-// all: size() times as large as part; on other ranks unused and possibly empty.
+// all: size() times as large as part; on other ranks unused and possibly empty. layout: the same on
+// all ranks, as everything else that says what is done.
 template <SendableRange All, WritableRange Part>
 void scatter(Comm& comm, const All& all, Part&& part, int root, Layout layout = Layout::block,
              const CollectiveOptions& options = {});

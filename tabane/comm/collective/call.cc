@@ -20,8 +20,11 @@ std::string describe(const Signature& signature) {
   const TypeCode type{static_cast<std::uint16_t>(signature.what)};
   std::string text =
       fmt::format("{} of {} bytes of {}", name_of(kind), signature.bytes, name_of(type));
+  const std::uint32_t how = signature.what >> 16 & 0xff;
   if (combines(kind)) {
-    text += fmt::format(", {}", name_of(static_cast<Operation>(signature.what >> 16 & 0xff)));
+    text += fmt::format(", {}", name_of(static_cast<Operation>(how)));
+  } else if (static_cast<Layout>(how) == Layout::cyclic) {
+    text += ", cyclic";
   }
   return text;
 }

@@ -56,15 +56,16 @@ struct Call {
 // What must be the same on all ranks, small enough to travel with a flag.
 struct Signature {
   std::uint64_t bytes = 0;
-  std::uint32_t what = 0;    // bits 0 … 15 type, 16 … 23 operation, 24 … 31 kind
+  // Bits 0 … 15 type, 16 … 23 operation or, where nothing is combined, layout, 24 … 31 kind.
+  std::uint32_t what = 0;
   std::uint32_t number = 0;  // of the group's collectives: what one call leaves fits no other
   bool operator==(const Signature&) const = default;
 };
 inline Signature signature_of(const Call& call) {
-  const auto operation =
-      call.combine == nullptr ? 0U : static_cast<std::uint32_t>(call.combine->operation);
+  const auto how = call.combine == nullptr ? static_cast<std::uint32_t>(call.layout)
+                                           : static_cast<std::uint32_t>(call.combine->operation);
   return {call.bytes,
-          call.element.type.code | operation << 16 | static_cast<std::uint32_t>(call.kind) << 24,
+          call.element.type.code | how << 16 | static_cast<std::uint32_t>(call.kind) << 24,
           call.number};
 }
 std::string describe(const Signature& signature);  // "all_reduce of 8 bytes of float64, sum"

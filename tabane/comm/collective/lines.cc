@@ -13,7 +13,7 @@ constexpr Word word_of(std::uint32_t use, std::uint32_t digest) {
 constexpr std::uint32_t use_of(Word word) { return static_cast<std::uint32_t>(word >> 32); }
 
 // Lines carry at most 48 bytes, operations are few: 16 bits of type, 6 of bytes, 4 and 4 for
-// operation and kind.
+// operation (or layout) and kind.
 constexpr std::uint32_t digest(const Signature& signature) {
   const std::uint32_t what = signature.what;
   return (what & 0xffff) | static_cast<std::uint32_t>(signature.bytes & 63) << 16 |

@@ -67,6 +67,27 @@ TEST_P(MismatchesOnRanks, OfTheSizesOfPartsAreTold) {
   }
 }
 
+// Each rank picks its own out of what all see: with checks or without, it may not be another's.
+TEST_P(MismatchesOnRanks, OfLayoutsGiveNobodyAnothersPart) {
+  for (const bool checked : {false, true}) {
+    for (const std::size_t count : {1, 13, 500, 3000}) {
+      const std::string text = error_of<core::Error>([&] {
+        run(3, [&](Comm& comm) {
+          comm.check_collectives(checked);
+          std::vector<int> all(3 * count), part(count);
+          for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i % 3);
+          scatter(comm, all, part, 0, comm.rank() == 2 ? Layout::block : Layout::cyclic);
+          if (part != std::vector(count, comm.rank())) throw core::Error("it has another's part");
+          barrier(comm);
+          throw core::Error("nothing is wrong");
+        });
+      });
+      EXPECT_TRUE(!checked || text.find("cyclic") != text.npos) << count << " values: " << text;
+      EXPECT_EQ(text.find("another's part"), text.npos) << count << " values: " << text;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Transports, MismatchesOnRanks, testing::ValuesIn(kRunners),
                          name_of_runner);
 

@@ -24,7 +24,7 @@ namespace mismatches {
 // One collective of `count` T each; the operation is for reductions.
 template <class T = int>
 void call(Comm& comm, Kind kind, int root, std::size_t count, Operation operation = Operation::sum,
-          const CollectiveOptions& options = {}) {
+          const CollectiveOptions& options = {}, Layout layout = Layout::block) {
   std::vector<T> part(count), all(count * static_cast<std::size_t>(comm.size()));
   std::vector<T> in(all.size());
   const std::vector<std::size_t> counts(static_cast<std::size_t>(comm.size()), count);
@@ -38,11 +38,11 @@ void call(Comm& comm, Kind kind, int root, std::size_t count, Operation operatio
     case Kind::all_reduce:
       return all_reduce(comm, part, operation, options);
     case Kind::scatter:
-      return scatter(comm, all, part, root, Layout::block, options);
+      return scatter(comm, all, part, root, layout, options);
     case Kind::gather:
-      return gather(comm, part, all, root, Layout::block, options);
+      return gather(comm, part, all, root, layout, options);
     case Kind::all_gather:
-      return all_gather(comm, part, all, Layout::block, options);
+      return all_gather(comm, part, all, layout, options);
     case Kind::all_to_all:
       return all_to_all(comm, all, in, options);
     case Kind::scan:
@@ -109,6 +109,10 @@ inline void add_arguments(std::vector<Mismatch>& all) {
         add("no bytes", right, [=](Comm& comm) { call(comm, kind, 0, 0); });
       }
       add("types", right, [=](Comm& comm) { call<float>(comm, kind, 0, count); });
+      if (kind == Kind::scatter || kind == Kind::gather || kind == Kind::all_gather) {
+        add("layouts", right,
+            [=](Comm& comm) { call(comm, kind, 0, count, Operation::sum, {}, Layout::cyclic); });
+      }
       if (combines(kind)) {
         add("operations", right, [=](Comm& comm) { call(comm, kind, 0, count, Operation::max); });
       }
