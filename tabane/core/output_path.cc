@@ -53,6 +53,15 @@ bool is_link(const fs::path& path) {
   return ::lstat(path.c_str(), &seen) == 0 && S_ISLNK(seen.st_mode);
 }
 
+// Whatever the umask. Where a file system keeps no modes, all files have the same one.
+void set_mode(int file, mode_t mode, const fs::path& path) {
+  struct stat made {};
+  if (::fstat(file, &made) != 0) throw SystemError("fstat", path.string(), errno);
+  if ((made.st_mode & kPermissions) != mode && ::fchmod(file, mode) != 0) {
+    throw SystemError("fchmod", path.string(), errno);
+  }
+}
+
 }  // namespace
 
 OutputPath standard_output() {
@@ -114,6 +123,7 @@ void write_output(const fs::path& path, std::string_view bytes) {
   const bool replaces = ::stat(place.path.c_str(), &there) == 0;
   const mode_t mode = replaces ? there.st_mode & kPermissions : 0666;
   TemporaryFile file(folder.get(), place.path.filename(), mode);
+  if (replaces) set_mode(file.fd(), mode, path);
   write_all(file.fd(), bytes.data(), bytes.size(), path.string());
   file.rename(true);
 }

@@ -50,10 +50,16 @@ TEST_F(Output, MakesAndReplacesRegularFiles) {
 }
 
 TEST_F(Output, KeepsTheModeOfWhatItReplaces) {
-  write_file(path("private"), "old");
-  fs::permissions(path("private"), fs::perms{0600});
-  write_output(path("private"), "new");
-  EXPECT_EQ(fs::status(path("private")).permissions(), fs::perms{0600});
+  const mode_t before = ::umask(022);
+  for (const fs::perms mode : {fs::perms{0600}, fs::perms{0666}, fs::perms{0775}}) {
+    write_file(path("file"), "old");
+    fs::permissions(path("file"), mode);
+    write_output(path("file"), "new");
+    EXPECT_EQ(fs::status(path("file")).permissions(), mode);
+  }
+  write_output(path("new"), "one");
+  EXPECT_EQ(fs::status(path("new")).permissions(), fs::perms{0644});
+  ::umask(before);
 }
 
 TEST_F(Output, ReplacesTheTargetOfALinkAndKeepsTheLink) {
