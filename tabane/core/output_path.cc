@@ -122,7 +122,7 @@ void write_output(const fs::path& path, std::string_view bytes) {
   struct stat there {};
   const bool replaces = ::stat(place.path.c_str(), &there) == 0;
   const mode_t mode = replaces ? there.st_mode & kPermissions : 0666;
-  TemporaryFile file(folder.get(), place.path.filename(), mode);
+  TemporaryFile file(folder.get(), place.path.filename(), mode, path.string());
   if (replaces) set_mode(file.fd(), mode, path);
   write_all(file.fd(), bytes.data(), bytes.size(), path.string());
   file.rename(true);

@@ -32,8 +32,8 @@ Descriptor open_stream(const OutputPath& stream);
 bool leads_to(const std::filesystem::path& path, int descriptor);
 
 // Writes bytes to a stream, or makes or replaces a regular file so that it is whole at any moment.
-// A link's target is replaced, and the link stays; so do the permissions. throws: SystemError naming
-// the path; Error if something else has taken its place meanwhile.
+// A link's target is replaced, and the link stays; so do the permissions. throws: SystemError,
+// Error if something else has taken the file's place meanwhile; both name the path.
 void write_output(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace tabane::core

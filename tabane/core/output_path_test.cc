@@ -138,6 +138,21 @@ TEST_F(Output, RefusesALoopADirectoryAndAMissingFolder) {
   EXPECT_THROW(write_output(path("missing/file"), ""), SystemError);
 }
 
+TEST_F(Output, ErrorsNameTheWholePath) {
+  fs::create_directories(path("folder/taken"));
+  const auto error_of = [](const fs::path& file) -> std::string {
+    try {
+      write_output(file, "text");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const char* const name : {"folder/taken", "missing/file"}) {
+    EXPECT_NE(error_of(path(name)).find(path(name).string()), std::string::npos) << name;
+  }
+}
+
 TEST_F(Output, LeadsToADescriptorByAnyName) {
   write_file(path("file"), "");
   const Descriptor file(::open(path("file").c_str(), O_RDONLY | O_CLOEXEC));

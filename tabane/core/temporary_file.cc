@@ -43,14 +43,14 @@ void put_temporary_name(std::uint64_t number, char* out) {
   *std::copy(kSuffix.begin(), kSuffix.end(), out) = '\0';
 }
 
-void require_replaceable(int directory, const std::string& name) {
+void require_replaceable(int directory, const std::string& name, const std::string& shown) {
   struct stat there {};
   if (::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) return;
   if (S_ISREG(there.st_mode)) return;
   const char* const what = S_ISDIR(there.st_mode)   ? "a directory"
                            : S_ISLNK(there.st_mode) ? "a symbolic link"
                                                     : "not a regular file";
-  throw Error(name + ": is " + what + ", so it is not replaced; move it away");
+  throw Error(shown + ": is " + what + ", so it is not replaced; move it away");
 }
 
 }  // namespace
@@ -62,8 +62,10 @@ bool is_temporary_name(std::string_view name) {
          name.substr(kPrefix.size(), kDigits).find_first_not_of(kHexDigits) == name.npos;
 }
 
-TemporaryFile::TemporaryFile(int directory, std::string final_name, mode_t mode)
-    : directory_(directory), final_name_(std::move(final_name)) {
+TemporaryFile::TemporaryFile(int directory, std::string final_name, mode_t mode, std::string shown)
+    : directory_(directory),
+      final_name_(std::move(final_name)),
+      shown_(shown.empty() ? final_name_ : std::move(shown)) {
   create(mode);
 }
 
@@ -84,7 +86,7 @@ void TemporaryFile::create(mode_t mode) {
       return;
     }
     if (errno == EINTR) continue;
-    if (errno != EEXIST || attempt == kAttempts) throw SystemError("openat", final_name_, errno);
+    if (errno != EEXIST || attempt == kAttempts) throw SystemError("openat", shown_, errno);
     number = random_number();  // a forked process counts through the same numbers
   }
 }
@@ -92,8 +94,9 @@ void TemporaryFile::create(mode_t mode) {
 void TemporaryFile::rename(bool replace) {
   // Holds the lock until the file has its name.
   const Descriptor locked(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
-  file_.close(final_name_);
-  if (replace) require_replaceable(directory_, final_name_);
+  if (!locked.valid()) throw SystemError("fcntl", shown_, errno);
+  file_.close(shown_);
+  if (replace) require_replaceable(directory_, final_name_, shown_);
   const char* final_name = final_name_.c_str();
   const unsigned flags = replace ? 0 : RENAME_NOREPLACE;
   if (::renameat2(directory_, name_, directory_, final_name, flags) == 0) {
@@ -101,7 +104,7 @@ void TemporaryFile::rename(bool replace) {
     return;
   }
   if (replace || (errno != EINVAL && errno != ENOSYS)) {
-    throw SystemError("renameat2", final_name_, errno);
+    throw SystemError("renameat2", shown_, errno);
   }
   if (::linkat(directory_, name_, directory_, final_name, 0) == 0) {
     renamed_ = true;
@@ -110,7 +113,7 @@ void TemporaryFile::rename(bool replace) {
   } else if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS) {
     rename_after_looking();
   } else {
-    throw SystemError("linkat", final_name_, errno);
+    throw SystemError("linkat", shown_, errno);
   }
 }
 
@@ -119,10 +122,10 @@ void TemporaryFile::rename(bool replace) {
 void TemporaryFile::rename_after_looking() {
   struct stat there {};
   if (::fstatat(directory_, final_name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0) {
-    throw SystemError("renameat", final_name_, EEXIST);
+    throw SystemError("renameat", shown_, EEXIST);
   }
   if (::renameat(directory_, name_, directory_, final_name_.c_str()) != 0) {
-    throw SystemError("renameat", final_name_, errno);
+    throw SystemError("renameat", shown_, errno);
   }
   renamed_ = true;
 }

@@ -16,9 +16,10 @@ bool is_temporary_name(std::string_view name);
 class TemporaryFile {
  public:
   // Makes a new file under a random name, so that nothing that lies there is written to or
-  // followed. directory: open as long as this lives. final_name: for errors, and for rename().
-  // mode: permissions, before the umask. throws: SystemError naming the final file.
-  TemporaryFile(int directory, std::string final_name, mode_t mode);
+  // followed. directory: open as long as this lives. final_name: for rename(). mode: permissions,
+  // before the umask. shown: what errors call the file; empty: final_name. throws: SystemError
+  // naming it.
+  TemporaryFile(int directory, std::string final_name, mode_t mode, std::string shown = {});
   ~TemporaryFile();  // removes it unless it was renamed
   TemporaryFile(TemporaryFile&&) = delete;
   TemporaryFile& operator=(TemporaryFile&&) = delete;
@@ -36,7 +37,7 @@ class TemporaryFile {
   void rename_after_looking();
 
   int directory_;
-  std::string final_name_;
+  std::string final_name_, shown_;
   char name_[32];
   Descriptor file_;
   bool renamed_ = false;

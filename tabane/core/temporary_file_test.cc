@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/core/files_test.h"
@@ -63,6 +66,38 @@ TEST_F(Temporary, ReplacesOnlyARegularFileAndOnlyIfAsked) {
   EXPECT_EQ(read_file(place_ / "final"), "old");
   TemporaryFile(directory_.get(), "final", 0600).rename(true);
   EXPECT_EQ(read_file(place_ / "final"), "");
+}
+
+// So many descriptors that there is no other.
+class NoDescriptorLeft {
+ public:
+  NoDescriptorLeft() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit few{64, before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+    do {
+      held_.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    } while (held_.back().valid());
+  }
+  ~NoDescriptorLeft() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+  std::vector<Descriptor> held_;
+};
+
+TEST_F(Temporary, KeepsItsTemporaryNameIfItCannotStayLocked) {
+  TemporaryFile file(directory_.get(), "final", 0600, "folder/final");
+  try {
+    const NoDescriptorLeft none;
+    file.rename(false);
+    FAIL();
+  } catch (const SystemError& error) {
+    EXPECT_EQ(error.code(), EMFILE);
+    EXPECT_NE(std::string(error.what()).find("folder/final"), std::string::npos) << error.what();
+  }
+  ASSERT_EQ(names().size(), 1u);
+  EXPECT_TRUE(is_temporary_name(*names().begin()));
 }
 
 TEST_F(Temporary, NeverReplacesALinkOrAFifo) {
