@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "tabane/comm/collectives.h"
+#include "tabane/comm/ends_test.h"
+#include "tabane/comm/nonblocking.h"
 #include "tabane/comm/runners_test.h"
 
 namespace tabane::comm {
@@ -406,20 +409,28 @@ TEST_P(CommOnRanks, ThrowsWhatARankThrewWithItsNumber) {
 
 TEST_P(CommOnRanks, FailsTheCallsOfOthersWhenARankThrows) {
   run(1, [](Comm&) {});
+  Ends ends(3);
   const std::string error = error_of<core::Error>([&] {
-    run(3, [](Comm& comm) {
+    run(3, [&](Comm& comm) {
+      Comm alone = comm.split(comm.rank()).value();
       if (comm.rank() == 2) {
+        for (const int other : {0, 1}) comm.recv<int>(other);
         comm.set_phase("the sum");
         throw core::Error("no such file");
       }
+      comm.send(2, 1);
       const std::string lost = error_of<core::LostError>([&] { comm.recv<int>(any_source); });
       require(lost.starts_with("process 2 (pid "));
       require(lost.ends_with(") was lost during the sum: threw: no such file"));
       error_of<core::LostError>([&] { comm.send(1 - comm.rank(), 1); });
       error_of<core::LostError>([&] { comm.probe(any_source); });
+      error_of<core::LostError>([&] { barrier(alone); });
+      error_of<core::LostError>([&] { ibarrier(alone); });
+      ends.note(comm.rank(), Ends::finished);
     });
   });
   EXPECT_EQ(error, "rank 2: no such file");
+  EXPECT_EQ(ends.count(Ends::finished), 2);
 }
 
 TEST_P(CommOnRanks, DoesNotWaitForARankThatHasReturned) {

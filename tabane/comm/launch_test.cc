@@ -20,6 +20,7 @@
 #include "tabane/comm/collective/group.h"
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/ends_test.h"
+#include "tabane/comm/nonblocking.h"
 #include "tabane/comm/runners_test.h"
 #include "tabane/core/cgroup.h"
 #include "tabane/core/topology.h"
@@ -270,6 +271,7 @@ TEST_F(Launch, FailsEveryCallAfterALossWhateverHasArrived) {
   error_of<core::LostError>([&] {
     launch(on_shm(3), [&](Comm& comm) {
       const auto is_lost = [&](auto call) { error_of<core::LostError>(call); };
+      Comm alone = comm.split(comm.rank()).value();
       std::vector<std::vector<char>> messages;
       for (const std::size_t size : kSizes) messages.emplace_back(size, 'a');
       std::vector<Request> requests;
@@ -304,6 +306,10 @@ TEST_F(Launch, FailsEveryCallAfterALossWhateverHasArrived) {
         is_lost([&] { comm.split(0); });
         is_lost([&] { broadcast(comm, messages[0], comm.rank()); });
         is_lost([&] { barrier(comm); });
+        is_lost([&] { ibarrier(comm).wait(); });
+        is_lost([&] { barrier(alone); });
+        is_lost([&] { all_reduce(alone, 1, Operation::sum); });
+        is_lost([&] { ibarrier(alone); });
       } catch (const core::Error& error) {
         ends.note(comm.rank(), Ends::lost, 0, error.what());
       }

@@ -10,6 +10,7 @@ namespace internal {
 
 Request begin(Comm& comm, Call call) {
   require_root(comm.group(), call);
+  comm.transport().check_alive();
   call.number = comm.group().next_call();
   return Request(std::make_unique<Schedule>(comm.group().shared_from_this(), call), 1, comm.rank());
 }

@@ -115,7 +115,10 @@ void require_root(const Group& group, const Call& call) {
 void run(Group& group, Call& call, std::string_view algorithm) {
   require_root(group, call);
   const Algorithm& chosen = algorithm_for(group, call, algorithm);
-  if (group.size() == 1) return copy_bytes(call.out, call.in);
+  if (group.size() == 1) {
+    group.transport().check_alive();
+    return copy_bytes(call.out, call.in);
+  }
   call.number = group.next_call();
   const InCall in(group.call(), name_of(call.kind).data());
   if (group.board() == nullptr) return run_by_messages(group, call, chosen);
