@@ -60,6 +60,13 @@ std::string started_by(const std::optional<MpiLauncher>& launcher) {
       kDirectoryVariable));
 }
 
+[[noreturn]] void throw_distrusted(const std::optional<MpiLauncher>& launcher,
+                                   const std::filesystem::path& directory, std::string_view why) {
+  throw core::UsageError(fmt::format(
+      "{}, but tabane's module for MPI is not loaded: {}. If you trust it all the same, set {}={}",
+      started_by(launcher), why, kDirectoryVariable, directory.string()));
+}
+
 // MPI's own plugins look for its symbols among all: RTLD_GLOBAL.
 void* load(const std::optional<MpiLauncher>& launcher) {
   const std::vector<std::string> modules =
@@ -70,13 +77,11 @@ void* load(const std::optional<MpiLauncher>& launcher) {
     std::error_code ignored;
     if (!std::filesystem::exists(file, ignored)) continue;
     // A directory that the user has named is the user's choice.
-    std::string why = named ? "" : distrust_of(file, this_program());
-    if (why.empty()) {
-      if (void* const loaded = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL)) return loaded;
-      why = dlerror();
-    }
+    const std::string distrust = named ? "" : distrust_of(file, this_program());
+    if (!distrust.empty()) throw_distrusted(launcher, file.parent_path(), distrust);
+    if (void* const loaded = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL)) return loaded;
     throw core::UsageError(fmt::format("{}, but tabane's module for MPI cannot be loaded: {}",
-                                       started_by(launcher), why));
+                                       started_by(launcher), dlerror()));
   }
   throw_no_module(launcher, modules);
 }

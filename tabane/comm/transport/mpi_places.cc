@@ -19,13 +19,11 @@ bool is_below(const fs::path& path, const fs::path& root) {
 }
 
 // In a directory with the sticky bit, nobody replaces what belongs to another.
-bool others_can_write(const struct stat& status, uid_t owner_of_program) {
+bool others_can_write(const struct stat& status) {
   const bool sticky = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
   const bool own_group = status.st_gid == 0 || status.st_gid == getegid();
-  const bool own =
-      status.st_uid == 0 || status.st_uid == geteuid() || status.st_uid == owner_of_program;
-  return !own || (!sticky && ((status.st_mode & S_IWOTH) != 0 ||
-                              ((status.st_mode & S_IWGRP) != 0 && !own_group)));
+  return !sticky &&
+         ((status.st_mode & S_IWOTH) != 0 || ((status.st_mode & S_IWGRP) != 0 && !own_group));
 }
 
 }  // namespace
@@ -55,7 +53,10 @@ std::string distrust_of(const fs::path& module, const fs::path& program) {
     if (lstat(place.c_str(), &status) != 0) {
       return fmt::format("{}: {}", place.string(), std::strerror(errno));
     }
-    if (others_can_write(status, owner)) return "others can write to " + place.string();
+    if (status.st_uid != 0 && status.st_uid != geteuid() && status.st_uid != owner) {
+      return fmt::format("{} belongs to user {}", place.string(), status.st_uid);
+    }
+    if (others_can_write(status)) return "others can write to " + place.string();
     if (place == place.parent_path()) return {};
   }
 }

@@ -1,6 +1,7 @@
 #include "tabane/comm/transport/mpi_places.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
@@ -75,6 +76,18 @@ TEST_F(Distrust, IsOfFilesAndFoldersThatAllMayWrite) {
   }
   fs::permissions(module.parent_path(), fs::perms{01777});
   EXPECT_EQ(distrust_of(module, ""), "");
+}
+
+TEST_F(Distrust, IsOfWhatBelongsToAnotherUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  constexpr uid_t kAnother = 4711;
+  ASSERT_EQ(chown(module.parent_path().c_str(), kAnother, static_cast<gid_t>(-1)), 0);
+  EXPECT_EQ(distrust_of(module, ""), module.parent_path().string() + " belongs to user 4711");
+  // Whose program it is may also say what that loads.
+  const fs::path program = folder.path() / "program";
+  core::write_file(program, "");
+  ASSERT_EQ(chown(program.c_str(), kAnother, static_cast<gid_t>(-1)), 0);
+  EXPECT_EQ(distrust_of(module, program), "");
 }
 
 TEST_F(Distrust, LooksWhereALinkLeads) {
