@@ -3,7 +3,8 @@
 // named. throws, all: as Comm; core::UsageError if the root does not exist, the sizes do not fit
 // each other, or the named algorithm does not exist or cannot serve this group; MessageError naming
 // both calls if ranks are in different ones; some such mistakes pass unnoticed, see
-// Comm::check_collectives(). If a call throws on some ranks only, do not use the group for
+// Comm::check_collectives(). What a call was to write holds nothing of use if it throws: values may
+// be combined with those of some ranks. If it throws on some ranks only, do not use the group for
 // collectives again.
 #pragma once
 
