@@ -136,7 +136,7 @@ void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combi
 
 // Where there are no bytes, one of nobody's is moved: MPI libraries leave out what is empty, and if
 // it is so on some ranks only, their next collective would take what the others have sent in this
-// one. So whoever has no room for that is told.
+// one. So whoever has no room for that is told, if MPI notices (MPICH does so in broadcasts only).
 template <class Start>
 void MpiCollectives::on_blocks(std::span<const std::byte> out, std::span<std::byte> in,
                                const char* call, std::size_t block_bytes, Start&& start) {
