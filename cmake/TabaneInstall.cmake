@@ -1,5 +1,6 @@
 # What `cmake --install` puts where: program, libraries, headers, CMake and pkg-config packages, man
-# page, completions. All of it can be moved: nothing installed names the prefix.
+# page, completions. All of it can be moved: nothing installed needs the prefix, but for programs of
+# users, which may look there for the modules for MPI (tabane/comm/transport/mpi_places.h).
 include(CMakePackageConfigHelpers)
 
 get_property(modules GLOBAL PROPERTY TABANE_MODULES)

@@ -204,8 +204,9 @@ class Comm {
 
   // Starts or stops comparing what the ranks call in each collective of this group and of those
   // split from it later, so that none that differ hang or pass unnoticed. All ranks call it. cost:
-  // on shared memory next to nothing up to 48 bytes; above, a rank waits until the rank before it
-  // has begun; over MPI, one message more per call.
+  // on shared memory nothing in barrier, all_reduce and all_gather of up to 48 bytes; in others, a
+  // rank waits until the rank before it has begun; over MPI, and in calls that do not block, one
+  // message more per call.
   void check_collectives(bool yes);
 
   // Ends the whole job: launch() throws AbortError with this rank of the world and the code, and

@@ -35,9 +35,10 @@ class World {
   int ranks() const { return plan_.ranks; }
   bool crowded() const { return crowded_; }  // more ranks than PUs
 
-  // In a rank's process, first and last. Lets other ranks copy from and to its memory, but no
-  // process beside this job. A process that ends without leave() is noticed only by who waits for
-  // it: that one calls fail().
+  // In a rank's process, first and last. Where only ancestors may copy from and to a process's
+  // memory (Yama), lets the launching process do so and all that descend from it, as the other
+  // ranks do. A process that ends without leave() is noticed only by who waits for it: that one
+  // calls fail().
   void enter(int rank);
   void leave(int rank);  // after its last call: no more will come from it. Wakes all.
 

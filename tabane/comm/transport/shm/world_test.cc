@@ -53,7 +53,7 @@ std::string wait_until_lost(World& world, int self, int peer) {
       [&] { waiter.wait(never, [&] { world.check(self, peer, never); }); });
 }
 
-TEST(World, ALaunchLetsOnlyItsOwnProcessesTraceARank) {
+TEST(World, ARankLetsTheLauncherAndItsDescendantsTraceIt) {
   World world = small_world(2);
   const auto launcher = static_cast<unsigned long>(getpid());
   for (const pid_t child : fork_ranks(world, [&](int) { return tracer == launcher; })) {
