@@ -27,6 +27,7 @@ write_basic_package_version_file(
   ${PROJECT_BINARY_DIR}/tabaneConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(
   FILES ${PROJECT_BINARY_DIR}/tabaneConfig.cmake ${PROJECT_BINARY_DIR}/tabaneConfigVersion.cmake
+        cmake/OpenBlas.cmake
   DESTINATION ${package_dir})
 
 # A static library names its users' libraries behind itself: users before what they use.
@@ -35,6 +36,8 @@ list(REVERSE pc_libraries)
 list(TRANSFORM pc_libraries PREPEND "-l")
 list(JOIN pc_libraries " " pc_libraries)
 list(TRANSFORM TABANE_IPSEC_MB PREPEND "-l" OUTPUT_VARIABLE pc_ipsec_mb)
+get_filename_component(openblas_folder ${OPENBLAS_LIBRARY} DIRECTORY)
+set(pc_openblas "-L${openblas_folder} -Wl,-rpath,${openblas_folder} -lopenblas")
 file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
 file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})

@@ -194,6 +194,13 @@ void launch_mpi(const LaunchOptions& options, const Collectives& collectives, co
   }
 }
 
+std::shared_ptr<const ChoiceTable> choice_of(const LaunchOptions& options) {
+  if (!options.choice_file.empty()) return ChoiceTable::read(options.choice_file);
+  if (options.choice_rules.empty()) return nullptr;
+  return std::make_shared<const ChoiceTable>(
+      ChoiceTable::parse(options.choice_rules, "LaunchOptions::choice_rules"));
+}
+
 }  // namespace
 
 TransportKind detect_transport() {
@@ -210,9 +217,8 @@ double default_silence_limit() { return silence_limit(std::nullopt); }
 void launch(const LaunchOptions& options, const std::function<void(Comm&)>& f) {
   check_ranks(options.ranks);
   if (options.ranks > 0) check_grid(options.ranks, options.grid);
-  const Collectives collectives{
-      options.choice_file.empty() ? nullptr : ChoiceTable::read(options.choice_file),
-      options.check_collectives || are_checked_by_environment()};
+  const Collectives collectives{choice_of(options),
+                                options.check_collectives || are_checked_by_environment()};
   const TransportKind kind =
       options.transport == TransportKind::automatic ? detect_transport() : options.transport;
   if (kind == TransportKind::mpi) {

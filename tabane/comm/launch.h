@@ -28,7 +28,8 @@ struct LaunchOptions {
   // The most shared memory for the messages of all ranks; 0: 1 MiB per pair of ranks, but no more
   // than 64 MiB.
   std::size_t message_bytes = 0;
-  std::string choice_file = {};  // rules for the collectives' algorithms, see collective/choice.h
+  std::string choice_file = {};   // rules for the collectives' algorithms, see collective/choice.h
+  std::string choice_rules = {};  // the same as text, if there is no file
   // Under MPI: how long another host may be silent; then the calls of all ranks throw
   // core::LostError, which names it. MPI itself may wait for ever where a link is cut. Each host
   // sends signs of life, also while its ranks compute. In seconds; 0: for ever; empty: what the

@@ -1,5 +1,6 @@
 // Turns a task's result into bytes and back: trivially copyable types, strings, vectors, pairs,
-// optionals and maps of them, and types with a Serialiser of their own.
+// optionals and maps of them, structs that name their members, and types with a Serialiser of their
+// own.
 #pragma once
 
 #include <array>
@@ -14,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
@@ -164,6 +166,25 @@ requires(!std::is_trivially_copyable_v<std::optional<T>>) &&
   static std::optional<T> get(Reader& in) {
     if (!get_value<bool>(in)) return std::nullopt;
     return get_value<T>(in);
+  }
+};
+
+// Of a struct that names its members: auto fields() { return std::tie(a, b); }
+template <class T>
+requires(!std::is_trivially_copyable_v<T>) && requires(T& value) { value.fields(); }
+struct Serialiser<T> {
+  static void put(Bytes& out, const T& value) {
+    std::apply([&](const auto&... field) { (put_value(out, field), ...); },
+               const_cast<T&>(value).fields());
+  }
+  static T get(Reader& in) {
+    T value;
+    std::apply(
+        [&](auto&... field) {
+          ((field = get_value<std::remove_cvref_t<decltype(field)>>(in)), ...);
+        },
+        value.fields());
+    return value;
   }
 };
 

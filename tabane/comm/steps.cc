@@ -1,0 +1,57 @@
+#include "tabane/comm/steps.h"
+
+#include "tabane/comm/collectives.h"
+#include "tabane/core/clock.h"
+#include "tabane/core/error.h"
+
+namespace tabane::comm {
+
+double StepTable::mean_seconds(std::size_t step) const {
+  double sum = 0;
+  for (const std::vector<StepTime>& rank : ranks) sum += rank.at(step).seconds;
+  return ranks.empty() ? 0 : sum / static_cast<double>(ranks.size());
+}
+
+Steps::Steps(Comm& comm, std::initializer_list<const char*> names) : comm_(comm), names_(names) {
+  TABANE_ASSERT(names.size() <= kMostSteps);
+}
+
+void Steps::stop_current() {
+  const std::uint64_t now = core::ticks_begin();
+  if (current_ != kNone) ticks_[static_cast<std::size_t>(current_)] += now - since_;
+  since_ = now;
+}
+
+void Steps::enter(int step) {
+  stop_current();
+  current_ = step;
+  ++times_[static_cast<std::size_t>(step)];
+  comm_.set_phase(names_[static_cast<std::size_t>(step)]);
+}
+
+void Steps::leave(int outer) {
+  stop_current();
+  current_ = outer;
+  if (outer != kNone) comm_.set_phase(names_[static_cast<std::size_t>(outer)]);
+}
+
+StepTable Steps::gather() const {
+  const std::size_t steps = names_.size();
+  const double rate = core::tick_rate().ticks_per_second;
+  std::vector<StepTime> own(steps);
+  for (std::size_t step = 0; step < steps; ++step) {
+    own[step] = {times_[step], static_cast<double>(ticks_[step]) / rate};
+  }
+  const bool is_root = comm_.rank() == 0;
+  const auto ranks = static_cast<std::size_t>(comm_.size());
+  std::vector<StepTime> all(is_root ? ranks * steps : 0);
+  comm::gather(comm_, own, all, 0);
+  StepTable table;
+  table.names.assign(names_.begin(), names_.end());
+  for (auto from = all.begin(); from != all.end(); from += static_cast<std::ptrdiff_t>(steps)) {
+    table.ranks.emplace_back(from, from + static_cast<std::ptrdiff_t>(steps));
+  }
+  return table;
+}
+
+}  // namespace tabane::comm
