@@ -140,6 +140,4 @@ lab::Json to_json(const Solution& solution) {
       {"steps", std::move(steps)}};
 }
 
-int exit_code_of(const Solution& solution) { return solution.check.passed() ? kOk : kVerification; }
-
 }  // namespace tabane::cli
