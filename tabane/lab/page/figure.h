@@ -33,7 +33,8 @@ std::vector<Figure> make_figures(const Record& record);
 // Runs gnuplot on each figure to fill svg. Returns why not, if gnuplot is missing or fails.
 std::optional<std::string> draw(std::vector<Figure>& figures);
 
-// The content of a view as an HTML table. Matrices above 32 columns are summarised by row.
+// The content of a view as an HTML table; a picture as itself. Matrices above 32 columns are
+// summarised by row.
 std::string table_html(const View& view);
 
 }  // namespace tabane::lab

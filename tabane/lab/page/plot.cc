@@ -146,7 +146,8 @@ std::optional<Figure> figure_of(const View& view) {
   figure.caption = view.note;
   const bool drawn = std::visit(
       [&](const auto& content) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(content)>, Rows>)
+        using T = std::decay_t<decltype(content)>;
+        if constexpr (std::is_same_v<T, Rows> || std::is_same_v<T, Image>)
           return false;
         else
           return plot(figure, content);

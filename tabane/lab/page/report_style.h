@@ -82,6 +82,7 @@ figcaption{font-size:.95rem}
 figure details{grid-column:1/-1}
 figure .scroll{width:fit-content}
 figure .scroll table{width:auto}
+figure img{display:block;max-width:100%;height:auto;margin:0 auto}
 .table-only .plot{display:none}
 .table-only{grid-template-columns:1fr}
 details{font-size:.9rem}

@@ -149,6 +149,11 @@ std::string html(const Bars& bars) {
   return out + kCloseTable;
 }
 
+std::string html(const Image& image) {
+  return fmt::format("<img alt=\"{}\" src=\"data:image/png;base64,{}\">", escape_html(image.what),
+                     escape_html(image.png_base64));
+}
+
 }  // namespace
 
 std::string table_html(const View& view) {

@@ -98,6 +98,7 @@ void join(Rows& joined, std::span<const View> views) {
 }
 
 void join(Bars&, std::span<const View>) {}  // made from results that are joined already
+void join(Image&, std::span<const View>) {}
 
 }  // namespace
 

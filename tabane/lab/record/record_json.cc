@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "tabane/core/error.h"
+#include "tabane/lab/record/base64.h"
 #include "tabane/lab/record/json_reader.h"
 #include "tabane/lab/record/record.h"
 #include "tabane/lab/record/text.h"
@@ -132,6 +133,13 @@ void describe(F& f, Bars& b) {
   f.maybe("reference", b.reference);
   f.maybe("clustered", b.clustered);
   f.maybe("log", b.log);
+}
+
+template <class F>
+void describe(F& f, Image& i) {
+  f("what", i.what);
+  f("png_base64", i.png_base64);
+  f.expect("png_base64", is_base64(i.png_base64), "base64");
 }
 
 template <class F>
@@ -356,8 +364,8 @@ class Writer {
     out_["limit_how"] = limit ? write(limit->how) : Json(nullptr);
     if (limit && !limit->samples.empty()) out_["limit_samples"] = write(limit->samples);
   }
-  void content(const std::variant<Rows, Curves, Matrix, Bars>& content) {
-    static constexpr const char* kKinds[] = {"rows", "curves", "matrix", "bars"};
+  void content(const Content& content) {
+    static constexpr const char* kKinds[] = {"rows", "curves", "matrix", "bars", "image"};
     out_["kind"] = kKinds[content.index()];
     std::visit([&](const auto& one) { out_.update(write(one)); }, content);
   }
@@ -489,18 +497,19 @@ class Reader {
     expect("limit_samples", std::none_of(limit->samples.begin(), limit->samples.end(), is_nan),
            "numbers");
   }
-  void content(std::variant<Rows, Curves, Matrix, Bars>& content) {
+  void content(Content& content) {
     const std::string kind = json_.at("kind").text();
     if (kind == "rows") return read_content<Rows>(content);
     if (kind == "curves") return read_content<Curves>(content);
     if (kind == "matrix") return read_content<Matrix>(content);
-    json_.at("kind").expect(kind == "bars", R"("rows", "curves", "matrix" or "bars")");
-    read_content<Bars>(content);
+    if (kind == "bars") return read_content<Bars>(content);
+    json_.at("kind").expect(kind == "image", R"("rows", "curves", "matrix", "bars" or "image")");
+    read_content<Image>(content);
   }
 
  private:
   template <class T>
-  void read_content(std::variant<Rows, Curves, Matrix, Bars>& content) {
+  void read_content(Content& content) {
     read(json_, content.emplace<T>());
   }
   template <class Enum>

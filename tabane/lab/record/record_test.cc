@@ -94,6 +94,7 @@ TEST(RecordJson, KeepsEveryPartOfAView) {
              core::Interval{1, 16},
              true});
   add(Bars{"share", {{"g", "l", 0.5, interval, "from", 1.0}}, 1, true, true});
+  add(Image{"a dot", "Zm9v"});
   const Record back = record_from_json(to_json(record));
   const auto& curve = std::get<Curves>(back.views[1].content).series[0];
   EXPECT_EQ(curve.role, Role::published);
@@ -104,6 +105,7 @@ TEST(RecordJson, KeepsEveryPartOfAView) {
   EXPECT_EQ(std::get<Rows>(back.views[0].content).rows[0][1].interval->high, 3);
   EXPECT_EQ(std::get<Matrix>(back.views[2].content).framed->column, 1u);
   EXPECT_EQ(std::get<Bars>(back.views[3].content).bars[0].target, 1.0);
+  EXPECT_EQ(std::get<Image>(back.views[4].content).png_base64, "Zm9v");
   EXPECT_EQ(to_json(back), to_json(record));
 }
 
@@ -194,6 +196,12 @@ TEST(RecordFromJson, RefusesSeriesAndRowsOfUnequalLength) {
   for (auto& view : json["views"])
     if (view["kind"] == "matrix") view["values"][0].erase(0);
   EXPECT_NE(error_of(json).find("as long as columns"), std::string::npos);
+}
+
+TEST(RecordFromJson, RefusesAPictureThatIsNoBase64) {
+  Record record;
+  record.views.push_back({.name = "v", .title = "t", .content = Image{"a dot", "\"><script>"}});
+  EXPECT_NE(error_of(to_json(record)).find("png_base64"), std::string::npos);
 }
 
 TEST(RecordFromJson, RefusesOtherSchemasAndKinds) {

@@ -120,13 +120,23 @@ struct Bars {
   bool log = false;
 };
 
+// ---- pictures ----
+
+// A picture that a workload made.
+struct Image {
+  std::string what;        // what is to be seen, for those who cannot see it
+  std::string png_base64;  // the file
+};
+
+using Content = std::variant<Rows, Curves, Matrix, Bars, Image>;
+
 struct View {
   std::string name;       // stable, dotted: "memory.latency"
   std::string title;      // what it shows, in one line
   std::string note = {};  // reads it aloud: what the figures say and how they were taken
   int version = 1;
   Json details = Json::object();
-  std::variant<Rows, Curves, Matrix, Bars> content;
+  Content content;
 };
 
 }  // namespace tabane::lab
