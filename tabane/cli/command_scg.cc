@@ -1,0 +1,208 @@
+// tabane scg: solves Poisson's equation on a rectangle by scaled conjugate gradients.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "tabane/cli/command.h"
+#include "tabane/cli/options.h"
+#include "tabane/cli/solver.h"
+#include "tabane/comm/launch.h"
+#include "tabane/core/error.h"
+#include "tabane/team/places.h"
+#include "tabane/workloads/npy.h"
+#include "tabane/workloads/picture.h"
+#include "tabane/workloads/scaled_cg/block.h"
+#include "tabane/workloads/scaled_cg/inputs.h"
+#include "tabane/workloads/scaled_cg/model.h"
+#include "tabane/workloads/scaled_cg/solve.h"
+
+namespace tabane::cli {
+namespace {
+
+using namespace workloads::scaled_cg;
+
+struct Options {
+  SolverOptions solver;
+  std::string size, f = "1", k = "1", boundary, mean = "harmonic", output, picture;
+  Settings settings;
+};
+
+// "400", or "300x400".
+Pair size_of(const std::string& text) {
+  if (text.find('x') != std::string::npos) return pair_of("-n", text);
+  int n = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, n);
+  if (error != std::errc() || stop != end || n < 1) {
+    throw core::UsageError(
+        fmt::format("-n: \"{}\" is neither a positive number nor two such as 300x400", text));
+  }
+  return {n, n};
+}
+
+Problem problem_of(const Options& options) {
+  Problem problem;
+  problem.f = values_named("-f", options.f);
+  problem.k = values_named("-k", options.k);
+  problem.mean = options.mean == "harmonic" ? FaceMean::harmonic : FaceMean::arithmetic;
+  if (!options.boundary.empty()) set_boundary(problem, options.boundary);
+  take_size_from_arrays(problem);
+  if (!options.size.empty()) {
+    const Pair size = size_of(options.size);
+    problem.rows = static_cast<std::size_t>(size.first);
+    problem.columns = static_cast<std::size_t>(size.second);
+  }
+  check(problem);
+  return problem;
+}
+
+void check_settings(const Settings& settings) {
+  if (std::isfinite(settings.tolerance) && settings.tolerance > 0) return;
+  throw core::UsageError(
+      fmt::format("--tolerance: {} is not a positive number", settings.tolerance));
+}
+
+void check_outputs(const Options& options) {
+  options.solver.json.check();
+  if (!options.output.empty()) require_writable_file("-o ", options.output);
+  if (!options.picture.empty()) require_writable_file("--picture ", options.picture);
+}
+
+// Where nothing is said, no more ranks than the mesh has room for.
+comm::LaunchOptions launch_options(const Options& options, const Problem& problem) {
+  comm::LaunchOptions launch = options.solver.launch_options();
+  const bool forked = launch.transport == comm::TransportKind::shm ||
+                      (launch.transport == comm::TransportKind::automatic &&
+                       comm::detect_transport() == comm::TransportKind::shm);
+  if (launch.ranks == 0 && forked) {
+    const auto pus = static_cast<int>(team::known_topology().pus().size());
+    launch.ranks = most_ranks(std::min(pus, 4096), problem);
+  }
+  if (launch.ranks > 0) choose_grid(launch.ranks, problem, launch.grid);
+  return launch;
+}
+
+Outcome run(const Options& options, const Problem& problem, const comm::LaunchOptions& launch,
+            comm::Comm& comm) {
+  Settings settings = options.settings;
+  settings.grid = launch.grid;
+  settings.measure_limit = true;
+  const bool wanted = !options.output.empty() || !options.picture.empty();
+  std::vector<double> values;
+  Outcome outcome = solve(comm, problem, settings, wanted ? &values : nullptr);
+  if (comm.rank() != 0) return outcome;
+  if (!options.output.empty()) {
+    workloads::write_npy(options.output, problem.rows, problem.columns, values);
+  }
+  if (!options.picture.empty()) {
+    workloads::write_png(options.picture,
+                         workloads::picture_of(problem.rows, problem.columns, values));
+  }
+  return outcome;
+}
+
+std::string text_of(const Outcome& outcome) {
+  const double points = static_cast<double>(outcome.rows) *
+                        static_cast<double>(outcome.columns) *
+                        static_cast<double>(outcome.iterations);
+  return fmt::format(
+      "{} x {} unknowns on {} x {} ranks: {}{} iterations, {:.3g} ns per unknown and iteration\n"
+      "{}rates count {:.0f} operations per unknown and iteration (the least is {:.0f}); {:.0f} "
+      "bytes pass\n",
+      outcome.rows, outcome.columns, outcome.solution.rows, outcome.solution.columns,
+      outcome.converged ? "" : "not solved within ", outcome.iterations,
+      points > 0 ? 1e9 * outcome.solution.seconds / points : 0, solution_text(outcome.solution),
+      kOperations, kLeastOperations, outcome.bytes_per_unknown);
+}
+
+lab::Json json_of(const Outcome& outcome) {
+  lab::Json json = to_json(outcome.solution);
+  json["unknowns"] = {outcome.rows, outcome.columns};
+  json["iterations"] = outcome.iterations;
+  json["converged"] = outcome.converged;
+  json["operations_per_unknown_and_iteration"] = kOperations;
+  json["least_operations_per_unknown_and_iteration"] = kLeastOperations;
+  json["bytes_per_unknown_and_iteration"] = outcome.bytes_per_unknown;
+  return json;
+}
+
+void scg(const Options& options, int& exit_code) {
+  check_settings(options.settings);
+  const Problem problem = problem_of(options);
+  check_memory(problem, !options.output.empty() || !options.picture.empty());
+  const comm::LaunchOptions launch = launch_options(options, problem);
+  check_outputs(options);
+  const auto outcome = comm::launch_result<Outcome>(
+      launch, [&](comm::Comm& comm) { return run(options, problem, launch, comm); });
+  if (!outcome) return;  // rank 0 reports
+  if (!options.solver.quiet && !options.solver.json.to_stdout()) {
+    fmt::print("{}", text_of(*outcome));
+  }
+  options.solver.json.write(json_of(*outcome));
+  exit_code = outcome->converged ? exit_code_of(outcome->solution) : kVerification;
+}
+
+void add_options(CLI::App& verb, Options& options) {
+  verb.add_option("-n", options.size,
+                  "Unknowns on each side, or rows and columns of them (default: as the arrays "
+                  "given, or 400)")
+      ->type_name("N|RxC");
+  verb.add_option("-f", options.f,
+                  "f: a number, or an NPY file with one for each unknown (default 1)")
+      ->type_name("VALUE");
+  verb.add_option("-k", options.k,
+                  "k, in the same way; it must be positive, and is averaged between unknowns "
+                  "(default 1)")
+      ->type_name("VALUE");
+  verb.add_option("--mean", options.mean,
+                  "Average k by the harmonic mean, right where k jumps, or the arithmetic one "
+                  "(default harmonic)")
+      ->check(one_of({"harmonic", "arithmetic"}))
+      ->type_name("NAME");
+  verb.add_option("--boundary", options.boundary,
+                  "What is known on the sides north (row 0), south, west and east: the value of "
+                  "u, or after neumann: of k du/dn, as a number or an NPY file; for example "
+                  "west=1,east=neumann,south=neumann:0.5 (default: u is 0)")
+      ->type_name("SIDE=VALUE,...");
+  verb.add_option("--tolerance", options.settings.tolerance,
+                  "Stop where the residual has fallen to X times its first norm (default 2e-12)")
+      ->type_name("X");
+  verb.add_option("--iterations", options.settings.most_iterations,
+                  "Give up after N iterations (default: 20 for each row and column, at least "
+                  "10000)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  verb.add_option("-o,--output", options.output, "Write u to an NPY file")->type_name("FILE");
+  verb.add_option("--picture", options.picture, "Write a picture of u to a PNG file")
+      ->type_name("FILE");
+  options.solver.add_to(verb);
+}
+
+}  // namespace
+
+void add_scg_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand(
+      "scg", "Solve Poisson's equation on a rectangle by scaled conjugate gradients");
+  show_examples_first(
+      *verb,
+      "  tabane scg                           solves -div(grad u) = 1 on a square, u = 0 around\n"
+      "  tabane scg -n 300x600 -k k.npy --boundary west=1,east=0,north=neumann,south=neumann\n"
+      "                                       what flows through a layer whose k varies\n"
+      "  tabane scg -n 1000 --picture u.png   draws the solution\n"
+      "  mpirun -n 4 tabane scg -n 2000       on the ranks of MPI");
+  verb->footer(
+      "The equation is -div(k grad u) = f on a rectangle of width 1, on a mesh of squares. u is "
+      "given at a distance of one square from the outermost unknowns, k du/dn at their outer "
+      "faces. Arrays hold one number for each unknown, the first row at the north side; those of "
+      "sides run from west to east and from north to south. Where several hosts take part, each "
+      "reads the files.");
+  add_options(*verb, *options);
+  verb->callback([options, &exit_code] { scg(*options, exit_code); });
+}
+
+}  // namespace tabane::cli

@@ -1,0 +1,30 @@
+#include "tabane/workloads/bandwidth.h"
+
+#include <algorithm>
+
+#include "tabane/comm/collectives.h"
+#include "tabane/core/clock.h"
+#include "tabane/simd/triad.h"
+
+namespace tabane::workloads {
+
+double triad_bandwidth(comm::Comm& comm, std::span<double> a, std::span<const double> b,
+                       std::span<const double> c) {
+  constexpr int kLeastRounds = 5;
+  constexpr double kLeastSeconds = 0.05;
+  double best = 0, total = 0;
+  for (int round = 0; round < kLeastRounds || total < kLeastSeconds; ++round) {
+    comm::barrier(comm);
+    const double begin = core::tick_clock().now();
+    simd::triad(b, 0.5, c, a);
+    const double own = core::tick_clock().now() - begin;
+    const double seconds = comm::all_reduce(comm, own, comm::Operation::max);
+    const double bytes = comm::all_reduce(comm, 24.0 * static_cast<double>(a.size()),
+                                          comm::Operation::sum);
+    best = std::max(best, bytes / seconds);
+    total += std::max(seconds, 1e-6);
+  }
+  return best;
+}
+
+}  // namespace tabane::workloads

@@ -1,0 +1,93 @@
+#include "tabane/workloads/scaled_cg/problem.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+#include "tabane/core/error.h"
+#include "tabane/workloads/scaled_cg/stencil.h"
+
+namespace tabane::workloads::scaled_cg {
+namespace {
+
+std::string refusal(const Problem& problem) {
+  try {
+    check(problem);
+  } catch (const core::UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+Values array(std::size_t rows, std::size_t columns, double value) {
+  return {.array = {rows, columns, std::vector<double>(rows * columns, value)}, .name = "a.npy"};
+}
+
+TEST(Problem, IsRefusedWithWhatIsWrongAndWhere) {
+  EXPECT_EQ(refusal({}), "");
+  EXPECT_EQ(refusal({.rows = 1, .columns = 1}), "");
+  EXPECT_NE(refusal({.rows = 0}).find("0 x 400 has no unknowns"), std::string::npos);
+  EXPECT_EQ(refusal({.k = {0}}), "k: 0 is not a positive number");
+  EXPECT_EQ(refusal({.k = {-1}}), "k: -1 is not a positive number");
+  EXPECT_EQ(refusal({.f = {std::numeric_limits<double>::infinity()}}),
+            "f: inf is not a finite number");
+  EXPECT_EQ(refusal({.rows = 2, .columns = 3, .f = array(3, 2, 1)}),
+            "f: a.npy has 3 x 2 numbers; expected 2 x 3");
+  Problem problem{.rows = 2, .columns = 3, .k = array(2, 3, 1)};
+  EXPECT_EQ(refusal(problem), "");
+  problem.k.array.values[5] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(refusal(problem), "k: a.npy, row 1, column 2: nan is not a positive number");
+  problem.k.array.values[5] = 0;
+  EXPECT_EQ(refusal(problem), "k: a.npy, row 1, column 2: 0 is not a positive number");
+}
+
+TEST(Problem, KnowsUOnOneSideAtLeast) {
+  Problem problem{.rows = 2, .columns = 3};
+  for (Side& side : problem.sides) side.condition = Condition::neumann;
+  EXPECT_NE(refusal(problem).find("four Neumann sides"), std::string::npos);
+  problem.sides[kEast] = {.values = array(1, 2, 1)};
+  EXPECT_EQ(refusal(problem), "");
+  problem.sides[kEast] = {.values = array(1, 3, 1)};
+  EXPECT_EQ(refusal(problem), "boundary east: a.npy has 1 x 3 numbers; expected 1 x 2");
+}
+
+TEST(Problem, HasDirichletSidesAWholeSquareAwayAndNeumannSidesHalfOfOne) {
+  Problem problem{.rows = 3, .columns = 3};
+  EXPECT_DOUBLE_EQ(mesh_width(problem), 0.25);
+  EXPECT_DOUBLE_EQ(x_of(problem, 2), 0.75);
+  problem.sides[kWest].condition = Condition::neumann;
+  EXPECT_DOUBLE_EQ(mesh_width(problem), 1 / 3.5);
+  EXPECT_DOUBLE_EQ(x_of(problem, 0), 0.5 / 3.5);
+  EXPECT_DOUBLE_EQ(y_of(problem, 0), 1 / 3.5);
+  EXPECT_FALSE(is_uniform(problem));
+}
+
+TEST(Faces, ConductTheMeanOfBothSides) {
+  Problem problem{.rows = 1, .columns = 2, .k = array(1, 2, 1)};
+  problem.k.array.values[1] = 3;
+  problem.sides[kSouth].condition = Condition::neumann;
+  EXPECT_DOUBLE_EQ(faces_of(problem, 0, 0).east, 1.5);  // 2 / (1 / 1 + 1 / 3)
+  EXPECT_DOUBLE_EQ(faces_of(problem, 0, 1).west, 1.5);
+  EXPECT_EQ(faces_of(problem, 0, 1).east, 3);
+  EXPECT_EQ(faces_of(problem, 0, 1).south, 0);
+  problem.mean = FaceMean::arithmetic;
+  EXPECT_DOUBLE_EQ(faces_of(problem, 0, 0).east, 2);
+}
+
+TEST(Faces, DoNotOverflowWhereKIsHuge) {
+  const Problem problem{.rows = 1, .columns = 2, .k = {1e200}};
+  EXPECT_DOUBLE_EQ(faces_of(problem, 0, 0).east, 1e200);
+}
+
+TEST(RightSide, HoldsWhatIsKnownOfTheSides) {
+  Problem problem{.rows = 1, .columns = 1, .k = {2}, .f = {8}};
+  problem.sides[kNorth].values = {5};
+  problem.sides[kEast] = {Condition::neumann, {3}};
+  const double h = mesh_width(problem);
+  EXPECT_DOUBLE_EQ(h, 1 / 1.5);
+  EXPECT_DOUBLE_EQ(right_side_of(problem, 0, 0, faces_of(problem, 0, 0)), h * h * 8 + 10 + 3 * h);
+}
+
+}  // namespace
+}  // namespace tabane::workloads::scaled_cg

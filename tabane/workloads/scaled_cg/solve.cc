@@ -1,0 +1,78 @@
+#include "tabane/workloads/scaled_cg/solve.h"
+
+#include <algorithm>
+
+#include "tabane/workloads/bandwidth.h"
+#include "tabane/workloads/scaled_cg/gather.h"
+#include "tabane/workloads/scaled_cg/iterate.h"
+#include "tabane/workloads/scaled_cg/model.h"
+#include "tabane/workloads/scaled_cg/verify.h"
+
+namespace tabane::workloads::scaled_cg {
+namespace {
+
+// The steps interrupt each other, so that a rank's are its time.
+double slowest_rank(const comm::StepTable& table) {
+  double most = 0;
+  for (const auto& rank : table.ranks) {
+    double sum = 0;
+    for (const comm::StepTime& step : rank) sum += step.seconds;
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+// A span from the first row of a block to its last, padding included.
+std::span<double> whole(const Field& field, const Block& block) {
+  return {field.row(0), static_cast<std::size_t>(field.stride()) * block.rows};
+}
+
+// The triad over the vectors of the solution, which are needed no more: as many bytes, in the same
+// place.
+double limit_of(comm::Comm& comm, const System& system, double bytes_per_unknown) {
+  const Block& block = system.block();
+  const double bandwidth = triad_bandwidth(comm, whole(system.p, block), whole(system.r, block),
+                                           whole(system.x, block));
+  return kOperations * bandwidth / bytes_per_unknown;
+}
+
+}  // namespace
+
+std::size_t default_iterations(const Problem& problem) {
+  return std::max<std::size_t>(10'000, 20 * (problem.rows + problem.columns));
+}
+
+Outcome solve(comm::Comm& comm, const Problem& problem, const Settings& settings,
+              std::vector<double>* values) {
+  const comm::GridShape grid = choose_grid(comm.size(), problem, settings.grid);
+  const Block block = block_of(problem, grid, comm.rank());
+  System system(problem, block);
+  Halo halo(comm, block);
+  comm::Steps steps(comm, {"direction", "update", "halo", "waiting", "reductions", "rest"});
+  const std::size_t most =
+      settings.most_iterations > 0 ? settings.most_iterations : default_iterations(problem);
+  const Progress progress = iterate(comm, system, halo, steps, settings.tolerance, most);
+  system.unscale();
+  Outcome outcome{.rows = problem.rows,
+                  .columns = problem.columns,
+                  .iterations = progress.iterations,
+                  .converged = progress.converged,
+                  .bytes_per_unknown = bytes_per_unknown(is_uniform(problem))};
+  Solution& solution = outcome.solution;
+  solution.ranks = comm.size();
+  solution.rows = grid.rows;
+  solution.columns = grid.columns;
+  solution.operations = operations(static_cast<double>(problem.rows * problem.columns),
+                                   static_cast<double>(progress.iterations));
+  solution.check = verify(comm, problem, system, halo, settings.tolerance, progress.iterations);
+  solution.steps = steps.gather();
+  solution.seconds = slowest_rank(solution.steps);
+  if (values != nullptr) *values = gather_field(comm, problem, grid, system.x);
+  if (settings.measure_limit) {
+    solution.limit = limit_of(comm, system, outcome.bytes_per_unknown);
+    solution.limit_is = "the triad's bandwidth on all ranks";
+  }
+  return outcome;
+}
+
+}  // namespace tabane::workloads::scaled_cg

@@ -1,0 +1,40 @@
+// A rank's part of the scaled system: A with a unit diagonal, and its vectors.
+#pragma once
+
+#include "tabane/workloads/scaled_cg/block.h"
+#include "tabane/workloads/scaled_cg/field.h"
+#include "tabane/workloads/scaled_cg/kernels.h"
+#include "tabane/workloads/scaled_cg/problem.h"
+
+namespace tabane::workloads::scaled_cg {
+
+// With D the diagonal of A, D^-1/2 A D^-1/2 y = D^-1/2 b and u = D^-1/2 y.
+class System {
+ public:
+  // Sets r to the right side, p and x to 0.
+  System(const Problem& problem, const Block& block);
+
+  Extent extent() const { return {block_.rows, block_.columns, p.stride()}; }
+  Couplings couplings() const {
+    if (!east.exists()) return {};
+    return {east.row(0), south.row(0)};
+  }
+  const Block& block() const { return block_; }
+
+  // x := D^-1/2 x, so that x is u.
+  void unscale();
+
+  Field p, r, x;
+  Field east, south;  // couplings, also those of the frame; they do not exist if all are 1/4
+
+ private:
+  double scale_at(std::ptrdiff_t row, std::ptrdiff_t column) const;
+  void fill_couplings();
+  void fill_right_side();
+
+  const Problem& problem_;
+  Block block_;
+  double uniform_scale_ = 0;  // 0: not uniform
+};
+
+}  // namespace tabane::workloads::scaled_cg
