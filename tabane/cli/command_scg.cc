@@ -106,8 +106,7 @@ Outcome run(const Options& options, const Problem& problem, const comm::LaunchOp
 }
 
 std::string text_of(const Outcome& outcome) {
-  const double points = static_cast<double>(outcome.rows) *
-                        static_cast<double>(outcome.columns) *
+  const double points = static_cast<double>(outcome.rows) * static_cast<double>(outcome.columns) *
                         static_cast<double>(outcome.iterations);
   return fmt::format(
       "{} x {} unknowns on {} x {} ranks: {}{} iterations, {:.3g} ns per unknown and iteration\n"

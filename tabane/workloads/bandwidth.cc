@@ -19,8 +19,8 @@ double triad_bandwidth(comm::Comm& comm, std::span<double> a, std::span<const do
     simd::triad(b, 0.5, c, a);
     const double own = core::tick_clock().now() - begin;
     const double seconds = comm::all_reduce(comm, own, comm::Operation::max);
-    const double bytes = comm::all_reduce(comm, 24.0 * static_cast<double>(a.size()),
-                                          comm::Operation::sum);
+    const double bytes =
+        comm::all_reduce(comm, 24.0 * static_cast<double>(a.size()), comm::Operation::sum);
     best = std::max(best, bytes / seconds);
     total += std::max(seconds, 1e-6);
   }

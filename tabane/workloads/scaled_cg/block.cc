@@ -53,8 +53,7 @@ comm::GridShape choose_grid(int ranks, const Problem& problem, comm::GridShape w
   if (wanted.rows != 0 && wanted.columns != 0) {
     comm::fit_grid(ranks, wanted);
     throw core::UsageError(fmt::format("--grid {}x{} does not fit a mesh of {} x {} unknowns",
-                                       wanted.rows, wanted.columns, problem.rows,
-                                       problem.columns));
+                                       wanted.rows, wanted.columns, problem.rows, problem.columns));
   }
   throw core::UsageError(
       fmt::format("no grid of {} ranks fits a mesh of {} x {} unknowns: give --ranks {}", ranks,

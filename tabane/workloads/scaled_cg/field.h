@@ -25,9 +25,9 @@ class Field {
   Field(std::size_t rows, std::size_t columns, std::size_t number)
       : stride_(stride_of(columns)),
         offset_(kMargin + number * kSkew + static_cast<std::size_t>(stride_)),
-        region_((offset_ + static_cast<std::size_t>(stride_) * (rows + 1) + kMargin) *
-                    sizeof(double),
-                {.pages = core::PageSize::huge}) {}
+        region_(
+            (offset_ + static_cast<std::size_t>(stride_) * (rows + 1) + kMargin) * sizeof(double),
+            {.pages = core::PageSize::huge}) {}
 
   // row: -1 … rows.
   double* row(std::ptrdiff_t row) const {

@@ -107,8 +107,8 @@ class Iteration {
 
 }  // namespace
 
-Progress iterate(comm::Comm& comm, System& system, Halo& halo, comm::Steps& steps,
-                 double tolerance, std::size_t most_iterations) {
+Progress iterate(comm::Comm& comm, System& system, Halo& halo, comm::Steps& steps, double tolerance,
+                 std::size_t most_iterations) {
   comm::barrier(comm);
   const auto in = steps.in(kRest);
   Iteration iteration(comm, system, halo, steps);

@@ -15,7 +15,7 @@ struct Progress {
 };
 
 // Sets x of the system, scaled as it is. All ranks call it; it begins on all at the same time.
-Progress iterate(comm::Comm& comm, System& system, Halo& halo, comm::Steps& steps,
-                 double tolerance, std::size_t most_iterations);
+Progress iterate(comm::Comm& comm, System& system, Halo& halo, comm::Steps& steps, double tolerance,
+                 std::size_t most_iterations);
 
 }  // namespace tabane::workloads::scaled_cg

@@ -19,8 +19,7 @@ struct Couplings {
   const double* south = nullptr;
 };
 
-// p := r + beta p, without the frame. Returns (p, A p), in which the frame counts as 0: A is
-// symmetric, so each product of two neighbours is taken once and counted twice.
+// p := r + beta p, without the frame. Returns (p, A p), in which the frame counts as 0.
 double new_direction(const Extent& extent, const double* r, double beta, double* p,
                      const Couplings& couplings);
 

@@ -10,8 +10,7 @@ double coupling(const double* couplings, std::ptrdiff_t at) {
 // Row `at` of A p.
 double product(const double* p, const Couplings& c, std::ptrdiff_t at, std::ptrdiff_t stride) {
   return p[at] - coupling(c.east, at) * p[at + 1] - coupling(c.east, at - 1) * p[at - 1] -
-         coupling(c.south, at) * p[at + stride] -
-         coupling(c.south, at - stride) * p[at - stride];
+         coupling(c.south, at) * p[at + stride] - coupling(c.south, at - stride) * p[at - stride];
 }
 
 template <class F>

@@ -69,21 +69,19 @@ TEST(NewDirection, IsThatOfThePlainLoop) {
     const Case fast(rows, columns, coupled), plain(rows, columns, coupled);
     const double sum =
         new_direction(fast.extent, fast.r.row(0), 0.75, fast.p.row(0), fast.couplings);
-    const double expected =
-        new_direction_reference(plain.extent, plain.r.row(0), 0.75, plain.p.row(0),
-                                plain.couplings);
+    const double expected = new_direction_reference(plain.extent, plain.r.row(0), 0.75,
+                                                    plain.p.row(0), plain.couplings);
     ASSERT_NEAR(sum, expected, kTolerance * static_cast<double>(rows * columns));
     expect_same(fast.p, plain.p, fast.extent);
   });
 }
 
-TEST(Update, IsThatOfThePlainLoop) {
+TEST(ScaledCgUpdate, IsThatOfThePlainLoop) {
   for_cases([](std::size_t rows, std::size_t columns, bool coupled) {
     for (const bool solution : {false, true}) {
       const Case fast(rows, columns, coupled), plain(rows, columns, coupled);
-      const double sum =
-          update(fast.extent, fast.p.row(0), 0.6, fast.r.row(0),
-                 {solution ? fast.x.row(0) : nullptr, 1.5, 0.25}, fast.couplings);
+      const double sum = update(fast.extent, fast.p.row(0), 0.6, fast.r.row(0),
+                                {solution ? fast.x.row(0) : nullptr, 1.5, 0.25}, fast.couplings);
       const double expected =
           update_reference(plain.extent, plain.p.row(0), 0.6, plain.r.row(0),
                            {solution ? plain.x.row(0) : nullptr, 1.5, 0.25}, plain.couplings);

@@ -89,8 +89,7 @@ bool is_uniform(const Problem& problem) {
 }
 
 double needed_bytes(const Problem& problem, bool with_values) {
-  const double unknowns =
-      static_cast<double>(problem.rows) * static_cast<double>(problem.columns);
+  const double unknowns = static_cast<double>(problem.rows) * static_cast<double>(problem.columns);
   return unknowns * memory_bytes_per_unknown(is_uniform(problem), with_values);
 }
 

@@ -31,8 +31,8 @@ std::span<double> whole(const Field& field, const Block& block) {
 // place.
 double limit_of(comm::Comm& comm, const System& system, double bytes_per_unknown) {
   const Block& block = system.block();
-  const double bandwidth = triad_bandwidth(comm, whole(system.p, block), whole(system.r, block),
-                                           whole(system.x, block));
+  const double bandwidth =
+      triad_bandwidth(comm, whole(system.p, block), whole(system.r, block), whole(system.x, block));
   return kOperations * bandwidth / bytes_per_unknown;
 }
 

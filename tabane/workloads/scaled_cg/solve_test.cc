@@ -40,7 +40,8 @@ TEST(Solve, TakesTheIterationsOfTheReport) {
       EXPECT_NEAR(static_cast<double>(outcome.iterations), iterations, 1) << n << ", " << ranks;
       EXPECT_TRUE(outcome.converged);
       EXPECT_TRUE(outcome.solution.check.passed());
-      EXPECT_EQ(outcome.solution.operations, 24.0 * n * n * static_cast<double>(outcome.iterations));
+      EXPECT_EQ(outcome.solution.operations,
+                24.0 * n * n * static_cast<double>(outcome.iterations));
     }
   }
 }
@@ -69,8 +70,7 @@ struct Manufactured {
   Problem problem(std::size_t rows, std::size_t columns) const {
     Problem p{.rows = rows, .columns = columns};
     if (flows) p.sides[kWest].condition = p.sides[kSouth].condition = Condition::neumann;
-    const double height =
-        y_of(p, rows - 1) + mesh_width(p) * (flows ? 0.5 : 1);
+    const double height = y_of(p, rows - 1) + mesh_width(p) * (flows ? 0.5 : 1);
     p.f.array = p.k.array = {rows, columns, std::vector<double>(rows * columns)};
     for (const int side : {kNorth, kSouth}) p.sides[side].values.array = {1, columns, {}};
     for (const int side : {kWest, kEast}) p.sides[side].values.array = {1, rows, {}};
@@ -146,9 +146,12 @@ TEST(Solve, GivesTheSameOnEveryGrid) {
   for (const bool variable : {false, true}) {
     const Problem problem = Manufactured{variable, variable}.problem(37, 29);
     const auto [first, expected] = solved(problem);
-    for (const auto& [ranks, grid] :
-         {std::pair{2, comm::GridShape{2, 1}}, {2, {1, 2}}, {4, {2, 2}}, {4, {1, 4}}, {9, {3, 3}},
-          {9, {9, 1}}}) {
+    for (const auto& [ranks, grid] : {std::pair{2, comm::GridShape{2, 1}},
+                                      {2, {1, 2}},
+                                      {4, {2, 2}},
+                                      {4, {1, 4}},
+                                      {9, {3, 3}},
+                                      {9, {9, 1}}}) {
       const auto [outcome, values] = solved(problem, ranks, {.grid = grid});
       SCOPED_TRACE(testing::Message() << grid.rows << " x " << grid.columns);
       EXPECT_NEAR(static_cast<double>(outcome.iterations), static_cast<double>(first.iterations),

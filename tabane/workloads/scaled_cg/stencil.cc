@@ -27,11 +27,10 @@ Faces faces_of(const Problem& problem, std::size_t row, std::size_t column) {
   const auto between = [&](std::size_t i, std::size_t j) {
     return mean_of(problem.mean, own, k.at(i, j));
   };
-  return {
-      row > 0 ? between(row - 1, column) : at_side(problem, kNorth, own),
-      row + 1 < problem.rows ? between(row + 1, column) : at_side(problem, kSouth, own),
-      column > 0 ? between(row, column - 1) : at_side(problem, kWest, own),
-      column + 1 < problem.columns ? between(row, column + 1) : at_side(problem, kEast, own)};
+  return {row > 0 ? between(row - 1, column) : at_side(problem, kNorth, own),
+          row + 1 < problem.rows ? between(row + 1, column) : at_side(problem, kSouth, own),
+          column > 0 ? between(row, column - 1) : at_side(problem, kWest, own),
+          column + 1 < problem.columns ? between(row, column + 1) : at_side(problem, kEast, own)};
 }
 
 double right_side_of(const Problem& problem, std::size_t row, std::size_t column,

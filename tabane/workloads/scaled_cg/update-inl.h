@@ -12,6 +12,7 @@
 #include <cstddef>
 
 #include "tabane/workloads/scaled_cg/kernels.h"
+#include "tabane/workloads/scaled_cg/sum-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tabane::workloads::scaled_cg::HWY_NAMESPACE {
@@ -69,8 +70,10 @@ struct UpdateRow {
 };
 
 template <class Row, class V>
-HWY_INLINE void add_update_row(const Row& row, std::size_t columns, V& s0, V& s1, V& s2, V& s3) {
-  const std::size_t lanes = hn::Lanes(row.d);
+HWY_INLINE void add_update_row(const Row& row, std::size_t columns, V& sum, V& error) {
+  const auto d = row.d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
   std::size_t j = 0;
   for (; j + 4 * lanes <= columns; j += 4 * lanes) {
     row.add(j, s0);
@@ -80,6 +83,7 @@ HWY_INLINE void add_update_row(const Row& row, std::size_t columns, V& s0, V& s1
   }
   for (; j + lanes <= columns; j += lanes) row.add(j, s1);
   if (j < columns) row.add_some(j, columns - j, s2);
+  add_row(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)), sum, error);
 }
 
 // From the last row to the first: the rows that the pass before has touched last are still near.
@@ -98,23 +102,22 @@ template <bool kCoupled, bool kSolution>
 HWY_INLINE double update_rows(const Extent& extent, const double* p, double alpha, double* r,
                               const SolutionUpdate& solution, const Couplings& couplings) {
   const hn::ScalableTag<double> d;
-  auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
+  auto sum = hn::Zero(d), error = hn::Zero(d);
   for (auto i = static_cast<std::ptrdiff_t>(extent.rows) - 1; i >= 0; --i) {
     const std::ptrdiff_t at = i * extent.stride;
-    const UpdateRow<kCoupled, kSolution, decltype(d)> row{
-        d,
-        p + at,
-        extent.stride,
-        kCoupled ? couplings.east + at : nullptr,
-        kCoupled ? couplings.south + at : nullptr,
-        alpha,
-        r + at,
-        kSolution ? solution.x + at : nullptr,
-        solution.of_p,
-        solution.of_r};
-    add_update_row(row, extent.columns, s0, s1, s2, s3);
+    const UpdateRow<kCoupled, kSolution, decltype(d)> row{d,
+                                                          p + at,
+                                                          extent.stride,
+                                                          kCoupled ? couplings.east + at : nullptr,
+                                                          kCoupled ? couplings.south + at : nullptr,
+                                                          alpha,
+                                                          r + at,
+                                                          kSolution ? solution.x + at : nullptr,
+                                                          solution.of_p,
+                                                          solution.of_r};
+    add_update_row(row, extent.columns, sum, error);
   }
-  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, error)));
 }
 
 }  // namespace tabane::workloads::scaled_cg::HWY_NAMESPACE

@@ -13,8 +13,8 @@ namespace {
 enum Sum { kResidual, kRightSide, kSolution, kSums };
 
 // What flows into the square over one face: from the neighbour, or as the side says.
-double flow_in(const Problem& problem, SideIndex side, bool at_side, std::size_t place,
-               double face, double own, double neighbour, double h) {
+double flow_in(const Problem& problem, SideIndex side, bool at_side, std::size_t place, double face,
+               double own, double neighbour, double h) {
   if (!at_side) return face * (neighbour - own);
   const Side& given = problem.sides[side];
   const double value = given.values.at(0, place);
@@ -57,8 +57,8 @@ Check verify(comm::Comm& comm, const Problem& problem, const System& system, Hal
   comm::all_reduce(comm, sums, comm::Operation::sum);
   const double right = std::sqrt(sums[kRightSide]);
   if (right == 0) return {std::sqrt(sums[kResidual]), 0};
-  const double rounding = 64 * 0x1p-53 * static_cast<double>(iterations + 1) *
-                          std::sqrt(sums[kSolution]) / right;
+  const double rounding =
+      64 * 0x1p-53 * static_cast<double>(iterations + 1) * std::sqrt(sums[kSolution]) / right;
   return {std::sqrt(sums[kResidual]) / right, tolerance + std::min(rounding, kMostRounding)};
 }
 

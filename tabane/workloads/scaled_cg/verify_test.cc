@@ -10,19 +10,17 @@ namespace tabane::workloads::scaled_cg {
 namespace {
 
 Check check_of(const Problem& problem, const std::vector<double>& u) {
-  return comm::launch_result<Check>(
-             {.ranks = 1, .transport = comm::TransportKind::shm},
-             [&](comm::Comm& comm) {
-               const Block block = block_of(problem, {1, 1}, 0);
-               System system(problem, block);
-               Halo halo(comm, block);
-               for (std::size_t i = 0; i < u.size(); ++i) {
-                 system.x.row(static_cast<std::ptrdiff_t>(i / problem.columns))[i %
-                                                                                problem.columns] =
-                     u[i];
-               }
-               return verify(comm, problem, system, halo, 1e-12, 10);
-             })
+  return comm::launch_result<Check>({.ranks = 1, .transport = comm::TransportKind::shm},
+                                    [&](comm::Comm& comm) {
+                                      const Block block = block_of(problem, {1, 1}, 0);
+                                      System system(problem, block);
+                                      Halo halo(comm, block);
+                                      for (std::size_t i = 0; i < u.size(); ++i) {
+                                        system.x.row(static_cast<std::ptrdiff_t>(
+                                            i / problem.columns))[i % problem.columns] = u[i];
+                                      }
+                                      return verify(comm, problem, system, halo, 1e-12, 10);
+                                    })
       .value();
 }
 
