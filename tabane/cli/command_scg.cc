@@ -142,7 +142,7 @@ void scg(const Options& options, int& exit_code) {
     fmt::print("{}", text_of(*outcome));
   }
   options.solver.json.write(json_of(*outcome));
-  exit_code = outcome->converged ? exit_code_of(outcome->solution) : kVerification;
+  exit_code = outcome->converged && outcome->solution.check.passed() ? kOk : kVerification;
 }
 
 void add_options(CLI::App& verb, Options& options) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "tabane/cli/command.h"
 #include "tabane/cli/layout.h"
 #include "tabane/cli/options.h"
 #include "tabane/comm/mechanisms.h"

@@ -31,7 +31,5 @@ Pair pair_of(const std::string& flag, const std::string& text);
 // steps: seconds of the mean and of the slowest rank, share, calls.
 std::string solution_text(const workloads::Solution& solution);
 lab::Json to_json(const workloads::Solution& solution);
-// kOk, or kVerification if the check has failed.
-int exit_code_of(const workloads::Solution& solution);
 
 }  // namespace tabane::cli

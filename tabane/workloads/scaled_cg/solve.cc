@@ -46,13 +46,13 @@ Outcome solve(comm::Comm& comm, const Problem& problem, const Settings& settings
               std::vector<double>* values) {
   const comm::GridShape grid = choose_grid(comm.size(), problem, settings.grid);
   const Block block = block_of(problem, grid, comm.rank());
-  System system(problem, block);
+  System scaled(problem, block);
   Halo halo(comm, block);
   comm::Steps steps(comm, {"direction", "update", "halo", "waiting", "reductions", "rest"});
   const std::size_t most =
       settings.most_iterations > 0 ? settings.most_iterations : default_iterations(problem);
-  const Progress progress = iterate(comm, system, halo, steps, settings.tolerance, most);
-  system.unscale();
+  const Progress progress = iterate(comm, scaled, halo, steps, settings.tolerance, most);
+  scaled.unscale();
   Outcome outcome{.rows = problem.rows,
                   .columns = problem.columns,
                   .iterations = progress.iterations,
@@ -64,12 +64,12 @@ Outcome solve(comm::Comm& comm, const Problem& problem, const Settings& settings
   solution.columns = grid.columns;
   solution.operations = operations(static_cast<double>(problem.rows * problem.columns),
                                    static_cast<double>(progress.iterations));
-  solution.check = verify(comm, problem, system, halo, settings.tolerance, progress.iterations);
+  solution.check = verify(comm, problem, scaled, halo, settings.tolerance, progress.iterations);
   solution.steps = steps.gather();
   solution.seconds = slowest_rank(solution.steps);
-  if (values != nullptr) *values = gather_field(comm, problem, grid, system.x);
+  if (values != nullptr) *values = gather_field(comm, problem, grid, scaled.x);
   if (settings.measure_limit) {
-    solution.limit = limit_of(comm, system, outcome.bytes_per_unknown);
+    solution.limit = limit_of(comm, scaled, outcome.bytes_per_unknown);
     solution.limit_is = "the triad's bandwidth on all ranks";
   }
   return outcome;
