@@ -113,7 +113,7 @@ std::string text_of(const Outcome& outcome) {
       "{}rates count {:.0f} operations per unknown and iteration (the least is {:.0f}); {:.0f} "
       "bytes pass\n",
       outcome.rows, outcome.columns, outcome.solution.rows, outcome.solution.columns,
-      outcome.converged ? "" : "not solved within ", outcome.iterations,
+      outcome.converged ? "" : "not yet converged after ", outcome.iterations,
       points > 0 ? 1e9 * outcome.solution.seconds / points : 0, solution_text(outcome.solution),
       kOperations, kLeastOperations, outcome.bytes_per_unknown);
 }
@@ -142,7 +142,8 @@ void scg(const Options& options, int& exit_code) {
     fmt::print("{}", text_of(*outcome));
   }
   options.solver.json.write(json_of(*outcome));
-  exit_code = outcome->converged && outcome->solution.check.passed() ? kOk : kVerification;
+  const bool done = outcome->converged || options.settings.most_iterations > 0;
+  exit_code = done && outcome->solution.check.passed() ? kOk : kVerification;
 }
 
 void add_options(CLI::App& verb, Options& options) {
@@ -171,8 +172,8 @@ void add_options(CLI::App& verb, Options& options) {
                   "Stop where the residual has fallen to X times its first norm (default 2e-12)")
       ->type_name("X");
   verb.add_option("--iterations", options.settings.most_iterations,
-                  "Give up after N iterations (default: 20 for each row and column, at least "
-                  "10000)")
+                  "Stop after N iterations, if not before; without it, not to have converged "
+                  "after 20 for each row and column, at least 10000, is a failure")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
   verb.add_option("-o,--output", options.output, "Write u to an NPY file")->type_name("FILE");

@@ -1,5 +1,6 @@
 #include "tabane/workloads/scaled_cg/iterate.h"
 
+#include <cmath>
 #include <span>
 
 #include "tabane/comm/collectives.h"
@@ -113,8 +114,8 @@ Progress iterate(comm::Comm& comm, System& system, Halo& halo, comm::Steps& step
   const auto in = steps.in(kRest);
   Iteration iteration(comm, system, halo, steps);
   Progress progress;
-  double square = iteration.square_of_r(), beta = 0;
-  const double least = tolerance * tolerance * square;
+  const double first = iteration.square_of_r(), least = tolerance * tolerance * first;
+  double square = first, beta = 0;
   while (square > least && progress.iterations < most_iterations) {
     const double curvature = iteration.turn(beta);
     if (!(curvature > 0)) break;  // rounding has the last word
@@ -125,6 +126,7 @@ Progress iterate(comm::Comm& comm, System& system, Halo& halo, comm::Steps& step
   }
   iteration.catch_up();
   progress.converged = square <= least;
+  if (first > 0) progress.residual = std::sqrt(square / first);
   return progress;
 }
 

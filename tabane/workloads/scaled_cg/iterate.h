@@ -12,6 +12,7 @@ enum Step { kDirection, kUpdate, kHalo, kWaiting, kReductions, kRest, kSteps };
 struct Progress {
   std::size_t iterations = 0;
   bool converged = false;
+  double residual = 0;  // ||r|| / ||b||, both scaled
 };
 
 // Sets x of the system, scaled as it is. All ranks call it; it begins on all at the same time.

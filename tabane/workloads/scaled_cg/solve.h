@@ -15,7 +15,7 @@ namespace tabane::workloads::scaled_cg {
 
 struct Settings {
   double tolerance = 2e-12;         // of ||r|| / ||b||, both scaled: where it stops
-  std::size_t most_iterations = 0;  // 0: default_iterations()
+  std::size_t most_iterations = 0;  // 0: default_iterations(), after which it has failed
   comm::GridShape grid = {};        // zeros: chosen
   bool measure_limit = false;       // the triad of all ranks, after the solution
 };
@@ -26,7 +26,7 @@ std::size_t default_iterations(const Problem& problem);
 struct Outcome {
   Solution solution;  // the limit is what the triad's bandwidth allows
   std::size_t rows = 0, columns = 0, iterations = 0;
-  bool converged = false;
+  bool converged = false;        // has come to the tolerance
   double bytes_per_unknown = 0;  // and iteration, of the passes
 
   auto fields() {
@@ -35,8 +35,10 @@ struct Outcome {
 };
 
 // Solves the problem from u = 0. All ranks call it with the same problem; rank 0's outcome is
-// complete. values: if not null, u, row by row, on rank 0; or null on all ranks.
-// The problem has passed check(). throws: core::UsageError if the grid does not fit the mesh.
+// complete. The check holds the residual against the tolerance, or, where the iterations that were
+// asked for end before, against what the recurrence says it is. values: if not null, u, row by row,
+// on rank 0; or null on all ranks. The problem has passed check(). throws: core::UsageError if the
+// grid does not fit the mesh.
 Outcome solve(comm::Comm& comm, const Problem& problem, const Settings& settings,
               std::vector<double>* values = nullptr);
 

@@ -113,8 +113,8 @@ TEST(Solve, ErrsAsTheSquareOfTheMeshWidth) {
     for (const bool flows : {false, true}) {
       for (const FaceMean mean : {FaceMean::harmonic, FaceMean::arithmetic}) {
         const Manufactured made{variable, flows};
-        const double coarse = made.error(24, 20, 1, mean), fine = made.error(96, 80, 2, mean);
-        EXPECT_GT(coarse / fine, 12) << variable << flows;  // a quarter of the width: 16
+        const double coarse = made.error(24, 19, 1, mean), fine = made.error(96, 79, 2, mean);
+        EXPECT_GT(coarse / fine, 12) << variable << flows << coarse;  // a quarter of the width: 16
         EXPECT_LT(coarse / fine, 20) << variable << flows;
       }
     }
@@ -187,22 +187,15 @@ TEST(Solve, OfNothingIsNothing) {
   EXPECT_EQ(u, std::vector<double>(25, 0));
 }
 
-TEST(Solve, ThatIsNotDoneSaysSo) {
-  const Outcome outcome = solved({.rows = 50, .columns = 50}, 2, {.most_iterations = 10}).first;
-  EXPECT_EQ(outcome.iterations, 10U);
-  EXPECT_FALSE(outcome.converged);
-  EXPECT_FALSE(outcome.solution.check.passed());
-}
-
-// x is behind by one step after an odd number of iterations.
+// x is behind by one step after every other iteration; the residual must be that of r anyhow.
 TEST(Solve, HasAllStepsInXWhereverItStops) {
-  for (std::size_t most = 1; most <= 6; ++most) {
-    const Problem problem = Manufactured{true, true}.problem(12, 12);
-    const Outcome outcome = solved(problem, 1, {.most_iterations = most}).first;
-    Settings loose{.tolerance = 2 * outcome.solution.check.residual};
-    const Outcome again = solved(problem, 1, loose).first;
-    EXPECT_LE(again.iterations, most);
-    EXPECT_TRUE(again.solution.check.passed()) << most;
+  const Problem problem = Manufactured{true, true}.problem(30, 30);
+  for (std::size_t most = 1; most <= 12; ++most) {
+    const Outcome outcome = solved(problem, 2, {.most_iterations = most}).first;
+    EXPECT_EQ(outcome.iterations, most);
+    EXPECT_FALSE(outcome.converged);
+    EXPECT_TRUE(outcome.solution.check.passed()) << outcome.solution.check.residual;
+    EXPECT_GT(outcome.solution.check.residual, 0.999 * outcome.solution.check.tolerance);
   }
 }
 
