@@ -10,10 +10,11 @@ namespace tabane::workloads {
 
 double triad_bandwidth(comm::Comm& comm, std::span<double> a, std::span<const double> b,
                        std::span<const double> c) {
-  constexpr int kLeastRounds = 5;
+  constexpr int kLeastRounds = 5, kMostRounds = 200;
   constexpr double kLeastSeconds = 0.05;
   double best = 0, total = 0;
-  for (int round = 0; round < kLeastRounds || total < kLeastSeconds; ++round) {
+  for (int round = 0; round < kLeastRounds || (total < kLeastSeconds && round < kMostRounds);
+       ++round) {
     comm::barrier(comm);
     const double begin = core::tick_clock().now();
     simd::triad(b, 0.5, c, a);
@@ -22,7 +23,7 @@ double triad_bandwidth(comm::Comm& comm, std::span<double> a, std::span<const do
     const double bytes =
         comm::all_reduce(comm, 24.0 * static_cast<double>(a.size()), comm::Operation::sum);
     best = std::max(best, bytes / seconds);
-    total += std::max(seconds, 1e-6);
+    total += seconds;
   }
   return best;
 }

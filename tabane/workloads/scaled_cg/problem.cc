@@ -13,6 +13,9 @@
 namespace tabane::workloads::scaled_cg {
 namespace {
 
+// So that neither the sum of four faces nor its reciprocal overflows.
+constexpr double kLeastK = 1e-300, kMostK = 1e300;
+
 std::string place_of(const Values& values, std::size_t index) {
   if (values.array.rows == 1) return fmt::format("number {}", index);
   return fmt::format("row {}, column {}", index / values.array.columns,
@@ -21,12 +24,13 @@ std::string place_of(const Values& values, std::size_t index) {
 
 void check_number(const Values& values, double value, std::size_t index, const std::string& what,
                   bool positive) {
-  if (std::isfinite(value) && (!positive || value > 0)) return;
+  if (std::isfinite(value) && (!positive || (value >= kLeastK && value <= kMostK))) return;
   const std::string where =
       values.is_constant() ? what
                            : fmt::format("{}: {}, {}", what, values.name, place_of(values, index));
-  throw core::UsageError(
-      fmt::format("{}: {} is not a {} number", where, value, positive ? "positive" : "finite"));
+  throw core::UsageError(fmt::format(
+      "{}: {} is not a {}", where, value,
+      positive ? fmt::format("positive number from {} to {}", kLeastK, kMostK) : "finite number"));
 }
 
 void check_values(const Values& values, std::size_t rows, std::size_t columns,
@@ -99,10 +103,10 @@ void check_memory(const Problem& problem, bool with_values) {
   if (!usable || needed <= *usable) return;
   const double side =
       std::sqrt(*usable / memory_bytes_per_unknown(is_uniform(problem), with_values));
-  throw core::UsageError(fmt::format(
-      "a mesh of {} x {} takes {}, and {} are free: the largest that fits is -n {:.0f}",
-      problem.rows, problem.columns, core::format_bytes(static_cast<std::uint64_t>(needed)),
-      core::format_bytes(static_cast<std::uint64_t>(*usable)), std::floor(side)));
+  throw core::UsageError(
+      fmt::format("a mesh of {} x {} takes {}, and {} are free: the largest that fits is -n {:.0f}",
+                  problem.rows, problem.columns, core::format_value(needed, "B"),
+                  core::format_value(*usable, "B"), std::floor(side)));
 }
 
 }  // namespace tabane::workloads::scaled_cg

@@ -49,7 +49,8 @@ struct Problem {
 };
 
 // throws: core::UsageError naming what cannot be, its place, and what was expected: sizes of 0,
-// arrays that do not fit the mesh, numbers that are not finite, k <= 0, four Neumann sides (then u
+// arrays that do not fit the mesh, numbers that are not finite, k <= 0 or
+// beyond the range of what can be added up, four Neumann sides (then u
 // would not be determined).
 void check(const Problem& problem);
 

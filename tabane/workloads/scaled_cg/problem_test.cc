@@ -28,8 +28,8 @@ TEST(Problem, IsRefusedWithWhatIsWrongAndWhere) {
   EXPECT_EQ(refusal({}), "");
   EXPECT_EQ(refusal({.rows = 1, .columns = 1}), "");
   EXPECT_NE(refusal({.rows = 0}).find("0 x 400 has no unknowns"), std::string::npos);
-  EXPECT_EQ(refusal({.k = {0}}), "k: 0 is not a positive number");
-  EXPECT_EQ(refusal({.k = {-1}}), "k: -1 is not a positive number");
+  EXPECT_EQ(refusal({.k = {0}}), "k: 0 is not a positive number from 1e-300 to 1e+300");
+  EXPECT_EQ(refusal({.k = {-1}}), "k: -1 is not a positive number from 1e-300 to 1e+300");
   EXPECT_EQ(refusal({.f = {std::numeric_limits<double>::infinity()}}),
             "f: inf is not a finite number");
   EXPECT_EQ(refusal({.rows = 2, .columns = 3, .f = array(3, 2, 1)}),
@@ -37,9 +37,11 @@ TEST(Problem, IsRefusedWithWhatIsWrongAndWhere) {
   Problem problem{.rows = 2, .columns = 3, .k = array(2, 3, 1)};
   EXPECT_EQ(refusal(problem), "");
   problem.k.array.values[5] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(refusal(problem), "k: a.npy, row 1, column 2: nan is not a positive number");
+  EXPECT_EQ(refusal(problem),
+            "k: a.npy, row 1, column 2: nan is not a positive number from 1e-300 to 1e+300");
   problem.k.array.values[5] = 0;
-  EXPECT_EQ(refusal(problem), "k: a.npy, row 1, column 2: 0 is not a positive number");
+  EXPECT_EQ(refusal(problem),
+            "k: a.npy, row 1, column 2: 0 is not a positive number from 1e-300 to 1e+300");
 }
 
 TEST(Problem, KnowsUOnOneSideAtLeast) {

@@ -1,7 +1,10 @@
 #include "tabane/workloads/scaled_cg/solve.h"
 
 #include <algorithm>
+#include <cmath>
+#include <span>
 
+#include "tabane/comm/collectives.h"
 #include "tabane/workloads/bandwidth.h"
 #include "tabane/workloads/scaled_cg/gather.h"
 #include "tabane/workloads/scaled_cg/iterate.h"
@@ -27,6 +30,18 @@ std::span<double> whole(const Field& field, const Block& block) {
   return {field.row(0), static_cast<std::size_t>(field.stride()) * block.rows};
 }
 
+// A power of two that brings the right side's largest number near 1.
+double factor_of(comm::Comm& comm, const System& system) {
+  double most = 0;
+  for (const double value : whole(system.r, system.block()))
+    most = std::max(most, std::fabs(value));
+  most = comm::all_reduce(comm, most, comm::Operation::max);
+  constexpr int kMost = 1000;  // 2^-1000 is a normal number, too
+  return most > 0 && std::isfinite(most)
+             ? std::ldexp(1, -std::clamp(std::ilogb(most), -kMost, kMost))
+             : 1;
+}
+
 // The triad over the vectors of the solution, which are needed no more: as many bytes, in the same
 // place.
 double limit_of(comm::Comm& comm, const System& system, double bytes_per_unknown) {
@@ -47,6 +62,7 @@ Outcome solve(comm::Comm& comm, const Problem& problem, const Settings& settings
   const comm::GridShape grid = choose_grid(comm.size(), problem, settings.grid);
   const Block block = block_of(problem, grid, comm.rank());
   System scaled(problem, block);
+  scaled.normalise(factor_of(comm, scaled));
   Halo halo(comm, block);
   comm::Steps steps(comm, {"direction", "update", "halo", "waiting", "reductions", "rest"});
   const std::size_t most =

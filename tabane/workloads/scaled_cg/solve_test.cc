@@ -180,6 +180,17 @@ TEST(Solve, OfOneUnknownAndOfTwo) {
   }
 }
 
+// No square of them is a number.
+TEST(Solve, IsProportionalToFAndKHoweverLargeOrSmall) {
+  const auto [usual, u] = solved({.rows = 20, .columns = 20});
+  for (const auto& [k, f] : {std::pair{1.0, 1e-300}, {1.0, 1e300}, {1e-250, 1.0}, {1e290, 1.0}}) {
+    const auto [outcome, v] = solved({.rows = 20, .columns = 20, .k = {k}, .f = {f}}, 2);
+    EXPECT_TRUE(outcome.converged && outcome.solution.check.passed()) << k << ", " << f;
+    EXPECT_GT(outcome.solution.check.residual, 0);
+    EXPECT_NEAR(v[210] / f * k / u[210], 1, 1e-10) << k << ", " << f;
+  }
+}
+
 TEST(Solve, OfNothingIsNothing) {
   const auto [outcome, u] = solved({.rows = 5, .columns = 5, .f = {0}}, 2);
   EXPECT_EQ(outcome.iterations, 0U);

@@ -77,11 +77,19 @@ void System::fill_couplings() {
   for (std::ptrdiff_t i = -1; i <= rows; ++i) std::fill_n(x.row(i) - 1, columns + 2, 0.0);
 }
 
+void System::normalise(double factor) {
+  factor_ = factor;
+  for (std::size_t i = 0; i < block_.rows; ++i) {
+    double* const row = r.row(static_cast<std::ptrdiff_t>(i));
+    for (std::size_t j = 0; j < block_.columns; ++j) row[j] *= factor;
+  }
+}
+
 void System::unscale() {
   for (std::size_t i = 0; i < block_.rows; ++i) {
     const auto row = static_cast<std::ptrdiff_t>(i);
     for (std::size_t j = 0; j < block_.columns; ++j) {
-      x.row(row)[j] *= scale_at(row, static_cast<std::ptrdiff_t>(j));
+      x.row(row)[j] *= scale_at(row, static_cast<std::ptrdiff_t>(j)) / factor_;
     }
   }
 }

@@ -21,7 +21,12 @@ class System {
   }
   const Block& block() const { return block_; }
 
-  // x := D^-1/2 x, so that x is u.
+  // Multiplies r, the right side, by a power of two, the same on all ranks: so that no square of
+  // its numbers, however large or small they are, overflows or is lost.
+  void normalise(double factor);
+  double factor() const { return factor_; }
+
+  // x := D^-1/2 x without the factor, so that x is u.
   void unscale();
 
   Field p, r, x;
@@ -35,6 +40,7 @@ class System {
   const Problem& problem_;
   Block block_;
   double uniform_scale_ = 0;  // 0: not uniform
+  double factor_ = 1;
 };
 
 }  // namespace tabane::workloads::scaled_cg

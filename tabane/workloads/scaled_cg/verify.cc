@@ -29,7 +29,7 @@ Check verify(comm::Comm& comm, const Problem& problem, const System& system, Hal
   halo.wait();
   halo.place(system.x);
   const Block& block = system.block();
-  const double h = mesh_width(problem);
+  const double h = mesh_width(problem), factor = system.factor();
   std::array<double, kSums> sums{};
   for (std::size_t i = 0; i < block.rows; ++i) {
     const auto local = static_cast<std::ptrdiff_t>(i);
@@ -47,11 +47,11 @@ Check verify(comm::Comm& comm, const Problem& problem, const System& system, Hal
           flow_in(problem, kWest, column == 0, row, faces.west, u[j], (u + j)[-1], h) +
           flow_in(problem, kEast, column + 1 == problem.columns, row, faces.east, u[j], u[j + 1],
                   h);
-      const double residual = h * h * problem.f.at(row, column) + in;
-      const double right = right_side_of(problem, row, column, faces);
-      sums[kResidual] += residual * residual / faces.sum();
-      sums[kRightSide] += right * right / faces.sum();
-      sums[kSolution] += u[j] * u[j] * faces.sum();
+      const double root = std::sqrt(faces.sum());
+      const auto add_square = [&](Sum to, double value) { sums[to] += value * value; };
+      add_square(kResidual, (h * h * problem.f.at(row, column) + in) / root * factor);
+      add_square(kRightSide, right_side_of(problem, row, column, faces) / root * factor);
+      add_square(kSolution, u[j] * root * factor);
     }
   }
   comm::all_reduce(comm, sums, comm::Operation::sum);
