@@ -148,11 +148,12 @@ void scg(const Options& options, int& exit_code) {
 
 void add_options(CLI::App& verb, Options& options) {
   verb.add_option("-n", options.size,
-                  "Unknowns on each side, or rows and columns of them (default: as the arrays "
-                  "given, or 400)")
+                  "Unknowns on each side, or rows and columns of them, on a rectangle of width 1 "
+                  "(default: as the arrays given, or 400)")
       ->type_name("N|RxC");
   verb.add_option("-f", options.f,
-                  "f: a number, or an NPY file with one for each unknown (default 1)")
+                  "f: a number, or an NPY file with one for each unknown, the first row at the "
+                  "north side (default 1); where several hosts take part, each reads the file")
       ->type_name("VALUE");
   verb.add_option("-k", options.k,
                   "k, in the same way; it must be positive, and is averaged between unknowns "
@@ -164,16 +165,17 @@ void add_options(CLI::App& verb, Options& options) {
       ->check(one_of({"harmonic", "arithmetic"}))
       ->type_name("NAME");
   verb.add_option("--boundary", options.boundary,
-                  "What is known on the sides north (row 0), south, west and east: the value of "
-                  "u, or after neumann: of k du/dn, as a number or an NPY file; for example "
+                  "What is known on the sides north (row 0), south, west and east: u, a square "
+                  "beyond the outermost unknowns, or neumann: k du/dn, on their outer faces; a "
+                  "number or an NPY file from west to east or north to south; for example "
                   "west=1,east=neumann,south=neumann:0.5 (default: u is 0)")
       ->type_name("SIDE=VALUE,...");
   verb.add_option("--tolerance", options.settings.tolerance,
                   "Stop where the residual has fallen to X times its first norm (default 2e-12)")
       ->type_name("X");
   verb.add_option("--iterations", options.settings.most_iterations,
-                  "Stop after N iterations, if not before; without it, not to have converged "
-                  "after 20 for each row and column, at least 10000, is a failure")
+                  "Stop after N iterations at the latest (default: 20 for each row and column, at "
+                  "least 10000, and then it has failed)")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
   verb.add_option("-o,--output", options.output, "Write u to an NPY file")->type_name("FILE");
@@ -187,7 +189,7 @@ void add_options(CLI::App& verb, Options& options) {
 void add_scg_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand(
-      "scg", "Solve Poisson's equation on a rectangle by scaled conjugate gradients");
+      "scg", "Solve -div(k grad u) = f on a rectangle by scaled conjugate gradients");
   show_examples_first(
       *verb,
       "  tabane scg                           solves -div(grad u) = 1 on a square, u = 0 around\n"
@@ -195,12 +197,6 @@ void add_scg_command(CLI::App& app, int& exit_code) {
       "                                       what flows through a layer whose k varies\n"
       "  tabane scg -n 1000 --picture u.png   draws the solution\n"
       "  mpirun -n 4 tabane scg -n 2000       on the ranks of MPI");
-  verb->footer(
-      "The equation is -div(k grad u) = f on a rectangle of width 1, on a mesh of squares. u is "
-      "given at a distance of one square from the outermost unknowns, k du/dn at their outer "
-      "faces. Arrays hold one number for each unknown, the first row at the north side; those of "
-      "sides run from west to east and from north to south. Where several hosts take part, each "
-      "reads the files.");
   add_options(*verb, *options);
   verb->callback([options, &exit_code] { scg(*options, exit_code); });
 }

@@ -24,17 +24,32 @@ Values array(std::size_t rows, std::size_t columns, double value) {
   return {.array = {rows, columns, std::vector<double>(rows * columns, value)}, .name = "a.npy"};
 }
 
+Problem small() {
+  Problem problem;
+  problem.rows = 2;
+  problem.columns = 3;
+  return problem;
+}
+Problem with_k(double k) {
+  Problem problem;
+  problem.k.constant = k;
+  return problem;
+}
+
 TEST(Problem, IsRefusedWithWhatIsWrongAndWhere) {
-  EXPECT_EQ(refusal({}), "");
-  EXPECT_EQ(refusal({.rows = 1, .columns = 1}), "");
-  EXPECT_NE(refusal({.rows = 0}).find("0 x 400 has no unknowns"), std::string::npos);
-  EXPECT_EQ(refusal({.k = {0}}), "k: 0 is not a positive number from 1e-300 to 1e+300");
-  EXPECT_EQ(refusal({.k = {-1}}), "k: -1 is not a positive number from 1e-300 to 1e+300");
-  EXPECT_EQ(refusal({.f = {std::numeric_limits<double>::infinity()}}),
-            "f: inf is not a finite number");
-  EXPECT_EQ(refusal({.rows = 2, .columns = 3, .f = array(3, 2, 1)}),
-            "f: a.npy has 3 x 2 numbers; expected 2 x 3");
-  Problem problem{.rows = 2, .columns = 3, .k = array(2, 3, 1)};
+  EXPECT_EQ(refusal(Problem()), "");
+  Problem problem;
+  problem.rows = 0;
+  EXPECT_NE(refusal(problem).find("0 x 400 has no unknowns"), std::string::npos);
+  EXPECT_EQ(refusal(with_k(0)), "k: 0 is not a positive number from 1e-300 to 1e+300");
+  EXPECT_EQ(refusal(with_k(-1)), "k: -1 is not a positive number from 1e-300 to 1e+300");
+  problem = small();
+  problem.f.constant = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(refusal(problem), "f: inf is not a finite number");
+  problem.f = array(3, 2, 1);
+  EXPECT_EQ(refusal(problem), "f: a.npy has 3 x 2 numbers; expected 2 x 3");
+  problem = small();
+  problem.k = array(2, 3, 1);
   EXPECT_EQ(refusal(problem), "");
   problem.k.array.values[5] = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(refusal(problem),
@@ -45,7 +60,7 @@ TEST(Problem, IsRefusedWithWhatIsWrongAndWhere) {
 }
 
 TEST(Problem, KnowsUOnOneSideAtLeast) {
-  Problem problem{.rows = 2, .columns = 3};
+  Problem problem = small();
   for (Side& side : problem.sides) side.condition = Condition::neumann;
   EXPECT_NE(refusal(problem).find("four Neumann sides"), std::string::npos);
   problem.sides[kEast] = {.values = array(1, 2, 1)};
