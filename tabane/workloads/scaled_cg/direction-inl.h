@@ -169,6 +169,50 @@ HWY_INLINE hn::Vec<D> last_row(D d, const double* p, std::size_t columns) {
   return sum;
 }
 
+template <class D>
+HWY_INLINE double direction_by_differences(D d, const Extent& extent, const double* r, double beta,
+                                           double* p) {
+  const std::size_t columns = extent.columns;
+  auto sum = hn::Zero(d), error = hn::Zero(d);
+  const UniformRow<true, D> top{d, r, beta, p, p};
+  double ends = add_direction_row(top, columns, sum, error);
+  for (std::size_t i = 1; i < extent.rows; ++i) {
+    const double* const above = p;
+    r += extent.stride;
+    p += extent.stride;
+    const UniformRow<false, D> row{d, r, beta, p, above};
+    ends += add_direction_row(row, columns, sum, error);
+  }
+  add_row(last_row(d, p, columns), sum, error);
+  ends += p[columns - 1] * p[columns - 1];
+  return 0.25 * (hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, error))) + ends);
+}
+
+template <class D>
+HWY_INLINE double direction_by_products(D d, const Extent& extent, const double* r, double beta,
+                                        double* p, const Couplings& couplings) {
+  const std::size_t columns = extent.columns;
+  auto sum = hn::Zero(d), error = hn::Zero(d);
+  const CoupledRow<true, D> top{d, r, beta, p, p, 0, nullptr, nullptr, true, columns};
+  add_direction_row(top, columns, sum, error);
+  for (std::size_t i = 1; i <= extent.rows; ++i) {
+    const auto above = (static_cast<std::ptrdiff_t>(i) - 1) * extent.stride;
+    const bool exists = i < extent.rows;
+    const CoupledRow<false, D> row{d,
+                                   exists ? r + above + extent.stride : nullptr,
+                                   beta,
+                                   exists ? p + above + extent.stride : nullptr,
+                                   p + above,
+                                   extent.stride,
+                                   couplings.east + above,
+                                   couplings.south + above,
+                                   i == 1,
+                                   columns};
+    add_direction_row(row, columns, sum, error);
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, error)));
+}
+
 //   per unknown                bytes, from where the vectors are    from the first-level cache
 //   r[i, j]                    8                                    8
 //   p[i, j]                    8 read, 8 written                    8 read, 8 written
@@ -181,43 +225,8 @@ template <bool kCoupled>
 HWY_INLINE double direction(const Extent& extent, const double* r, double beta, double* p,
                             const Couplings& couplings) {
   const hn::ScalableTag<double> d;
-  using D = hn::ScalableTag<double>;
-  const std::size_t columns = extent.columns;
-  auto sum = hn::Zero(d), error = hn::Zero(d);
-  double ends = 0;
-  if constexpr (kCoupled) {
-    const CoupledRow<true, D> top{d, r, beta, p, p, 0, nullptr, nullptr, true, columns};
-    add_direction_row(top, columns, sum, error);
-    for (std::size_t i = 1; i <= extent.rows; ++i) {
-      const auto above = (static_cast<std::ptrdiff_t>(i) - 1) * extent.stride;
-      const bool exists = i < extent.rows;
-      const CoupledRow<false, D> row{d,
-                                     exists ? r + above + extent.stride : nullptr,
-                                     beta,
-                                     exists ? p + above + extent.stride : nullptr,
-                                     p + above,
-                                     extent.stride,
-                                     couplings.east + above,
-                                     couplings.south + above,
-                                     i == 1,
-                                     columns};
-      add_direction_row(row, columns, sum, error);
-    }
-  } else {
-    const UniformRow<true, D> top{d, r, beta, p, p};
-    add_direction_row(top, columns, sum, error);
-    for (std::size_t i = 1; i < extent.rows; ++i) {
-      const double* const above = p;
-      r += extent.stride;
-      p += extent.stride;
-      const UniformRow<false, D> row{d, r, beta, p, above};
-      ends += add_direction_row(row, columns, sum, error);
-    }
-    add_row(last_row(d, p, columns), sum, error);
-    ends += p[columns - 1] * p[columns - 1];
-  }
-  const double all = hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, error))) + ends;
-  return kCoupled ? all : 0.25 * all;
+  if constexpr (kCoupled) return direction_by_products(d, extent, r, beta, p, couplings);
+  return direction_by_differences(d, extent, r, beta, p);
 }
 
 }  // namespace tabane::workloads::scaled_cg::HWY_NAMESPACE
