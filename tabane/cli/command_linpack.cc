@@ -1,0 +1,209 @@
+// tabane linpack: solves a dense system of equations.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "tabane/cli/command.h"
+#include "tabane/cli/options.h"
+#include "tabane/cli/printable.h"
+#include "tabane/cli/solver.h"
+#include "tabane/core/cgroup.h"
+#include "tabane/core/error.h"
+#include "tabane/core/output_path.h"
+#include "tabane/team/places.h"
+#include "tabane/workloads/linpack/matrix_market.h"
+#include "tabane/workloads/linpack/problem.h"
+#include "tabane/workloads/linpack/solve.h"
+#include "tabane/workloads/npy.h"
+
+namespace tabane::cli {
+namespace {
+
+namespace linpack = workloads::linpack;
+
+struct Options {
+  SolverOptions solver;
+  int n = -1;  // -1: not given
+  int block = 0, look_ahead = 1;
+  std::uint64_t seed = 1;
+  std::string matrix, right_side, output;
+};
+
+// Where the ranks will run and what they may use, as far as this process knows it before they do.
+struct Place {
+  int ranks;
+  comm::GridShape grid;
+  double memory;
+};
+
+Place place_of(const comm::LaunchOptions& launch) {
+  Place place{launch.ranks, launch.grid,
+              core::usable_memory_bytes().value_or(std::numeric_limits<double>::infinity())};
+  if (place.ranks == 0) place.ranks = static_cast<int>(team::known_topology().pus().size());
+  place.grid = comm::fit_grid(place.ranks, place.grid);
+  return place;
+}
+
+void require_fits(int n, const Options& options, const Place& place, double given) {
+  const int block = options.block > 0 ? options.block : linpack::default_block(n, place.grid);
+  linpack::require_memory(n, block, place.grid, place.memory, given);
+}
+
+std::vector<double> read_right_side(const std::string& file, int n) {
+  return linpack::read_matrix_market(
+             file,
+             [&](int rows, int columns) {
+               if (rows == n && columns == 1) return;
+               throw core::UsageError(fmt::format("{} is {} x {}, but the matrix needs {} x 1",
+                                                  file, rows, columns, n));
+             })
+      .values;
+}
+
+std::unique_ptr<linpack::System> read_system(const Options& options, const Place& place) {
+  auto matrix = linpack::read_matrix_market(options.matrix, [&](int rows, int columns) {
+    if (rows != columns) {
+      throw core::UsageError(fmt::format("{} is {} x {}, and only a square matrix can be solved",
+                                         options.matrix, rows, columns));
+    }
+    require_fits(rows, options, place, 8.0 * rows * rows);
+  });
+  std::vector<double> b;
+  if (!options.right_side.empty()) b = read_right_side(options.right_side, matrix.rows);
+  return std::make_unique<linpack::GivenSystem>(matrix.rows, std::move(matrix.values),
+                                                std::move(b));
+}
+
+std::unique_ptr<linpack::System> make_system(const Options& options, const Place& place) {
+  if (!options.matrix.empty()) return read_system(options, place);
+  const int n = options.n >= 0 ? options.n : linpack::default_size(place.ranks, place.memory);
+  require_fits(n, options, place, 0);
+  return std::make_unique<linpack::RandomSystem>(n, options.seed);
+}
+
+void write_answer(const std::filesystem::path& path, const std::vector<double>& x) {
+  if (path.extension() == ".npy") return workloads::write_npy(path, 1, x.size(), x);
+  std::string text;
+  for (const double value : x) text += fmt::format("{:.17g}\n", value);
+  core::write_output(path, text);
+}
+
+std::string title_of(const Options& options, const linpack::Answer& answer) {
+  const workloads::Solution& solution = answer.solution;
+  const std::string what = options.matrix.empty()
+                               ? fmt::format("random matrix of seed {}", options.seed)
+                               : printable(options.matrix);
+  return fmt::format("{} equations, {}; {}x{} ranks, panels of {} columns\n", answer.n, what,
+                     solution.rows, solution.columns, answer.block);
+}
+
+void report(const Options& options, const linpack::Answer& answer) {
+  const workloads::Solution& solution = answer.solution;
+  if (answer.defect >= 0) {
+    throw core::Error(fmt::format(
+        "the matrix is singular: in column {} no pivot is left, so no x or many solve it",
+        answer.defect + 1));
+  }
+  if (answer.pivot_ratio < answer.n * std::numeric_limits<double>::epsilon()) {
+    fmt::print(stderr,
+               "tabane: the matrix is nearly singular: its smallest pivot is {:.2g} times the "
+               "largest, and x may have no correct digits\n",
+               answer.pivot_ratio);
+  }
+  if (!options.solver.quiet && !options.solver.json.to_stdout()) {
+    fmt::print("{}{}", title_of(options, answer), solution_text(solution));
+  }
+  lab::Json json = to_json(solution);
+  json["n"] = answer.n;
+  json["block"] = answer.block;
+  json["pivot_ratio"] = answer.pivot_ratio;
+  json["matrix"] = options.matrix.empty() ? lab::Json(nullptr) : lab::Json(options.matrix);
+  json["seed"] = options.matrix.empty() ? lab::Json(options.seed) : lab::Json(nullptr);
+  options.solver.json.write(json);
+}
+
+int solve(const Options& options) {
+  options.solver.json.check();
+  if (!options.output.empty()) require_writable_file("-o", options.output);
+  const comm::LaunchOptions launch = options.solver.launch_options();
+  const std::unique_ptr<linpack::System> system = make_system(options, place_of(launch));
+  const linpack::Options how{.block = options.block,
+                             .grid = launch.grid,
+                             .elimination = {.look_ahead = options.look_ahead > 0},
+                             .measure_limit = true};
+  const auto answer = comm::launch_result<linpack::Answer>(launch, [&](comm::Comm& comm) {
+    linpack::Answer own = linpack::solve(comm, *system, how);
+    if (comm.rank() == 0 && !options.output.empty() && own.solution.check.passed() &&
+        own.defect < 0) {
+      write_answer(options.output, own.x);
+    }
+    return own;
+  });
+  if (!answer) return kOk;  // under MPI rank 0 reports
+  report(options, *answer);
+  return answer->solution.check.passed() ? kOk : kVerification;
+}
+
+void add_options(CLI::App& verb, Options& options) {
+  CLI::Option* const matrix =
+      verb.add_option("--matrix", options.matrix,
+                      "Solve with the matrix of a Matrix Market file: array or coordinate, real "
+                      "or integer, general or symmetric")
+          ->type_name("FILE");
+  verb.add_option("-n", options.n,
+                  "Solve N equations with random numbers (default: what takes some seconds)")
+      ->check(CLI::Range(0, linpack::kMostEquations))
+      ->type_name("N")
+      ->excludes(matrix);
+  verb.add_option("--seed", options.seed,
+                  "Draw other random numbers; those of one seed are the same on any grid "
+                  "(default 1)")
+      ->type_name("N")
+      ->excludes(matrix);
+  verb.add_option("--rhs", options.right_side,
+                  "Take the right side from a Matrix Market file (default: the sums of the rows, "
+                  "so that every x is 1)")
+      ->type_name("FILE")
+      ->needs(matrix);
+  verb.add_option("--block", options.block,
+                  "Eliminate N columns at a time, and deal the matrix out in blocks of N x N "
+                  "(default: by size)")
+      ->check(CLI::Range(1, linpack::kMostBlock))
+      ->type_name("N");
+  verb.add_option("--look-ahead", options.look_ahead,
+                  "1: factorise and send the next panel during the update; 0: after it, by plain "
+                  "broadcasts (default 1)")
+      ->check(CLI::Range(0, 1))
+      ->type_name("N");
+  verb.add_option("-o,--output", options.output,
+                  "Write x, if it passes the check, to FILE: as NPY if it ends in .npy, otherwise "
+                  "a number a line")
+      ->type_name("FILE");
+  options.solver.add_to(verb);
+}
+
+}  // namespace
+
+void add_linpack_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("linpack", "Solve a dense system of equations on all cores");
+  show_examples_first(
+      *verb,
+      "  tabane linpack                      solves random equations, and shows rate and steps\n"
+      "  tabane linpack -n 4000 --grid 1x2   solves 4000 on two ranks\n"
+      "  tabane linpack --matrix A.mtx --rhs b.mtx -o x.txt\n"
+      "                                      solves A x = b\n"
+      "  mpirun -n 8 tabane linpack -n 20000 --grid 2x4\n"
+      "                                      solves on the ranks of an MPI launcher\n"
+      "\nExit code 4: the answer failed its check.");
+  add_options(*verb, *options);
+  verb->callback([options, &exit_code] { exit_code = solve(*options); });
+}
+
+}  // namespace tabane::cli

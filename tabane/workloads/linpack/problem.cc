@@ -1,0 +1,49 @@
+#include "tabane/workloads/linpack/problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tabane/core/error.h"
+#include "tabane/core/units.h"
+#include "tabane/workloads/linpack/model.h"
+
+namespace tabane::workloads::linpack {
+
+int default_block(int n, comm::GridShape grid) {
+  const int across = std::max(grid.rows, grid.columns);
+  if (n <= 1200 * across / 2) return 48;
+  if (n <= 3000 * across / 2) return 64;
+  if (n <= 6000 * across / 2) return 96;
+  return 128;
+}
+
+int default_size(int ranks, double memory) {
+  constexpr double kOfTwo = 8000;
+  const double of_time = kOfTwo * std::cbrt(ranks / 2.0);
+  const double of_memory = std::sqrt(memory / 8 / sizeof(double));
+  const int n = static_cast<int>(std::min({of_time, of_memory, double{kMostEquations}}));
+  return n < 1000 ? n : n / 500 * 500;
+}
+
+int largest_that_fits(double memory, int block, comm::GridShape grid) {
+  int fits = 0, too_large = kMostEquations + 1;
+  while (too_large - fits > 1) {
+    const int n = fits + (too_large - fits) / 2;
+    (bytes_needed(n, block, grid.rows, grid.columns) <= memory ? fits : too_large) = n;
+  }
+  return fits;
+}
+
+void require_memory(int n, int block, comm::GridShape grid, double memory, double given) {
+  const double needed = bytes_needed(n, block, grid.rows, grid.columns);
+  if (needed + given <= memory) return;
+  throw core::UsageError(
+      fmt::format("{} equations need {}, and there are {}: the largest n that fits is {}", n,
+                  core::format_bytes(static_cast<std::uint64_t>(needed + given)),
+                  core::format_bytes(static_cast<std::uint64_t>(memory)),
+                  largest_that_fits(memory - given, block, grid)));
+}
+
+}  // namespace tabane::workloads::linpack

@@ -1,0 +1,70 @@
+#include "tabane/workloads/linpack/solve.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tabane/comm/collectives.h"
+#include "tabane/workloads/blas.h"
+#include "tabane/workloads/linpack/model.h"
+#include "tabane/workloads/linpack/problem.h"
+#include "tabane/workloads/linpack/substitution.h"
+#include "tabane/workloads/linpack/verify.h"
+
+namespace tabane::workloads::linpack {
+namespace {
+
+// All of the time is in some step.
+double seconds_of_slowest(const comm::StepTable& steps) {
+  double most = 0;
+  for (const auto& rank : steps.ranks) {
+    double sum = 0;
+    for (const comm::StepTime& step : rank) sum += step.seconds;
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+struct Eliminated {
+  int defect;
+  std::vector<double> x;
+};
+
+Eliminated run(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix, comm::Steps& steps,
+               const EliminationOptions& options) {
+  Eliminated done{eliminate_all(grid, layout, matrix, steps, options), {}};
+  if (done.defect < 0) done.x = substitute(grid, layout, matrix, steps);
+  const auto in = steps.in(kWaiting);
+  comm::barrier(grid.all());
+  return done;
+}
+
+}  // namespace
+
+Answer solve(comm::Comm& comm, const System& system, const Options& options) {
+  comm::Grid grid(comm, options.grid);
+  Answer answer{.n = system.n(),
+                .block = options.block > 0
+                             ? options.block
+                             : default_block(system.n(), {grid.rows(), grid.columns()})};
+  Solution& solution = answer.solution;
+  solution = {.ranks = comm.size(), .rows = grid.rows(), .columns = grid.columns()};
+  if (options.measure_limit) {
+    solution.limit = measure_product_rate(comm);
+    solution.limit_is = "DGEMM on all ranks";
+  }
+  const Layout layout(grid, answer.n, answer.block);
+  LocalMatrix matrix(layout, system);
+  comm::Steps steps = make_steps(comm);
+  comm::barrier(comm);
+  Eliminated done = run(grid, layout, matrix, steps, options.elimination);
+  answer.defect = done.defect;
+  answer.pivot_ratio = pivot_ratio(grid, layout, matrix);
+  solution.steps = steps.gather();
+  solution.seconds = seconds_of_slowest(solution.steps);
+  solution.operations = operations(answer.n);
+  if (answer.defect < 0) solution.check = verify(grid, layout, system, done.x);
+  if (comm.rank() == 0) answer.x = std::move(done.x);
+  return answer;
+}
+
+}  // namespace tabane::workloads::linpack

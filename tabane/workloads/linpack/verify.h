@@ -1,0 +1,25 @@
+// Whether x solves A x = b.
+#pragma once
+
+#include <span>
+
+#include "tabane/comm/grid.h"
+#include "tabane/workloads/linpack/local_matrix.h"
+#include "tabane/workloads/solution.h"
+
+namespace tabane::workloads::linpack {
+
+// Returns the residual as High-Performance Linpack scales it,
+//   ||A x - b|| / (eps (||A|| ||x|| + ||b||) n), in maximum norms, eps = 2^-53,
+// and its tolerance, 16; the same on all ranks, which all call it. NaN, which does not pass, if
+// something is not finite. A and b are made anew, from what they were made from.
+//
+// Why this suffices: the residual is small if and only if x solves exactly a system whose elements
+// differ from A's and b's by about that many roundings (Rigal and Gaches), and no method can
+// promise more for elements that are rounded themselves. With partial pivoting it stays near 1
+// unless the elements grow in the elimination, and then it shows that. Computed plainly it is wrong
+// by less than 1 + ... roundings of the same size, thus by less than 2.
+Check verify(comm::Grid& grid, const Layout& layout, const System& system,
+             std::span<const double> x);
+
+}  // namespace tabane::workloads::linpack
