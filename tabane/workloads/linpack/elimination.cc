@@ -9,14 +9,15 @@
 #include "tabane/workloads/linpack/panel.h"
 #include "tabane/workloads/linpack/products.h"
 #include "tabane/workloads/linpack/row_exchange.h"
+#include "tabane/workloads/linpack/triangle.h"
 
 namespace tabane::workloads::linpack {
 namespace {
 
 // Columns that are exchanged, solved and updated together: between two such tiles a rank looks
-// after its messages. Each tile packs the panel anew for the product, 1 element copied for 512
+// after its messages. Each tile packs the panel anew for the product, 1 element copied for 1024
 // multiply-adds.
-constexpr int kTileColumns = 512;
+constexpr int kTileColumns = 1024;
 
 class Elimination {
  public:

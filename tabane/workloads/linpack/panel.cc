@@ -7,6 +7,7 @@
 #include "tabane/workloads/linpack/leaf.h"
 #include "tabane/workloads/linpack/pivot_row.h"
 #include "tabane/workloads/linpack/products.h"
+#include "tabane/workloads/linpack/triangle.h"
 
 namespace tabane::workloads::linpack {
 namespace {

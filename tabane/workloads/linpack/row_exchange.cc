@@ -8,11 +8,33 @@
 
 namespace tabane::workloads::linpack {
 
+namespace {
+
+// kColumns columns take turns, so that more lines of them are on their way from memory at once.
+template <int kColumns>
+void exchange_in_columns(double* values, std::ptrdiff_t ld, std::span<const int> pivots, int top) {
+  for (std::size_t i = 0; i < pivots.size(); ++i) {
+    double* const to = values + top + static_cast<std::ptrdiff_t>(i);
+    double* const from = values + pivots[i];
+    for (int column = 0; column < kColumns; ++column) {
+      std::swap(to[column * ld], from[column * ld]);
+    }
+  }
+}
+
+}  // namespace
+
 void exchange_rows(LocalMatrix& matrix, const Panel& panel, int first, int count) {
-  const int width = panel.width(), top = panel.first();
-  for (int column = first; column < first + count; ++column) {
-    double* const values = matrix.at(0, column);
-    for (int i = 0; i < width; ++i) std::swap(values[top + i], values[panel.pivot(i)]);
+  constexpr int kColumns = 4;
+  std::vector<int> pivots(static_cast<std::size_t>(panel.width()));
+  for (int i = 0; i < panel.width(); ++i) pivots[static_cast<std::size_t>(i)] = panel.pivot(i);
+  const int end = first + count;
+  int column = first;
+  for (; column + kColumns <= end; column += kColumns) {
+    exchange_in_columns<kColumns>(matrix.at(0, column), matrix.ld(), pivots, panel.first());
+  }
+  for (; column < end; ++column) {
+    exchange_in_columns<1>(matrix.at(0, column), matrix.ld(), pivots, panel.first());
   }
 }
 
