@@ -88,7 +88,7 @@ std::unique_ptr<linpack::System> make_system(const Options& options, const Place
 }
 
 void write_answer(const std::filesystem::path& path, const std::vector<double>& x) {
-  if (path.extension() == ".npy") return workloads::write_npy(path, 1, x.size(), x);
+  if (path.extension() == ".npy") return workloads::write_npy(path, x.size(), 1, x);
   std::string text;
   for (const double value : x) text += fmt::format("{:.17g}\n", value);
   core::write_output(path, text);
@@ -122,6 +122,7 @@ void report(const Options& options, const linpack::Answer& answer) {
   lab::Json json = to_json(solution);
   json["n"] = answer.n;
   json["block"] = answer.block;
+  json["look_ahead"] = options.look_ahead;
   json["pivot_ratio"] = answer.pivot_ratio;
   json["matrix"] = options.matrix.empty() ? lab::Json(nullptr) : lab::Json(options.matrix);
   json["seed"] = options.matrix.empty() ? lab::Json(options.seed) : lab::Json(nullptr);
@@ -130,7 +131,7 @@ void report(const Options& options, const linpack::Answer& answer) {
 
 int solve(const Options& options) {
   options.solver.json.check();
-  if (!options.output.empty()) require_writable_file("-o", options.output);
+  if (!options.output.empty()) require_writable_file("-o ", options.output);
   const comm::LaunchOptions launch = options.solver.launch_options();
   const std::unique_ptr<linpack::System> system = make_system(options, place_of(launch));
   const linpack::Options how{.block = options.block,

@@ -11,12 +11,13 @@
 
 namespace tabane::workloads::linpack {
 
+// Measured on two ranks; other grids as if each had two ranks' share of columns.
 int default_block(int n, comm::GridShape grid) {
-  const int across = std::max(grid.rows, grid.columns);
-  if (n <= 1200 * across / 2) return 48;
-  if (n <= 3000 * across / 2) return 64;
-  if (n <= 6000 * across / 2) return 96;
-  return 128;
+  const int of_two = static_cast<int>(2LL * n / std::max(grid.rows, grid.columns));
+  if (of_two <= 1200) return 48;
+  if (of_two <= 2500) return 64;
+  if (of_two <= 3500) return 96;
+  return of_two <= 6000 ? 128 : 192;
 }
 
 int default_size(int ranks, double memory) {
