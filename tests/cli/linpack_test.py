@@ -154,7 +154,7 @@ class Linpack(unittest.TestCase):
         os.kill(descendants_of(process.pid)[-1], signal.SIGKILL)
         _, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 3, errors)
-        self.assertRegex(errors, r"rank \d.*killed")
+        self.assertRegex(errors, r"process \d \(pid \d+\) was lost.*killed by signal 9")
         with self.assertRaises(ProcessLookupError):  # no rank is left
             os.killpg(process.pid, 0)
 

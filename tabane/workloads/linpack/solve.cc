@@ -49,16 +49,19 @@ Answer solve(comm::Comm& comm, const System& system, const Options& options) {
   Solution& solution = answer.solution;
   solution = {.ranks = comm.size(), .rows = grid.rows(), .columns = grid.columns()};
   if (options.measure_limit) {
+    comm.set_phase("rate of matrix products");
     const int rounds = answer.n < 500 ? 1 : 8;  // not for much longer than the solution takes
     solution.limit = measure_product_rate(comm, 768, rounds);
     solution.limit_is = "DGEMM on all ranks";
   }
   const Layout layout(grid, answer.n, answer.block);
+  comm.set_phase("filling of the matrix");
   LocalMatrix matrix(layout, system);
   comm::Steps steps = make_steps(comm);
   comm::barrier(comm);
   Eliminated done = run(grid, layout, matrix, steps, options.elimination);
   answer.defect = done.defect;
+  comm.set_phase("check");
   answer.pivot_ratio = pivot_ratio(grid, layout, matrix);
   solution.steps = steps.gather();
   solution.seconds = seconds_of_slowest(solution.steps);
