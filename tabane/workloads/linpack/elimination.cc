@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tabane/comm/nonblocking.h"
-#include "tabane/workloads/linpack/panel.h"
 #include "tabane/workloads/linpack/products.h"
 #include "tabane/workloads/linpack/row_exchange.h"
 #include "tabane/workloads/linpack/triangle.h"
@@ -21,14 +20,14 @@ constexpr int kTileColumns = 1024;
 
 class Elimination {
  public:
-  Elimination(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix, comm::Steps& steps,
-              const EliminationOptions& options)
+  Elimination(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix, Panels& panels,
+              comm::Steps& steps, const EliminationOptions& options)
       : grid_(grid),
         layout_(layout),
         matrix_(matrix),
+        panels_(panels),
         steps_(steps),
-        options_(options),
-        panels_{Panel(layout), Panel(layout)} {}
+        options_(options) {}
 
   int run();
 
@@ -52,9 +51,9 @@ class Elimination {
   comm::Grid& grid_;
   const Layout& layout_;
   LocalMatrix& matrix_;
+  Panels& panels_;
   comm::Steps& steps_;
   EliminationOptions options_;
-  std::array<Panel, 2> panels_;
   std::array<std::optional<comm::Request>, 2> requests_;
   std::vector<double> u_;
 };
@@ -182,9 +181,9 @@ int Elimination::run() {
 
 }  // namespace
 
-int eliminate_all(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix, comm::Steps& steps,
-                  const EliminationOptions& options) {
-  return Elimination(grid, layout, matrix, steps, options).run();
+int eliminate_all(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix, Panels& panels,
+                  comm::Steps& steps, const EliminationOptions& options) {
+  return Elimination(grid, layout, matrix, panels, steps, options).run();
 }
 
 }  // namespace tabane::workloads::linpack

@@ -99,7 +99,9 @@ void Factorisation::leaf(int first, int count) {
 
 Panel::Panel(const Layout& layout)
     : layout_(layout),
-      memory_(most_doubles(layout) * sizeof(double), {.pages = core::PageSize::huge}) {}
+      memory_(most_doubles(layout) * sizeof(double), {.pages = core::PageSize::huge}) {
+  memory_.touch();
+}
 
 void Panel::place(int number) {
   first_ = layout_.first_of(number);

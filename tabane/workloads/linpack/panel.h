@@ -20,6 +20,7 @@ namespace tabane::workloads::linpack {
 //   defect  1               the first column that has no pivot, or -1
 class Panel {
  public:
+  // Takes memory for any panel of the matrix, and touches it, so that this costs no time later.
   explicit Panel(const Layout& layout);
 
   // Makes it the given panel of the matrix; what is in it is not yet set.

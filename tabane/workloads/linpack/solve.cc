@@ -29,9 +29,9 @@ struct Eliminated {
   std::vector<double> x;
 };
 
-Eliminated run(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix, comm::Steps& steps,
-               const EliminationOptions& options) {
-  Eliminated done{eliminate_all(grid, layout, matrix, steps, options), {}};
+Eliminated run(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix, Panels& panels,
+               comm::Steps& steps, const EliminationOptions& options) {
+  Eliminated done{eliminate_all(grid, layout, matrix, panels, steps, options), {}};
   if (done.defect < 0) done.x = substitute(grid, layout, matrix, steps);
   const auto in = steps.in(kWaiting);
   comm::barrier(grid.all());
@@ -57,9 +57,10 @@ Answer solve(comm::Comm& comm, const System& system, const Options& options) {
   const Layout layout(grid, answer.n, answer.block);
   comm.set_phase("filling of the matrix");
   LocalMatrix matrix(layout, system);
+  Panels panels{Panel(layout), Panel(layout)};
   comm::Steps steps = make_steps(comm);
   comm::barrier(comm);
-  Eliminated done = run(grid, layout, matrix, steps, options.elimination);
+  Eliminated done = run(grid, layout, matrix, panels, steps, options.elimination);
   answer.defect = done.defect;
   comm.set_phase("check");
   answer.pivot_ratio = pivot_ratio(grid, layout, matrix);
