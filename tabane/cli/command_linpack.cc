@@ -1,6 +1,9 @@
 // tabane linpack: solves a dense system of equations.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -13,6 +16,7 @@
 #include "tabane/cli/options.h"
 #include "tabane/cli/printable.h"
 #include "tabane/cli/solver.h"
+#include "tabane/comm/collectives.h"
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
@@ -35,24 +39,48 @@ struct Options {
   std::string matrix, right_side, output;
 };
 
-// Where the ranks will run and what they may use, as far as this process knows it before they do.
+double usable_memory() {
+  return core::usable_memory_bytes().value_or(std::numeric_limits<double>::infinity());
+}
+
+// Where the ranks will run and what they may use, as far as this process knows before they do.
 struct Place {
   int ranks;
   comm::GridShape grid;
   double memory;
+  bool mpi;  // so there may be more machines than this one
 };
 
 Place place_of(const comm::LaunchOptions& launch) {
-  Place place{launch.ranks, launch.grid,
-              core::usable_memory_bytes().value_or(std::numeric_limits<double>::infinity())};
+  const bool automatic = launch.transport == comm::TransportKind::automatic;
+  const comm::TransportKind kind = automatic ? comm::detect_transport() : launch.transport;
+  Place place{launch.ranks, launch.grid, usable_memory(), kind == comm::TransportKind::mpi};
   if (place.ranks == 0) place.ranks = static_cast<int>(team::known_topology().pus().size());
   place.grid = comm::fit_grid(place.ranks, place.grid);
   return place;
 }
 
+int block_of(int n, const Options& options, comm::GridShape grid) {
+  return options.block > 0 ? options.block : linpack::default_block(n, grid);
+}
+
+// given: bytes that this process holds before the ranks start.
 void require_fits(int n, const Options& options, const Place& place, double given) {
-  const int block = options.block > 0 ? options.block : linpack::default_block(n, place.grid);
-  linpack::require_memory(n, block, place.grid, place.memory, given);
+  if (place.mpi) return;  // see agree()
+  linpack::require_memory(n, block_of(n, options, place.grid), place.grid, place.memory, given);
+}
+
+// As if each rank had as much as the one that has least.
+double memory_of_all(comm::Comm& comm) {
+  std::array<char, 64> host{};
+  gethostname(host.data(), host.size() - 1);
+  std::vector<char> hosts(host.size() * static_cast<std::size_t>(comm.size()));
+  comm::all_gather(comm, host, hosts);
+  int here = 0;
+  for (auto at = hosts.begin(); at != hosts.end(); at += host.size()) {
+    here += std::equal(host.begin(), host.end(), at) ? 1 : 0;
+  }
+  return comm.size() * comm::all_reduce(comm, usable_memory() / here, comm::Operation::min);
 }
 
 std::vector<double> read_right_side(const std::string& file, int n) {
@@ -85,6 +113,17 @@ std::unique_ptr<linpack::System> make_system(const Options& options, const Place
   const int n = options.n >= 0 ? options.n : linpack::default_size(place.ranks, place.memory);
   require_fits(n, options, place, 0);
   return std::make_unique<linpack::RandomSystem>(n, options.seed);
+}
+
+// Under MPI each process has chosen n by itself, and none has seen the memory of all.
+void agree(comm::Comm& comm, const Options& options, std::unique_ptr<linpack::System>& system) {
+  int n = system->n();
+  comm::broadcast(comm, n, 0);
+  if (options.matrix.empty()) {
+    system = std::make_unique<linpack::RandomSystem>(n, options.seed);
+  }
+  const comm::GridShape grid = comm::fit_grid(comm.size(), options.solver.launch_options().grid);
+  linpack::require_memory(n, block_of(n, options, grid), grid, memory_of_all(comm));
 }
 
 void write_answer(const std::filesystem::path& path, const std::vector<double>& x) {
@@ -133,12 +172,14 @@ int solve(const Options& options) {
   options.solver.json.check();
   if (!options.output.empty()) require_writable_file("-o ", options.output);
   const comm::LaunchOptions launch = options.solver.launch_options();
-  const std::unique_ptr<linpack::System> system = make_system(options, place_of(launch));
+  const Place place = place_of(launch);
+  std::unique_ptr<linpack::System> system = make_system(options, place);
   const linpack::Options how{.block = options.block,
                              .grid = launch.grid,
                              .elimination = {.look_ahead = options.look_ahead > 0},
                              .measure_limit = true};
   const auto answer = comm::launch_result<linpack::Answer>(launch, [&](comm::Comm& comm) {
+    if (place.mpi) agree(comm, options, system);
     linpack::Answer own = linpack::solve(comm, *system, how);
     if (comm.rank() == 0 && !options.output.empty() && own.solution.check.passed() &&
         own.defect < 0) {

@@ -16,7 +16,7 @@ struct Options {
   int block = 0;              // columns of a panel; 0: default_block()
   comm::GridShape grid = {};  // zeros: as fit_grid() chooses
   EliminationOptions elimination = {};
-  bool measure_limit = false;  // the rate of matrix products, before anything else
+  bool measure_limit = false;  // the rate of matrix products; warms up, too
 };
 
 struct Answer {
