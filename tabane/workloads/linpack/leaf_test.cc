@@ -4,8 +4,10 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
+#include "tabane/simd/target.h"
 #include "tabane/workloads/linpack/system.h"
 
 namespace tabane::workloads::linpack {
@@ -13,7 +15,16 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-TEST(FindPivot, ReturnsTheFirstOfTheLargest) {
+// The tests run on every target that this CPU has.
+class Leaf : public testing::TestWithParam<std::string> {
+ private:
+  simd::ScopedTarget target_{GetParam()};
+};
+
+INSTANTIATE_TEST_SUITE_P(, Leaf, testing::ValuesIn(simd::target_names()),
+                         [](const auto& target) { return target.param; });
+
+TEST_P(Leaf, FindPivotReturnsTheFirstOfTheLargest) {
   const std::vector<double> column{1, -7, kNan, 7, 2};
   EXPECT_EQ(find_pivot(column.data(), 5).row, 1);
   EXPECT_EQ(find_pivot(column.data(), 5).magnitude, 7);
@@ -22,7 +33,7 @@ TEST(FindPivot, ReturnsTheFirstOfTheLargest) {
   EXPECT_EQ(find_pivot(column.data(), 0).magnitude, -1);
 }
 
-TEST(FindPivot, FindsItInEveryLaneAndRest) {
+TEST_P(Leaf, FindPivotFindsItInEveryLaneAndRest) {
   for (int rows = 1; rows <= 67; ++rows) {
     for (int place = 0; place < rows; ++place) {
       std::vector<double> column(static_cast<std::size_t>(rows), 0.5);
@@ -33,7 +44,7 @@ TEST(FindPivot, FindsItInEveryLaneAndRest) {
   }
 }
 
-TEST(Eliminate, TakesOneStepByHand) {  // rows (2 5), (-6 1) below the pivot row (4 8)
+TEST_P(Leaf, EliminateTakesOneStepByHand) {  // rows (2 5), (-6 1) below the pivot row (4 8)
   std::vector<double> a{2, -6, 5, 1};
   const double u = 8;
   const Pivot next = eliminate(a.data(), 2, 2, 2, 4, &u);
@@ -42,7 +53,7 @@ TEST(Eliminate, TakesOneStepByHand) {  // rows (2 5), (-6 1) below the pivot row
   EXPECT_EQ(next.magnitude, 13);
 }
 
-TEST(Eliminate, DoesWhatThePlainOneDoes) {
+TEST_P(Leaf, EliminateDoesWhatThePlainOneDoes) {
   const RandomSystem numbers(1000, 3);
   for (int columns = 1; columns <= kLeafColumns; ++columns) {
     for (int rows = 0; rows <= 70; ++rows) {
@@ -60,7 +71,7 @@ TEST(Eliminate, DoesWhatThePlainOneDoes) {
   }
 }
 
-TEST(Eliminate, DividesByThePivotWhoseInverseIsInfinite) {
+TEST_P(Leaf, EliminateDividesByThePivotWhoseInverseIsInfinite) {
   const double tiny = std::numeric_limits<double>::denorm_min();
   std::vector<double> a{-tiny, 0};
   eliminate(a.data(), 2, 2, 1, tiny, nullptr);

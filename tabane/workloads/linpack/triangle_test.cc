@@ -2,14 +2,23 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
-#include "tabane/workloads/linpack/system.h"
+#include "tabane/simd/target.h"
 
 namespace tabane::workloads::linpack {
 namespace {
 
-TEST(SolveUnitLower, SolvesByHand) {  // 1 0; 3 1, where what stands for 1 and 0 is not read
+// The tests run on every target that this CPU has.
+class SolveUnitLower : public testing::TestWithParam<std::string> {
+ private:
+  simd::ScopedTarget target_{GetParam()};
+};
+INSTANTIATE_TEST_SUITE_P(, SolveUnitLower, testing::ValuesIn(simd::target_names()),
+                         [](const auto& target) { return target.param; });
+
+TEST_P(SolveUnitLower, SolvesByHand) {  // 1 0; 3 1, where what stands for 1 and 0 is not read
   const std::vector<double> l{7, 3, 9, 8};
   std::vector<double> b{2, 10, -1, 0};
   solve_unit_lower(2, 2, l.data(), 2, b.data(), 2);
@@ -17,7 +26,7 @@ TEST(SolveUnitLower, SolvesByHand) {  // 1 0; 3 1, where what stands for 1 and 0
 }
 
 // L x = b with a known x of small integers and an L of halves is exact.
-TEST(SolveUnitLower, SolvesAllShapesExactlyAndLeavesTheRest) {
+TEST_P(SolveUnitLower, SolvesAllShapesExactlyAndLeavesTheRest) {
   for (int m = 0; m <= 40; ++m) {
     for (const int n : {0, 1, 2, 7, 8, 9, 31, 33, 40}) {
       const std::ptrdiff_t ld = m + 3;
