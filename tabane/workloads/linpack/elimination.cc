@@ -56,6 +56,7 @@ class Elimination {
   EliminationOptions options_;
   std::array<std::optional<comm::Request>, 2> requests_;
   std::vector<double> u_;
+  ExchangeRoom room_;
 };
 
 // The panel's columns, up to date, move to its own memory: closely packed for the cache and for the
@@ -136,7 +137,7 @@ void Elimination::update_tile(Panel& from, RowExchange* exchange, int first, int
 // Local columns [first, end).
 void Elimination::update(int number, int first, int end) {
   std::optional<RowExchange> exchange;
-  if (grid_.rows() > 1 && first < end) exchange.emplace(grid_, layout_, panel(number));
+  if (grid_.rows() > 1 && first < end) exchange.emplace(grid_, layout_, panel(number), room_);
   for (int column = first; column < end; column += kTileColumns) {
     update_tile(panel(number), exchange ? &*exchange : nullptr, column,
                 std::min(kTileColumns, end - column));
