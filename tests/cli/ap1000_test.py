@@ -77,7 +77,10 @@ class Ap1000(unittest.TestCase):
                 result = tabane("tune", *bad)
                 self.assertEqual(result.returncode, 2, result.stderr)
                 self.assertIn(part, result.stderr)
-                self.assertEqual(result.stdout, "")
+                if "--json" in bad:
+                    self.assertEqual(json.loads(result.stdout)["kind"], "error")
+                else:
+                    self.assertEqual(result.stdout, "")
 
 
 if __name__ == "__main__":
