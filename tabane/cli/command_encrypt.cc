@@ -265,7 +265,7 @@ void allow_many_open_files() {
 }
 
 void prepare(Options& options, comm::Comm* ranks) {
-  options.json.check();
+  options.json.check(false);
   complete_request(options);
   ranks ? forbid_core_dumps() : make_memory_unreadable();
   read_key(options, options.request);
@@ -305,6 +305,7 @@ int run(Options& options, comm::Comm* ranks, bool& lost) {
   const Outcome outcome =
       run_job(options.request,
               {.stop_requested = [] { return StopOnSignal::requested(); },
+               .places_are_fit = [&options] { options.json.allow_errors(); },
                .progress = [&progress](const Progress& now) { progress.show(now); }},
               ranks);
   lost = outcome.lost_ranks;

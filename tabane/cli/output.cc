@@ -16,7 +16,9 @@
 namespace tabane::cli {
 namespace {
 
-bool written = false;  // results by --json: a program runs one verb
+// Of --json: a program runs one verb.
+bool written = false;         // its results
+bool errors_allowed = false;  // in its file
 
 bool is_stdout(const std::string& file) {
   return file.empty() || file == "-" || core::leads_to(file, STDOUT_FILENO);
@@ -53,9 +55,12 @@ void JsonOption::add_to(CLI::App& verb) {
 
 bool JsonOption::to_stdout() const { return given() && is_stdout(file_); }
 
-void JsonOption::check() const {
+void JsonOption::check(bool errors) const {
   if (given() && !to_stdout()) require_writable_file("--json=", file_);
+  errors_allowed = errors;
 }
+
+void JsonOption::allow_errors() const { errors_allowed = true; }
 
 void JsonOption::write(const lab::Json& json) const {
   if (!given()) return;
@@ -72,6 +77,7 @@ void write_error(const CLI::App& app, const std::string& sentence, int exit_code
   }
   const std::string file = typed(*verb, "--json"), out = typed(*verb, "OUT");
   if (written || file.empty() || (is_stdout(file) && !out.empty() && is_stdout(out))) return;
+  if (!is_stdout(file) && !errors_allowed) return;
   try {
     write_json(file, {{"schema_version", 1},
                       {"kind", "error"},

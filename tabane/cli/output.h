@@ -21,7 +21,10 @@ class JsonOption {
   // What write() makes or replaces; empty: no file.
   std::string file() const { return given() && !to_stdout() ? file_ : std::string(); }
   // throws: core::UsageError if the file given cannot be written; nothing is measured then.
-  void check() const;
+  // errors: write_error() may write there, too, from now on.
+  void check(bool errors = true) const;
+  // The same where a verb has still to see whether the file lies where it reads or writes.
+  void allow_errors() const;
   // Writes to stdout or the file if the option was given. throws: core::SystemError.
   void write(const lab::Json& json) const;
 
@@ -31,8 +34,9 @@ class JsonOption {
 };
 
 // Where the verb that was called has --json and has written nothing by it, writes a record of the
-// error that ends the program in place of the results; not to a stdout that is the verb's OUT. A
-// record that cannot be written either is left out.
+// error that ends the program in place of the results; not to a stdout that is the verb's OUT, and
+// to a file only once the verb has found it fit. A record that cannot be written either is left
+// out.
 void write_error(const CLI::App& app, const std::string& sentence, int exit_code);
 
 // throws: core::UsageError naming the flag if there can be no file of that name.

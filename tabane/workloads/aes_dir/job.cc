@@ -210,6 +210,7 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   const Engine engine = resolve(request.engine);
   const auto scanned_from = Clock::now();
   Places places = look_at_places(request);
+  hooks.places_are_fit();
   const auto scanned_until = Clock::now();
   KeyRing keys(opening_keys(request), limits_of(request), hooks.stop_requested);
   if (request.in == kStandardStream) return run_stream(request, places, engine, keys, hooks);

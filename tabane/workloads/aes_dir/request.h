@@ -64,6 +64,8 @@ struct Progress {
 struct Hooks {
   // Called from any thread.
   std::function<bool()> stop_requested = [] { return false; };
+  // Once, when neither OUT nor the record lies where the job reads or writes other things.
+  std::function<void()> places_are_fit = [] {};
   std::function<void(const Progress&)> progress = [](const Progress&) {};  // ten times a second
 };
 
