@@ -1,0 +1,188 @@
+"""tabane slalom as users meet it: the radiosities of the reference, its files, what it refuses."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TABANE = sys.argv.pop(1)
+WITHOUT_MPI = {name: value for name, value in os.environ.items()
+               if not name.startswith(("OMPI_", "PMI"))}
+BOX = """13.5 9.0 8.0
+.80 .99 .54 .84 .01 .84
+.80 .01 .54 .84 .01 .84
+.80 .01 .54 .84 .99 .84
+1.27 0 0 0 0 0
+1.27 0 0 0 0 0
+1.27 0 0 0 0 0
+"""
+FIRST_OF_60 = (1.86834405, 1.50033174, 1.59057493)
+
+
+def radiosities(text):
+    """Of an answer: the patches' (red, green, blue)."""
+    lines = text.split("\n\n")[1].splitlines()[1:]
+    return [tuple(map(float, line.split()[2:])) for line in lines]
+
+
+class Slalom(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.geom, self.answer = self.folder / "geom", self.folder / "answer"
+        self.geom.write_text(BOX)
+
+    def run_slalom(self, *arguments, code=0):
+        done = subprocess.run([TABANE, "slalom", *map(str, arguments)], env=WITHOUT_MPI, text=True,
+                              cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=200)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def refused(self, sentence, *arguments, code=2):
+        done = self.run_slalom(*arguments, code=code)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr, f"tabane: {sentence}\n")
+        self.assertFalse(self.answer.exists())
+
+    def test_writes_the_references_radiosities(self):
+        for ranks, grid in ((1, "1x1"), (2, "2x1"), (2, "1x2"), (4, "2x2"), (9, "3x3")):
+            with self.subTest(grid):
+                said = self.run_slalom("--patches", 60, "--ranks", ranks, "--grid", grid, "--geom",
+                                       self.geom, "-o", self.answer).stdout
+                self.assertIn("PASSED", said)
+                text = self.answer.read_text()
+                self.assertTrue(text.startswith("60 patches:\n"))
+                found = radiosities(text)
+                self.assertEqual(len(found), 60)
+                for value, due in zip(found[0], FIRST_OF_60):
+                    self.assertAlmostEqual(value, due, delta=1.1e-8)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["answer", "geom"])
+
+    def test_mechanisms_change_nothing_but_the_time(self):
+        for mechanisms in ("messages", "+broadcast", "+global", "all"):
+            self.run_slalom("--patches", 300, "--ranks", 4, "--mechanisms", mechanisms, "-o",
+                            self.answer)
+            text = self.answer.read_text()
+            if mechanisms == "messages":
+                due = text
+            self.assertEqual(text, due, mechanisms)
+
+    def test_json_tells_all(self):
+        said = self.run_slalom("--patches", 200, "--ranks", 2, "--json").stdout
+        record = json.loads(said)
+        self.assertEqual(record["patches"], 200)
+        self.assertEqual(record["grid"], [2, 1])
+        self.assertTrue(record["passed"] and record["row_sums_passed"])
+        self.assertLess(record["performed_operations"], record["operations"])
+        self.assertEqual([step["name"] for step in record["steps"]],
+                         ["reader", "region", "set-up", "first face", "factor panel", "update",
+                          "broadcast", "waiting", "substitution", "gather", "storer", "other"])
+
+    def test_leaves_no_files_where_none_are_asked_for(self):
+        self.run_slalom("--patches", 60, "-q")
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["geom"])
+
+    def test_writes_the_box_and_a_picture(self):
+        self.run_slalom("--write-geom", self.folder / "mine")
+        self.run_slalom("--geom", self.folder / "mine", "--patches", 60, "--picture",
+                        self.folder / "box.png", "-o", self.answer)
+        self.assertEqual((self.folder / "box.png").read_bytes()[:4], b"\x89PNG")
+        self.assertAlmostEqual(radiosities(self.answer.read_text())[0][0], FIRST_OF_60[0],
+                               delta=1.1e-8)
+
+    def test_finds_the_most_patches_in_a_time(self):
+        done = self.run_slalom("--seconds", "500ms", "-o", self.answer, "--json", "--geom",
+                               self.geom)
+        record = json.loads(done.stdout)
+        self.assertLess(record["seconds"], 0.5)
+        self.assertEqual(len(radiosities(self.answer.read_text())), record["patches"])
+        self.assertIn("patches: ", done.stderr)
+
+    def test_refuses_what_is_not_a_box(self):
+        for old, new, line, sentence in (
+                (" 9.0", " 100", 1, "size 2 of the box is 100; expected 1 or more and less than "
+                                    "100"),
+                (".99", ".9999", 2, "the reflectivity of face 2 in red is .9999; expected from "
+                                    "1e-06 to 0.999"),
+                (".84 .01", ".84 0", 2, "the reflectivity of face 5 in red is 0; expected more "
+                                        "than 0, as the equations divide by it; 1e-06 is as good "
+                                        "as black"),
+                ("1.27", "l.27", 7, "the file ends after 21 of 39 numbers; expected the "
+                                    "emissivity of face 1 in red"),
+                ("1.27", "0", 7, "all emissivities in red are 0; expected a face that gives "
+                                 "light")):
+            with self.subTest(new):
+                self.geom.write_text(BOX.replace(old, new) if new == "l.27"
+                                     else BOX.replace(old, new, 1))
+                self.refused(f"{self.geom}:{line}: {sentence}", "--geom", self.geom, "-o",
+                             self.answer)
+
+    def test_refuses_what_cannot_be_computed(self):
+        self.geom.write_text(BOX.replace("13.5 9.0 8.0", "99 1 1"))
+        self.refused("an eccentric box (99 x 1 x 1) requires more patches than 20", "--geom",
+                     self.geom, "--patches", 20, "-o", self.answer)
+        self.run_slalom("--patches", 5, code=2)
+        self.run_slalom("--seconds", "0s", code=2)
+        self.run_slalom("--patches", 60, "--seconds", "1s", code=2)
+        self.run_slalom("--patches", 60, "--ranks", 2, "--grid", "3x1", code=2)
+        done = self.run_slalom("--patches", 900000, code=1)
+        self.assertRegex(done.stderr, r"900000 patches take .* of memory, and .* can be used: at "
+                                      r"most \d+ patches fit")
+
+    def test_says_before_it_computes_where_it_cannot_write(self):
+        missing = self.folder / "none" / "answer"
+        for flag in ("-o", "--picture"):
+            begin = time.monotonic()
+            done = self.run_slalom("--patches", 40000, flag, missing, code=2)
+            self.assertIn(str(missing), done.stderr)
+            self.assertLess(time.monotonic() - begin, 60)  # 40000 patches take minutes
+        self.refused(f"open {self.folder / 'nobox'}: No such file or directory", "--geom",
+                     self.folder / "nobox", "-o", self.answer, code=1)
+
+    def test_a_killed_rank_ends_the_others(self):
+        process = subprocess.Popen([TABANE, "slalom", "--patches", "9000", "--ranks", "2", "-o",
+                                    str(self.answer)], env=WITHOUT_MPI, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        ranks = []
+        deadline = time.monotonic() + 60
+        while len(ranks) < 2 and time.monotonic() < deadline:
+            ranks = children.read_text().split()
+            for rank in list(ranks):  # processes may be made by a tree
+                ranks += pathlib.Path(f"/proc/{rank}/task/{rank}/children").read_text().split()
+        time.sleep(0.5)
+        os.kill(int(ranks[-1]), signal.SIGKILL)
+        said, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 3, said + errors)
+        self.assertIn("rank", errors)
+        self.assertFalse(self.answer.exists())
+
+    @unittest.skipUnless(shutil.which("mpirun"), "there is no mpirun")
+    def test_gives_the_same_over_mpi(self):
+        self.run_slalom("--patches", 60, "-o", self.answer)
+        due = self.answer.read_text()
+        self.answer.unlink()
+        launcher = ["mpirun", "-n", "2"]
+        if "Open MPI" in subprocess.run(["mpirun", "--version"], capture_output=True,
+                                        text=True).stdout:
+            launcher += ["--oversubscribe", "--allow-run-as-root", "--bind-to", "none"]
+        done = subprocess.run([*launcher, TABANE, "slalom", "--patches", "60", "-o",
+                               str(self.answer)], env=WITHOUT_MPI, text=True, cwd=self.folder,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=200)
+        if "MPI module" in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("60 patches"), 1)
+        self.assertEqual(self.answer.read_text(), due)
+
+
+if __name__ == "__main__":
+    unittest.main()
