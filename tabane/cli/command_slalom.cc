@@ -16,6 +16,7 @@
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/topology.h"
 #include "tabane/core/units.h"
+#include "tabane/workloads/slalom/distribution.h"
 #include "tabane/workloads/slalom/largest.h"
 
 namespace tabane::cli {

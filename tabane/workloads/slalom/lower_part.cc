@@ -58,7 +58,7 @@ LowerPart::LowerPart(const BlockCyclic& rows, const BlockCyclic& columns)
       columns_(columns),
       strips_(strips_of(rows, columns)),
       size_(end_of(strips_, columns)),
-      region_((size_ + 1) * sizeof(double), {.pages = core::PageSize::huge}) {}
+      region_((size_ + 1) * sizeof(double)) {}
 
 const LowerPart::Strip& LowerPart::strip_of(int j) const {
   const int strip = columns_.blocks_before(j) / std::max(1, kStripColumns / columns_.block);

@@ -104,7 +104,7 @@ void for_each_block(const Geometry& geometry, const Region& region,
 Couplings::Couplings(const Distribution& distribution)
     : distribution_(distribution),
       ld_first_(leading_dimension(distribution)),
-      region_((first_numbers(distribution) + 1) * sizeof(double), {.pages = core::PageSize::huge}),
+      region_((first_numbers(distribution) + 1) * sizeof(double)),
       rest_(distribution.rows, distribution.columns) {}
 
 std::size_t Couplings::bytes(const Distribution& distribution) {
