@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-TABANE = sys.argv.pop(1)
+TABANE = os.path.abspath(sys.argv.pop(1))
 WITHOUT_MPI = {name: value for name, value in os.environ.items()
                if not name.startswith(("OMPI_", "PMI"))}
 BOX = """13.5 9.0 8.0
@@ -144,7 +144,7 @@ class Slalom(unittest.TestCase):
             done = self.run_slalom("--patches", 40000, flag, missing, code=2)
             self.assertIn(str(missing), done.stderr)
             self.assertLess(time.monotonic() - begin, 60)  # 40000 patches take minutes
-        self.refused(f"open {self.folder / 'nobox'}: No such file or directory", "--geom",
+        self.refused(f"{self.folder / 'nobox'}: open: No such file or directory", "--geom",
                      self.folder / "nobox", "-o", self.answer, code=1)
 
     def test_a_killed_rank_ends_the_others(self):
@@ -162,7 +162,7 @@ class Slalom(unittest.TestCase):
         os.kill(int(ranks[-1]), signal.SIGKILL)
         said, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 3, said + errors)
-        self.assertIn("rank", errors)
+        self.assertIn("lost", errors)
         self.assertFalse(self.answer.exists())
 
     @unittest.skipUnless(shutil.which("mpirun"), "there is no mpirun")
@@ -177,7 +177,7 @@ class Slalom(unittest.TestCase):
         done = subprocess.run([*launcher, TABANE, "slalom", "--patches", "60", "-o",
                                str(self.answer)], env=WITHOUT_MPI, text=True, cwd=self.folder,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=200)
-        if "MPI module" in done.stderr:
+        if "module for MPI" in done.stderr:
             self.skipTest(done.stderr)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.count("60 patches"), 1)
