@@ -61,8 +61,8 @@ int check_sizes(const Options& options, const slalom::Geometry& geometry,
       here ? slalom::grid_of(rank_count(launch), launch.grid) : comm::GridShape{1, 1};
   const auto usable = core::usable_memory_bytes();
   const double bytes = here && usable ? 0.95 * *usable : 1e18;
-  if (!options.seconds) slalom::check(geometry, options.patches, grid, bytes);
-  return usable && here ? slalom::most_patches(geometry, bytes, grid) : kMost;
+  if (!options.seconds) slalom::check(geometry, options.patches, grid, options.block, bytes);
+  return usable && here ? slalom::most_patches(geometry, bytes, grid, options.block) : kMost;
 }
 
 std::string text_of(const slalom::Outcome& outcome) {

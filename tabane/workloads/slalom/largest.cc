@@ -39,10 +39,12 @@ Outcome solve_largest(comm::Comm& comm, const Problem& problem, const Limits& li
     comm::broadcast(comm, seconds, 0);
     if (is_root) on_trial({patches, seconds});
     failed = !passed(outcome);
-    if (failed || (seconds < limits.seconds && (!best || patches > best->patches))) {
-      best = std::move(outcome);
-      if (is_root) core::write_output(problem.answer, core::read_file(one.answer));
-      if (is_root && !problem.picture.empty()) {
+    const bool better = seconds < limits.seconds && (!best || patches > best->patches);
+    if (!failed && !better) return seconds;
+    best = std::move(outcome);
+    if (is_root && !failed) {
+      core::write_output(problem.answer, core::read_file(one.answer));
+      if (!problem.picture.empty()) {
         core::write_output(problem.picture, core::read_file(one.picture));
       }
     }

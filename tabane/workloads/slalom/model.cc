@@ -34,9 +34,9 @@ double performed_operations(int first_face, int patches) {
   return rest * rest * patches;
 }
 
-std::size_t bytes_of_ranks(const Geometry& geometry, int patches, comm::GridShape grid) {
+std::size_t bytes_of_ranks(const Geometry& geometry, int patches, comm::GridShape grid, int block) {
   const int first_face = share_patches(geometry, patches)[1];
-  const int block = default_block(patches - first_face, grid);
+  if (block == 0) block = default_block(patches - first_face, grid);
   std::size_t bytes = 0;
   for (int row = 0; row < grid.rows; ++row) {
     for (int column = 0; column < grid.columns; ++column) {
@@ -47,11 +47,11 @@ std::size_t bytes_of_ranks(const Geometry& geometry, int patches, comm::GridShap
   return bytes;
 }
 
-int most_patches(const Geometry& geometry, double bytes, comm::GridShape grid) {
+int most_patches(const Geometry& geometry, double bytes, comm::GridShape grid, int block) {
   int fit = 0, too_many = 1 << 20;
   while (too_many - fit > 1) {
     const int middle = fit + (too_many - fit) / 2;
-    (static_cast<double>(bytes_of_ranks(geometry, middle, grid)) <= bytes ? fit : too_many) =
+    (static_cast<double>(bytes_of_ranks(geometry, middle, grid, block)) <= bytes ? fit : too_many) =
         middle;
   }
   return fit;

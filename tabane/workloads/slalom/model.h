@@ -20,9 +20,10 @@ double counted_operations(const Geometry& geometry, int patches, Revision revisi
 double performed_operations(int first_face, int patches);
 
 // What all ranks together take, in bytes: three times the lower part of a matrix of n - f rows, the
-// couplings of the first face, the panels.
-std::size_t bytes_of_ranks(const Geometry& geometry, int patches, comm::GridShape grid);
+// couplings of the first face, the panels. block: columns of a panel; 0: see default_block().
+std::size_t bytes_of_ranks(const Geometry& geometry, int patches, comm::GridShape grid,
+                           int block = 0);
 // The most patches for that many bytes; 0: not even the fewest.
-int most_patches(const Geometry& geometry, double bytes, comm::GridShape grid);
+int most_patches(const Geometry& geometry, double bytes, comm::GridShape grid, int block = 0);
 
 }  // namespace tabane::workloads::slalom

@@ -27,7 +27,7 @@ double patches_for(double seconds, const Trial& first, const Trial& second) {
 }  // namespace
 
 int largest_in(const Limits& limits, double rate, const std::function<double(int)>& run) {
-  constexpr double kAim = 0.985, kFirst = 0.02, kNearEnough = 0.005;
+  constexpr double kAim = 0.985, kFirst = 0.02, kNearEnough = 0.01;
   int solved = 0, too_many = limits.most + 1;
   Trial before, last;
   double next = std::cbrt(kFirst * limits.seconds * rate);
@@ -40,7 +40,7 @@ int largest_in(const Limits& limits, double rate, const std::function<double(int
     before = trial == 0 ? Trial{static_cast<double>(n), seconds} : last;
     last = {static_cast<double>(n), seconds};
     if (too_many - solved <= std::max(1.0, kNearEnough * solved)) break;
-    if (solved == n && seconds >= 0.98 * limits.seconds) break;
+    if (solved == n && seconds >= 0.97 * limits.seconds) break;
     // From little time to much the model may err: the first steps stay below.
     const double aim = std::min(kAim * limits.seconds, 12 * seconds);
     next = patches_for(aim, before, last);

@@ -122,14 +122,15 @@ class Run {
 
 }  // namespace
 
-void check(const Geometry& geometry, int patches, comm::GridShape grid, double usable_bytes) {
+void check(const Geometry& geometry, int patches, comm::GridShape grid, int block,
+           double usable_bytes) {
   cut_into_patches(geometry, patches);
-  const std::size_t bytes = bytes_of_ranks(geometry, patches, grid);
+  const std::size_t bytes = bytes_of_ranks(geometry, patches, grid, block);
   if (static_cast<double>(bytes) <= usable_bytes) return;
   throw core::Error(fmt::format(
       "{} patches take {} of memory, and {} can be used: at most {} patches fit", patches,
       core::format_bytes(bytes), core::format_bytes(static_cast<std::uint64_t>(usable_bytes)),
-      most_patches(geometry, usable_bytes, grid)));
+      most_patches(geometry, usable_bytes, grid, block)));
 }
 
 Outcome solve(comm::Comm& comm, const Problem& problem) { return Run(comm, problem).run(); }

@@ -35,10 +35,11 @@ struct Outcome {
   auto fields() { return std::tie(solution, patches, block, performed, row_sums); }
 };
 
-// throws: core::UsageError if the box cannot be cut into so few patches, or if the grid does not
-// fit `ranks`; core::Error naming the most patches that fit if the memory of this machine does not
-// hold them.
-void check(const Geometry& geometry, int patches, comm::GridShape grid, double usable_bytes);
+// block: 0: see default_block(). throws: core::UsageError if the box cannot be cut into so few
+// patches, or if the grid does not fit `ranks`; core::Error naming the most patches that fit if the
+// memory of this machine does not hold them.
+void check(const Geometry& geometry, int patches, comm::GridShape grid, int block,
+           double usable_bytes);
 
 // Solves, writes the answer, verifies, and draws the picture. All ranks call it. Returns the same
 // checks on all ranks, and all else on rank 0. throws: as read_geometry(); core::SystemError.

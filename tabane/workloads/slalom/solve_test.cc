@@ -170,10 +170,10 @@ TEST_F(Solve, FindsTheLargestInTime) {
 
 TEST(Check, SaysWhatDoesNotFitBeforeAnythingStarts) {
   const Geometry box = parse_geometry(default_geometry_text(), "geom");
-  EXPECT_NO_THROW(check(box, 2000, {2, 1}, 1e9));
-  EXPECT_THROW(check(box, 5, {1, 1}, 1e9), core::UsageError);
+  EXPECT_NO_THROW(check(box, 2000, {2, 1}, 0, 1e9));
+  EXPECT_THROW(check(box, 5, {1, 1}, 0, 1e9), core::UsageError);
   try {
-    check(box, 20000, {2, 1}, 1e9);
+    check(box, 20000, {2, 1}, 0, 1e9);
     FAIL();
   } catch (const core::Error& error) {
     const std::string text = error.what();
