@@ -45,7 +45,7 @@ void Factors::eliminate_first_face(PanelExchange& panels, comm::Steps& steps) {
     }
     panels.share(first.owner(b));
     const auto in = steps.in(kFirstFace);
-    panels.scale();
+    panels.scale(0);
     of(1).add_product(-1, 1, size, panels.left(0), panels.ld(), panels.right(0), panels.ld_right());
   }
 }
@@ -109,26 +109,24 @@ void Factors::factor_panel(int k, PanelExchange& panels, comm::Grid& grid, comm:
       panels.scales(q)[static_cast<std::size_t>(j)] = 1 / block(q)[j * (size + 1)];
     }
     if (panels.rows() == 0) continue;
-    const auto ld = static_cast<int>(of(q).ld(k));
-    double* const below = of(q).at(k + 1, k);
-    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasUnit, panels.rows(), size,
-                1, block(q), size, below, ld);
+    const double* const below = of(q).at(k + 1, k);
     for (int j = 0; j < size; ++j) {
       std::copy_n(below + static_cast<std::size_t>(j) * of(q).ld(k), panels.rows(),
                   panels.left(q) + static_cast<std::size_t>(j) * panels.ld());
     }
+    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasUnit, panels.rows(), size,
+                1, block(q), size, panels.left(q), static_cast<int>(panels.ld()));
   }
 }
 
-// L = X D^-1 where X was.
-void Factors::put_back(int k, PanelExchange& panels) {
-  if (panels.rows() == 0) return;
-  const int size = distribution().rows.size(k);
+// L = X D^-1, also where A was if this rank owns that.
+void Factors::keep_panel(int k, PanelExchange& panels) {
+  const bool owner = distribution().columns.owner(k) == distribution().columns.mine;
   for (int q = 0; q < kColours; ++q) {
-    double* const below = of(q).at(k + 1, k);
-    for (int j = 0; j < size; ++j) {
-      std::copy_n(panels.left(q) + static_cast<std::size_t>(j) * panels.ld(), panels.rows(),
-                  below + static_cast<std::size_t>(j) * of(q).ld(k));
+    if (owner && panels.rows() > 0) {
+      panels.scale(q, of(q).at(k + 1, k), of(q).ld(k));
+    } else {
+      panels.scale(q);
     }
   }
 }
@@ -143,17 +141,15 @@ void Factors::compute(const Geometry& geometry, const Region& region, comm::Grid
   }
   const BlockCyclic& columns = distribution().columns;
   for (int k = 0; k < columns.blocks(); ++k) {
-    const bool owner = columns.owner(k) == columns.mine;
     {
       const auto in = steps.in(kPanel);
       panels.begin(k, columns.size(k), kColours);
-      if (owner) factor_panel(k, panels, grid, steps);
+      if (columns.owner(k) == columns.mine) factor_panel(k, panels, grid, steps);
     }
     panels.share(columns.owner(k));
     {
       const auto in = steps.in(kPanel);
-      panels.scale();
-      if (owner) put_back(k, panels);
+      keep_panel(k, panels);
     }
     const auto in = steps.in(kUpdate);
     for (int q = 0; q < kColours; ++q) {

@@ -36,7 +36,7 @@ class Factors {
   void eliminate_first_face(PanelExchange& panels, comm::Steps& steps);
   void make_systems(const Geometry& geometry, const Region& region);
   void factor_panel(int k, PanelExchange& panels, comm::Grid& grid, comm::Steps& steps);
-  void put_back(int k, PanelExchange& panels);
+  void keep_panel(int k, PanelExchange& panels);
 
   Couplings& couplings_;
   std::array<LowerPart, kColours - 1> others_;

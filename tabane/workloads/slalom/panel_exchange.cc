@@ -1,7 +1,7 @@
 #include "tabane/workloads/slalom/panel_exchange.h"
 
 #include <algorithm>
-#include <numeric>
+#include <optional>
 
 #include "tabane/comm/collectives.h"
 
@@ -51,6 +51,8 @@ const double* PanelExchange::right(int q) const {
   return right_.data() + right_numbers() * static_cast<std::size_t>(q);
 }
 
+// In the column of the grid each sends its part to each other: to the next one, from the one
+// before, then to the second next …
 void PanelExchange::share(int owner) {
   {
     const auto in = steps_.in(kWaiting);
@@ -58,58 +60,83 @@ void PanelExchange::share(int owner) {
   }
   const auto in = steps_.in(kBroadcast);
   if (grid_.columns() > 1) comm::broadcast(grid_.row(), left_, owner);
-  pack();
-  comm::all_gather_varying(grid_.column(), packed_, gathered_, counts_);
-  unpack();
+  comm::Comm& column = grid_.column();
+  const std::span<const double> own = own_part();
+  const int mine = column.rank(), parts = column.size();
+  for (int step = 1; step < parts; ++step) {
+    const int to = (mine + step) % parts, from = (mine + parts - step) % parts;
+    std::optional<comm::Request> sent;
+    if (!own.empty()) sent.emplace(column.isend(to, own));
+    const auto rows = static_cast<std::size_t>(shared_rows(from));
+    if (rows > 0) {
+      received_.resize(rows * static_cast<std::size_t>(inner_ * matrices_));
+      column.recv(from, received_);
+      take_part(from, received_.data(), rows);
+    }
+    if (sent) sent->wait();
+  }
+  take_part(mine, left_.data(), ld());
 }
 
-// The rows of blocks that are this rank's as rows and as columns.
-void PanelExchange::pack() {
+// Rows of that part of the column that are columns of this rank.
+int PanelExchange::shared_rows(int part) const {
+  const BlockCyclic& rows = distribution_.rows;
+  int sum = 0;
+  for (int b = after_ + 1; b < rows.blocks(); ++b) {
+    if (rows.owner(b) == part && distribution_.columns.owner(b) == distribution_.columns.mine) {
+      sum += rows.size(b);
+    }
+  }
+  return sum;
+}
+
+// With a single column all rows are shared, and need not be packed.
+std::span<const double> PanelExchange::own_part() {
   const BlockCyclic& rows = distribution_.rows;
   const BlockCyclic& columns = distribution_.columns;
-  counts_.assign(static_cast<std::size_t>(rows.parts), 0);
-  for (int b = after_ + 1; b < rows.blocks(); ++b) {
-    if (columns.owner(b) != columns.mine) continue;
-    counts_[static_cast<std::size_t>(rows.owner(b))] +=
-        static_cast<std::size_t>(rows.size(b) * inner_ * matrices_);
-  }
-  packed_.resize(counts_[static_cast<std::size_t>(rows.mine)]);
-  gathered_.resize(std::accumulate(counts_.begin(), counts_.end(), std::size_t{0}));
-  double* to = packed_.data();
+  const auto shared = static_cast<std::size_t>(shared_rows(rows.mine));
+  const std::size_t numbers = shared * static_cast<std::size_t>(inner_ * matrices_);
+  if (rows.parts == 1 || columns.parts == 1) return std::span(left_).first(numbers);
+  packed_.resize(numbers);
   const int before = rows.indices_before(after_ + 1);
+  double* to = packed_.data();
   for (int b = after_ + 1; b < rows.blocks(); ++b) {
     if (columns.owner(b) != columns.mine || rows.owner(b) != rows.mine) continue;
     const int row = rows.indices_before(b) - before, size = rows.size(b);
-    for (int q = 0; q < matrices_; ++q, to += size * inner_) {
-      copy_block(size, inner_, left(q) + row, ld(), to, static_cast<std::size_t>(size));
-    }
+    copy_block(size, inner_ * matrices_, left(0) + row, ld(), to, shared);
+    to += size;
   }
+  return packed_;
 }
 
-void PanelExchange::unpack() {
+// Puts the rows of a part where they belong in right(): this rank's own from its panels, another's
+// from a message, which has none but those that are wanted here.
+void PanelExchange::take_part(int part, const double* from, std::size_t ld_from) {
   const BlockCyclic& columns = distribution_.columns;
-  const double* from = gathered_.data();
-  const int before = columns.indices_before(after_ + 1);
-  for (int part = 0; part < distribution_.rows.parts; ++part) {
-    for (int b = after_ + 1; b < columns.blocks(); ++b) {
-      if (columns.owner(b) != columns.mine || distribution_.rows.owner(b) != part) continue;
-      const int column = columns.indices_before(b) - before, size = columns.size(b);
-      for (int q = 0; q < matrices_; ++q, from += size * inner_) {
-        copy_block(size, inner_, from, static_cast<std::size_t>(size),
-                   right_.data() + right_numbers() * static_cast<std::size_t>(q) + column,
-                   ld_right());
-      }
-    }
+  const BlockCyclic rows = distribution_.rows.of(part);
+  const bool own = part == distribution_.rows.mine;
+  const int before_columns = columns.indices_before(after_ + 1);
+  const int before_rows = rows.indices_before(after_ + 1);
+  int row = 0;
+  for (int b = after_ + 1; b < columns.blocks(); ++b) {
+    if (columns.owner(b) != columns.mine || rows.owner(b) != part) continue;
+    if (own) row = rows.indices_before(b) - before_rows;
+    copy_block(rows.size(b), inner_ * matrices_, from + row, ld_from,
+               right_.data() + (columns.indices_before(b) - before_columns), ld_right());
+    row += rows.size(b);
   }
 }
 
-void PanelExchange::scale() {
-  for (int q = 0; q < matrices_; ++q) {
-    double* column = left(q);
-    for (const double factor : scales(q)) {
+void PanelExchange::scale(int q, double* kept, std::size_t ld_kept) {
+  double* column = left(q);
+  for (const double factor : scales(q)) {
+    if (kept == nullptr) {
       for (int i = 0; i < rows_; ++i) column[i] *= factor;
-      column += ld();
+    } else {
+      for (int i = 0; i < rows_; ++i) kept[i] = column[i] *= factor;
+      kept += ld_kept;
     }
+    column += ld();
   }
 }
 

@@ -47,8 +47,8 @@ class PanelExchange {
   std::span<double> scales(int q);
   // Brings them to all ranks. owner: the column of the grid that filled them. All ranks call it.
   void share(int owner);
-  // Multiplies the columns of left(q) by scales(q).
-  void scale();
+  // Multiplies the columns of left(q) by scales(q), and copies them to `kept` if it is not null.
+  void scale(int q, double* kept = nullptr, std::size_t ld_kept = 0);
 
   int rows() const { return rows_; }
   std::size_t ld() const { return static_cast<std::size_t>(std::max(rows_, 1)); }
@@ -59,16 +59,16 @@ class PanelExchange {
  private:
   std::size_t panel_numbers() const { return ld() * static_cast<std::size_t>(inner_); }
   std::size_t right_numbers() const { return ld_right() * static_cast<std::size_t>(inner_); }
-  void pack();
-  void unpack();
+  int shared_rows(int part) const;
+  std::span<const double> own_part();
+  void take_part(int part, const double* from, std::size_t ld_from);
 
   comm::Grid& grid_;
   comm::Steps& steps_;
   Distribution distribution_;
   int after_ = -1, inner_ = 0, matrices_ = 0, rows_ = 0, columns_ = 0;
   // left_: the panels, then their scales.
-  std::vector<double> left_, right_, packed_, gathered_;
-  std::vector<std::size_t> counts_;
+  std::vector<double> left_, right_, packed_, received_;
 };
 
 }  // namespace tabane::workloads::slalom
