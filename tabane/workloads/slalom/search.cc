@@ -32,7 +32,12 @@ int largest_in(const Limits& limits, double rate, const std::function<double(int
   Trial before, last;
   double next = std::cbrt(kFirst * limits.seconds * rate);
   for (int trial = 0; trial < limits.most_runs; ++trial) {
-    const auto n = static_cast<int>(std::clamp(next, solved + 1.0, too_many - 1.0));
+    // Between one that was in time and one that was not, where runs of one size differ, the model
+    // may say either of them again: each step leaves a quarter at least behind.
+    const bool between = solved > 0 && too_many <= limits.most;
+    const double least = between ? solved + std::max(1.0, 0.25 * (too_many - solved)) : solved + 1;
+    const double most = between ? too_many - 0.25 * (too_many - solved) : too_many - 1;
+    const auto n = static_cast<int>(std::clamp(next, least, std::max(least, most)));
     if (n < limits.least) return solved;
     const double seconds = run(n);
     if (seconds < 0) return solved;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <vector>
 
 namespace tabane::workloads::slalom {
@@ -30,6 +31,20 @@ TEST(Search, FindsTheLargestInFewRuns) {
       EXPECT_GE(Machine(machine)(static_cast<int>(found * 1.011)), 60) << b << " " << rate;
       EXPECT_LE(machine.runs.size(), 6U) << b << " " << rate;
     }
+  }
+}
+
+// One run in between was lucky, another was not.
+TEST(Search, IsNotHeldUpByRunsThatDiffer) {
+  std::vector<int> runs;
+  const int found = largest_in({.seconds = 60}, 1e11, [&](int n) {
+    runs.push_back(n);
+    const double noise = runs.size() == 4 ? 0.7 : runs.size() == 3 ? 1.3 : 1;
+    return noise * 1e-11 * n * static_cast<double>(n) * n;
+  });
+  EXPECT_GE(found, 17500);  // 18171 without noise
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) EXPECT_GT(std::abs(runs[i] - runs[j]), 40);
   }
 }
 
