@@ -6,6 +6,7 @@
 namespace tabane::cli {
 
 void add_aes_folder_study(CLI::App& verb);
+void add_ap1000_applications_study(CLI::App& verb);
 void add_ap1000_study(CLI::App& verb);
 void add_ha8000_study(CLI::App& verb);
 void add_process_thread_study(CLI::App& verb);

@@ -12,6 +12,7 @@ void add_study_command(CLI::App& app, int&) {
   add_aes_folder_study(*verb);
   add_process_thread_study(*verb);
   add_ap1000_study(*verb);
+  add_ap1000_applications_study(*verb);
 }
 
 }  // namespace tabane::cli

@@ -1,0 +1,77 @@
+#include "tabane/lab/studies/ap1000_applications.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tabane/comm/mechanisms.h"
+#include "tabane/core/error.h"
+
+namespace tabane::lab {
+namespace {
+
+using namespace ap1000_applications;
+
+const Record& quick_study() {
+  static const Record record =
+      *run_ap1000_applications(core::Topology::detect(),
+                               {.quick = true, .most_ranks = 2, .seconds = 1, .budget_seconds = 1});
+  return record;
+}
+
+const Rows& table(const Record& record, std::string_view title) {
+  const auto found = std::ranges::find_if(
+      record.views, [&](const View& view) { return view.title.starts_with(title); });
+  if (found == record.views.end()) throw core::Error("no such table");
+  return std::get<Rows>(found->content);
+}
+
+TEST(Ap1000Applications, MeasuresEachApplicationWithEachSetOfMechanisms) {
+  EXPECT_TRUE(quick_study().complete);
+  for (const Application& application : applications()) {
+    for (const std::string_view mechanisms : comm::kMechanismNames) {
+      const auto is_it = [&](const Result& result) {
+        return result.factors.match({{"application", application.name},
+                                     {"ranks", 2},
+                                     {"mechanisms", std::string(mechanisms)}});
+      };
+      const auto found = std::ranges::find_if(quick_study().results, is_it);
+      ASSERT_NE(found, quick_study().results.end()) << application.name << " " << mechanisms;
+      EXPECT_GT(*found->value, 0);
+      // The steps add up to the whole, whatever their share.
+      double steps = 0;
+      for (const char* step : application.steps) {
+        if (found->beside.contains(step)) steps += found->beside.find(step)->second.front();
+      }
+      EXPECT_GT(steps, 0.5 * found->samples.front()) << application.name;
+      EXPECT_LT(steps, 1.2 * found->samples.front()) << application.name;
+    }
+  }
+}
+
+TEST(Ap1000Applications, ShowsTablesChartsAndPictures) {
+  const Record& record = quick_study();
+  EXPECT_EQ(table(record, "What the mechanisms are worth").columns.size(), 8U);
+  EXPECT_FALSE(table(record, "LINPACK with all").rows.empty());
+  EXPECT_FALSE(table(record, "Where the time of SCG goes").rows.empty());
+  EXPECT_EQ(table(record, "SLALOM: the most patches").rows.size(), 2U);
+  EXPECT_EQ(table(record, "The report's figures").rows.size(), 8U);
+  EXPECT_EQ(std::ranges::count_if(
+                record.views,
+                [](const View& view) { return std::holds_alternative<Image>(view.content); }),
+            2);
+  EXPECT_EQ(std::ranges::count_if(
+                record.views,
+                [](const View& view) { return std::holds_alternative<Curves>(view.content); }),
+            3);
+}
+
+TEST(Ap1000Applications, RefusesOptionsThatCannotBe) {
+  EXPECT_THROW(run_ap1000_applications(core::Topology::detect(), {.most_ranks = -1}),
+               core::UsageError);
+  EXPECT_THROW(run_ap1000_applications(core::Topology::detect(), {.seconds = 1e9}),
+               core::UsageError);
+}
+
+}  // namespace
+}  // namespace tabane::lab
