@@ -253,6 +253,7 @@ std::vector<Topic> all_topics() {
           {"aes_ranks", "encrypting files on several ranks", ask_aes_ranks},
           {"team", "teams of processes and threads", ask_team},
           {"comm", "messages and collectives", ask_comm},
+          {"solvers", "dense and sparse systems of equations", ask_solvers},
           {"truth", "surveys beside each other and beside independent programs", ask_truth}};
 }
 
