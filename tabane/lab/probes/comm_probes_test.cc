@@ -24,7 +24,7 @@ TEST(CommProbes, AllGiveSamplesAndTellTheirPus) {
   for (const std::string name : kNames) {
     const ProbeRun run = run_quickly(name);
     const Result& result = run.result(name);
-    EXPECT_GE(result.samples.size(), 6u) << name;
+    EXPECT_GE(result.samples.size(), 5u) << name;  // the fewest rounds, on a busy machine
     EXPECT_GT(*std::min_element(result.samples.begin(), result.samples.end()), 0) << name;
     EXPECT_GE(result.details.at("pus").size(), 2u) << name;
     EXPECT_LE(result.details.at("pus").size(), 16u) << name;

@@ -214,10 +214,10 @@ void add_views(Record& record, const Points& points, const LastRuns& last,
   }
   largest_table(data);
   report_table(record);
-  add_picture(
-      record, "box", "The light in SLALOM's box",
-      "A box opened out: one wall gives light, one reflects red, one blue, the others grey.",
-      pictures.box);
+  add_picture(record, "box", "The light in SLALOM's box",
+              "The inside of a box: the ceiling gives light, one wall reflects red, one blue, the "
+              "others grey.",
+              pictures.box);
   add_picture(record, "mesh", "SCG's solution",
               "Highest in the middle of the square, and zero at its sides.", pictures.mesh);
   tell_of_few_runs(record, points);
