@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 TABANE = sys.argv.pop(1)
@@ -73,11 +74,13 @@ class Survey(unittest.TestCase):
 
     def test_stopped_by_ctrl_c_keeps_what_it_has(self):
         process = subprocess.Popen([TABANE, "survey", "-o", str(self.folder)],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for line in process.stdout:
-            if line.startswith("latency.add"):
-                process.send_signal(signal.SIGINT)
-                break
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        # What it has is saved after each probe: this is early, in the first pass.
+        record = self.folder / "survey.json"
+        while not (record.exists() and "latency.add" in record.read_text()):
+            self.assertIsNone(process.poll())
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, -signal.SIGINT)
         self.assertIn("what was measured is kept", errors)
