@@ -7,6 +7,7 @@
 #include <map>
 
 #include "tabane/core/error.h"
+#include "tabane/core/scratch_folder.h"
 
 namespace tabane::cli {
 namespace {
@@ -21,11 +22,8 @@ Lookup variables(std::map<std::string, std::string> set) {
 
 class LibraryDirectory : public testing::Test {
  protected:
-  LibraryDirectory() : path_(testing::TempDir() + "tabane_allocator_test") {
-    std::filesystem::create_directories(path_);
-  }
-  ~LibraryDirectory() override { std::filesystem::remove_all(path_); }
-  std::string path_;
+  const core::ScratchFolder folder_{"tabane-test"};
+  const std::string path_ = folder_.path();
 };
 
 TEST_F(LibraryDirectory, GivesTheLibraryOfTheSameKindAsThisProgram) {
