@@ -42,7 +42,7 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 // 2 1 1   x   7      x = 1
 // 4 3 3 * y = 19     y = 2   (8 7 9 is the first pivot row)
 // 8 7 9   z   49     z = 3
-TEST(Solve, SolvesThreeEquationsByHand) {
+TEST(SolveDense, SolvesThreeEquationsByHand) {
   const GivenSystem system(3, {2, 4, 8, 1, 3, 7, 1, 3, 9}, {7, 19, 49});
   EXPECT_LE(largest_difference(solve_ref(system), {1, 2, 3}), 1e-14);
   for (const comm::GridShape grid : kGrids) {
@@ -56,7 +56,7 @@ TEST(Solve, SolvesThreeEquationsByHand) {
 
 // Both residuals are within the bound, so A (x - x_ref) is within the sum of both; these matrices
 // have condition numbers below 10^6.
-TEST(Solve, IsRightOnAllGridsForAllSizes) {
+TEST(SolveDense, IsRightOnAllGridsForAllSizes) {
   for (const comm::GridShape grid : kGrids) {
     comm::launch(on(grid), [&](comm::Comm& comm) {
       for (const int n : {0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 31, 33, 47, 64, 70}) {
@@ -84,7 +84,7 @@ TEST(Solve, IsRightOnAllGridsForAllSizes) {
   }
 }
 
-TEST(Solve, GivesTheSameBitsEachTimeOnOneGrid) {
+TEST(SolveDense, GivesTheSameBitsEachTimeOnOneGrid) {
   const RandomSystem system(150, 5);
   for (const comm::GridShape grid : {comm::GridShape{1, 2}, comm::GridShape{2, 2}}) {
     const std::vector<double> x = solve_on(grid, system, {.block = 16}).x;
@@ -92,7 +92,7 @@ TEST(Solve, GivesTheSameBitsEachTimeOnOneGrid) {
   }
 }
 
-TEST(Solve, IsRightWithEveryMechanism) {
+TEST(SolveDense, IsRightWithEveryMechanism) {
   const RandomSystem system(101, 5);
   const std::vector<double> expected = solve_ref(system);
   for (const auto name : comm::kMechanismNames) {
@@ -105,7 +105,7 @@ TEST(Solve, IsRightWithEveryMechanism) {
   }
 }
 
-TEST(Solve, CountsOperationsAndTimesSteps) {
+TEST(SolveDense, CountsOperationsAndTimesSteps) {
   const Solution solution = solve_on({1, 2}, RandomSystem(300, 1), {.block = 32}).solution;
   EXPECT_EQ(solution.operations, 2 * 300. * 300 * 300 / 3 + 2 * 300. * 300);
   EXPECT_EQ(solution.steps.ranks.size(), 2u);
@@ -114,7 +114,7 @@ TEST(Solve, CountsOperationsAndTimesSteps) {
   EXPECT_EQ(solution.columns, 2);
 }
 
-TEST(Solve, TellsInWhichColumnASingularMatrixHasNoPivot) {
+TEST(SolveDense, TellsInWhichColumnASingularMatrixHasNoPivot) {
   constexpr int kN = 40;
   std::vector<double> a(kN * kN);
   RandomSystem(kN * kN, 1).read(0, 0, a);
@@ -129,7 +129,7 @@ TEST(Solve, TellsInWhichColumnASingularMatrixHasNoPivot) {
   }
 }
 
-TEST(Solve, MeasuresHowNearlySingularAMatrixIs) {
+TEST(SolveDense, MeasuresHowNearlySingularAMatrixIs) {
   const double tiny = 1e-17;
   const Answer answer = solve_on({1, 2}, GivenSystem(2, {1, 0, 0, tiny}), {.block = 1});
   EXPECT_EQ(answer.pivot_ratio, tiny);
@@ -137,7 +137,7 @@ TEST(Solve, MeasuresHowNearlySingularAMatrixIs) {
 }
 
 // Growth by 2 a row: the last column becomes 2^(n - 1), and the small numbers drown in it.
-TEST(Solve, FailsTheCheckWhereTheEliminationLosesTheNumbers) {
+TEST(SolveDense, FailsTheCheckWhereTheEliminationLosesTheNumbers) {
   constexpr int kN = 70;
   std::vector<double> a(kN * kN);
   for (int i = 0; i < kN; ++i) {
@@ -150,7 +150,7 @@ TEST(Solve, FailsTheCheckWhereTheEliminationLosesTheNumbers) {
   EXPECT_FALSE(answer.solution.check.passed());
 }
 
-TEST(Solve, FailsTheCheckWhereNumbersOverflow) {
+TEST(SolveDense, FailsTheCheckWhereNumbersOverflow) {
   const double huge = std::numeric_limits<double>::max();
   for (const comm::GridShape grid : {comm::GridShape{1, 1}, comm::GridShape{2, 1}}) {
     const GivenSystem system(3, {huge, -huge, huge, huge, huge, -huge, -huge, huge, huge / 3},
@@ -159,7 +159,7 @@ TEST(Solve, FailsTheCheckWhereNumbersOverflow) {
   }
 }
 
-TEST(Solve, SolvesWithVerySmallAndVeryLargeNumbers) {
+TEST(SolveDense, SolvesWithVerySmallAndVeryLargeNumbers) {
   for (const double scale : {1e-300, 1e-200, 1e200}) {
     const GivenSystem system(2, {scale, 2 * scale, 3 * scale, scale});
     const Answer answer = solve_on({1, 2}, system, {.block = 1});
@@ -182,7 +182,7 @@ class Deadly : public System {
   mutable int reads_ = 0;
 };
 
-TEST(Solve, EndsIfARankIsKilled) {
+TEST(SolveDense, EndsIfARankIsKilled) {
   EXPECT_THROW(comm::launch(on({2, 2}),
                             [](comm::Comm& comm) {
                               Deadly::doomed = comm.rank() == 1;

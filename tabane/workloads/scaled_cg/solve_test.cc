@@ -33,7 +33,7 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
   return most;
 }
 
-TEST(Solve, TakesTheIterationsOfTheReport) {
+TEST(SolveMesh, TakesTheIterationsOfTheReport) {
   for (const auto& [n, iterations] : {std::pair{100U, 222.0}, {200U, 446.0}, {400U, 894.0}}) {
     for (const int ranks : {1, 2}) {
       const Outcome outcome = solved({.rows = n, .columns = n}, ranks).first;
@@ -46,7 +46,7 @@ TEST(Solve, TakesTheIterationsOfTheReport) {
   }
 }
 
-TEST(Solve, ReducesTwiceAnIterationAndOnceBefore) {
+TEST(SolveMesh, ReducesTwiceAnIterationAndOnceBefore) {
   const Outcome outcome = solved({.rows = 30, .columns = 30}, 2).first;
   const auto& names = outcome.solution.steps.names;
   const auto step = std::ranges::find(names, "reductions") - names.begin();
@@ -108,7 +108,7 @@ struct Manufactured {
   }
 };
 
-TEST(Solve, ErrsAsTheSquareOfTheMeshWidth) {
+TEST(SolveMesh, ErrsAsTheSquareOfTheMeshWidth) {
   for (const bool variable : {false, true}) {
     for (const bool flows : {false, true}) {
       for (const FaceMean mean : {FaceMean::harmonic, FaceMean::arithmetic}) {
@@ -122,7 +122,7 @@ TEST(Solve, ErrsAsTheSquareOfTheMeshWidth) {
 }
 
 // Two layers, one behind the other: u is linear in each, and as much flows through both.
-TEST(Solve, IsExactWhereKJumpsBetweenSquares) {
+TEST(SolveMesh, IsExactWhereKJumpsBetweenSquares) {
   constexpr std::size_t kColumns = 20;
   Problem problem{.rows = 3, .columns = kColumns, .f = {0}};
   problem.k.array = {3, kColumns, {}};
@@ -142,7 +142,7 @@ TEST(Solve, IsExactWhereKJumpsBetweenSquares) {
   }
 }
 
-TEST(Solve, GivesTheSameOnEveryGrid) {
+TEST(SolveMesh, GivesTheSameOnEveryGrid) {
   for (const bool variable : {false, true}) {
     const Problem problem = Manufactured{variable, variable}.problem(37, 29);
     const auto [first, expected] = solved(problem);
@@ -163,12 +163,12 @@ TEST(Solve, GivesTheSameOnEveryGrid) {
   }
 }
 
-TEST(Solve, RepeatsToTheLastBit) {
+TEST(SolveMesh, RepeatsToTheLastBit) {
   const Problem problem = Manufactured{true, true}.problem(40, 33);
   EXPECT_EQ(solved(problem, 4).second, solved(problem, 4).second);
 }
 
-TEST(Solve, OfOneUnknownAndOfTwo) {
+TEST(SolveMesh, OfOneUnknownAndOfTwo) {
   const auto [one, u] = solved({.rows = 1, .columns = 1, .k = {2}, .f = {8}});
   EXPECT_EQ(one.iterations, 1U);
   EXPECT_DOUBLE_EQ(u[0], 0.25);  // h^2 f / 4 k
@@ -181,7 +181,7 @@ TEST(Solve, OfOneUnknownAndOfTwo) {
 }
 
 // No square of them is a number.
-TEST(Solve, IsProportionalToFAndKHoweverLargeOrSmall) {
+TEST(SolveMesh, IsProportionalToFAndKHoweverLargeOrSmall) {
   const auto [usual, u] = solved({.rows = 20, .columns = 20});
   for (const auto& [k, f] : {std::pair{1.0, 1e-300}, {1.0, 1e300}, {1e-250, 1.0}, {1e290, 1.0}}) {
     const auto [outcome, v] = solved({.rows = 20, .columns = 20, .k = {k}, .f = {f}}, 2);
@@ -191,7 +191,7 @@ TEST(Solve, IsProportionalToFAndKHoweverLargeOrSmall) {
   }
 }
 
-TEST(Solve, OfNothingIsNothing) {
+TEST(SolveMesh, OfNothingIsNothing) {
   const auto [outcome, u] = solved({.rows = 5, .columns = 5, .f = {0}}, 2);
   EXPECT_EQ(outcome.iterations, 0U);
   EXPECT_TRUE(outcome.converged && outcome.solution.check.passed());
@@ -199,7 +199,7 @@ TEST(Solve, OfNothingIsNothing) {
 }
 
 // x is behind by one step after every other iteration; the residual must be that of r anyhow.
-TEST(Solve, HasAllStepsInXWhereverItStops) {
+TEST(SolveMesh, HasAllStepsInXWhereverItStops) {
   const Problem problem = Manufactured{true, true}.problem(30, 30);
   for (std::size_t most = 1; most <= 12; ++most) {
     const Outcome outcome = solved(problem, 2, {.most_iterations = most}).first;
@@ -211,7 +211,7 @@ TEST(Solve, HasAllStepsInXWhereverItStops) {
 }
 
 // Where k differs by orders of magnitude, beta is at times far below 1.
-TEST(Solve, StandsLargeJumpsOfK) {
+TEST(SolveMesh, StandsLargeJumpsOfK) {
   Problem problem{.rows = 40, .columns = 40};
   problem.k.array = {40, 40, simd::some_values<double>(1600, 7)};
   for (double& k : problem.k.array.values) k = std::pow(10.0, 4 * k);

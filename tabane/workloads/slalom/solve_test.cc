@@ -17,9 +17,9 @@ namespace {
 
 using Row = std::array<double, kFaces>;  // of the first patch of each face
 
-class Solve : public testing::Test {
+class SolveLight : public testing::Test {
  protected:
-  Solve() { core::write_file(geometry_, default_geometry_text()); }
+  SolveLight() { core::write_file(geometry_, default_geometry_text()); }
 
   Outcome solve(int ranks, comm::GridShape grid, int patches, int block = 0) {
     const Problem problem{
@@ -68,7 +68,7 @@ constexpr std::array<Row, kColours> kOf60{
      {1.50033174, .00761128, .37194269, .43315428, .00761128, .55831482},
      {1.59057493, .00962751, .44051888, .52974304, 1.00127463, .65590866}}};
 
-TEST_F(Solve, GivesTheReferencesRadiosities) {
+TEST_F(SolveLight, GivesTheReferencesRadiosities) {
   const Outcome outcome = solve(1, {}, 6);
   EXPECT_TRUE(outcome.solution.check.passed());
   EXPECT_LT(outcome.solution.check.residual, 1e-14);
@@ -77,7 +77,7 @@ TEST_F(Solve, GivesTheReferencesRadiosities) {
   expect_radiosities(60, kOf60);
 }
 
-TEST_F(Solve, GivesTheSameOnAnyGridWithAnyBlock) {
+TEST_F(SolveLight, GivesTheSameOnAnyGridWithAnyBlock) {
   for (const comm::GridShape grid : {comm::GridShape{2, 1}, {1, 2}, {2, 2}, {3, 3}, {1, 4}}) {
     for (int block : {0, 5, 17, 100}) {
       SCOPED_TRACE(testing::Message() << grid.rows << "x" << grid.columns << " of " << block);
@@ -88,14 +88,14 @@ TEST_F(Solve, GivesTheSameOnAnyGridWithAnyBlock) {
   }
 }
 
-TEST_F(Solve, HasMoreRanksThanBlocks) {
+TEST_F(SolveLight, HasMoreRanksThanBlocks) {
   EXPECT_TRUE(solve(9, {}, 6).solution.check.passed());
   expect_radiosities(6, kOf6);
   EXPECT_TRUE(solve(4, {4, 1}, 6).solution.check.passed());
   expect_radiosities(6, kOf6);
 }
 
-TEST_F(Solve, GivesTheSameOfMoreThanOneStrip) {
+TEST_F(SolveLight, GivesTheSameOfMoreThanOneStrip) {
   const Outcome one = solve(1, {}, 1700, 96);
   EXPECT_TRUE(one.solution.check.passed());
   const auto due = radiosities();
@@ -108,7 +108,7 @@ TEST_F(Solve, GivesTheSameOfMoreThanOneStrip) {
   }
 }
 
-TEST_F(Solve, TellsWhereTheTimeGoes) {
+TEST_F(SolveLight, TellsWhereTheTimeGoes) {
   const Outcome outcome = solve(2, {}, 1000);
   const Solution& solution = outcome.solution;
   EXPECT_EQ(solution.rows, 2);  // a panel is shared
@@ -124,7 +124,7 @@ TEST_F(Solve, TellsWhereTheTimeGoes) {
   EXPECT_GT(solution.limit, 0);
 }
 
-TEST_F(Solve, WritesAPictureAndAnAnswerThatSaysWhatItHolds) {
+TEST_F(SolveLight, WritesAPictureAndAnAnswerThatSaysWhatItHolds) {
   const Problem problem{
       .geometry = geometry_, .patches = 60, .answer = answer_, .picture = folder_ / "picture.png"};
   comm::launch({.ranks = 1, .transport = comm::TransportKind::shm},
@@ -137,7 +137,7 @@ TEST_F(Solve, WritesAPictureAndAnAnswerThatSaysWhatItHolds) {
 
 // The light comes from every face, and reflectivities differ from face to face and colour to
 // colour: then x = epsilon + rho (mean of what is seen), so that between epsilons it is.
-TEST_F(Solve, HoldsForAnyBox) {
+TEST_F(SolveLight, HoldsForAnyBox) {
   core::write_file(geometry_,
                    "2.5 1 7\n.1 .2 .3 .4 .5 .6\n.999 .999 .999 .999 .999 .999\n"
                    ".000001 .5 .9 .1 .7 .2\n1 2 3 4 5 6\n0 0 0 0 0 1\n6 5 4 3 2 1\n");
@@ -157,7 +157,7 @@ TEST_F(Solve, HoldsForAnyBox) {
   EXPECT_NEAR(light, 17.5 / 0.001, 1e-3);
 }
 
-TEST_F(Solve, FindsTheLargestInTime) {
+TEST_F(SolveLight, FindsTheLargestInTime) {
   const Problem problem{.geometry = geometry_, .answer = answer_};
   const Limits limits{.seconds = 60, .most = 300};
   const auto outcome = comm::launch_result<Outcome>(
