@@ -27,7 +27,7 @@ class Field {
         offset_(kMargin + number * kSkew + static_cast<std::size_t>(stride_)),
         region_(
             (offset_ + static_cast<std::size_t>(stride_) * (rows + 1) + kMargin) * sizeof(double),
-            {.pages = core::PageSize::huge}) {}
+            {.nodes = {}, .pages = core::PageSize::huge}) {}
 
   // row: -1 … rows.
   double* row(std::ptrdiff_t row) const {
