@@ -18,6 +18,9 @@
 namespace tabane::bench {
 namespace {
 
+constexpr const char* kMpirun =
+    "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun.openmpi -n 2 ";
+
 double number_in(const std::filesystem::path& file) {
   return std::strtod(core::read_file(file).c_str(), nullptr);
 }
@@ -38,22 +41,22 @@ class Solvers {
   }
 
  private:
-  // A run of tabane. Its record of the last run is kept in `last`.
+  // A run of tabane. Its record of the last run is kept in `last`. launcher: stands before it.
   using Last = std::shared_ptr<lab::Json>;
-  Entrant run(const std::string& name, const std::string& arguments, double amount,
-              const char* figure = "seconds", Last last = {}) const {
+  Entrant run(const std::string& name, const std::string& arguments, double amount, Last last = {},
+              const std::string& launcher = "") const {
     const std::string json = folder_ / "tabane.json";
     const std::string text =
-        fmt::format("{} {} -q --json={}", panel_.settings().program, arguments, json);
+        fmt::format("{}{} {} -q --json={}", launcher, panel_.settings().program, arguments, json);
     Entrant entrant{.name = name, .amount = amount, .how = text};
     if (panel_.settings().program.empty()) entrant.missing = "tabane was not found";
-    entrant.timed = [text, json, figure, last](std::uint64_t) {
+    entrant.timed = [text, json, last](std::uint64_t) {
       run_command({"sh", "-c", text});
       lab::Json record = lab::Json::parse(core::read_file(json));
       if (!record.at("passed").get<bool>()) throw core::Error(text + ": the check failed");
-      const double value = record.at(figure).get<double>();
+      const double seconds = record.at("seconds").get<double>();
       if (last) *last = std::move(record);
-      return value;
+      return seconds;
     };
     return entrant;
   }
@@ -77,9 +80,7 @@ class Solvers {
   Entrant hpl(int n, const char* grid, double amount, double target) const {
     const std::filesystem::path folder = folder_ / "hpcc";
     const std::string text = fmt::format(
-        "cd {} && rm -f hpccoutf.txt && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-        "OPENBLAS_NUM_THREADS=1 mpirun.openmpi -n 2 hpcc",
-        folder.string());
+        "cd {} && rm -f hpccoutf.txt && OPENBLAS_NUM_THREADS=1 {}hpcc", folder.string(), kMpirun);
     Entrant entrant{.name = fmt::format("HPL, {}", grid),
                     .amount = amount,
                     .target = target,
@@ -136,17 +137,9 @@ class Solvers {
     const double amount = operations(1000);
     Entrant one = run("1 rank", "linpack -n 1000 --ranks 1", amount);
     one.target = 1.5;  // an efficiency of 0.75
-    Entrant mpi = run("2 ranks over MPI, plain messages", "", amount);
-    const std::string json = folder_ / "tabane.json";
-    mpi.how = fmt::format(
-        "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun.openmpi -n 2 {} linpack "
-        "-n 1000 --mechanisms messages -q --json={}",
-        panel_.settings().program, json);
+    Entrant mpi = run("2 ranks over MPI, plain messages", "linpack -n 1000 --mechanisms messages",
+                      amount, {}, kMpirun);
     if (!in_path("mpirun.openmpi")) mpi.missing = "mpirun.openmpi was not found";
-    mpi.timed = [text = mpi.how, json](std::uint64_t) {
-      run_command({"sh", "-c", text});
-      return lab::Json::parse(core::read_file(json)).at("seconds").get<double>();
-    };
     panel_.ask({.name = "linpack, n = 1000, 2 ranks",
                 .unit = "FLOP/s",
                 .ours = run("tabane", "linpack -n 1000 --ranks 2", amount),
@@ -159,7 +152,7 @@ class Solvers {
              double least) {
     if (!panel_.wants(question)) return;
     const Last last = std::make_shared<lab::Json>();
-    Entrant entrant = run("tabane", arguments, 1, "seconds", last);
+    Entrant entrant = run("tabane", arguments, 1, last);
     if (!entrant.missing.empty()) return;
     std::vector<double> shares;
     const int runs = panel_.settings().quick ? 1 : 5;
@@ -194,11 +187,11 @@ class Solvers {
 
   void scg() {
     constexpr int kSide = 400;
-    Entrant ours = run("tabane", fmt::format("scg -n {} --ranks 2", kSide), 1);
-    ours.timed = [timed = ours.timed, json = folder_ / "tabane.json"](std::uint64_t iterations) {
-      const double seconds = timed(iterations);
-      const lab::Json record = lab::Json::parse(core::read_file(json));
-      return seconds / (1.0 * kSide * kSide * record.at("iterations").get<double>());
+    const Last last = std::make_shared<lab::Json>();
+    Entrant ours = run("tabane", fmt::format("scg -n {} --ranks 2", kSide), 1, last);
+    ours.timed = [timed = ours.timed, last](std::uint64_t runs) {
+      const double seconds = timed(runs);
+      return seconds / (1.0 * kSide * kSide * last->at("iterations").get<double>());
     };
     panel_.ask({.name = fmt::format("scg, n = {}", kSide),
                 .unit = "unknowns x iterations/s",

@@ -20,7 +20,6 @@
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
-#include "tabane/team/places.h"
 #include "tabane/workloads/linpack/matrix_market.h"
 #include "tabane/workloads/linpack/problem.h"
 #include "tabane/workloads/linpack/solve.h"
@@ -52,12 +51,9 @@ struct Place {
 };
 
 Place place_of(const comm::LaunchOptions& launch) {
-  const bool automatic = launch.transport == comm::TransportKind::automatic;
-  const comm::TransportKind kind = automatic ? comm::detect_transport() : launch.transport;
-  Place place{launch.ranks, launch.grid, usable_memory(), kind == comm::TransportKind::mpi};
-  if (place.ranks == 0) place.ranks = static_cast<int>(team::known_topology().pus().size());
-  place.grid = comm::fit_grid(place.ranks, place.grid);
-  return place;
+  const int ranks = comm::ranks_on_shm(launch);
+  return {ranks, comm::fit_grid(ranks, launch.grid), usable_memory(),
+          comm::transport_of(launch) == comm::TransportKind::mpi};
 }
 
 int block_of(int n, const Options& options, comm::GridShape grid) {

@@ -12,7 +12,6 @@
 #include "tabane/cli/solver.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
-#include "tabane/team/places.h"
 #include "tabane/workloads/npy.h"
 #include "tabane/workloads/picture.h"
 #include "tabane/workloads/scaled_cg/block.h"
@@ -75,12 +74,8 @@ void check_outputs(const Options& options) {
 // Where nothing is said, no more ranks than the mesh has room for.
 comm::LaunchOptions launch_options(const Options& options, const Problem& problem) {
   comm::LaunchOptions launch = options.solver.launch_options();
-  const bool forked = launch.transport == comm::TransportKind::shm ||
-                      (launch.transport == comm::TransportKind::automatic &&
-                       comm::detect_transport() == comm::TransportKind::shm);
-  if (launch.ranks == 0 && forked) {
-    const auto pus = static_cast<int>(team::known_topology().pus().size());
-    launch.ranks = most_ranks(std::min(pus, 4096), problem);
+  if (launch.ranks == 0 && comm::transport_of(launch) == comm::TransportKind::shm) {
+    launch.ranks = most_ranks(comm::ranks_on_shm(launch), problem);
   }
   if (launch.ranks > 0) choose_grid(launch.ranks, problem, launch.grid);
   return launch;

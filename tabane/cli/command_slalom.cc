@@ -14,7 +14,6 @@
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
 #include "tabane/core/scratch_folder.h"
-#include "tabane/core/topology.h"
 #include "tabane/core/units.h"
 #include "tabane/workloads/slalom/distribution.h"
 #include "tabane/workloads/slalom/largest.h"
@@ -38,11 +37,6 @@ struct Options : SolverOptions {
   std::string geometry, write_geometry, answer, picture;
 };
 
-int rank_count(const comm::LaunchOptions& launch) {
-  if (launch.ranks != 0) return launch.ranks;
-  return static_cast<int>(core::Topology::detect().pus().size());
-}
-
 void check_outputs(const Options& options) {
   options.json.check();
   if (!options.answer.empty()) require_writable_file("--output ", options.answer);
@@ -56,9 +50,9 @@ int check_sizes(const Options& options, const slalom::Geometry& geometry,
                 const comm::LaunchOptions& launch) {
   constexpr int kMost = 1 << 20;
   // Under MPI other machines may have other memory.
-  const bool here = comm::detect_transport() != comm::TransportKind::mpi;
+  const bool here = comm::transport_of(launch) != comm::TransportKind::mpi;
   const comm::GridShape grid =
-      here ? slalom::grid_of(rank_count(launch), launch.grid) : comm::GridShape{1, 1};
+      here ? slalom::grid_of(comm::ranks_on_shm(launch), launch.grid) : comm::GridShape{1, 1};
   const auto usable = core::usable_memory_bytes();
   const double bytes = here && usable ? 0.95 * *usable : 1e18;
   if (!options.seconds) slalom::check(geometry, options.patches, grid, options.block, bytes);

@@ -3,6 +3,7 @@
 #include "tabane/cli/command_studies.h"
 #include "tabane/cli/options.h"
 #include "tabane/cli/run_study.h"
+#include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/studies/ap1000_applications.h"
 
@@ -32,7 +33,12 @@ void add_ap1000_applications_study(CLI::App& verb) {
       ->type_name("TIME");
   command->callback([options] {
     options->study.quick = options->quick;
-    if (!options->seconds.empty()) options->study.seconds = core::parse_seconds(options->seconds);
+    if (!options->seconds.empty()) {
+      options->study.seconds = core::parse_seconds(options->seconds);
+      if (!(options->study.seconds > 0)) {
+        throw core::UsageError("--seconds: more than 0 are needed");
+      }
+    }
     run_study(*options, [&](const lab::Hooks& hooks) {
       return lab::run_ap1000_applications(core::Topology::detect(), options->study, hooks);
     });

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 
 #include "tabane/cli/layout.h"
 #include "tabane/cli/options.h"
+#include "tabane/cli/rank_options.h"
 #include "tabane/comm/mechanisms.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
@@ -17,30 +17,18 @@ namespace {
 
 using workloads::Solution;
 
-comm::TransportKind transport_named(const std::string& name) {
-  if (name == "shm") return comm::TransportKind::shm;
-  if (name == "mpi") return comm::TransportKind::mpi;
-  return comm::TransportKind::automatic;
-}
-
-double slowest(const comm::StepTable& steps, std::size_t step) {
-  double most = 0;
-  for (const auto& rank : steps.ranks) most = std::max(most, rank[step].seconds);
-  return most;
-}
-
 std::string steps_text(const Solution& solution) {
   const comm::StepTable& steps = solution.steps;
   std::vector<std::vector<std::string>> rows{
       {"step", "mean of ranks", "slowest rank", "share of time", "times a rank"}};
   for (std::size_t step = 0; step < steps.names.size(); ++step) {
-    std::uint64_t times = 0;
-    for (const auto& rank : steps.ranks) times = std::max(times, rank[step].times);
+    const std::uint64_t times = steps.most_times(step);
     if (times == 0) continue;
     const double mean = steps.mean_seconds(step);
-    rows.push_back(
-        {steps.names[step], core::format_seconds(mean), core::format_seconds(slowest(steps, step)),
-         fmt::format("{:.1f} %", 100 * mean / solution.seconds), fmt::format("{}", times)});
+    rows.push_back({steps.names[step], core::format_seconds(mean),
+                    core::format_seconds(steps.most_seconds(step)),
+                    fmt::format("{:.1f} %", 100 * mean / solution.seconds),
+                    fmt::format("{}", times)});
   }
   return rows.size() == 1 ? "" : fit_table(rows, layout_width(STDOUT_FILENO));
 }

@@ -123,7 +123,7 @@ void throw_if_aborted(const shm::World& world) {
 
 void launch_shm(const LaunchOptions& options, const Collectives& collectives, const Function& f) {
   const int pus = static_cast<int>(team::known_topology().pus().size());
-  const int ranks = options.ranks > 0 ? options.ranks : std::min(pus, kMostRanks);
+  const int ranks = ranks_on_shm(options);
   check_grid(ranks, options.grid);
   const shm::MemoryPlan plan = shm::plan_memory(ranks, options.message_bytes);
   shm::require_memory(plan);
@@ -207,6 +207,15 @@ TransportKind detect_transport() {
   return mpi_launcher() ? TransportKind::mpi : TransportKind::shm;
 }
 
+TransportKind transport_of(const LaunchOptions& options) {
+  return options.transport == TransportKind::automatic ? detect_transport() : options.transport;
+}
+
+int ranks_on_shm(const LaunchOptions& options) {
+  if (options.ranks > 0) return options.ranks;
+  return std::min(static_cast<int>(team::known_topology().pus().size()), kMostRanks);
+}
+
 bool is_one_of_several() {
   const std::optional<MpiLauncher> launcher = mpi_launcher();
   return launcher && launcher->ranks != 1;
@@ -219,9 +228,7 @@ void launch(const LaunchOptions& options, const std::function<void(Comm&)>& f) {
   if (options.ranks > 0) check_grid(options.ranks, options.grid);
   const Collectives collectives{choice_of(options),
                                 options.check_collectives || are_checked_by_environment()};
-  const TransportKind kind =
-      options.transport == TransportKind::automatic ? detect_transport() : options.transport;
-  if (kind == TransportKind::mpi) {
+  if (transport_of(options) == TransportKind::mpi) {
     launch_mpi(options, collectives, f);
   } else {
     launch_shm(options, collectives, f);

@@ -45,6 +45,11 @@ struct LaunchOptions {
 // Returns which transport `automatic` means here: mpi if an MPI launcher has started the process.
 TransportKind detect_transport();
 
+// What launch() makes of options before it starts anything: the transport, never automatic; and on
+// shm the number of ranks.
+TransportKind transport_of(const LaunchOptions& options);
+int ranks_on_shm(const LaunchOptions& options);
+
 // Whether an MPI launcher has started this process as one of several, or does not say that it is
 // the only one.
 bool is_one_of_several();

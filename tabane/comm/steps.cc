@@ -1,5 +1,7 @@
 #include "tabane/comm/steps.h"
 
+#include <algorithm>
+
 #include "tabane/comm/collectives.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
@@ -10,6 +12,28 @@ double StepTable::mean_seconds(std::size_t step) const {
   double sum = 0;
   for (const std::vector<StepTime>& rank : ranks) sum += rank.at(step).seconds;
   return ranks.empty() ? 0 : sum / static_cast<double>(ranks.size());
+}
+
+double StepTable::most_seconds(std::size_t step) const {
+  double most = 0;
+  for (const std::vector<StepTime>& rank : ranks) most = std::max(most, rank.at(step).seconds);
+  return most;
+}
+
+std::uint64_t StepTable::most_times(std::size_t step) const {
+  std::uint64_t most = 0;
+  for (const std::vector<StepTime>& rank : ranks) most = std::max(most, rank.at(step).times);
+  return most;
+}
+
+double StepTable::seconds_of_slowest() const {
+  double most = 0;
+  for (const std::vector<StepTime>& rank : ranks) {
+    double sum = 0;
+    for (const StepTime& step : rank) sum += step.seconds;
+    most = std::max(most, sum);
+  }
+  return most;
 }
 
 Steps::Steps(Comm& comm, std::initializer_list<const char*> names) : comm_(comm), names_(names) {

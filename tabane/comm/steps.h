@@ -33,8 +33,13 @@ struct StepTable {
   std::vector<std::string> names;
   std::vector<std::vector<StepTime>> ranks;  // ranks[rank][step]
 
-  // Seconds of a step over all ranks, divided by their number.
+  // Of a step: seconds over all ranks, divided by their number; of the rank with the most; and how
+  // often the rank entered it that did so most often.
   double mean_seconds(std::size_t step) const;
+  double most_seconds(std::size_t step) const;
+  std::uint64_t most_times(std::size_t step) const;
+  // Seconds in all steps of the rank that has the most: its whole time, if it always is in one.
+  double seconds_of_slowest() const;
   bool operator==(const StepTable&) const = default;
   auto fields() { return std::tie(names, ranks); }
 };

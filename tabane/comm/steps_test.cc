@@ -43,6 +43,17 @@ TEST(Steps, CountEachMomentOnce) {
                    (table->ranks[0][kInner].seconds + table->ranks[1][kInner].seconds) / 2);
 }
 
+TEST(StepTable, TellsTheMostOfAStepAndOfARank) {
+  const StepTable table{{"a", "b"}, {{{3, 5}, {1, 1}}, {{2, 4}, {7, 3}}}};
+  EXPECT_DOUBLE_EQ(table.mean_seconds(0), 4.5);
+  EXPECT_DOUBLE_EQ(table.most_seconds(0), 5);
+  EXPECT_DOUBLE_EQ(table.most_seconds(1), 3);
+  EXPECT_EQ(table.most_times(0), 3U);
+  EXPECT_EQ(table.most_times(1), 7U);
+  EXPECT_DOUBLE_EQ(table.seconds_of_slowest(), 7);
+  EXPECT_DOUBLE_EQ(StepTable{}.seconds_of_slowest(), 0);
+}
+
 TEST(Steps, GoOnWithTheOuterOneWhereAnInnerEnds) {
   const auto table =
       launch_result<StepTable>({.ranks = 1, .transport = TransportKind::shm}, [](Comm& comm) {

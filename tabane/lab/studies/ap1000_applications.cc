@@ -9,9 +9,11 @@
 #include "tabane/comm/mechanisms.h"
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
+#include "tabane/lab/campaign/block_interrupts.h"
 #include "tabane/lab/campaign/ranks.h"
 #include "tabane/lab/record/base64.h"
 #include "tabane/lab/record_head.h"
+#include "tabane/workloads/blas.h"
 #include "tabane/workloads/linpack/solve.h"
 #include "tabane/workloads/picture.h"
 #include "tabane/workloads/scaled_cg/solve.h"
@@ -41,14 +43,20 @@ comm::LaunchOptions launch_options(int ranks, std::string_view mechanisms) {
 // Solves a problem once, and keeps the answers of the last one.
 class Runner {
  public:
-  explicit Runner(bool with_limit = true) : with_limit_(with_limit) {
-    core::write_file(folder_ / "geom", slalom::default_geometry_text());
-  }
+  Runner() { core::write_file(folder_ / "geom", slalom::default_geometry_text()); }
 
+  // Ctrl-C waits for the end of the run.
   Solution solve(const std::string& application, int n, const comm::LaunchOptions& options) const {
+    const BlockInterrupts hold;
     if (application == "linpack") return linpack(n, options);
     if (application == "scg") return scg(n, options);
     return slalom(n, options);
+  }
+  double product_rate(const comm::LaunchOptions& options) const {
+    const BlockInterrupts hold;
+    return comm::launch_result<double>(
+               options, [](comm::Comm& comm) { return workloads::measure_product_rate(comm); })
+        .value();
   }
   Pictures pictures() const;
   LastRuns last;
@@ -58,7 +66,7 @@ class Runner {
     return comm::launch_result<Solution>(options,
                                          [&](comm::Comm& comm) {
                                            return linpack::solve(comm, linpack::RandomSystem(n, 1),
-                                                                 {.measure_limit = with_limit_})
+                                                                 {.measure_limit = true})
                                                .solution;
                                          })
         .value();
@@ -69,7 +77,7 @@ class Runner {
                [&](comm::Comm& comm) {
                  const auto side = static_cast<std::size_t>(n);
                  const scaled_cg::Problem problem{.rows = side, .columns = side};
-                 return scaled_cg::solve(comm, problem, {.measure_limit = with_limit_}).solution;
+                 return scaled_cg::solve(comm, problem, {.measure_limit = true}).solution;
                })
         .value();
   }
@@ -84,10 +92,10 @@ class Runner {
   }
 
   core::ScratchFolder folder_{"applications"};
-  bool with_limit_;
 };
 
 Pictures Runner::pictures() const {
+  const BlockInterrupts hold;
   const comm::LaunchOptions options = launch_options(1, "all");
   const std::string box = folder_ / "box.png";
   slalom(600, options, box);
@@ -157,15 +165,14 @@ Block block_of_largest(Runner& runner, double seconds, const std::vector<int>& r
   block.body = [&runner, seconds, ranks](Visit& visit) {
     for (const int p : ranks) {
       const comm::LaunchOptions options = launch_options(p, "all");
-      const double rate =
-          runner.solve("linpack", 1000, options).limit;  // of matrix products: for the first guess
       Solution best;
-      const int largest = slalom::largest_in({.seconds = seconds}, rate, [&](int n) {
-        visit.show(0.5);
-        Solution solution = runner.solve("slalom", n, options);
-        if (solution.seconds < seconds) best = solution;
-        return solution.seconds;
-      });
+      const int largest =
+          slalom::largest_in({.seconds = seconds}, runner.product_rate(options), [&](int n) {
+            visit.show(0.5);
+            Solution solution = runner.solve("slalom", n, options);
+            if (solution.seconds < seconds) best = solution;
+            return solution.seconds;
+          });
       visit.add({{"application", "slalom in time"}, {"ranks", p}, {"seconds", seconds}},
                 {best.seconds}, {{"patches", largest}, {"operations", best.operations}});
     }

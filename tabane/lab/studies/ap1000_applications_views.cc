@@ -2,7 +2,6 @@
 // beside.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <numeric>
 
 #include "tabane/comm/mechanisms.h"
@@ -123,19 +122,14 @@ void step_table(const Data& data, const Application& application) {
   const comm::StepTable& steps = found->second.steps;
   Rows rows{{"step", "times a rank", "time", "share", "slowest rank"}, {}};
   for (std::size_t step = 0; step < steps.names.size(); ++step) {
-    std::uint64_t times = 0;
-    double slowest = 0;
-    for (const auto& rank : steps.ranks) {
-      times = std::max(times, rank[step].times);
-      slowest = std::max(slowest, rank[step].seconds);
-    }
+    const std::uint64_t times = steps.most_times(step);
     if (times == 0) continue;
     const double mean = steps.mean_seconds(step);
     rows.rows.push_back({steps.names[step],
                          count_entry(static_cast<double>(times)),
                          {mean, "s"},
                          {mean / found->second.seconds, "share"},
-                         {slowest, "s"}});
+                         {steps.most_seconds(step), "s"}});
   }
   add_table(data.record,
             fmt::format("Where the time of {} goes: {:g} {}, {:g} ranks", application.title,

@@ -13,17 +13,6 @@
 namespace tabane::workloads::linpack {
 namespace {
 
-// All of the time is in some step.
-double seconds_of_slowest(const comm::StepTable& steps) {
-  double most = 0;
-  for (const auto& rank : steps.ranks) {
-    double sum = 0;
-    for (const comm::StepTime& step : rank) sum += step.seconds;
-    most = std::max(most, sum);
-  }
-  return most;
-}
-
 struct Eliminated {
   int defect;
   std::vector<double> x;
@@ -72,7 +61,7 @@ Answer solve(comm::Comm& comm, const System& system, const Options& options) {
   comm.set_phase("check");
   answer.pivot_ratio = pivot_ratio(grid, layout, matrix);
   solution.steps = steps.gather();
-  solution.seconds = seconds_of_slowest(solution.steps);
+  solution.seconds = solution.steps.seconds_of_slowest();
   solution.operations = operations(answer.n);
   if (answer.defect < 0) solution.check = verify(grid, layout, system, done.x);
   if (comm.rank() == 0) answer.x = std::move(done.x);

@@ -14,17 +14,6 @@
 namespace tabane::workloads::scaled_cg {
 namespace {
 
-// The steps interrupt each other, so that a rank's are its time.
-double slowest_rank(const comm::StepTable& table) {
-  double most = 0;
-  for (const auto& rank : table.ranks) {
-    double sum = 0;
-    for (const comm::StepTime& step : rank) sum += step.seconds;
-    most = std::max(most, sum);
-  }
-  return most;
-}
-
 // A span from the first row of a block to its last, padding included.
 std::span<double> whole(const Field& field, const Block& block) {
   return {field.row(0), static_cast<std::size_t>(field.stride()) * block.rows};
@@ -85,7 +74,7 @@ Outcome solve(comm::Comm& comm, const Problem& problem, const Settings& settings
   solution.check = verify(comm, problem, scaled, halo, std::max(settings.tolerance, reached),
                           progress.iterations);
   solution.steps = steps.gather();
-  solution.seconds = slowest_rank(solution.steps);
+  solution.seconds = solution.steps.seconds_of_slowest();
   if (values != nullptr) *values = gather_field(comm, problem, grid, scaled.x);
   if (settings.measure_limit) {
     solution.limit = limit_of(comm, scaled, outcome.bytes_per_unknown);

@@ -38,11 +38,7 @@ class Run {
     solution.rows = grid_.rows();
     solution.columns = grid_.columns();
     solution.steps = steps_.gather();
-    for (const auto& rank : solution.steps.ranks) {
-      double seconds = 0;
-      for (const comm::StepTime& step : rank) seconds += step.seconds;
-      solution.seconds = std::max(solution.seconds, seconds);
-    }
+    solution.seconds = solution.steps.seconds_of_slowest();
     solution.operations = counted_operations(geometry_, problem_.patches, Revision::r126);
     solution.limit = limit;
     solution.limit_is = "DGEMM on all ranks";
