@@ -1,9 +1,7 @@
 // tabane linpack: solves a dense system of equations.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -17,13 +15,13 @@
 #include "tabane/cli/printable.h"
 #include "tabane/cli/solver.h"
 #include "tabane/comm/collectives.h"
-#include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
 #include "tabane/workloads/linpack/matrix_market.h"
 #include "tabane/workloads/linpack/problem.h"
 #include "tabane/workloads/linpack/solve.h"
 #include "tabane/workloads/npy.h"
+#include "tabane/workloads/usable_memory.h"
 
 namespace tabane::cli {
 namespace {
@@ -38,10 +36,6 @@ struct Options {
   std::string matrix, right_side, output;
 };
 
-double usable_memory() {
-  return core::usable_memory_bytes().value_or(std::numeric_limits<double>::infinity());
-}
-
 // Where the ranks will run and what they may use, as far as this process knows before they do.
 struct Place {
   int ranks;
@@ -52,7 +46,7 @@ struct Place {
 
 Place place_of(const comm::LaunchOptions& launch) {
   const int ranks = comm::ranks_on_shm(launch);
-  return {ranks, comm::fit_grid(ranks, launch.grid), usable_memory(),
+  return {ranks, comm::fit_grid(ranks, launch.grid), workloads::usable_memory(),
           comm::transport_of(launch) == comm::TransportKind::mpi};
 }
 
@@ -64,19 +58,6 @@ int block_of(int n, const Options& options, comm::GridShape grid) {
 void require_fits(int n, const Options& options, const Place& place, double given) {
   if (place.mpi) return;  // see agree()
   linpack::require_memory(n, block_of(n, options, place.grid), place.grid, place.memory, given);
-}
-
-// As if each rank had as much as the one that has least.
-double memory_of_all(comm::Comm& comm) {
-  std::array<char, 64> host{};
-  gethostname(host.data(), host.size() - 1);
-  std::vector<char> hosts(host.size() * static_cast<std::size_t>(comm.size()));
-  comm::all_gather(comm, host, hosts);
-  int here = 0;
-  for (auto at = hosts.begin(); at != hosts.end(); at += host.size()) {
-    here += std::equal(host.begin(), host.end(), at) ? 1 : 0;
-  }
-  return comm.size() * comm::all_reduce(comm, usable_memory() / here, comm::Operation::min);
 }
 
 std::vector<double> read_right_side(const std::string& file, int n) {
@@ -119,7 +100,8 @@ void agree(comm::Comm& comm, const Options& options, std::unique_ptr<linpack::Sy
     system = std::make_unique<linpack::RandomSystem>(n, options.seed);
   }
   const comm::GridShape grid = comm::fit_grid(comm.size(), options.solver.launch_options().grid);
-  linpack::require_memory(n, block_of(n, options, grid), grid, memory_of_all(comm));
+  linpack::require_memory(n, block_of(n, options, grid), grid,
+                          workloads::usable_memory_of_all(comm));
 }
 
 void write_answer(const std::filesystem::path& path, const std::vector<double>& x) {

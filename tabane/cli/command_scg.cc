@@ -18,6 +18,7 @@
 #include "tabane/workloads/scaled_cg/inputs.h"
 #include "tabane/workloads/scaled_cg/model.h"
 #include "tabane/workloads/scaled_cg/solve.h"
+#include "tabane/workloads/usable_memory.h"
 
 namespace tabane::cli {
 namespace {
@@ -81,12 +82,24 @@ comm::LaunchOptions launch_options(const Options& options, const Problem& proble
   return launch;
 }
 
+bool wants_values(const Options& options) {
+  return !options.output.empty() || !options.picture.empty();
+}
+
+// Then no process knows the memory of all before they talk.
+bool on_several_machines(const comm::LaunchOptions& launch) {
+  return comm::transport_of(launch) == comm::TransportKind::mpi;
+}
+
 Outcome run(const Options& options, const Problem& problem, const comm::LaunchOptions& launch,
             comm::Comm& comm) {
   Settings settings = options.settings;
   settings.grid = launch.grid;
   settings.measure_limit = true;
-  const bool wanted = !options.output.empty() || !options.picture.empty();
+  const bool wanted = wants_values(options);
+  if (on_several_machines(launch)) {
+    check_memory(problem, wanted, workloads::usable_memory_of_all(comm));
+  }
   std::vector<double> values;
   Outcome outcome = solve(comm, problem, settings, wanted ? &values : nullptr);
   if (comm.rank() != 0) return outcome;
@@ -127,8 +140,10 @@ lab::Json json_of(const Outcome& outcome) {
 void scg(const Options& options, int& exit_code) {
   check_settings(options.settings);
   const Problem problem = problem_of(options);
-  check_memory(problem, !options.output.empty() || !options.picture.empty());
   const comm::LaunchOptions launch = launch_options(options, problem);
+  if (!on_several_machines(launch)) {
+    check_memory(problem, wants_values(options), workloads::usable_memory());
+  }
   check_outputs(options);
   const auto outcome = comm::launch_result<Outcome>(
       launch, [&](comm::Comm& comm) { return run(options, problem, launch, comm); });

@@ -1,6 +1,5 @@
 // tabane slalom: the light inside a box, for its own sake and as a benchmark.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <memory>
 #include <optional>
@@ -10,13 +9,13 @@
 #include "tabane/cli/printable.h"
 #include "tabane/cli/progress.h"
 #include "tabane/cli/solver.h"
-#include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/units.h"
 #include "tabane/workloads/slalom/distribution.h"
 #include "tabane/workloads/slalom/largest.h"
+#include "tabane/workloads/usable_memory.h"
 
 namespace tabane::cli {
 namespace {
@@ -30,6 +29,8 @@ constexpr const char* kExamples =
     "  tabane slalom --write-geom geom        writes the box to a file, to change it\n"
     "  tabane slalom --geom geom --ranks 4 --grid 2x2\n"
     "  mpirun -n 16 tabane slalom --seconds 60";
+
+constexpr int kMostPatches = 1 << 20;
 
 struct Options : SolverOptions {
   int patches = 2000, block = 0;
@@ -45,18 +46,12 @@ void check_outputs(const Options& options) {
     require_writable_file("--write-geom ", options.write_geometry);
 }
 
-// What can be known before anything starts. Returns the most patches that memory holds.
-int check_sizes(const Options& options, const slalom::Geometry& geometry,
-                const comm::LaunchOptions& launch) {
-  constexpr int kMost = 1 << 20;
-  // Under MPI other machines may have other memory.
-  const bool here = comm::transport_of(launch) != comm::TransportKind::mpi;
-  const comm::GridShape grid =
-      here ? slalom::grid_of(comm::ranks_on_shm(launch), launch.grid) : comm::GridShape{1, 1};
-  const auto usable = core::usable_memory_bytes();
-  const double bytes = here && usable ? 0.95 * *usable : 1e18;
+// Returns the most patches that `usable` bytes hold.
+int check_sizes(const Options& options, const slalom::Geometry& geometry, comm::GridShape grid,
+                double usable) {
+  const double bytes = 0.95 * usable;
   if (!options.seconds) slalom::check(geometry, options.patches, grid, options.block, bytes);
-  return usable && here ? slalom::most_patches(geometry, bytes, grid, options.block) : kMost;
+  return slalom::most_patches(geometry, bytes, grid, options.block);
 }
 
 std::string text_of(const slalom::Outcome& outcome) {
@@ -131,9 +126,20 @@ int run(const Options& options) {
     core::write_output(problem.geometry, slalom::default_geometry_text());
   }
   const slalom::Geometry geometry = slalom::read_geometry(problem.geometry);
-  const int most = check_sizes(options, geometry, launch);
-  const auto outcome = comm::launch_result<slalom::Outcome>(
-      launch, [&](comm::Comm& comm) { return solve(options, problem, most, comm); });
+  // Under MPI other machines may have other memory.
+  const bool here = comm::transport_of(launch) != comm::TransportKind::mpi;
+  int most = 0;
+  if (here) {
+    const comm::GridShape grid = slalom::grid_of(comm::ranks_on_shm(launch), launch.grid);
+    most = check_sizes(options, geometry, grid, workloads::usable_memory());
+  }
+  const auto outcome = comm::launch_result<slalom::Outcome>(launch, [&](comm::Comm& comm) {
+    if (!here) {
+      const comm::GridShape grid = slalom::grid_of(comm.size(), launch.grid);
+      most = check_sizes(options, geometry, grid, workloads::usable_memory_of_all(comm));
+    }
+    return solve(options, problem, most, comm);
+  });
   if (!outcome) return kOk;  // MPI's other processes
   if (!options.quiet && !options.json.to_stdout()) fmt::print("{}", text_of(*outcome));
   std::fflush(stdout);
@@ -150,7 +156,7 @@ void add_slalom_command(CLI::App& app, int& exit_code) {
   show_examples_first(*verb, kExamples);
   CLI::Option* patches =
       verb->add_option("--patches", options->patches, "Cut the faces into N patches (default 2000)")
-          ->check(CLI::Range(6, 1 << 20))
+          ->check(CLI::Range(6, kMostPatches))
           ->type_name("N");
   verb->add_option("--seconds", options->seconds,
                    "Find the most patches that are solved in less than TIME, in a few runs; the "

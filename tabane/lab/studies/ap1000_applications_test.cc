@@ -63,7 +63,16 @@ TEST(Ap1000Applications, ShowsTablesChartsAndPictures) {
   EXPECT_EQ(std::ranges::count_if(
                 record.views,
                 [](const View& view) { return std::holds_alternative<Curves>(view.content); }),
-            3);
+            4);
+  const auto rates = std::ranges::find(record.views, "Rates then and now", &View::title);
+  ASSERT_NE(rates, record.views.end());
+  const Curves& curves = std::get<Curves>(rates->content);
+  EXPECT_EQ(curves.series.size(), 6U);
+  std::size_t published = 0;
+  for (const Curve& curve : curves.series) {
+    if (curve.role == Role::published) published += curve.x.size();
+  }
+  EXPECT_EQ(published, 8U);
 }
 
 TEST(Ap1000Applications, RefusesOptionsThatCannotBe) {

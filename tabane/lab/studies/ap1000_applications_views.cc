@@ -162,6 +162,36 @@ void rate_chart(const Data& data, const Application& application) {
             std::move(curves));
 }
 
+// The largest rates here and those of the report, over ranks.
+void then_and_now_chart(const Data& data) {
+  Curves curves{{"ranks", "1", true}, {"rate", "FLOP/s", true}, {}};
+  const Record& report = published("ap1000-applications");
+  for (const Application& application : applications()) {
+    const auto sizes = data.sizes(application);
+    if (sizes.empty()) continue;
+    Curve here{.name =
+                   fmt::format("{}, {:g} {}", application.title, sizes.back(), application.size)};
+    for (const double p : data.ranks(application)) {
+      const Entry rate = rate_entry(data.find(application, sizes.back(), p));
+      if (rate.value) add_place(here, p, *rate.value, {});
+    }
+    add_curve(curves, std::move(here));
+    Curve then{.name = application.title + " on the AP1000 (1992)",
+               .role = Role::published,
+               .joined = false};
+    for (const Result& result : report.results) {
+      if (!result.name.starts_with("ap1000.applications." + application.name + ".")) continue;
+      add_place(then, *result.number_detail("ranks"),
+                *result.number_detail("operations_per_second"), {});
+    }
+    add_curve(curves, std::move(then));
+  }
+  add_chart(data.record, "rates", "Rates then and now",
+            "The largest problem of each application here, with all mechanisms, beside all sizes "
+            "of the report.",
+            std::move(curves));
+}
+
 void largest_table(const Data& data) {
   Rows rows{{"ranks", "time given", "patches", "time", "rate"}, {}};
   for (const Point* point : data.points.where({{"application", "slalom in time"}}, "ranks")) {
@@ -206,6 +236,7 @@ void add_views(Record& record, const Points& points, const LastRuns& last,
     step_table(data, application);
     rate_chart(data, application);
   }
+  then_and_now_chart(data);
   largest_table(data);
   report_table(record);
   add_picture(record, "box", "The light in SLALOM's box",

@@ -18,7 +18,6 @@
 
 #include "tabane/core/binding.h"
 #include "tabane/core/file.h"
-#include "tabane/workloads/aes_dir/machine_name.h"
 #include "tabane/workloads/aes_dir/preflight.h"
 #include "tabane/workloads/aes_dir/rank_letters.h"
 #include "tabane/workloads/aes_dir/rank_mail.h"
@@ -26,6 +25,7 @@
 #include "tabane/workloads/aes_dir/sealing.h"
 #include "tabane/workloads/aes_dir/spread.h"
 #include "tabane/workloads/aes_dir/threads.h"
+#include "tabane/workloads/machine_name.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {

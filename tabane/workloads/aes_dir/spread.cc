@@ -10,9 +10,9 @@
 #include "tabane/comm/launch.h"
 #include "tabane/core/binding.h"
 #include "tabane/core/temporary_file.h"
-#include "tabane/workloads/aes_dir/machine_name.h"
 #include "tabane/workloads/aes_dir/rank_tree.h"
 #include "tabane/workloads/aes_dir/spread_units.h"
+#include "tabane/workloads/machine_name.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {

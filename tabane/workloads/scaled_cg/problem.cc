@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/workloads/scaled_cg/model.h"
@@ -97,16 +96,15 @@ double needed_bytes(const Problem& problem, bool with_values) {
   return unknowns * memory_bytes_per_unknown(is_uniform(problem), with_values);
 }
 
-void check_memory(const Problem& problem, bool with_values) {
-  const std::optional<double> usable = core::usable_memory_bytes();
+void check_memory(const Problem& problem, bool with_values, double usable) {
   const double needed = needed_bytes(problem, with_values);
-  if (!usable || needed <= *usable) return;
+  if (needed <= usable) return;
   const double side =
-      std::sqrt(*usable / memory_bytes_per_unknown(is_uniform(problem), with_values));
+      std::sqrt(usable / memory_bytes_per_unknown(is_uniform(problem), with_values));
   throw core::UsageError(
       fmt::format("a mesh of {} x {} takes {}, and {} are free: the largest that fits is -n {:.0f}",
                   problem.rows, problem.columns, core::format_value(needed, "B"),
-                  core::format_value(*usable, "B"), std::floor(side)));
+                  core::format_value(usable, "B"), std::floor(side)));
 }
 
 }  // namespace tabane::workloads::scaled_cg

@@ -66,7 +66,7 @@ bool is_uniform(const Problem& problem);
 // Bytes that a solution takes on all ranks together, beside the arrays of the problem.
 // with_values: rank 0 puts all unknowns together.
 double needed_bytes(const Problem& problem, bool with_values);
-// throws: core::UsageError with the largest n that fits if memory does not suffice.
-void check_memory(const Problem& problem, bool with_values);
+// throws: core::UsageError with the largest n that fits if `usable` bytes do not suffice.
+void check_memory(const Problem& problem, bool with_values, double usable);
 
 }  // namespace tabane::workloads::scaled_cg

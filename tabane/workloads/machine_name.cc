@@ -1,11 +1,11 @@
-#include "tabane/workloads/aes_dir/machine_name.h"
+#include "tabane/workloads/machine_name.h"
 
 #include <unistd.h>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::workloads {
 
 std::string host_name() {
   char name[256] = {};
@@ -21,4 +21,4 @@ std::string machine_name() {
   }
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::workloads
