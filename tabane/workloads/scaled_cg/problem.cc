@@ -101,10 +101,10 @@ void check_memory(const Problem& problem, bool with_values, double usable) {
   if (needed <= usable) return;
   const double side =
       std::sqrt(usable / memory_bytes_per_unknown(is_uniform(problem), with_values));
-  throw core::UsageError(
-      fmt::format("a mesh of {} x {} takes {}, and {} are free: the largest that fits is -n {:.0f}",
-                  problem.rows, problem.columns, core::format_value(needed, "B"),
-                  core::format_value(usable, "B"), std::floor(side)));
+  throw core::UsageError(fmt::format(
+      "a mesh of {} x {} takes {}, and {} are free: the largest that fits is -n {:.0f}",
+      problem.rows, problem.columns, core::format_bytes(static_cast<std::uint64_t>(needed)),
+      core::format_bytes(static_cast<std::uint64_t>(usable)), std::floor(side)));
 }
 
 }  // namespace tabane::workloads::scaled_cg
