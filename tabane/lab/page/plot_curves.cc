@@ -133,8 +133,8 @@ bool plot(Figure& figure, const Curves& curves) {
     y.add(curve.low);
     y.add(curve.high);
     if (curve.role != Role::fitted && !curve.x.empty() && curve.key != "") ++drawn;
-    if (curve.role == Role::measured && values.size() <= 64)
-      values.insert(curve.x.begin(), curve.x.end());
+    const bool points = curve.role == Role::measured || !curve.joined;
+    if (points && values.size() <= 64) values.insert(curve.x.begin(), curve.x.end());
   }
   for (const Mark& mark : curves.marks) {
     if (!mark.vertical) y.add(mark.at);

@@ -169,8 +169,10 @@ void then_and_now_chart(const Data& data) {
   for (const Application& application : applications()) {
     const auto sizes = data.sizes(application);
     if (sizes.empty()) continue;
-    Curve here{.name =
-                   fmt::format("{}, {:g} {}", application.title, sizes.back(), application.size)};
+    const int colour = static_cast<int>(curves.series.size() / 2);
+    Curve here{
+        .name = fmt::format("{}, {:g} {}", application.title, sizes.back(), application.size),
+        .colour = colour};
     for (const double p : data.ranks(application)) {
       const Entry rate = rate_entry(data.find(application, sizes.back(), p));
       if (rate.value) add_place(here, p, *rate.value, {});
@@ -178,7 +180,8 @@ void then_and_now_chart(const Data& data) {
     add_curve(curves, std::move(here));
     Curve then{.name = application.title + " on the AP1000 (1992)",
                .role = Role::published,
-               .joined = false};
+               .joined = false,
+               .colour = colour};
     for (const Result& result : report.results) {
       if (!result.name.starts_with("ap1000.applications." + application.name + ".")) continue;
       add_place(then, *result.number_detail("ranks"),
