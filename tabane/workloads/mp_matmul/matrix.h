@@ -1,0 +1,68 @@
+// Matrices of multiple-precision numbers.
+#pragma once
+
+#include <mpfr.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tabane::workloads::mp_matmul {
+
+// Which rows and columns of a matrix: [first, end).
+struct Range {
+  int first = 0, end = 0;
+  int size() const { return end - first; }
+  bool operator==(const Range&) const = default;
+};
+
+// rows x columns numbers of one precision, row by row, all in two pieces of memory. MPFR's
+// functions read and write the elements; mpfr_set_prec(), mpfr_swap() and mpfr_clear() must not be
+// called on them.
+class Matrix {
+ public:
+  Matrix() = default;
+  // All elements are +0. throws: core::UsageError if a size or the precision is out of its limits
+  // (problem.h).
+  Matrix(int rows, int columns, mpfr_prec_t bits);
+  Matrix(const Matrix& other);
+  Matrix(Matrix&& other) = default;
+  Matrix& operator=(const Matrix& other);
+  Matrix& operator=(Matrix&& other) = default;
+
+  int rows() const { return rows_; }
+  int columns() const { return columns_; }
+  mpfr_prec_t bits() const { return bits_; }
+  std::size_t size() const { return heads_.size(); }
+
+  mpfr_ptr at(int i, int j) { return &heads_[index(i, j)]; }
+  mpfr_srcptr at(int i, int j) const { return &heads_[index(i, j)]; }
+
+  // Bit by bit; NaN equals NaN, and -0 is not +0.
+  bool operator==(const Matrix& other) const;
+
+  Matrix part(Range rows, Range columns) const;
+  // A part as words for a message, and back.
+  std::vector<std::uint64_t> pack(Range rows, Range columns) const;
+  void unpack(Range rows, Range columns, std::span<const std::uint64_t> words);
+
+ private:
+  std::size_t index(int i, int j) const {
+    return static_cast<std::size_t>(i) * static_cast<std::size_t>(columns_) +
+           static_cast<std::size_t>(j);
+  }
+  void point_heads();
+
+  int rows_ = 0, columns_ = 0;
+  mpfr_prec_t bits_ = 53;
+  std::size_t limbs_each_ = 1;
+  std::vector<mp_limb_t> limbs_;
+  std::vector<__mpfr_struct> heads_;
+};
+
+struct ComplexMatrix {
+  Matrix re, im;  // of one shape
+};
+
+}  // namespace tabane::workloads::mp_matmul
