@@ -1,45 +1,10 @@
 // Exact products of matrices of multiple-precision numbers, each element rounded once.
 #pragma once
 
-#include <cstddef>
-#include <string>
-#include <tuple>
-
 #include "tabane/workloads/mp_matmul/matrix.h"
+#include "tabane/workloads/mp_matmul/options.h"
 
 namespace tabane::workloads::mp_matmul {
-
-// How elements are computed. All give the same bits.
-enum class Method {
-  automatic,  // as a model of their costs says
-  residues,   // products of doubles modulo primes
-  integers,   // a loop over integers: fastest where matrices are small
-  sums,       // MPFR's exact sum of exact products, element by element: whatever the exponents
-};
-
-struct Options {
-  mpfr_rnd_t rounding = MPFR_RNDN;  // RNDN, RNDZ, RNDU or RNDD
-  int threads = 1;
-  double memory = 0;  // the most bytes to take beside the matrices; 0: half of what is usable
-  Method method = Method::automatic;
-};
-
-// What a product took.
-struct Cost {
-  Method method = Method::automatic;  // of most elements
-  int primes = 0, groups = 0;         // groups of terms, by exponent; primes of all groups
-  std::int64_t widest = 0;            // bits of the widest integer that an element became
-  double apart = 0;                   // elements computed one by one, for their exponents
-  double bytes = 0;                   // of memory, beside the matrices
-  double product_operations = 0;      // in products of doubles
-  // Seconds of all threads together: numbers to residues, products, and back.
-  double residue_seconds = 0, product_seconds = 0, rebuild_seconds = 0, other_seconds = 0;
-
-  auto fields() {
-    return std::tie(method, primes, groups, widest, apart, bytes, product_operations,
-                    residue_seconds, product_seconds, rebuild_seconds, other_seconds);
-  }
-};
 
 // Returns a b with elements of `bits` bits. Each is the exact value of its sum of products, rounded
 // once. Infinities, NaN and the signs of zeros are those of mpfr_mul() and mpfr_sum(): an exact

@@ -5,20 +5,9 @@
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/workloads/mp_matmul/random.h"
 
 namespace tabane::workloads::mp_matmul {
-namespace {
-
-// The next number of SplitMix64.
-std::uint64_t next_random(std::uint64_t& state) {
-  std::uint64_t z = state += 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
-
-}  // namespace
-
 void require_shape(int rows, int columns) {
   if (rows >= 0 && columns >= 0 && rows <= kMostRows && columns <= kMostRows) return;
   throw core::UsageError(
@@ -44,13 +33,13 @@ Matrix random_matrix(int rows, int columns, mpfr_prec_t bits, unsigned factor, s
   mpfr_t root;
   mpfr_init2(root, bits);
   mpfr_sqrt_ui(root, factor, MPFR_RNDN);
-  std::uint64_t state = seed ^ (std::uint64_t{factor} << 56);
-  state = next_random(state);
+  const std::uint64_t stream = random_bits(seed, factor);
+  std::uint64_t index = 0;
   std::vector<mp_limb_t> digits((static_cast<std::size_t>(bits) + GMP_NUMB_BITS - 1) /
                                 GMP_NUMB_BITS);
   for (int i = 0; i < rows; ++i) {
     for (int j = 0; j < columns; ++j) {
-      for (mp_limb_t& limb : digits) limb = next_random(state);
+      for (mp_limb_t& limb : digits) limb = random_bits(stream, index++);
       digits.back() >>= static_cast<mpfr_prec_t>(digits.size()) * GMP_NUMB_BITS - bits;
       mpz_t whole;
       mpz_roinit_n(whole, digits.data(), static_cast<mp_size_t>(digits.size()));

@@ -9,6 +9,7 @@ namespace tabane::workloads::mp_matmul {
 
 inline constexpr int kMostRows = 100000;  // and columns
 inline constexpr mpfr_prec_t kLeastBits = 2, kMostBits = 1000000;
+inline constexpr int kMostThreads = 64;
 
 // throws: core::UsageError naming the limits.
 void require_shape(int rows, int columns);

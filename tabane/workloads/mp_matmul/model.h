@@ -1,0 +1,72 @@
+// What a product takes, in nanoseconds of one core; the constants are those of a core with vectors
+// of 512 bits. They only choose between ways that give the same bits.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "tabane/workloads/mp_matmul/moduli.h"
+
+namespace tabane::workloads::mp_matmul {
+
+struct Extent {
+  double rows, columns, terms;
+};
+
+// Multiply-adds of the plain algorithm.
+inline double multiply_adds(const Extent& extent) {
+  return extent.rows * extent.columns * extent.terms;
+}
+
+// By residues: operands into residues, products, reduction, back.
+inline double residue_ns(const Extent& extent, std::int64_t a_width, std::int64_t b_width,
+                         int parts = 1) {
+  constexpr double kOperation = 0.012, kSmallOperation = 0.02;  // large and small products
+  const double primes = primes_needed(static_cast<int>(extent.terms), a_width, b_width);
+  const double a = extent.rows * extent.terms * parts, b = extent.columns * extent.terms * parts;
+  const double c = extent.rows * extent.columns * parts;
+  const double digits_a = static_cast<double>(digits_of_width(a_width)) + 1;
+  const double digits_b = static_cast<double>(digits_of_width(b_width)) + 1;
+  const double into = a * digits_a * (1.5 + 2 * primes * kSmallOperation) +
+                      b * digits_b * (1.5 + 2 * primes * kSmallOperation) + (a + b) * (10 + primes);
+  const double products =
+      primes * ((2 * parts - 1) * (2 * multiply_adds(extent) * kOperation + 500) + c);
+  const double back = c * (150 + primes * (1 + 2 * primes * kSmallOperation + 2.5));
+  const double constants = 5000 + primes * (300 + 8 * primes);
+  return into + products + back + constants;
+}
+
+// A product of two integers of so many bits, and its sum with another.
+inline double integer_term_ns(double a_bits, double b_bits) {
+  const double a = std::ceil(a_bits / 64), b = std::ceil(b_bits / 64);
+  // Quadratic up to some 20 limbs, then as Karatsuba's and Toom's methods.
+  const double small = std::min(a, b), large = std::max(a, b);
+  const double product = small < 24 ? 0.5 * small : 0.5 * 24 * std::pow(small / 24, 0.55);
+  return 8 + large * product + (a + b);
+}
+
+// By a loop over integers.
+inline double integer_ns(const Extent& extent, std::int64_t a_width, std::int64_t b_width,
+                         int parts = 1) {
+  const auto a_bits = static_cast<double>(a_width), b_bits = static_cast<double>(b_width);
+  return parts * parts * multiply_adds(extent) * integer_term_ns(a_bits, b_bits) +
+         parts * extent.rows * extent.columns * 150 +
+         parts * (extent.rows + extent.columns) * extent.terms * 30;
+}
+
+// By exact sums of so many elements.
+inline double sum_ns(double elements, double terms, double bits, int parts = 1) {
+  return elements * (parts * parts * terms * (70 + integer_term_ns(bits, bits)) + 300);
+}
+
+// Bytes of the residues of a row of a or a column of b.
+inline double bytes_of_line(double terms, double primes, int parts) {
+  return 8 * terms * primes * (2 * parts - 1);
+}
+// Of the constants of one system of primes.
+inline double bytes_of_constants(double primes, double out_digits, double in_digits) {
+  return 8 * primes * (out_digits + in_digits);
+}
+
+}  // namespace tabane::workloads::mp_matmul
