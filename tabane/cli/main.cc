@@ -84,6 +84,7 @@ int run(int argc, char** argv) {
   add_scg_command(app, exit_code);
   add_linpack_command(app, exit_code);
   add_slalom_command(app, exit_code);
+  add_matmul_command(app, exit_code);
   add_generate_docs_command(app, exit_code);
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);

@@ -86,19 +86,19 @@ class ResidueProduct {
           shifts(all.moduli_.size()) {
       const std::size_t tile = all.blocks_.tile_rows * all.blocks_.tile_columns;
       const auto parts = static_cast<std::size_t>(all.operands_.parts);
-      products = std::make_unique_for_overwrite<double[]>((2 * parts - 1) * tile);
+      products = Buffer<double>((2 * parts - 1) * tile);
       std::size_t primes = 0;
       for (const Moduli& moduli : all.moduli_) {
         offsets.push_back(primes * parts * tile);
         primes += static_cast<std::size_t>(moduli.count());
         rebuilds.emplace_back(moduli);
       }
-      residues = std::make_unique_for_overwrite<std::int32_t[]>(primes * parts * tile);
+      residues = Buffer<std::int32_t>(primes * parts * tile);
     }
     Finish finish;
-    std::unique_ptr<double[]> products;
-    std::unique_ptr<std::int32_t[]> residues;  // by piece, part, prime and element
-    std::vector<std::size_t> offsets;          // of the pieces
+    Buffer<double> products;
+    Buffer<std::int32_t> residues;     // by piece, part, prime and element
+    std::vector<std::size_t> offsets;  // of the pieces
     std::vector<Rebuild> rebuilds;
     std::vector<SignedLimbs> values;
     std::vector<WideExponent> shifts;
@@ -148,9 +148,9 @@ class ResidueProduct {
   std::int32_t* residues_of(Worker& worker, const Tile& tile, std::size_t g, int part,
                             int prime) const {
     const auto primes = static_cast<std::size_t>(moduli_[g].count());
-    return &worker.residues[worker.offsets[g] + (static_cast<std::size_t>(part) * primes +
-                                                 static_cast<std::size_t>(prime)) *
-                                                    tile.size()];
+    return worker.residues.data() + worker.offsets[g] +
+           (static_cast<std::size_t>(part) * primes + static_cast<std::size_t>(prime)) *
+               tile.size();
   }
 
   void multiply_piece(Worker& worker, const Tile& tile, std::size_t g) const {
@@ -185,13 +185,13 @@ class ResidueProduct {
     const int rows = static_cast<int>(tile.rows), columns = static_cast<int>(tile.columns);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, terms.size(), 1, a,
                 a_stride, b, b_stride, 0,
-                &worker.products[static_cast<std::size_t>(plane) * tile.size()], columns);
+                worker.products.data() + static_cast<std::size_t>(plane) * tile.size(), columns);
     worker.operations += 2.0 * rows * columns * terms.size();
   }
 
   void reduce_products(Worker& worker, const Tile& tile, std::size_t g, int prime,
                        const Modulus& modulus, bool accumulate) const {
-    const double* const products = worker.products.get();
+    const double* const products = worker.products.data();
     std::int32_t* const first = residues_of(worker, tile, g, 0, prime);
     if (operands_.parts == 1) return reduce(products, first, tile.size(), modulus, accumulate);
     reduce_complex(products, products + tile.size(), products + 2 * tile.size(), first,

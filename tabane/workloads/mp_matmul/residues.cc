@@ -1,7 +1,9 @@
 #include "tabane/workloads/mp_matmul/residues.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <vector>
 
 #include "tabane/workloads/blas.h"
 #include "tabane/workloads/mp_matmul/integers.h"
@@ -41,8 +43,8 @@ Residues::Residues(Side side, const Operands& operands, const Piece& piece, cons
       digits_(static_cast<std::size_t>(side == Side::a ? moduli.a_digits : moduli.b_digits)),
       most_lines_(most_lines) {
   const auto planes = static_cast<std::size_t>(2 * operands.parts - 1);
-  values_ = std::make_unique_for_overwrite<double[]>(
-      planes * static_cast<std::size_t>(moduli.count()) * terms() * most_lines);
+  values_ =
+      Buffer<double>(planes * static_cast<std::size_t>(moduli.count()) * terms() * most_lines);
 }
 
 void Residues::fill(std::span<const int> numbers, int threads) {

@@ -1,9 +1,9 @@
 // Operands as residues: for each prime a plane of doubles.
 #pragma once
 
-#include <memory>
-#include <vector>
+#include <span>
 
+#include "tabane/workloads/mp_matmul/buffer.h"
 #include "tabane/workloads/mp_matmul/moduli.h"
 #include "tabane/workloads/mp_matmul/plan.h"
 
@@ -24,9 +24,10 @@ class Residues {
 
   // plane: 0, or 1 for the imaginary part and 2 for the sum.
   const double* plane(int plane, int prime) const {
-    return &values_[(static_cast<std::size_t>(plane) * static_cast<std::size_t>(moduli_.count()) +
-                     static_cast<std::size_t>(prime)) *
-                    plane_size_];
+    return values_.data() +
+           (static_cast<std::size_t>(plane) * static_cast<std::size_t>(moduli_.count()) +
+            static_cast<std::size_t>(prime)) *
+               plane_size_;
   }
   // Elements from one line of a, or term of b, to the next one.
   int stride() const { return static_cast<int>(side_ == Side::a ? terms() : numbers_.size()); }
@@ -47,7 +48,7 @@ class Residues {
   const Moduli& moduli_;
   std::size_t digits_, most_lines_, plane_size_ = 0;
   std::span<const int> numbers_;
-  std::unique_ptr<double[]> values_;
+  Buffer<double> values_;
 };
 
 }  // namespace tabane::workloads::mp_matmul

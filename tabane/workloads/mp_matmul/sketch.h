@@ -10,7 +10,7 @@
 
 namespace tabane::workloads::mp_matmul {
 
-// Numbers modulo a random prime of 61 bits; binary fractions are numbers, too.
+// Numbers modulo a random prime of 60 bits; binary fractions are numbers, too.
 class PrimeField {
  public:
   explicit PrimeField(std::uint64_t seed);

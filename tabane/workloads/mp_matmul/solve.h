@@ -14,6 +14,7 @@ struct SolveOptions {
   Options product = {};       // on each rank; its memory is that of one rank
   comm::GridShape grid = {};  // zeros: as fit_grid() chooses
   bool check = true;
+  bool measure_limit = false;  // the rate of products of doubles
 };
 
 struct Answer {

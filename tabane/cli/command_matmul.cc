@@ -1,0 +1,305 @@
+// tabane matmul: multiplies matrices of multiple-precision numbers.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tabane/cli/command.h"
+#include "tabane/cli/layout.h"
+#include "tabane/cli/options.h"
+#include "tabane/cli/printable.h"
+#include "tabane/cli/solver.h"
+#include "tabane/core/cgroup.h"
+#include "tabane/core/clock.h"
+#include "tabane/core/error.h"
+#include "tabane/core/units.h"
+#include "tabane/team/places.h"
+#include "tabane/workloads/mp_matmul/loops.h"
+#include "tabane/workloads/mp_matmul/problem.h"
+#include "tabane/workloads/mp_matmul/solve.h"
+#include "tabane/workloads/mp_matmul/text_file.h"
+
+namespace tabane::cli {
+namespace {
+
+namespace mp = workloads::mp_matmul;
+
+struct Options {
+  SolverOptions solver;
+  int n = 1000, threads = 1;
+  long bits = 512;
+  std::uint64_t seed = 1;
+  bool is_complex = false, compare_loop = false;
+  std::string left, right, output, rounding = "nearest", method = "auto", memory;
+};
+
+mpfr_rnd_t rounding_of(const std::string& name) {
+  if (name == "zero") return MPFR_RNDZ;
+  if (name == "up") return MPFR_RNDU;
+  return name == "down" ? MPFR_RNDD : MPFR_RNDN;
+}
+
+constexpr const char* kMethodNames[] = {"auto", "residues", "integers", "sums"};
+
+mp::Method method_of(const std::string& name) {
+  const auto* const at = std::find(std::begin(kMethodNames), std::end(kMethodNames), name);
+  return static_cast<mp::Method>(at - std::begin(kMethodNames));
+}
+
+double usable_memory() {
+  return core::usable_memory_bytes().value_or(std::numeric_limits<double>::infinity());
+}
+
+// Bytes for the residues of each rank, as if all were on this machine.
+double memory_of_rank(const Options& options, const comm::LaunchOptions& launch) {
+  const double all = options.memory.empty() ? usable_memory() / 2
+                                            : static_cast<double>(core::parse_size(options.memory));
+  const int ranks =
+      launch.ranks > 0 ? launch.ranks : static_cast<int>(team::known_topology().pus().size());
+  return std::max(1.0, all / ranks);
+}
+
+struct Factors {
+  mp::ComplexMatrix a, b;  // of real ones `im` is empty
+};
+
+void require_fits(const Options& options) {
+  const double each = static_cast<double>(sizeof(__mpfr_struct)) + options.bits / 8.0 + 8;
+  // Both factors, the product, and the ranks' parts of all three.
+  const double bytes = (options.is_complex ? 12.0 : 6.0) * options.n * options.n * each;
+  if (bytes <= usable_memory()) return;
+  throw core::UsageError(
+      fmt::format("-n {} --bits {}: the matrices take {}, but only {} are usable", options.n,
+                  options.bits, core::format_bytes(static_cast<std::uint64_t>(bytes)),
+                  core::format_bytes(static_cast<std::uint64_t>(usable_memory()))));
+}
+
+Factors make_factors(const Options& options) {
+  Factors factors;
+  if (!options.left.empty()) {
+    factors.a.re = mp::read_text(options.left, options.bits);
+    factors.b.re = mp::read_text(options.right, options.bits);
+    if (factors.a.re.columns() == factors.b.re.rows()) return factors;
+    throw core::UsageError(fmt::format(
+        "{} is {} x {} and {} is {} x {}: the second needs as many rows as the first has columns",
+        options.left, factors.a.re.rows(), factors.a.re.columns(), options.right,
+        factors.b.re.rows(), factors.b.re.columns()));
+  }
+  require_fits(options);
+  const auto draw = [&](unsigned factor, std::uint64_t more) {
+    return mp::random_matrix(options.n, options.n, options.bits, factor, options.seed + more);
+  };
+  factors.a.re = draw(2, 0);
+  factors.b.re = draw(3, 0);
+  if (options.is_complex) {
+    factors.a.im = draw(2, 1);
+    factors.b.im = draw(3, 1);
+  }
+  return factors;
+}
+
+// Seconds of a multiply-add of the plain loop, from as many rows as take about a second.
+double loop_seconds(const Options& options, const Factors& factors) {
+  const mp::Matrix &a = factors.a.re, &b = factors.b.re;
+  const double row = static_cast<double>(a.columns()) * b.columns();
+  if (row == 0 || a.rows() == 0) return 0;
+  const double wanted = 1 / (row * (20e-9 + 0.15e-9 * static_cast<double>(options.bits)));
+  const int rows = static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(a.rows())));
+  const mp::Matrix part = a.part({0, rows}, {0, a.columns()});
+  const double begin = core::tick_clock().now();
+  mp::triple_loop(part, b, options.bits, rounding_of(options.rounding));
+  return (core::tick_clock().now() - begin) / (rows * row);
+}
+
+struct Result {
+  mp::Answer answer;
+  double loop = 0;  // seconds of a multiply-add; 0: not measured
+  auto fields() { return std::tie(answer, loop); }
+};
+
+std::string method_text(const mp::Cost& cost) {
+  switch (cost.method) {
+    case mp::Method::integers:
+      return "loop over integers";
+    case mp::Method::sums:
+      return "exact sums, element by element";
+    default:
+      return fmt::format("residues modulo {} primes", cost.primes) +
+             (cost.groups > 1 ? fmt::format(" in {} groups of terms", cost.groups) : "");
+  }
+}
+
+// The product's seconds, and what of them a thread of rank 0 did, in shares.
+std::string shares_text(const mp::Answer& answer, int threads) {
+  const mp::Cost& cost = answer.cost;
+  const double all = answer.solution.seconds * threads / 100;
+  if (cost.method != mp::Method::residues || cost.product_seconds == 0) return "";
+  return fmt::format("products of doubles {:.0f} %, at {}; into residues {:.0f} %, back {:.0f} %\n",
+                     cost.product_seconds / all,
+                     core::format_value(cost.product_operations / cost.product_seconds, "FLOP/s"),
+                     cost.residue_seconds / all, cost.rebuild_seconds / all);
+}
+
+std::string text_of(const Options& options, const Factors& factors, const Result& result) {
+  const workloads::Solution& solution = result.answer.solution;
+  const mp::Cost& cost = result.answer.cost;
+  const mp::Matrix &a = factors.a.re, &b = factors.b.re;
+  std::string text = fmt::format(
+      "{} x {} by {} x {}{}, {} bits; {}x{} ranks of {} threads, {}\n{}, {}\n", a.rows(),
+      a.columns(), b.rows(), b.columns(), options.is_complex ? ", complex" : "", options.bits,
+      solution.rows, solution.columns, options.threads, method_text(cost),
+      core::format_seconds(solution.seconds),
+      core::format_value(solution.rate(), "multiply-adds/s"));
+  text += shares_text(result.answer, options.threads);
+  if (cost.apart > 0) {
+    text += fmt::format("{:.0f} elements of rank 0 computed one by one, for their exponents\n",
+                        cost.apart);
+  }
+  if (result.loop > 0) {
+    text += fmt::format("{:.1f} times the triple loop on one core ({})\n",
+                        solution.rate() * result.loop,
+                        core::format_value(1 / result.loop, "multiply-adds/s"));
+  }
+  return text + fmt::format("sketch of {} rows and a sample of elements: {}\n", a.rows(),
+                            solution.check.passed() ? "PASSED" : "FAILED");
+}
+
+lab::Json json_of(const Options& options, const Factors& factors, const Result& result) {
+  const mp::Cost& cost = result.answer.cost;
+  const auto or_null = [](double value) {
+    return value > 0 ? lab::Json(value) : lab::Json(nullptr);
+  };
+  lab::Json json = to_json(result.answer.solution);
+  json["rows"] = factors.a.re.rows();
+  json["terms"] = factors.a.re.columns();
+  json["columns"] = factors.b.re.columns();
+  json["bits"] = options.bits;
+  json["complex"] = options.is_complex;
+  json["rounding"] = options.rounding;
+  json["threads"] = options.threads;
+  json["method"] = kMethodNames[static_cast<int>(cost.method)];
+  json["primes"] = cost.primes;
+  json["groups"] = cost.groups;
+  json["widest_bits"] = cost.widest;
+  json["elements_apart"] = cost.apart;
+  json["residue_bytes"] = cost.bytes;
+  json["double_product_operations"] = cost.product_operations;
+  json["double_product_seconds"] = cost.product_seconds;
+  json["into_residues_seconds"] = cost.residue_seconds;
+  json["from_residues_seconds"] = cost.rebuild_seconds;
+  json["loop_seconds_per_multiply_add"] = or_null(result.loop);
+  json["seed"] = options.left.empty() ? lab::Json(options.seed) : lab::Json(nullptr);
+  return json;
+}
+
+int multiply(const Options& options) {
+  options.solver.json.check();
+  if (options.left.empty() != options.right.empty()) {
+    throw core::UsageError("--left and --right go together");
+  }
+  if (!options.output.empty()) {
+    if (options.is_complex) throw core::UsageError("-o writes real matrices, not --complex ones");
+    require_writable_file("-o ", options.output);
+  }
+  const comm::LaunchOptions launch = options.solver.launch_options();
+  const mp::SolveOptions how{.product = {.rounding = rounding_of(options.rounding),
+                                         .threads = options.threads,
+                                         .memory = memory_of_rank(options, launch),
+                                         .method = method_of(options.method)},
+                             .grid = launch.grid,
+                             .measure_limit = options.solver.json.given()};
+  const Factors factors = make_factors(options);
+  const auto result = comm::launch_result<Result>(launch, [&](comm::Comm& comm) {
+    Result own;
+    own.answer = options.is_complex
+                     ? mp::solve(comm, factors.a, factors.b, options.bits, how)
+                     : mp::solve(comm, factors.a.re, factors.b.re, options.bits, how);
+    if (comm.rank() != 0) return own;
+    if (options.compare_loop) own.loop = loop_seconds(options, factors);
+    if (!options.output.empty() && own.answer.solution.check.passed()) {
+      mp::write_text(options.output, own.answer.c.re);
+    }
+    return own;
+  });
+  if (!result) return kOk;  // under MPI rank 0 reports
+  if (!options.solver.quiet && !options.solver.json.to_stdout()) {
+    fmt::print("{}", text_of(options, factors, *result));
+  }
+  options.solver.json.write(json_of(options, factors, *result));
+  return result->answer.solution.check.passed() ? kOk : kVerification;
+}
+
+void add_options(CLI::App& verb, Options& options) {
+  CLI::Option* const left =
+      verb.add_option("--left", options.left,
+                      "Read the left factor from a text file: decimal numbers, one row a line")
+          ->type_name("FILE");
+  verb.add_option("--right", options.right, "Read the right factor from a text file")
+      ->type_name("FILE");
+  verb.add_option("-n", options.n,
+                  "Multiply random N x N matrices, of numbers below the square roots of 2 and 3 "
+                  "(default 1000)")
+      ->check(CLI::Range(0, mp::kMostRows))
+      ->type_name("N")
+      ->excludes(left);
+  verb.add_option("--bits", options.bits,
+                  "Give all numbers, also those read from files, N bits (default 512)")
+      ->check(CLI::Range(static_cast<long>(mp::kLeastBits), static_cast<long>(mp::kMostBits)))
+      ->type_name("N");
+  verb.add_flag("--complex", options.is_complex, "Multiply random complex matrices")
+      ->excludes(left);
+  verb.add_option("--seed", options.seed, "Draw other random numbers (default 1)")
+      ->type_name("N")
+      ->excludes(left);
+  verb.add_option("--rounding", options.rounding,
+                  "Round each element of the result to the nearest number, towards zero, up or "
+                  "down (default nearest)")
+      ->check(one_of({"nearest", "zero", "up", "down"}))
+      ->type_name("NAME");
+  verb.add_option("-t,--threads", options.threads, "Use N threads in each rank (default 1)")
+      ->check(CLI::Range(1, mp::kMostThreads))
+      ->type_name("N");
+  verb.add_option("--memory", options.memory,
+                  "Take at most SIZE for residues, on all ranks together (default: half of what "
+                  "is usable)")
+      ->type_name("SIZE");
+  verb.add_option("--method", options.method,
+                  "Compute by products of doubles modulo primes (residues), by a loop over "
+                  "integers, or by exact sums element by element; all give the same bits (default "
+                  "auto: what a model says is fastest)")
+      ->check(one_of({std::begin(kMethodNames), std::end(kMethodNames)}))
+      ->type_name("NAME");
+  verb.add_flag("--compare-loop", options.compare_loop,
+                "Time the triple loop of MPFR's operations, too, on some rows");
+  verb.add_option("-o,--output", options.output,
+                  "Write the product, if it passes the check, to a text file")
+      ->type_name("FILE");
+  options.solver.add_to(verb);
+}
+
+}  // namespace
+
+void add_matmul_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      app.add_subcommand("matmul", "Multiply matrices of multiple-precision numbers, exactly");
+  show_examples_first(
+      *verb,
+      "  tabane matmul -n 1000 --bits 512    multiplies random matrices of 512 bits on all cores\n"
+      "  tabane matmul --left A.txt --right B.txt --bits 200 -o C.txt\n"
+      "                                      multiplies what is in two files\n"
+      "  tabane matmul -n 500 --bits 4096 --ranks 1 -t 2 --compare-loop\n"
+      "                                      uses two threads, and times MPFR's loop beside them\n"
+      "\nEach element is the exact sum of its products, rounded once.\n"
+      "Exit code 4: the product failed its check.");
+  add_options(*verb, *options);
+  verb->callback([options, &exit_code] { exit_code = multiply(*options); });
+}
+
+}  // namespace tabane::cli
