@@ -254,6 +254,7 @@ std::vector<Topic> all_topics() {
           {"team", "teams of processes and threads", ask_team},
           {"comm", "messages and collectives", ask_comm},
           {"solvers", "dense and sparse systems of equations", ask_solvers},
+          {"matmul", "products of multiple-precision matrices", ask_matmul},
           {"truth", "surveys beside each other and beside independent programs", ask_truth}};
 }
 

@@ -1,0 +1,25 @@
+// FLINT's product of the same matrices, as balls of radius 0.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tabane/workloads/mp_matmul/matrix.h"
+
+namespace tabane::bench {
+
+class FlintProduct {
+ public:
+  FlintProduct(const workloads::mp_matmul::Matrix& a, const workloads::mp_matmul::Matrix& b);
+  ~FlintProduct();
+
+  static std::string missing();  // why there is none; empty: there is
+  static std::string version();
+  void multiply();
+
+ private:
+  struct Matrices;
+  std::unique_ptr<Matrices> matrices_;
+};
+
+}  // namespace tabane::bench

@@ -1,0 +1,206 @@
+// Products of multiple-precision matrices beside FLINT's and beside loops of MPFR.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bench/bench.h"
+#include "bench/flint_product.h"
+#include "tabane/comm/launch.h"
+#include "tabane/workloads/blas.h"
+#include "tabane/workloads/mp_matmul/loops.h"
+#include "tabane/workloads/mp_matmul/multiply.h"
+#include "tabane/workloads/mp_matmul/problem.h"
+#include "tabane/workloads/mp_matmul/solve.h"
+
+namespace tabane::bench {
+namespace {
+
+namespace mp = workloads::mp_matmul;
+
+// The matrices of the published comparison.
+struct Factors {
+  mp::Matrix a, b;
+  Factors(int n, long bits)
+      : a(mp::random_matrix(n, n, bits, 2)), b(mp::random_matrix(n, n, bits, 3)) {}
+};
+using Shared = std::shared_ptr<const Factors>;
+
+double multiply_adds(int n) { return 1.0 * n * n * n; }
+
+class Products {
+ public:
+  explicit Products(Panel& panel) : panel_(panel) {}
+
+  void ask_all() {
+    beside_others(1000, 512, 4, 30);
+    for (const long bits : {128L, 1024L, 4096L}) beside_others(300, bits, 2, 0);
+    two_at_once();
+    shares();
+    for (const long bits : {128L, 1024L}) crossover(bits);
+  }
+
+ private:
+  static Entrant product(const Shared& factors, const std::string& name, int threads) {
+    const int n = factors->a.rows();
+    return {.name = name,
+            .work = core::repeat([factors, threads] {
+              mp::multiply(factors->a, factors->b, factors->a.bits(), {.threads = threads});
+            }),
+            .amount = multiply_adds(n)};
+  }
+
+  // On as many rows as take about a second; a row takes as long as another.
+  static Entrant loop(const Shared& factors, double target, bool blocked) {
+    const int n = factors->a.rows();
+    const auto bits = factors->a.bits();
+    const double row = 1.0 * n * n * (20e-9 + 0.2e-9 * static_cast<double>(bits));
+    const int rows = std::clamp(static_cast<int>(1 / row), 1, n);
+    const auto part = std::make_shared<mp::Matrix>(factors->a.part({0, rows}, {0, n}));
+    return {.name = blocked ? "MPFR, blocked loop" : "MPFR, triple loop",
+            .work = core::repeat([factors, part, bits, blocked] {
+              blocked ? mp::blocked_loop(*part, factors->b, bits)
+                      : mp::triple_loop(*part, factors->b, bits);
+            }),
+            .amount = 1.0 * rows * n * n,
+            .target = target,
+            .how = fmt::format("mpfr_mul, mpfr_add on {} rows; MPFR {}", rows, mpfr_get_version())};
+  }
+
+  core::MeasureOptions few(int epochs, double seconds) const {
+    const bool quick = panel_.settings().quick;
+    return {.budget_seconds = quick ? 1 : seconds,
+            .min_epochs = quick ? 3 : epochs,
+            .max_epochs = quick ? 3 : 4 * epochs,
+            .warmup_epochs = 1,
+            .single_iteration = true};
+  }
+
+  void beside_others(int n, long bits, double over_flint, double over_loop) {
+    const std::string name = fmt::format("matmul, n = {}, {} bits, 1 thread", n, bits);
+    if (!panel_.wants(name)) return;
+    const auto factors = std::make_shared<const Factors>(n, bits);
+    const auto flint = std::make_shared<FlintProduct>(factors->a, factors->b);
+    Entrant peer{.name = "FLINT, arb_mat_mul",
+                 .work = core::repeat([flint] { flint->multiply(); }),
+                 .amount = multiply_adds(n),
+                 .target = over_flint,
+                 .missing = FlintProduct::missing(),
+                 .how = FlintProduct::version()};
+    panel_.ask({.name = name,
+                .unit = "multiply-adds/s",
+                .ours = product(factors, "tabane", 1),
+                .peers = {std::move(peer), loop(factors, over_loop, false),
+                          loop(factors, over_loop, true)},
+                .measure = few(6, 20)});
+  }
+
+  // Efficiency: a speed-up of 1.8 is 0.9.
+  void two_at_once() {
+    const std::string name = "matmul, n = 1000, 512 bits, 2 threads";
+    const std::string ranks = "matmul, n = 1000, 512 bits, 2 ranks";
+    const bool wants_threads = panel_.wants(name), wants_ranks = panel_.wants(ranks);
+    if (!wants_threads && !wants_ranks) return;
+    const auto factors = std::make_shared<const Factors>(1000, 512);
+    Entrant one = product(factors, "1 thread", 1);
+    one.target = 1.8;
+    if (wants_threads) {
+      panel_.ask({.name = name,
+                  .unit = "multiply-adds/s",
+                  .ours = product(factors, "tabane", 2),
+                  .peers = {one},
+                  .measure = few(11, 40)});
+    }
+    if (!wants_ranks) return;
+    const auto on_ranks = [factors](int count) {
+      return [factors, count](std::uint64_t) {
+        const auto answer = comm::launch_result<mp::Answer>(
+            {.ranks = count, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
+              return mp::solve(comm, factors->a, factors->b, 512, {.check = false});
+            });
+        return answer->solution.seconds;
+      };
+    };
+    panel_.ask({.name = ranks,
+                .unit = "multiply-adds/s",
+                .ours = {.name = "tabane", .amount = multiply_adds(1000), .timed = on_ranks(2)},
+                .peers = {{.name = "1 rank",
+                           .amount = multiply_adds(1000),
+                           .target = 1.8,
+                           .timed = on_ranks(1)}},
+                .measure = few(11, 40)});
+  }
+
+  // The rate of one core's products of doubles, in turn with products whose shares are told.
+  void shares() {
+    const std::string name = "matmul, n = 1000, 512 bits, products of doubles";
+    if (!panel_.wants(name)) return;
+    const Factors factors(1000, 512);
+    std::vector<double> shares, rates;
+    const int runs = panel_.settings().quick ? 2 : 7;
+    comm::launch({.ranks = 1, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
+      for (int run = 0; run <= runs; ++run) {
+        mp::Cost cost;
+        const double begin = core::tick_clock().now();
+        mp::multiply(factors.a, factors.b, 512, {}, &cost);
+        const double seconds = core::tick_clock().now() - begin;
+        const double peak = workloads::measure_product_rate(comm, 1000, 3);
+        if (run == 0) continue;  // warms up
+        shares.push_back(cost.product_seconds / seconds);
+        rates.push_back(cost.product_operations / cost.product_seconds / peak);
+      }
+    });
+    tell(name, "of the time", shares, 0.5);
+    tell(name, "of the measured peak of one core", rates, 0.85);
+  }
+
+  void tell(const std::string& question, const std::string& figure,
+            const std::vector<double>& samples, double least) {
+    panel_.tell({.question = question,
+                 .unit = "share",
+                 .figure = figure,
+                 .value = core::median(samples),
+                 .limit = least,
+                 .at_least = true,
+                 .samples = samples});
+  }
+
+  // The smallest n from which on residues are faster than the triple loop.
+  void crossover(long bits) {
+    const std::string name = fmt::format("matmul, crossover, {} bits", bits);
+    if (!panel_.wants(name)) return;
+    double smallest = 64;
+    for (int n = 64; n >= 2; n -= 2) {
+      const Factors factors(n, bits);
+      std::vector<double> ratios;
+      for (int run = 0; run < 9; ++run) {
+        const double begin = core::tick_clock().now();
+        mp::multiply(factors.a, factors.b, bits, {.method = mp::Method::residues});
+        const double middle = core::tick_clock().now();
+        mp::triple_loop(factors.a, factors.b, bits);
+        ratios.push_back((core::tick_clock().now() - middle) / (middle - begin));
+      }
+      if (core::median(ratios) < 1) break;
+      smallest = n;
+    }
+    panel_.tell({.question = name,
+                 .unit = "rows",
+                 .figure = "smallest n where residues beat MPFR's triple loop",
+                 .value = smallest,
+                 .limit = 24,
+                 .samples = {smallest}});
+  }
+
+  Panel& panel_;
+};
+
+}  // namespace
+
+void ask_matmul(Panel& panel) { Products(panel).ask_all(); }
+
+}  // namespace tabane::bench
