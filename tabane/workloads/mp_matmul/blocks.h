@@ -3,26 +3,27 @@
 
 #include <cstddef>
 
-#include "tabane/workloads/mp_matmul/plan.h"
-
 namespace tabane::workloads::mp_matmul {
 
+// A block of the product has its residues modulo all primes, the operands' lines for it have theirs
+// modulo some; each thread multiplies a tile of the block.
 struct Blocks {
-  std::size_t rows = 0, columns = 0;            // of operands held as residues
-  std::size_t tile_rows = 0, tile_columns = 0;  // of the product, for each thread
+  std::size_t rows = 0, columns = 0;
+  std::size_t primes = 0;  // of the operands at a time
+  std::size_t tile_rows = 0, tile_columns = 0;
   double bytes = 0;
 };
 
-// primes: of all pieces. throws: core::UsageError, with what would suffice, if `memory` bytes do
-// not.
 struct BlockRequest {
-  std::size_t rows, columns;
-  double line_bytes;     // of a row of a or a column of b
-  double element_bytes;  // of the product, in a tile
+  std::size_t rows, columns, primes;
+  double line_bytes;     // of a row of a or a column of b, for one prime
+  double element_bytes;  // of an element of the product, for all primes
+  double product_bytes;  // of an element of a tile
   double constant_bytes;
   int threads;
   double memory;
 };
+// throws: core::UsageError, with what would suffice, if the memory does not.
 Blocks choose_blocks(const BlockRequest& request);
 
 }  // namespace tabane::workloads::mp_matmul

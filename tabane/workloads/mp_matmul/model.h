@@ -60,11 +60,7 @@ inline double sum_ns(double elements, double terms, double bits, int parts = 1) 
   return elements * (parts * parts * terms * (70 + integer_term_ns(bits, bits)) + 300);
 }
 
-// Bytes of the residues of a row of a or a column of b.
-inline double bytes_of_line(double terms, double primes, int parts) {
-  return 8 * terms * primes * (2 * parts - 1);
-}
-// Of the constants of one system of primes.
+// Bytes of the constants of one system of primes.
 inline double bytes_of_constants(double primes, double out_digits, double in_digits) {
   return 8 * primes * (out_digits + in_digits);
 }

@@ -6,6 +6,7 @@
 #include "tabane/core/clock.h"
 #include "tabane/workloads/blas.h"
 #include "tabane/workloads/mp_matmul/blocks.h"
+#include "tabane/workloads/mp_matmul/buffer.h"
 #include "tabane/workloads/mp_matmul/model.h"
 #include "tabane/workloads/mp_matmul/rebuild.h"
 #include "tabane/workloads/mp_matmul/reduce.h"
@@ -26,7 +27,7 @@ std::vector<Moduli> moduli_of(const Operands& operands, const Plan& plan) {
   return moduli;
 }
 
-// A part of the block of rows and columns that is held as residues.
+// A part of the block of the product whose residues are held.
 struct Tile {
   std::size_t row, rows, column, columns;
   std::size_t size() const { return rows * columns; }
@@ -43,30 +44,32 @@ class ResidueProduct {
         threads_(options.threads),
         moduli_(moduli_of(operands, plan)),
         blocks_(choose_blocks(request(options.memory))) {
+    std::size_t most_terms = 0, primes = 0;
     for (std::size_t g = 0; g < moduli_.size(); ++g) {
-      const auto make = [&](Residues::Side side, std::size_t lines) {
-        return Residues(side, operands_, plan_.pieces[g], moduli_[g], lines);
-      };
-      a_.push_back(make(Residues::Side::a, std::min(blocks_.rows, plan_.rows.size())));
-      b_.push_back(make(Residues::Side::b, std::min(blocks_.columns, plan_.columns.size())));
+      most_terms = std::max(most_terms, plan_.pieces[g].terms.index.size());
+      first_primes_.push_back(primes);
+      primes += static_cast<std::size_t>(moduli_[g].count());
     }
-    cost_.bytes = std::max(cost_.bytes, blocks_.bytes);
-    cost_.groups = static_cast<int>(moduli_.size());
-    for (const Moduli& moduli : moduli_) cost_.primes += moduli.count();
-  }
-
-  void run() {
+    const std::size_t each = planes() * blocks_.primes * most_terms;
+    a_values_ = Buffer<double>(each * blocks_.rows);
+    b_values_ = Buffer<double>(each * blocks_.columns);
+    residues_ = Buffer<std::int32_t>(primes * parts() * blocks_.rows * blocks_.columns);
     for (int i = 0; i < threads_; ++i) {
       workers_.push_back(std::make_unique<Worker>(*this, static_cast<std::size_t>(i)));
     }
+    cost_.bytes = std::max(cost_.bytes, blocks_.bytes);
+    cost_.groups = static_cast<int>(moduli_.size());
+    cost_.primes = static_cast<int>(primes);
+  }
+
+  void run() {
     const std::span<const int> rows = plan_.rows, columns = plan_.columns;
-    for (std::size_t j = 0; j < columns.size(); j += blocks_.columns) {
-      fill(b_, columns.subspan(j, std::min(blocks_.columns, columns.size() - j)));
-      for (std::size_t i = 0; i < rows.size(); i += blocks_.rows) {
-        if (j == 0 || blocks_.rows < rows.size()) {
-          fill(a_, rows.subspan(i, std::min(blocks_.rows, rows.size() - i)));
-        }
-        multiply_block(i, j);
+    for (std::size_t i = 0; i < rows.size(); i += blocks_.rows) {
+      block_rows_ = rows.subspan(i, std::min(blocks_.rows, rows.size() - i));
+      for (std::size_t j = 0; j < columns.size(); j += blocks_.columns) {
+        block_columns_ = columns.subspan(j, std::min(blocks_.columns, columns.size() - j));
+        for (std::size_t g = 0; g < moduli_.size(); ++g) multiply_piece(g);
+        finish_block();
       }
     }
     for (const auto& worker : workers_) {
@@ -82,37 +85,38 @@ class ResidueProduct {
   struct Worker {
     Worker(ResidueProduct& all, std::size_t thread)
         : finish(all.operands_, all.target_, thread),
+          products(all.planes() * all.blocks_.tile_rows * all.blocks_.tile_columns),
           values(all.moduli_.size()),
           shifts(all.moduli_.size()) {
-      const std::size_t tile = all.blocks_.tile_rows * all.blocks_.tile_columns;
-      const auto parts = static_cast<std::size_t>(all.operands_.parts);
-      products = Buffer<double>((2 * parts - 1) * tile);
-      std::size_t primes = 0;
-      for (const Moduli& moduli : all.moduli_) {
-        offsets.push_back(primes * parts * tile);
-        primes += static_cast<std::size_t>(moduli.count());
-        rebuilds.emplace_back(moduli);
-      }
-      residues = Buffer<std::int32_t>(primes * parts * tile);
+      for (const Moduli& moduli : all.moduli_) rebuilds.emplace_back(moduli);
     }
     Finish finish;
     Buffer<double> products;
-    Buffer<std::int32_t> residues;     // by piece, part, prime and element
-    std::vector<std::size_t> offsets;  // of the pieces
     std::vector<Rebuild> rebuilds;
     std::vector<SignedLimbs> values;
     std::vector<WideExponent> shifts;
     double product_seconds = 0, reduce_seconds = 0, rebuild_seconds = 0, operations = 0;
   };
+  // The operands of one piece, for some primes.
+  struct Factors {
+    const Moduli& moduli;
+    Residues a, b;
+    int terms;
+    std::size_t piece;
+  };
+
+  std::size_t parts() const { return static_cast<std::size_t>(operands_.parts); }
+  std::size_t planes() const { return 2 * parts() - 1; }
+  std::size_t block_size() const { return block_rows_.size() * block_columns_.size(); }
 
   BlockRequest request(double memory) const {
-    BlockRequest request{plan_.rows.size(), plan_.columns.size(), 0, 0, 0, threads_, memory};
-    const double planes = 2 * operands_.parts - 1;
-    request.element_bytes = 8 * planes;
+    BlockRequest request{plan_.rows.size(), plan_.columns.size(), 0, 0, 0, 0, 0, threads_, memory};
+    request.product_bytes = 8.0 * static_cast<double>(planes());
     for (std::size_t g = 0; g < moduli_.size(); ++g) {
       const double primes = moduli_[g].count();
       const auto terms = static_cast<double>(plan_.pieces[g].terms.index.size());
-      request.line_bytes += bytes_of_line(terms, primes, operands_.parts);
+      request.primes = std::max(request.primes, static_cast<std::size_t>(primes));
+      request.line_bytes = std::max(request.line_bytes, 8 * terms * static_cast<double>(planes()));
       request.element_bytes += 4 * primes * operands_.parts;
       request.constant_bytes += bytes_of_constants(primes, moduli_[g].out_digits,
                                                    moduli_[g].a_digits + moduli_[g].b_digits);
@@ -120,15 +124,8 @@ class ResidueProduct {
     return request;
   }
 
-  void fill(std::vector<Residues>& residues, std::span<const int> numbers) {
-    const double begin = now();
-    for (Residues& each : residues) each.fill(numbers, threads_);
-    cost_.residue_seconds += threads_ * (now() - begin);
-  }
-
-  void multiply_block(std::size_t first_row, std::size_t first_column) {
-    const std::size_t rows = std::min(blocks_.rows, plan_.rows.size() - first_row);
-    const std::size_t columns = std::min(blocks_.columns, plan_.columns.size() - first_column);
+  std::vector<Tile> tiles_of_block() const {
+    const std::size_t rows = block_rows_.size(), columns = block_columns_.size();
     std::vector<Tile> tiles;
     for (std::size_t i = 0; i < rows; i += blocks_.tile_rows) {
       for (std::size_t j = 0; j < columns; j += blocks_.tile_columns) {
@@ -136,91 +133,116 @@ class ResidueProduct {
                          std::min(blocks_.tile_columns, columns - j)});
       }
     }
-    run_tasks(threads_, tiles.size(), [&](std::size_t thread, std::size_t task) {
-      Worker& worker = *workers_[thread];
-      for (std::size_t g = 0; g < moduli_.size(); ++g) multiply_piece(worker, tiles[task], g);
-      const double begin = now();
-      finish_tile(worker, tiles[task], first_row, first_column);
-      worker.rebuild_seconds += now() - begin;
-    });
+    return tiles;
   }
 
-  std::int32_t* residues_of(Worker& worker, const Tile& tile, std::size_t g, int part,
-                            int prime) const {
-    const auto primes = static_cast<std::size_t>(moduli_[g].count());
-    return worker.residues.data() + worker.offsets[g] +
-           (static_cast<std::size_t>(part) * primes + static_cast<std::size_t>(prime)) *
-               tile.size();
+  std::int32_t* residues_of(std::size_t g, int part, int prime) {
+    const std::size_t primes = static_cast<std::size_t>(moduli_[g].count());
+    const std::size_t plane = first_primes_[g] * parts() + static_cast<std::size_t>(part) * primes +
+                              static_cast<std::size_t>(prime);
+    return residues_.data() + plane * block_size();
   }
 
-  void multiply_piece(Worker& worker, const Tile& tile, std::size_t g) const {
-    const int terms = static_cast<int>(plan_.pieces[g].terms.index.size());
-    const int step = terms_at_once(terms), planes = 2 * operands_.parts - 1;
+  void multiply_piece(std::size_t g) {
+    const Piece& piece = plan_.pieces[g];
     const Moduli& moduli = moduli_[g];
-    for (int p = 0; p < moduli.count(); ++p) {
-      const Modulus modulus{moduli.primes[static_cast<std::size_t>(p)],
-                            moduli.inverses[static_cast<std::size_t>(p)]};
-      for (int at = 0; at < terms; at += step) {
-        const double begin = now();
-        for (int plane = 0; plane < planes; ++plane) {
-          multiply_plane(worker, tile, g, p, plane, {at, std::min(at + step, terms)});
+    Factors factors{moduli,
+                    {Residues::Side::a, operands_, piece, moduli, a_values_.data()},
+                    {Residues::Side::b, operands_, piece, moduli, b_values_.data()},
+                    static_cast<int>(piece.terms.index.size()),
+                    g};
+    const std::vector<Tile> tiles = tiles_of_block();
+    const int step = static_cast<int>(blocks_.primes);
+    for (int first = 0; first < moduli.count(); first += step) {
+      const Range primes{first, std::min(first + step, moduli.count())};
+      const double begin = now();
+      factors.a.fill(block_rows_, primes, threads_);
+      factors.b.fill(block_columns_, primes, threads_);
+      cost_.residue_seconds += threads_ * (now() - begin);
+      run_tasks(threads_, tiles.size(), [&](std::size_t thread, std::size_t task) {
+        for (int p = primes.first; p < primes.end; ++p) {
+          multiply_tile(*workers_[thread], tiles[task], factors, p);
         }
-        const double middle = now();
-        reduce_products(worker, tile, g, p, modulus, at > 0);
-        worker.product_seconds += middle - begin;
-        worker.reduce_seconds += now() - middle;
-      }
-      if (terms == 0) clear(worker, tile, g, p);
+      });
     }
   }
 
-  void multiply_plane(Worker& worker, const Tile& tile, std::size_t g, int prime, int plane,
-                      Range terms) const {
-    const int a_stride = a_[g].stride(), b_stride = b_[g].stride();
-    const double* const a =
-        a_[g].plane(plane, prime) + tile.row * static_cast<std::size_t>(a_stride) + terms.first;
-    const double* const b =
-        b_[g].plane(plane, prime) +
-        static_cast<std::size_t>(terms.first) * static_cast<std::size_t>(b_stride) + tile.column;
+  void multiply_tile(Worker& worker, const Tile& tile, const Factors& factors, int prime) {
+    const int step = terms_at_once(factors.terms);
+    for (int at = 0; at < std::max(factors.terms, 1); at += step) {
+      const double begin = now();
+      for (std::size_t plane = 0; plane < planes(); ++plane) {
+        multiply_plane(worker, tile, factors, prime, static_cast<int>(plane),
+                       {at, std::min(at + step, factors.terms)});
+      }
+      const double middle = now();
+      reduce_products(worker, tile, factors, prime, at > 0);
+      worker.product_seconds += middle - begin;
+      worker.reduce_seconds += now() - middle;
+    }
+  }
+
+  static void multiply_plane(Worker& worker, const Tile& tile, const Factors& factors, int prime,
+                             int plane, Range terms) {
+    const auto a_stride = static_cast<std::size_t>(factors.a.stride());
+    const auto b_stride = static_cast<std::size_t>(factors.b.stride());
+    const auto first = static_cast<std::size_t>(terms.first);
+    const double* const a = factors.a.plane(plane, prime) + tile.row * a_stride + first;
+    const double* const b = factors.b.plane(plane, prime) + first * b_stride + tile.column;
     const int rows = static_cast<int>(tile.rows), columns = static_cast<int>(tile.columns);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, terms.size(), 1, a,
-                a_stride, b, b_stride, 0,
+                std::max(factors.a.stride(), 1), b, factors.b.stride(), 0,
                 worker.products.data() + static_cast<std::size_t>(plane) * tile.size(), columns);
     worker.operations += 2.0 * rows * columns * terms.size();
   }
 
-  void reduce_products(Worker& worker, const Tile& tile, std::size_t g, int prime,
-                       const Modulus& modulus, bool accumulate) const {
-    const double* const products = worker.products.data();
-    std::int32_t* const first = residues_of(worker, tile, g, 0, prime);
-    if (operands_.parts == 1) return reduce(products, first, tile.size(), modulus, accumulate);
-    reduce_complex(products, products + tile.size(), products + 2 * tile.size(), first,
-                   residues_of(worker, tile, g, 1, prime), tile.size(), modulus, accumulate);
-  }
-
-  void clear(Worker& worker, const Tile& tile, std::size_t g, int prime) const {
-    for (int part = 0; part < operands_.parts; ++part) {
-      std::fill_n(residues_of(worker, tile, g, part, prime), tile.size(), 0);
+  // Row by row, or all at once if the tile's rows are the block's.
+  void reduce_products(const Worker& worker, const Tile& tile, const Factors& factors, int prime,
+                       bool accumulate) {
+    const auto at = static_cast<std::size_t>(prime);
+    const Modulus modulus{factors.moduli.primes[at], factors.moduli.inverses[at]};
+    const bool whole = tile.columns == block_columns_.size();
+    const std::size_t size = whole ? tile.size() : tile.columns;
+    for (std::size_t done = 0; done < tile.size(); done += size) {
+      const std::size_t row = tile.row + done / tile.columns;
+      const std::size_t to = row * block_columns_.size() + tile.column;
+      const double* const products = worker.products.data() + done;
+      std::int32_t* const re = residues_of(factors.piece, 0, prime) + to;
+      if (operands_.parts == 1) {
+        reduce(products, re, size, modulus, accumulate);
+      } else {
+        reduce_complex(products, products + tile.size(), products + 2 * tile.size(), re,
+                       residues_of(factors.piece, 1, prime) + to, size, modulus, accumulate);
+      }
     }
   }
 
-  void finish_tile(Worker& worker, const Tile& tile, std::size_t first_row,
-                   std::size_t first_column) const {
-    std::size_t block = tile.size();
+  void finish_block() {
+    constexpr std::size_t kElements = 2048;  // of a task
+    const std::size_t tasks = (block_size() + kElements - 1) / kElements;
+    run_tasks(threads_, tasks, [&](std::size_t thread, std::size_t task) {
+      Worker& worker = *workers_[thread];
+      const double begin = now();
+      const std::size_t first = task * kElements;
+      for (int part = 0; part < operands_.parts; ++part) {
+        finish_elements(worker, part, first, std::min(first + kElements, block_size()));
+      }
+      worker.rebuild_seconds += now() - begin;
+    });
+  }
+
+  void finish_elements(Worker& worker, int part, std::size_t first, std::size_t end) {
+    std::size_t block = end - first;
     for (const Rebuild& rebuild : worker.rebuilds) block = std::min(block, rebuild.block());
-    for (int part = 0; part < operands_.parts; ++part) {
-      for (std::size_t at = 0; at < tile.size(); at += block) {
-        const std::size_t count = std::min(block, tile.size() - at);
-        for (std::size_t g = 0; g < moduli_.size(); ++g) {
-          worker.rebuilds[g].compute(residues_of(worker, tile, g, part, 0) + at, tile.size(),
-                                     count);
-        }
-        for (std::size_t e = 0; e < count; ++e) {
-          const Place place{plan_.rows[first_row + tile.row + (at + e) / tile.columns],
-                            plan_.columns[first_column + tile.column + (at + e) % tile.columns],
-                            part};
-          finish_element(worker, place, e);
-        }
+    for (std::size_t at = first; at < end; at += block) {
+      const std::size_t count = std::min(block, end - at);
+      for (std::size_t g = 0; g < moduli_.size(); ++g) {
+        worker.rebuilds[g].compute(residues_of(g, part, 0) + at, block_size(), count);
+      }
+      for (std::size_t e = 0; e < count; ++e) {
+        const std::size_t columns = block_columns_.size();
+        finish_element(
+            worker, {block_rows_[(at + e) / columns], block_columns_[(at + e) % columns], part}, e);
       }
     }
   }
@@ -243,7 +265,10 @@ class ResidueProduct {
   int threads_;
   std::vector<Moduli> moduli_;
   Blocks blocks_;
-  std::vector<Residues> a_, b_;  // by piece
+  std::vector<std::size_t> first_primes_;  // of the pieces
+  Buffer<double> a_values_, b_values_;     // of the operands, for some primes
+  Buffer<std::int32_t> residues_;          // of the block: by piece, part, prime and element
+  std::span<const int> block_rows_, block_columns_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 

@@ -7,7 +7,6 @@
 
 #include "tabane/workloads/blas.h"
 #include "tabane/workloads/mp_matmul/integers.h"
-#include "tabane/workloads/mp_matmul/reduce.h"
 #include "tabane/workloads/mp_matmul/threads.h"
 
 namespace tabane::workloads::mp_matmul {
@@ -35,23 +34,19 @@ struct Residues::Scratch {
 };
 
 Residues::Residues(Side side, const Operands& operands, const Piece& piece, const Moduli& moduli,
-                   std::size_t most_lines)
+                   double* values)
     : side_(side),
       operands_(operands),
       piece_(piece),
       moduli_(moduli),
       digits_(static_cast<std::size_t>(side == Side::a ? moduli.a_digits : moduli.b_digits)),
-      most_lines_(most_lines) {
-  const auto planes = static_cast<std::size_t>(2 * operands.parts - 1);
-  values_ =
-      Buffer<double>(planes * static_cast<std::size_t>(moduli.count()) * terms() * most_lines);
-}
+      values_(values) {}
 
-void Residues::fill(std::span<const int> numbers, int threads) {
-  TABANE_ASSERT(numbers.size() <= most_lines_);
+void Residues::fill(std::span<const int> numbers, Range some_primes, int threads) {
   numbers_ = numbers;
+  primes_ = some_primes;
   plane_size_ = numbers.size() * terms();
-  const auto primes = static_cast<std::size_t>(moduli_.count());
+  const auto primes = static_cast<std::size_t>(primes_.size());
   const std::size_t each = sizeof(double) * (digits_ + primes);
   const std::size_t block = std::clamp<std::size_t>(kBlockBytes / each, 32, 1024);
   const std::size_t blocks = (plane_size_ + block - 1) / block;
@@ -89,28 +84,26 @@ void Residues::read_digits(int part, std::size_t first, std::size_t count, Scrat
 
 void Residues::fill_block(int part, std::size_t first, std::size_t count, Scratch& scratch) {
   read_digits(part, first, count, scratch);
-  const int primes = moduli_.count(), n = static_cast<int>(count),
-            digits = static_cast<int>(digits_);
-  const double* const constants = (side_ == Side::a ? moduli_.into_a : moduli_.into_b).data();
+  const int primes = primes_.size(), n = static_cast<int>(count);
+  const int digits = static_cast<int>(digits_);
+  const double* const constants = (side_ == Side::a ? moduli_.into_a : moduli_.into_b).data() +
+                                  static_cast<std::size_t>(primes_.first) * digits_;
   for (int at = 0; at < digits; at += kMostDigitsAtOnce) {
     const int some = std::min(kMostDigitsAtOnce, digits - at);
     cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, n, primes, some, 1,
-                &scratch.digits[0] + at, digits, constants + at, digits, 0, scratch.residues.data(),
-                n);
+                scratch.digits.data() + at, digits, constants + at, digits, 0,
+                scratch.residues.data(), n);
     for (int p = 0; p < primes; ++p) {
-      const auto prime = static_cast<std::size_t>(p);
-      double* const to = plane(part, p) + first;
-      reduce(&scratch.residues[prime * count], at == 0 ? nullptr : to, to, count,
-             {moduli_.primes[prime], moduli_.inverses[prime]});
+      double* const to = plane(part, primes_.first + p) + first;
+      reduce(&scratch.residues[static_cast<std::size_t>(p) * count], at == 0 ? nullptr : to, to,
+             count, modulus(primes_.first + p));
     }
   }
 }
 
 void Residues::add_parts(std::size_t first, std::size_t count) {
-  for (int p = 0; p < moduli_.count(); ++p) {
-    const auto prime = static_cast<std::size_t>(p);
-    reduce(plane(0, p) + first, plane(1, p) + first, plane(2, p) + first, count,
-           {moduli_.primes[prime], moduli_.inverses[prime]});
+  for (int p = primes_.first; p < primes_.end; ++p) {
+    reduce(plane(0, p) + first, plane(1, p) + first, plane(2, p) + first, count, modulus(p));
   }
 }
 

@@ -3,9 +3,9 @@
 
 #include <span>
 
-#include "tabane/workloads/mp_matmul/buffer.h"
 #include "tabane/workloads/mp_matmul/moduli.h"
 #include "tabane/workloads/mp_matmul/plan.h"
+#include "tabane/workloads/mp_matmul/reduce.h"
 
 namespace tabane::workloads::mp_matmul {
 
@@ -15,19 +15,18 @@ class Residues {
  public:
   enum class Side { a, b };
 
-  // For at most so many lines. side a: lines of a stand one behind the other; b: terms of b.
+  // values: room for `planes` x primes x terms x lines numbers of what is filled in.
   Residues(Side side, const Operands& operands, const Piece& piece, const Moduli& moduli,
-           std::size_t most_lines);
+           double* values);
 
-  // Of the lines `numbers`, which must live as long as the residues are used.
-  void fill(std::span<const int> numbers, int threads);
+  // Of the lines `numbers`, which must live as long as the residues are used, for some primes. side
+  // a: lines of a stand one behind the other; b: terms of b.
+  void fill(std::span<const int> numbers, Range primes, int threads);
 
-  // plane: 0, or 1 for the imaginary part and 2 for the sum.
-  const double* plane(int plane, int prime) const {
-    return values_.data() +
-           (static_cast<std::size_t>(plane) * static_cast<std::size_t>(moduli_.count()) +
-            static_cast<std::size_t>(prime)) *
-               plane_size_;
+  // plane: 0, or 1 for the imaginary part and 2 for the sum. prime: one of those filled in.
+  double* plane(int plane, int prime) const {
+    return values_ +
+           static_cast<std::size_t>(plane * primes_.size() + prime - primes_.first) * plane_size_;
   }
   // Elements from one line of a, or term of b, to the next one.
   int stride() const { return static_cast<int>(side_ == Side::a ? terms() : numbers_.size()); }
@@ -35,8 +34,9 @@ class Residues {
  private:
   struct Scratch;
   std::size_t terms() const { return piece_.terms.index.size(); }
-  double* plane(int plane, int prime) {
-    return const_cast<double*>(static_cast<const Residues*>(this)->plane(plane, prime));
+  Modulus modulus(int prime) const {
+    const auto at = static_cast<std::size_t>(prime);
+    return {moduli_.primes[at], moduli_.inverses[at]};
   }
   void fill_block(int part, std::size_t first, std::size_t count, Scratch& scratch);
   void read_digits(int part, std::size_t first, std::size_t count, Scratch& scratch) const;
@@ -46,9 +46,10 @@ class Residues {
   const Operands& operands_;
   const Piece& piece_;
   const Moduli& moduli_;
-  std::size_t digits_, most_lines_, plane_size_ = 0;
+  std::size_t digits_, plane_size_ = 0;
+  Range primes_;
   std::span<const int> numbers_;
-  Buffer<double> values_;
+  double* values_;
 };
 
 }  // namespace tabane::workloads::mp_matmul

@@ -1,0 +1,159 @@
+"""tabane matmul as a program: what it multiplies, writes and refuses, and how it ends."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from fractions import Fraction
+
+TABANE = pathlib.Path(sys.argv.pop(1))
+WITHOUT_MPI = {name: value for name, value in os.environ.items()
+               if not name.startswith(("OMPI_", "PMI"))}
+
+
+class Matmul(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def matmul(self, *arguments, launcher=(), environment=None):
+        return subprocess.run([*launcher, TABANE, "matmul", *arguments], cwd=self.folder,
+                              env={**WITHOUT_MPI, **(environment or {})}, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=200)
+
+    def multiplied(self, *arguments, **how):
+        result = self.matmul("--json", *arguments, **how)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        record = json.loads(result.stdout)
+        self.assertTrue(record["passed"])
+        return record
+
+    def file(self, name, text):
+        (self.folder / name).write_text(text)
+        return name
+
+    def test_multiplies_what_is_in_files(self):
+        self.file("a.txt", "# left\n1 2.5 -3\n0 1e10 0.125\n")
+        self.file("b.txt", "1 0\n0 4\n1e-3 8\n")
+        given = ("--left", "a.txt", "--right", "b.txt", "--bits", "300")
+        self.multiplied(*given, "-o", "c.txt")
+        rows = [[Fraction(word) for word in line.split()]
+                for line in (self.folder / "c.txt").read_text().splitlines()]
+        expected = [[1 - Fraction(3, 1000), -14], [Fraction(1, 8000), 4 * 10 ** 10 + 1]]
+        for row, exact in zip(rows, expected, strict=True):
+            for value, wanted in zip(row, exact, strict=True):
+                self.assertLessEqual(abs(value - wanted), Fraction(10) ** -85)
+        self.assertEqual(rows[1][1], 4 * 10 ** 10 + 1)
+
+    def test_gives_the_same_bits_in_every_way(self):
+        request = ("-n", "40", "--bits", "200", "--seed", "7")
+        # What it writes is read back; a product with 1 keeps it.
+        for name, rows in (("x", 40), ("y", 40)):
+            self.file(name, "\n".join(" ".join(str((i * 37 + j * 11) % 101 - 50) + f".{j}e{i % 9}"
+                                               for j in range(40)) for i in range(rows)))
+        given = ("--left", "x", "--right", "y", "--bits", "200")
+        self.multiplied(*given, "--method", "sums", "--ranks", "1", "-o", "sums")
+        expected = (self.folder / "sums").read_text()
+        for way in (("--ranks", "1"), ("--ranks", "2"), ("--grid", "2x2"), ("--ranks", "1", "-t", "3"),
+                    ("--memory", "200k"), ("--method", "integers")):
+            with self.subTest(way):
+                method = () if "--method" in way else ("--method", "residues")
+                self.multiplied(*given, *method, *way, "-o", "c")
+                self.assertEqual((self.folder / "c").read_text(), expected)
+        self.assertEqual(self.multiplied(*request, "--method", "residues")["method"], "residues")
+
+    def test_tells_rate_shares_check_and_ratio_to_the_loop(self):
+        result = self.matmul("-n", "150", "--bits", "300", "--ranks", "1", "--compare-loop")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for part in ("150 x 150 by 150 x 150, 300 bits; 1x1 ranks of 1 threads", "multiply-adds/s",
+                     "residues modulo", "products of doubles", "times the triple loop",
+                     "sketch of 150 rows and a sample of elements: PASSED"):
+            self.assertIn(part, result.stdout)
+        record = self.multiplied("-n", "150", "--bits", "300", "--ranks", "1", "--compare-loop")
+        self.assertEqual(record["operations"], 150 ** 3)
+        self.assertGreater(record["loop_seconds_per_multiply_add"], 0)
+        self.assertEqual(self.matmul("-n", "5", "-q").stdout, "")
+
+    def test_multiplies_next_to_nothing_and_complex_numbers(self):
+        for n in ("0", "1", "2"):
+            for grid in ("1x1", "2x2"):
+                with self.subTest(n=n, grid=grid):
+                    self.multiplied("-n", n, "--grid", grid)
+        self.multiplied("-n", "30", "--complex", "--method", "residues", "--grid", "1x2")
+        self.file("none.txt", "# nothing\n")
+        self.multiplied("--left", "none.txt", "--right", "none.txt")
+
+    def test_takes_numbers_that_are_not_finite(self):
+        self.file("a.txt", "inf 1\n1 nan\n2 3\n")
+        self.file("b.txt", "1 0\n-1 2\n")
+        self.multiplied("--left", "a.txt", "--right", "b.txt", "-o", "c.txt")
+        self.assertEqual((self.folder / "c.txt").read_text(), "inf nan\nnan nan\n-1 6\n")
+
+    def test_refuses_before_it_begins(self):
+        self.file("a.txt", "1 2\n3 4\n")
+        self.file("three.txt", "1 2 3\n")
+        self.file("bad.txt", "1 2\n3 four\n")
+        self.file("ragged.txt", "1 2\n3\n")
+        for bad, part in ((["-n", "-1"], "0"),
+                          (["-n", "100001"], "100000"),
+                          (["--bits", "1"], "2"),
+                          (["--bits", "1000000000"], "1000000"),
+                          (["-n", "90000", "--bits", "10000"], "the matrices take"),
+                          (["--rounding", "away"], "nearest"),
+                          (["--method", "guess"], "residues"),
+                          (["-t", "0"], "1"),
+                          (["--memory", "lots"], "lots"),
+                          (["-n", "100", "--method", "residues", "--memory", "9k"], "take"),
+                          (["--left", "a.txt"], "--right"),
+                          (["--left", "a.txt", "--right", "a.txt", "-n", "3"], "exclude"),
+                          (["--left", "a.txt", "--right", "three.txt"], "a.txt is 2 x 2"),
+                          (["--left", "a.txt", "--right", "bad.txt"],
+                           "bad.txt, line 2, column 3: \"four\""),
+                          (["--left", "ragged.txt", "--right", "a.txt"],
+                           "ragged.txt, line 2, column 1"),
+                          (["--left", "nowhere.txt", "--right", "a.txt"], "nowhere.txt"),
+                          (["-n", "3", "--complex", "-o", "c.txt"], "--complex"),
+                          (["--grid", "2by2"], "2x3"),
+                          (["-n", "3", "-o", "/nowhere/x"], "/nowhere/x")):
+            with self.subTest(bad):
+                result = self.matmul(*bad)
+                self.assertIn(result.returncode, (1, 2) if "nowhere.txt" in bad else (2,),
+                              result.stderr)
+                self.assertIn(part, result.stderr)
+                self.assertEqual(result.stdout, "")
+
+    def test_ends_at_ctrl_c_and_writes_nothing(self):
+        process = subprocess.Popen([TABANE, "matmul", "-n", "1500", "--bits", "4000", "-o", "c.txt"],
+                                   cwd=self.folder, env=WITHOUT_MPI, start_new_session=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(1)
+        self.assertIsNone(process.poll())
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertFalse((self.folder / "c.txt").exists())
+        with self.assertRaises(ProcessLookupError):  # no rank is left
+            os.killpg(process.pid, 0)
+
+    def test_gives_the_same_product_under_mpirun(self):
+        modules = TABANE.parent / "modules/comm"
+        launcher = shutil.which("mpirun.openmpi")
+        if launcher is None or not (modules / "libtabane_mpi_openmpi.so").exists():
+            self.skipTest("no Open MPI")
+        request = ("-n", "60", "--bits", "200", "--grid", "1x2", "--method", "residues")
+        self.multiplied(*request, "-o", "shm.txt")
+        self.multiplied(*request, "-o", "mpi.txt",
+                        launcher=(launcher, "-n", "2", "--oversubscribe", "--allow-run-as-root"),
+                        environment={"TABANE_MPI_MODULE": str(modules)})
+        self.assertEqual((self.folder / "mpi.txt").read_text(),
+                         (self.folder / "shm.txt").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
