@@ -314,4 +314,18 @@ void set_process_memory_policy(const MemoryOptions& options) {
   }
 }
 
+ScopedMemoryPolicy::ScopedMemoryPolicy(const MemoryOptions& options)
+    : nodes_(kMostNodes / kBitsPerWord) {
+  if (syscall(SYS_get_mempolicy, &mode_, nodes_.data(), kMostNodes, nullptr, 0) != 0) mode_ = -1;
+  set_process_memory_policy(options);
+}
+
+ScopedMemoryPolicy::~ScopedMemoryPolicy() {
+  if (mode_ < 0) return;
+  const bool with_nodes =
+      std::any_of(nodes_.begin(), nodes_.end(), [](unsigned long word) { return word != 0; });
+  syscall(SYS_set_mempolicy, mode_, with_nodes ? nodes_.data() : nullptr,
+          with_nodes ? kMostNodes + 1 : 0);
+}
+
 }  // namespace tabane::core

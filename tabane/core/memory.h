@@ -90,4 +90,18 @@ class Region {
 // nothing here. throws: SystemError, UsageError.
 void set_process_memory_policy(const MemoryOptions& options);
 
+// Does so for a scope, for the calling thread and the processes that it starts, and puts the old
+// policy back. throws: as set_process_memory_policy().
+class ScopedMemoryPolicy {
+ public:
+  explicit ScopedMemoryPolicy(const MemoryOptions& options);
+  ~ScopedMemoryPolicy();
+  ScopedMemoryPolicy(const ScopedMemoryPolicy&) = delete;
+  ScopedMemoryPolicy& operator=(const ScopedMemoryPolicy&) = delete;
+
+ private:
+  int mode_ = -1;  // negative: the system does not tell, and nothing is put back
+  std::vector<unsigned long> nodes_;
+};
+
 }  // namespace tabane::core

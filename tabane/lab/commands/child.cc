@@ -1,0 +1,419 @@
+#include "tabane/lab/commands/child.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+
+#include "tabane/core/binding.h"
+#include "tabane/core/error.h"
+#include "tabane/core/file.h"
+#include "tabane/core/system_files.h"
+#include "tabane/core/units.h"
+#include "tabane/lab/campaign/progress.h"
+#include "tabane/lab/commands/child_streams.h"
+#include "tabane/team/process_tree.h"
+
+namespace tabane::lab {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+constexpr double kLookAgainSeconds = 0.25;
+// For a command that is asked to end to take away what it has made.
+constexpr double kGraceSeconds = 1;
+constexpr std::size_t kMostErrorBytes = 8192;
+constexpr int kEndsFirst = 1000;  // the kernel's highest badness
+
+double seconds_since(SteadyClock::time_point start) {
+  return Seconds(SteadyClock::now() - start).count();
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
+std::vector<std::string> whole_environment(const ChildCommand& command) {
+  std::vector<std::string> all;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const bool replaced =
+        std::any_of(command.environment.begin(), command.environment.end(),
+                    [&](const auto& own) { return text.substr(0, text.find('=')) == own.first; });
+    if (!replaced) all.emplace_back(text);
+  }
+  for (const auto& [name, value] : command.environment) all.push_back(name + "=" + value);
+  return all;
+}
+
+// The search in PATH, so that it is not timed. What is not found is left to the start to tell.
+std::string program_file(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
+  for (bool more = true; more;) {
+    const std::size_t end = rest.find(':');
+    more = end != std::string_view::npos;
+    const std::string folder(rest.substr(0, end));
+    const std::string file = (folder.empty() ? "." : folder) + "/" + name;
+    struct stat about {};
+    if (stat(file.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
+        access(file.c_str(), X_OK) == 0)
+      return file;
+    if (more) rest.remove_prefix(end + 1);
+  }
+  return name;
+}
+
+core::Descriptor open_file(const std::string& path, int flags) {
+  core::Descriptor file(open(path.c_str(), flags | O_CLOEXEC, 0666));
+  if (!file.valid()) throw core::SystemError("open", path, errno);
+  return file;
+}
+
+class SpawnActions {
+ public:
+  SpawnActions() {
+    posix_spawn_file_actions_init(&files_);
+    posix_spawnattr_init(&attributes_);
+    // Without a terminal of its own a command that asks for one fails at once, and does not wait.
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSID);
+  }
+  ~SpawnActions() {
+    posix_spawn_file_actions_destroy(&files_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  SpawnActions(const SpawnActions&) = delete;
+  SpawnActions& operator=(const SpawnActions&) = delete;
+
+  void connect(int descriptor, int as) {
+    posix_spawn_file_actions_adddup2(&files_, descriptor, as);
+  }
+  const posix_spawn_file_actions_t* files() const { return &files_; }
+  const posix_spawnattr_t* attributes() const { return &attributes_; }
+
+ private:
+  posix_spawn_file_actions_t files_;
+  posix_spawnattr_t attributes_;
+};
+
+// A command that is about to start, or runs.
+class Child {
+ public:
+  Child(const ChildCommand& command, const ChildLimits& limits)
+      : command_(command),
+        file_(program_file(command.arguments.at(0))),
+        variables_(whole_environment(command)) {
+    open_streams(limits);
+  }
+  // Ends what is left.
+  ~Child() {
+    if (pid_ > 0) end_group();
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  // throws: core::SystemError.
+  void start(bool ends_first_without_memory);
+  bool running() const { return running_; }
+  bool has_failed() const { return failed_; }  // as seen by look()
+  // Where news of it come from.
+  void listen(std::vector<pollfd>& to) const;
+  // Reads what it has written, and sees whether it has ended.
+  void look();
+  void ask_to_end() const { kill(-pid_, SIGTERM), kill(-pid_, SIGCONT); }
+  // Takes its end, by force if it runs, ends what it has left behind, and adds what it took.
+  void take_end(ChildRun& run);
+  void take_output(ChildRun& run, std::vector<std::string>& hashes);
+
+ private:
+  void open_streams(const ChildLimits& limits);
+  bool end_group();
+
+  const ChildCommand& command_;
+  std::string file_;
+  std::vector<std::string> variables_;
+  SpawnActions actions_;
+  core::Descriptor input_, output_file_, end_;
+  std::unique_ptr<PipeReader> output_, errors_;
+  pid_t pid_ = 0;
+  bool running_ = false, failed_ = false;
+};
+
+void Child::open_streams(const ChildLimits& limits) {
+  input_ = open_file(command_.input.empty() ? "/dev/null" : command_.input, O_RDONLY);
+  actions_.connect(input_.get(), STDIN_FILENO);
+  if (command_.output == OutputTo::terminal) return;
+  errors_ = std::make_unique<PipeReader>(kMostErrorBytes, false);
+  actions_.connect(errors_->writing_end(), STDERR_FILENO);
+  if (command_.output == OutputTo::kept) {
+    output_ = std::make_unique<PipeReader>(limits.most_kept_bytes, true);
+    actions_.connect(output_->writing_end(), STDOUT_FILENO);
+    return;
+  }
+  output_file_ = command_.output == OutputTo::file
+                     ? open_file(command_.output_file, O_WRONLY | O_CREAT | O_TRUNC)
+                     : open_file("/dev/null", O_WRONLY);
+  actions_.connect(output_file_.get(), STDOUT_FILENO);
+}
+
+void Child::start(bool ends_first_without_memory) {
+  const std::vector<char*> arguments = pointers(command_.arguments);
+  const std::vector<char*> variables = pointers(variables_);
+  const int failed = posix_spawn(&pid_, file_.c_str(), actions_.files(), actions_.attributes(),
+                                 arguments.data(), variables.data());
+  if (failed != 0) {
+    pid_ = 0;
+    throw core::SystemError("start", command_.arguments[0], failed);
+  }
+  running_ = true;
+  end_.reset(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+  if (!end_.valid()) throw core::SystemError("pidfd_open", command_.arguments[0], errno);
+  if (ends_first_without_memory)
+    std::ofstream(fmt::format("/proc/{}/oom_score_adj", pid_)) << kEndsFirst;
+  if (output_) output_->close_writing_end();
+  if (errors_) errors_->close_writing_end();
+}
+
+void Child::listen(std::vector<pollfd>& to) const {
+  if (!running_) return;
+  to.push_back({.fd = end_.get(), .events = POLLIN, .revents = 0});
+  for (const auto* pipe : {output_.get(), errors_.get()}) {
+    if (pipe != nullptr && pipe->reading_end() >= 0)
+      to.push_back({.fd = pipe->reading_end(), .events = POLLIN, .revents = 0});
+  }
+}
+
+void Child::look() {
+  if (!running_) return;
+  pollfd end{.fd = end_.get(), .events = POLLIN, .revents = 0};
+  if (poll(&end, 1, 0) > 0) {
+    running_ = false;
+    siginfo_t how{};
+    waitid(P_PID, static_cast<id_t>(pid_), &how, WEXITED | WNOWAIT);
+    failed_ = how.si_code != CLD_EXITED || how.si_status != 0;
+  }
+  if (output_) output_->read_some();
+  if (errors_) errors_->read_some();
+}
+
+// Returns whether there was something to end beside the command itself.
+bool Child::end_group() {
+  constexpr int kTries = 500;
+  constexpr int kTryMs = 2;
+  const auto take_ended = [this] {
+    int status = 0;
+    while (waitpid(-pid_, &status, WNOHANG) > 0) {
+    }
+  };
+  bool left = false;
+  take_ended();  // what has ended by itself and nobody has waited for
+  for (int i = 0; i < kTries && kill(-pid_, SIGKILL) == 0; ++i) {
+    left = true;
+    poll(nullptr, 0, i == 0 ? 0 : kTryMs);
+    take_ended();
+  }
+  pid_ = 0;
+  return left;
+}
+
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+void add_usage(ChildRun& run, const rusage& usage) {
+  run.user_seconds += seconds_of(usage.ru_utime);
+  run.system_seconds += seconds_of(usage.ru_stime);
+  run.voluntary_switches += static_cast<double>(usage.ru_nvcsw);
+  run.involuntary_switches += static_cast<double>(usage.ru_nivcsw);
+  run.minor_faults += static_cast<double>(usage.ru_minflt);
+  run.major_faults += static_cast<double>(usage.ru_majflt);
+  // The system counts the pages of this process until the command's own program has replaced it.
+  rusage own{};
+  getrusage(RUSAGE_SELF, &own);
+  if (usage.ru_maxrss <= own.ru_maxrss) {
+    run.peak_bytes.reset();
+  } else if (run.peak_bytes) {
+    *run.peak_bytes += 1024.0 * static_cast<double>(usage.ru_maxrss);
+  }
+}
+
+void Child::take_end(ChildRun& run) {
+  if (pid_ == 0) return;
+  if (running_) kill(pid_, SIGKILL);
+  int status = 0;
+  rusage usage{};
+  while (wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) {
+  }
+  running_ = false;
+  add_usage(run, usage);
+  if (run.exit_code == 0 && run.signal == 0) {
+    if (WIFEXITED(status)) run.exit_code = WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) run.signal = WTERMSIG(status);
+  }
+  if (end_group() && !run.timed_out) run.left_processes = true;
+}
+
+void Child::take_output(ChildRun& run, std::vector<std::string>& hashes) {
+  if (output_) {
+    output_->read_some();
+    run.output += output_->kept().text();
+    hashes.push_back(output_->kept().sha256());
+  }
+  if (!errors_) return;
+  errors_->read_some();
+  run.errors += errors_->kept().text();
+}
+
+// Of all of the machine; -1 if the system does not tell.
+double ended_for_memory() {
+  const std::string all = core::SystemFiles().text("/proc/vmstat").value_or("");
+  constexpr std::string_view kKey = "\noom_kill ";
+  const std::size_t at = all.find(kKey);
+  return at == std::string::npos ? -1 : std::atof(all.c_str() + at + kKey.size());
+}
+
+std::string joined_hash(const std::vector<std::string>& hashes) {
+  if (hashes.size() == 1) return hashes.front();
+  KeptText all(0, true);
+  for (const std::string& hash : hashes) all.add(hash);
+  return all.sha256();
+}
+
+class Run {
+ public:
+  Run(std::span<const ChildCommand> commands, const ChildLimits& limits) : limits_(limits) {
+    for (const ChildCommand& command : commands)
+      children_.push_back(std::make_unique<Child>(command, limits));
+  }
+
+  void start(std::span<const ChildCommand> commands);
+  // Until all have ended. throws: Stopped.
+  void wait();
+  ChildRun finish();
+
+ private:
+  bool running() const {
+    return std::any_of(children_.begin(), children_.end(),
+                       [](const auto& child) { return child->running(); });
+  }
+  void wait_for_news(double most_seconds);
+  void ask_all_to_end();
+
+  const ChildLimits& limits_;
+  team::AdoptOrphans adopt_;
+  std::vector<std::unique_ptr<Child>> children_;
+  SteadyClock::time_point start_{};
+  double ended_for_memory_ = ended_for_memory();
+  Child* failed_ = nullptr;  // the first
+  ChildRun run_;
+};
+
+// Places go from this thread to what it starts.
+void Run::start(std::span<const ChildCommand> commands) {
+  for (std::size_t i = 0; i < children_.size(); ++i) {
+    const core::ScopedBinding places(commands[i].cpus);
+    std::optional<core::ScopedMemoryPolicy> memory;
+    if (commands[i].memory) memory.emplace(*commands[i].memory);
+    if (i == 0) start_ = SteadyClock::now();
+    children_[i]->start(limits_.ends_first_without_memory);
+  }
+}
+
+void Run::wait_for_news(double most_seconds) {
+  std::vector<pollfd> news;
+  for (const auto& child : children_) child->listen(news);
+  const double seconds = std::clamp(most_seconds, 0.0, kLookAgainSeconds);
+  const timespec time{.tv_sec = 0, .tv_nsec = static_cast<long>(seconds * 1e9)};
+  ppoll(news.data(), news.size(), &time, nullptr);
+}
+
+void Run::ask_all_to_end() {
+  for (const auto& child : children_) {
+    if (child->running()) child->ask_to_end();
+  }
+}
+
+void Run::wait() {
+  double deadline = limits_.timeout_seconds;
+  bool asked = false;
+  while (running()) {
+    wait_for_news(deadline - seconds_since(start_));
+    run_.seconds = seconds_since(start_);
+    for (const auto& child : children_) {
+      child->look();
+      if (failed_ == nullptr && child->has_failed()) failed_ = child.get();
+    }
+    if (!running()) break;
+    if (limits_.stop_requested()) {
+      ask_all_to_end();
+      throw Stopped();
+    }
+    const bool too_long = run_.seconds >= deadline;
+    if (too_long && asked) break;  // what is left is killed
+    if (!too_long && (asked || failed_ == nullptr)) continue;
+    run_.timed_out = too_long;
+    asked = true;
+    ask_all_to_end();
+    deadline = run_.seconds + kGraceSeconds;
+  }
+}
+
+ChildRun Run::finish() {
+  run_.peak_bytes = 0;
+  if (failed_ != nullptr) failed_->take_end(run_);
+  std::vector<std::string> hashes;
+  for (const auto& child : children_) {
+    child->take_end(run_);
+    child->take_output(run_, hashes);
+  }
+  if (!hashes.empty()) run_.output_sha256 = joined_hash(hashes);
+  run_.memory_exhausted = !run_.ok() && ended_for_memory() > ended_for_memory_;
+  return std::move(run_);
+}
+
+}  // namespace
+
+ChildCommand shell_command(const std::string& line) {
+  return {.arguments = {"/bin/sh", "-c", line}};
+}
+
+std::string how_it_ended(const ChildRun& run) {
+  if (run.timed_out) return "not finished after " + core::format_seconds(run.seconds);
+  std::string text = run.signal != 0
+                         ? fmt::format("ended by signal {} ({})", run.signal, strsignal(run.signal))
+                         : fmt::format("exit code {}", run.exit_code);
+  if (run.memory_exhausted) text += ", while the system was out of memory";
+  return text;
+}
+
+ChildRun run_children(std::span<const ChildCommand> commands, const ChildLimits& limits) {
+  Run run(commands, limits);
+  run.start(commands);
+  run.wait();
+  return run.finish();
+}
+
+ChildRun run_child(const ChildCommand& command, const ChildLimits& limits) {
+  return run_children({&command, 1}, limits);
+}
+
+}  // namespace tabane::lab

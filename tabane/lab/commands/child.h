@@ -1,0 +1,79 @@
+// Commands of the user, run and measured: one process or several that together are one run. Each
+// has a session of its own, without a terminal, and nothing of it outlives the run.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tabane/core/memory.h"
+
+namespace tabane::lab {
+
+enum class OutputTo {
+  nothing,   // /dev/null
+  terminal,  // the standard output and error of this process
+  kept,      // ChildRun::output, and its hash
+  file,      // ChildCommand::output_file, made or replaced
+};
+
+struct ChildCommand {
+  std::vector<std::string> arguments;  // program first; not empty
+  // Set beside the environment of this process, or in place of what is set there.
+  std::vector<std::pair<std::string, std::string>> environment = {};
+  std::vector<unsigned> cpus = {};                           // empty: those of this process
+  std::optional<core::MemoryOptions> memory = std::nullopt;  // null: as this process
+  std::string input = {};  // the file that is standard input; empty: /dev/null
+  OutputTo output = OutputTo::nothing;
+  std::string output_file = {};
+};
+
+// The command that `sh -c` makes of a line.
+ChildCommand shell_command(const std::string& line);
+
+struct ChildLimits {
+  double timeout_seconds = std::numeric_limits<double>::infinity();
+  // Looked at some times a second, and when a signal arrives.
+  std::function<bool()> stop_requested = [] { return false; };
+  // Where the system runs out of memory, it ends these commands first and this process last.
+  bool ends_first_without_memory = false;
+  std::size_t most_kept_bytes = std::size_t{1} << 20;  // of each output, the last ones
+};
+
+// What one run took: of all its processes together and of those they have waited for.
+struct ChildRun {
+  double seconds = 0;  // by the monotonic clock, from before the first start to the last end
+  double user_seconds = 0, system_seconds = 0;
+  // Sum over the commands of the largest process of each. Null where it is not above what this
+  // process has itself: the system counts from there.
+  std::optional<double> peak_bytes;
+  double voluntary_switches = 0, involuntary_switches = 0;
+  double minor_faults = 0, major_faults = 0;
+  // Of the first command that did not end with 0, else 0.
+  int exit_code = 0;
+  int signal = 0;                 // that ended it; 0: none
+  bool timed_out = false;         // it was ended after ChildLimits::timeout_seconds
+  bool left_processes = false;    // some had to be ended after the command itself
+  bool memory_exhausted = false;  // the system ended a process for want of memory meanwhile
+  std::string output;             // OutputTo::kept: the last bytes, command by command
+  std::string output_sha256;      // OutputTo::kept: of all bytes, in hexadecimal
+  std::string errors;             // the last bytes of standard error, unless on the terminal
+
+  bool ok() const { return exit_code == 0 && signal == 0 && !timed_out; }
+};
+
+// "exit code 3", "ended by signal 11 (Segmentation fault)", "not finished after 10.0 s".
+std::string how_it_ended(const ChildRun& run);
+
+// Runs the commands at once until all have ended; if one fails, the others are ended.
+// throws: core::SystemError if one cannot be started (code() ENOENT: not found) or a file cannot be
+// opened; Stopped if stop_requested; core::UsageError for NUMA nodes that do not exist.
+ChildRun run_children(std::span<const ChildCommand> commands, const ChildLimits& limits = {});
+ChildRun run_child(const ChildCommand& command, const ChildLimits& limits = {});
+
+}  // namespace tabane::lab

@@ -1,0 +1,64 @@
+#include "tabane/lab/commands/child_streams.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <new>
+
+#include "tabane/core/error.h"
+
+namespace tabane::lab {
+
+KeptText::KeptText(std::size_t most_bytes, bool hashed)
+    : most_(most_bytes), hash_(hashed ? EVP_MD_CTX_new() : nullptr, EVP_MD_CTX_free) {
+  if (hashed && (!hash_ || EVP_DigestInit_ex(hash_.get(), EVP_sha256(), nullptr) != 1))
+    throw std::bad_alloc();
+}
+
+void KeptText::add(std::string_view bytes) {
+  if (hash_) EVP_DigestUpdate(hash_.get(), bytes.data(), bytes.size());
+  text_ += bytes;
+  if (text_.size() > 2 * most_) text_.erase(0, text_.size() - most_);
+}
+
+std::string KeptText::text() const {
+  return text_.size() > most_ ? text_.substr(text_.size() - most_) : text_;
+}
+
+std::string KeptText::sha256() {
+  if (!hash_) return "";
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
+  unsigned size = 0;
+  EVP_DigestFinal_ex(hash_.get(), digest.data(), &size);
+  std::string text;
+  for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
+  return text;
+}
+
+PipeReader::PipeReader(std::size_t most_bytes, bool hashed) : kept_(most_bytes, hashed) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw core::SystemError("pipe2", "output of a command", errno);
+  reading_.reset(ends[0]);
+  writing_.reset(ends[1]);
+  fcntl(reading_.get(), F_SETFL, O_NONBLOCK);
+}
+
+void PipeReader::read_some() {
+  std::array<char, 65536> bytes;
+  while (reading_.valid()) {
+    const ssize_t n = read(reading_.get(), bytes.data(), bytes.size());
+    if (n > 0) {
+      kept_.add({bytes.data(), static_cast<std::size_t>(n)});
+    } else if (n == 0) {
+      reading_.reset();
+    } else if (errno != EINTR) {
+      if (errno != EAGAIN) reading_.reset();
+      return;
+    }
+  }
+}
+
+}  // namespace tabane::lab

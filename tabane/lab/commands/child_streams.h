@@ -1,0 +1,47 @@
+// The streams of a measured command: opened before it starts, read while it runs.
+#pragma once
+
+#include <openssl/evp.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tabane/core/file.h"
+
+namespace tabane::lab {
+
+// The end of a text of unlimited length, and if wanted the hash of all of it.
+class KeptText {
+ public:
+  KeptText(std::size_t most_bytes, bool hashed);
+  void add(std::string_view bytes);
+  std::string text() const;
+  std::string sha256();  // lower-case hexadecimal; once, after the last add()
+
+ private:
+  std::size_t most_;
+  std::string text_;                                         // at most twice as long
+  std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> hash_;  // null: not wanted
+};
+
+// A pipe whose writing end a command has.
+class PipeReader {
+ public:
+  // throws: core::SystemError.
+  PipeReader(std::size_t most_bytes, bool hashed);
+
+  int writing_end() const { return writing_.get(); }
+  int reading_end() const { return reading_.get(); }  // -1 after the end of file
+  void close_writing_end() { writing_.reset(); }
+  // Takes what is there, without waiting.
+  void read_some();
+  KeptText& kept() { return kept_; }
+
+ private:
+  core::Descriptor reading_, writing_;
+  KeptText kept_;
+};
+
+}  // namespace tabane::lab
