@@ -38,6 +38,7 @@ constexpr double kLookAgainSeconds = 0.25;
 // For a command that is asked to end to take away what it has made.
 constexpr double kGraceSeconds = 1;
 constexpr std::size_t kMostErrorBytes = 8192;
+constexpr int kStandardInput = 0, kStandardOutput = 1, kStandardError = 2;  // of the command
 constexpr int kEndsFirst = 1000;  // the kernel's highest badness
 
 double seconds_since(SteadyClock::time_point start) {
@@ -160,19 +161,19 @@ class Child {
 
 void Child::open_streams(const ChildLimits& limits) {
   input_ = open_file(command_.input.empty() ? "/dev/null" : command_.input, O_RDONLY);
-  actions_.connect(input_.get(), STDIN_FILENO);
+  actions_.connect(input_.get(), kStandardInput);
   if (command_.output == OutputTo::terminal) return;
   errors_ = std::make_unique<PipeReader>(kMostErrorBytes, false);
-  actions_.connect(errors_->writing_end(), STDERR_FILENO);
+  actions_.connect(errors_->writing_end(), kStandardError);
   if (command_.output == OutputTo::kept) {
     output_ = std::make_unique<PipeReader>(limits.most_kept_bytes, true);
-    actions_.connect(output_->writing_end(), STDOUT_FILENO);
+    actions_.connect(output_->writing_end(), kStandardOutput);
     return;
   }
   output_file_ = command_.output == OutputTo::file
                      ? open_file(command_.output_file, O_WRONLY | O_CREAT | O_TRUNC)
                      : open_file("/dev/null", O_WRONLY);
-  actions_.connect(output_file_.get(), STDOUT_FILENO);
+  actions_.connect(output_file_.get(), kStandardOutput);
 }
 
 void Child::start(bool ends_first_without_memory) {
