@@ -16,8 +16,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
+#include <utility>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
@@ -147,6 +149,7 @@ class Child {
 
  private:
   void open_streams(const ChildLimits& limits);
+  // Returns whether there was something to end beside the command itself.
   bool end_group();
 
   const ChildCommand& command_;
@@ -216,24 +219,54 @@ void Child::look() {
   if (errors_) errors_->read_some();
 }
 
-// Returns whether there was something to end beside the command itself.
-bool Child::end_group() {
+// Ends all of some processes and takes their ends; they and what they leave are children of this
+// process, which adopts orphans. kill_left() returns whether there was one left to kill. Returns
+// whether there was any.
+template <class KillLeft>
+bool end_all(const KillLeft& kill_left) {
   constexpr int kTries = 500;
   constexpr int kTryMs = 2;
-  const auto take_ended = [this] {
-    int status = 0;
-    while (waitpid(-pid_, &status, WNOHANG) > 0) {
-    }
-  };
-  bool left = false;
-  take_ended();  // what has ended by itself and nobody has waited for
-  for (int i = 0; i < kTries && kill(-pid_, SIGKILL) == 0; ++i) {
-    left = true;
+  bool any = false;
+  for (int i = 0; i < kTries && kill_left(); ++i) {
+    any = true;
     poll(nullptr, 0, i == 0 ? 0 : kTryMs);
-    take_ended();
   }
-  pid_ = 0;
-  return left;
+  return any;
+}
+
+bool Child::end_group() {
+  const pid_t group = std::exchange(pid_, 0);
+  return end_all([group] {
+    int status = 0;
+    while (waitpid(-group, &status, WNOHANG) > 0) {  // also what has ended by itself
+    }
+    return kill(-group, SIGKILL) == 0;
+  });
+}
+
+// Children of this process that are in another session: daemons, of which this process has none.
+std::vector<pid_t> strays() {
+  std::vector<pid_t> found;
+  std::error_code ignored;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
+    std::ifstream children(task.path() / "children");
+    for (pid_t pid = 0; children >> pid;) {
+      if (getsid(pid) != getsid(0)) found.push_back(pid);
+    }
+  }
+  return found;
+}
+
+bool end_strays() {
+  return end_all([] {
+    const std::vector<pid_t> found = strays();
+    for (const pid_t pid : found) {
+      kill(pid, SIGKILL);
+      int status = 0;
+      waitpid(pid, &status, WNOHANG);
+    }
+    return !found.empty();
+  });
 }
 
 double seconds_of(const timeval& time) {
@@ -302,6 +335,7 @@ std::string joined_hash(const std::vector<std::string>& hashes) {
 class Run {
  public:
   Run(std::span<const ChildCommand> commands, const ChildLimits& limits) : limits_(limits) {
+    if (limits.ends_first_without_memory) ended_for_memory_ = ended_for_memory();
     for (const ChildCommand& command : commands)
       children_.push_back(std::make_unique<Child>(command, limits));
   }
@@ -323,15 +357,16 @@ class Run {
   team::AdoptOrphans adopt_;
   std::vector<std::unique_ptr<Child>> children_;
   SteadyClock::time_point start_{};
-  double ended_for_memory_ = ended_for_memory();
-  Child* failed_ = nullptr;  // the first
+  double ended_for_memory_ = 0;  // before
+  Child* failed_ = nullptr;      // the first
   ChildRun run_;
 };
 
 // Places go from this thread to what it starts.
 void Run::start(std::span<const ChildCommand> commands) {
   for (std::size_t i = 0; i < children_.size(); ++i) {
-    const core::ScopedBinding places(commands[i].cpus);
+    std::optional<core::ScopedBinding> places;
+    if (!commands[i].cpus.empty()) places.emplace(commands[i].cpus);
     std::optional<core::ScopedMemoryPolicy> memory;
     if (commands[i].memory) memory.emplace(*commands[i].memory);
     if (i == 0) start_ = SteadyClock::now();
@@ -386,16 +421,14 @@ ChildRun Run::finish() {
     child->take_end(run_);
     child->take_output(run_, hashes);
   }
+  if (end_strays() && !run_.timed_out) run_.left_processes = true;
   if (!hashes.empty()) run_.output_sha256 = joined_hash(hashes);
-  run_.memory_exhausted = !run_.ok() && ended_for_memory() > ended_for_memory_;
+  run_.memory_exhausted =
+      !run_.ok() && limits_.ends_first_without_memory && ended_for_memory() > ended_for_memory_;
   return std::move(run_);
 }
 
 }  // namespace
-
-ChildCommand shell_command(const std::string& line) {
-  return {.arguments = {"/bin/sh", "-c", line}};
-}
 
 std::string how_it_ended(const ChildRun& run) {
   if (run.timed_out) return "not finished after " + core::format_seconds(run.seconds);

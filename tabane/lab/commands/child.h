@@ -33,9 +33,6 @@ struct ChildCommand {
   std::string output_file = {};
 };
 
-// The command that `sh -c` makes of a line.
-ChildCommand shell_command(const std::string& line);
-
 struct ChildLimits {
   double timeout_seconds = std::numeric_limits<double>::infinity();
   // Looked at some times a second, and when a signal arrives.
@@ -56,13 +53,15 @@ struct ChildRun {
   double minor_faults = 0, major_faults = 0;
   // Of the first command that did not end with 0, else 0.
   int exit_code = 0;
-  int signal = 0;                 // that ended it; 0: none
-  bool timed_out = false;         // it was ended after ChildLimits::timeout_seconds
-  bool left_processes = false;    // some had to be ended after the command itself
-  bool memory_exhausted = false;  // the system ended a process for want of memory meanwhile
-  std::string output;             // OutputTo::kept: the last bytes, command by command
-  std::string output_sha256;      // OutputTo::kept: of all bytes, in hexadecimal
-  std::string errors;             // the last bytes of standard error, unless on the terminal
+  int signal = 0;               // that ended it; 0: none
+  bool timed_out = false;       // it was ended after ChildLimits::timeout_seconds
+  bool left_processes = false;  // some had to be ended after the command itself
+  // It failed while the system ended a process for want of memory; only looked at with
+  // ChildLimits::ends_first_without_memory.
+  bool memory_exhausted = false;
+  std::string output;         // OutputTo::kept: the last bytes, command by command
+  std::string output_sha256;  // OutputTo::kept: of all bytes, in hexadecimal
+  std::string errors;         // the last bytes of standard error, unless on the terminal
 
   bool ok() const { return exit_code == 0 && signal == 0 && !timed_out; }
 };

@@ -1,0 +1,165 @@
+#include "tabane/lab/commands/child.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "tabane/core/binding.h"
+#include "tabane/core/error.h"
+#include "tabane/core/file.h"
+#include "tabane/core/scratch_folder.h"
+#include "tabane/lab/campaign/progress.h"
+#include "tabane/lab/commands/line.h"
+
+namespace tabane::lab {
+namespace {
+
+ChildCommand kept(const std::string& line) {
+  ChildCommand command = command_of_line(line);
+  command.output = OutputTo::kept;
+  return command;
+}
+
+std::string output_of(const std::string& line) { return run_child(kept(line)).output; }
+
+bool exists(const std::string& pid) { return kill(std::stoi(pid), 0) == 0; }
+
+TEST(Child, TellsHowItEnded) {
+  EXPECT_TRUE(run_child(command_of_line("true", "")).ok());
+  const ChildRun failed = run_child(command_of_line("echo why >&2; exit 3"));
+  EXPECT_FALSE(failed.ok());
+  EXPECT_EQ(failed.exit_code, 3);
+  EXPECT_EQ(failed.errors, "why\n");
+  EXPECT_EQ(how_it_ended(failed), "exit code 3");
+  const ChildRun killed = run_child(command_of_line("kill -TERM $$"));
+  EXPECT_EQ(killed.signal, SIGTERM);
+  EXPECT_EQ(how_it_ended(killed), "ended by signal 15 (Terminated)");
+}
+
+TEST(Child, ThatCannotBeStartedIsASystemError) {
+  for (const char* name : {"no-such-program-here", "/nonexistent/program"}) {
+    try {
+      run_child({.arguments = {name}});
+      ADD_FAILURE() << name;
+    } catch (const core::SystemError& error) {
+      EXPECT_EQ(error.code(), ENOENT);
+      EXPECT_NE(std::string(error.what()).find(name), std::string::npos);
+    }
+  }
+  EXPECT_THROW(run_child({.arguments = {"true"}, .input = "/nonexistent"}), core::SystemError);
+}
+
+TEST(Child, HasItsArgumentsEnvironmentInputAndPlaces) {
+  ChildCommand words{.arguments = {"printf", "%s|", "a b", "", "*"}, .output = OutputTo::kept};
+  EXPECT_EQ(run_child(words).output, "a b||*|");
+  ChildCommand variables = kept("echo $FIRST $HOME");
+  variables.environment = {{"FIRST", "one"}, {"HOME", "elsewhere"}};
+  EXPECT_EQ(run_child(variables).output, "one elsewhere\n");
+  const core::ScratchFolder folder("tabane-child-test");
+  core::write_file(folder.path() / "in", "text");
+  ChildCommand reads = kept("cat");
+  EXPECT_EQ(run_child(reads).output, "");  // /dev/null
+  reads.input = folder.path() / "in";
+  EXPECT_EQ(run_child(reads).output, "text");
+  const auto here = core::thread_binding();
+  ChildCommand bound = kept("grep Cpus_allowed_list /proc/self/status");
+  bound.cpus = {here.back()};
+  EXPECT_EQ(run_child(bound).output, "Cpus_allowed_list:\t" + std::to_string(here.back()) + "\n");
+  EXPECT_EQ(core::thread_binding(), here);
+}
+
+TEST(Child, OutputGoesWhereItShould) {
+  const core::ScratchFolder folder("tabane-child-test");
+  ChildCommand writes = command_of_line("echo text");
+  writes.output = OutputTo::file;
+  writes.output_file = folder.path() / "out";
+  EXPECT_EQ(run_child(writes).output, "");
+  EXPECT_EQ(core::read_file(folder.path() / "out"), "text\n");
+  const ChildRun run = run_child(kept("printf abc"));
+  // The test vector "abc" of FIPS 180-2.
+  EXPECT_EQ(run.output_sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(Child, OfMuchOutputKeepsTheEndAndTheHashOfAll) {
+  ChildCommand much = kept("yes | head -c 1000000; echo end");
+  const ChildRun run = run_child(much, {.most_kept_bytes = 10});
+  EXPECT_EQ(run.output, "\ny\ny\nend\n");
+  EXPECT_EQ(run.output_sha256, run_child(much).output_sha256);
+  EXPECT_EQ(run_child(much).output.size(), 1000004u);
+}
+
+TEST(Child, TimesItselfAndCountsWhatItUsed) {
+  const ChildRun sleeps = run_child(command_of_line("sleep 0.05", ""));
+  EXPECT_GE(sleeps.seconds, 0.05);
+  EXPECT_LT(sleeps.user_seconds + sleeps.system_seconds, sleeps.seconds);
+  EXPECT_GT(sleeps.minor_faults, 0);
+  EXPECT_GT(sleeps.voluntary_switches, 0);
+  const ChildRun works =
+      run_child(command_of_line("i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done"));
+  EXPECT_GT(works.user_seconds + works.system_seconds, 0);
+}
+
+TEST(Child, ThatHoldsMoreThanThisProcessTellsItsPeak) {
+  rusage own{};
+  getrusage(RUSAGE_SELF, &own);
+  const auto bytes = 2 * 1024 * static_cast<std::uint64_t>(own.ru_maxrss) + (64 << 20);
+  const ChildRun holds = run_child({.arguments = {"dd", "if=/dev/zero", "of=/dev/null",
+                                                  "bs=" + std::to_string(bytes), "count=1"}});
+  ASSERT_TRUE(holds.ok()) << holds.errors;
+  ASSERT_TRUE(holds.peak_bytes);
+  EXPECT_GT(*holds.peak_bytes, static_cast<double>(bytes));
+}
+
+TEST(Child, IsEndedAfterItsTime) {
+  const ChildRun run = run_child(command_of_line("sleep 60", ""), {.timeout_seconds = 0.05});
+  EXPECT_TRUE(run.timed_out);
+  EXPECT_FALSE(run.ok());
+  EXPECT_LT(run.seconds, 30);
+  // What does not end when asked is ended all the same.
+  const ChildRun stubborn = run_child(command_of_line("trap '' TERM; while :; do sleep 1; done"),
+                                      {.timeout_seconds = 0.05});
+  EXPECT_TRUE(stubborn.timed_out);
+}
+
+TEST(Child, LeavesNothingBehind) {
+  const ChildRun run = run_child(kept("sleep 60 & echo $!"));
+  EXPECT_TRUE(run.ok());
+  EXPECT_TRUE(run.left_processes);
+  EXPECT_FALSE(exists(run.output));
+  const ChildRun daemon = run_child(kept("setsid sleep 60 & echo $!; sleep 0.2"));
+  EXPECT_TRUE(daemon.left_processes);
+  EXPECT_FALSE(exists(daemon.output));
+  EXPECT_FALSE(run_child(command_of_line("true & wait")).left_processes);
+}
+
+TEST(Child, HasNoTerminalToWaitFor) {
+  EXPECT_FALSE(run_child(command_of_line("read line < /dev/tty")).ok());
+}
+
+TEST(Child, IsEndedWhenTheUserStops) {
+  EXPECT_THROW(run_child(command_of_line("sleep 60"), {.stop_requested = [] { return true; }}),
+               Stopped);
+}
+
+TEST(Children, RunAtOnceAndAreOneRun) {
+  const std::vector<ChildCommand> both = {kept("echo a; sleep 0.1"), kept("echo b; sleep 0.1")};
+  const ChildRun run = run_children(both);
+  EXPECT_TRUE(run.ok());
+  EXPECT_EQ(run.output, "a\nb\n");
+  EXPECT_EQ(run.output_sha256, run_children(both).output_sha256);
+}
+
+TEST(Children, EndTogetherIfOneFails) {
+  const std::vector<ChildCommand> both = {command_of_line("sleep 60"), command_of_line("exit 7")};
+  const ChildRun run = run_children(both);
+  EXPECT_EQ(run.exit_code, 7);
+  EXPECT_FALSE(run.timed_out);
+  EXPECT_LT(run.seconds, 30);
+}
+
+}  // namespace
+}  // namespace tabane::lab
