@@ -390,7 +390,7 @@ void Run::ask_all_to_end() {
 
 void Run::wait() {
   double deadline = limits_.timeout_seconds;
-  bool asked = false;
+  bool asked = false, stopped = false;
   while (running()) {
     wait_for_news(deadline - seconds_since(start_));
     run_.seconds = seconds_since(start_);
@@ -399,18 +399,19 @@ void Run::wait() {
       if (failed_ == nullptr && child->has_failed()) failed_ = child.get();
     }
     if (!running()) break;
-    if (limits_.stop_requested()) {
-      ask_all_to_end();
-      throw Stopped();
-    }
     const bool too_long = run_.seconds >= deadline;
-    if (too_long && asked) break;  // what is left is killed
-    if (!too_long && (asked || failed_ == nullptr)) continue;
+    if (asked) {
+      if (too_long) break;  // what is left is killed
+      continue;
+    }
+    stopped = limits_.stop_requested();
+    if (!too_long && !stopped && failed_ == nullptr) continue;
     run_.timed_out = too_long;
     asked = true;
     ask_all_to_end();
     deadline = run_.seconds + kGraceSeconds;
   }
+  if (stopped) throw Stopped();
 }
 
 ChildRun Run::finish() {

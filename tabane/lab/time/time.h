@@ -1,0 +1,91 @@
+// Commands of the user measured in turn, until what they differ by is known.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tabane/core/clock.h"
+#include "tabane/core/error.h"
+#include "tabane/core/statistics.h"
+#include "tabane/lab/campaign/progress.h"
+#include "tabane/lab/commands/child.h"
+#include "tabane/lab/record/points.h"
+
+namespace tabane::lab {
+
+// Names of what is seen beside each sample.
+namespace seen {
+inline constexpr const char* kUser = "user_s";
+inline constexpr const char* kSystem = "system_s";
+inline constexpr const char* kPeakBytes = "peak_bytes";
+inline constexpr const char* kVoluntarySwitches = "voluntary_switches";
+inline constexpr const char* kInvoluntarySwitches = "involuntary_switches";
+inline constexpr const char* kMinorFaults = "minor_faults";
+inline constexpr const char* kMajorFaults = "major_faults";
+inline constexpr const char* kExitCode = "exit_code";  // 128 + signal where one ended it
+inline constexpr const char* kOrder = "order";         // among all runs, from 0
+}  // namespace seen
+
+inline constexpr const char* kCommandFactor = "command";
+
+struct TimeContender {
+  std::string name;  // unique
+  Factors factors;   // unique; with a word for kCommandFactor
+  // One run, ended after so many seconds.
+  std::function<ChildRun(double timeout_seconds)> run;
+  // Before and after each run, outside its time.
+  std::function<void()> prepare = [] {}, conclude = [] {};
+};
+
+struct TimeEffort {
+  int warmups = 1;     // rounds that are not counted, first
+  int fewest = 10;     // rounds, even when the budget is spent
+  int most = 100'000;  // rounds, >= fewest
+  double least_seconds = 3;
+  double budget_seconds = 60;
+  // After that no round begins, not even one of the fewest.
+  double most_seconds = std::numeric_limits<double>::infinity();
+  // Enough is known when half the interval of each ratio to the first is at most this share of it,
+  // or 1 is outside; of a single contender, when half the interval of its median is.
+  double precision = 0.01;
+  double confidence = 0.95;  // that all intervals hold together
+  int repeat = 1;            // runs one after the other that make one sample
+  // Of a run; 0: ten times the contender's first, and at least 10 s.
+  double timeout_seconds = 0;
+  bool ignore_failure = false;
+  std::uint32_t seed = 2018;
+};
+
+enum class TimeEnd { known, most_rounds, budget, stopped };
+
+struct Timings {
+  Points points;                        // one per contender, in their order; samples per run
+  std::vector<core::Ratio> to_first;    // that of the first is 1; empty without a round
+  std::vector<core::Interval> medians;  // running intervals of the medians
+  std::vector<int> failures;            // runs that did not end with 0
+  std::vector<bool> left_processes;
+  TimeEnd end = TimeEnd::stopped;
+  double precision = 0;  // that was reached, as in TimeEffort; infinite without an interval
+  double seconds = 0;    // that all took
+
+  std::size_t rounds() const { return points.size() == 0 ? 0 : points[0].samples.size(); }
+};
+
+// A command failed, or was not finished in time. what() has its last messages.
+class CommandFailed : public core::Error {
+ public:
+  using Error::Error;
+};
+
+// Measures in turn, one run of each per round, in an order drawn anew. The user's stop ends it with
+// the whole rounds so far. throws: CommandFailed, unless ignore_failure; as the contenders.
+Timings time_in_turn(const std::vector<TimeContender>& contenders, const TimeEffort& effort,
+                     core::Clock& clock, const Hooks& hooks);
+
+// The confidence of each of so many intervals that together hold with `confidence`.
+double confidence_of_each(double confidence, std::size_t intervals);
+
+}  // namespace tabane::lab
