@@ -26,6 +26,7 @@ void add_study_command(CLI::App& app, int& exit_code);
 void add_compare_command(CLI::App& app, int& exit_code);
 void add_tune_command(CLI::App& app, int& exit_code);
 void add_run_command(CLI::App& app, int& exit_code);
+void add_time_command(CLI::App& app, int& exit_code);
 void add_encrypt_commands(CLI::App& app, int& exit_code);  // encrypt, decrypt, verify
 void add_keygen_command(CLI::App& app, int& exit_code);
 void add_rekey_command(CLI::App& app, int& exit_code);

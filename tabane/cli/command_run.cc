@@ -8,6 +8,7 @@
 
 #include "tabane/cli/command.h"
 #include "tabane/cli/options.h"
+#include "tabane/cli/run_options.h"
 #include "tabane/cli/run_plan.h"
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
@@ -31,12 +32,6 @@ struct Options {
   bool dry_run = false;
   std::string program;
 };
-
-std::optional<std::string> environment(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  if (!value) return std::nullopt;
-  return value;
-}
 
 // The command after "--". CLI11 keeps the mark, and also any option that it does not know.
 std::vector<std::string> command_of(const Options& options, const CLI::App& verb) {
@@ -77,7 +72,7 @@ int run(const Options& options, const CLI::App& verb) {
   const auto topology = core::Topology::detect();
   const bool here = topology.is_this_machine();
   const RunPlan plan =
-      plan_run(options.request, topology, environment, !here || core::huge_pages_possible());
+      plan_run(options.request, topology, own_variable, !here || core::huge_pages_possible());
   if (options.dry_run) {
     std::fputs(describe(plan, topology).c_str(), stdout);
     return kOk;
@@ -120,32 +115,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("run", "Run a command in chosen places, on chosen memory");
   show_examples_first(*verb, kExamples);
   verb->prefix_command();
-  verb->add_option("-c,--cpus", request.cpus, "Use these CPUs, for example 0-3,8 or 0-15:2 or all")
-      ->type_name("LIST");
-  auto* bind =
-      verb->add_option("-m,--membind", request.membind, "Take memory of these NUMA nodes only");
-  auto* interleave = verb->add_option("-i,--interleave", request.interleave,
-                                      "Take pages in turn from these NUMA nodes");
-  auto* local =
-      verb->add_flag("-l,--localalloc", request.localalloc,
-                     "Take memory of the node of the thread that first writes it; at most one of "
-                     "-m, -i and -l can be given");
-  bind->type_name("NODES")->excludes(interleave)->excludes(local);
-  interleave->type_name("NODES")->excludes(local);
-  verb->add_option("--placement", request.placement,
-                   "Place threads by POLICY: compact (neighbours first, the default), scatter (far "
-                   "apart), numa, or none (threads are not bound one by one)")
-      ->type_name("POLICY")
-      ->check(one_of({"compact", "scatter", "numa", "none"}));
-  verb->add_option(
-          "-t,--threads", request.threads,
-          "Start N threads; default: OMP_NUM_THREADS if it is set, else one per chosen CPU")
-      ->type_name("N");
-  verb->add_flag("--huge-pages", request.huge_pages, "Let the allocator ask for huge pages");
-  verb->add_option("--malloc", request.allocator,
-                   "Use this allocator: glibc, jemalloc, mimalloc or tcmalloc")
-      ->type_name("NAME")
-      ->check(one_of({"glibc", "jemalloc", "mimalloc", "tcmalloc"}));
+  add_run_options(*verb, request);
   verb->add_flag("--dry-run", options->dry_run, "Only show on stdout what would be done");
   verb->add_flag("-q,--quiet", options->quiet, "Show no binding map and no warnings");
   verb->add_option("COMMAND", options->program, "The command with its arguments, after --")

@@ -11,6 +11,7 @@
 #include "tabane/cli/output.h"
 #include "tabane/cli/progress.h"
 #include "tabane/cli/result_line.h"
+#include "tabane/cli/run_study.h"
 #include "tabane/core/output_path.h"
 #include "tabane/core/topology.h"
 #include "tabane/lab/page/report.h"
@@ -44,15 +45,6 @@ void list_probes(const Options& options) {
                     probe.limit_how.empty() ? "none known" : probe.limit_how});
   }
   std::fputs(fit_table(rows, layout_width(STDOUT_FILENO, options.wide)).c_str(), stdout);
-}
-
-void print_warnings(const lab::Record& record) {
-  const std::size_t width = layout_width(STDERR_FILENO);
-  for (const lab::Warning& warning : record.warnings) {
-    fmt::print(stderr, "\n{}\n  {}\n  {}\n", wrap_text("warning: " + warning.seen, width, 2),
-               wrap_text("may mean: " + warning.may_mean, width - 2, 2),
-               wrap_text("to do: " + warning.do_this, width - 2, 2));
-  }
 }
 
 void print_advice(const lab::Record& record, std::size_t width) {

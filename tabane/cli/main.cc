@@ -78,6 +78,7 @@ int run(int argc, char** argv) {
   add_compare_command(app, exit_code);
   add_tune_command(app, exit_code);
   add_run_command(app, exit_code);
+  add_time_command(app, exit_code);
   add_encrypt_commands(app, exit_code);
   add_keygen_command(app, exit_code);
   add_rekey_command(app, exit_code);

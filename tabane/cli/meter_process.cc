@@ -9,15 +9,11 @@
 #include <iostream>
 
 #include "tabane/cli/allocator.h"
+#include "tabane/cli/run_options.h"
 #include "tabane/lab/studies/process_thread.h"
 
 namespace tabane::cli {
 namespace {
-
-std::optional<std::string> own_variable(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
 
 // The environment of this process with the library put before all others.
 std::vector<std::string> environment_with(const std::string& library) {

@@ -54,6 +54,15 @@ void print_study(const lab::Record& record, bool wide) {
     fmt::print("\n{}\n", paragraph(sentence, width));
 }
 
+void print_warnings(const lab::Record& record) {
+  const std::size_t width = layout_width(STDERR_FILENO);
+  for (const lab::Warning& warning : record.warnings) {
+    fmt::print(stderr, "\n{}\n  {}\n  {}\n", wrap_text("warning: " + warning.seen, width, 2),
+               wrap_text("may mean: " + warning.may_mean, width - 2, 2),
+               wrap_text("to do: " + warning.do_this, width - 2, 2));
+  }
+}
+
 void run_study(const StudyOptions& options,
                const std::function<std::optional<lab::Record>(const lab::Hooks&)>& run) {
   options.json.check();
@@ -74,6 +83,7 @@ void run_study(const StudyOptions& options,
   options.json.write(json);
   for (const lab::Skipped& skipped : record->skipped)
     fmt::print(stderr, "tabane: not measured: {}: {}\n", skipped.name, skipped.reason);
+  if (options.warns && !options.quiet) print_warnings(*record);
   if (!record->complete) fmt::print(stderr, "tabane: stopped; what was measured is shown\n");
   if (!options.output.empty()) {
     const std::filesystem::path directory = options.output;

@@ -12,6 +12,7 @@ namespace tabane::cli {
 
 struct StudyOptions {
   bool quick = false, quiet = false, wide = false;
+  bool warns = false;  // the record's warnings are printed
   JsonOption json;
   std::string output;  // directory of the page and the figures; empty: none
 
@@ -24,6 +25,9 @@ std::string table_text(const lab::Rows& rows, std::size_t width);
 
 // Prints title, source, tables, sentences and what was not measured.
 void print_study(const lab::Record& record, bool wide);
+
+// Prints a record's warnings on stderr: what was seen, what it may mean, what to do.
+void print_warnings(const lab::Record& record);
 
 // Runs run(hooks) and shows the record that it returns, if it returns one; what was measured before
 // Ctrl-C, too.

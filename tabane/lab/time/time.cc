@@ -95,8 +95,7 @@ ChildRun Turns::run_once(std::size_t i) {
   std::string text = fmt::format("'{}': {}", contender.name, how_it_ended(run));
   if (run.timed_out && effort_.timeout_seconds <= 0)
     text += ", ten times its first run; see --timeout";
-  if (!run.errors.empty()) text += "; its last messages:\n" + run.errors;
-  throw CommandFailed(text);
+  throw CommandFailed(text, run.errors);
 }
 
 Sample Turns::take(std::size_t i) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tabane/core/clock.h"
@@ -74,10 +75,16 @@ struct Timings {
   std::size_t rounds() const { return points.size() == 0 ? 0 : points[0].samples.size(); }
 };
 
-// A command failed, or was not finished in time. what() has its last messages.
+// A command failed, or was not finished in time.
 class CommandFailed : public core::Error {
  public:
-  using Error::Error;
+  CommandFailed(const std::string& text, std::string messages)
+      : Error(text), messages_(std::move(messages)) {}
+
+  const std::string& messages() const { return messages_; }  // its last ones
+
+ private:
+  std::string messages_;
 };
 
 // Measures in turn, one run of each per round, in an order drawn anew. The user's stop ends it with

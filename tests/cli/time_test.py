@@ -1,0 +1,273 @@
+"""tabane time as its users meet it: comparisons, parameters, exports, failures, what is left."""
+
+import csv
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TABANE = sys.argv.pop(1)
+FEW = ("-q", "-w", "0", "-r", "2")
+
+
+def run(*arguments, **variables):
+    return subprocess.run([TABANE, "time", *arguments], env=os.environ | variables,
+                          capture_output=True, text=True, timeout=120)
+
+
+class Comparison(unittest.TestCase):
+    def test_tells_ratio_and_interval(self):
+        result = run("-q", "-w", "0", "-r", "12", "-N", "sleep 0.02", "sleep 0.05")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("'sleep 0.05' takes ", result.stdout)
+        self.assertIn("times as long as 'sleep 0.02'", result.stdout)
+        for column in ("user", "system", "peak memory", "switches", "faults"):
+            self.assertIn(column, result.stdout)
+
+    def test_stops_when_a_difference_is_shown(self):
+        result = run("-q", "-w", "0", "-m", "8", "--min-time", "0", "-N", "sleep 0.01",
+                     "sleep 0.1")
+        self.assertIn("Enough is known after 8 rounds", result.stdout)
+
+    def test_of_one_command_tells_its_time(self):
+        result = run(*FEW, "true")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn("ratio", result.stdout)
+
+    def test_takes_exactly_the_rounds_asked_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder, "log")
+            run("-q", "-w", "1", "-r", "3", f"echo a >> {log}", f"echo b >> {log}")
+            lines = log.read_text().split()
+        self.assertEqual(sorted(lines), ["a"] * 4 + ["b"] * 4)
+        for i in range(0, 8, 2):  # in turn
+            self.assertEqual(sorted(lines[i:i + 2]), ["a", "b"])
+
+    def test_ends_at_its_time(self):
+        begin = time.monotonic()
+        result = run("-q", "-w", "0", "-m", "1000", "--max-time", "300ms", "-N", "sleep 0.1",
+                     "sleep 0.1")
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertIn("The time for measuring is over", result.stdout)
+
+
+class Surroundings(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.log = pathlib.Path(self.folder.name, "log")
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def write(self, word):
+        return f"echo {word} >> {self.log}"
+
+    def lines(self):
+        return self.log.read_text().split()
+
+    def test_are_run_in_their_places(self):
+        result = run(*FEW, "-s", self.write("setup"), "-p", self.write("prepare"), "--conclude",
+                     self.write("conclude"), "-c", self.write("cleanup"), self.write("run"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.lines(), ["setup"] + ["prepare", "run", "conclude"] * 2
+                         + ["cleanup"])
+
+    def test_can_be_given_for_each_command(self):
+        run("-q", "-w", "0", "-r", "1", "-p", self.write("pa"), "-p", self.write("pb"),
+            self.write("a"), self.write("b"))
+        self.assertIn(self.lines(), (["pa", "a", "pb", "b"], ["pb", "b", "pa", "a"]))
+        result = run(*FEW, "-p", "true", "-p", "true", "a", "b", "c")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--prepare was given 2 times for 3 commands", result.stderr)
+
+    def test_clean_up_after_a_failure(self):
+        result = run(*FEW, "-c", self.write("cleanup"), "false")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(self.lines(), ["cleanup"])
+
+    def test_that_fail_are_named(self):
+        result = run(*FEW, "-p", "echo missing >&2; exit 4", "true")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("missing", result.stderr)
+        self.assertIn("--prepare 'echo missing >&2; exit 4': exit code 4", result.stderr)
+
+
+class Parameters(unittest.TestCase):
+    def commands(self, *arguments):
+        result = run(*FEW, "--export-json", "/dev/stdout", "--json=/dev/null", *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        text = result.stdout[result.stdout.index('{\n  "results"'):]
+        found, _ = json.JSONDecoder().raw_decode(text)
+        return found["results"]
+
+    def test_are_put_into_the_command(self):
+        found = self.commands("-P", "n", "1", "3", "-L", "word", "a,b", "echo {word}{n}")
+        self.assertEqual([each["command"] for each in found],
+                         ["echo a1", "echo b1", "echo a2", "echo b2", "echo a3", "echo b3"])
+        self.assertEqual(found[1]["parameters"], {"n": "1", "word": "b"})
+
+    def test_step_without_rounding(self):
+        found = self.commands("-P", "x", "0.1", "0.3", "-D", "0.1", "sleep 0.0{x}")
+        self.assertEqual([each["parameters"]["x"] for each in found], ["0.1", "0.2", "0.3"])
+
+    def test_are_refused_where_they_cannot_be_meant(self):
+        for bad in (["-P", "n", "1", "2", "true"], ["-P", "n", "2", "1", "echo {n}"],
+                    ["-P", "n", "1", "2", "-D", "0", "echo {n}"],
+                    ["-P", "n", "x", "2", "echo {n}"], ["-P", "n", "1"],
+                    ["-L", "n", "1", "-L", "n", "2", "echo {n}"]):
+            with self.subTest(bad):
+                self.assertEqual(run(*FEW, *bad).returncode, 2)
+
+    def test_can_be_negative(self):
+        found = self.commands("-P", "n", "-1", "0", "echo {n}")
+        self.assertEqual([each["command"] for each in found], ["echo -1", "echo 0"])
+
+
+class Ways(unittest.TestCase):
+    def test_of_tabane_run_are_taken(self):
+        first = min(os.sched_getaffinity(0))
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder, "log")
+            show = f"echo $OMP_NUM_THREADS $(grep -o 'list:.*' /proc/self/status) >> {log}"
+            result = run(*FEW, "--with", f"bound: -c {first} -t 3", show)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            lines = log.read_text().splitlines()
+        self.assertEqual(sum(line.startswith("3 list: " + str(first)) for line in lines), 2, lines)
+        self.assertIn("(bound)", result.stdout)
+
+    def test_belong_to_the_commands_that_name_them(self):
+        result = run(*FEW, "--with", "one: -t 1", "echo a", "one: echo b")
+        self.assertIn("echo b (one)", result.stdout)
+        self.assertNotIn("echo a (one)", result.stdout)
+        self.assertNotIn("one: echo", result.stdout)
+
+    def test_that_cannot_be_are_refused(self):
+        for bad in ("-c 0", "tag: -c 65000", "tag: --bogus", "tag: -c", ": -t 1"):
+            with self.subTest(bad):
+                self.assertEqual(run(*FEW, "--with", bad, "true").returncode, 2)
+
+
+class Exports(unittest.TestCase):
+    def test_have_a_row_for_each_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            result = run("-q", "-r", "8", "-N", "--export-csv", path / "t.csv",
+                         "--export-markdown", path / "t.md", "--export-json", path / "t.json",
+                         "-o", path / "page", "--json=" + str(path / "r.json"),
+                         "--command-name", "one", "sleep 0.01", "sleep 0.02")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            rows = list(csv.DictReader((path / "t.csv").open()))
+            self.assertEqual([row["command"] for row in rows], ["one", "sleep 0.02"])
+            self.assertGreater(float(rows[1]["ratio"]), 1)
+            self.assertEqual(len((path / "t.md").read_text().splitlines()), 4)
+            data = json.loads((path / "t.json").read_text())["results"]
+            self.assertEqual(len(data[0]["times"]), 8)
+            record = json.loads((path / "r.json").read_text())
+            self.assertEqual(record["name"], "time")
+            self.assertIn("-r 8", record["command_line"])
+            self.assertIn("'sleep 0.02'", record["command_line"])
+            self.assertIn("sleep 0.02", (path / "page" / "report.html").read_text())
+            again = subprocess.run([TABANE, "compare", path / "r.json", path / "r.json"],
+                                   capture_output=True, text=True, timeout=60)
+            self.assertEqual(again.returncode, 0, again.stderr)
+
+    def test_that_cannot_be_written_are_told_before_anything_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            mark = pathlib.Path(folder, "mark")
+            result = run(*FEW, "--export-csv", "/nonexistent/t.csv", f"touch {mark}")
+            self.assertEqual(result.returncode, 2)
+            self.assertFalse(mark.exists())
+
+
+class BadCommand(unittest.TestCase):
+    def test_that_fails_is_shown_with_its_messages(self):
+        result = run("-q", "true", "echo broken >&2; exit 3")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("  broken\n", result.stderr)
+        self.assertIn("exit code 3", result.stderr)
+        self.assertEqual(result.stdout, "")
+
+    def test_that_fails_is_timed_if_failures_are_ignored(self):
+        result = run(*FEW, "-i", "exit 3")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("failed runs", result.stdout)
+
+    def test_that_is_not_found_is_named(self):
+        for arguments in (["-N"], []):
+            result = run(*FEW, *arguments, "no-such-command-here")
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("no-such-command-here", result.stderr)
+
+    def test_that_hangs_is_ended(self):
+        result = run(*FEW, "--timeout", "200ms", "sleep 60")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("not finished after", result.stderr)
+
+    def test_that_leaves_processes_is_told_and_they_are_ended(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pids = pathlib.Path(folder, "pids")
+            result = run("-w", "0", "-r", "2", f"sleep 60 & echo $! >> {pids}")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("left processes", " ".join(result.stderr.split()))
+            for pid in pids.read_text().split():
+                self.assertFalse(os.path.exists(f"/proc/{pid}"))
+
+    def test_that_needs_a_terminal_fails_at_once(self):
+        result = run(*FEW, "read line < /dev/tty")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("/dev/tty", result.stderr)
+
+    def test_that_is_too_short_is_told(self):
+        result = run("-w", "0", "-r", "4", "-N", "true")
+        self.assertIn("--repeat 100", " ".join(result.stderr.split()))
+        self.assertNotIn("--repeat", run("-w", "0", "-r", "2", "-N", "sleep 0.01").stderr)
+
+    def test_or_option_that_cannot_be_meant_is_refused(self):
+        for bad in ([], [""], ["-N", " "], ["-N", "echo 'a"], ["--bogus", "true"],
+                    ["-r", "0", "true"], ["-m", "0", "true"], ["-w", "-1", "true"],
+                    ["-r", "3", "-m", "2", "true"], ["--precision", "x", "true"],
+                    ["--timeout", "0", "true"], ["--repeat", "0", "true"],
+                    ["--output", "results", "true"], ["--input", "/nonexistent", "true"],
+                    ["-N", "-S", "bash", "true"],
+                    ["--command-name", "a", "--command-name", "b", "true"]):
+            with self.subTest(bad):
+                result = run(*bad)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertNotEqual(result.stderr, "")
+
+
+class Streams(unittest.TestCase):
+    def test_go_where_they_should(self):
+        self.assertNotIn("hello", run(*FEW, "-N", "printf hello").stdout.split("\n"))
+        shown = run(*FEW, "--show-output", "echo hello")
+        self.assertEqual(shown.stdout.split("\n").count("hello"), 2)
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder, "in")
+            source.write_text("text\n")
+            out = os.path.join(folder, "out")
+            result = run(*FEW, "--input", source, "--output", out, "cat")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(pathlib.Path(out).read_text(), "text\n")
+
+    def test_keep_what_is_known_at_ctrl_c(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder, "log")
+            process = subprocess.Popen([TABANE, "time", "-q", "-w", "0", "-r", "100000", "-c",
+                                        f"echo cleanup >> {log}", f"echo run >> {log}"],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            while not log.exists() or len(log.read_text().split()) < 20:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, -signal.SIGINT)
+            self.assertIn("Stopped after", out)
+            self.assertEqual(log.read_text().split()[-1], "cleanup")
+
+
+if __name__ == "__main__":
+    unittest.main()
