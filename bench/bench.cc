@@ -255,6 +255,7 @@ std::vector<Topic> all_topics() {
           {"comm", "messages and collectives", ask_comm},
           {"solvers", "dense and sparse systems of equations", ask_solvers},
           {"matmul", "products of multiple-precision matrices", ask_matmul},
+          {"time", "commands compared in turn, beside hyperfine", ask_time},
           {"truth", "surveys beside each other and beside independent programs", ask_truth}};
 }
 

@@ -123,6 +123,7 @@ void ask_matmul(Panel& panel);
 void ask_simd(Panel& panel);
 void ask_solvers(Panel& panel);
 void ask_team(Panel& panel);
+void ask_time(Panel& panel);
 void ask_truth(Panel& panel);
 
 }  // namespace tabane::bench

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <exception>
 #include <memory>
 #include <sstream>
@@ -60,6 +61,18 @@ double seconds_of(const char* option, const std::string& text) {
   }
 }
 
+// "1%" or "1" is 0.01.
+double share_of(const char* option, const std::string& text) {
+  double percent = -1;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, percent);
+  const bool whole = end == last || (end + 1 == last && *end == '%');
+  if (error != std::errc() || !whole || !(percent >= 0) || percent > 100)
+    throw core::UsageError(
+        fmt::format("{} {}: must be per cent, 0 to 100, for example 1%", option, text));
+  return percent / 100;
+}
+
 lab::TimeEffort effort_of(const Options& options) {
   lab::TimeEffort effort = options.effort;
   if (effort.warmups < 0)
@@ -77,11 +90,7 @@ lab::TimeEffort effort_of(const Options& options) {
     effort.timeout_seconds = seconds_of("--timeout", options.timeout);
     if (effort.timeout_seconds <= 0) throw core::UsageError("--timeout 0: use a time above 0");
   }
-  try {
-    effort.precision = core::parse_share(options.precision);
-  } catch (const core::UsageError& error) {
-    throw core::UsageError(fmt::format("--precision: {}", error.what()));
-  }
+  effort.precision = share_of("--precision", options.precision);
   effort.fewest = std::min(effort.fewest, effort.most);
   if (options.runs != 0) {
     check_positive("-r/--runs", options.runs);
@@ -290,10 +299,11 @@ void add_surroundings(CLI::App& verb, TimeRequest& request) {
                   "Put each of these values in the place of {NAME}")
       ->type_name("NAME A,B,C")
       ->allow_extra_args(false);
-  verb.add_option("--with", request.with,
-                  "Run commands also with these options of tabane run: places, memory, allocator, "
-                  "huge pages. A command that begins with 'TAG: ' is run only so")
-      ->type_name("'TAG: OPTIONS'")
+  verb.add_option(
+          "--with", request.with,
+          "Run commands also in this way, 'TAG: OPTIONS' with options of tabane run: places, "
+          "memory, allocator, huge pages. A command that begins with 'TAG: ' is run only so")
+      ->type_name("WAY")
       ->allow_extra_args(false);
   verb.add_option("--command-name", request.names, "Call the commands so, in their order")
       ->type_name("NAME")

@@ -83,14 +83,6 @@ double parse_seconds(std::string_view text) {
   return seconds;
 }
 
-double parse_share(std::string_view text) {
-  constexpr std::array<Unit, 3> kUnits = {{{"", 1}, {"%", 1}, {" %", 1}}};
-  const double percent = parse_with_units(text, kUnits);
-  if (percent < 0 || percent > 1e6)
-    throw UsageError(fmt::format("'{}' is not a share: write per cent, as 5% or 0.5%", text));
-  return percent / 100;
-}
-
 std::string format_bytes(std::uint64_t bytes) {
   constexpr std::array<std::string_view, 7> names = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   std::size_t i = 0;

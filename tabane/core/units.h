@@ -15,9 +15,6 @@ std::uint64_t parse_size(std::string_view text);
 // throws: UsageError with the legal forms, also for negative times.
 double parse_seconds(std::string_view text);
 
-// Reads "5%", "5 %" or "5" as 0.05. throws: UsageError with the legal forms, also for negative ones.
-double parse_share(std::string_view text);
-
 // Writes bytes with a binary unit and at most four digits: "64 KiB", "1.5 GiB", "100 B".
 std::string format_bytes(std::uint64_t bytes);
 

@@ -144,7 +144,7 @@ class Child {
   void look();
   void ask_to_end() const { kill(-pid_, SIGTERM), kill(-pid_, SIGCONT); }
   // Takes its end, by force if it runs, ends what it has left behind, and adds what it took.
-  void take_end(ChildRun& run);
+  void take_end(ChildRun& run, double own_bytes);
   void take_output(ChildRun& run, std::vector<std::string>& hashes);
 
  private:
@@ -273,24 +273,36 @@ double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
-void add_usage(ChildRun& run, const rusage& usage) {
+// Linux begins to count a command's peak at that of this process, which can be taken back to what
+// it holds now. Returns that, with what its counters may be wrong by.
+double forget_own_peak() {
+  constexpr double kCountersAreOffBy = 1 << 20;
+  const core::Descriptor peak(open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC));
+  rusage own{};
+  getrusage(RUSAGE_SELF, &own);
+  if (write(peak.get(), "5", 1) != 1) return 1024.0 * static_cast<double>(own.ru_maxrss);
+  double all = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * static_cast<double>(core::page_bytes()) + kCountersAreOffBy;
+}
+
+// own_bytes: below which a peak tells nothing.
+void add_usage(ChildRun& run, const rusage& usage, double own_bytes) {
   run.user_seconds += seconds_of(usage.ru_utime);
   run.system_seconds += seconds_of(usage.ru_stime);
   run.voluntary_switches += static_cast<double>(usage.ru_nvcsw);
   run.involuntary_switches += static_cast<double>(usage.ru_nivcsw);
   run.minor_faults += static_cast<double>(usage.ru_minflt);
   run.major_faults += static_cast<double>(usage.ru_majflt);
-  // The system counts the pages of this process until the command's own program has replaced it.
-  rusage own{};
-  getrusage(RUSAGE_SELF, &own);
-  if (usage.ru_maxrss <= own.ru_maxrss) {
+  const double peak = 1024.0 * static_cast<double>(usage.ru_maxrss);
+  if (peak <= own_bytes) {
     run.peak_bytes.reset();
   } else if (run.peak_bytes) {
-    *run.peak_bytes += 1024.0 * static_cast<double>(usage.ru_maxrss);
+    *run.peak_bytes += peak;
   }
 }
 
-void Child::take_end(ChildRun& run) {
+void Child::take_end(ChildRun& run, double own_bytes) {
   if (pid_ == 0) return;
   if (running_) kill(pid_, SIGKILL);
   int status = 0;
@@ -298,7 +310,7 @@ void Child::take_end(ChildRun& run) {
   while (wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) {
   }
   running_ = false;
-  add_usage(run, usage);
+  add_usage(run, usage, own_bytes);
   if (run.exit_code == 0 && run.signal == 0) {
     if (WIFEXITED(status)) run.exit_code = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) run.signal = WTERMSIG(status);
@@ -358,7 +370,8 @@ class Run {
   std::vector<std::unique_ptr<Child>> children_;
   SteadyClock::time_point start_{};
   double ended_for_memory_ = 0;  // before
-  Child* failed_ = nullptr;      // the first
+  double own_bytes_ = forget_own_peak();
+  Child* failed_ = nullptr;  // the first
   ChildRun run_;
 };
 
@@ -416,10 +429,10 @@ void Run::wait() {
 
 ChildRun Run::finish() {
   run_.peak_bytes = 0;
-  if (failed_ != nullptr) failed_->take_end(run_);
+  if (failed_ != nullptr) failed_->take_end(run_, own_bytes_);
   std::vector<std::string> hashes;
   for (const auto& child : children_) {
-    child->take_end(run_);
+    child->take_end(run_, own_bytes_);
     child->take_output(run_, hashes);
   }
   if (end_strays() && !run_.timed_out) run_.left_processes = true;

@@ -24,7 +24,6 @@ ChildCommand kept(const std::string& line) {
   return command;
 }
 
-std::string output_of(const std::string& line) { return run_child(kept(line)).output; }
 
 bool exists(const std::string& pid) { return kill(std::stoi(pid), 0) == 0; }
 

@@ -33,10 +33,18 @@ struct Names {
   std::string heading;  // the machine of a survey, the title of others
 };
 
+// "tabane study ap1000", or the verb that made the record: "tabane time".
+std::string verb_of(const Record& record) {
+  const std::string& line = record.command_line;
+  if (!line.starts_with("tabane ") || line.starts_with("tabane study"))
+    return "tabane study " + record.name;
+  return line.substr(0, line.find(' ', line.find(' ') + 1));
+}
+
 Names names_of(const Record& record) {
   if (record.kind == Kind::survey) return {"tabane survey", machine_name(record)};
   const std::string& heading = record.title.empty() ? record.name : record.title;
-  if (record.kind == Kind::study) return {"tabane study " + record.name, heading};
+  if (record.kind == Kind::study) return {verb_of(record), heading};
   if (record.kind == Kind::bench) return {"tabane beside its peers", heading};
   return {"tabane compare", heading};
 }

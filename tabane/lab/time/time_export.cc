@@ -122,9 +122,11 @@ std::string export_csv(const std::vector<TimeContender>& contenders, const Timin
   std::string out;
   // Contenders may have different factors: each column is that of any of them.
   Json all_parameters = Json::object();
-  for (std::size_t i = 0; i < contenders.size(); ++i)
-    for (const auto& [name, value] : told(contenders[i], timings, i).parameters.items())
-      all_parameters[name] = nullptr;
+  for (const TimeContender& contender : contenders) {
+    for (const Factor& factor : contender.factors) {
+      if (factor.name != kCommandFactor) all_parameters[factor.name] = nullptr;
+    }
+  }
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     const Told all = told(contenders[i], timings, i);
     Json parameters = all_parameters;

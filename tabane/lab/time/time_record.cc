@@ -13,7 +13,8 @@
 namespace tabane::lab {
 namespace {
 
-constexpr About kAbout = {"time", "Commands measured in turn", "tabane time"};
+constexpr About kAbout = {"time", "Commands measured in turn",
+                          "one run of each per round, in an order drawn anew"};
 
 // Outliers that differ by less from the median are not worth a word.
 constexpr double kWorthAWord = 1.05;
