@@ -251,9 +251,9 @@ std::string ratio_sentence(const std::string& name, const std::string& first,
                                       interval->low, digits, interval->high, digits);
   if (ratio.undecided())
     return fmt::format("No difference seen between '{}' and '{}': ratio {}.", name, first, how);
-  return fmt::format(
-      "'{}' takes {} × the time of '{}'{}.", name, how, first,
-      ratio.value < 1 ? fmt::format(": it is {:.2f} times as fast", 1 / ratio.value) : "");
+  const std::string faster =
+      ratio.value < 1 ? fmt::format(": it is {:.{}f} times as fast", 1 / ratio.value, digits) : "";
+  return fmt::format("'{}' takes {} times as long as '{}'{}.", name, how, first, faster);
 }
 
 Record time_record(const core::Topology& topology, const std::vector<TimeContender>& contenders,
