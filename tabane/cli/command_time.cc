@@ -42,7 +42,7 @@ constexpr double kShellMatters = 10e-3;
 struct Options : StudyOptions {
   TimeRequest request;
   lab::TimeEffort effort;
-  int runs = 0;  // 0: from -m to -M
+  std::optional<int> runs;  // null: from -m to -M
   std::string min_time = "3", max_time, precision = "1%", timeout;
   bool no_shell = false, show_output = false;
   std::string export_json, export_csv, export_markdown;
@@ -92,9 +92,9 @@ lab::TimeEffort effort_of(const Options& options) {
   }
   effort.precision = share_of("--precision", options.precision);
   effort.fewest = std::min(effort.fewest, effort.most);
-  if (options.runs != 0) {
-    check_positive("-r/--runs", options.runs);
-    effort.fewest = effort.most = options.runs;
+  if (options.runs) {
+    check_positive("-r/--runs", *options.runs);
+    effort.fewest = effort.most = *options.runs;
     effort.least_seconds = 0;
     if (options.max_time.empty()) effort.budget_seconds = std::numeric_limits<double>::infinity();
   }
@@ -240,7 +240,8 @@ std::string typed_line(const CLI::App& verb) {
     const auto& results = option->results();
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (i % size == 0) text += flag;
-      if (option->get_items_expected_max() > 0) text += " " + quoted(results[i]);
+      if (option->get_items_expected_max() == 0) continue;
+      text += (option->get_items_expected_min() == 0 ? "=" : " ") + quoted(results[i]);
     }
   }
   for (const std::string& command : verb.get_option("COMMAND")->results())

@@ -193,16 +193,13 @@ void Child::start(bool ends_first_without_memory) {
   if (!end_.valid()) throw core::SystemError("pidfd_open", command_.arguments[0], errno);
   if (ends_first_without_memory)
     std::ofstream(fmt::format("/proc/{}/oom_score_adj", pid_)) << kEndsFirst;
-  if (output_) output_->close_writing_end();
-  if (errors_) errors_->close_writing_end();
 }
 
 void Child::listen(std::vector<pollfd>& to) const {
   if (!running_) return;
   to.push_back({.fd = end_.get(), .events = POLLIN, .revents = 0});
   for (const auto* pipe : {output_.get(), errors_.get()}) {
-    if (pipe != nullptr && pipe->reading_end() >= 0)
-      to.push_back({.fd = pipe->reading_end(), .events = POLLIN, .revents = 0});
+    if (pipe != nullptr) to.push_back({.fd = pipe->reading_end(), .events = POLLIN, .revents = 0});
   }
 }
 
@@ -259,6 +256,9 @@ std::vector<pid_t> strays() {
 
 bool end_strays() {
   return end_all([] {
+    siginfo_t any{};
+    const bool none = waitid(P_ALL, 0, &any, WEXITED | WNOWAIT | WNOHANG) != 0;
+    if (none) return false;  // usually: /proc need not be read
     const std::vector<pid_t> found = strays();
     for (const pid_t pid : found) {
       kill(pid, SIGKILL);
@@ -284,6 +284,18 @@ double forget_own_peak() {
   double all = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> all >> resident;
   return resident * static_cast<double>(core::page_bytes()) + kCountersAreOffBy;
+}
+
+// Bytes below which a command's peak tells nothing; found anew once a second, because it costs as
+// much as a very short command.
+double own_peak() {
+  thread_local double bytes = 0;
+  thread_local SteadyClock::time_point found{};
+  if (bytes == 0 || seconds_since(found) > 1) {
+    bytes = forget_own_peak();
+    found = SteadyClock::now();
+  }
+  return bytes;
 }
 
 // own_bytes: below which a peak tells nothing.
@@ -370,7 +382,7 @@ class Run {
   std::vector<std::unique_ptr<Child>> children_;
   SteadyClock::time_point start_{};
   double ended_for_memory_ = 0;  // before
-  double own_bytes_ = forget_own_peak();
+  double own_bytes_ = own_peak();
   Child* failed_ = nullptr;  // the first
   ChildRun run_;
 };
@@ -430,12 +442,10 @@ void Run::wait() {
 ChildRun Run::finish() {
   run_.peak_bytes = 0;
   if (failed_ != nullptr) failed_->take_end(run_, own_bytes_);
-  std::vector<std::string> hashes;
-  for (const auto& child : children_) {
-    child->take_end(run_, own_bytes_);
-    child->take_output(run_, hashes);
-  }
+  for (const auto& child : children_) child->take_end(run_, own_bytes_);
   if (end_strays() && !run_.timed_out) run_.left_processes = true;
+  std::vector<std::string> hashes;
+  for (const auto& child : children_) child->take_output(run_, hashes);
   if (!hashes.empty()) run_.output_sha256 = joined_hash(hashes);
   run_.memory_exhausted =
       !run_.ok() && limits_.ends_first_without_memory && ended_for_memory() > ended_for_memory_;

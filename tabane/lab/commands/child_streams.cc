@@ -47,15 +47,14 @@ PipeReader::PipeReader(std::size_t most_bytes, bool hashed) : kept_(most_bytes, 
 }
 
 void PipeReader::read_some() {
+  // Who writes without end is not read without end.
+  constexpr int kMostReads = 64;
   std::array<char, 65536> bytes;
-  while (reading_.valid()) {
+  for (int i = 0; i < kMostReads; ++i) {
     const ssize_t n = read(reading_.get(), bytes.data(), bytes.size());
     if (n > 0) {
       kept_.add({bytes.data(), static_cast<std::size_t>(n)});
-    } else if (n == 0) {
-      reading_.reset();
-    } else if (errno != EINTR) {
-      if (errno != EAGAIN) reading_.reset();
+    } else if (n == 0 || errno != EINTR) {
       return;
     }
   }

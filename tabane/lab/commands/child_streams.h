@@ -26,16 +26,16 @@ class KeptText {
   std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> hash_;  // null: not wanted
 };
 
-// A pipe whose writing end a command has.
+// A pipe whose writing end a command has, and this process, too, so that the command's end is not
+// news of the pipe: waking for it would take time from a command that is about to end.
 class PipeReader {
  public:
   // throws: core::SystemError.
   PipeReader(std::size_t most_bytes, bool hashed);
 
   int writing_end() const { return writing_.get(); }
-  int reading_end() const { return reading_.get(); }  // -1 after the end of file
-  void close_writing_end() { writing_.reset(); }
-  // Takes what is there, without waiting.
+  int reading_end() const { return reading_.get(); }
+  // Takes what is there, without waiting; of much the first megabytes.
   void read_some();
   KeptText& kept() { return kept_; }
 

@@ -24,7 +24,6 @@ ChildCommand kept(const std::string& line) {
   return command;
 }
 
-
 bool exists(const std::string& pid) { return kill(std::stoi(pid), 0) == 0; }
 
 TEST(Child, TellsHowItEnded) {
@@ -122,6 +121,11 @@ TEST(Child, IsEndedAfterItsTime) {
   const ChildRun stubborn = run_child(command_of_line("trap '' TERM; while :; do sleep 1; done"),
                                       {.timeout_seconds = 0.05});
   EXPECT_TRUE(stubborn.timed_out);
+}
+
+TEST(Child, ThatWritesWithoutEndIsEndedAfterItsTime) {
+  ChildCommand endless{.arguments = {"yes"}, .output = OutputTo::kept};
+  EXPECT_TRUE(run_child(endless, {.timeout_seconds = 0.1, .most_kept_bytes = 100}).timed_out);
 }
 
 TEST(Child, LeavesNothingBehind) {

@@ -121,7 +121,9 @@ void add_progress(Record& record, const std::vector<TimeContender>& contenders,
   Curves curves{{"rounds", "", true}, {"ratio of times", "", false}, {}};
   curves.marks.push_back({.at = 1, .label = "equal", .vertical = false});
   for (std::size_t i = 1; i < drawn(contenders); ++i) {
-    Curve curve{.name = contenders[i].name, .x = {}, .y = {}, .shape = -1};
+    // In the colour that it has in the other charts.
+    Curve curve{
+        .name = contenders[i].name, .x = {}, .y = {}, .colour = static_cast<int>(i), .shape = -1};
     for (const std::size_t n : looks(timings.rounds())) {
       const auto so_far = [&](std::size_t k) {
         return std::span(timings.points[k].samples).first(n);

@@ -45,6 +45,11 @@ std::optional<core::Interval> with_ends(const core::Interval& interval) {
   return interval;
 }
 
+// A time of 0 is less than what the system counts in.
+Entry time_cell(std::optional<double> seconds) {
+  return seconds && *seconds == 0 ? Entry("0") : Entry(seconds, "s");
+}
+
 Entry ratio_cell(const core::Ratio& ratio, bool is_first) {
   if (is_first) return {1.0, "ratio"};
   return {ratio.value, "ratio", with_ends(ratio.interval)};
@@ -105,8 +110,8 @@ void add_rows(Record& record, const std::vector<TimeContender>& contenders,
     std::vector<Entry> row = {contenders[i].name,
                               {point.median(), "s", with_ends(timings.medians[i])}};
     if (several) row.push_back(ratio_cell(timings.to_first[i], i == 0));
-    row.push_back({known_median(seen_with(point, seen::kUser)), "s"});
-    row.push_back({known_median(seen_with(point, seen::kSystem)), "s"});
+    row.push_back(time_cell(known_median(seen_with(point, seen::kUser))));
+    row.push_back(time_cell(known_median(seen_with(point, seen::kSystem))));
     row.push_back({known_median(seen_with(point, seen::kPeakBytes)), "B"});
     row.push_back(
         {known_median(sum_of(point, seen::kVoluntarySwitches, seen::kInvoluntarySwitches)), "1"});
@@ -216,10 +221,11 @@ std::string how_it_stopped(const TimeEffort& effort, const Timings& timings) {
           : std::string("that is too few rounds for an interval");
   switch (timings.end) {
     case TimeEnd::known:
-      return fmt::format("Enough is known after {} rounds: {}.", timings.rounds(),
-                         one ? fmt::format("the time to {:.2g} %", 100 * effort.precision)
-                             : fmt::format("each ratio to {:.2g} %, or that it differs from 1",
-                                           100 * effort.precision));
+      return fmt::format(
+          "Enough is known after {} rounds: {}.", timings.rounds(),
+          one ? fmt::format("the time is known to {:.2g} %", 100 * effort.precision)
+              : fmt::format("each ratio is known to {:.2g} %, or shown to differ from 1",
+                            100 * effort.precision));
     case TimeEnd::budget:
       return fmt::format("The time for measuring is over after {} rounds: {} (see --max-time).",
                          timings.rounds(), reached);
