@@ -54,8 +54,10 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return all;
 }
 
+// Empty: that of this process.
 std::vector<std::string> whole_environment(const ChildCommand& command) {
   std::vector<std::string> all;
+  if (command.environment.empty()) return all;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     const bool replaced =
@@ -181,9 +183,9 @@ void Child::open_streams(const ChildLimits& limits) {
 
 void Child::start(bool ends_first_without_memory) {
   const std::vector<char*> arguments = pointers(command_.arguments);
-  const std::vector<char*> variables = pointers(variables_);
+  std::vector<char*> variables = pointers(variables_);
   const int failed = posix_spawn(&pid_, file_.c_str(), actions_.files(), actions_.attributes(),
-                                 arguments.data(), variables.data());
+                                 arguments.data(), variables_.empty() ? environ : variables.data());
   if (failed != 0) {
     pid_ = 0;
     throw core::SystemError("start", command_.arguments[0], failed);

@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kTimesTheFirst = 10, kLeastTimeout = 10;
 constexpr int kSignalBase = 128;
+constexpr double kShowSeconds = 0.1;
 
 struct Sample {
   double seconds = 0;
@@ -52,14 +53,14 @@ class Turns {
   void keep(const std::vector<Sample>& samples);
   bool enough();
   void judge();
-  void show(std::size_t i) const;
+  void show(std::size_t i);
   double spent() const { return clock_.now() - measuring_since_; }
 
   const std::vector<TimeContender>& contenders_;
   const TimeEffort& effort_;
   core::Clock& clock_;
   const Hooks& hooks_;
-  double start_, measuring_since_ = 0;
+  double start_, measuring_since_ = 0, shown_ = 0;
   std::vector<double> timeouts_;  // 0: not known yet
   double order_ = 0;
   std::size_t next_look_ = 0;  // rounds
@@ -67,8 +68,11 @@ class Turns {
   Timings timings_;
 };
 
-void Turns::show(std::size_t i) const {
+void Turns::show(std::size_t i) {
   if (hooks_.stop_requested()) throw Stopped();
+  // Very short commands do not wait for what nobody can read.
+  if (measuring_ && clock_.now() - shown_ < kShowSeconds) return;
+  shown_ = clock_.now();
   const auto rounds = static_cast<double>(timings_.rounds());
   if (!measuring_) return hooks_.progress("warm-up: " + contenders_[i].name, 0, -1);
   // It may be known sooner.
