@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <thread>
 
 #include "tabane/core/error.h"
 
@@ -55,7 +56,7 @@ HelperProcess::HelperProcess(const HelperProgram& program) : name_(program.name)
 
 HelperProcess::~HelperProcess() {
   socket_.reset();
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  while (pid_ > 0 && waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
 }
 
@@ -101,5 +102,24 @@ bool HelperProcess::answers_within(double seconds) {
 }
 
 void HelperProcess::terminate() { kill(pid_, SIGTERM); }
+
+bool HelperProcess::has_ended_within(double seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (pid_ > 0) {
+    const pid_t ended = waitpid(pid_, nullptr, WNOHANG);
+    if (ended == pid_ || (ended < 0 && errno == ECHILD)) pid_ = 0;
+    if (pid_ == 0 || std::chrono::steady_clock::now() >= end) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return pid_ == 0;
+}
+
+void HelperProcess::end_within(double seconds) {
+  constexpr double kGraceSeconds = 1;
+  socket_.reset();
+  if (has_ended_within(seconds)) return;
+  terminate();
+  if (!has_ended_within(kGraceSeconds)) kill(pid_, SIGKILL);
+}
 
 }  // namespace tabane::core

@@ -37,13 +37,17 @@ class HelperProcess {
   bool answers_within(double seconds);
   // Sends SIGTERM.
   void terminate();
+  // Ends the program's input and waits so long for its end, then sends SIGTERM and waits a second,
+  // then SIGKILL. Afterwards nothing else may be called.
+  void end_within(double seconds);
 
  private:
   [[noreturn]] void lost(std::string_view phase) const;
+  bool has_ended_within(double seconds);
 
   std::string name_;
   Descriptor socket_;
-  pid_t pid_ = 0;
+  pid_t pid_ = 0;         // 0: it has ended
   std::string received_;  // and not yet read as lines
 };
 

@@ -74,6 +74,13 @@ TEST(HelperProcess, ThatSaysNothingIsWaitedForNoLongerThanAsked) {
   EXPECT_THROW(helper.read_line(), LostError);
 }
 
+TEST(HelperProcess, IsEndedAlsoIfItIgnoresThat) {
+  HelperProcess polite(shell("cat")), terminated(shell("while :; do sleep 0.1; done")),
+      stubborn(shell("trap '' TERM; echo ready; while :; do sleep 0.1; done"));
+  EXPECT_EQ(stubborn.read_line(), "ready");
+  for (HelperProcess* one : {&polite, &terminated, &stubborn}) one->end_within(0.05);
+}
+
 TEST(HelperProcess, EndsWithItsObject) {
   { const HelperProcess helper(shell("cat")); }
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
