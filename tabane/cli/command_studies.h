@@ -9,6 +9,7 @@ void add_aes_folder_study(CLI::App& verb);
 void add_ap1000_applications_study(CLI::App& verb);
 void add_ap1000_study(CLI::App& verb);
 void add_ha8000_study(CLI::App& verb);
+void add_pc_cluster_study(CLI::App& verb);
 void add_process_thread_study(CLI::App& verb);
 
 }  // namespace tabane::cli

@@ -13,6 +13,7 @@ void add_study_command(CLI::App& app, int&) {
   add_process_thread_study(*verb);
   add_ap1000_study(*verb);
   add_ap1000_applications_study(*verb);
+  add_pc_cluster_study(*verb);
 }
 
 }  // namespace tabane::cli

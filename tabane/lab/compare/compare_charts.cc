@@ -55,6 +55,12 @@ View merged(const std::string& name, const std::vector<Charted>& charts,
   Curves all{.x = first.x, .y = first.y, .series = {}};
   for (const Charted& chart : charts) {
     int shape = 0;
+    // A chart of levels alone is what a report states without a curve.
+    for (Mark mark : chart.curves().marks) {
+      if (!chart.curves().series.empty()) break;
+      mark.label = fmt::format("{}: {}", sides[chart.side].label, mark.label);
+      all.marks.push_back(std::move(mark));
+    }
     for (Curve curve : chart.curves().series) {
       if (curve.role == Role::fitted) continue;
       curve.name = fmt::format("{}: {}", sides[chart.side].label, curve.name);

@@ -25,8 +25,6 @@ std::optional<Record> run_ap1000(const core::Topology& topology, const Ap1000Opt
 
 namespace ap1000 {
 
-// NetPIPE's sizes: powers of two up to `most` and three bytes less and more.
-std::vector<std::uint64_t> ping_pong_sizes(std::uint64_t most);
 // The contenders of a block: a ping-pong between two ranks, or all collectives of so many.
 std::vector<RankContender> ping_pongs();
 std::vector<RankContender> collectives(int ranks, bool shares_memory);

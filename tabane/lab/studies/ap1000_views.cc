@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <tuple>
 
 #include "tabane/core/units.h"
-#include "tabane/lab/campaign/segmented_fit.h"
 #include "tabane/lab/record/published.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/studies/ap1000.h"
+#include "tabane/lab/studies/message_views.h"
 
 namespace tabane::lab::ap1000 {
 namespace {
@@ -29,11 +28,6 @@ std::string title_of_way(const std::string& way) {
       {"vector tree", "one vector, tree of messages"}};
   const auto found = titles.find(way);
   return found == titles.end() ? way : found->second;
-}
-
-std::vector<FitSegment> fit(const PointList& points, std::size_t most_segments) {
-  const Curve times = curve_over("", points, "bytes");
-  return fit_segments(times.x, times.y, most_segments);
 }
 
 // Three digits and no exponent: people compare them along a column.
@@ -116,22 +110,6 @@ void chart_over_sizes(const Data& data, const char* part, const std::string& tit
 
 // ---- ping-pong ----
 
-// The pieces of a fit, each a curve of its own.
-void add_lines(Curves& curves, const std::string& name, const PointList& points) {
-  constexpr int kSteps = 24;
-  for (const FitSegment& segment : fit(points, 4)) {
-    Curve curve{.name = name + ", line", .role = Role::fitted};
-    for (int i = 0; i <= kSteps; ++i) {
-      const double x =
-          segment.from * std::pow(segment.to / segment.from, static_cast<double>(i) / kSteps);
-      if (!(segment.line(x) > 0)) continue;
-      curve.x.push_back(x);
-      curve.y.push_back(segment.line(x));
-    }
-    add_curve(curves, std::move(curve));
-  }
-}
-
 // A published line t0 + n / r_inf over the sizes that were measured here.
 Curve published_line(const Record& report, const std::string& name, const std::string& title,
                      const PointList& points) {
@@ -170,13 +148,10 @@ void ping_pong_table(const Data& data) {
 }
 
 void ping_pong_charts(const Data& data) {
-  Curves curves{{"message", "B", true}, {"half a round trip", "s", true}, {}};
-  for (const std::string& way : data.ways_of("pingpong")) {
-    const PointList points = data.over_bytes({{"part", "pingpong"}, {"way", way}});
-    add_curve(curves, curve_over(title_of_way(way), points, "bytes"));
-    curves.series.back().joined = false;
-    add_lines(curves, title_of_way(way), points);
-  }
+  std::vector<Line> lines;
+  for (const std::string& way : data.ways_of("pingpong"))
+    lines.push_back({title_of_way(way), {{"part", "pingpong"}, {"way", way}}});
+  Curves curves = half_round_trips(data.points, lines);
   if (curves.series.empty()) return;
   const PointList points = data.over_bytes({{"part", "pingpong"}, {"way", "recv"}});
   add_curve(curves, published_line(data.report, "ap1000.fit.recv", "AP1000 (1992), copy", points));
@@ -192,65 +167,11 @@ void ping_pong_charts(const Data& data) {
              as_rate(std::move(curves), {"bandwidth", "B/s", true}));
 }
 
-// A perturbed size as the power of two that it is beside.
-std::string size_near(double bytes) {
-  const double power = std::exp2(std::round(std::log2(bytes)));
-  const bool perturbed = bytes > 32 && std::abs(bytes - power) <= 3;
-  return show(perturbed ? power : bytes, "B");
-}
-
-Entry none_in(const char* unit) { return {std::optional<double>(), unit}; }
-
-const char* why_none(bool rises, bool begins) {
-  if (!rises) return "the times of this piece do not rise with the size";
-  return begins ? "" : "the line through this piece begins below 0";
-}
-
-// One row per piece of a fit; the first piece gives the result t0, the last one r_inf.
-void add_fit(const Data& data, const std::string& way, Rows& rows) {
-  const std::string title = title_of_way(way);
-  const auto segments = fit(data.over_bytes({{"part", "pingpong"}, {"way", way}}), 4);
-  int piece = 0;
-  for (const FitSegment& segment : segments) {
-    const core::LineFit& line = segment.line;
-    // Within a piece whose rate still falls, a line says nothing about an empty message.
-    const bool rises = line.slope > 0 && line.slope_interval.high > 0;
-    const bool begins = line.t0() > 0 && line.intercept_interval.high > 0;
-    const Entry t0 = begins ? Entry(line.t0(), "s", line.intercept_interval) : none_in("s");
-    const Entry r_inf =
-        rises ? Entry(line.r_inf(), "B/s", segment.r_inf_interval()) : none_in("B/s");
-    const Entry n_half =
-        rises && begins ? Entry(line.n_half(), "B", segment.n_half_interval()) : none_in("B");
-    rows.rows.push_back({title,
-                         fmt::format("{} … {}", size_near(segment.from), size_near(segment.to)),
-                         t0,
-                         r_inf,
-                         n_half,
-                         {line.worst_relative_residual, "share"}});
-    ++piece;
-    for (const auto& [what, entry, better] : {std::tuple{"t0", t0, Better::lower},
-                                              {"r_inf", r_inf, Better::higher},
-                                              {"n_half", n_half, Better::lower}}) {
-      Result& result = add_result(data.record, fmt::format("fit.{}.{}.{}", way, piece, what),
-                                  fmt::format("{} of piece {} of the line, {}", what, piece, title),
-                                  entry, better);
-      result.details = {{"from_bytes", segment.from},
-                        {"to_bytes", segment.to},
-                        {"points", segment.points},
-                        {"worst_relative_residual", line.worst_relative_residual}};
-      if (!entry.value) result.details[detail::kRemark] = why_none(rises, begins);
-    }
-    if (&segment == &segments.front() && begins)
-      add_result(data.record, "fit." + way + ".t0", "setup time, " + title, t0, Better::lower);
-    if (&segment == &segments.back() && rises)
-      add_result(data.record, "fit." + way + ".r_inf", "rate of endless messages, " + title, r_inf,
-                 Better::higher);
-  }
-}
-
 void fits(const Data& data) {
-  Rows rows{{"receive", "sizes", "t0", "r_inf", "n_half", "worst residual"}, {}};
-  for (const std::string& way : data.ways_of("pingpong")) add_fit(data, way, rows);
+  Rows rows = fit_rows("receive");
+  for (const std::string& way : data.ways_of("pingpong"))
+    add_fit(data.record, "fit." + way, title_of_way(way),
+            data.over_bytes({{"part", "pingpong"}, {"way", way}}), rows);
   if (rows.rows.empty()) return;
   for (const auto& [way, title] : {std::pair{"recv", "copy, distance 1"},
                                    {"recv_far", "copy, distance 24"},
@@ -263,10 +184,7 @@ void fits(const Data& data) {
         {fmt::format("AP1000: {}", title), "", t0, r_inf, {*t0.value * *r_inf.value, "B"}, {}});
   }
   add_table(data.record, "The lines through them: t = t0 + n / r_inf, n_half = t0 r_inf", rows,
-            "The borders are where separate lines describe the medians better (Bayes' information "
-            "criterion): there the protocol changes, or the cache that holds the message. No t0 "
-            "is given where the rate still falls within the piece. Residuals are relative; the "
-            "95 % intervals come from resampling the points.");
+            kFitNote);
 }
 
 // ---- collectives ----
@@ -275,7 +193,7 @@ void fits(const Data& data) {
 std::vector<Entry> row_of_sizes(const Data& data, std::vector<Entry> first, const Factors& factors,
                                 std::initializer_list<double> sizes, const std::string& theirs) {
   for (const double bytes : sizes) first.push_back(data.median(factors.with({{"bytes", bytes}})));
-  const core::LineFit line = fit(data.over_bytes(factors), 1).at(0).line;
+  const core::LineFit line = fit_over_bytes(data.over_bytes(factors), 1).at(0).line;
   first.push_back(formula(line.t0(), line.slope));
   first.push_back(data.report_formula(theirs));
   return first;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tabane/lab/page/figure.h"
+#include "tabane/lab/probes/ping_pong.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/studies/ap1000.h"
 
@@ -65,11 +66,6 @@ Table find(const Record& record, const std::string& title) {
     return table;
   }
   throw std::runtime_error("no table " + title);
-}
-
-TEST(Ap1000Plan, TakesPowersOfTwoAndThreeBytesBeside) {
-  EXPECT_EQ(ping_pong_sizes(16), (std::vector<std::uint64_t>{1, 2, 4, 5, 7, 8, 11, 13, 16}));
-  EXPECT_EQ(ping_pong_sizes(1 << 22).back(), 1u << 22);
 }
 
 TEST(Ap1000Plan, TakesPowersOfTwoAndTheMostAsNumbersOfRanks) {

@@ -1,10 +1,10 @@
 // The operations of the study ap1000, as each rank runs them.
 #include <algorithm>
 #include <memory>
-#include <set>
 #include <span>
 
 #include "tabane/comm/collectives.h"
+#include "tabane/lab/probes/ping_pong.h"
 #include "tabane/lab/studies/ap1000.h"
 
 namespace tabane::lab::ap1000 {
@@ -204,18 +204,6 @@ void add_gathering(Contenders& all, int ranks) {
 }
 
 }  // namespace
-
-std::vector<std::uint64_t> ping_pong_sizes(std::uint64_t most) {
-  constexpr std::uint64_t kPerturbation = 3;
-  std::set<std::uint64_t> sizes;
-  for (std::uint64_t bytes = 1; bytes <= most; bytes *= 2) {
-    sizes.insert(bytes);
-    if (bytes <= kPerturbation) continue;
-    sizes.insert(bytes - kPerturbation);
-    if (bytes < most) sizes.insert(bytes + kPerturbation);
-  }
-  return {sizes.begin(), sizes.end()};
-}
 
 Contenders ping_pongs() {
   Contenders all;

@@ -7,14 +7,18 @@
 #include <limits>
 
 namespace tabane::lab {
+
+std::string name_part(std::string word) {
+  std::replace(word.begin(), word.end(), ' ', '_');
+  return word;
+}
+
 namespace {
 
 // "recv", "vector_tree", "ranks4"
-std::string name_part(const Factor& factor) {
-  std::string text =
-      factor.level.is_number() ? factor.name + factor.level.text() : factor.level.word();
-  std::replace(text.begin(), text.end(), ' ', '_');
-  return text;
+std::string part_of(const Factor& factor) {
+  return name_part(factor.level.is_number() ? factor.name + factor.level.text()
+                                            : factor.level.word());
 }
 
 std::optional<core::Interval> interval_of(const core::Ratio& ratio) {
@@ -63,7 +67,7 @@ void add_results(Record& record, const Points& points,
     if (!point.measured()) continue;
     Result result;
     result.name = family(record);
-    for (const Factor& factor : point.factors) result.name += "." + name_part(factor);
+    for (const Factor& factor : point.factors) result.name += "." + part_of(factor);
     result.what = what(point);
     result.unit = "s";
     result.better = Better::lower;
@@ -140,6 +144,18 @@ Curve curve_over(const std::string& name, const PointList& points, std::string_v
   Curve curve{.name = name};
   for (const Point* point : points)
     add_place(curve, point->number(factor) * x_scale, point->median(), point->interval());
+  return curve;
+}
+
+Curve rate_over(const std::string& name, const PointList& points, std::string_view factor,
+                const std::function<double(double x)>& amount) {
+  Curve curve{.name = name};
+  for (const Point* point : points) {
+    const double x = point->number(factor), work = amount(x);
+    auto interval = point->interval();
+    if (interval) *interval = {work / interval->high, work / interval->low};
+    add_place(curve, x, work / point->median(), interval);
+  }
   return curve;
 }
 

@@ -59,6 +59,8 @@ class CommandLine {
 
 // The first part of the names of a record's results and charts: "process_thread".
 std::string family(const Record& record);
+// A word as part of a name: "vector_tree".
+std::string name_part(std::string word);
 // Adds a figure made from several points, without what is not finite. Returns it until the next.
 Result& add_result(Record& record, const std::string& name, std::string what, const Entry& figure,
                    Better better);
@@ -107,6 +109,9 @@ Curve curve_over(const std::string& name, const PointList& points, std::string_v
 // a / b in turn, with intervals, over a factor; pairs that were not taken in turn are left out.
 Curve ratio_curve(const std::string& name, const PointList& a, const PointList& b,
                   std::string_view factor);
+// Medians over a factor as rates of amount(x), with their intervals.
+Curve rate_over(const std::string& name, const PointList& points, std::string_view factor,
+                const std::function<double(double x)>& amount);
 // Adds a curve unless it has no points.
 void add_curve(Curves& curves, Curve curve);
 
