@@ -253,6 +253,7 @@ std::vector<Topic> all_topics() {
           {"aes_ranks", "encrypting files on several ranks", ask_aes_ranks},
           {"team", "teams of processes and threads", ask_team},
           {"comm", "messages and collectives", ask_comm},
+          {"netpipe", "ping-pongs over TCP", ask_netpipe},
           {"solvers", "dense and sparse systems of equations", ask_solvers},
           {"matmul", "products of multiple-precision matrices", ask_matmul},
           {"time", "commands compared in turn, beside hyperfine", ask_time},

@@ -120,6 +120,7 @@ void ask_aes(Panel& panel);
 void ask_aes_ranks(Panel& panel);
 void ask_comm(Panel& panel);
 void ask_matmul(Panel& panel);
+void ask_netpipe(Panel& panel);
 void ask_simd(Panel& panel);
 void ask_solvers(Panel& panel);
 void ask_team(Panel& panel);
