@@ -1,0 +1,50 @@
+#include "tabane/workloads/fhe_mining/bgv/polynomial.h"
+
+namespace tabane::workloads::fhe_mining::bgv {
+
+void lift(const Modulus& modulus, std::span<const std::int8_t> small, std::uint64_t factor,
+          Residues out) {
+  const auto signed_factor = static_cast<std::int64_t>(factor);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = modulus.reduce_signed(small[i] * signed_factor);
+  }
+}
+
+void lift_centred(const Modulus& from, ConstResidues residues, const Modulus& to, Residues out) {
+  // A negative representative is residue - from.
+  const std::uint64_t correction = to.negate(to.reduce(from.value())), half = from.value() / 2;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::uint64_t r = to.reduce(residues[i]);
+    out[i] = residues[i] > half ? to.add(r, correction) : r;
+  }
+}
+
+void apply_automorphism(std::uint64_t exponent, ConstResidues values, Residues out) {
+  const std::size_t degree = values.size();
+  for (std::size_t i = 0; i < degree; ++i) {
+    const std::uint64_t from = exponent_at(degree, i) * exponent & (2 * degree - 1);
+    out[i] = values[position_of(degree, from)];
+  }
+}
+
+ModulusDrop::ModulusDrop(const Context& context, std::size_t dropped)
+    : context_(context), dropped_(dropped) {}
+
+void ModulusDrop::prepare(Residues dropped_values) const {
+  const Modulus& q = context_.modulus(dropped_);
+  context_.ntt(dropped_).inverse(dropped_values);
+  const std::uint64_t t = q.reduce(context_.plaintext_modulus().value());
+  scale(q, dropped_values, q.negate(q.inverse(t)), dropped_values);
+}
+
+void ModulusDrop::divide(std::size_t j, ConstResidues prepared, ConstResidues values,
+                         Residues scratch, Residues out) const {
+  const Modulus &q = context_.modulus(dropped_), &to = context_.modulus(j);
+  lift_centred(q, prepared, to, scratch);
+  scale(to, scratch, to.reduce(context_.plaintext_modulus().value()), scratch);
+  context_.ntt(j).forward(scratch);
+  add(to, values, scratch, scratch);
+  scale(to, scratch, to.inverse(to.reduce(q.value())), out);
+}
+
+}  // namespace tabane::workloads::fhe_mining::bgv
