@@ -1,10 +1,94 @@
 #include "tabane/workloads/fhe_mining/bgv/accumulate.h"
 
+#include <bit>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tabane/workloads/fhe_mining/bgv/accumulate.cc"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for every other target.
+#include "tabane/simd/dispatch.h"
+#include "tabane/workloads/fhe_mining/bgv/field-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tabane::workloads::fhe_mining::bgv::HWY_NAMESPACE {
+
+#if TABANE_BGV_DOUBLES
+
+inline constexpr double kHigh = 0x1p103;  // its last bits count 2^51
+inline constexpr double kLow = 0x1.8p52;  // its last bits count ones, of either sign
+
+struct Splitter {
+  V high, both;
+
+  HWY_INLINE Splitter() : high(hn::Set(D(), kHigh)), both(hn::Set(D(), kHigh + kLow)) {}
+
+  // Adds the bits of kHigh + multiple of 2^51 and of kLow + rest.
+  HWY_INLINE void add_product(V a, V b, VU& high_sum, VU& low_sum) const {
+    const DU du;
+    const V multiple = hn::MulAdd(a, b, high);
+    const V rest = hn::MulAdd(a, b, hn::Sub(both, multiple));
+    high_sum = hn::Add(high_sum, hn::BitCast(du, multiple));
+    low_sum = hn::Add(low_sum, hn::BitCast(du, rest));
+  }
+};
+
+// sum += bits - products times those of the constant, modulo 2^64.
+HWY_INLINE void add_bits(VU bits, double constant, std::uint64_t products, std::uint64_t* sum) {
+  const DU du;
+  const std::uint64_t excess = products * std::bit_cast<std::uint64_t>(constant);
+  hn::StoreU(hn::Add(hn::LoadU(du, sum), hn::Sub(bits, hn::Set(du, excess))), du, sum);
+}
+
+bool add_factors(const Factors* factors, std::size_t count, std::size_t first, std::size_t last,
+                 const Sums& sums) {
+  const DU du;
+  const Splitter splitter;
+  for (std::size_t i = first; i < last; i += kLanes) {
+    VU high0 = hn::Zero(du), high1 = high0, high2 = high0;
+    VU low0 = high0, low1 = high0, low2 = high0;
+    for (std::size_t k = 0; k < count; ++k) {
+      const V a0 = load_words(factors[k].a0 + i), a1 = load_words(factors[k].a1 + i);
+      const V b0 = load_words(factors[k].b0 + i), b1 = load_words(factors[k].b1 + i);
+      splitter.add_product(a0, b0, high0, low0);
+      splitter.add_product(a0, b1, high1, low1);
+      splitter.add_product(a1, b0, high1, low1);
+      splitter.add_product(a1, b1, high2, low2);
+    }
+    const auto store = [&](VU high, VU low, std::uint64_t products, int part) {
+      add_bits(high, kHigh, products, sums.high[part] + i);
+      add_bits(low, kLow, products, reinterpret_cast<std::uint64_t*>(sums.low[part] + i));
+    };
+    store(high0, low0, count, 0);
+    store(high1, low1, 2 * count, 1);
+    store(high2, low2, count, 2);
+  }
+  return true;
+}
+
+#else
+
+bool add_factors(const Factors*, std::size_t, std::size_t, std::size_t, const Sums&) {
+  return false;
+}
+
+#endif
+
+}  // namespace tabane::workloads::fhe_mining::bgv::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "tabane/core/error.h"
+
 namespace tabane::workloads::fhe_mining::bgv {
+
+HWY_EXPORT(add_factors);
 
 void accumulate(std::span<const Factors> factors, std::size_t first, std::size_t last,
                 const Sums& sums) {
-  accumulate_reference(factors, first, last, sums);
+  TABANE_ASSERT(first % kAtOnce == 0 && last % kAtOnce == 0);
+  if (!TABANE_DISPATCH(add_factors)(factors.data(), factors.size(), first, last, sums)) {
+    accumulate_reference(factors, first, last, sums);
+  }
 }
 
 void accumulate(const std::uint64_t* a, std::size_t n, std::int64_t* low) {
@@ -22,3 +106,4 @@ void reduce_sums(const Modulus& modulus, const std::uint64_t* high, const std::i
 }
 
 }  // namespace tabane::workloads::fhe_mining::bgv
+#endif

@@ -31,9 +31,11 @@ struct Sums {
   std::int64_t* low[3];
 };
 
-// Adds the products of all factors, elements first to last - 1. What was summed up since the last
-// reduction and the factors are at most kMostProducts.
-// cost: 20 vector operations and 4 loads for each factor, 6 loads and stores in all.
+inline constexpr std::size_t kAtOnce = 8;  // elements
+
+// Adds the products of all factors, elements first to last - 1, both multiples of kAtOnce. What was
+// summed up since the last reduction and the factors are at most kMostProducts. cost: 20 vector
+// operations and 4 loads for each factor, 6 loads and stores in all.
 void accumulate(std::span<const Factors> factors, std::size_t first, std::size_t last,
                 const Sums& sums);
 void accumulate_reference(std::span<const Factors> factors, std::size_t first, std::size_t last,

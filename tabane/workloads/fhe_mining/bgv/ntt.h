@@ -18,7 +18,14 @@ namespace tabane::workloads::fhe_mining::bgv {
 
 using Doubles = std::vector<double, LineAllocator<double>>;
 
-// Immutable after construction.
+// Powers of a root as the vectors read them: centred residues.
+struct NttTable {
+  Doubles roots;  // psi^brv(i), for the levels of groups = 1, 2, 4, … at groups
+  Doubles last;   // for each block of 16 values 8 of its halves 4, 2 and 1, lane by lane
+  double inverse_degree = 0, last_root = 0;  // 1 / N and roots[1] / N; of the inverse alone
+};
+
+// Immutable after construction. Memory: 9 N words.
 class Ntt {
  public:
   // degree: a power of two from 32 on; modulus: a prime = 1 modulo 2 degree.
@@ -38,11 +45,17 @@ class Ntt {
   void forward_reference(std::span<std::uint64_t> values) const;
   void inverse_reference(std::span<std::uint64_t> values) const;
 
+  const NttTable& forward_table() const { return forward_; }
+  const NttTable& inverse_table() const { return inverse_; }
+
  private:
+  NttTable table_of(const Words& roots) const;
+
   std::size_t degree_;
   Modulus modulus_;
   std::uint64_t root_, inverse_degree_;
   Words roots_, inverse_roots_;  // psi^brv(i), psi^-brv(i)
+  NttTable forward_, inverse_;
 };
 
 // Where the values lie: the position of the value at psi^exponent, exponent odd below 2 N. It is

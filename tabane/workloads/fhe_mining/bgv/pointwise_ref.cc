@@ -23,4 +23,8 @@ void scale_reference(const Modulus& modulus, ConstResidues a, std::uint64_t fact
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = modulus.multiply(a[i], factor);
 }
 
+void lift_centred_reference(const Modulus& from, ConstResidues a, const Modulus& to, Residues out) {
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = to.reduce_signed(from.centred(a[i]));
+}
+
 }  // namespace tabane::workloads::fhe_mining::bgv

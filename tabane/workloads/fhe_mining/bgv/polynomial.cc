@@ -10,15 +10,6 @@ void lift(const Modulus& modulus, std::span<const std::int8_t> small, std::uint6
   }
 }
 
-void lift_centred(const Modulus& from, ConstResidues residues, const Modulus& to, Residues out) {
-  // A negative representative is residue - from.
-  const std::uint64_t correction = to.negate(to.reduce(from.value())), half = from.value() / 2;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::uint64_t r = to.reduce(residues[i]);
-    out[i] = residues[i] > half ? to.add(r, correction) : r;
-  }
-}
-
 void apply_automorphism(std::uint64_t exponent, ConstResidues values, Residues out) {
   const std::size_t degree = values.size();
   for (std::size_t i = 0; i < degree; ++i) {

@@ -13,9 +13,6 @@ namespace tabane::workloads::fhe_mining::bgv {
 void lift(const Modulus& modulus, std::span<const std::int8_t> small, std::uint64_t factor,
           Residues out);
 
-// out = the residues modulo `to` of centred representatives modulo `from`.
-void lift_centred(const Modulus& from, ConstResidues residues, const Modulus& to, Residues out);
-
 // out[position of e] = values[position of e g]: the values of a(X^g).
 void apply_automorphism(std::uint64_t exponent, ConstResidues values, Residues out);
 
