@@ -95,13 +95,20 @@ void accumulate(const std::uint64_t* a, std::size_t n, std::int64_t* low) {
   for (std::size_t i = 0; i < n; ++i) low[i] += static_cast<std::int64_t>(a[i]);
 }
 
+// Both words are made positive by what is 0 modulo p: their signs are random, and branches on them
+// would take longer than all the rest.
 void reduce_sums(const Modulus& modulus, const std::uint64_t* high, const std::int64_t* low,
                  std::size_t n, std::uint64_t* out) {
+  constexpr std::uint64_t kAbove = std::uint64_t{1} << 63;
   const std::uint64_t weight = modulus.reduce(std::uint64_t{1} << kLowBits);
   const std::uint64_t prepared = modulus.prepare(weight);
+  const std::uint64_t too_much = modulus.reduce(kAbove);
+  const std::uint64_t correction =
+      modulus.negate(modulus.add(too_much, modulus.multiply(too_much, weight)));
   for (std::size_t i = 0; i < n; ++i) {
-    out[i] = modulus.add(modulus.multiply_prepared(high[i], weight, prepared),
-                         modulus.reduce_signed(low[i]));
+    const std::uint64_t of_high = modulus.multiply_prepared(high[i] + kAbove, weight, prepared);
+    const std::uint64_t of_low = modulus.reduce(static_cast<std::uint64_t>(low[i]) + kAbove);
+    out[i] = modulus.add(modulus.add(of_high, of_low), correction);
   }
 }
 

@@ -25,7 +25,7 @@ struct Factors {
   const std::uint64_t *a0, *a1, *b0, *b1;
 };
 
-// Sums of a0 b0, a0 b1 + a1 b0 and a1 b1.
+// Sums of a0 b0, a0 b1 + a1 b0 and a1 b1. The high words are signed, too, modulo 2^64.
 struct Sums {
   std::uint64_t* high[3];
   std::int64_t* low[3];

@@ -20,7 +20,7 @@ struct SumWords {
   }
   // The number that the two words stand for.
   Wide value(std::size_t i) const {
-    return static_cast<Wide>(high[i]) * (Wide(1) << kLowBits) + low[i];
+    return static_cast<Wide>(static_cast<std::int64_t>(high[i])) * (Wide(1) << kLowBits) + low[i];
   }
   std::vector<std::uint64_t> high;
   std::vector<std::int64_t> low;
@@ -74,14 +74,15 @@ TEST(BgvAccumulate, HoldsAsManyOfTheLargestProductsAsItSays) {
   });
 }
 
-TEST(BgvAccumulate, ReducesNegativeLowWords) {
+TEST(BgvAccumulate, ReducesNegativeWords) {
   const Modulus m(kLargest);
-  const std::vector<std::uint64_t> high{1, 0, 5};
-  const std::vector<std::int64_t> low{-1, -1, -(std::int64_t{1} << 62)};
-  Words out(3);
-  reduce_sums(m, high.data(), low.data(), 3, out.data());
-  for (std::size_t i = 0; i < 3; ++i) {
-    const Wide value = static_cast<Wide>(high[i]) * (Wide(1) << kLowBits) + low[i];
+  const std::vector<std::uint64_t> high{1, 0, 5, ~std::uint64_t{0}, std::uint64_t{1} << 62};
+  const std::vector<std::int64_t> low{-1, -1, -(std::int64_t{1} << 62), 5, -7};
+  Words out(5);
+  reduce_sums(m, high.data(), low.data(), 5, out.data());
+  for (std::size_t i = 0; i < 5; ++i) {
+    const Wide value =
+        static_cast<Wide>(static_cast<std::int64_t>(high[i])) * (Wide(1) << kLowBits) + low[i];
     const Wide p = kLargest;
     EXPECT_TRUE(static_cast<Wide>(out[i]) == (value % p + p) % p) << i;
   }
