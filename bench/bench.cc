@@ -257,6 +257,7 @@ std::vector<Topic> all_topics() {
           {"solvers", "dense and sparse systems of equations", ask_solvers},
           {"matmul", "products of multiple-precision matrices", ask_matmul},
           {"time", "commands compared in turn, beside hyperfine", ask_time},
+          {"fhe", "homomorphic encryption under support counting", ask_fhe},
           {"truth", "surveys beside each other and beside independent programs", ask_truth}};
 }
 

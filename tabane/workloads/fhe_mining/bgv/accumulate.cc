@@ -65,7 +65,54 @@ bool add_factors(const Factors* factors, std::size_t count, std::size_t first, s
   return true;
 }
 
+bool packed() { return true; }
+
+void pack_groups(const std::uint64_t* c0, const std::uint64_t* c1, std::size_t groups,
+                 std::size_t stride, double* out) {
+  const D d;
+  for (std::size_t group = 0; group < groups; ++group, out += stride) {
+    for (std::size_t i = 0; i < kAtOnce; i += kLanes) {
+      const V x0 = load_words(c0 + group * kAtOnce + i), x1 = load_words(c1 + group * kAtOnce + i);
+      hn::StoreU(x0, d, out + i);
+      hn::StoreU(x1, d, out + kAtOnce + i);
+      hn::StoreU(hn::Add(x0, x1), d, out + 2 * kAtOnce + i);
+    }
+  }
+}
+
+void add_packed(const double* a, const double* b, std::size_t count, std::size_t at,
+                const Sums& sums) {
+  const D d;
+  const DU du;
+  const Splitter splitter;
+  for (std::size_t i = 0; i < kAtOnce; i += kLanes) {
+    VU high0 = hn::Zero(du), high1 = high0, high2 = high0;
+    VU low0 = high0, low1 = high0, low2 = high0;
+    for (std::size_t k = i; k < count * kPacked; k += kPacked) {
+      splitter.add_product(hn::LoadU(d, a + k), hn::LoadU(d, b + k), high0, low0);
+      splitter.add_product(hn::LoadU(d, a + kAtOnce + k), hn::LoadU(d, b + kAtOnce + k), high2,
+                           low2);
+      splitter.add_product(hn::LoadU(d, a + 2 * kAtOnce + k), hn::LoadU(d, b + 2 * kAtOnce + k),
+                           high1, low1);
+    }
+    // Of the middle ones the excess is count times less twice count times that of the others.
+    high1 = hn::Sub(hn::Sub(high1, high0), high2);
+    low1 = hn::Sub(hn::Sub(low1, low0), low2);
+    const auto store = [&](VU high, VU low, std::uint64_t products, int part) {
+      add_bits(high, kHigh, products, sums.high[part] + at + i);
+      add_bits(low, kLow, products, reinterpret_cast<std::uint64_t*>(sums.low[part] + at + i));
+    };
+    store(high0, low0, count, 0);
+    store(high1, low1, std::uint64_t{0} - count, 1);
+    store(high2, low2, count, 2);
+  }
+}
+
 #else
+
+bool packed() { return false; }
+void pack_groups(const std::uint64_t*, const std::uint64_t*, std::size_t, std::size_t, double*) {}
+void add_packed(const double*, const double*, std::size_t, std::size_t, const Sums&) {}
 
 bool add_factors(const Factors*, std::size_t, std::size_t, std::size_t, const Sums&) {
   return false;
@@ -82,6 +129,9 @@ HWY_AFTER_NAMESPACE();
 namespace tabane::workloads::fhe_mining::bgv {
 
 HWY_EXPORT(add_factors);
+HWY_EXPORT(packed);
+HWY_EXPORT(pack_groups);
+HWY_EXPORT(add_packed);
 
 void accumulate(std::span<const Factors> factors, std::size_t first, std::size_t last,
                 const Sums& sums) {
@@ -89,6 +139,18 @@ void accumulate(std::span<const Factors> factors, std::size_t first, std::size_t
   if (!TABANE_DISPATCH(add_factors)(factors.data(), factors.size(), first, last, sums)) {
     accumulate_reference(factors, first, last, sums);
   }
+}
+
+bool has_packed() { return TABANE_DISPATCH(packed)(); }
+
+void pack(const std::uint64_t* c0, const std::uint64_t* c1, std::size_t groups, std::size_t stride,
+          double* out) {
+  TABANE_DISPATCH(pack_groups)(c0, c1, groups, stride, out);
+}
+
+void accumulate_packed(const double* a, const double* b, std::size_t count, std::size_t at,
+                       const Sums& sums) {
+  TABANE_DISPATCH(add_packed)(a, b, count, at, sums);
 }
 
 void accumulate(const std::uint64_t* a, std::size_t n, std::int64_t* low) {

@@ -56,21 +56,60 @@ TEST(BgvAccumulate, EveryTargetGivesTheReferencesSums) {
   }
 }
 
+TEST(BgvAccumulate, PackedProductsAreTheSame) {
+  const std::size_t n = 24;
+  for (const std::uint64_t p : {std::uint64_t{2}, std::uint64_t{65537}, kLargest}) {
+    std::vector<Operands> operands;
+    std::vector<Factors> factors;
+    for (std::uint64_t k = 0; k < 5; ++k) operands.emplace_back(n, p, 10 * k);
+    for (const Operands& each : operands) factors.push_back(each.factors());
+    SumWords expected(n);
+    accumulate_reference(factors, 8, n, expected.sums());
+    on_every_target([&] {
+      if (!has_packed()) return;
+      // Two groups of 8 from the second on: [group][factor].
+      const std::size_t stride = factors.size() * kPacked;
+      std::vector<double> a(2 * stride), b(2 * stride);
+      for (std::size_t k = 0; k < factors.size(); ++k) {
+        pack(factors[k].a0 + 8, factors[k].a1 + 8, 2, stride, &a[k * kPacked]);
+        pack(factors[k].b0 + 8, factors[k].b1 + 8, 2, stride, &b[k * kPacked]);
+      }
+      SumWords sums(n);
+      for (std::size_t group = 0; group < 2; ++group) {
+        const double *const x = &a[group * stride], *const y = &b[group * stride];
+        accumulate_packed(x, y, 2, 8 + 8 * group, sums.sums());
+        accumulate_packed(x + 2 * kPacked, y + 2 * kPacked, 3, 8 + 8 * group, sums.sums());
+      }
+      for (std::size_t i = 0; i < 3 * n; ++i) EXPECT_TRUE(sums.value(i) == expected.value(i)) << i;
+    });
+  }
+}
+
 TEST(BgvAccumulate, HoldsAsManyOfTheLargestProductsAsItSays) {
   const std::size_t n = 8;
-  const Words largest(n, kLargest - 1), ones(n, 1);
+  const Words largest(n, kLargest - 1);
   const std::vector<Factors> factors(
       kMostProducts, {largest.data(), largest.data(), largest.data(), largest.data()});
   const Wide product = static_cast<Wide>(kLargest - 1) * (kLargest - 1);
   on_every_target([&] {
-    SumWords sums(n);
-    accumulate(factors, 0, n, sums.sums());
-    EXPECT_TRUE(sums.value(0) == product * Wide(kMostProducts));
-    EXPECT_TRUE(sums.value(n) == 2 * product * Wide(kMostProducts));
-    Words out(n);
-    const Modulus m(kLargest);
-    reduce_sums(m, &sums.high[n], &sums.low[n], n, out.data());
-    EXPECT_EQ(out, Words(n, 2 * kMostProducts));  // (-1)(-1) so many times
+    for (const bool packed : {false, true}) {
+      SumWords sums(n);
+      if (packed && has_packed()) {
+        std::vector<double> a(kMostProducts * kPacked);
+        for (std::size_t k = 0; k < kMostProducts; ++k) {
+          pack(largest.data(), largest.data(), 1, 0, &a[k * kPacked]);
+        }
+        accumulate_packed(a.data(), a.data(), kMostProducts, 0, sums.sums());
+      } else {
+        accumulate(factors, 0, n, sums.sums());
+      }
+      EXPECT_TRUE(sums.value(0) == product * Wide(kMostProducts));
+      EXPECT_TRUE(sums.value(n) == 2 * product * Wide(kMostProducts));
+      Words out(n);
+      const Modulus m(kLargest);
+      reduce_sums(m, &sums.high[n], &sums.low[n], n, out.data());
+      EXPECT_EQ(out, Words(n, 2 * kMostProducts));  // (-1)(-1) so many times
+    }
   });
 }
 

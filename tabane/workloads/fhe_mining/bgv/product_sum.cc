@@ -4,14 +4,15 @@
 #include <cmath>
 
 #include "tabane/core/error.h"
-#include "tabane/workloads/fhe_mining/bgv/accumulate.h"
 #include "tabane/workloads/fhe_mining/bgv/pointwise.h"
 
 namespace tabane::workloads::fhe_mining::bgv {
 namespace {
 
-constexpr std::size_t kTile = 64;          // residues: 512 bytes of each polynomial at a time
-constexpr std::size_t kBlocksAtOnce = 32;  // of which 18 items take 576 KiB of the cache
+// A product at a time would read and write all sums for each; more than four at a time are more
+// streams than a processor looks ahead on.
+constexpr std::size_t kTile = 64;  // residues
+constexpr std::size_t kAtATime = 4;
 
 }  // namespace
 
@@ -50,17 +51,22 @@ void ProductSum::reduce() {
   pending_ = 1;  // residues count as a product does
 }
 
-void ProductSum::add_range(std::span<const CiphertextView> a, std::span<const CiphertextView> b,
-                           std::size_t prime, std::size_t first, std::size_t last) {
+Sums ProductSum::sums_of(std::size_t prime) {
   const std::size_t n = context_->degree();
   Sums sums{};
   for (std::size_t c = 0; c < 3; ++c) {
     sums.high[c] = &high_[(c * primes_ + prime) * n];
     sums.low[c] = reinterpret_cast<std::int64_t*>(&low_[(c * primes_ + prime) * n]);
   }
-  Factors factors[kBlocksAtOnce];
-  for (std::size_t begin = 0; begin < a.size(); begin += kBlocksAtOnce) {
-    const std::size_t count = std::min(kBlocksAtOnce, a.size() - begin);
+  return sums;
+}
+
+void ProductSum::add_tile(std::span<const CiphertextView> a, std::span<const CiphertextView> b,
+                          std::size_t prime, std::size_t first, std::size_t last) {
+  const Sums sums = sums_of(prime);
+  Factors factors[kAtATime];
+  for (std::size_t begin = 0; begin < a.size(); begin += kAtATime) {
+    const std::size_t count = std::min(kAtATime, a.size() - begin);
     for (std::size_t i = 0; i < count; ++i) {
       const CiphertextView &x = a[begin + i], &y = b[begin + i];
       factors[i] = {x.residues(0, prime).data(), x.residues(1, prime).data(),
@@ -70,6 +76,13 @@ void ProductSum::add_range(std::span<const CiphertextView> a, std::span<const Ci
   }
 }
 
+void ProductSum::take_in_product(const CiphertextView& a, const CiphertextView& b) {
+  take_in(a);
+  deviation_ += std::exp2(context_->noise().product(a.deviation, b.deviation));
+  ++terms_;
+  take_in(b);
+}
+
 void ProductSum::add_product(const CiphertextView& a, const CiphertextView& b) {
   add_products({&a, 1}, {&b, 1});
 }
@@ -77,20 +90,16 @@ void ProductSum::add_product(const CiphertextView& a, const CiphertextView& b) {
 void ProductSum::add_products(std::span<const CiphertextView> a,
                               std::span<const CiphertextView> b) {
   TABANE_ASSERT(a.size() == b.size());
-  for (std::size_t begin = 0; begin < a.size(); begin += kBlocksAtOnce) {
-    const std::size_t count = std::min(kBlocksAtOnce, a.size() - begin);
+  const std::size_t n = context_->degree(), most = kMostProducts / 2;
+  const std::size_t tile = a.size() == 1 ? n : std::min(n, kTile);
+  for (std::size_t begin = 0; begin < a.size(); begin += most) {
+    const std::size_t count = std::min(most, a.size() - begin);
     make_room(count);
-    for (std::size_t i = begin; i < begin + count; ++i) {
-      take_in(a[i]);
-      deviation_ = terms_ == 0
-                       ? context_->noise().product(a[i].deviation, b[i].deviation)
-                       : context_->noise().sum(
-                             deviation_, context_->noise().product(a[i].deviation, b[i].deviation));
-      ++terms_;
-      take_in(b[i]);
-    }
+    for (std::size_t i = begin; i < begin + count; ++i) take_in_product(a[i], b[i]);
     for (std::size_t prime = 0; prime < primes_; ++prime) {
-      add_range(a.subspan(begin, count), b.subspan(begin, count), prime, 0, context_->degree());
+      for (std::size_t first = 0; first < n; first += tile) {
+        add_tile(a.subspan(begin, count), b.subspan(begin, count), prime, first, first + tile);
+      }
     }
   }
 }
@@ -98,7 +107,7 @@ void ProductSum::add_products(std::span<const CiphertextView> a,
 void ProductSum::add(const CiphertextView& a) {
   make_room(1);
   take_in(a);
-  deviation_ = terms_ == 0 ? a.deviation : context_->noise().sum(deviation_, a.deviation);
+  deviation_ += std::exp2(a.deviation);
   ++terms_;
   accumulate(a.words, 2 * primes_ * context_->degree(),
              reinterpret_cast<std::int64_t*>(low_.data()));
@@ -119,7 +128,7 @@ void ProductSum::add(const ProductSum& other) {
     high_[i] += other.high_[i];
     low_[i] += other.low_[i];
   }
-  deviation_ = context_->noise().sum(deviation_, other.deviation_);
+  deviation_ += other.deviation_;
   terms_ += other.terms_;
 }
 
@@ -127,7 +136,7 @@ Ciphertext ProductSum::finish() const {
   if (empty()) throw core::UsageError("a sum of no ciphertexts has no value");
   const std::size_t n = context_->degree();
   Ciphertext result(n, 3, primes_);
-  result.deviation = deviation_;
+  result.deviation = std::log2(deviation_);
   result.key = key_;
   const auto* const low = reinterpret_cast<const std::int64_t*>(low_.data());
   for (std::size_t part = 0; part < 3 * primes_; ++part) {
@@ -139,24 +148,9 @@ Ciphertext ProductSum::finish() const {
 
 void ProductSum::clear() {
   terms_ = pending_ = 0;
+  deviation_ = 0;
   std::ranges::fill(high_, 0);
   std::ranges::fill(low_, 0);
-}
-
-void add_pair_products(std::span<const CiphertextView> items, std::size_t count,
-                       std::span<const Pair> pairs, std::span<ProductSum> sums) {
-  TABANE_ASSERT(count > 0 && items.size() % count == 0 && pairs.size() == sums.size());
-  const std::size_t blocks = items.size() / count;
-  std::vector<CiphertextView> a, b;
-  for (std::size_t p = 0; p < pairs.size(); ++p) {
-    a.clear();
-    b.clear();
-    for (std::size_t block = 0; block < blocks; ++block) {
-      a.push_back(items[block * count + pairs[p].first]);
-      b.push_back(items[block * count + pairs[p].second]);
-    }
-    sums[p].add_products(a, b);
-  }
 }
 
 }  // namespace tabane::workloads::fhe_mining::bgv

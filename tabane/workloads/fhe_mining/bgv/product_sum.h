@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "tabane/workloads/fhe_mining/bgv/accumulate.h"
 #include "tabane/workloads/fhe_mining/bgv/ciphertext.h"
 #include "tabane/workloads/fhe_mining/bgv/context.h"
 #include "tabane/workloads/fhe_mining/bgv/words.h"
@@ -33,21 +34,21 @@ class ProductSum {
   void clear();
 
  private:
-  friend void add_pair_products(std::span<const CiphertextView>, std::size_t,
-                                std::span<const std::pair<std::uint32_t, std::uint32_t>>,
-                                std::span<ProductSum>);
+  friend class PairProducts;
   void take_in(const CiphertextView& term);
+  void take_in_product(const CiphertextView& a, const CiphertextView& b);
   void make_room(std::size_t products);
   void reduce();
-  void add_range(std::span<const CiphertextView> a, std::span<const CiphertextView> b,
-                 std::size_t prime, std::size_t first, std::size_t last);
+  void add_tile(std::span<const CiphertextView> a, std::span<const CiphertextView> b,
+                std::size_t prime, std::size_t first, std::size_t last);
+  Sums sums_of(std::size_t prime);
   std::size_t size() const { return 3 * primes_ * context_->degree(); }
 
   SharedContext context_;
   std::size_t primes_;
   std::size_t terms_ = 0;    // all of them
   std::size_t pending_ = 0;  // products since the last reduction
-  double deviation_ = 0;
+  double deviation_ = 0;     // 2 to that of the sum
   KeyId key_{};
   Words high_, low_;  // [component][prime][N]
 };
