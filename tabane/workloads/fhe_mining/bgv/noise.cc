@@ -16,7 +16,9 @@ double together(double a, double b) {
 }  // namespace
 
 NoiseModel::NoiseModel(std::size_t degree, std::uint64_t plaintext_modulus)
-    : n_(static_cast<double>(degree)), t_(static_cast<double>(plaintext_modulus)) {}
+    : n_(static_cast<double>(degree)),
+      t_(static_cast<double>(plaintext_modulus)),
+      product_growth_(0.5 * std::log2(n_)) {}
 
 // The phase is m + t e, with m uniform modulo t.
 double NoiseModel::fresh_secret_key() const {
@@ -31,7 +33,7 @@ double NoiseModel::fresh_public_key() const {
 
 double NoiseModel::sum(double a, double b) const { return std::log2(std::exp2(a) + std::exp2(b)); }
 
-double NoiseModel::product(double a, double b) const { return a + b + 0.5 * std::log2(n_); }
+double NoiseModel::product(double a, double b) const { return a + b + product_growth_; }
 
 double NoiseModel::times_constant(double a, double centred_factor) const {
   return a + std::log2(std::fmax(1.0, std::fabs(centred_factor)));

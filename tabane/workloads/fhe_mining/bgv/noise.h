@@ -40,7 +40,7 @@ class NoiseModel {
  private:
   double rounding_variance(int components) const;
 
-  double n_, t_;
+  double n_, t_, product_growth_;
 };
 
 // The bits that a phase of this deviation needs in the modulus: its bound, doubled for the sign.

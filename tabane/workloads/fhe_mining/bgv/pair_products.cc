@@ -8,8 +8,10 @@
 
 namespace tabane::workloads::fhe_mining::bgv {
 
-// A database's products for many pairs. Residues are packed in tiles, [group of 8][item][block], so
-// that a pair reads two streams from the second-level cache.
+// A database's products for many pairs, tile by tile: residues are packed, [group of
+// 8][item][block], so that a pair reads two streams from the second-level cache, and its sums wait
+// there, too. In the sums' own places they would be a power of two apart, of which a cache holds
+// few at a time.
 class PairProducts {
  public:
   PairProducts(std::span<const CiphertextView> items, std::size_t count,
@@ -27,6 +29,7 @@ class PairProducts {
         std::clamp<std::size_t>(kTileBytes / (used_.size() * kGroups * kPacked * sizeof(double)),
                                 kLeastBlocks, kMostBlocks);
     packed_.resize(kGroups * used_.size() * blocks_at_once_ * kPacked);
+    waiting_.resize(kGroups * pairs.size() * 6 * kAtOnce);
   }
 
   // Blocks first to last - 1, at most kMostProducts / 2.
@@ -38,15 +41,15 @@ class PairProducts {
       }
     }
     const std::size_t n = items_[0].degree, primes = items_[0].primes;
-    std::vector<Sums> sums(pairs_.size());
     for (std::size_t prime = 0; prime < primes; ++prime) {
-      for (std::size_t p = 0; p < pairs_.size(); ++p) sums[p] = sums_[p].sums_of(prime);
       for (std::size_t at = 0; at < n; at += kGroups * kAtOnce) {
+        std::ranges::fill(waiting_, 0);
         for (std::size_t block = first; block < last; block += blocks_at_once_) {
           const std::size_t blocks = std::min(blocks_at_once_, last - block);
           pack_tile(prime, at, block, blocks);
-          multiply_tile(at, blocks, sums);
+          multiply_tile(blocks);
         }
+        for (std::size_t p = 0; p < pairs_.size(); ++p) add_waiting(p, sums_[p].sums_of(prime), at);
       }
     }
   }
@@ -76,12 +79,34 @@ class PairProducts {
     }
   }
 
-  void multiply_tile(std::size_t at, std::size_t blocks, std::span<const Sums> sums) {
+  Sums waiting(std::size_t group, std::size_t pair) {
+    std::uint64_t* const words = &waiting_[(group * pairs_.size() + pair) * 6 * kAtOnce];
+    Sums sums{};
+    for (std::size_t c = 0; c < 3; ++c) {
+      sums.high[c] = words + c * kAtOnce;
+      sums.low[c] = reinterpret_cast<std::int64_t*>(words + (3 + c) * kAtOnce);
+    }
+    return sums;
+  }
+
+  void multiply_tile(std::size_t blocks) {
     for (std::size_t group = 0; group < kGroups; ++group) {
       for (std::size_t p = 0; p < pairs_.size(); ++p) {
         const auto [a, b] = pairs_[p];
-        accumulate_packed(packed(group, place_[a], 0), packed(group, place_[b], 0), blocks,
-                          at + group * kAtOnce, sums[p]);
+        accumulate_packed(packed(group, place_[a], 0), packed(group, place_[b], 0), blocks, 0,
+                          waiting(group, p));
+      }
+    }
+  }
+
+  void add_waiting(std::size_t pair, const Sums& sums, std::size_t at) {
+    for (std::size_t group = 0; group < kGroups; ++group) {
+      const Sums from = waiting(group, pair);
+      for (std::size_t c = 0; c < 3; ++c) {
+        for (std::size_t i = 0; i < kAtOnce; ++i) {
+          sums.high[c][at + group * kAtOnce + i] += from.high[c][i];
+          sums.low[c][at + group * kAtOnce + i] += from.low[c][i];
+        }
       }
     }
   }
@@ -93,6 +118,7 @@ class PairProducts {
   std::vector<std::uint32_t> place_, used_;  // of an item among those that pairs use, and back
   std::size_t blocks_at_once_;
   Doubles packed_;
+  Words waiting_;  // sums of a tile, [group][pair][high, low][component][8]
 };
 
 namespace {

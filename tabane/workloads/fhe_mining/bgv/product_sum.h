@@ -23,7 +23,7 @@ class ProductSum {
   // sum += a b, and sum += a. throw: core::UsageError if a key differs.
   void add_product(const CiphertextView& a, const CiphertextView& b);
   void add(const CiphertextView& a);
-  // sum += a[0] b[0] + a[1] b[1] + …; much faster than one by one, as the sums stay in registers.
+  // sum += a[0] b[0] + a[1] b[1] + …; touches the sums once for every four products.
   void add_products(std::span<const CiphertextView> a, std::span<const CiphertextView> b);
   // The sum of another one, from other blocks.
   void add(const ProductSum& other);

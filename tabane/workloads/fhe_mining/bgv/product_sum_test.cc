@@ -8,7 +8,7 @@ namespace {
 
 // A database of bits, encrypted block by block, and what counting must give.
 struct Database {
-  Database(const Material& material, std::size_t items, std::size_t blocks) : items(items) {
+  Database(const Material& material, std::size_t each, std::size_t blocks) : items(each) {
     for (std::size_t i = 0; i < items * blocks; ++i) {
       slots.push_back(random_slots(material.encoder.slots(), 2, i));
       ciphertexts.push_back(material.encrypt_secretly(slots[i], static_cast<std::uint8_t>(i)));
