@@ -141,10 +141,10 @@ Ciphertext Evaluator::automorphism(const CiphertextView& a, std::uint64_t expone
   }
   Ciphertext result(a.degree, 2, a.primes);
   Words turned(a.primes * a.degree);
+  const Automorphism turn(a.degree, exponent);
   for (std::size_t j = 0; j < a.primes; ++j) {
-    apply_automorphism(exponent, a.residues(0, j), result.residues(0, j));
-    apply_automorphism(exponent, a.residues(1, j),
-                       std::span(turned).subspan(j * a.degree, a.degree));
+    turn.apply(a.residues(0, j), result.residues(0, j));
+    turn.apply(a.residues(1, j), std::span(turned).subspan(j * a.degree, a.degree));
     std::ranges::fill(result.residues(1, j), 0);
   }
   switch_key(*context_, key->second, turned, result);

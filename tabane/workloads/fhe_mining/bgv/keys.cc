@@ -139,8 +139,9 @@ EvaluationKeys EvaluationKeys::generate(const SecretKey& secret, const Which& wh
     });
   }
   const auto add_rotation = [&](std::uint64_t exponent) {
+    const Automorphism automorphism(n, exponent);
     keys.rotations.emplace(exponent, each_prime([&](std::size_t j, Residues out) {
-                             apply_automorphism(exponent, secret.values(j), out);
+                             automorphism.apply(secret.values(j), out);
                            }));
   };
   if (which.rotations) {

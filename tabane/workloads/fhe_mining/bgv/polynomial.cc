@@ -10,12 +10,18 @@ void lift(const Modulus& modulus, std::span<const std::int8_t> small, std::uint6
   }
 }
 
-void apply_automorphism(std::uint64_t exponent, ConstResidues values, Residues out) {
-  const std::size_t degree = values.size();
+Automorphism::Automorphism(std::size_t degree, std::uint64_t exponent) : from_(degree) {
+  std::vector<std::uint32_t> position(degree);  // of each odd exponent
   for (std::size_t i = 0; i < degree; ++i) {
-    const std::uint64_t from = exponent_at(degree, i) * exponent & (2 * degree - 1);
-    out[i] = values[position_of(degree, from)];
+    position[exponent_at(degree, i) / 2] = static_cast<std::uint32_t>(i);
   }
+  for (std::size_t e = 0; e < degree; ++e) {
+    from_[position[e]] = position[((2 * e + 1) * exponent & (2 * degree - 1)) / 2];
+  }
+}
+
+void Automorphism::apply(ConstResidues values, Residues out) const {
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = values[from_[i]];
 }
 
 ModulusDrop::ModulusDrop(const Context& context, std::size_t dropped)

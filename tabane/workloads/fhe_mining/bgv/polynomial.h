@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "tabane/workloads/fhe_mining/bgv/context.h"
 #include "tabane/workloads/fhe_mining/bgv/pointwise.h"
@@ -13,8 +14,18 @@ namespace tabane::workloads::fhe_mining::bgv {
 void lift(const Modulus& modulus, std::span<const std::int8_t> small, std::uint64_t factor,
           Residues out);
 
-// out[position of e] = values[position of e g]: the values of a(X^g).
-void apply_automorphism(std::uint64_t exponent, ConstResidues values, Residues out);
+// X -> X^g for polynomials that are given by their values: out[position of e] = values[position of
+// e g].
+class Automorphism {
+ public:
+  // exponent: g, odd, below 2 degree.
+  Automorphism(std::size_t degree, std::uint64_t exponent);
+
+  void apply(ConstResidues values, Residues out) const;
+
+ private:
+  std::vector<std::uint32_t> from_;
+};
 
 // Divides a polynomial by one of the primes q, rounded so that the plaintext stays: adds the least
 // delta that is -values modulo q and 0 modulo t.
