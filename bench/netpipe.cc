@@ -20,40 +20,42 @@
 namespace tabane::bench {
 namespace {
 
-Command netpipe_on(unsigned pu, const Command& options) {
-  Command command{"taskset", "-c", std::to_string(pu), "NPtcp"};
-  command.insert(command.end(), options.begin(), options.end());
+// Both sides have to be told the size.
+Command netpipe_on(unsigned pu, std::size_t bytes, const Command& more = {}) {
+  const std::string size = std::to_string(bytes);
+  Command command{"taskset", "-c", std::to_string(pu), "NPtcp", "-l", size, "-u", size, "-p", "0"};
+  command.insert(command.end(), more.begin(), more.end());
   return command;
 }
 
 Command transmitter(unsigned pu, std::size_t bytes, const std::string& file) {
-  const std::string size = std::to_string(bytes);
-  return netpipe_on(pu, {"-h", "127.0.0.1", "-l", size, "-u", size, "-p", "0", "-o", file});
+  return netpipe_on(pu, bytes, {"-h", "127.0.0.1", "-o", file});
 }
 
 // The same by NetPIPE, from its file of "bytes, Mbit/s, seconds".
 double netpipe(const std::array<unsigned, 2>& pus, std::size_t bytes) {
   const core::ScratchFolder folder("tabane-netpipe");
   const std::string file = folder / "np.out";
-  const core::HelperProcess receiver(
-      {.name = "NPtcp",
-       .command = {"sh", "-c", "exec \"$@\" >/dev/null 2>&1", "sh", "taskset", "-c",
-                   std::to_string(pus[1]), "NPtcp"}});
+  Command command{"sh", "-c", "exec \"$@\" >/dev/null 2>&1", "sh"};
+  const Command receiving = netpipe_on(pus[1], bytes);
+  command.insert(command.end(), receiving.begin(), receiving.end());
+  core::HelperProcess receiver({.name = "NPtcp", .command = std::move(command)});
   for (int tries = 0;; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until it listens
     try {
       run_command(transmitter(pus[0], bytes, file));
       break;
     } catch (const core::Error&) {
-      if (tries == 20) throw;
+      if (tries < 20) continue;
+      receiver.end_within(0);  // it would wait for ever
+      throw;
     }
   }
   std::istringstream line(core::read_file(file));
   double size = 0, rate = 0, seconds = 0;
   if (!(line >> size >> rate >> seconds) || size != static_cast<double>(bytes) || seconds <= 0)
     throw core::Error("NPtcp wrote no time for " + core::format_bytes(bytes));
-  // Seconds have a few digits after the point only.
-  return bytes < 1024 ? seconds : 8 * size / (rate * 1048576);
+  return seconds;
 }
 
 }  // namespace

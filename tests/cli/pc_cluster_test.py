@@ -210,9 +210,9 @@ class BetweenHosts(Case):
             self.assertGreater(bandwidth, 1e6, errors)
             self.assertGreater(value_of(record, f"pc_cluster.between.{way}.bytes1"),
                                50e-6 if self.delayed else 1e-6)
-            self.assertGreater(
+            self.assertGreaterEqual(
                 len(next(one for one in record["results"]
-                         if one["name"].startswith(f"pc_cluster.watch.{way}.bytes"))["samples"]), 5)
+                         if one["name"].startswith(f"pc_cluster.watch.{way}.bytes"))["samples"]), 2)
         self.assertIn("whether the rate stays", output)
         self.assertNotIn("the hosts", " ".join(skipped_in(record)))
 
