@@ -1,29 +1,25 @@
 // tabane matmul: multiplies matrices of multiple-precision numbers.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "tabane/cli/command.h"
-#include "tabane/cli/layout.h"
 #include "tabane/cli/options.h"
 #include "tabane/cli/printable.h"
 #include "tabane/cli/solver.h"
-#include "tabane/core/cgroup.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
-#include "tabane/team/places.h"
 #include "tabane/workloads/mp_matmul/loops.h"
 #include "tabane/workloads/mp_matmul/problem.h"
 #include "tabane/workloads/mp_matmul/solve.h"
 #include "tabane/workloads/mp_matmul/text_file.h"
+#include "tabane/workloads/usable_memory.h"
 
 namespace tabane::cli {
 namespace {
@@ -52,17 +48,12 @@ mp::Method method_of(const std::string& name) {
   return static_cast<mp::Method>(at - std::begin(kMethodNames));
 }
 
-double usable_memory() {
-  return core::usable_memory_bytes().value_or(std::numeric_limits<double>::infinity());
-}
-
-// Bytes for the residues of each rank, as if all were on this machine.
-double memory_of_rank(const Options& options, const comm::LaunchOptions& launch) {
-  const double all = options.memory.empty() ? usable_memory() / 2
-                                            : static_cast<double>(core::parse_size(options.memory));
-  const int ranks =
-      launch.ranks > 0 ? launch.ranks : static_cast<int>(team::known_topology().pus().size());
-  return std::max(1.0, all / ranks);
+// Bytes for the residues of one rank.
+double memory_of_rank(const Options& options, comm::Comm& comm) {
+  const double usable = workloads::usable_memory_of_all(comm);
+  const double all =
+      options.memory.empty() ? usable / 2 : static_cast<double>(core::parse_size(options.memory));
+  return std::max(1.0, all / comm.size());
 }
 
 struct Factors {
@@ -73,11 +64,11 @@ void require_fits(const Options& options) {
   const double each = static_cast<double>(sizeof(__mpfr_struct)) + options.bits / 8.0 + 8;
   // Both factors, the product, and the ranks' parts of all three.
   const double bytes = (options.is_complex ? 12.0 : 6.0) * options.n * options.n * each;
-  if (bytes <= usable_memory()) return;
+  if (bytes <= workloads::usable_memory()) return;
   throw core::UsageError(
       fmt::format("-n {} --bits {}: the matrices take {}, but only {} are usable", options.n,
                   options.bits, core::format_bytes(static_cast<std::uint64_t>(bytes)),
-                  core::format_bytes(static_cast<std::uint64_t>(usable_memory()))));
+                  core::format_bytes(static_cast<std::uint64_t>(workloads::usable_memory()))));
 }
 
 Factors make_factors(const Options& options) {
@@ -207,16 +198,17 @@ int multiply(const Options& options) {
     if (options.is_complex) throw core::UsageError("-o writes real matrices, not --complex ones");
     require_writable_file("-o ", options.output);
   }
+  if (!options.memory.empty()) core::parse_size(options.memory);  // refuses what is no size
   const comm::LaunchOptions launch = options.solver.launch_options();
-  const mp::SolveOptions how{.product = {.rounding = rounding_of(options.rounding),
-                                         .threads = options.threads,
-                                         .memory = memory_of_rank(options, launch),
-                                         .method = method_of(options.method)},
-                             .grid = launch.grid,
-                             .measure_limit = options.solver.json.given()};
+  mp::SolveOptions how{.product = {.rounding = rounding_of(options.rounding),
+                                   .threads = options.threads,
+                                   .method = method_of(options.method)},
+                       .grid = launch.grid,
+                       .measure_limit = options.solver.json.given()};
   const Factors factors = make_factors(options);
   const auto result = comm::launch_result<Result>(launch, [&](comm::Comm& comm) {
     Result own;
+    how.product.memory = memory_of_rank(options, comm);
     own.answer = options.is_complex
                      ? mp::solve(comm, factors.a, factors.b, options.bits, how)
                      : mp::solve(comm, factors.a.re, factors.b.re, options.bits, how);
