@@ -59,9 +59,7 @@ std::string tables_below(const CLI::App& verb) {
   return text;
 }
 
-std::string options_text(const CLI::App& verb) {
-  return verbs_of(verb).empty() ? table_of(verb) : tables_below(verb);
-}
+std::string options_text(const CLI::App& verb) { return table_of(verb) + tables_below(verb); }
 
 // A line of the template, or what it stands for; notes the verbs whose options it shows.
 std::string line_of(const CLI::App& app, const std::string& line, std::set<std::string>& shown) {

@@ -86,6 +86,7 @@ int run(int argc, char** argv) {
   add_linpack_command(app, exit_code);
   add_slalom_command(app, exit_code);
   add_matmul_command(app, exit_code);
+  add_mine_command(app, exit_code);
   add_generate_docs_command(app, exit_code);
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);

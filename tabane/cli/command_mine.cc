@@ -1,0 +1,147 @@
+// tabane mine: itemsets that many transactions hold, counted on encrypted transactions.
+#include "tabane/cli/command_mine.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tabane/cli/command.h"
+#include "tabane/cli/mine_options.h"
+#include "tabane/cli/mine_output.h"
+#include "tabane/cli/options.h"
+#include "tabane/cli/several_ranks.h"
+#include "tabane/cli/unreadable_memory.h"
+#include "tabane/comm/launch.h"
+#include "tabane/core/error.h"
+#include "tabane/workloads/fhe_mining/mine.h"
+
+namespace tabane::cli {
+namespace {
+
+using namespace workloads::fhe_mining;
+
+struct Options {
+  std::string file;
+  bool plain = false;
+  std::optional<int> ranks;
+  MineOptions mine;
+  SchemeOptions scheme;
+  WorkerOptions workers;
+  MineOutput output;
+
+  MineRequest request() const {
+    MineRequest request = mine.request(file);
+    scheme.fill(request);
+    workers.fill(request);
+    if (!output.quiet) request.told = show_counting;
+    return request;
+  }
+};
+
+int report(const Options& options, const Outcome& outcome) {
+  options.output.write(outcome);
+  return kOk;
+}
+
+// Ranks that are forked here, of which the first is the client.
+int mine_on_forked_ranks(const Options& options, const MineRequest& request) {
+  {
+    // What is wrong with the file is told without the name of a rank.
+    const FimiFile file(options.file);
+    check_encryption(file, request);
+  }
+  forbid_core_dumps();
+  const auto outcome = comm::launch_result<Outcome>(
+      {.ranks = *options.ranks, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
+        if (comm.rank() == 0) return mine_on_ranks(comm, FimiFile(options.file), request);
+        help_mining(comm, request.threads);
+        return Outcome{};
+      });
+  return report(options, *outcome);
+}
+
+int mine_under_mpi(const Options& options, const MineRequest& request) {
+  forbid_core_dumps();
+  return on_ranks(
+      [&](comm::Comm* ranks, bool& lost) {
+        try {
+          const FimiFile file(options.file);
+          return report(options, ranks == nullptr ? mine_encrypted(file, request)
+                                                  : mine_on_ranks(*ranks, file, request));
+        } catch (const core::Error&) {
+          lost = ranks != nullptr;  // the others wait for keys, blocks or candidates
+          throw;
+        }
+      },
+      [&](comm::Comm& ranks) { help_mining(ranks, request.threads); });
+}
+
+int run(const Options& options) {
+  if (options.file.empty()) {
+    throw core::UsageError(
+        "tabane mine: FILE is missing, or one of keygen, encrypt, count, decrypt, generate");
+  }
+  const MineRequest request = options.request();
+  check(request);
+  options.output.check();
+  if (options.plain) return report(options, mine_plain(FimiFile(options.file), request));
+  if (comm::is_one_of_several()) return mine_under_mpi(options, request);
+  if (options.ranks.value_or(1) > 1) {
+    if (options.file == "-") {
+      throw core::UsageError("--ranks: the transactions are to be in a file, not standard input");
+    }
+    return mine_on_forked_ranks(options, request);
+  }
+  forbid_core_dumps();
+  return report(options, mine_encrypted(FimiFile(options.file), request));
+}
+
+void add_options(CLI::App& verb, Options& options) {
+  verb.add_option("FILE", options.file,
+                  "The transactions: one a line, the numbers of its items separated by blanks; - "
+                  "is standard input");
+  options.mine.add_to(verb);
+  CLI::Option* const plain = verb.add_flag(
+      "--plain", options.plain, "Count on the transactions themselves; nothing is encrypted");
+  for (CLI::Option* const each : options.scheme.add_to(verb)) each->excludes(plain);
+  options.workers.add_to(verb);
+  verb.add_option("--ranks", options.ranks,
+                  "Use N ranks that share the blocks of the database instead of a team; under an "
+                  "MPI launcher those that it has started")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N")
+      ->excludes(plain);
+  options.output.add_to(verb);
+}
+
+}  // namespace
+
+void add_mine_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand(
+      "mine", "Find items that are often bought together, in encrypted transactions");
+  show_examples_first(
+      *verb,
+      "  tabane mine shop.dat --min-support 0.02        all roles in one go, BGV encryption\n"
+      "  tabane mine shop.dat --min-support 0.02 --plain --rules rules.csv\n"
+      "                                                 without encryption, to compare\n"
+      "  tabane mine keygen client server               the roles apart: one folder for the owner\n"
+      "  tabane mine encrypt client server shop.dat --min-support 0.02\n"
+      "                                                 of the data, one for who counts\n"
+      "  while [ -e server/query ]; do tabane mine count server && tabane mine decrypt client "
+      "server; done\n"
+      "The implementation of BGV has not been audited.");
+  add_options(*verb, *options);
+  add_mine_keygen(*verb);
+  add_mine_encrypt(*verb);
+  add_mine_count(*verb);
+  add_mine_decrypt(*verb);
+  add_mine_generate(*verb);
+  verb->callback([verb, options, &exit_code] {
+    if (verb->get_subcommands().empty()) exit_code = run(*options);
+  });
+}
+
+}  // namespace tabane::cli

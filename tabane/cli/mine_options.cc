@@ -1,0 +1,88 @@
+#include "tabane/cli/mine_options.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "tabane/cli/printable.h"
+#include "tabane/core/error.h"
+#include "tabane/workloads/fhe_mining/apriori.h"
+
+namespace tabane::cli {
+
+void MineOptions::add_to(CLI::App& verb) {
+  verb.add_option("--min-support", min_support,
+                  "Find itemsets in at least this share of the transactions, more than 0 and at "
+                  "most 1; 0.02 is 2 %")
+      ->type_name("X");
+  verb.add_option("--max-length", max_length,
+                  "Find itemsets of at most N items (default 3); more take larger parameters at "
+                  "each doubling beyond 2")
+      ->check(CLI::Range(1, workloads::fhe_mining::kLongestItemset))
+      ->type_name("N");
+  verb.add_option("--min-confidence", min_confidence,
+                  "Give the rules that hold in at least this share of the cases (default 0.5)")
+      ->type_name("X");
+}
+
+workloads::fhe_mining::MineRequest MineOptions::request(const std::string& file) const {
+  if (!min_support) {
+    throw core::UsageError(
+        "--min-support is missing: 0.02 asks for itemsets in 2 % of the transactions");
+  }
+  workloads::fhe_mining::MineRequest request;
+  request.database = file;
+  request.min_support = *min_support;
+  request.most_length = max_length;
+  request.min_confidence = min_confidence;
+  return request;
+}
+
+std::vector<CLI::Option*> SchemeOptions::add_to(CLI::App& verb) {
+  return {verb.add_flag("--hide-slots", hide_slots,
+                        "Let the server sum each count under encryption, so that only totals can "
+                        "be decrypted; takes larger parameters and rotations"),
+          verb.add_option("--ring-degree", degree,
+                          "The degree of the ring, a power of two (default: the least that is "
+                          "secure and suffices)")
+              ->type_name("N"),
+          verb.add_flag("--insecure-parameters", allow_insecure,
+                        "Take a ring degree with less than 128 bits of security; every output is "
+                        "marked")};
+}
+
+void SchemeOptions::fill(workloads::fhe_mining::MineRequest& request) const {
+  request.hide_slots = hide_slots;
+  request.allow_insecure = allow_insecure;
+  request.degree = degree;
+}
+
+void WorkerOptions::add_threads_to(CLI::App& verb) {
+  verb.add_option("-t,--threads", threads,
+                  "Use N threads in each process (default: as many as suit the work)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+}
+
+void WorkerOptions::add_to(CLI::App& verb) {
+  add_threads_to(verb);
+  verb.add_option("-p,--processes", processes,
+                  "Count with N processes that share the database copy-on-write (default: as many "
+                  "as suit the work)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+}
+
+void WorkerOptions::fill(workloads::fhe_mining::MineRequest& request) const {
+  request.processes = processes;
+  request.threads = threads;
+}
+
+void show_counting(std::size_t length, std::size_t candidates) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  fmt::print(stderr, "counting {} candidates of {} {}\n", grouped(candidates), length,
+             length == 1 ? "item" : "items");
+}
+
+}  // namespace tabane::cli

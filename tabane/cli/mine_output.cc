@@ -1,0 +1,54 @@
+#include "tabane/cli/mine_output.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "tabane/cli/mine_text.h"
+#include "tabane/core/output_path.h"
+
+namespace tabane::cli {
+namespace {
+
+void check_file(const char* flag, const std::string& file) {
+  if (!file.empty() && file != "-") require_writable_file(flag, file);
+}
+
+void write_text(const std::string& file, const std::string& text) {
+  if (file == "-") {
+    std::fputs(text.c_str(), stdout);
+  } else if (!file.empty()) {
+    core::write_output(file, text);
+  }
+}
+
+}  // namespace
+
+void MineOutput::add_to(CLI::App& verb) {
+  verb.add_option("--itemsets", itemsets,
+                  "Write the frequent itemsets with their supports as CSV to FILE; - is stdout")
+      ->type_name("FILE");
+  verb.add_option("--rules", rules, "Write the association rules as CSV to FILE; - is stdout")
+      ->type_name("FILE");
+  json.add_to(verb);
+  verb.add_flag("-q,--quiet", quiet, "Print nothing but errors");
+}
+
+void MineOutput::check() const {
+  check_file("--itemsets ", itemsets);
+  check_file("--rules ", rules);
+  json.check();
+}
+
+bool MineOutput::stdout_is_taken() const {
+  return json.to_stdout() || itemsets == "-" || rules == "-";
+}
+
+void MineOutput::write(const workloads::fhe_mining::Outcome& outcome) const {
+  if (!quiet && !stdout_is_taken()) fmt::print("{}", mine_text(outcome));
+  write_text(itemsets, csv_of_itemsets(outcome));
+  write_text(rules, csv_of_rules(outcome));
+  json.write(mine_json(outcome));
+}
+
+}  // namespace tabane::cli

@@ -1,0 +1,28 @@
+// Where the verbs of mining put what they have found.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "tabane/cli/output.h"
+#include "tabane/workloads/fhe_mining/outcome.h"
+
+namespace tabane::cli {
+
+struct MineOutput {
+  std::string itemsets, rules;  // files of CSV; empty: none
+  JsonOption json;
+  bool quiet = false;
+
+  // Adds --itemsets, --rules, --json and -q.
+  void add_to(CLI::App& verb);
+  // throws: core::UsageError if a file cannot be written.
+  void check() const;
+  // throws: core::SystemError.
+  void write(const workloads::fhe_mining::Outcome& outcome) const;
+
+ private:
+  bool stdout_is_taken() const;
+};
+
+}  // namespace tabane::cli

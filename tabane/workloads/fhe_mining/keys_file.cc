@@ -1,0 +1,89 @@
+#include "tabane/workloads/fhe_mining/keys_file.h"
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "tabane/workloads/fhe_mining/bgv/serialise.h"
+#include "tabane/workloads/fhe_mining/container.h"
+
+namespace tabane::workloads::fhe_mining {
+namespace {
+
+struct StoredSecretKey {
+  Scheme scheme;
+  std::string parameters, key;  // records
+
+  StoredSecretKey() = default;
+  ~StoredSecretKey() { wipe(std::as_writable_bytes(std::span(key))); }
+  StoredSecretKey(StoredSecretKey&&) = default;
+  StoredSecretKey& operator=(StoredSecretKey&&) = delete;
+  auto fields() { return std::tie(scheme, parameters, key); }
+};
+
+struct StoredPublicKeys {
+  Scheme scheme;
+  bgv::KeyId id{};
+  std::string parameters;
+  std::optional<std::string> evaluation;
+
+  auto fields() { return std::tie(scheme, id, parameters, evaluation); }
+};
+
+// Whether insecure ones are allowed was asked when they were made; they carry their mark.
+bgv::SharedContext context_of(const std::string& record, const std::string& name) {
+  return bgv::make_context(bgv::load_parameters(record, name, true));
+}
+
+}  // namespace
+
+void write_secret_key(const std::filesystem::path& path, const Client& client) {
+  StoredSecretKey stored;
+  stored.scheme = client.scheme();
+  stored.parameters = bgv::save(client.context()->parameters());
+  stored.key = bgv::save(client.secret_key());
+  team::Bytes bytes = bytes_of(stored);
+  write_container(path, Kind::secret_key, bytes, 0600, Replace::no);
+  wipe(bytes);
+}
+
+Client read_secret_key(const std::filesystem::path& path) {
+  team::Bytes bytes = read_container(path, Kind::secret_key);
+  const auto stored = value_of<StoredSecretKey>(bytes, path);
+  wipe(bytes);
+  const std::string name = path.string();
+  return Client(stored.scheme,
+                bgv::load_secret_key(stored.key, name, context_of(stored.parameters, name)));
+}
+
+team::Bytes bytes_of_public_keys(const PublicKeys& keys) {
+  StoredPublicKeys stored{.scheme = keys.scheme,
+                          .id = keys.id,
+                          .parameters = bgv::save(keys.context->parameters()),
+                          .evaluation = {}};
+  if (keys.evaluation) stored.evaluation = bgv::save(*keys.context, *keys.evaluation);
+  return bytes_of(stored);
+}
+
+PublicKeys public_keys_of(std::span<const std::byte> bytes, const std::filesystem::path& name) {
+  const auto stored = value_of<StoredPublicKeys>(bytes, name);
+  PublicKeys keys{.id = stored.id,
+                  .scheme = stored.scheme,
+                  .context = context_of(stored.parameters, name.string()),
+                  .evaluation = {}};
+  if (stored.evaluation) {
+    keys.evaluation = bgv::load_evaluation_keys(*stored.evaluation, name.string(), *keys.context);
+  }
+  return keys;
+}
+
+void write_public_keys(const std::filesystem::path& path, const PublicKeys& keys) {
+  write_container(path, Kind::public_keys, bytes_of_public_keys(keys), 0666, Replace::no);
+}
+
+PublicKeys read_public_keys(const std::filesystem::path& path) {
+  return public_keys_of(read_container(path, Kind::public_keys), path);
+}
+
+}  // namespace tabane::workloads::fhe_mining

@@ -1,0 +1,59 @@
+// The server: counts candidates on the encrypted database. It knows public material only: neither
+// this header nor anything that it includes for its members holds a secret key.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "tabane/team/team.h"
+#include "tabane/workloads/fhe_mining/bgv/ciphertext.h"
+#include "tabane/workloads/fhe_mining/bgv/context.h"
+#include "tabane/workloads/fhe_mining/bgv/evaluator.h"
+#include "tabane/workloads/fhe_mining/encrypted_database.h"
+#include "tabane/workloads/fhe_mining/itemset.h"
+#include "tabane/workloads/fhe_mining/outcome.h"
+#include "tabane/workloads/fhe_mining/scheme.h"
+
+namespace tabane::workloads::fhe_mining {
+
+// What the client gives to the server beside the database.
+struct PublicKeys {
+  bgv::KeyId id{};
+  Scheme scheme;
+  bgv::SharedContext context;
+  std::optional<bgv::EvaluationKeys> evaluation;  // nothing: no itemset needs them
+};
+
+class Server {
+ public:
+  // keys, database: must live as long as this. throws: core::UsageError if the database was
+  // encrypted with other keys.
+  Server(const PublicKeys& keys, const EncryptedDatabase& database);
+
+  // Returns, for each candidate, the sum over all blocks of the database of the product of its
+  // items' vectors: ciphertexts of two components or three. work: what is done is added to it.
+  // throws: core::UsageError if the candidates are not such as the keys are made for, or memory
+  // does not suffice; as Team::map_reduce(), core::LostError among it.
+  std::vector<bgv::Ciphertext> count(const Itemsets& candidates, team::Team& team,
+                                     Work& work) const;
+
+  // What the client gets in place of such sums, of all blocks: where slots are hidden, every slot
+  // holds the sum of all. Otherwise they stay as they are.
+  void finish(std::vector<bgv::Ciphertext>& sums, team::Team& team, Work& work) const;
+
+ private:
+  void check(const Itemsets& candidates) const;
+  std::vector<bgv::Ciphertext> count_batch(const Itemsets& candidates, team::Team& team,
+                                           Work& work) const;
+  std::size_t most_candidates(std::size_t length) const;
+
+  const PublicKeys& keys_;
+  const EncryptedDatabase& database_;
+  bgv::Evaluator evaluator_;
+};
+
+// Bytes that each worker takes for the sums of one candidate, with all primes.
+double sum_bytes(const bgv::Parameters& parameters);
+
+}  // namespace tabane::workloads::fhe_mining

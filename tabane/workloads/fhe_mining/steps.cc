@@ -1,0 +1,269 @@
+#include "tabane/workloads/fhe_mining/steps.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "tabane/core/error.h"
+#include "tabane/team/places.h"
+#include "tabane/workloads/fhe_mining/apriori.h"
+#include "tabane/workloads/fhe_mining/bgv/serialise.h"
+#include "tabane/workloads/fhe_mining/bitmaps.h"
+#include "tabane/workloads/fhe_mining/client.h"
+#include "tabane/workloads/fhe_mining/container.h"
+#include "tabane/workloads/fhe_mining/database_file.h"
+#include "tabane/workloads/fhe_mining/exchange.h"
+#include "tabane/workloads/fhe_mining/keys_file.h"
+#include "tabane/workloads/fhe_mining/ranks.h"
+#include "tabane/workloads/fhe_mining/server.h"
+
+namespace tabane::workloads::fhe_mining {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSecretKey = "secret.key";
+constexpr const char* kState = "state";
+constexpr const char* kPublicKeys = "public.keys";
+constexpr const char* kDatabase = "database";
+constexpr const char* kQuery = "query";
+constexpr const char* kAnswer = "answer";
+constexpr mode_t kOwnerOnly = 0600;
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void make_folder(const Folder& folder, mode_t mode) {
+  if (::mkdir(folder.c_str(), mode) == 0) return;
+  if (errno != EEXIST) throw core::SystemError("mkdir", folder.string(), errno);
+  if (!fs::is_directory(folder)) {
+    throw core::UsageError(fmt::format("{}: is not a folder", folder.string()));
+  }
+}
+
+void require_absent(const fs::path& path) {
+  if (!fs::exists(fs::symlink_status(path))) return;
+  throw core::UsageError(fmt::format("{} exists, and keys are never replaced", path.string()));
+}
+
+// One process, which a team of threads is.
+team::Team threads_only(int threads) {
+  const auto pus = static_cast<int>(team::known_topology().pus().size());
+  return team::Team({.processes = 1, .threads = threads == team::automatic ? pus : threads});
+}
+
+Apriori apriori_of(const ClientState& state) {
+  Apriori apriori(state.items.size(), state.transactions,
+                  least_support(state.min_support, state.transactions), state.most_length);
+  for (const auto& supports : state.supports) {
+    if (apriori.candidates().size() != supports.size()) {
+      throw core::UsageError("the client's state does not fit together: it is damaged");
+    }
+    apriori.take(supports);
+  }
+  return apriori;
+}
+
+// Asks for the next candidates, or takes the last query away.
+Asked ask(const Folder& server, const DatabaseId& database, const Apriori& apriori) {
+  const Itemsets& candidates = apriori.candidates();
+  if (apriori.done()) {
+    fs::remove(server / kQuery);
+    return {};
+  }
+  write_value(server / kQuery, Kind::query, Query::of(database, candidates));
+  return {candidates.length(), candidates.size()};
+}
+
+void check_length(const Client& client, std::size_t most_length) {
+  if (most_length <= client.scheme().most_length) return;
+  throw core::UsageError(
+      fmt::format("--max-length {}: the keys are made for itemsets of up to {} items", most_length,
+                  client.scheme().most_length));
+}
+
+struct Task {
+  Query query;
+  Itemsets candidates;
+};
+
+Task read_task(const Folder& server, const DatabaseHead& head) {
+  Task task{.query = read_value<Query>(server / kQuery, Kind::query), .candidates = {}};
+  if (task.query.database != head.id) {
+    throw core::UsageError(fmt::format("{}: asks for another database than {}",
+                                       (server / kQuery).string(), (server / kDatabase).string()));
+  }
+  task.candidates = task.query.candidates();
+  return task;
+}
+
+void write_answer(const Folder& server, const Task& task, const PublicKeys& keys,
+                  const std::vector<bgv::Ciphertext>& sums, const Answer& how) {
+  Answer answer = how;
+  answer.database = task.query.database;
+  answer.length = task.query.length;
+  for (const bgv::Ciphertext& sum : sums) {
+    answer.sums.push_back(bgv::save(*keys.context, sum));
+  }
+  write_value(server / kAnswer, Kind::answer, answer);
+}
+
+Counted counted_of(const Task& task, const PublicKeys& keys, const Work& work) {
+  return {.length = task.candidates.length(),
+          .candidates = task.candidates.size(),
+          .insecure = !keys.context->parameters().secure(),
+          .work = work};
+}
+
+std::vector<bgv::Ciphertext> load_sums(const Answer& answer, const fs::path& path,
+                                       const bgv::Context& context) {
+  std::vector<bgv::Ciphertext> sums;
+  for (const std::string& record : answer.sums) {
+    sums.push_back(bgv::load_ciphertext(record, path.string(), context));
+  }
+  return sums;
+}
+
+Outcome outcome_of(const ClientState& state, const Client& client, const Apriori& apriori) {
+  Outcome outcome{.database = state.name,
+                  .transactions = state.transactions,
+                  .min_support = state.min_support,
+                  .least_support = apriori.least_support(),
+                  .most_length = state.most_length,
+                  .min_confidence = state.min_confidence};
+  outcome.itemsets = named(apriori.frequent(), state.items);
+  outcome.rules = find_rules(outcome.itemsets, outcome.transactions, state.min_confidence);
+  Encryption how = encryption_of(client.scheme(), client.context()->parameters(),
+                                 {.items = state.items.size(), .blocks = state.blocks});
+  how.work = state.work;
+  how.encrypt_seconds = state.encrypt_seconds;
+  how.decrypt_seconds = state.decrypt_seconds;
+  how.ranks = state.ranks;
+  how.processes = state.processes;
+  how.threads = state.threads;
+  outcome.encryption = how;
+  outcome.seconds = how.work.seconds + how.encrypt_seconds + how.decrypt_seconds;
+  return outcome;
+}
+
+}  // namespace
+
+Encryption make_keys(const Folder& client, const Folder& server, const Scheme& scheme) {
+  const auto begin = std::chrono::steady_clock::now();
+  require_absent(client / kSecretKey);
+  require_absent(server / kPublicKeys);
+  const Client made = Client::with_new_keys(scheme);
+  const PublicKeys keys = made.public_keys();
+  make_folder(client, 0700);
+  make_folder(server, 0777);
+  write_secret_key(client / kSecretKey, made);
+  write_public_keys(server / kPublicKeys, keys);
+  Encryption how = encryption_of(scheme, made.context()->parameters(), {});
+  how.key_seconds = seconds_since(begin);
+  return how;
+}
+
+Asked encrypt_database(const Folder& client, const Folder& server, const FimiFile& file,
+                       const MineRequest& request) {
+  check(request);
+  const auto begin = std::chrono::steady_clock::now();
+  const Client owner = read_secret_key(client / kSecretKey);
+  check_length(owner, request.most_length);
+  const ItemCounts counts = count_items(file);
+  check_capacity(owner.context()->parameters(), owner.scheme(), counts.transactions);
+  const Bitmaps bitmaps =
+      read_bitmaps(file, counts, least_support(request.min_support, counts.transactions));
+  team::Team threads = threads_only(request.threads);
+  const DatabaseHead head = write_database(server / kDatabase, owner, bitmaps, threads);
+  ClientState state{.database = head.id,
+                    .name = request.database,
+                    .items = bitmaps.names(),
+                    .transactions = bitmaps.transactions(),
+                    .most_length = request.most_length,
+                    .blocks = head.blocks,
+                    .min_support = request.min_support,
+                    .min_confidence = request.min_confidence};
+  state.encrypt_seconds = seconds_since(begin);
+  write_value(client / kState, Kind::state, state, kOwnerOnly);
+  fs::remove(server / kAnswer);
+  return ask(server, head.id, apriori_of(state));
+}
+
+Counted count_query(const Folder& server, int processes, int threads) {
+  const DatabaseHead head = read_database_head(server / kDatabase);
+  const Task task = read_task(server, head);
+  const PublicKeys keys = read_public_keys(server / kPublicKeys);
+  team::Team readers = threads_only(threads);
+  const EncryptedDatabase database =
+      read_database(server / kDatabase, keys, 0, head.blocks, readers);
+  const Server counter(keys, database);
+  team::Team team({.processes = processes, .threads = threads});
+  Work work;
+  std::vector<bgv::Ciphertext> sums = counter.count(task.candidates, team, work);
+  const team::TeamReport report = team.report();
+  counter.finish(sums, team, work);
+  write_answer(server, task, keys, sums,
+               {.work = work, .processes = report.processes, .threads = report.threads});
+  return counted_of(task, keys, work);
+}
+
+Counted count_query_on_ranks(comm::Comm& comm, const Folder& server, int threads) {
+  const DatabaseHead head = read_database_head(server / kDatabase);
+  const PublicKeys keys = read_public_keys(server / kPublicKeys);
+  const BlockRange own = blocks_of_rank(head.blocks, comm.rank(), comm.size());
+  const auto pus = static_cast<int>(team::known_topology().pus().size());
+  team::Team team =
+      threads_only(threads == team::automatic ? std::max(1, pus / comm.size()) : threads);
+  const EncryptedDatabase database =
+      read_database(server / kDatabase, keys, own.begin, own.end, team);
+  RankCounting counting(comm, keys, database, team);
+  if (comm.rank() != 0) {
+    counting.serve();
+    return {};
+  }
+  const Task task = read_task(server, head);
+  Work work;
+  const std::vector<bgv::Ciphertext> sums = counting.count(task.candidates, work);
+  counting.end();
+  write_answer(server, task, keys, sums,
+               {.work = work, .ranks = comm.size(), .threads = team.report().threads});
+  return counted_of(task, keys, work);
+}
+
+Decrypted decrypt_answer(const Folder& client, const Folder& server, int threads) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Client owner = read_secret_key(client / kSecretKey);
+  auto state = read_value<ClientState>(client / kState, Kind::state);
+  Apriori apriori = apriori_of(state);
+  if (!apriori.done()) {
+    const auto answer = read_value<Answer>(server / kAnswer, Kind::answer);
+    if (answer.database != state.database || answer.length != apriori.candidates().length() ||
+        answer.sums.size() != apriori.candidates().size()) {
+      ask(server, state.database, apriori);  // it may have got lost
+      throw core::UsageError(
+          fmt::format("{}: is no answer to the last query", (server / kAnswer).string()));
+    }
+    team::Team team = threads_only(threads);
+    const std::vector<std::uint64_t> supports =
+        decrypt(owner, load_sums(answer, server / kAnswer, *owner.context()), team);
+    apriori.take(supports);
+    state.supports.push_back(supports);
+    state.work += answer.work;
+    state.ranks = answer.ranks;
+    state.processes = answer.processes;
+    state.threads = answer.threads;
+    state.decrypt_seconds += seconds_since(begin);
+    write_value(client / kState, Kind::state, state, kOwnerOnly);
+  }
+  const Asked asked = ask(server, state.database, apriori);
+  return {.asked = asked, .outcome = outcome_of(state, owner, apriori)};
+}
+
+}  // namespace tabane::workloads::fhe_mining
