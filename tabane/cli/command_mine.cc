@@ -62,20 +62,30 @@ int mine_on_forked_ranks(const Options& options, const MineRequest& request) {
   return report(options, *outcome);
 }
 
+Outcome mined_by_rank_0(const Options& options, const MineRequest& request, comm::Comm* ranks) {
+  if (ranks != nullptr && options.ranks.value_or(ranks->size()) != ranks->size()) {
+    throw core::UsageError(
+        fmt::format("--ranks {}: the MPI launcher has started {}", *options.ranks, ranks->size()));
+  }
+  const FimiFile file(options.file);
+  if (options.plain) return mine_plain(file, request);
+  return ranks == nullptr ? mine_encrypted(file, request) : mine_on_ranks(*ranks, file, request);
+}
+
 int mine_under_mpi(const Options& options, const MineRequest& request) {
   forbid_core_dumps();
   return on_ranks(
       [&](comm::Comm* ranks, bool& lost) {
         try {
-          const FimiFile file(options.file);
-          return report(options, ranks == nullptr ? mine_encrypted(file, request)
-                                                  : mine_on_ranks(*ranks, file, request));
+          return report(options, mined_by_rank_0(options, request, ranks));
         } catch (const core::Error&) {
           lost = ranks != nullptr;  // the others wait for keys, blocks or candidates
           throw;
         }
       },
-      [&](comm::Comm& ranks) { help_mining(ranks, request.threads); });
+      [&](comm::Comm& ranks) {
+        if (!options.plain) help_mining(ranks, request.threads);
+      });
 }
 
 int run(const Options& options) {
@@ -86,8 +96,8 @@ int run(const Options& options) {
   const MineRequest request = options.request();
   check(request);
   options.output.check();
-  if (options.plain) return report(options, mine_plain(FimiFile(options.file), request));
   if (comm::is_one_of_several()) return mine_under_mpi(options, request);
+  if (options.plain) return report(options, mine_plain(FimiFile(options.file), request));
   if (options.ranks.value_or(1) > 1) {
     if (options.file == "-") {
       throw core::UsageError("--ranks: the transactions are to be in a file, not standard input");

@@ -71,6 +71,8 @@ constexpr const char* kBashMiddle = R"(      'run:--')
 constexpr const char* kBashEnd = R"(  esac
   if [[ $current == -* || ( -z $path && -z $current ) ]]; then
     COMPREPLY=($(compgen -W "$names $flags" -- "$current"))
+  elif [[ -n $names && $positional == file ]]; then
+    COMPREPLY=($(compgen -W "$names" -f -- "$current"))
   elif [[ -n $names ]]; then
     COMPREPLY=($(compgen -W "$names" -- "$current"))
   elif [[ $positional == file ]]; then
