@@ -35,9 +35,11 @@ struct Folders {
 constexpr const char* kMark = "INSECURE PARAMETERS\n";
 
 std::string text_of(const Asked& asked, const Folders& folders) {
-  if (asked.length == 0) return "nothing is left to count\n";
-  return fmt::format("{}/query asks for {} candidates of {} {}\n", printable(folders.server),
-                     grouped(asked.candidates), asked.length, asked.length == 1 ? "item" : "items");
+  const char* const mark = asked.insecure ? kMark : "";
+  if (asked.length == 0) return fmt::format("{}nothing is left to count\n", mark);
+  return fmt::format("{}{}/query asks for {} candidates of {} {}\n", mark,
+                     printable(folders.server), grouped(asked.candidates), asked.length,
+                     asked.length == 1 ? "item" : "items");
 }
 
 std::string text_of(const Encryption& how, const Folders& folders) {

@@ -164,7 +164,8 @@ class Steps(Case):
         made = self.step("keygen", *QUICK, self.client, self.server)
         self.assertIn("INSECURE PARAMETERS", made)
         self.assertEqual(0o600, stat.S_IMODE((self.client / "secret.key").stat().st_mode))
-        self.step("encrypt", self.client, self.server, self.shop, "--min-support", 0.1)
+        asked = self.step("encrypt", self.client, self.server, self.shop, "--min-support", 0.1)
+        self.assertRegex(asked, r"INSECURE PARAMETERS\n.*query asks for \d+ candidates of 1 item")
         # The server has no access to the client's folder.
         self.client.rename(self.folder / "away")
         before = [("mpirun.openmpi", "--oversubscribe", "-n", "2")] if (

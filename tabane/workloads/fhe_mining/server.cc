@@ -18,6 +18,8 @@ namespace {
 
 // Tasks for each PU: enough to choose a team's shape from, and to keep all busy to the end.
 constexpr std::size_t kTasksOfPu = 16;
+// At a time: many for each block that is read, few for the memory that their sums take.
+constexpr std::size_t kMostCandidates = 256;
 
 std::size_t pus() { return team::known_topology().pus().size(); }
 
@@ -130,11 +132,11 @@ std::size_t Server::most_candidates(std::size_t length) const {
   const double each = sum_bytes(keys_.context->parameters()) * (length < 3 ? 1.5 : 2.5);
   const auto usable = core::usable_memory_bytes();
   const double workers = 2 * static_cast<double>(pus());
-  const double fit = usable ? *usable / 2 / (each * workers) : 1000;
+  const double fit = usable ? *usable / 2 / (each * workers) : kMostCandidates;
   if (fit < 1) {
     throw core::UsageError("there is not enough memory left to count a single candidate");
   }
-  return static_cast<std::size_t>(std::min(fit, 1000.0));
+  return std::min(static_cast<std::size_t>(fit), kMostCandidates);
 }
 
 std::vector<bgv::Ciphertext> Server::count(const Itemsets& candidates, team::Team& team,

@@ -69,6 +69,16 @@ TEST(Server, CountsWhatThePlainLoopCounts) {
   }
 }
 
+TEST(Server, CountsMoreCandidatesThanAtATime) {
+  const Bitmaps plain = random_bitmaps(24, 500, 0.5, 19);
+  Setting setting(small_scheme(2), plain);
+  const Itemsets pairs = all_of(24, 2);
+  ASSERT_GT(pairs.size(), 256);
+  team::Team team({.processes = 1, .threads = 2});
+  EXPECT_EQ(setting.count(pairs, team), count_reference(plain, pairs));
+  EXPECT_EQ(setting.work.products, 2 * pairs.size());
+}
+
 TEST(Server, SumsTheSlotsWhereTheyAreHidden) {
   const Bitmaps plain = random_bitmaps(4, 700, 0.6, 12);
   Setting setting(small_scheme(3, true), plain);

@@ -72,14 +72,18 @@ Apriori apriori_of(const ClientState& state) {
 }
 
 // Asks for the next candidates, or takes the last query away.
-Asked ask(const Folder& server, const DatabaseId& database, const Apriori& apriori) {
+Asked ask(const Client& client, const Folder& server, const DatabaseId& database,
+          const Apriori& apriori) {
   const Itemsets& candidates = apriori.candidates();
+  Asked asked{.insecure = !client.context()->parameters().secure()};
   if (apriori.done()) {
     fs::remove(server / kQuery);
-    return {};
+    return asked;
   }
   write_value(server / kQuery, Kind::query, Query::of(database, candidates));
-  return {candidates.length(), candidates.size()};
+  asked.length = candidates.length();
+  asked.candidates = candidates.size();
+  return asked;
 }
 
 void check_length(const Client& client, std::size_t most_length) {
@@ -193,7 +197,7 @@ Asked encrypt_database(const Folder& client, const Folder& server, const FimiFil
   state.encrypt_seconds = seconds_since(begin);
   write_value(client / kState, Kind::state, state, kOwnerOnly);
   fs::remove(server / kAnswer);
-  return ask(server, head.id, apriori_of(state));
+  return ask(owner, server, head.id, apriori_of(state));
 }
 
 Counted count_query(const Folder& server, int processes, int threads) {
@@ -246,7 +250,7 @@ Decrypted decrypt_answer(const Folder& client, const Folder& server, int threads
     const auto answer = read_value<Answer>(server / kAnswer, Kind::answer);
     if (answer.database != state.database || answer.length != apriori.candidates().length() ||
         answer.sums.size() != apriori.candidates().size()) {
-      ask(server, state.database, apriori);  // it may have got lost
+      ask(owner, server, state.database, apriori);  // it may have got lost
       throw core::UsageError(
           fmt::format("{}: is no answer to the last query", (server / kAnswer).string()));
     }
@@ -262,7 +266,7 @@ Decrypted decrypt_answer(const Folder& client, const Folder& server, int threads
     state.decrypt_seconds += seconds_since(begin);
     write_value(client / kState, Kind::state, state, kOwnerOnly);
   }
-  const Asked asked = ask(server, state.database, apriori);
+  const Asked asked = ask(owner, server, state.database, apriori);
   return {.asked = asked, .outcome = outcome_of(state, owner, apriori)};
 }
 

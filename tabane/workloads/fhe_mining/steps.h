@@ -31,6 +31,7 @@ Encryption make_keys(const Folder& client, const Folder& server, const Scheme& s
 // most_length, of which the keys must be capable. Returns what is asked first.
 struct Asked {
   std::size_t length = 0, candidates = 0;  // 0: nothing is left to ask
+  bool insecure = false;                   // parameters
 };
 // throws: as write_database(), mine_encrypted().
 Asked encrypt_database(const Folder& client, const Folder& server, const FimiFile& file,
