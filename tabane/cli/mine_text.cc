@@ -19,8 +19,9 @@ std::string share_text(double share) { return fmt::format("{:.4g} %", 100 * shar
 std::string workers_text(const Encryption& how) {
   std::string text;
   if (how.ranks > 1) text += fmt::format("{} ranks x ", how.ranks);
-  if (how.processes > 1) text += fmt::format("{} processes x ", how.processes);
-  return text + fmt::format("{} {}", how.threads, how.threads == 1 ? "thread" : "threads");
+  if (how.work.processes > 1) text += fmt::format("{} processes x ", how.work.processes);
+  return text +
+         fmt::format("{} {}", how.work.threads, how.work.threads == 1 ? "thread" : "threads");
 }
 
 std::string encryption_text(const Encryption& how) {
@@ -93,8 +94,8 @@ lab::Json json_of(const Encryption& how) {
           {"count_seconds", how.work.seconds},
           {"decrypt_seconds", how.decrypt_seconds},
           {"ranks", how.ranks},
-          {"processes", how.processes},
-          {"threads", how.threads}};
+          {"processes", how.work.processes},
+          {"threads", how.work.threads}};
 }
 
 }  // namespace

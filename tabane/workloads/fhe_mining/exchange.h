@@ -33,9 +33,9 @@ struct Answer {
   std::uint64_t length = 0;
   std::vector<std::string> sums;  // records (bgv/serialise.h), by candidate
   Work work;
-  std::int32_t ranks = 1, processes = 1, threads = 1;
+  std::int32_t ranks = 1;
 
-  auto fields() { return std::tie(database, length, sums, work, ranks, processes, threads); }
+  auto fields() { return std::tie(database, length, sums, work, ranks); }
 };
 
 // What the client remembers. It holds what was found, so only its owner may read it.
@@ -48,12 +48,11 @@ struct ClientState {
   std::vector<std::vector<std::uint64_t>> supports;  // of the candidates of each length so far
   Work work;
   double encrypt_seconds = 0, decrypt_seconds = 0;
-  std::int32_t ranks = 1, processes = 1, threads = 1;
+  std::int32_t ranks = 1;
 
   auto fields() {
     return std::tie(database, name, items, transactions, most_length, blocks, min_support,
-                    min_confidence, supports, work, encrypt_seconds, decrypt_seconds, ranks,
-                    processes, threads);
+                    min_confidence, supports, work, encrypt_seconds, decrypt_seconds, ranks);
   }
 };
 

@@ -38,6 +38,12 @@ class Itemsets {
   std::vector<Item> items_;
 };
 
+inline Itemsets some_of(const Itemsets& all, std::size_t begin, std::size_t end) {
+  Itemsets some(all.length());
+  for (std::size_t i = begin; i < end; ++i) some.push_back(all[i]);
+  return some;
+}
+
 // How many transactions hold all items of an itemset.
 struct Supported {
   std::vector<Item> items;

@@ -150,13 +150,7 @@ Outcome mine_encrypted(const FimiFile& file, const MineRequest& request) {
   team::Team team({.processes = request.processes, .threads = request.threads});
   EncryptedCounter counter(
       client,
-      [&](const Itemsets& candidates, Work& work) {
-        std::vector<bgv::Ciphertext> sums = server.count(candidates, team, work);
-        how.processes = std::max(how.processes, team.report().processes);
-        how.threads = std::max(how.threads, team.report().threads);
-        server.finish(sums, team, work);
-        return sums;
-      },
+      [&](const Itemsets& candidates, Work& work) { return server.count(candidates, team, work); },
       threads, how);
   Outcome outcome = outcome_of(request, plain, counter);
   outcome.encryption = how;
@@ -193,7 +187,6 @@ Outcome mine_on_ranks(comm::Comm& comm, const FimiFile& file, const MineRequest&
   const EncryptedDatabase own = deal_database(comm, client, keys, plain.bitmaps, threads);
   how.encrypt_seconds = watch.lap();
   how.ranks = comm.size();
-  how.threads = threads_of_rank(comm, request.threads);
   RankCounting counting(comm, keys, own, threads);
   EncryptedCounter counter(
       client,

@@ -1,6 +1,7 @@
 // What mining has found, and how.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -18,11 +19,14 @@ struct Work {
   std::uint64_t products = 0;      // of two ciphertexts, added to a sum
   std::uint64_t key_switches = 0;  // relinearisations and rotations
   double seconds = 0;
+  int processes = 0, threads = 0;  // the most that took part, threads in each process
 
   Work& operator+=(const Work& other) {
     products += other.products;
     key_switches += other.key_switches;
     seconds += other.seconds;
+    processes = std::max(processes, other.processes);
+    threads = std::max(threads, other.threads);
     return *this;
   }
 };
@@ -37,7 +41,7 @@ struct Encryption {
   std::uint64_t database_bytes = 0;
   Work work;
   double key_seconds = 0, encrypt_seconds = 0, decrypt_seconds = 0;
-  int ranks = 1, processes = 1, threads = 1;  // processes and threads of each rank
+  int ranks = 1;  // of each, processes and threads are in `work`
 
   bool insecure() const { return security_bits == 0; }
 };

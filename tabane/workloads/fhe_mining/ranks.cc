@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/workloads/fhe_mining/factors.h"
 #include "tabane/workloads/fhe_mining/keys_file.h"
+#include "tabane/workloads/fhe_mining/tasks.h"
 
 namespace tabane::workloads::fhe_mining {
 namespace {
@@ -48,7 +50,7 @@ RankCounting::RankCounting(comm::Comm& comm, const PublicKeys& keys, const Encry
 
 // A rank without blocks has sums that are 0.
 std::vector<bgv::Ciphertext> RankCounting::own_sums(const Itemsets& candidates, Work& work) {
-  if (own_.blocks() > 0) return server_.count(candidates, threads_, work);
+  if (own_.blocks() > 0) return server_.sums(candidates, threads_, work);
   bgv::Ciphertext zero(keys_.context->degree(), 3,
                        primes_of_factors(candidates.length(), keys_.context->primes()));
   std::ranges::fill(zero.words(), 0);
@@ -75,21 +77,31 @@ void RankCounting::add_all(std::vector<bgv::Ciphertext>& sums) {
   }
 }
 
-std::vector<bgv::Ciphertext> RankCounting::count(const Itemsets& candidates, Work& work) {
-  comm_.set_phase("counting candidates");
-  const auto begin = std::chrono::steady_clock::now();
-  Work own;
+std::vector<bgv::Ciphertext> RankCounting::count_some(const Itemsets& candidates, Work& work) {
+  Work own, finishing;
   broadcast_candidates(comm_, candidates);
   std::vector<bgv::Ciphertext> sums = own_sums(candidates, own);
   add_all(sums);
   std::array<std::uint64_t, 2> done{own.products, own.key_switches};
   comm::reduce(comm_, done, comm::Operation::sum, 0);
-  Work finishing;
   server_.finish(sums, threads_, finishing);
-  work += {.products = done[0],
-           .key_switches = done[1] + finishing.key_switches,
-           .seconds = seconds_since(begin)};
+  own.products = done[0];
+  own.key_switches = done[1] + finishing.key_switches;
+  own.seconds = 0;  // count() takes the time of all ranks
+  work += own;
   return sums;
+}
+
+std::vector<bgv::Ciphertext> RankCounting::count(const Itemsets& candidates, Work& work) {
+  comm_.set_phase("counting candidates");
+  const auto begin_of_all = std::chrono::steady_clock::now();
+  std::vector<bgv::Ciphertext> all;
+  for (std::size_t begin = 0, end = 0; begin < candidates.size(); begin = end) {
+    end = end_of_batch(candidates, begin, kMostCandidates);
+    std::ranges::move(count_some(some_of(candidates, begin, end), work), std::back_inserter(all));
+  }
+  work.seconds += seconds_since(begin_of_all);
+  return all;
 }
 
 void RankCounting::end() { broadcast_candidates(comm_, Itemsets()); }

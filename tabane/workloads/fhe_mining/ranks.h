@@ -27,7 +27,8 @@ class RankCounting {
   RankCounting(comm::Comm& comm, const PublicKeys& keys, const EncryptedDatabase& own,
                team::Team& threads);
 
-  // On rank 0: returns the sums of all ranks, finished. throws: as Server::count(); as Comm.
+  // On rank 0: returns the sums of all ranks, finished. throws: as Server::count();
+  // as Comm.
   std::vector<bgv::Ciphertext> count(const Itemsets& candidates, Work& work);
   // On rank 0: the others return from serve().
   void end();
@@ -35,6 +36,7 @@ class RankCounting {
   void serve();
 
  private:
+  std::vector<bgv::Ciphertext> count_some(const Itemsets& candidates, Work& work);
   std::vector<bgv::Ciphertext> own_sums(const Itemsets& candidates, Work& work);
   void add_all(std::vector<bgv::Ciphertext>& sums);
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "tabane/core/cgroup.h"
@@ -18,8 +20,6 @@ namespace {
 
 // Tasks for each PU: enough to choose a team's shape from, and to keep all busy to the end.
 constexpr std::size_t kTasksOfPu = 16;
-// At a time: many for each block that is read, few for the memory that their sums take.
-constexpr std::size_t kMostCandidates = 256;
 
 std::size_t pus() { return team::known_topology().pus().size(); }
 
@@ -92,10 +92,19 @@ class TaskCounter {
   WorkerSums& sums_;
 };
 
-Itemsets some_of(const Itemsets& all, std::size_t begin, std::size_t end) {
-  Itemsets some(all.length());
-  for (std::size_t i = begin; i < end; ++i) some.push_back(all[i]);
-  return some;
+// Bits that stay free, so that the noise, which is an estimate, does not spoil what the loss of a
+// prime is to save.
+constexpr double kSpareBits = 6;
+
+bool may_lose_a_prime(const bgv::Context& context, const bgv::CiphertextView& ciphertext) {
+  if (ciphertext.primes < 2) return false;
+  const auto& primes = context.parameters().primes();
+  const double lost = std::log2(primes[ciphertext.primes - 1]);
+  double left = 0;
+  for (std::size_t i = 0; i + 1 < ciphertext.primes; ++i) left += std::log2(primes[i]);
+  const double deviation =
+      context.noise().switched(ciphertext.deviation, lost, static_cast<int>(ciphertext.components));
+  return bgv::needed_bits(deviation) + kSpareBits < left;
 }
 
 }  // namespace
@@ -141,22 +150,33 @@ std::size_t Server::most_candidates(std::size_t length) const {
 
 std::vector<bgv::Ciphertext> Server::count(const Itemsets& candidates, team::Team& team,
                                            Work& work) const {
+  std::vector<bgv::Ciphertext> all;
+  for (std::size_t begin = 0, end = 0; begin < candidates.size(); begin = end) {
+    end = end_of_batch(candidates, begin, kMostCandidates);
+    std::vector<bgv::Ciphertext> some = sums(some_of(candidates, begin, end), team, work);
+    finish(some, team, work);
+    std::ranges::move(some, std::back_inserter(all));
+  }
+  return all;
+}
+
+std::vector<bgv::Ciphertext> Server::sums(const Itemsets& candidates, team::Team& team,
+                                          Work& work) const {
   check(candidates);
   const auto begin_of_all = std::chrono::steady_clock::now();
   const std::size_t most = most_candidates(candidates.length());
   std::vector<bgv::Ciphertext> all;
   for (std::size_t begin = 0, end = 0; begin < candidates.size(); begin = end) {
     end = end_of_batch(candidates, begin, most);
-    for (bgv::Ciphertext& one : count_batch(some_of(candidates, begin, end), team, work)) {
-      all.push_back(std::move(one));
-    }
+    std::ranges::move(sums_of_batch(some_of(candidates, begin, end), team, work),
+                      std::back_inserter(all));
   }
   work.seconds += seconds_since(begin_of_all);
   return all;
 }
 
-std::vector<bgv::Ciphertext> Server::count_batch(const Itemsets& candidates, team::Team& team,
-                                                 Work& work) const {
+std::vector<bgv::Ciphertext> Server::sums_of_batch(const Itemsets& candidates, team::Team& team,
+                                                   Work& work) const {
   const bgv::SharedContext& context = keys_.context;
   SumsOfEachWorker workers(context, candidates.size(),
                            primes_of_factors(candidates.length(), context->primes()));
@@ -172,20 +192,28 @@ std::vector<bgv::Ciphertext> Server::count_batch(const Itemsets& candidates, tea
       Sums{}, [&](Sums a, Sums b) { return combined(std::move(a), std::move(b), *context); });
   work += sums.work;
   if (sums.running) work += sums.running->work;
-  return finished(sums, candidates.size(), context);
+  work += {.processes = team.report().processes, .threads = team.report().threads};
+  return fhe_mining::finished(sums, candidates.size(), context);
+}
+
+bgv::Ciphertext Server::finished(const bgv::Ciphertext& sum) const {
+  bgv::Ciphertext result = sum;
+  if (keys_.scheme.hide_slots) {
+    result = evaluator_.sum_slots(sum.components() == 2 ? sum : evaluator_.relinearise(sum));
+  }
+  while (may_lose_a_prime(*keys_.context, result)) result = evaluator_.switch_modulus(result);
+  return result;
 }
 
 void Server::finish(std::vector<bgv::Ciphertext>& sums, team::Team& team, Work& work) const {
-  if (!keys_.scheme.hide_slots) return;
   const auto begin = std::chrono::steady_clock::now();
-  const auto totals = team.map<StoredCiphertext>(sums.size(), [&](std::size_t i) {
-    const bgv::Ciphertext two =
-        sums[i].components() == 2 ? sums[i] : evaluator_.relinearise(sums[i]);
-    return StoredCiphertext::of(evaluator_.sum_slots(two));
-  });
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = totals[i].restored(*keys_.context);
-  const auto rotations = static_cast<std::uint64_t>(std::bit_width(keys_.context->degree()) - 1);
-  work.key_switches += sums.size() * (1 + rotations);
+  const auto results = team.map<StoredCiphertext>(
+      sums.size(), [&](std::size_t i) { return StoredCiphertext::of(finished(sums[i])); });
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = results[i].restored(*keys_.context);
+  if (keys_.scheme.hide_slots) {
+    const auto rotations = static_cast<std::uint64_t>(std::bit_width(keys_.context->degree()) - 1);
+    work.key_switches += sums.size() * (1 + rotations);
+  }
   work.seconds += seconds_since(begin);
 }
 

@@ -39,9 +39,7 @@ struct Setting {
         server(keys, database) {}
 
   std::vector<std::uint64_t> count(const Itemsets& candidates, team::Team& team) {
-    std::vector<bgv::Ciphertext> sums = server.count(candidates, team, work);
-    server.finish(sums, team, work);
-    return decrypt(client, sums, threads);
+    return decrypt(client, server.count(candidates, team, work), threads);
   }
 
   Client client;
@@ -93,7 +91,7 @@ TEST(Server, HidesWhatTheSlotsWere) {
   const Bitmaps plain = random_bitmaps(2, 300, 0.5, 13);
   Setting setting(small_scheme(2, true), plain);
   team::Team team({.processes = 1, .threads = 1});
-  std::vector<bgv::Ciphertext> sums = setting.server.count(all_of(2, 2), team, setting.work);
+  std::vector<bgv::Ciphertext> sums = setting.server.sums(all_of(2, 2), team, setting.work);
   EXPECT_THROW(setting.client.support(sums[0]), core::Error);  // not summed yet
   setting.server.finish(sums, team, setting.work);
   setting.client.support(sums[0]);
@@ -112,11 +110,20 @@ TEST(Server, PairsTakeNoKeySwitchAndLongerItemsetsOneForEachPrefix) {
        std::vector<std::vector<Item>>{{0, 1, 2}, {0, 1, 3}, {0, 1, 4}, {1, 2, 3}}) {
     triples.push_back(items);
   }
-  const Server& server = setting.server;
-  std::vector<bgv::Ciphertext> sums = server.count(triples, team, setting.work);
+  setting.count(triples, team);
   // Batches may be cut between candidates with one prefix only where there are few blocks.
   EXPECT_GE(setting.work.key_switches, 2 * 4);
   EXPECT_LE(setting.work.key_switches, 4 * 4);
+}
+
+TEST(Server, LeavesAsFewPrimesAsTheNoiseAllows) {
+  const Bitmaps plain = random_bitmaps(2, 1000, 0.5, 20);
+  Setting setting({.most_length = 2, .transactions = 1000}, plain);
+  team::Team team({.processes = 1, .threads = 1});
+  const Itemsets pair = all_of(2, 2);
+  EXPECT_EQ(setting.server.sums(pair, team, setting.work)[0].primes(), 2);
+  EXPECT_EQ(setting.server.count(pair, team, setting.work)[0].primes(), 1);
+  EXPECT_EQ(setting.count(pair, team), count_reference(plain, pair));
 }
 
 TEST(Server, CandidatesThatItCannotCountAreRefused) {

@@ -150,8 +150,6 @@ Outcome outcome_of(const ClientState& state, const Client& client, const Apriori
   how.encrypt_seconds = state.encrypt_seconds;
   how.decrypt_seconds = state.decrypt_seconds;
   how.ranks = state.ranks;
-  how.processes = state.processes;
-  how.threads = state.threads;
   outcome.encryption = how;
   outcome.seconds = how.work.seconds + how.encrypt_seconds + how.decrypt_seconds;
   return outcome;
@@ -210,11 +208,8 @@ Counted count_query(const Folder& server, int processes, int threads) {
   const Server counter(keys, database);
   team::Team team({.processes = processes, .threads = threads});
   Work work;
-  std::vector<bgv::Ciphertext> sums = counter.count(task.candidates, team, work);
-  const team::TeamReport report = team.report();
-  counter.finish(sums, team, work);
-  write_answer(server, task, keys, sums,
-               {.work = work, .processes = report.processes, .threads = report.threads});
+  const std::vector<bgv::Ciphertext> sums = counter.count(task.candidates, team, work);
+  write_answer(server, task, keys, sums, {.work = work});
   return counted_of(task, keys, work);
 }
 
@@ -236,8 +231,7 @@ Counted count_query_on_ranks(comm::Comm& comm, const Folder& server, int threads
   Work work;
   const std::vector<bgv::Ciphertext> sums = counting.count(task.candidates, work);
   counting.end();
-  write_answer(server, task, keys, sums,
-               {.work = work, .ranks = comm.size(), .threads = team.report().threads});
+  write_answer(server, task, keys, sums, {.work = work, .ranks = comm.size()});
   return counted_of(task, keys, work);
 }
 
@@ -261,8 +255,6 @@ Decrypted decrypt_answer(const Folder& client, const Folder& server, int threads
     state.supports.push_back(supports);
     state.work += answer.work;
     state.ranks = answer.ranks;
-    state.processes = answer.processes;
-    state.threads = answer.threads;
     state.decrypt_seconds += seconds_since(begin);
     write_value(client / kState, Kind::state, state, kOwnerOnly);
   }
