@@ -18,6 +18,8 @@
 namespace tabane::workloads::fhe_mining {
 namespace {
 
+constexpr std::size_t kWordsOfMessage = std::size_t{1} << 20;  // 8 MiB
+
 using Shape = std::array<std::uint64_t, 2>;  // items, blocks
 
 // Candidates as a message; length 0 says that nothing comes any more.
@@ -58,23 +60,40 @@ std::vector<bgv::Ciphertext> RankCounting::own_sums(const Itemsets& candidates, 
   return std::vector<bgv::Ciphertext>(candidates.size(), zero);
 }
 
+// Many sums in one message: each reduction waits for the slowest rank.
+void RankCounting::add_all(std::vector<bgv::Ciphertext>& sums) {
+  if (sums.empty()) return;
+  const std::size_t each = sums.front().words().size();
+  const std::size_t at_once = std::max<std::size_t>(kWordsOfMessage / each, 1);
+  std::vector<std::uint64_t> words;
+  for (std::size_t begin = 0; begin < sums.size(); begin += at_once) {
+    const std::size_t end = std::min(begin + at_once, sums.size());
+    words.clear();
+    for (std::size_t i = begin; i < end; ++i) {
+      words.insert(words.end(), sums[i].words().begin(), sums[i].words().end());
+    }
+    comm::reduce(comm_, words, comm::Operation::sum, 0);
+    if (comm_.rank() != 0) continue;
+    for (std::size_t i = begin; i < end; ++i) {
+      take_reduced(sums[i], std::span(words).subspan((i - begin) * each, each));
+    }
+  }
+}
+
 // Residues have less than 50 bits, so the integers of 4096 ranks add up without loss, and are
 // reduced once.
-void RankCounting::add_all(std::vector<bgv::Ciphertext>& sums) {
-  for (bgv::Ciphertext& sum : sums) {
-    comm::reduce(comm_, sum.words(), comm::Operation::sum, 0);
-    if (comm_.rank() != 0) continue;
-    for (std::size_t component = 0; component < sum.components(); ++component) {
-      for (std::size_t prime = 0; prime < sum.primes(); ++prime) {
-        const bgv::Modulus& modulus = keys_.context->modulus(prime);
-        for (std::uint64_t& residue : sum.residues(component, prime)) {
-          residue = modulus.reduce(residue);
-        }
+void RankCounting::take_reduced(bgv::Ciphertext& sum, std::span<const std::uint64_t> words) const {
+  std::ranges::copy(words, sum.words().begin());
+  for (std::size_t component = 0; component < sum.components(); ++component) {
+    for (std::size_t prime = 0; prime < sum.primes(); ++prime) {
+      const bgv::Modulus& modulus = keys_.context->modulus(prime);
+      for (std::uint64_t& residue : sum.residues(component, prime)) {
+        residue = modulus.reduce(residue);
       }
     }
-    // No rank has more blocks than rank 0.
-    sum.deviation += std::log2(comm_.size());
   }
+  // No rank has more blocks than rank 0.
+  sum.deviation += std::log2(comm_.size());
 }
 
 std::vector<bgv::Ciphertext> RankCounting::count_some(const Itemsets& candidates, Work& work) {

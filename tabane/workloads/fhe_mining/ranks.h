@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "tabane/comm/comm.h"
@@ -39,6 +41,7 @@ class RankCounting {
   std::vector<bgv::Ciphertext> count_some(const Itemsets& candidates, Work& work);
   std::vector<bgv::Ciphertext> own_sums(const Itemsets& candidates, Work& work);
   void add_all(std::vector<bgv::Ciphertext>& sums);
+  void take_reduced(bgv::Ciphertext& sum, std::span<const std::uint64_t> words) const;
 
   comm::Comm& comm_;
   const PublicKeys& keys_;
