@@ -71,6 +71,13 @@ void add_options(CLI::App& command, Options& options) {
       .add_option("--text", study.text_directory,
                   "Count the words of all files below DIR instead of generated text")
       ->type_name("DIR");
+  command
+      .add_option("--scale", study.scale,
+                  fmt::format("Mine so much of the report's 1943424 encrypted transactions "
+                              "(default {}, quick {})",
+                              study.kScale, study.kQuickScale))
+      ->check(CLI::PositiveNumber)
+      ->type_name("X");
   command.add_flag(kMeterOption, options.meter)->group("");  // not for people
 }
 

@@ -15,6 +15,7 @@
 #include "tabane/core/units.h"
 #include "tabane/lab/campaign/campaign.h"
 #include "tabane/lab/record_head.h"
+#include "tabane/lab/studies/process_thread_mining.h"
 #include "tabane/lab/studies/study.h"
 
 namespace tabane::lab {
@@ -26,7 +27,9 @@ const std::vector<Workload>& workloads() {
       {.name = "malloc-large", .title = "malloc, from 256 KiB", .large_share = 1},
       {.name = "insert-10", .title = "std::map, 10 % new keys", .new_share = 0.1},
       {.name = "insert-100", .title = "std::map, 100 % new keys", .new_share = 1},
-      {.name = "words", .title = "counting words"}};
+      {.name = "words", .title = "counting words"},
+      {.name = "mining-values", .title = "mining, ciphertexts as values", .mining = true},
+      {.name = "mining-in-place", .title = "mining in place", .mining = true}};
   return all;
 }
 
@@ -80,6 +83,16 @@ std::vector<Shape> plan_shapes(int pus) {
   return {shapes.begin(), shapes.end()};
 }
 
+Json ask(const ProcessThreadMeters::Ask& meter, const Json& request) {
+  Json answer = meter(request);
+  if (!answer.contains("error")) return answer;
+  const auto what = answer["error"].get<std::string>();
+  const auto kind = answer["kind"].get<std::string>();
+  if (kind == "verification") throw core::VerificationError(what, 1, 0);
+  if (kind == "usage") throw core::UsageError(what);
+  throw core::Error(what);
+}
+
 namespace {
 
 constexpr About kAbout = {
@@ -96,8 +109,9 @@ struct Setup {
   std::size_t tasks = 64;
   double one_worker_seconds = 0.3;
   int passes = 3;  // so that intervals cover the run and not one moment of it
-  Effort effort{.fewest = 6, .most = 51, .budget_seconds = 36};        // of a workload, all passes
-  Effort fork_effort{.fewest = 6, .most = 50, .budget_seconds = 0.5};  // of a kind of memory
+  Effort effort{.fewest = 6, .most = 51, .budget_seconds = 36};         // of a workload, all passes
+  Effort mining_effort{.fewest = 6, .most = 51, .budget_seconds = 24};  // of a program, all passes
+  Effort fork_effort{.fewest = 6, .most = 50, .budget_seconds = 0.5};   // of a kind of memory
   std::vector<Result> choices = {};
 
   // What the first pass found out holds for all.
@@ -117,6 +131,7 @@ Setup make_setup(int pus, ProcessThreadOptions options, const ProcessThreadMeter
   const bool quick = options.quick;
   if (options.text_bytes == 0)
     options.text_bytes = quick ? options.kQuickTextBytes : options.kTextBytes;
+  if (options.scale == 0) options.scale = quick ? options.kQuickScale : options.kScale;
   Setup setup{.options = std::move(options), .meters = meters, .shapes = plan_shapes(pus)};
   setup.few_shapes = setup.shapes;
   setup.tasks = static_cast<std::size_t>(std::max(64, 8 * pus));
@@ -125,10 +140,12 @@ Setup make_setup(int pus, ProcessThreadOptions options, const ProcessThreadMeter
     setup.few_shapes = {{1, 1}, {1, pus}, {pus, 1}, report_team(pus).value_or(Shape{1, 1})};
     setup.passes = 2;
     setup.effort = {.fewest = 4, .most = 10, .budget_seconds = 4};
+    setup.mining_effort = {.fewest = 4, .most = 10, .budget_seconds = 3};
     setup.fork_effort = {.fewest = 3, .most = 50, .budget_seconds = 0.1};
   }
   if (const int runs = static_cast<int>(setup.options.runs); runs > 0)
-    setup.effort.most = setup.effort.fewest = runs;
+    for (Effort* effort : {&setup.effort, &setup.mining_effort})
+      effort->most = effort->fewest = runs;
   setup.passes = std::min(setup.passes, setup.effort.fewest);
   return setup;
 }
@@ -143,22 +160,22 @@ void check_options(const ProcessThreadOptions& options) {
     throw core::UsageError("--text-size and --text exclude each other");
   require_option(directory.empty() || std::filesystem::is_directory(directory), "--text", directory,
                  "no such directory");
+  require_option(options.scale >= 0 && options.scale <= 100, "--scale", options.scale,
+                 "above 0, at most 100");
   for (const std::string& name : options.workloads) find_workload(name);
+}
+
+bool mines(const std::string& workload) { return find_workload(workload).mining; }
+
+// After what is left open was chosen.
+void check_memory(const Setup& setup) {
+  if (std::ranges::any_of(setup.options.workloads, mines))
+    require_mining_memory(setup.options.scale, setup.options.allocators.size());
 }
 
 // ---- meters ----
 
 using Ask = ProcessThreadMeters::Ask;
-
-Json ask(const Ask& meter, const Json& request) {
-  Json answer = meter(request);
-  if (!answer.contains("error")) return answer;
-  const auto what = answer["error"].get<std::string>();
-  const auto kind = answer["kind"].get<std::string>();
-  if (kind == "verification") throw core::VerificationError(what, 1, 0);
-  if (kind == "usage") throw core::UsageError(what);
-  throw core::Error(what);
-}
 
 // Null if the allocator cannot be had, which is noted.
 Ask start_meter(Visit& visit, const Setup& setup, const std::string& allocator) {
@@ -282,6 +299,23 @@ void measure_workload(Visit& visit, Setup& setup, const std::string& workload) {
   visit.in_turn(contenders, setup.effort.part(setup.visits[workload]++, setup.passes));
 }
 
+// All ways to start workers, with all allocators in turn.
+void measure_mining(Visit& visit, Setup& setup, const std::string& workload, int pus) {
+  std::vector<Contender> contenders;
+  for (const std::string& allocator : setup.options.allocators) {
+    visit.show(0);
+    const Ask meter = start_meter(visit, setup, allocator);
+    if (!meter) continue;
+    auto more =
+        mining_contenders(meter, workload, allocator, mining_transactions(setup.options.scale),
+                          plan_starts(pus, !contenders.empty()));
+    std::ranges::move(more, std::back_inserter(contenders));
+  }
+  if (contenders.empty()) throw core::UsageError("none of the allocators can be used here");
+  visit.show(0);
+  visit.in_turn(contenders, setup.mining_effort.part(setup.visits[workload]++, setup.passes));
+}
+
 // ---- forks ----
 
 std::vector<std::uint64_t> fork_sizes(bool quick) {
@@ -325,7 +359,8 @@ std::string command_line(const ProcessThreadOptions& options) {
       .add("--malloc", options.allocators)
       .add("--runs", options.runs)
       .add("--text-size", options.text_bytes)
-      .add("--text", options.text_directory);
+      .add("--text", options.text_directory)
+      .add("--scale", options.scale);
 }
 
 std::string words_sentence(const ProcessThreadOptions& options) {
@@ -341,6 +376,9 @@ std::string what_of(const Point& point) {
   if (part != nullptr && part->word() == "automatic")
     return fmt::format("time of {} with {}, processes x threads chosen by a sample in this time",
                        find_workload(point.text("chosen_for")).title, point.text("chosen_under"));
+  if (part != nullptr && part->word() == "mining")
+    return fmt::format("time of mining encrypted transactions, {}, with {}", point.text("program"),
+                       point.text("under"));
   if (part == nullptr)
     return fmt::format("time of {} with {}", find_workload(point.text("workload")).title,
                        point.text("allocator"));
@@ -359,21 +397,30 @@ Record run_process_thread(const core::Topology& topology, const ProcessThreadOpt
   require_this_machine(topology);
   const int pus = static_cast<int>(topology.pus().size());
   Setup setup = make_setup(pus, options, meters);
+  check_memory(setup);
   Record record = begin_record(topology, Kind::study, kAbout, command_line(options), options.quick);
   Campaign campaign(hooks);
   campaign.points.declare(fork_factors("one", 0, 0, ""));
   campaign.points.declare(shape_factors("", "", {}));
   campaign.points.declare(automatic_factors("", ""));
+  campaign.points.declare(mining_factors("", "", {}));
   for (const std::uint64_t bytes : fork_sizes(options.quick))
     campaign.add({.what = "forks of " + core::format_bytes(bytes),
                   .planned_seconds = 6 * setup.fork_effort.budget_seconds,
                   .body = [&, bytes](Visit& visit) { measure_forks_of(visit, setup, bytes); }});
   for (const std::string& workload : setup.options.workloads)
-    campaign.add({.what = workload,
-                  .planned_seconds = setup.effort.budget_seconds / setup.passes,
-                  .body = [&](Visit& visit) { measure_workload(visit, setup, workload); }});
+    campaign.add(
+        mines(workload)
+            ? Block{.what = workload,
+                    .planned_seconds = setup.mining_effort.budget_seconds / setup.passes,
+                    .body = [&](Visit& visit) { measure_mining(visit, setup, workload, pus); }}
+            : Block{.what = workload,
+                    .planned_seconds = setup.effort.budget_seconds / setup.passes,
+                    .body = [&](Visit& visit) { measure_workload(visit, setup, workload); }});
   add_campaign(record, campaign, campaign.run({.passes = setup.passes}), what_of);
   record.sentences.push_back(words_sentence(setup.options));
+  if (std::ranges::any_of(setup.options.workloads, mines))
+    record.sentences.push_back(mining_sentence(mining_transactions(setup.options.scale)));
   tell_of_few_runs(record, campaign.points);
   record.results.insert(record.results.end(), setup.choices.begin(), setup.choices.end());
   add_views(record, campaign.points, setup.choices, pus);

@@ -1,5 +1,6 @@
 // The study process-thread: threads only, processes only and teams of both at allocation-heavy
-// work, what forks cost, and how good the chosen processes × threads are.
+// work, what forks cost, how good the chosen processes × threads are, and how fast encrypted
+// transactions are mined.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,8 @@ struct ProcessThreadOptions {
   // Of the generated text, without text_bytes.
   static constexpr std::uint64_t kTextBytes = std::uint64_t{64} << 20;
   static constexpr std::uint64_t kQuickTextBytes = std::uint64_t{6} << 20;
+  // Of the report's transactions, without scale.
+  static constexpr double kScale = 0.1, kQuickScale = 0.02;
 
   bool quick = false;
   std::vector<std::string> workloads;   // names; empty: all
@@ -29,6 +32,7 @@ struct ProcessThreadOptions {
   unsigned runs = 0;                    // of each point; 0: as many as the time allows
   std::uint64_t text_bytes = 0;         // of the generated text
   std::string text_directory;           // count the words of these files instead
+  double scale = 0;                     // of the report's transactions, for mining
 };
 
 // Answers the requests of the study, one at a time. Lives in a process of its own, one per
@@ -69,6 +73,7 @@ struct Workload {
   const char* title;
   double large_share = 0;  // of malloc
   double new_share = 0;    // of insertion
+  bool mining = false;     // the third part: see process_thread_mining.h
 };
 // In the order in which they are measured.
 const std::vector<Workload>& workloads();
@@ -92,6 +97,9 @@ std::vector<Shape> plan_shapes(int pus);
 // The report's team of so many workers: the fewest processes, a power of two, of at most 9 threads.
 // Null if there is none.
 std::optional<Shape> report_team(int workers);
+
+// Returns the answer of a meter. throws: the error that it answers with; as Ask.
+Json ask(const ProcessThreadMeters::Ask& meter, const Json& request);
 
 // Runs in a child of the meter: takes memory, touches it, and measures forks.
 Json measure_forks(const Json& request);

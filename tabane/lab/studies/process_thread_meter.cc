@@ -6,10 +6,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <string_view>
 
 #include "tabane/core/error.h"
 #include "tabane/lab/studies/process_thread.h"
+#include "tabane/lab/studies/process_thread_mining.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/team.h"
 #include "tabane/workloads/malloc_map/allocate.h"
@@ -91,10 +93,11 @@ struct ProcessThreadMeter::State {
   std::string text;
   workloads::malloc_map::WordDigest expected;
   std::vector<std::string_view> pieces;
+  std::optional<process_thread::MiningWork> mining;  // in place of the above
 
   // Returns the requests of all tasks.
   std::uint64_t prepare(const Json& request);
-  Json measure(team::Shape shape) const;
+  Json measure(const team::TeamOptions& shape) const;
 
  private:
   std::uint64_t prepare_words(const Json& request, std::size_t tasks);
@@ -104,6 +107,11 @@ std::uint64_t ProcessThreadMeter::State::prepare(const Json& request) {
   using namespace process_thread;
   const std::string name = request.at("workload").get<std::string>();
   const Workload& workload = find_workload(name);
+  mining.reset();
+  if (workload.mining) {
+    mining.emplace(name, request.at("transactions").get<std::size_t>());
+    return mining->products();
+  }
   const auto tasks = request.at("tasks").get<std::size_t>();
   const auto requests = request.at("requests").get<std::size_t>();
   if (name == "words") return prepare_words(request, tasks);
@@ -144,12 +152,20 @@ std::uint64_t ProcessThreadMeter::State::prepare_words(const Json& request, std:
   return expected.words;
 }
 
-Json ProcessThreadMeter::State::measure(team::Shape shape) const {
-  if (!work) throw core::UsageError("measure: prepare a workload first");
+Json ProcessThreadMeter::State::measure(const team::TeamOptions& shape) const {
+  if (!work && !mining) throw core::UsageError("measure: prepare a workload first");
   return process_thread::in_child([&] {
-    team::Team team({.processes = shape.processes, .threads = shape.threads});
-    work(team);
-    return process_thread::report_json(team.report());
+    team::Team team(shape);
+    if (!mining) {
+      work(team);
+      return process_thread::report_json(team.report());
+    }
+    team.run([] {});
+    const double start = team.report().seconds;
+    const double seconds = mining->count(team);
+    Json answer = process_thread::report_json(team.report());
+    answer.update({{"seconds", seconds}, {"start_s", start}});
+    return answer;
   });
 }
 
@@ -163,8 +179,11 @@ Json ProcessThreadMeter::answer(const Json& request) {
     if (what == "hello") return {{"allocator", allocator_here()}};
     if (what == "prepare") return {{"requests", state_->prepare(request)}};
     if (what == "measure")
-      return state_->measure(
-          {request.at("processes").get<int>(), request.at("threads").get<int>()});
+      return state_->measure({.processes = request.at("processes").get<int>(),
+                              .threads = request.at("threads").get<int>(),
+                              .fork = request.value("fork", "tree") == "serial"
+                                          ? team::ForkOrder::serial
+                                          : team::ForkOrder::tree});
     if (what == "forks") return in_child([&] { return measure_forks(request); });
     throw core::UsageError("a meter cannot '" + what + "'");
   } catch (const std::exception& error) {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 
 #include "tabane/core/error.h"
 #include "tabane/lab/record/published.h"
+#include "tabane/lab/studies/process_thread_mining.h"
 
 namespace tabane::lab {
 namespace {
@@ -14,8 +16,9 @@ namespace {
 using namespace process_thread;
 
 Json prepare(const std::string& workload) {
-  return {{"do", "prepare"}, {"workload", workload}, {"tasks", 5},
-          {"requests", 50},  {"text_bytes", 20'000}, {"text_directory", ""}};
+  return {{"do", "prepare"},       {"workload", workload}, {"tasks", 5},
+          {"requests", 50},        {"text_bytes", 20'000}, {"text_directory", ""},
+          {"transactions", 10'000}};
 }
 
 Json measure(int processes, int threads) {
@@ -45,6 +48,24 @@ TEST(ProcessThreadMeter, DoesEveryWorkloadInEveryShape) {
       EXPECT_FALSE(answer.contains("choice"));
     }
   }
+}
+
+TEST(ProcessThreadMeter, TellsHowLongWorkersThatMineTakeToStart) {
+  ProcessThreadMeter meter;
+  const Json prepared = meter.answer(prepare("mining-values"));
+  EXPECT_EQ(prepared.at("requests"), 153 * 3) << prepared.dump();  // 4096 transactions a block
+  for (const char* order : {"serial", "tree"}) {
+    Json request = measure(4, 1);
+    request["fork"] = order;
+    const Json answer = meter.answer(request);
+    ASSERT_FALSE(answer.contains("error")) << answer.dump();
+    EXPECT_GT(answer["start_s"].get<double>(), 0);
+    EXPECT_GT(answer["fork_s"].get<double>(), 0);
+    EXPECT_GT(answer["seconds"].get<double>(), answer["fork_s"].get<double>());
+  }
+  // What was prepared before is forgotten.
+  meter.answer(prepare("insert-10"));
+  EXPECT_FALSE(meter.answer(measure(1, 1)).contains("start_s"));
 }
 
 TEST(ProcessThreadMeter, AutomaticTellsItsChoice) {
@@ -141,6 +162,51 @@ TEST(ProcessThreadStudy, MeasuresTheChosenShapeAmongOthers) {
   EXPECT_LE(automatic->beside.at("sample_s")[0], automatic->samples[0]);
 }
 
+TEST(PlanStarts, SmallMachineHasTreesOfSeveralForks) {
+  const auto starts = plan_starts(2, false);
+  const auto has = [&](const Start& start) {
+    return std::ranges::find(starts, start) != starts.end();
+  };
+  EXPECT_TRUE(has({"threads", {1, 1}}) && has({"threads", {1, 8}}));
+  for (const char* way : {"serial", "tree"})
+    EXPECT_TRUE(has({way, {2, 1}}) && has({way, {8, 1}})) << way;
+  EXPECT_EQ(plan_starts(2, true).size(), 4u);  // one, threads, both orders
+  EXPECT_EQ(plan_starts(1, true).size(), 1u);
+}
+
+TEST(PlanStarts, LargeMachineHasTheReportsTeams) {
+  const auto starts = plan_starts(72, false);
+  for (const Shape shape : {Shape{2, 8}, {4, 6}, {4, 8}, {8, 5}, {8, 9}})
+    EXPECT_NE(std::ranges::find(starts, Start{"tree", shape}), starts.end())
+        << shape.processes << " x " << shape.threads;
+  EXPECT_LE(starts.size(), 1 + 3 * 9u);
+}
+
+TEST(ProcessThreadStudy, MinesEncryptedTransactions) {
+  ProcessThreadOptions options{.quick = true,
+                               .workloads = {"mining-values", "mining-in-place"},
+                               .allocators = {"glibc"},
+                               .runs = 1,
+                               .scale = 0.001};
+  const Record record =
+      run_process_thread(core::Topology::detect(), options, local_meters({"glibc"}));
+  EXPECT_TRUE(record.complete);
+  for (const char* program : {"values", "in-place"}) {
+    const std::string name = std::string("process_thread.mining.") + program + ".glibc.threads";
+    const Result* one = record.find(name + ".workers1.team_processes1");
+    if (one == nullptr && !record.skipped.empty())
+      GTEST_SKIP() << "another allocator is under this test";
+    ASSERT_NE(one, nullptr) << name;
+    for (const char* seen : {"start_s", "fork_s", "join_s", "requests", "order"})
+      EXPECT_EQ(one->beside.at(seen).size(), 1u) << seen;
+    EXPECT_NE(record.find_view(std::string("process_thread.mining.creation.") + program), nullptr);
+  }
+  const auto& said = record.sentences;
+  EXPECT_TRUE(std::ranges::any_of(said, [](const std::string& sentence) {
+    return sentence.find("1943 random transactions") != std::string::npos;
+  }));
+}
+
 TEST(ProcessThreadStudy, ReturnsToEachWorkloadInALaterPass) {
   std::vector<std::string> visited;
   Hooks hooks;
@@ -169,6 +235,16 @@ TEST(ProcessThreadStudy, AllocatorThatIsNotUnderTheMeterIsLeftOut) {
   EXPECT_NE(record.skipped[0].reason.find("instead"), std::string::npos);
 }
 
+TEST(MiningMemory, DatabasesThatDoNotFitAreRefusedByScale) {
+  EXPECT_NO_THROW(require_mining_memory(0.001, 1));
+  try {
+    require_mining_memory(100, 1000);
+    FAIL();
+  } catch (const core::UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("--scale 100"), std::string::npos) << error.what();
+  }
+}
+
 TEST(ProcessThreadStudy, StoppedStudyKeepsWhatItHas) {
   int asked = 0;
   Hooks hooks;
@@ -188,6 +264,8 @@ TEST(ProcessThreadStudy, RefusesWhatCannotBe) {
   refused({.runs = 1'000'000});
   refused({.text_bytes = 1, .text_directory = "/"});
   refused({.text_directory = "/nosuch"});
+  refused({.scale = -1});
+  refused({.scale = std::numeric_limits<double>::quiet_NaN()});
   EXPECT_THROW(run_process_thread(core::Topology::synthetic("pack:2 core:4 pu:2"), {},
                                   local_meters({"glibc"})),
                core::UsageError);

@@ -11,6 +11,7 @@
 #include "tabane/lab/record/published.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/studies/process_thread.h"
+#include "tabane/lab/studies/process_thread_mining.h"
 #include "tabane/lab/studies/study.h"
 #include "tabane/team/scalability_law.h"
 
@@ -416,6 +417,7 @@ void add_views(Record& record, const Points& points, const std::vector<Result>& 
   for (const std::string& workload : points.words("workload")) scaling(data, workload);
   comparison(data);
   choice_table(data);
+  add_mining_views(record, points, pus);
 }
 
 }  // namespace tabane::lab::process_thread
