@@ -6,6 +6,7 @@
 #include <random>
 
 #include "bench/bench.h"
+#include "bench/fhe_pairs.h"
 #include "tabane/core/binding.h"
 #include "tabane/simd/target.h"
 #include "tabane/workloads/fhe_mining/bgv/decryptor.h"
@@ -141,6 +142,9 @@ class Fhe {
 
 }  // namespace
 
-void ask_fhe(Panel& panel) { Fhe(panel).ask_all(); }
+void ask_fhe(Panel& panel) {
+  Fhe(panel).ask_all();
+  ask_fhe_pairs(panel);
+}
 
 }  // namespace tabane::bench

@@ -106,8 +106,9 @@ void speedup_chart(const Mined& mined, const Factors& what) {
   for (const Line& line : lines(what)) {
     Curve curve{.name = line.name};
     for (const Point* point : mined.points.where(line.factors, "workers")) {
-      if (const auto speedup = ratio_in_turn(one, point))
-        add_place(curve, point->number("workers"), speedup->value, interval_of(*speedup));
+      const Entry speedup = ratio_entry(one, point);
+      if (speedup.value)
+        add_place(curve, point->number("workers"), *speedup.value, speedup.interval);
     }
     add_curve(curves, std::move(curve));
   }
