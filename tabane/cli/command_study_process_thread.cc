@@ -87,10 +87,12 @@ void add_process_thread_study(CLI::App& study_verb) {
   auto options = std::make_shared<Options>();
   CLI::App* command = study_verb.add_subcommand(
       "process-thread",
-      "Threads, processes and teams of both at allocation-heavy work; what forks cost");
+      "Threads, processes and teams of both at allocation-heavy work and at mining encrypted "
+      "transactions; what forks cost");
   show_examples_first(*command,
                       "  tabane study process-thread --quick\n"
-                      "  tabane study process-thread --workloads malloc-large,words -o figures");
+                      "  tabane study process-thread --workloads malloc-large,words -o figures\n"
+                      "  tabane study process-thread --workloads mining-values,mining-in-place");
   add_options(*command, *options);
   command->callback([options] {
     if (options->meter) return serve_meter();
