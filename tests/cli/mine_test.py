@@ -260,7 +260,7 @@ class Losses(Case):
     def expect_loss(self, process):
         out, err = process.communicate(timeout=60)
         self.assertEqual(3, process.returncode, err)
-        self.assertRegex(err, r"(rank|process) \d.* was lost .*killed by signal 9")
+        self.assertRegex(err, r"(rank|process) \d.* was lost.*killed by signal 9")
         self.assertEqual("", out)
 
     def test_a_killed_process_ends_the_run(self):
