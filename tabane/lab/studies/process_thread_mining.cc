@@ -6,7 +6,6 @@
 #include <cmath>
 #include <optional>
 #include <set>
-#include <variant>
 
 #include "tabane/core/cgroup.h"
 #include "tabane/core/clock.h"
@@ -54,7 +53,7 @@ struct MiningWork::State {
   std::vector<mining::bgv::Ciphertext> count(team::Team& team) const {
     if (values) return mining::count_pairs(*values, pairs, team);
     mining::Work work;
-    return mining::Server(keys, *encrypted).count(pairs, team, work);
+    return mining::Server(keys, *encrypted).sums(pairs, team, work);
   }
 };
 

@@ -129,7 +129,7 @@ void creation_time(const Mined& mined, const Points& starts, const Factors& what
     const Point* total = mined.at(what, "tree", workers);
     if (workers == 1) return {};
     return {count_entry(workers), median_entry(threads),     median_entry(serial),
-            median_entry(tree),   ratio_entry(serial, tree), ratio_entry(tree, total),
+            median_entry(tree),   ratio_entry(serial, tree), share,
             processes_of(tree)};
   };
   add_table(mined.record, title_of(what) + ": creation time",

@@ -35,7 +35,7 @@ class ValueDatabase {
   std::vector<bgv::Ciphertext> ciphertexts_;
 };
 
-// Returns what Server::count() returns. Each pair is a task. cost: two allocations of a ciphertext
+// Returns what Server::sums() returns. Each pair is a task. cost: two allocations of a ciphertext
 // of three components for each pair and block. throws: as Team::map().
 std::vector<bgv::Ciphertext> count_pairs(const ValueDatabase& database, const Itemsets& pairs,
                                          team::Team& team);

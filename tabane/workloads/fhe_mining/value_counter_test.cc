@@ -39,7 +39,7 @@ TEST(ValueCounter, CountsWhatTheServerAndThePlainLoopCount) {
     Work work;
     EXPECT_EQ(decrypt(client, count_pairs(values, pairs, team), threads), expected)
         << shape.processes << " x " << shape.threads;
-    EXPECT_EQ(decrypt(client, server.count(pairs, team, work), threads), expected)
+    EXPECT_EQ(decrypt(client, server.sums(pairs, team, work), threads), expected)
         << shape.processes << " x " << shape.threads;
   }
 }
