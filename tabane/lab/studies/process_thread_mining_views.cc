@@ -128,6 +128,9 @@ void creation_time(const Mined& mined, const Points& starts, const Factors& what
     const Point* tree = created.at(what, "tree", workers);
     const Point* total = mined.at(what, "tree", workers);
     if (workers == 1) return {};
+    Entry share = ratio_entry(tree, total);
+    share.unit = "share";
+    share.interval.reset();
     return {count_entry(workers), median_entry(threads),     median_entry(serial),
             median_entry(tree),   ratio_entry(serial, tree), share,
             processes_of(tree)};

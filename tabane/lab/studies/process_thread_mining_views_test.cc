@@ -68,7 +68,7 @@ TEST(MiningViews, TotalTimeIsByWorkersWithItsSpeedup) {
 TEST(MiningViews, CreationStandsApartFromTotalTime) {
   const Record record = shown(known());
   EXPECT_EQ(row_of(view_of(record, "values (glibc): creation time"), 0),
-            (Texts{"2", "200 us", "4.00 ms", "2.00 ms", "2.00", "0.0020", "2 x 1"}));
+            (Texts{"2", "200 µs", "4.00 ms", "2.00 ms", "2.00", "0.2 %", "2 x 1"}));
   const auto* curves = find_content<Curves>(record, "process_thread.mining.creation.in-place");
   ASSERT_NE(curves, nullptr);
   ASSERT_EQ(curves->series.size(), 3u);
@@ -82,7 +82,7 @@ TEST(MiningViews, GainStandsBesideTheReports) {
   EXPECT_EQ(row[0], "values");
   EXPECT_EQ(row[7].substr(0, 4), "1.28");
   EXPECT_EQ(row[8].substr(0, 4), "1.60");
-  EXPECT_EQ(row[9], "14.5");
+  EXPECT_EQ(row[9], "14.50");
   const Result* gain = record.find("process_thread.gain.mining-values.glibc");
   ASSERT_NE(gain, nullptr);
   EXPECT_DOUBLE_EQ(*gain->value, 1.6);
