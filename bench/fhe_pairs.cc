@@ -47,8 +47,8 @@ class FhePairs {
   }
 
  private:
-  static constexpr const char* kWhole = "153 pairs in 1943424 transactions, 2 cores, 128-bit";
-  static constexpr const char* kShare = "153 pairs, bytes of operands over time, 2 cores";
+  static constexpr const char* kWhole = "153 pairs x 1943424, 2 cores, 128-bit";
+  static constexpr const char* kShare = "153 pairs x 1943424, operands read";
 
   struct Run {
     double all_s = 0, count_s = 0, key_s = 0, encrypt_s = 0, decrypt_s = 0, peak_bytes = 0;
