@@ -256,9 +256,10 @@ std::vector<Topic> all_topics() {
           {"netpipe", "ping-pongs over TCP", ask_netpipe},
           {"solvers", "dense and sparse systems of equations", ask_solvers},
           {"matmul", "products of multiple-precision matrices", ask_matmul},
-          {"time", "commands compared in turn, beside hyperfine", ask_time},
           {"fhe", "homomorphic encryption under support counting", ask_fhe},
-          {"truth", "surveys beside each other and beside independent programs", ask_truth}};
+          {"time", "commands compared in turn, beside hyperfine", ask_time},
+          {"truth", "surveys beside each other and beside independent programs", ask_truth},
+          {"tune", "tuning of commands", ask_tune}};
 }
 
 }  // namespace tabane::bench

@@ -127,5 +127,6 @@ void ask_solvers(Panel& panel);
 void ask_team(Panel& panel);
 void ask_time(Panel& panel);
 void ask_truth(Panel& panel);
+void ask_tune(Panel& panel);
 
 }  // namespace tabane::bench

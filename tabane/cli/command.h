@@ -38,8 +38,9 @@ void add_mine_command(CLI::App& app, int& exit_code);
 // Hidden: writes the man page and the completions of the program when it is built.
 void add_generate_docs_command(CLI::App& app, int& exit_code);
 
-// Puts "--" before the first word of the command of `tabane run`, where the user left it out, so
-// that the command's options stay the command's. arguments: without the program's name.
+// Puts "--" before the first word of the command of `tabane run` and `tabane tune`, where the user
+// left it out, so that the command's options stay the command's. arguments: without the program's
+// name.
 std::vector<std::string> mark_command(const CLI::App& app, std::vector<std::string> arguments);
 
 }  // namespace tabane::cli

@@ -1,17 +1,24 @@
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "tabane/cli/command.h"
 #include "tabane/cli/options.h"
+#include "tabane/cli/record_file.h"
 #include "tabane/cli/run_options.h"
 #include "tabane/cli/run_plan.h"
+#include "tabane/cli/shell_words.h"
+#include "tabane/cli/tune_plan.h"
+#include "tabane/cli/verb_words.h"
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
+#include "tabane/lab/tune/tune_record.h"
 
 namespace tabane::cli {
 namespace {
@@ -24,27 +31,17 @@ constexpr const char* kExamples =
     "  tabane run --malloc jemalloc --huge-pages -- ./server\n"
     "                                       with another allocator that asks for huge pages\n"
     "  tabane run -t 4 --dry-run -- ./solver\n"
-    "                                       only shows the binding map";
+    "                                       only shows the binding map\n"
+    "  tabane run --tuned tuned.json -- ./solver\n"
+    "                                       as 'tabane tune -- ./solver' found it to be best";
 
 struct Options {
   RunRequest request;
   bool quiet = false;
   bool dry_run = false;
+  std::string part, tuned;
   std::string program;
 };
-
-// The command after "--". CLI11 keeps the mark, and also any option that it does not know.
-std::vector<std::string> command_of(const Options& options, const CLI::App& verb) {
-  std::vector<std::string> rest = verb.remaining();
-  if (!rest.empty() && rest.front() == "--") {
-    rest.erase(rest.begin());
-  } else if (!rest.empty() && rest.front().starts_with('-')) {
-    throw core::UsageError("run: there is no option '" + rest.front() +
-                           "'; see 'tabane run --help', and write -- before the command");
-  }
-  rest.insert(rest.begin(), options.program);
-  return rest;
-}
 
 void apply(const RunPlan& plan) {
   core::bind_this_thread(plan.cpus);
@@ -67,12 +64,58 @@ int replace_process(std::vector<std::string>& command) {
   return error == ENOENT ? kNotFound : kNotExecutable;
 }
 
+// What a tuning found, applied to its command or another one.
+struct Tuned {
+  Setting setting;
+  std::string launcher;
+  bool shards = false;
+};
+
+// throws: core::UsageError naming the file, and why it cannot be applied here.
+Tuned read_tuned(const std::string& file, const core::Topology& topology) {
+  const lab::Record record = read_record(file);
+  try {
+    const lab::Json& kept = lab::tune::kept_of(record);
+    if (const auto why = lab::tune::machine_differs(record, topology); !why.empty())
+      throw core::UsageError("it was tuned on another machine: " + why +
+                             "; tune it here, or give its options yourself");
+    try {
+      return {setting_from_json(kept.at("setting")), kept.at("launcher").get<std::string>(),
+              kept.at("shards").get<bool>()};
+    } catch (const lab::Json::exception&) {
+      throw core::UsageError("it holds no tuning of a command");
+    }
+  } catch (const core::UsageError& error) {
+    throw core::UsageError(fmt::format("--tuned {}: {}", file, error.what()));
+  }
+}
+
+// Starts the command as it was found to be best. Returns only if it cannot be started.
+int run_tuned(const Options& options, const std::vector<std::string>& command) {
+  const core::Topology topology = core::Topology::detect();
+  const Tuned tuned = read_tuned(options.tuned, topology);
+  std::vector<std::string> words =
+      start_words(tuned.setting, command, tuned.launcher, tuned.shards,
+                  std::filesystem::read_symlink("/proc/self/exe").string());
+  if (options.dry_run) {
+    fmt::print("{}\n", shell_line(start_words(tuned.setting, command, tuned.launcher, tuned.shards,
+                                              "tabane")));
+    return kOk;
+  }
+  if (!options.quiet) fmt::print(stderr, "tabane: {}\n", shell_line(words));
+  std::fflush(nullptr);
+  return replace_process(words);
+}
+
 int run(const Options& options, const CLI::App& verb) {
-  std::vector<std::string> command = command_of(options, verb);
+  std::vector<std::string> command = command_of(verb, options.program);
+  if (!options.tuned.empty()) return run_tuned(options, command);
   const auto topology = core::Topology::detect();
   const bool here = topology.is_this_machine();
+  RunRequest request = options.request;
+  if (!options.part.empty()) parse_part(options.part, own_variable, request);
   const RunPlan plan =
-      plan_run(options.request, topology, own_variable, !here || core::huge_pages_possible());
+      plan_run(request, topology, own_variable, !here || core::huge_pages_possible());
   if (options.dry_run) {
     std::fputs(describe(plan, topology).c_str(), stdout);
     return kOk;
@@ -91,8 +134,9 @@ int run(const Options& options, const CLI::App& verb) {
 }  // namespace
 
 std::vector<std::string> mark_command(const CLI::App& app, std::vector<std::string> arguments) {
-  if (arguments.empty() || arguments.front() != "run") return arguments;
-  const CLI::App* verb = app.get_subcommand("run");
+  if (arguments.empty() || (arguments.front() != "run" && arguments.front() != "tune"))
+    return arguments;
+  const CLI::App* verb = app.get_subcommand(arguments.front());
   std::size_t i = 1;
   while (i < arguments.size() && arguments[i].starts_with("-") && arguments[i] != "-") {
     const std::string& option = arguments[i];
@@ -101,7 +145,7 @@ std::vector<std::string> mark_command(const CLI::App& app, std::vector<std::stri
     const bool short_form = !option.starts_with("--");
     const bool alone = short_form ? option.size() == 2 : option.find('=') == std::string::npos;
     const CLI::Option* known = alone ? verb->get_option_no_throw(option) : nullptr;
-    i += known != nullptr && known->get_items_expected_max() > 0 ? 2 : 1;
+    i += known != nullptr && known->get_items_expected_min() > 0 ? 2 : 1;
   }
   if (i < arguments.size()) {
     arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(i), "--");
@@ -116,6 +160,28 @@ void add_run_command(CLI::App& app, int& exit_code) {
   show_examples_first(*verb, kExamples);
   verb->prefix_command();
   add_run_options(*verb, request);
+  auto* part = verb->add_option("--part", options->part,
+                                "Be process I of N that share the chosen CPUs; launcher: as the "
+                                "launcher of this process says (Open MPI, MPICH, Slurm)");
+  part->type_name("I/N");
+  auto* own = verb->add_flag("--own-threads", request.own_threads,
+                             "Leave the number of threads to the command");
+  own->excludes("--threads");
+  verb->add_flag("--force-env", request.force_environment,
+                 "Replace also variables that are set already");
+  verb->add_option("--tuned", options->tuned,
+                   "Start the command as 'tabane tune' found it to be best, from its FILE")
+      ->type_name("FILE")
+      ->excludes("--membind")
+      ->excludes("--interleave")
+      ->excludes("--localalloc")
+      ->excludes(part)
+      ->excludes(own)
+      ->excludes("--cpus")
+      ->excludes("--placement")
+      ->excludes("--threads")
+      ->excludes("--huge-pages")
+      ->excludes("--malloc");
   verb->add_flag("--dry-run", options->dry_run, "Only show on stdout what would be done");
   verb->add_flag("-q,--quiet", options->quiet, "Show no binding map and no warnings");
   verb->add_option("COMMAND", options->program, "The command with its arguments, after --")

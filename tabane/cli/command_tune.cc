@@ -1,4 +1,4 @@
-// tabane tune: finds what is fastest here.
+// tabane tune: finds what is fastest here, for a command of the user or for the collectives.
 #include <fmt/format.h>
 
 #include <memory>
@@ -6,28 +6,60 @@
 #include "tabane/cli/command.h"
 #include "tabane/cli/options.h"
 #include "tabane/cli/rank_options.h"
+#include "tabane/cli/record_file.h"
+#include "tabane/cli/run_options.h"
 #include "tabane/cli/run_study.h"
+#include "tabane/cli/shell_words.h"
+#include "tabane/cli/tune_plan.h"
+#include "tabane/cli/tuned_command.h"
+#include "tabane/cli/verb_words.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
+#include "tabane/core/units.h"
+#include "tabane/lab/record_head.h"
+#include "tabane/lab/studies/study.h"
 #include "tabane/lab/tune/collectives.h"
+#include "tabane/lab/tune/tune_record.h"
 
 namespace tabane::cli {
 namespace {
 
+constexpr const char* kExamples =
+    "  tabane tune --metric 'GFLOPS: ([0-9.]+)' --higher-is-better -- ./solver\n"
+    "                                       the threads, places and memory for the best number\n"
+    "  tabane tune --budget 2m -- xz -T{threads} -kc data\n"
+    "                                       where the number of threads stands in the command\n"
+    "  tabane tune --launcher 'mpirun -n {processes}' -- ./simulation input\n"
+    "  tabane tune --shards -- ./convert --part {index} --of {processes}\n"
+    "  tabane tune --vary block=64,128,256 --only threads,block -- ./multiply {block}\n"
+    "  tabane run --tuned tuned.json -- ./solver\n"
+    "                                       afterwards: as it was found to be best\n"
+    "  tabane tune --collectives --rules collectives.txt";
+
+constexpr double kUsualBudget = 300;  // seconds
+
 struct Options : StudyOptions {
-  lab::CollectivesOptions study;
+  lab::CollectivesOptions collectives_study;
   bool collectives = false;
   std::string rules;  // empty: stdout
+
+  TuneRequest request;
+  Judging judging;
+  std::string goal = "time", budget, timeout, save = "tuned.json", resume, export_as;
+  std::string program;
+  int runs = 0;
 };
 
-void tune(const Options& options) {
+// ---- collectives ----
+
+void tune_collectives(const Options& options) {
   const bool to_stdout = options.rules.empty() || options.rules == "-";
   if (to_stdout && options.json.to_stdout())
     throw core::UsageError("--json and the rules would both go to stdout: name a file by --rules");
   if (!to_stdout) require_writable_file("--rules ", options.rules);
   std::string choice;
   run_study(options, [&](const lab::Hooks& hooks) -> std::optional<lab::Record> {
-    auto tuning = lab::tune_collectives(core::Topology::detect(), options.study, hooks);
+    auto tuning = lab::tune_collectives(core::Topology::detect(), options.collectives_study, hooks);
     if (!tuning) return {};
     choice = std::move(tuning->choice);
     if (!to_stdout && !choice.empty()) core::write_output(options.rules, choice);
@@ -36,24 +68,274 @@ void tune(const Options& options) {
   if (to_stdout && !choice.empty()) fmt::print("\n{}", choice);
 }
 
+// ---- a command ----
+
+Judging judging_of(const Options& options) {
+  Judging judging = options.judging;
+  constexpr std::pair<const char*, Goal> kGoals[] = {{"time", Goal::time},
+                                                     {"cpu", Goal::cpu_time},
+                                                     {"memory", Goal::memory},
+                                                     {"cost", Goal::cost}};
+  for (const auto& [name, goal] : kGoals)
+    if (options.goal == name) judging.goal = goal;
+  if (!judging.metric.empty()) {
+    if (options.goal != "time") throw core::UsageError("--metric and --goal exclude each other");
+    judging.goal = Goal::metric;
+  } else if (judging.higher_is_better) {
+    throw core::UsageError("--higher-is-better is of --metric");
+  }
+  if (!options.timeout.empty()) judging.timeout_seconds = core::parse_seconds(options.timeout);
+  if (judging.repeat < 1) throw core::UsageError("--repeat: use at least 1");
+  return judging;
+}
+
+lab::tune::Budget budget_of(const Options& options) {
+  lab::tune::Budget budget{.runs = options.runs};
+  if (!options.budget.empty())
+    budget.seconds = core::parse_seconds(options.budget);
+  else if (options.runs == 0)
+    budget.seconds = kUsualBudget;
+  if (options.runs < 0 || (!options.budget.empty() && budget.seconds <= 0))
+    throw core::UsageError("--budget and --runs: use more than 0");
+  return budget;
+}
+
+class CommandTuning {
+ public:
+  CommandTuning(const Options& options, const std::vector<std::string>& command)
+      : options_(options),
+        topology_(core::Topology::detect()),
+        judging_(judging_of(options)),
+        budget_(budget_of(options)),
+        plan_(with(options.request, command), topology_, own_variable) {
+    lab::require_this_machine(topology_);
+    if (!options.save.empty()) require_writable_file("--save ", options.save);
+    if (!options.resume.empty()) resume();
+  }
+
+  void run() {
+    run_study(
+        options_,
+        [&](const lab::Hooks& hooks) -> std::optional<lab::Record> { return tune(hooks); },
+        [&] { print_lines(); });
+  }
+
+ private:
+  static TuneRequest with(TuneRequest request, const std::vector<std::string>& command) {
+    request.command = command;
+    return request;
+  }
+
+  void resume() {
+    const lab::Record record = read_record(options_.resume);
+    try {
+      if (const auto why = lab::tune::machine_differs(record, topology_); !why.empty())
+        throw core::UsageError("it is of another machine: " + why);
+      if (lab::tune::kept_of(record).value("command", lab::Json()) !=
+          lab::Json(plan_.request().command))
+        throw core::UsageError("it tuned another command");
+      earlier_ = lab::tune::runs_of(record, plan_.space());
+    } catch (const core::UsageError& error) {
+      throw core::UsageError(fmt::format("--resume {}: {}", options_.resume, error.what()));
+    }
+  }
+
+  lab::Record tune(const lab::Hooks& hooks) {
+    TunedCommand command(plan_, judging_, hooks.stop_requested);
+    hooks.progress("the command as started", 0, -1);
+    command.try_out();
+    for (const std::string& warning : command.warnings()) warn(warning);
+    const auto tuning = lab::tune::tune_command(
+        plan_.space(), budget_,
+        [&](std::size_t candidate, double limit) { return command.run(candidate, limit); }, hooks,
+        earlier_);
+    lab::Record record =
+        lab::tune::tune_record(topology_, plan_.space(), tuning, told(tuning, command.warnings()));
+    setting_ = plan_.setting(plan_.space().candidates()[use(tuning)]);
+    if (!options_.save.empty())
+      core::write_output(options_.save, lab::to_json(record).dump(1) + "\n");
+    return record;
+  }
+
+  // What the lines are made for: what is proved, or the best so far of a tuning that was stopped.
+  static std::size_t use(const lab::tune::Tuning& tuning) {
+    const bool stopped = tuning.proof && !tuning.proof->fresh && tuning.proof->ratio.value > 1;
+    return stopped ? tuning.best : tuning.chosen();
+  }
+
+  void warn(const std::string& warning) const {
+    if (!options_.quiet) fmt::print(stderr, "tabane: {}\n", warning);
+  }
+
+  lab::tune::Told told(const lab::tune::Tuning& tuning, std::vector<std::string> warnings) const {
+    const Setting setting = plan_.setting(plan_.space().candidates()[use(tuning)]);
+    const TuneRequest& request = plan_.request();
+    lab::Json kept = {{"command", request.command},
+                      {"launcher", request.launcher},
+                      {"shards", request.shards},
+                      {"setting", to_json(setting)}};
+    const bool metric = judging_.goal == Goal::metric;
+    return {.command = shell_line(request.command),
+            .command_line = command_line(),
+            .goal = std::string(what_it_is(judging_.goal)),
+            .unit = unit_of(judging_.goal),
+            .inverted = metric && judging_.higher_is_better,
+            .line = plan_.line(setting),
+            .bare_line = plan_.bare_line(setting),
+            .kept = std::move(kept),
+            .left_out = plan_.left_out(),
+            .warnings = std::move(warnings)};
+  }
+
+  // What the search depends on.
+  std::string command_line() const {
+    const TuneRequest& request = plan_.request();
+    return std::string(lab::CommandLine("tabane tune")
+                           .add("--launcher", shell_word_or_none(request.launcher))
+                           .add("--shards", request.shards)
+                           .add("--start", request.start)
+                           .add("--only", request.only)
+                           .add("--without", request.without)
+                           .add("--vary", fmt::format("{}", fmt::join(request.vary, " --vary ")))
+                           .add("--budget", options_.budget)
+                           .add("--runs", options_.runs)) +
+           " -- " + shell_line(request.command);
+  }
+
+  static std::string shell_word_or_none(const std::string& word) {
+    return word.empty() ? "" : shell_word(word);
+  }
+
+  void print_lines() const {
+    if (options_.json.to_stdout() || !setting_) return;
+    if (options_.export_as == "slurm") {
+      fmt::print("\n{}", plan_.slurm_script(*setting_));
+      return;
+    }
+    if (setting_->as_started) return;
+    fmt::print("\nUse from now on\n\n  {}\n\nor, without tabane\n\n  {}\n", plan_.line(*setting_),
+               plan_.bare_line(*setting_));
+    if (!options_.save.empty())
+      fmt::print("\nor\n\n  tabane run --tuned {} -- {}\n", shell_word(options_.save),
+                 shell_line(plan_.request().command));
+  }
+
+  const Options& options_;
+  core::Topology topology_;
+  Judging judging_;
+  lab::tune::Budget budget_;
+  TunePlan plan_;
+  std::vector<lab::tune::Run> earlier_;
+  std::optional<Setting> setting_;  // once it is known
+};
+
+void add_what_varies(CLI::App& verb, TuneRequest& request) {
+  verb.add_option("--vary", request.vary,
+                  "Vary {NAME} in the command: NAME=64,128,256 or NAME=1..9 or NAME=0..100:25; the "
+                  "first value is the one that you use now")
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUES");
+  verb.add_option("--launcher", request.launcher,
+                  "Start the command by LINE, in which {processes} stands, and vary that number")
+      ->type_name("LINE");
+  verb.add_flag("--shards", request.shards,
+                "Start the command {processes} times at once, with {index} from 0; all must end");
+  verb.add_option("--start", request.start,
+                  "What you use now where the command has a placeholder: threads=N, processes=N "
+                  "(default: all PUs, and 1)")
+      ->allow_extra_args(false)
+      ->type_name("NAME=N");
+  verb.add_option("--only", request.only,
+                  "Vary only these: processes, threads, placement, memory, allocator, huge-pages, "
+                  "arenas, names of --vary")
+      ->delimiter(',')
+      ->allow_extra_args(false)  // so that the mark before the command is not one of them
+      ->type_name("LIST");
+  verb.add_option("--without", request.without, "Do not vary these")
+      ->delimiter(',')
+      ->allow_extra_args(false)  // so that the mark before the command is not one of them
+      ->type_name("LIST");
+  verb.add_option("--most-processes", request.most_processes, "Try at most N processes")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  verb.add_option("--most-threads", request.most_threads, "Try at most N threads")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  verb.add_flag("--oversubscribe", request.oversubscribe, "Try up to twice as many threads as PUs");
+}
+
+void add_judging(CLI::App& verb, Options& options) {
+  Judging& judging = options.judging;
+  verb.add_option("--goal", options.goal,
+                  "Make this best: time (default), cpu, memory, cost (PUs x time)")
+      ->type_name("WHAT")
+      ->check(one_of({"time", "cpu", "memory", "cost"}));
+  verb.add_option("--metric", judging.metric,
+                  "Make the number best that this regular expression finds in what the command "
+                  "prints, in its first group; the last one counts")
+      ->type_name("REGEX");
+  verb.add_flag("--higher-is-better", judging.higher_is_better, "Of --metric");
+  verb.add_option("--check", judging.check,
+                  "Run LINE after each run; where it fails the candidate is out of the question")
+      ->type_name("LINE");
+  verb.add_flag("--ignore-output", judging.ignore_output,
+                "Do not compare what candidates print with what the command as started prints");
+  verb.add_option("--prepare", judging.prepare, "Run LINE before each run, outside its time")
+      ->type_name("LINE");
+  verb.add_option("--input", judging.input, "Give the command FILE as its standard input")
+      ->type_name("FILE");
+  verb.add_option("--timeout", options.timeout,
+                  "End runs after TIME; default: 10 times the first run")
+      ->type_name("TIME");
+  verb.add_option("--repeat", judging.repeat, "Take N runs of a short command as one measurement")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+}
+
+void add_effort(CLI::App& verb, Options& options) {
+  verb.add_option("--budget", options.budget, "Take this time, about (default: 5m)")
+      ->type_name("TIME");
+  verb.add_option("-r,--runs", options.runs, "Take at most N runs")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  verb.add_option("--save", options.save,
+                  "Keep the tuning in FILE, for --resume and 'tabane run --tuned' (default: "
+                  "tuned.json; '' for nowhere)")
+      ->type_name("FILE");
+  verb.add_option("--resume", options.resume, "Go on with the tuning in FILE")->type_name("FILE");
+  verb.add_option("--export", options.export_as, "Print a batch script: slurm")
+      ->type_name("WHAT")
+      ->check(one_of({"slurm"}));
+}
+
 }  // namespace
 
 void add_tune_command(CLI::App& app, int&) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("tune", "Find what is fastest on this machine");
-  show_examples_first(*verb,
-                      "  tabane tune --collectives --rules collectives.txt\n"
-                      "  mpirun -n 4 tabane tune --collectives --rules collectives.txt");
+  CLI::App* verb = app.add_subcommand("tune", "Find what makes a command fastest on this machine");
+  show_examples_first(*verb, kExamples);
+  verb->prefix_command();
+  add_what_varies(*verb, options->request);
+  add_judging(*verb, *options);
+  add_effort(*verb, *options);
   verb->add_flag("--collectives", options->collectives,
-                 "Measure every algorithm of the collectives and write which to take when")
-      ->required();
-  verb->add_option("--rules", options->rules, "Write the rules to FILE (default: stdout)")
+                 "Measure every algorithm of the collectives and write which to take when");
+  verb->add_option("--rules", options->rules,
+                   "Write the rules of the collectives to FILE (default: stdout)")
       ->type_name("FILE");
-  options->add_to(*verb, "Take 20 s instead of 90 s: fewer samples");
-  add_rank_options(*verb, options->study.ranks);
-  verb->callback([options] {
-    options->study.quick = options->quick;
-    tune(*options);
+  options->add_to(*verb, "Of --collectives: take 20 s instead of 90 s, with fewer samples");
+  add_rank_options(*verb, options->collectives_study.ranks);
+  verb->add_option("COMMAND", options->program, "The command with its arguments, after --");
+  verb->callback([options, verb] {
+    options->collectives_study.quick = options->quick;
+    if (!options->collectives) {
+      const std::vector<std::string> command = command_of(*verb, options->program);
+      if (options->program.empty())
+        throw core::UsageError("tune: give a command after --, or --collectives");
+      return CommandTuning(*options, command).run();
+    }
+    if (!options->program.empty()) throw core::UsageError("tune: --collectives takes no command");
+    tune_collectives(*options);
   });
 }
 

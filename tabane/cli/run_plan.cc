@@ -95,17 +95,28 @@ std::vector<unsigned> in_order_of(PlacementPolicy policy, const std::vector<unsi
   return order;
 }
 
+// What one process of several has of a placement.
+core::Placement part_of(core::Placement all, int process) {
+  std::erase_if(all.places,
+                [&](const core::WorkerPlace& place) { return place.process != process; });
+  for (core::WorkerPlace& place : all.places) place.process = 0;
+  all.processes = 1;
+  return all;
+}
+
 core::Placement chosen_placement(const RunRequest& request, const core::Topology& topology,
                                  const std::vector<unsigned>& cpus, int threads) {
   const PlacementPolicy policy =
       core::parse_placement_policy(request.placement.value_or("compact"));
   if (!request.cpus || policy == PlacementPolicy::none) {
-    return core::plan_placement(topology, policy, 1, threads);
+    return part_of(core::plan_placement(topology, policy, request.processes, threads),
+                   request.process);
   }
-  core::Placement plan = core::plan_placement(
-      topology, request.placement ? in_order_of(policy, cpus, topology) : cpus, 1, threads);
+  core::Placement plan =
+      core::plan_placement(topology, request.placement ? in_order_of(policy, cpus, topology) : cpus,
+                           request.processes, threads);
   plan.policy = policy;
-  return plan;
+  return part_of(std::move(plan), request.process);
 }
 
 std::string omp_places(const core::Placement& placement) {
@@ -126,16 +137,25 @@ void set(RunPlan& plan, const Lookup& environment, const std::string& name,
   plan.environment.push_back({name, old.value_or(value), old.has_value()});
 }
 
-void choose_environment(RunPlan& plan, const Lookup& environment) {
+// Variables of runtimes that use all PUs by themselves: set where a number of threads is wanted.
+constexpr const char* kOtherRuntimes[] = {"RAYON_NUM_THREADS", "GOMAXPROCS", "JULIA_NUM_THREADS",
+                                          "NUMBA_NUM_THREADS"};
+
+void choose_environment(RunPlan& plan, const RunRequest& request, const Lookup& user) {
+  const Lookup nothing = [](const std::string&) { return std::optional<std::string>(); };
+  const Lookup& environment = request.force_environment ? nothing : user;
   const std::string threads = std::to_string(plan.placement.workers_per_process);
-  set(plan, environment, "OMP_NUM_THREADS", threads);
+  if (!request.own_threads) set(plan, environment, "OMP_NUM_THREADS", threads);
   if (plan.placement.policy != PlacementPolicy::none) {
     set(plan, environment, "OMP_PLACES", omp_places(plan.placement));
     set(plan, environment, "OMP_PROC_BIND", "close");
   }
+  if (request.own_threads) return;
   for (const char* name : {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"}) {
     set(plan, environment, name, threads);
   }
+  if (!request.threads) return;
+  for (const char* name : kOtherRuntimes) set(plan, environment, name, threads);
 }
 
 void choose_allocator(RunPlan& plan, const RunRequest& request, const Lookup& environment) {
@@ -215,6 +235,47 @@ std::string memory_text(const std::optional<core::MemoryOptions>& memory) {
 
 }  // namespace
 
+const std::vector<std::string>& thread_variables() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+                                    "BLIS_NUM_THREADS"};
+    all.insert(all.end(), std::begin(kOtherRuntimes), std::end(kOtherRuntimes));
+    return all;
+  }();
+  return names;
+}
+
+void parse_part(const std::string& text, const Lookup& environment, RunRequest& request) {
+  const auto number = [&](const std::string& digits) {
+    int value = -1;
+    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const bool whole = code == std::errc() && end == digits.data() + digits.size();
+    if (!whole) throw UsageError("--part " + text + ": use I/N, for example 0/4, or launcher");
+    return value;
+  };
+  if (text == "launcher") {
+    // Of the processes on this machine; where a launcher tells only of all, of those.
+    constexpr std::pair<const char*, const char*> kLaunchers[] = {
+        {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+        {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+        {"SLURM_LOCALID", "SLURM_TASKS_PER_NODE"},
+        {"PMI_RANK", "PMI_SIZE"}};
+    for (const auto& [rank, size] : kLaunchers) {
+      const auto own = environment(rank), all = environment(size);
+      if (!own || !all) continue;
+      request.process = number(*own);
+      request.processes = number(all->substr(0, all->find('(')));  // Slurm: "4(x2)"
+      return;
+    }
+    throw UsageError(
+        "--part launcher: this process was not started by a launcher that tells its number; give "
+        "it as I/N");
+  }
+  const auto slash = text.find('/');
+  request.process = number(text.substr(0, slash));
+  request.processes = number(slash == std::string::npos ? "" : text.substr(slash + 1));
+}
+
 RunPlan plan_run(const RunRequest& request, const core::Topology& topology,
                  const Lookup& environment, bool huge_pages_granted) {
   if (request.threads && *request.threads < 1) {
@@ -225,13 +286,22 @@ RunPlan plan_run(const RunRequest& request, const core::Topology& topology,
   }
   const std::vector<unsigned> cpus =
       request.cpus ? chosen_cpus(*request.cpus, topology) : topology.pu_os_indices();
-  const int threads = request.threads.value_or(
-      threads_of_user(environment).value_or(static_cast<int>(cpus.size())));
+  if (request.processes < 1 || request.process < 0 || request.process >= request.processes) {
+    throw UsageError("--part " + std::to_string(request.process) + "/" +
+                     std::to_string(request.processes) + ": use I/N with I from 0 to N - 1");
+  }
+  const int share = std::max(1, static_cast<int>(cpus.size()) / request.processes);
+  if (request.own_threads && request.threads) {
+    throw UsageError("-t/--threads and --own-threads exclude each other");
+  }
+  const auto asked = request.own_threads ? std::optional<int>() : threads_of_user(environment);
+  const int threads = request.threads.value_or(asked.value_or(share));
   RunPlan plan;
   plan.memory = chosen_memory(request, topology);
   plan.placement = chosen_placement(request, topology, cpus, threads);
-  plan.cpus = request.cpus ? cpus : plan.placement.pus_of_process(0);
-  choose_environment(plan, environment);
+  const bool whole_list = request.cpus && request.processes == 1;
+  plan.cpus = whole_list ? cpus : plan.placement.pus_of_process(0);
+  choose_environment(plan, request, environment);
   choose_allocator(plan, request, environment);
   choose_huge_pages(plan, request, environment, huge_pages_granted);
   warn_about_threads(plan, request, cpus.size());

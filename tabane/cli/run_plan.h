@@ -22,6 +22,10 @@ struct RunRequest {
   std::optional<int> threads = std::nullopt;
   bool huge_pages = false;
   std::optional<std::string> allocator = std::nullopt;
+  // This process among several that share the chosen CPUs.
+  int process = 0, processes = 1;
+  bool own_threads = false;        // the command takes its number of threads itself
+  bool force_environment = false;  // replaces variables that the user has set, too
 };
 
 struct RunPlan {
@@ -34,12 +38,20 @@ struct RunPlan {
 };
 
 // Plans the request. The number of threads is -t, else the user's OMP_NUM_THREADS, else the number
-// of CPUs chosen with -c or usable. The process is bound to all of -c, or else to its threads' PUs.
-// Variables that the user has set are kept.
-// huge_pages_granted: the system gives transparent huge pages on request.
-// throws: UsageError that names the option, the usable CPUs or nodes, and what limits them.
+// of CPUs chosen with -c or usable, shared among the processes. The process is bound to all of -c,
+// or else to its threads' PUs. Variables that the user has set are kept unless the request forces
+// its own. huge_pages_granted: the system gives transparent huge pages on request. throws:
+// UsageError that names the option, the usable CPUs or nodes, and what limits them.
 RunPlan plan_run(const RunRequest& request, const core::Topology& topology,
                  const Lookup& environment, bool huge_pages_granted);
+
+// The variables from which programs take their number of threads.
+const std::vector<std::string>& thread_variables();
+
+// Reads "2/6": the process of this index, from 0, among so many; or "launcher": as the launcher of
+// this process (Open MPI, MPICH, Intel MPI, Slurm) says in the environment.
+// throws: core::UsageError.
+void parse_part(const std::string& text, const Lookup& environment, RunRequest& request);
 
 // Draws the binding map: machine, threads, memory, environment, warnings.
 std::string describe(const RunPlan& plan, const core::Topology& topology);

@@ -123,6 +123,53 @@ TEST(RunPlan, SaysWhenHugePagesCannotBeHad) {
   EXPECT_EQ(plan({.huge_pages = true}, {}, false).warnings.size(), 1u);
 }
 
+TEST(RunPlan, OfAPartHasItsShareOfTheMachine) {
+  const RunPlan made = plan({.placement = "numa", .process = 1, .processes = 4});
+  EXPECT_EQ(made.cpus, (List{4, 5, 6, 7}));
+  EXPECT_EQ(assigned(made)["OMP_NUM_THREADS"], "4");
+  EXPECT_EQ(plan({.threads = 2, .process = 3, .processes = 4}).cpus, (List{6, 7}));
+  EXPECT_EQ(plan({.cpus = "8-11", .process = 1, .processes = 2}).cpus, (List{10, 11}));
+  EXPECT_NE(refusal({.process = 4, .processes = 4}).find("--part"), std::string::npos);
+}
+
+TEST(RunPlan, ReplacesVariablesOfTheUserOnlyIfForced) {
+  const Variables set = {{"OMP_NUM_THREADS", "3"}, {"RAYON_NUM_THREADS", "3"}};
+  EXPECT_EQ(assigned(plan({.threads = 2}, set)).count("RAYON_NUM_THREADS"), 0u);
+  Variables forced = assigned(plan({.threads = 2, .force_environment = true}, set));
+  EXPECT_EQ(forced["OMP_NUM_THREADS"], "2");
+  EXPECT_EQ(forced["RAYON_NUM_THREADS"], "2");
+}
+
+TEST(RunPlan, LeavesTheNumberOfThreadsToTheCommandIfAsked) {
+  const Variables set = assigned(plan({.placement = "compact", .own_threads = true}));
+  EXPECT_EQ(set.count("OMP_NUM_THREADS"), 0u);
+  EXPECT_EQ(set.count("OPENBLAS_NUM_THREADS"), 0u);
+  EXPECT_EQ(set.count("OMP_PLACES"), 1u);
+  EXPECT_NE(refusal({.threads = 2, .own_threads = true}), "");
+}
+
+TEST(Part, IsReadFromTextAndFromLaunchers) {
+  const auto of = [](const std::string& text, const Variables& set) {
+    RunRequest request;
+    parse_part(
+        text,
+        [&](const std::string& name) -> std::optional<std::string> {
+          const auto found = set.find(name);
+          return found == set.end() ? std::nullopt : std::optional(found->second);
+        },
+        request);
+    return std::pair(request.process, request.processes);
+  };
+  EXPECT_EQ(of("2/6", {}), std::pair(2, 6));
+  EXPECT_EQ(
+      of("launcher", {{"OMPI_COMM_WORLD_LOCAL_RANK", "1"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}}),
+      std::pair(1, 4));
+  EXPECT_EQ(of("launcher", {{"SLURM_LOCALID", "3"}, {"SLURM_TASKS_PER_NODE", "8(x2)"}}),
+            std::pair(3, 8));
+  for (const char* bad : {"", "1", "/", "a/b", "1/2x", "launcher"})
+    EXPECT_THROW(of(bad, {}), core::UsageError) << bad;
+}
+
 TEST(DescribeRunPlan, ShowsEveryWorkerMemoryAndEnvironment) {
   const std::string text =
       describe(plan({.cpus = "5", .membind = "1"}, {{"OMP_PROC_BIND", "false"}}),

@@ -64,7 +64,8 @@ void print_warnings(const lab::Record& record) {
 }
 
 void run_study(const StudyOptions& options,
-               const std::function<std::optional<lab::Record>(const lab::Hooks&)>& run) {
+               const std::function<std::optional<lab::Record>(const lab::Hooks&)>& run,
+               const std::function<void()>& print_more) {
   options.json.check();
   if (!options.output.empty()) require_writable_directory(options.output);
   const StopOnSignal stop;
@@ -78,6 +79,7 @@ void run_study(const StudyOptions& options,
   progress.clear();
   if (!record) return;
   if (!options.json.to_stdout()) print_study(*record, options.wide);
+  if (print_more) print_more();
   std::fflush(stdout);
   const lab::Json json = lab::to_json(*record);
   options.json.write(json);

@@ -12,6 +12,7 @@
 #include "tabane/core/units.h"
 #include "tabane/lab/record_head.h"
 #include "tabane/lab/studies/study.h"
+#include "tabane/lab/tune/search.h"
 
 namespace tabane::lab {
 namespace {
@@ -123,7 +124,7 @@ const Point* built_in(comm::Setting setting, comm::Kind kind,
 
 bool surely_faster(const Point& point, const Point& incumbent) {
   const auto gain = ratio_in_turn(&incumbent, &point);
-  return gain && gain->interval.low > kSureGain;
+  return gain && tune::surely_better(*gain, kSureGain);
 }
 
 struct Reach {

@@ -1,0 +1,226 @@
+#include "tabane/cli/tuned_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "tabane/core/cgroup.h"
+#include "tabane/core/clock.h"
+#include "tabane/core/error.h"
+#include "tabane/core/units.h"
+#include "tabane/lab/campaign/progress.h"
+#include "tabane/lab/commands/line.h"
+
+namespace tabane::cli {
+namespace {
+
+constexpr double kTimeoutFactor = 10;  // of the first run
+constexpr double kLeastTimeout = 1;    // seconds
+constexpr double kTooShort = 5e-3;     // seconds: starting it is most of it
+constexpr double kMemoryShare = 0.9;   // of what can be used without being killed
+constexpr std::size_t kMostShown = 2000;
+
+std::string tail(const std::string& text) {
+  return text.size() <= kMostShown ? text : "…" + text.substr(text.size() - kMostShown);
+}
+
+// What a failing command has printed, for people.
+std::string shown(const lab::ChildRun& run) {
+  std::string text;
+  if (!run.output.empty()) text += "\nit printed:\n" + tail(run.output);
+  if (!run.errors.empty()) text += "\nit wrote to stderr:\n" + tail(run.errors);
+  return text;
+}
+
+}  // namespace
+
+std::string_view what_it_is(Goal goal) {
+  constexpr std::string_view kNames[] = {"wall time", "processor time", "peak memory", "PUs x time",
+                                         "metric"};
+  return kNames[static_cast<int>(goal)];
+}
+
+const char* unit_of(Goal goal) {
+  if (goal == Goal::memory) return "B";
+  return goal == Goal::metric ? "1" : "s";
+}
+
+TunedCommand::TunedCommand(const TunePlan& plan, Judging judging,
+                           std::function<bool()> stop_requested)
+    : plan_(plan), judging_(std::move(judging)), stop_requested_(std::move(stop_requested)) {
+  if (judging_.goal != Goal::metric) return;
+  try {
+    metric_.emplace(judging_.metric);
+  } catch (const std::regex_error& error) {
+    throw core::UsageError(fmt::format("--metric '{}': {}", judging_.metric, error.what()));
+  }
+  if (metric_->mark_count() < 1)
+    throw core::UsageError("--metric '" + judging_.metric +
+                           "': put the number in a group, for example 'GFLOPS: ([0-9.]+)'");
+}
+
+std::optional<double> TunedCommand::metric_in(const std::string& output) const {
+  std::optional<double> last;
+  for (std::sregex_iterator at(output.begin(), output.end(), *metric_), end; at != end; ++at) {
+    const std::string text = (*at)[1];
+    double value = 0;
+    const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (code == std::errc() && stop != text.data() && std::isfinite(value)) last = value;
+  }
+  return last;
+}
+
+void TunedCommand::run_line(const std::string& line, const char* what) {
+  if (line.empty()) return;
+  lab::ChildCommand command = lab::command_of_line(line);
+  command.output = lab::OutputTo::kept;
+  const lab::ChildRun run = run_child(command, {.stop_requested = stop_requested_});
+  if (!run.ok())
+    throw core::Error(fmt::format("{} '{}': {}{}", what, line, how_it_ended(run), shown(run)));
+}
+
+// Several processes need several times what the first had.
+std::string TunedCommand::no_memory_for(std::size_t candidate) const {
+  const auto& space = plan_.space();
+  const double times =
+      space.processes(space.candidates()[candidate]) / space.processes(space.candidates()[0]);
+  const auto usable = core::usable_memory_bytes();
+  if (!first_peak_bytes_ || !usable || times <= 1) return "";
+  const double needed = *first_peak_bytes_ * times;
+  if (needed <= kMemoryShare * *usable) return "";
+  return fmt::format("not tried: it would need about {}, and {} can be used",
+                     core::format_bytes(static_cast<std::uint64_t>(needed)),
+                     core::format_bytes(static_cast<std::uint64_t>(*usable)));
+}
+
+TunedCommand::Measured TunedCommand::measure(std::size_t candidate, double timeout) {
+  const lab::tune::Candidate& levels = plan_.space().candidates()[candidate];
+  std::vector<lab::ChildCommand> commands = plan_.commands(plan_.setting(levels));
+  const bool keep = !judging_.ignore_output || judging_.goal == Goal::metric;
+  for (lab::ChildCommand& command : commands) {
+    command.output = keep ? lab::OutputTo::kept : lab::OutputTo::nothing;
+    command.input = judging_.input;
+  }
+  Measured measured;
+  double seconds = 0, cpu = 0, peak = 0;
+  for (int i = 0; i < judging_.repeat; ++i) {
+    const lab::ChildRun run = run_children(commands, {.timeout_seconds = timeout - seconds,
+                                                      .stop_requested = stop_requested_,
+                                                      .ends_first_without_memory = true});
+    seconds += run.seconds;
+    cpu += run.user_seconds + run.system_seconds;
+    peak = std::max(peak, run.peak_bytes.value_or(0));
+    measured.last = run;
+    measured.timed_out = run.timed_out;
+    if (run.timed_out) break;
+    if (run.memory_exhausted) measured.refused = "the memory was exhausted: ";
+    if (!run.ok()) {
+      measured.refused += how_it_ended(run);
+      return measured;
+    }
+    measured.refused.clear();
+  }
+  const double n = judging_.repeat;
+  switch (judging_.goal) {
+    case Goal::time:
+      measured.value = seconds / n;
+      break;
+    case Goal::cpu_time:
+      measured.value = std::max(cpu / n, 1e-6);
+      break;
+    case Goal::memory:
+      measured.value = std::max(peak, 1.0);
+      break;
+    case Goal::cost:
+      measured.value = seconds / n * plan_.pus(levels);
+      break;
+    case Goal::metric: {
+      if (measured.timed_out) break;
+      const auto value = metric_in(measured.last.output);
+      if (!value || *value <= 0)
+        measured.refused =
+            value ? fmt::format("its metric is {}, not above 0", *value) : "it printed no metric";
+      else
+        measured.value = judging_.higher_is_better ? 1 / *value : *value;
+    }
+  }
+  return measured;
+}
+
+void TunedCommand::try_out() {
+  std::string hash;
+  const double none = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 2; ++i) {
+    run_line(judging_.prepare, "--prepare");
+    const double timeout = judging_.timeout_seconds.value_or(none);
+    const Measured measured = measure(0, timeout);
+    if (measured.timed_out)
+      throw core::Error(fmt::format("the command as started is not finished after {} (--timeout)",
+                                    core::format_seconds(timeout)));
+    if (!measured.refused.empty())
+      throw core::Error(fmt::format("the command as started does not work: {}{}", measured.refused,
+                                    shown(measured.last)));
+    run_line(judging_.check, "--check");
+    if (i == 0) {
+      hash = measured.last.output_sha256;
+      first_seconds_ = measured.last.seconds;
+      first_peak_bytes_ = measured.last.peak_bytes;
+      if (first_seconds_ * judging_.repeat < kTooShort)
+        warnings_.push_back(
+            fmt::format("one run takes {}: starting it is most of that; use a larger problem, or "
+                        "--repeat {:.0f}",
+                        core::format_seconds(first_seconds_), std::ceil(0.1 / first_seconds_)));
+    } else if (!judging_.ignore_output && hash == measured.last.output_sha256) {
+      output_hash_ = hash;
+    } else if (!judging_.ignore_output) {
+      warnings_.push_back(
+          "the command prints something else each time, so what candidates print is not compared; "
+          "use --check to tell right results from wrong ones");
+    }
+  }
+  timeout_seconds_ = judging_.timeout_seconds.value_or(
+      std::max(kLeastTimeout, kTimeoutFactor * first_seconds_ * judging_.repeat));
+}
+
+lab::tune::Outcome TunedCommand::run(std::size_t candidate, double limit) {
+  core::Clock& clock = core::tick_clock();
+  const double start = clock.now();
+  lab::tune::Outcome outcome;
+  const auto ended = [&]() -> lab::tune::Outcome& {
+    outcome.seconds = clock.now() - start;
+    return outcome;
+  };
+  outcome.refused = no_memory_for(candidate);
+  if (!outcome.refused.empty()) return ended();
+  run_line(judging_.prepare, "--prepare");
+  // A limit of another value than time cannot be seen while the command runs.
+  const double worst = judging_.goal == Goal::time ? limit * judging_.repeat
+                                                   : std::numeric_limits<double>::infinity();
+  const double timeout = std::min(timeout_seconds_, worst);
+  const Measured measured = measure(candidate, timeout);
+  outcome.value = measured.value;
+  outcome.refused = measured.refused;
+  if (measured.timed_out) {
+    outcome.stopped = worst <= timeout_seconds_;
+    if (!outcome.stopped)
+      outcome.refused =
+          fmt::format("not finished after {}", core::format_seconds(timeout_seconds_));
+    return ended();
+  }
+  if (outcome.refused.empty() && !output_hash_.empty() &&
+      measured.last.output_sha256 != output_hash_ &&
+      plan_.setting(plan_.space().candidates()[candidate]).values.empty())
+    outcome.refused = "it printed something else than the command as started";
+  if (outcome.refused.empty()) {
+    try {
+      run_line(judging_.check, "--check");
+    } catch (const core::Error& error) {
+      outcome.refused = error.what();
+    }
+  }
+  return ended();
+}
+
+}  // namespace tabane::cli

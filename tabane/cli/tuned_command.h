@@ -1,0 +1,69 @@
+// The command of a tuning, run with one candidate's setting and judged.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "tabane/cli/tune_plan.h"
+#include "tabane/lab/tune/search.h"
+
+namespace tabane::cli {
+
+enum class Goal { time, cpu_time, memory, cost, metric };
+std::string_view what_it_is(Goal goal);  // "wall time"
+const char* unit_of(Goal goal);          // "s"
+
+struct Judging {
+  Goal goal = Goal::time;
+  std::string metric;  // a regular expression, for Goal::metric
+  bool higher_is_better = false;
+  bool ignore_output = false;
+  std::string check, prepare;             // lines for the shell; empty: none
+  std::string input;                      // file; empty: none
+  std::optional<double> timeout_seconds;  // null: 10 times the first run
+  int repeat = 1;                         // runs that are measured as one
+};
+
+class TunedCommand {
+ public:
+  // throws: core::UsageError for a metric that is no regular expression or has no group.
+  TunedCommand(const TunePlan& plan, Judging judging, std::function<bool()> stop_requested);
+
+  // Runs the command as started twice, before anything is measured: whether it works, how long it
+  // takes, what it prints and whether that is always the same.
+  // throws: core::Error with what it printed if it fails; core::UsageError if the metric is not in
+  // what it prints; core::SystemError if it is not found; lab::Stopped.
+  void try_out();
+  // limit: of the value. throws: lab::Stopped, core::SystemError.
+  lab::tune::Outcome run(std::size_t candidate, double limit);
+
+  double first_seconds() const { return first_seconds_; }
+  double timeout_seconds() const { return timeout_seconds_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  struct Measured {
+    double value = 0;
+    bool timed_out = false;
+    std::string refused;
+    lab::ChildRun last;
+  };
+  Measured measure(std::size_t candidate, double timeout);
+  void run_line(const std::string& line, const char* what);
+  std::string no_memory_for(std::size_t candidate) const;
+  std::optional<double> metric_in(const std::string& output) const;
+
+  const TunePlan& plan_;
+  Judging judging_;
+  std::function<bool()> stop_requested_;
+  std::optional<std::regex> metric_;
+  double first_seconds_ = 0, timeout_seconds_ = 0;
+  std::optional<double> first_peak_bytes_;
+  std::string output_hash_;  // empty: not compared
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace tabane::cli

@@ -1,0 +1,77 @@
+// What a tuning varies: factors with their levels, and the candidates that they span.
+//
+// Level 0 of every factor is the command as it was started, so candidate 0 of a space changes
+// nothing.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tabane/lab/record/factors.h"
+
+namespace tabane::lab::tune {
+
+enum class Scale {
+  processes,  // numbers whose product with the threads is the number of workers
+  threads,
+  amount,  // other numbers: neighbours behave alike
+  choice,  // words: nothing is known of one from another
+};
+
+struct Dimension {
+  std::string name;  // "threads"
+  Scale scale = Scale::choice;
+  std::vector<Level> levels = {};  // the first: as started
+  // What the levels amount to; only of numbers. That of level 0 is the best that is known.
+  std::vector<double> amounts = {};
+
+  bool counts_workers() const { return scale == Scale::processes || scale == Scale::threads; }
+};
+
+using Candidate = std::vector<int>;  // the index of a level of each dimension
+
+// What "as started" is called where a level is shown.
+inline constexpr const char* kAsStarted = "as started";
+
+class Space {
+ public:
+  using Legal = std::function<bool(const Candidate&)>;
+
+  static constexpr std::size_t kMostCandidates = 200'000;
+
+  // legal: which combinations may be run; candidate 0 always may. Null: all.
+  // throws: core::UsageError for more than kMostCandidates.
+  explicit Space(std::vector<Dimension> dimensions, const Legal& legal = {});
+
+  const std::vector<Dimension>& dimensions() const { return dimensions_; }
+  const std::vector<Candidate>& candidates() const { return candidates_; }
+  // throws: core::UsageError for a name that is not among the dimensions.
+  const Dimension& dimension(const std::string& name) const;
+
+  // The number of processes and of threads of each; 1 where it is not varied.
+  double processes(const Candidate& candidate) const;
+  double threads(const Candidate& candidate) const;
+  double workers(const Candidate& candidate) const {
+    return processes(candidate) * threads(candidate);
+  }
+
+  Factors factors(const Candidate& candidate) const;
+  // The index of the candidate with these factors; candidates().size() if there is none.
+  std::size_t find(const Factors& factors) const;
+  // "threads 8, placement scatter"; only what differs from the command as started, which itself is
+  // "as started".
+  std::string text(const Candidate& candidate) const;
+
+ private:
+  double amount(Scale scale, const Candidate& candidate) const;
+
+  std::vector<Dimension> dimensions_;
+  std::vector<Candidate> candidates_;
+};
+
+// 1, 2, 4 … most, and those of `marks` that are at most `most`: ascending, each once.
+std::vector<int> ladder(int most, const std::vector<int>& marks);
+
+}  // namespace tabane::lab::tune

@@ -1,0 +1,282 @@
+#include "tabane/lab/tune/tune_record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "tabane/core/error.h"
+#include "tabane/lab/environment.h"
+#include "tabane/lab/record/text.h"
+#include "tabane/lab/record_head.h"
+#include "tabane/lab/studies/study.h"
+#include "tabane/lab/tune/tune_charts.h"
+
+namespace tabane::lab::tune {
+namespace {
+
+constexpr const char* kDetail = "tuning";
+constexpr std::size_t kMostShown = 12;  // candidates of a table
+constexpr const char* kWhatToUse = "tune.table.1";
+
+TuneData data_of(const Space& space, const Tuning& tuning, const Told& told) {
+  TuneData data{space, tuning, told};
+  data.values.resize(space.candidates().size());
+  for (const Run& run : tuning.runs)
+    if (run.outcome.refused.empty() && !run.outcome.stopped)
+      data.values[run.trial.candidate].push_back(data.shown(run.outcome.value));
+  return data;
+}
+
+Entry median_of(const TuneData& data, std::size_t candidate) {
+  const std::vector<double>& values = data.values[candidate];
+  if (values.empty()) return {};
+  const bool enough = values.size() >= core::kFewestForInterval;
+  return {core::median(values), data.told.unit,
+          enough ? std::optional(core::median_interval(values)) : std::nullopt};
+}
+
+// ---- what was found ----
+
+// "6 processes, 4 threads, numa, jemalloc"
+std::string setting_text(const TuneData& data, std::size_t candidate) {
+  return data.text(candidate);
+}
+
+std::string gain_text(const core::Ratio& ratio) {
+  return text_of(Entry(ratio.value, "ratio", ratio.interval));
+}
+
+const char* more(const Told& told) {
+  return told.goal == "wall time" ? "faster than" : "better than";
+}
+
+void add_what_to_use(Record& record, const TuneData& data) {
+  const Tuning& tuning = data.tuning;
+  const std::size_t chosen = tuning.chosen();
+  Rows rows{{"what", "found"}, {}};
+  rows.rows.push_back({"setting", setting_text(data, chosen)});
+  rows.rows.push_back({"made best", data.told.goal});
+  rows.rows.push_back({"as started", median_of(data, 0)});
+  if (tuning.best != 0) {
+    rows.rows.push_back(
+        {chosen != 0 ? "the setting" : "the best of the search", median_of(data, tuning.best)});
+    if (tuning.proof && tuning.proof->ratio.pairs > 0)
+      rows.rows.push_back(
+          {tuning.proof->fresh ? "gain, measured afresh in turn"
+                               : "gain in the race (not measured afresh)",
+           Entry(tuning.proof->ratio.value, "ratio", tuning.proof->ratio.interval)});
+  }
+  rows.rows.push_back({"runs", Entry(double(tuning.runs.size()), "1")});
+  rows.rows.push_back({"with tabane", data.told.line});
+  rows.rows.push_back({"without tabane", data.told.bare_line});
+  add_table(record, "What to use", std::move(rows), "");
+}
+
+void add_best(Record& record, const TuneData& data) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < data.values.size(); ++i)
+    if (data.was_run(i) && !data.tuning.search->is_refused(i)) order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return data.tuning.search->belief(a).mean < data.tuning.search->belief(b).mean;
+  });
+  const std::size_t all = order.size();
+  if (order.size() > kMostShown) order.resize(kMostShown);
+  if (std::find(order.begin(), order.end(), 0u) == order.end() && data.was_run(0))
+    order.push_back(0);
+  Rows rows{{"candidate", "runs", data.told.goal, "gain in the same rounds"}, {}};
+  for (const std::size_t i : order) {
+    const Proof raced = in_race(data.tuning.runs, 0, i);
+    Entry gain;
+    if (i != 0 && raced.ratio.pairs > 0)
+      gain =
+          Entry(raced.ratio.value, "ratio",
+                raced.ratio.pairs >= core::kFewestForInterval ? std::optional(raced.ratio.interval)
+                                                              : std::nullopt);
+    rows.rows.push_back(
+        {data.text(i), Entry(double(data.values[i].size()), "1"), median_of(data, i), gain});
+  }
+  add_table(record, "The best candidates", std::move(rows),
+            fmt::format("{} of {} combinations were run to the end. Gains are medians of pairs of "
+                        "the race, taken in the same round as the command as started.",
+                        all, data.space.candidates().size()));
+}
+
+// ---- what was not tried ----
+
+void add_refused(Record& record, const TuneData& data) {
+  std::map<std::string, std::vector<std::size_t>> reasons;
+  for (const Run& run : data.tuning.runs)
+    if (!run.outcome.refused.empty()) reasons[run.outcome.refused].push_back(run.trial.candidate);
+  Rows rows{{"why", "candidates", "for example"}, {}};
+  for (const auto& [reason, candidates] : reasons)
+    rows.rows.push_back(
+        {reason, Entry(double(candidates.size()), "1"), data.text(candidates.front())});
+  add_table(
+      record, "Out of the question", std::move(rows),
+      "Candidates that failed, that printed something else, or that there was no room for. Where "
+      "another output is right, too, give --ignore-output.");
+}
+
+void add_not_tried(Record& record, const TuneData& data) {
+  Rows rows{{"what", "why"}, {}};
+  for (const auto& [what, why] : data.told.left_out) rows.rows.push_back({what, why});
+  std::size_t hopeless = 0, unknown = 0, stopped = 0;
+  const Search& search = *data.tuning.search;
+  const double best = search.belief(search.best()).mean;
+  for (std::size_t i = 0; i < data.values.size(); ++i) {
+    if (data.was_run(i) || search.is_refused(i)) continue;
+    const Belief belief = search.belief(i);
+    (belief.mean - 2 * belief.deviation() > best ? hopeless : unknown) += 1;
+  }
+  for (const Run& run : data.tuning.runs) stopped += run.outcome.stopped;
+  if (stopped > 0)
+    rows.rows.push_back({fmt::format("{} runs to their end", stopped),
+                         "they took more than 4 times the best so far"});
+  if (hopeless > 0)
+    rows.rows.push_back({fmt::format("{} combinations", hopeless),
+                         "worse than the best by what was learnt from others (97.5 %)"});
+  if (unknown > 0)
+    rows.rows.push_back({fmt::format("{} combinations", unknown),
+                         "the expected gain of another run was too small, or the budget spent"});
+  add_table(record, "What was not tried, and why", std::move(rows), "");
+}
+
+// ---- kept ----
+
+Json json_of(const Space& space, const std::vector<Run>& runs) {
+  Json dimensions = Json::array(), all = Json::array();
+  for (const Dimension& dimension : space.dimensions()) {
+    Json levels = Json::array();
+    for (const Level& level : dimension.levels) levels.push_back(level.text());
+    dimensions.push_back({{"name", dimension.name}, {"levels", levels}});
+  }
+  for (const Run& run : runs) {
+    Json one = {{"candidate", run.trial.candidate},
+                {"phase", static_cast<int>(run.trial.phase)},
+                {"round", run.trial.round},
+                {"value", run.outcome.value},
+                {"seconds", run.outcome.seconds}};
+    if (run.outcome.stopped) one["stopped"] = true;
+    if (!run.outcome.refused.empty()) one["refused"] = clean_utf8(run.outcome.refused);
+    all.push_back(std::move(one));
+  }
+  return {{"dimensions", dimensions}, {"combinations", space.candidates().size()}, {"runs", all}};
+}
+
+const Json& detail_of(const Record& record) {
+  const View* view = record.find_view(kWhatToUse);
+  if (record.name != "tune" || view == nullptr || !view->details.contains(kDetail))
+    throw core::UsageError("it is no record of 'tabane tune -- command'");
+  return view->details.at(kDetail);
+}
+
+void add_results(Record& record, const TuneData& data) {
+  for (std::size_t i = 0; i < data.values.size(); ++i) {
+    if (!data.was_run(i)) continue;
+    Result result;
+    result.name = fmt::format("tune.{}", i);
+    result.what = fmt::format("{} of {}", data.told.goal, data.text(i));
+    result.unit = data.told.unit;
+    result.better = data.told.inverted ? Better::higher : Better::lower;
+    result.factors = data.space.factors(data.candidate(i));
+    set_samples(result, data.values[i]);
+    record.results.push_back(std::move(result));
+  }
+}
+
+}  // namespace
+
+std::string headline(const Space& space, const Tuning& tuning, const Told& told) {
+  const std::string best = space.text(space.candidates()[tuning.best]);
+  if (tuning.chosen() != 0)
+    return fmt::format("{}: {} x {} as you started it.", best, gain_text(tuning.proof->ratio),
+                       more(told));
+  if (tuning.best == 0 || !tuning.proof || tuning.proof->ratio.pairs == 0)
+    return fmt::format("Nothing was found that is {} the command as you start it.", more(told));
+  if (!tuning.proof->fresh)
+    return fmt::format(
+        "Stopped. The best so far is {}: {} x {} as you started it in the rounds of the race, not "
+        "yet measured afresh.",
+        best, gain_text(tuning.proof->ratio), more(told));
+  return fmt::format(
+      "Nothing is surely {} the command as you start it. The best of the search was {}: {} x when "
+      "it was measured afresh, no difference seen.",
+      more(told), best, gain_text(tuning.proof->ratio));
+}
+
+Record tune_record(const core::Topology& topology, const Space& space, const Tuning& tuning,
+                   const Told& told) {
+  const TuneData data = data_of(space, tuning, told);
+  const std::string title = "Tuning of " + clean_utf8(told.command);
+  const About about = {"tune", title.c_str(), ""};
+  Record record = begin_record(topology, Kind::study, about, told.command_line, false);
+  record.complete = tuning.complete;
+  record.duration_s = tuning.seconds;
+  add_what_to_use(record, data);
+  Json detail = json_of(space, tuning.runs);
+  detail["kept"] = told.kept;
+  record.views.front().details[kDetail] = std::move(detail);
+  add_best(record, data);
+  add_tune_charts(record, data);
+  add_refused(record, data);
+  add_not_tried(record, data);
+  add_results(record, data);
+  for (const std::string& warning : told.warnings) record.sentences.push_back("Note: " + warning);
+  record.sentences.push_back(headline(space, tuning, told));
+  return record;
+}
+
+const Json& kept_of(const Record& record) {
+  const Json& detail = detail_of(record);
+  if (!detail.contains("kept")) throw core::UsageError("it holds no tuning of a command");
+  return detail.at("kept");
+}
+
+std::vector<Run> runs_of(const Record& record, const Space& space) {
+  const Json& detail = detail_of(record);
+  const Json now = json_of(space, {});
+  if (detail.value("dimensions", Json()) != now.at("dimensions") ||
+      detail.value("combinations", Json()) != now.at("combinations"))
+    throw core::UsageError(
+        "it varied something else: give the options with which it was made, on the same machine");
+  std::vector<Run> runs;
+  try {
+    for (const Json& one : detail.at("runs")) {
+      Run run;
+      run.trial.candidate = one.at("candidate").get<std::size_t>();
+      run.trial.phase = static_cast<Phase>(one.at("phase").get<int>());
+      run.trial.round = one.at("round").get<int>();
+      run.outcome.value = one.at("value").get<double>();
+      run.outcome.seconds = one.at("seconds").get<double>();
+      run.outcome.stopped = one.value("stopped", false);
+      run.outcome.refused = one.value("refused", std::string());
+      const bool legal = run.trial.candidate < space.candidates().size() &&
+                         run.trial.phase >= Phase::screening && run.trial.phase <= Phase::proof &&
+                         (run.outcome.value > 0 || !run.outcome.refused.empty()) &&
+                         run.outcome.seconds >= 0;
+      if (!legal) throw core::UsageError("one of its runs cannot be");
+      runs.push_back(std::move(run));
+    }
+  } catch (const Json::exception& error) {
+    throw core::UsageError(fmt::format("its runs cannot be read: {}", error.what()));
+  }
+  return runs;
+}
+
+std::string machine_differs(const Record& record, const core::Topology& topology) {
+  const Json here = describe_machine(topology);
+  for (const auto& [key, what] :
+       {std::pair("cpu_model", "processor"), {"summary", "topology"}, {"pu_list", "usable PUs"}}) {
+    const Json there = record.machine.value(key, Json());
+    if (there == here.at(key)) continue;
+    if (there.is_string() && here.at(key).is_string())
+      return fmt::format("another {}: there {}, here {}", what, there.get<std::string>(),
+                         here.at(key).get<std::string>());
+    return fmt::format("other {}", what);
+  }
+  return "";
+}
+
+}  // namespace tabane::lab::tune

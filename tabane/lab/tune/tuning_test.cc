@@ -1,0 +1,135 @@
+#include "tabane/lab/tune/tuning.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tabane/core/error.h"
+#include "tabane/lab/tune/synthetic_command.h"
+#include "tabane/lab/tune/tune_record.h"
+
+namespace tabane::lab::tune {
+namespace {
+
+RunCandidate runner(SyntheticCommand& command) {
+  return [&command](std::size_t candidate, double) { return command.run(candidate); };
+}
+
+// Contention that punishes many threads: the command as started is far from the best.
+SyntheticLaw contended() { return {.serial_threads = 0.1, .coherency_threads = 0.002}; }
+
+TEST(Tuning, NamesAWinnerThatWasMeasuredAfresh) {
+  SyntheticCommand command(k72Pus, contended(), 3);
+  const Tuning tuning = tune_command(command.space(), {.runs = 200}, runner(command));
+  EXPECT_TRUE(tuning.complete);
+  ASSERT_TRUE(tuning.proof);
+  EXPECT_TRUE(tuning.proof->wins());
+  EXPECT_GE(tuning.proof->ratio.pairs, kFewestPairs);
+  EXPECT_EQ(tuning.chosen(), tuning.best);
+  EXPECT_LE(tuning.runs.size(), 200u);
+  const double gain = command.true_seconds(0) / command.true_seconds(tuning.best);
+  EXPECT_NEAR(tuning.proof->ratio.value / gain, 1, 0.1);
+}
+
+TEST(Tuning, NamesFewWinnersWhereNothingMatters) {
+  int winners = 0;
+  for (int i = 0; i < 40; ++i) {
+    SyntheticCommand command(k72Pus, {.nothing_matters = true}, static_cast<std::uint64_t>(i));
+    winners += tune_command(command.space(), {.runs = 60}, runner(command)).chosen() != 0;
+  }
+  EXPECT_LE(winners, 4);
+}
+
+TEST(Tuning, KeepsWhatIsKnownWhenItIsStoppedAndGoesOnFromThere) {
+  SyntheticCommand command(k72Pus, contended(), 3);
+  int left = 150;
+  Hooks hooks;
+  hooks.stop_requested = [&] { return left-- <= 0; };
+  const Tuning first = tune_command(command.space(), {.runs = 300}, runner(command), hooks);
+  EXPECT_FALSE(first.complete);
+  EXPECT_EQ(first.runs.size(), 150u);
+  EXPECT_NE(first.best, 0u);
+  EXPECT_EQ(first.chosen(), 0u);  // not proved
+  const Tuning second =
+      tune_command(command.space(), {.runs = 60}, runner(command), {}, first.runs);
+  EXPECT_TRUE(second.complete);
+  EXPECT_LE(second.runs.size(), 210u);
+  EXPECT_NE(second.chosen(), 0u);
+}
+
+TEST(Tuning, RefusesABudgetBelowThePriceOfOneRound) {
+  SyntheticCommand command(k72Pus, contended());
+  EXPECT_THROW(tune_command(command.space(), {.runs = 10}, runner(command)), core::UsageError);
+  EXPECT_THROW(tune_command(command.space(), {.seconds = 0.5}, runner(command)), core::UsageError);
+}
+
+TEST(Tuning, KeepsToABudgetOfSeconds) {
+  SyntheticCommand command(k72Pus, contended());
+  const double budget = 100 * command.true_seconds(0);
+  const Tuning tuning = tune_command(command.space(), {.seconds = budget}, runner(command));
+  double spent = 0;
+  for (const auto& run : tuning.runs) spent += run.outcome.seconds;
+  EXPECT_LT(spent, 1.1 * budget);
+  EXPECT_GT(spent, 0.2 * budget);
+}
+
+TEST(Tuning, OfACommandThatFailsFromTheStartIsAnError) {
+  SyntheticCommand command(k72Pus, contended());
+  const RunCandidate fails = [](std::size_t, double) {
+    return Outcome{.seconds = 1, .refused = "exit code 3"};
+  };
+  EXPECT_THROW(tune_command(command.space(), {.runs = 100}, fails), core::Error);
+}
+
+class OfRecord : public testing::Test {
+ protected:
+  Record record() {
+    return tune_record(topology, command.space(), tuning,
+                       {.command = "./work",
+                        .goal = "wall time",
+                        .unit = "s",
+                        .line = "tabane run",
+                        .kept = {{"command", {"./work"}}}});
+  }
+
+  const core::Topology topology = core::Topology::synthetic("pack:2 numa:1 core:18 pu:2");
+  SyntheticCommand command{k72Pus, contended(), 3};
+  Tuning tuning = tune_command(command.space(), {.runs = 120}, runner(command));
+};
+
+TEST_F(OfRecord, HoldsTheRunsSoThatTheTuningCanGoOn) {
+  const Record read = record_from_json(to_json(record()));
+  const auto runs = runs_of(read, command.space());
+  ASSERT_EQ(runs.size(), tuning.runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    EXPECT_EQ(runs[i].trial.candidate, tuning.runs[i].trial.candidate);
+    EXPECT_EQ(runs[i].trial.phase, tuning.runs[i].trial.phase);
+    EXPECT_EQ(runs[i].outcome.value, tuning.runs[i].outcome.value);
+  }
+  EXPECT_EQ(kept_of(read).at("command").at(0), "./work");
+}
+
+TEST_F(OfRecord, IsRefusedForAnotherSpaceOrMachine) {
+  const Record read = record();
+  SyntheticCommand other(k512Pus, contended());
+  EXPECT_THROW(runs_of(read, other.space()), core::UsageError);
+  EXPECT_EQ(machine_differs(read, topology), "");
+  EXPECT_NE(machine_differs(read, core::Topology::synthetic("pack:1 core:4 pu:1")), "");
+  Record of_nothing;
+  EXPECT_THROW(kept_of(of_nothing), core::UsageError);
+}
+
+TEST_F(OfRecord, SaysWhatWasFoundInOneSentence) {
+  const Record read = record();
+  const std::string& sentence = read.sentences.back();
+  EXPECT_NE(sentence.find("x faster than as you started it"), std::string::npos) << sentence;
+  EXPECT_NE(read.find_view("tune.heat_map"), nullptr);
+  EXPECT_NE(read.find_view("tune.effects"), nullptr);
+  EXPECT_NE(read.find_view("tune.race"), nullptr);
+  EXPECT_NE(read.find_view("tune.law_threads"), nullptr);
+  tuning.proof->ratio.interval = {0.99, 1.02};
+  EXPECT_NE(record().sentences.back().find("no difference seen"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tabane::lab::tune

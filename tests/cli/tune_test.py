@@ -1,0 +1,188 @@
+"""tabane tune -- command, as its users meet it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+TABANE = sys.argv.pop(1)
+OURS = ("OMP_", "OPENBLAS_", "MKL_", "BLIS_", "RAYON_", "HWLOC_", "GLIBC_TUNABLES", "MALLOC_CONF")
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = Path(self.folder.name)
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
+
+    def tabane(self, *arguments, **variables):
+        return subprocess.run([TABANE, *arguments], cwd=self.path, capture_output=True, text=True,
+                              timeout=300, env={**self.environment, **variables})
+
+    def tune(self, *arguments, **variables):
+        return self.tabane("tune", "-q", *arguments, **variables)
+
+    def record(self, name="tuned.json"):
+        return json.loads((self.path / name).read_text())
+
+
+# Sleeps longer the more blocks there are: what is best is known.
+SLOW = ["sh", "-c", "sleep 0.0{block}"]
+VARIED = ["-r", "24", "--vary", "block=8,1", "--only", "block"]
+
+
+class Winner(InFolder):
+    def test_is_found_proved_and_can_be_applied(self):
+        result = self.tune(*VARIED, "--", *SLOW)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"block 1: [\d.]+ \[[\d.]+, [\d.]+\] x faster than")
+        self.assertIn("Use from now on", result.stdout)
+        self.assertIn("sleep 0.01", result.stdout)
+        again = self.tabane("run", "--tuned", "tuned.json", "--dry-run", "--", *SLOW)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("sleep 0.01", again.stdout)
+        shown = self.tabane("run", "-q", "--tuned", "tuned.json", "--", "echo", "{block}")
+        self.assertEqual(shown.stdout, "1\n", shown.stderr)
+
+    def test_is_not_named_where_nothing_matters(self):
+        result = self.tune("-r", "30", "--only", "threads,allocator", "--", "sleep", "0.01")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, "Nothing (is surely|was found)|x faster than")
+        self.assertEqual(len(self.record()["views"][0]["details"]["tuning"]["runs"]) <= 30, True)
+
+    def test_may_be_what_the_command_prints(self):
+        result = self.tune("-r", "24", "--metric", "speed ([0-9]+)", "--higher-is-better",
+                           "--vary", "block=1,7", "--only", "block", "--",
+                           "sh", "-c", "echo speed {block}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"block 7: 7[.0-9]* ")
+
+    def test_is_printed_as_a_batch_script(self):
+        result = self.tune(*VARIED, "--export", "slurm", "--", *SLOW)
+        self.assertIn("#SBATCH --ntasks=1", result.stdout)
+        self.assertIn("sleep 0.01", result.stdout)
+
+
+class Page(InFolder):
+    def test_is_written_and_made_again_from_the_record(self):
+        result = self.tune(*VARIED, "-o", "page", "--json=record.json", "--", *SLOW)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue((self.path / "page" / "report.html").exists())
+        again = self.tabane("report", "tuned.json", "-o", "again")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(self.record("record.json")["name"], "tune")
+
+
+class Candidates(InFolder):
+    def test_that_fail_are_told_and_never_chosen(self):
+        result = self.tune("-r", "24", "--vary", "block=8,1,2", "--only", "block", "--", "sh", "-c",
+                           "test {block} != 1 && sleep 0.0{block}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("exit code 1", result.stdout)
+        self.assertIn("block 2: ", result.stdout)
+
+    def test_that_print_something_else_are_out_of_the_question(self):
+        command = "test $OMP_NUM_THREADS && echo wrong; sleep 0.02; true"
+        result = self.tune("-r", "24", "--only", "threads", "--", "sh", "-c", command)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("it printed something else", result.stdout)
+        self.assertIn("Nothing was found", result.stdout)
+
+    def test_that_hang_are_ended(self):
+        result = self.tune("-r", "20", "--timeout", "0.5", "--vary", "t=0.1,20", "--only", "t",
+                           "--", "sleep", "{t}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("Nothing was found", result.stdout)
+
+    def test_of_which_a_check_fails_are_out_of_the_question(self):
+        result = self.tune("-r", "24", "--vary", "block=8,1", "--only", "block",
+                           "--check", "! grep -q 1 said", "--", "sh", "-c",
+                           "echo {block} > said; sleep 0.0{block}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("--check", result.stdout)
+        self.assertIn("Nothing was found", result.stdout)
+
+
+class Shards(InFolder):
+    def test_are_started_together(self):
+        result = self.tune("-r", "24", "--shards", "--only", "processes", "--most-processes", "2",
+                           "--ignore-output", "--", "sh", "-c",
+                           "echo {index} of {processes} >> said; sleep 0.01")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        said = (self.path / "said").read_text()
+        if os.cpu_count() > 1:
+            self.assertIn("1 of 2\n", said)
+        self.assertIn("0 of 1\n", said)
+
+
+class Refusal(InFolder):
+    def test_names_what_is_wrong(self):
+        for arguments, words in (
+            (["--", "./nothing-here"], "nothing-here"),
+            (["--", "sh", "-c", "echo said; exit 3"], "exit code 3"),
+            (["--", "sh", "-c", "echo complaint >&2; exit 3"], "complaint"),
+            (["--", "true", "{block}"], "--vary block="),
+            (["--only", "processes", "--", "true"], "nothing to vary"),
+            (["-r", "3", "--", "true"], "use at least"),
+            (["--budget", "10ms", "--", "sleep", "0.01"], "use at least"),
+            (["--launcher", "no-such-launcher -n {processes}", "--", "true"], "no-such-launcher"),
+            (["--metric", "(", "--", "true"], "--metric"),
+            (["--metric", "speed", "--", "true"], "group"),
+            (["--metric", "speed ([0-9]+)", "--", "true"], "no metric"),
+            (["--bogus", "--", "true"], "--bogus"),
+            ([], "--collectives"),
+        ):
+            with self.subTest(arguments):
+                result = self.tune(*arguments)
+                self.assertIn(result.returncode, (1, 2), result.stdout)
+                self.assertIn(words, result.stderr)
+                self.assertFalse((self.path / "tuned.json").exists())
+
+    def test_of_a_record_of_another_machine(self):
+        self.assertEqual(self.tune(*VARIED, "--", *SLOW).returncode, 0)
+        record = self.record()
+        record["machine"]["summary"] = "1 package x 9999 cores"
+        (self.path / "tuned.json").write_text(json.dumps(record))
+        result = self.tabane("run", "--tuned", "tuned.json", "--", "true")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("another machine", result.stderr)
+
+    def test_of_a_file_that_is_no_tuning(self):
+        (self.path / "tuned.json").write_text("{}")
+        self.assertEqual(self.tabane("run", "--tuned", "tuned.json", "--", "true").returncode, 2)
+
+
+class Interrupted(InFolder):
+    def test_keeps_what_is_known_and_is_gone_on_with(self):
+        arguments = ["tune", "-q", "-r", "1000", "--vary", "block=8,1,2,3", "--only", "block", "--",
+                     *SLOW]
+        with subprocess.Popen([TABANE, *arguments], cwd=self.path, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, env=self.environment) as process:
+            time.sleep(3)
+            process.send_signal(signal.SIGINT)
+            stdout, stderr = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGINT, stderr)
+        before = self.record()
+        self.assertFalse(before["complete"])
+        runs = len(before["views"][0]["details"]["tuning"]["runs"])
+        self.assertGreater(runs, 2)
+        self.assertRegex(stdout, "best so far|Nothing|x faster than")
+        result = self.tune("-r", "24", "--resume", "tuned.json", "--vary", "block=8,1,2,3",
+                           "--only", "block", "--", *SLOW)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        after = self.record()["views"][0]["details"]["tuning"]["runs"]
+        self.assertGreater(len(after), runs)
+        self.assertIn("block 1: ", result.stdout)
+        other = self.tune("-r", "24", "--resume", "tuned.json", "--vary", "block=8,1", "--only",
+                          "block", "--", *SLOW)
+        self.assertEqual(other.returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
