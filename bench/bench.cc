@@ -114,6 +114,14 @@ std::string before_comma(const std::string& text) { return text.substr(0, text.f
 
 }  // namespace
 
+core::MeasureOptions long_runs(const Settings& settings, int epochs, double seconds) {
+  return {.budget_seconds = settings.quick ? 1 : seconds,
+          .min_epochs = settings.quick ? 3 : epochs,
+          .max_epochs = settings.quick ? 3 : 4 * epochs,
+          .warmup_epochs = 1,
+          .single_iteration = true};
+}
+
 bool Panel::wants(const std::string& question) const {
   if (!settings_.wanted(question)) return false;
   if (settings_.list_only) fmt::print("{}: {}\n", topic_.name, question);

@@ -55,6 +55,10 @@ struct Settings {
   std::function<bool(const std::string& question)> wanted = [](const std::string&) { return true; };
 };
 
+// How runs that take seconds are measured: once each, `epochs` of them or more while `seconds`
+// last.
+core::MeasureOptions long_runs(const Settings& settings, int epochs, double seconds);
+
 struct Topic {
   std::string name, title;
   std::function<void(Panel&)> run;

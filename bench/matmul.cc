@@ -72,15 +72,6 @@ class Products {
             .how = fmt::format("mpfr_mul, mpfr_add on {} rows; MPFR {}", rows, mpfr_get_version())};
   }
 
-  core::MeasureOptions few(int epochs, double seconds) const {
-    const bool quick = panel_.settings().quick;
-    return {.budget_seconds = quick ? 1 : seconds,
-            .min_epochs = quick ? 3 : epochs,
-            .max_epochs = quick ? 3 : 4 * epochs,
-            .warmup_epochs = 1,
-            .single_iteration = true};
-  }
-
   void beside_others(int n, long bits, double over_flint, double over_loop) {
     const std::string name = fmt::format("matmul, n = {}, {} bits, 1 thread", n, bits);
     if (!panel_.wants(name)) return;
@@ -97,7 +88,7 @@ class Products {
                 .ours = product(factors, "tabane", 1),
                 .peers = {std::move(peer), loop(factors, over_loop, false),
                           loop(factors, over_loop, true)},
-                .measure = few(6, 20)});
+                .measure = long_runs(panel_.settings(), 6, 20)});
   }
 
   // Efficiency: a speed-up of 1.8 is 0.9.
@@ -114,7 +105,7 @@ class Products {
                   .unit = "multiply-adds/s",
                   .ours = product(factors, "tabane", 2),
                   .peers = {one},
-                  .measure = few(11, 40)});
+                  .measure = long_runs(panel_.settings(), 11, 40)});
     }
     if (!wants_ranks) return;
     const auto on_ranks = [factors](int count) {
@@ -133,7 +124,7 @@ class Products {
                            .amount = multiply_adds(1000),
                            .target = 1.8,
                            .timed = on_ranks(1)}},
-                .measure = few(11, 40)});
+                .measure = long_runs(panel_.settings(), 11, 40)});
   }
 
   // The rate of one core's products of doubles, in turn with products whose shares are told.

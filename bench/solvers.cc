@@ -111,15 +111,6 @@ class Solvers {
         n, grid.substr(0, 1), grid.substr(2, 1));
   }
 
-  core::MeasureOptions few(int epochs, double seconds) const {
-    const bool quick = panel_.settings().quick;
-    return {.budget_seconds = quick ? 1 : seconds,
-            .min_epochs = quick ? 3 : epochs,
-            .max_epochs = quick ? 3 : 4 * epochs,
-            .warmup_epochs = 1,
-            .single_iteration = true};
-  }
-
   static double operations(int n) { return 2.0 / 3 * n * n * n + 2.0 * n * n; }
 
   void linpack(int n, double over_hpl) {
@@ -130,7 +121,7 @@ class Solvers {
                 .peers = {hpl(n, "1x2", amount, over_hpl), hpl(n, "2x1", amount, over_hpl),
                           peer("dgesv, 2 threads", "tabane_bench_dgesv", n, amount, 1.0,
                                version_said_by("dpkg-query -W libopenblas0-pthread"))},
-                .measure = few(7, 20)});
+                .measure = long_runs(panel_.settings(), 7, 20)});
   }
 
   void small_problem() {
@@ -144,7 +135,7 @@ class Solvers {
                 .unit = "FLOP/s",
                 .ours = run("tabane", "linpack -n 1000 --ranks 2", amount),
                 .peers = {std::move(one), std::move(mpi)},
-                .measure = few(11, 20)});
+                .measure = long_runs(panel_.settings(), 11, 20)});
   }
 
   // The share of a limit that was measured in the same run.
@@ -198,7 +189,7 @@ class Solvers {
                 .ours = std::move(ours),
                 .peers = {peer("Eigen, conjugate gradients, 2 threads", "tabane_bench_eigen_cg",
                                kSide, 1, 5.0, version_said_by("dpkg-query -W libeigen3-dev"))},
-                .measure = few(7, 20)});
+                .measure = long_runs(panel_.settings(), 7, 20)});
   }
 
   Panel& panel_;

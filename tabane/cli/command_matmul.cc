@@ -14,6 +14,7 @@
 #include "tabane/cli/solver.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
+#include "tabane/core/output_path.h"
 #include "tabane/core/units.h"
 #include "tabane/workloads/mp_matmul/loops.h"
 #include "tabane/workloads/mp_matmul/problem.h"
@@ -33,6 +34,8 @@ struct Options {
   std::uint64_t seed = 1;
   bool is_complex = false, compare_loop = false;
   std::string left, right, output, rounding = "nearest", method = "auto", memory;
+
+  bool to_stdout() const { return output == "-"; }
 };
 
 mpfr_rnd_t rounding_of(const std::string& name) {
@@ -189,6 +192,13 @@ lab::Json json_of(const Options& options, const Factors& factors, const Result& 
   return json;
 }
 
+void write_product(const Options& options, const mp::Matrix& product) {
+  const std::string text = mp::text_of(product);
+  if (!options.to_stdout()) return core::write_output(options.output, text);
+  fmt::print("{}", text);
+  std::fflush(stdout);
+}
+
 int multiply(const Options& options) {
   options.solver.json.check();
   if (options.left.empty() != options.right.empty()) {
@@ -196,7 +206,10 @@ int multiply(const Options& options) {
   }
   if (!options.output.empty()) {
     if (options.is_complex) throw core::UsageError("-o writes real matrices, not --complex ones");
-    require_writable_file("-o ", options.output);
+    if (!options.to_stdout()) require_writable_file("-o ", options.output);
+    if (options.to_stdout() && options.solver.json.to_stdout()) {
+      throw core::UsageError("--json and the product would both go to stdout: name a file by -o");
+    }
   }
   if (!options.memory.empty()) core::parse_size(options.memory);  // refuses what is no size
   const comm::LaunchOptions launch = options.solver.launch_options();
@@ -215,13 +228,13 @@ int multiply(const Options& options) {
     if (comm.rank() != 0) return own;
     if (options.compare_loop) own.loop = loop_seconds(options, factors);
     if (!options.output.empty() && own.answer.solution.check.passed()) {
-      mp::write_text(options.output, own.answer.c.re);
+      write_product(options, own.answer.c.re);
     }
     return own;
   });
   if (!result) return kOk;  // under MPI rank 0 reports
   if (!options.solver.quiet && !options.solver.json.to_stdout()) {
-    fmt::print("{}", text_of(options, factors, *result));
+    fmt::print(options.to_stdout() ? stderr : stdout, "{}", text_of(options, factors, *result));
   }
   options.solver.json.write(json_of(options, factors, *result));
   return result->answer.solution.check.passed() ? kOk : kVerification;
@@ -270,7 +283,7 @@ void add_options(CLI::App& verb, Options& options) {
   verb.add_flag("--compare-loop", options.compare_loop,
                 "Time the triple loop of MPFR's operations, too, on some rows");
   verb.add_option("-o,--output", options.output,
-                  "Write the product, if it passes the check, to a text file")
+                  "Write the product, if it passes the check, to a text file; -: to stdout")
       ->type_name("FILE");
   options.solver.add_to(verb);
 }

@@ -50,6 +50,10 @@ class Matmul(unittest.TestCase):
             for value, wanted in zip(row, exact, strict=True):
                 self.assertLessEqual(abs(value - wanted), Fraction(10) ** -85)
         self.assertEqual(rows[1][1], 4 * 10 ** 10 + 1)
+        shown = self.matmul(*given, "-o", "-")
+        self.assertEqual(shown.stdout, (self.folder / "c.txt").read_text())
+        self.assertIn("PASSED", shown.stderr)
+        self.assertFalse((self.folder / "-").exists())
 
     def test_gives_the_same_bits_in_every_way(self):
         request = ("-n", "40", "--bits", "200", "--seed", "7")

@@ -17,12 +17,15 @@ names_of_help() {
 options_of_help() {
   grep -oE '^  -[^ ]+(, --[^ ]+)?' | grep -oE -- '--?[A-Za-z][A-Za-z0-9-]*' | sort -u
 }
-# Prints what bash would offer after the words.
-offered() {
+# Prints what bash would offer after the words, in a folder without files.
+empty=$(mktemp -d)
+trap 'rmdir "$empty"' EXIT
+offered() (
+  cd "$empty"
   COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
   _tabane
   printf '%s\n' "${COMPREPLY[@]}" | sort -u
-}
+)
 same() {  # WHERE EXPECTED FOUND
   [ "$2" = "$3" ] || complain "$1 differs from what is expected (<) by:" \
     $'\n'"$(diff <(echo "$2") <(echo "$3") | grep '^[<>]')"

@@ -6,6 +6,7 @@
 
 #include "tabane/comm/mechanisms.h"
 #include "tabane/core/error.h"
+#include "tabane/lab/studies/views_test.h"
 
 namespace tabane::lab {
 namespace {
@@ -17,13 +18,6 @@ const Record& quick_study() {
       *run_ap1000_applications(core::Topology::detect(),
                                {.quick = true, .most_ranks = 2, .seconds = 1, .budget_seconds = 1});
   return record;
-}
-
-const Rows& table(const Record& record, std::string_view title) {
-  const auto found = std::ranges::find_if(
-      record.views, [&](const View& view) { return view.title.starts_with(title); });
-  if (found == record.views.end()) throw core::Error("no such table");
-  return std::get<Rows>(found->content);
 }
 
 TEST(Ap1000Applications, MeasuresEachApplicationWithEachSetOfMechanisms) {

@@ -11,6 +11,7 @@
 #include "tabane/lab/record/published.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/studies/pc_cluster.h"
+#include "tabane/lab/studies/views_test.h"
 
 namespace tabane::lab::pc_cluster {
 namespace {
@@ -66,23 +67,18 @@ Record shown(std::vector<double> watched) {
 
 Record shown() { return shown(std::vector<double>(100, 0.01)); }
 
-std::vector<std::vector<std::string>> table(const Record& record, const std::string& title) {
-  for (const View& view : record.views) {
-    const auto* rows = std::get_if<Rows>(&view.content);
-    if (rows == nullptr || view.title.find(title) == std::string::npos) continue;
-    std::vector<std::vector<std::string>> texts;
-    for (const auto& row : rows->rows) {
-      EXPECT_EQ(row.size(), rows->columns.size());
-      texts.emplace_back();
-      for (const Entry& entry : row) texts.back().push_back(text_of(entry));
-    }
-    return texts;
+std::vector<std::vector<std::string>> texts_of(const Record& record, const std::string& title) {
+  const View& view = view_of(record, title);
+  std::vector<std::vector<std::string>> texts;
+  for (std::size_t row = 0; row < std::get<Rows>(view.content).rows.size(); ++row) {
+    texts.push_back(row_of(view, row));
+    EXPECT_EQ(texts.back().size(), std::get<Rows>(view.content).columns.size());
   }
-  throw std::runtime_error("no table " + title);
+  return texts;
 }
 
 TEST(PcClusterViews, CountsOperationsInBothWays) {
-  const auto rows = table(shown(), "1. Square matrix product");
+  const auto rows = texts_of(shown(), "1. Square matrix product");
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[1][0], "1000");
   EXPECT_EQ(rows[1][2], "2.00 GFLOP/s");
@@ -92,7 +88,7 @@ TEST(PcClusterViews, CountsOperationsInBothWays) {
 }
 
 TEST(PcClusterViews, ShowsOperationsOfAllCores) {
-  const auto rows = table(shown(), "2. Multiple precision");
+  const auto rows = texts_of(shown(), "2. Multiple precision");
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0][1], "32.0 ns");
   EXPECT_EQ(rows[0][2], "–");  // was not measured
@@ -100,7 +96,7 @@ TEST(PcClusterViews, ShowsOperationsOfAllCores) {
 }
 
 TEST(PcClusterViews, ShowsTheSpeedUpOfRanks) {
-  const auto rows = table(shown(), "6. Parallel");
+  const auto rows = texts_of(shown(), "6. Parallel");
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[1][1], "2");
   EXPECT_TRUE(rows[1][2].starts_with("64.0 ms"));
@@ -110,7 +106,7 @@ TEST(PcClusterViews, ShowsTheSpeedUpOfRanks) {
 
 TEST(PcClusterViews, FitsMessagesAndFindsTheirBandwidth) {
   const Record record = shown();
-  EXPECT_EQ(table(record, "4. Messages inside the node: half").size(), 7u);
+  EXPECT_EQ(texts_of(record, "4. Messages inside the node: half").size(), 7u);
   const auto value = [&](const char* name) {
     const Result* result = record.find(name);
     return result == nullptr ? 0 : result->value.value_or(0);
@@ -124,11 +120,11 @@ TEST(PcClusterViews, FitsMessagesAndFindsTheirBandwidth) {
 }
 
 TEST(PcClusterViews, TellsAStableLinkFromAnUnstableOne) {
-  EXPECT_EQ(table(shown(), "whether the rate stays")[0].back(), "stable");
+  EXPECT_EQ(texts_of(shown(), "whether the rate stays")[0].back(), "stable");
   std::vector<double> watched(100, 0.01);
   for (std::size_t i = 0; i < watched.size(); i += 10) watched[i] = 0.03;
   const Record record = shown(watched);
-  const auto row = table(record, "whether the rate stays")[0];
+  const auto row = texts_of(record, "whether the rate stays")[0];
   EXPECT_EQ(row.back(), "unstable");
   EXPECT_EQ(row[5], "10 %");
   const auto* strip = find_content<Curves>(record, "pc_cluster.watch");
@@ -139,12 +135,12 @@ TEST(PcClusterViews, TellsAStableLinkFromAnUnstableOne) {
 }
 
 TEST(PcClusterViews, StandsBesideTheReportsFour) {
-  const auto rows = table(shown(), "This machine beside");
+  const auto rows = texts_of(shown(), "This machine beside");
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0][2], "7.25 GB/s");
   EXPECT_EQ(rows[0][4], "2.00");
   EXPECT_EQ(rows[2][3], "112 MB/s");
-  EXPECT_EQ(table(shown(), "The report's machines").size(), 4u);
+  EXPECT_EQ(texts_of(shown(), "The report's machines").size(), 4u);
 }
 
 TEST(PcClusterViews, AreComparedWithTheReportAndWithAnotherMachine) {

@@ -8,6 +8,7 @@
 
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/studies/process_thread_mining.h"
+#include "tabane/lab/studies/views_test.h"
 
 namespace tabane::lab::process_thread {
 namespace {
@@ -36,21 +37,6 @@ Record shown(const Points& points) {
   record.name = "process-thread";
   add_mining_views(record, points, 2);
   return record;
-}
-
-const View& view_of(const Record& record, const std::string& part_of_title) {
-  const auto found = std::ranges::find_if(record.views, [&](const View& view) {
-    return view.title.find(part_of_title) != std::string::npos;
-  });
-  if (found == record.views.end()) throw std::runtime_error("no view: " + part_of_title);
-  return *found;
-}
-
-std::vector<std::string> row_of(const View& view, std::size_t row) {
-  std::vector<std::string> texts;
-  for (const Entry& entry : std::get<Rows>(view.content).rows.at(row))
-    texts.push_back(text_of(entry));
-  return texts;
 }
 
 using Texts = std::vector<std::string>;

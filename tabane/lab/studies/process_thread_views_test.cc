@@ -9,6 +9,7 @@
 #include "tabane/lab/record/published.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/studies/process_thread.h"
+#include "tabane/lab/studies/views_test.h"
 
 namespace tabane::lab::process_thread {
 namespace {
@@ -69,21 +70,6 @@ Record shown(const Points& points, const std::vector<Result>& choices = {known_c
   record.name = "process-thread";
   add_views(record, points, choices, 2);
   return record;
-}
-
-const View& view_of(const Record& record, const std::string& part_of_title) {
-  const auto found = std::find_if(record.views.begin(), record.views.end(), [&](const View& view) {
-    return view.title.find(part_of_title) != std::string::npos;
-  });
-  if (found == record.views.end()) throw std::runtime_error("no view: " + part_of_title);
-  return *found;
-}
-
-std::vector<std::string> row_of(const View& view, std::size_t row) {
-  std::vector<std::string> texts;
-  for (const Entry& entry : std::get<Rows>(view.content).rows.at(row))
-    texts.push_back(text_of(entry));
-  return texts;
 }
 
 TEST(ProcessThreadViews, SpeedupIsOverOneWorker) {

@@ -11,7 +11,6 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/core/output_path.h"
 #include "tabane/workloads/mp_matmul/problem.h"
 
 namespace tabane::workloads::mp_matmul {
@@ -105,7 +104,7 @@ Matrix read_text(const std::filesystem::path& path, mpfr_prec_t bits) {
   return matrix;
 }
 
-void write_text(const std::filesystem::path& path, const Matrix& matrix) {
+std::string text_of(const Matrix& matrix) {
   std::string text;
   for (int i = 0; i < matrix.rows(); ++i) {
     for (int j = 0; j < matrix.columns(); ++j) {
@@ -114,7 +113,7 @@ void write_text(const std::filesystem::path& path, const Matrix& matrix) {
     }
     text += '\n';
   }
-  core::write_output(path, text);
+  return text;
 }
 
 }  // namespace tabane::workloads::mp_matmul

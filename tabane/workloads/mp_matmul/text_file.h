@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "tabane/workloads/mp_matmul/matrix.h"
 
@@ -13,7 +14,7 @@ namespace tabane::workloads::mp_matmul {
 // more or fewer numbers than the first one; core::SystemError.
 Matrix read_text(const std::filesystem::path& path, mpfr_prec_t bits);
 
-// Writes as many digits as give the same numbers back. throws: core::SystemError.
-void write_text(const std::filesystem::path& path, const Matrix& matrix);
+// The same, with as many digits as give the same numbers back.
+std::string text_of(const Matrix& matrix);
 
 }  // namespace tabane::workloads::mp_matmul

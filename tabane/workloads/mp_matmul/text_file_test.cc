@@ -6,6 +6,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/core/output_path.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/workloads/mp_matmul/problem.h"
 
@@ -48,7 +49,7 @@ TEST(MpTextFile, WritesWhatIsReadBackBitByBit) {
     mpfr_set_si_2exp(m.at(0, 3), -3, -3000, MPFR_RNDN);
     mpfr_set_si_2exp(m.at(1, 3), 1, 5000, MPFR_RNDN);
     mpfr_set_ui(m.at(1, 4), 1, MPFR_RNDN);
-    write_text(folder.path() / "m.txt", m);
+    core::write_output(folder.path() / "m.txt", text_of(m));
     EXPECT_TRUE(read_text(folder.path() / "m.txt", bits) == m);
   }
 }
