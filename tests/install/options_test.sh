@@ -17,15 +17,14 @@ names_of_help() {
 options_of_help() {
   grep -oE '^  -[^ ]+(, --[^ ]+)?' | grep -oE -- '--?[A-Za-z][A-Za-z0-9-]*' | sort -u
 }
-# Prints what bash would offer after the words, in a folder without files.
-empty=$(mktemp -d)
+empty=$(mktemp -d)  # where no files are offered beside names
 trap 'rmdir "$empty"' EXIT
-offered() (
-  cd "$empty"
+# Prints what bash would offer after the words.
+offered() {
   COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
   _tabane
   printf '%s\n' "${COMPREPLY[@]}" | sort -u
-)
+}
 same() {  # WHERE EXPECTED FOUND
   [ "$2" = "$3" ] || complain "$1 differs from what is expected (<) by:" \
     $'\n'"$(diff <(echo "$2") <(echo "$3") | grep '^[<>]')"
@@ -66,7 +65,7 @@ check_verb() {
   options=$(options_of_help <<<"$help")
   [ -n "$options" ] || complain "$* --help shows no options"
   same "bash, $*" "$options" "$(offered tabane "$@" -)"
-  [ -z "$names" ] || same "bash, names of $*" "$names" "$(offered tabane "$@" '' | grep -v '^-')"
+  [ -z "$names" ] || same "bash, names of $*" "$names" "$(cd "$empty" && offered tabane "$@" '' | grep -v '^-')"
   knows _tabane "$options $names" "$@"
   knows tabane.fish "$options $names" "$@"
   # --help stands once in the man page, with the program's own options.

@@ -29,9 +29,11 @@ IntegerLoop::IntegerLoop(const Operands& operands, const Plan& plan)
       const Matrix& matrix = *(a ? operands.a : operands.b)[static_cast<std::size_t>(part)];
       for (const int number : numbers) {
         const std::int64_t low = (a ? piece.a : piece.b)[static_cast<std::size_t>(number)].low;
-        for (const int k : piece.terms.index) {
+        for (std::size_t t = 0; t < lines.terms; ++t) {
+          const int k = piece.terms.index[t];
+          const std::int64_t shift = piece.terms.shift[t];
           const mpfr_srcptr x = a ? matrix.at(number, k) : matrix.at(k, number);
-          to_integer(x, low, integer);
+          to_integer(x, a ? low - shift : low + shift, integer);
           lines.magnitudes.insert(lines.magnitudes.end(), integer.begin(), integer.end() - 1);
           lines.signs.push_back(mpfr_zero_p(x) ? 0 : mpfr_signbit(x) != 0 ? -1 : 1);
         }

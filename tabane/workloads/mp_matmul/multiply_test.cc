@@ -113,6 +113,36 @@ TEST(MpMultiply, IsExactForGradedMatrices) {
   expect_product(outlier, y, 90, "one number is tiny");
 }
 
+// Small matrices are multiplied by a loop over integers, which shifts terms, too.
+TEST(MpMultiply, IsExactForSmallGradedMatrices) {
+  for (int n = 2; n <= 12; n += 2) {
+    for (const long step : {60L, 180L, 400L}) {
+      const Matrix x = test_matrix(n, n, 53, 1), y = test_matrix(n, n, 53, 1, 2);
+      const auto graded = [n](const Matrix& m, long by_row, long by_column) {
+        return of(n, n, m.bits(), [&](int i, int j, mpfr_ptr to) {
+          mpfr_mul_2si(to, m.at(i, j), by_row * i + by_column * j, MPFR_RNDN);
+        });
+      };
+      expect_product(graded(x, 0, step), graded(y, -step, 0), 53, "shifted terms");
+    }
+  }
+}
+
+// A term whose numbers are zeros but for an infinity has no size, and still counts.
+TEST(MpMultiply, KeepsInfinitiesOfTermsWithoutSize) {
+  constexpr int kN = 24;
+  Matrix x = test_matrix(kN, kN, 53, 1), y = test_matrix(kN, kN, 53, 1, 2);
+  for (int i = 0; i < kN; ++i) {
+    for (int j = 0; j < kN; ++j) mpfr_mul_2si(x.at(i, j), x.at(i, j), -3000 * j, MPFR_RNDN);
+    mpfr_set_zero(x.at(i, 3), 1);
+  }
+  mpfr_set_inf(x.at(5, 3), 1);
+  const Matrix c = multiply(x, y, 53, {.method = Method::residues});
+  const Matrix sums = multiply(x, y, 53, {.method = Method::sums});
+  EXPECT_TRUE(mpfr_inf_p(c.at(5, 0)) != 0);
+  EXPECT_TRUE(c == sums);
+}
+
 TEST(MpMultiply, SplitsTermsOfFallingSizeIntoGroups) {
   constexpr int kN = 64;
   const Matrix y = test_matrix(kN, kN, 90, 1, 2);

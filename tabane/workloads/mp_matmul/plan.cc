@@ -141,7 +141,8 @@ Grading grading_of(const Operands& operands, const Piece& all) {
 }
 
 // Cuts the terms into pieces whose sizes differ by little, after shifting what a and b share.
-std::vector<Piece> cut(const Operands& operands, const Grading& grading, int count) {
+std::vector<Piece> cut(const Operands& operands, const Piece& all, const Grading& grading,
+                       int count) {
   constexpr std::int64_t kMostRange = std::int64_t{1} << 40;
   std::int64_t least = kMostRange;
   for (std::size_t t = 0; t < grading.a.size(); ++t) {
@@ -157,7 +158,10 @@ std::vector<Piece> cut(const Operands& operands, const Grading& grading, int cou
   }
   std::vector<Piece> pieces;
   for (Terms& terms : groups) {
-    if (!terms.index.empty()) pieces.push_back(make_piece(operands, std::move(terms)));
+    if (terms.index.empty()) continue;
+    Piece& piece = pieces.emplace_back(make_piece(operands, std::move(terms)));
+    for (std::size_t i = 0; i < all.a.size(); ++i) piece.a[i].finite = all.a[i].finite;
+    for (std::size_t j = 0; j < all.b.size(); ++j) piece.b[j].finite = all.b[j].finite;
   }
   return pieces;
 }
@@ -186,11 +190,11 @@ Plan make_plan(const Operands& operands, mpfr_prec_t bits, Method method) {
   Plan plan;
   plan.pieces.push_back(make_piece(operands, all_terms(operands.terms())));
   Estimate best = planner.estimate(plan.pieces);
-  const Piece& all = plan.pieces[0];
+  const Piece all = plan.pieces[0];  // the pieces may be replaced below
   if (method != Method::integers && method != Method::sums && is_graded(operands, all)) {
     const Grading grading = grading_of(operands, all);
     for (int count = 1; count <= 64; count *= 2) {
-      std::vector<Piece> pieces = cut(operands, grading, count);
+      std::vector<Piece> pieces = cut(operands, all, grading, count);
       if (pieces.empty()) break;
       const Estimate estimate = planner.estimate(pieces);
       if (estimate.ns >= best.ns) continue;

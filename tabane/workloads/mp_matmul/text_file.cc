@@ -94,8 +94,13 @@ Matrix read_text(const std::filesystem::path& path, mpfr_prec_t bits) {
     for (std::size_t j = 0; j < columns; ++j) {
       const std::string word(rows[i][j].text);
       char* end = nullptr;
+      mpfr_clear_flags();
       mpfr_strtofr(matrix.at(static_cast<int>(i), static_cast<int>(j)), word.c_str(), &end, 10,
                    MPFR_RNDN);
+      if (mpfr_overflow_p() || mpfr_underflow_p()) {
+        refuse(path, rows[i][j],
+               fmt::format("\"{}\" has an exponent that no number can have", word.substr(0, 60)));
+      }
       if (!looks_like_a_number(word) || end != word.c_str() + word.size()) {
         refuse(path, rows[i][j], fmt::format("\"{}\" is not a decimal number", word.substr(0, 60)));
       }

@@ -72,6 +72,7 @@ TEST(MpTextFile, RefusesWithLineAndColumn) {
   expect_refused("@nan@\n", "1, column 1");
   expect_refused("1e\n", "1, column 1");
   expect_refused("--1\n", "1, column 1");
+  expect_refused("1e9999999999999999999\n", "1, column 1");
 }
 
 }  // namespace
