@@ -11,12 +11,13 @@
 
 #include "bench/bench.h"
 #include "bench/flint_product.h"
+#include "bench/solver_run.h"
 #include "tabane/comm/launch.h"
+#include "tabane/core/scratch_folder.h"
 #include "tabane/workloads/blas.h"
 #include "tabane/workloads/mp_matmul/loops.h"
 #include "tabane/workloads/mp_matmul/multiply.h"
 #include "tabane/workloads/mp_matmul/problem.h"
-#include "tabane/workloads/mp_matmul/solve.h"
 
 namespace tabane::bench {
 namespace {
@@ -93,38 +94,21 @@ class Products {
 
   // Efficiency: a speed-up of 1.8 is 0.9.
   void two_at_once() {
-    const std::string name = "matmul, n = 1000, 512 bits, 2 threads";
-    const std::string ranks = "matmul, n = 1000, 512 bits, 2 ranks";
-    const bool wants_threads = panel_.wants(name), wants_ranks = panel_.wants(ranks);
-    if (!wants_threads && !wants_ranks) return;
-    const auto factors = std::make_shared<const Factors>(1000, 512);
-    Entrant one = product(factors, "1 thread", 1);
-    one.target = 1.8;
-    if (wants_threads) {
-      panel_.ask({.name = name,
+    for (const auto& [how, options] :
+         {std::pair{"2 threads", "--ranks 1 -t 2"}, {"2 ranks", "--ranks 2"}}) {
+      Entrant one = run("1 thread", "--ranks 1");
+      one.target = 1.8;
+      panel_.ask({.name = fmt::format("matmul, n = 1000, 512 bits, {}", how),
                   .unit = "multiply-adds/s",
-                  .ours = product(factors, "tabane", 2),
-                  .peers = {one},
+                  .ours = run("tabane", options),
+                  .peers = {std::move(one)},
                   .measure = long_runs(panel_.settings(), 11, 40)});
     }
-    if (!wants_ranks) return;
-    const auto on_ranks = [factors](int count) {
-      return [factors, count](std::uint64_t) {
-        const auto answer = comm::launch_result<mp::Answer>(
-            {.ranks = count, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
-              return mp::solve(comm, factors->a, factors->b, 512, {.check = false});
-            });
-        return answer->solution.seconds;
-      };
-    };
-    panel_.ask({.name = ranks,
-                .unit = "multiply-adds/s",
-                .ours = {.name = "tabane", .amount = multiply_adds(1000), .timed = on_ranks(2)},
-                .peers = {{.name = "1 rank",
-                           .amount = multiply_adds(1000),
-                           .target = 1.8,
-                           .timed = on_ranks(1)}},
-                .measure = long_runs(panel_.settings(), 11, 40)});
+  }
+
+  Entrant run(const std::string& name, const std::string& options) const {
+    return solver_run(panel_.settings(), folder_ / "matmul.json", name,
+                      "matmul -n 1000 --bits 512 " + options, multiply_adds(1000));
   }
 
   // The rate of one core's products of doubles, in turn with products whose shares are told.
@@ -188,6 +172,7 @@ class Products {
   }
 
   Panel& panel_;
+  core::ScratchFolder folder_{"matmul-bench"};
 };
 
 }  // namespace

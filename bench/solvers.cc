@@ -11,6 +11,7 @@
 #include "bench/command.h"
 #include "bench/peer_version.h"
 #include "bench/remote.h"
+#include "bench/solver_run.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
@@ -45,20 +46,8 @@ class Solvers {
   using Last = std::shared_ptr<lab::Json>;
   Entrant run(const std::string& name, const std::string& arguments, double amount, Last last = {},
               const std::string& launcher = "") const {
-    const std::string json = folder_ / "tabane.json";
-    const std::string text =
-        fmt::format("{}{} {} -q --json={}", launcher, panel_.settings().program, arguments, json);
-    Entrant entrant{.name = name, .amount = amount, .how = text};
-    if (panel_.settings().program.empty()) entrant.missing = "tabane was not found";
-    entrant.timed = [text, json, last](std::uint64_t) {
-      run_command({"sh", "-c", text});
-      lab::Json record = lab::Json::parse(core::read_file(json));
-      if (!record.at("passed").get<bool>()) throw core::Error(text + ": the check failed");
-      const double seconds = record.at("seconds").get<double>();
-      if (last) *last = std::move(record);
-      return seconds;
-    };
-    return entrant;
+    return solver_run(panel_.settings(), folder_ / "tabane.json", name, arguments, amount,
+                      std::move(last), launcher);
   }
 
   // A program of bench/solvers/, with two threads on two PUs.

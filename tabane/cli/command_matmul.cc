@@ -212,7 +212,9 @@ int multiply(const Options& options) {
     }
   }
   if (!options.memory.empty()) core::parse_size(options.memory);  // refuses what is no size
-  const comm::LaunchOptions launch = options.solver.launch_options();
+  comm::LaunchOptions launch = options.solver.launch_options();
+  // A rank's place has one PU for one thread.
+  if (options.threads > 1) launch.placement = core::PlacementPolicy::none;
   mp::SolveOptions how{.product = {.rounding = rounding_of(options.rounding),
                                    .threads = options.threads,
                                    .method = method_of(options.method)},
