@@ -199,6 +199,13 @@ class Steps(Case):
         self.refused("database: has not the length that it says", "count", self.server)
         self.refused("no-such-folder/database", "count", self.folder / "no-such-folder", code=1)
 
+    def test_keep_the_secret_key_out_of_the_servers_folder(self):
+        for client in (self.server, self.server / "client"):
+            self.server.mkdir(exist_ok=True)
+            self.refused("must not be the same, nor lie in each other", "keygen", *QUICK, client,
+                         self.server)
+        self.assertEqual([], list(self.folder.rglob("*.key*")))
+
     def test_more_transactions_than_the_keys_are_made_for(self):
         self.generate("--transactions", 70000, "--items", 2, "--density", 0.5)
         self.step("keygen", *QUICK, "--max-length", 2, "--hide-slots", "--transactions", 1000,

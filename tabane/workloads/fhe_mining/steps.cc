@@ -36,6 +36,19 @@ constexpr const char* kQuery = "query";
 constexpr const char* kAnswer = "answer";
 constexpr mode_t kOwnerOnly = 0600;
 
+// Both or none: a secret key without its public ones would only be in the way of the next.
+void write_keys(const fs::path& secret, const Client& client, const fs::path& shown,
+                const PublicKeys& keys) {
+  write_secret_key(secret, client);
+  try {
+    write_public_keys(shown, keys);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(secret, ignored);
+    throw;
+  }
+}
+
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
@@ -46,6 +59,25 @@ void make_folder(const Folder& folder, mode_t mode) {
   if (!fs::is_directory(folder)) {
     throw core::UsageError(fmt::format("{}: is not a folder", folder.string()));
   }
+}
+
+fs::path resolved(const Folder& folder) {
+  std::error_code error;
+  fs::path path = fs::weakly_canonical(folder, error);
+  if (error) throw core::SystemError("realpath", folder.string(), error.value());
+  return path;
+}
+
+// The server's folder is given away, and the client's with it where one lies in the other.
+void require_apart(const Folder& client, const Folder& server) {
+  const fs::path of_client = resolved(client), of_server = resolved(server);
+  const auto [in_client, in_server] =
+      std::mismatch(of_client.begin(), of_client.end(), of_server.begin(), of_server.end());
+  if (in_client != of_client.end() && in_server != of_server.end()) return;
+  throw core::UsageError(
+      fmt::format("{} and {}: the client's folder and the server's must not be the same, nor lie "
+                  "in each other: the secret key would go to the server",
+                  client.string(), server.string()));
 }
 
 void require_absent(const fs::path& path) {
@@ -165,8 +197,8 @@ Encryption make_keys(const Folder& client, const Folder& server, const Scheme& s
   const PublicKeys keys = made.public_keys();
   make_folder(client, 0700);
   make_folder(server, 0777);
-  write_secret_key(client / kSecretKey, made);
-  write_public_keys(server / kPublicKeys, keys);
+  require_apart(client, server);
+  write_keys(client / kSecretKey, made, server / kPublicKeys, keys);
   Encryption how = encryption_of(scheme, made.context()->parameters(), {});
   how.key_seconds = seconds_since(begin);
   return how;
@@ -175,6 +207,7 @@ Encryption make_keys(const Folder& client, const Folder& server, const Scheme& s
 Asked encrypt_database(const Folder& client, const Folder& server, const FimiFile& file,
                        const MineRequest& request) {
   check(request);
+  require_apart(client, server);
   const auto begin = std::chrono::steady_clock::now();
   const Client owner = read_secret_key(client / kSecretKey);
   check_length(owner, request.most_length);
@@ -236,6 +269,7 @@ Counted count_query_on_ranks(comm::Comm& comm, const Folder& server, int threads
 }
 
 Decrypted decrypt_answer(const Folder& client, const Folder& server, int threads) {
+  require_apart(client, server);
   const auto begin = std::chrono::steady_clock::now();
   const Client owner = read_secret_key(client / kSecretKey);
   auto state = read_value<ClientState>(client / kState, Kind::state);

@@ -1,6 +1,6 @@
 // The roles as separate steps with files between them, in two folders: the client's, which never
 // leaves it, and the server's, which holds all that the server may see and can be copied there and
-// back.
+// back. Neither may be the other or lie in it: core::UsageError.
 //
 //   keygen   client/secret.key, server/public.keys
 //   encrypt  client/state, server/database, server/query      asks for the first candidates

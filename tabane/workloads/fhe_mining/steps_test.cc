@@ -130,6 +130,40 @@ TEST_F(Steps, KeysAreNeverReplaced) {
   EXPECT_NE(complaint([&] { keys(); }).find("secret.key exists"), std::string::npos);
 }
 
+TEST_F(Steps, FoldersThatAreNotApartAreRefused) {
+  const auto refused = [&](const Folder& owner, const Folder& counts) {
+    const std::string told = complaint([&] { make_keys(owner, counts, scheme()); });
+    EXPECT_NE(told.find("must not be the same, nor lie in each other"), std::string::npos) << told;
+    EXPECT_FALSE(std::filesystem::exists(owner / "secret.key")) << owner;
+    EXPECT_FALSE(std::filesystem::exists(counts / "public.keys")) << counts;
+  };
+  std::filesystem::create_directory(server());
+  std::filesystem::create_directory_symlink(server(), folder_ / "link");
+  refused(server(), server());
+  refused(server() / "client", server());
+  refused(server(), server() / "inner");
+  refused(folder_ / "link", server());
+  refused(server() / ".." / "server" / "client", folder_ / "link");
+  make_keys(folder_ / "server2", server(), scheme());  // the name alone begins alike
+}
+
+TEST_F(Steps, LaterStepsRefuseFoldersThatAreNotApart) {
+  keys();
+  const auto told = [](const std::string& sentence) {
+    return sentence.find("nor lie in each other") != std::string::npos;
+  };
+  EXPECT_TRUE(
+      told(complaint([&] { encrypt_database(client(), client(), FimiFile(shop()), request()); })));
+  EXPECT_TRUE(told(complaint([&] { decrypt_answer(client(), client() / "inner", 1); })));
+  EXPECT_FALSE(std::filesystem::exists(client() / "database"));
+}
+
+TEST_F(Steps, ASecretKeyDoesNotStayWithoutItsPublicOnes) {
+  // Nobody can make a file there.
+  EXPECT_NE(complaint([&] { make_keys(client(), "/proc", scheme()); }), "");
+  EXPECT_FALSE(std::filesystem::exists(client() / "secret.key"));
+}
+
 TEST_F(Steps, DamageIsToldWithTheFile) {
   keys();
   encrypted();
