@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "tabane/workloads/fhe_mining/plain_counter.h"
 #include "tabane/workloads/fhe_mining/ranks.h"
 #include "tabane/workloads/fhe_mining/server.h"
+#include "tabane/workloads/fhe_mining/tasks.h"
 
 namespace tabane::workloads::fhe_mining {
 namespace {
@@ -83,6 +85,17 @@ class EncryptedCounter : public SupportCounter {
       : client_(client), sums_(std::move(sums)), threads_(threads), how_(how) {}
 
   std::vector<std::uint64_t> count(const Itemsets& candidates) override {
+    std::vector<std::uint64_t> supports;
+    for (std::size_t begin = 0, end = 0; begin < candidates.size(); begin = end) {
+      end = end_of_batch(candidates, begin, kMostCandidates);
+      std::ranges::copy(count_some(some_of(candidates, begin, end)), std::back_inserter(supports));
+    }
+    return supports;
+  }
+
+ private:
+  // A support takes far less memory than the sum that it is decrypted from.
+  std::vector<std::uint64_t> count_some(const Itemsets& candidates) {
     const std::vector<bgv::Ciphertext> sums = sums_(candidates, how_.work);
     Stopwatch watch;
     std::vector<std::uint64_t> supports = decrypt(client_, sums, threads_);
@@ -90,7 +103,6 @@ class EncryptedCounter : public SupportCounter {
     return supports;
   }
 
- private:
   const Client& client_;
   Sums sums_;
   team::Team& threads_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/core/units.h"
 #include "tabane/team/places.h"
 #include "tabane/workloads/fhe_mining/apriori.h"
 #include "tabane/workloads/fhe_mining/bgv/serialise.h"
@@ -22,6 +23,7 @@
 #include "tabane/workloads/fhe_mining/keys_file.h"
 #include "tabane/workloads/fhe_mining/ranks.h"
 #include "tabane/workloads/fhe_mining/server.h"
+#include "tabane/workloads/usable_memory.h"
 
 namespace tabane::workloads::fhe_mining {
 namespace {
@@ -140,6 +142,28 @@ Task read_task(const Folder& server, const DatabaseHead& head) {
   return task;
 }
 
+// While an answer is written there are its sums, their records, the content of the file and the
+// file itself.
+constexpr double kCopiesOfAnswer = 4;
+
+// Sums are switched to as few primes as their noise allows, mostly one.
+double answer_bytes(const Itemsets& candidates, const PublicKeys& keys) {
+  const std::size_t components = candidates.length() == 1 || keys.scheme.hide_slots ? 2 : 3;
+  return kCopiesOfAnswer * 8.0 *
+         static_cast<double>(bgv::Ciphertext::size_of(keys.context->degree(), components, 1)) *
+         static_cast<double>(candidates.size());
+}
+
+// Counting may take hours, and what it ends with has to be held.
+void check_answer_fits(const Task& task, const PublicKeys& keys) {
+  const double needed = answer_bytes(task.candidates, keys), usable = usable_memory();
+  if (needed <= usable) return;
+  throw core::UsageError(fmt::format(
+      "the answer to {} candidates takes {} of memory, and {} are free: a larger "
+      "--min-support leaves rare itemsets out",
+      task.candidates.size(), core::format_value(needed, "B"), core::format_value(usable, "B")));
+}
+
 void write_answer(const Folder& server, const Task& task, const PublicKeys& keys,
                   const std::vector<bgv::Ciphertext>& sums, const Answer& how) {
   Answer answer = how;
@@ -238,6 +262,7 @@ Counted count_query(const Folder& server, int processes, int threads) {
   team::Team readers = threads_only(threads);
   const EncryptedDatabase database =
       read_database(server / kDatabase, keys, 0, head.blocks, readers);
+  check_answer_fits(task, keys);
   const Server counter(keys, database);
   team::Team team({.processes = processes, .threads = threads});
   Work work;
@@ -261,6 +286,7 @@ Counted count_query_on_ranks(comm::Comm& comm, const Folder& server, int threads
     return {};
   }
   const Task task = read_task(server, head);
+  check_answer_fits(task, keys);
   Work work;
   const std::vector<bgv::Ciphertext> sums = counting.count(task.candidates, work);
   counting.end();

@@ -42,7 +42,8 @@ struct Counted {
   bool insecure = false;
   Work work;
 };
-// throws: core::UsageError, core::Error or core::SystemError naming a file; as Server::count().
+// throws: core::UsageError, core::Error or core::SystemError naming a file; core::UsageError before
+// it counts if memory does not hold the answer; as Server::count().
 Counted count_query(const Folder& server, int processes, int threads);
 // The same on ranks that all read the folder. Returns on rank 0 what was done.
 Counted count_query_on_ranks(comm::Comm& comm, const Folder& server, int threads);

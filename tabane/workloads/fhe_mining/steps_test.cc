@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/text_of_error_test.h"
 #include "tabane/workloads/fhe_mining/generate.h"
+#include "tabane/workloads/fhe_mining/server.h"
 
 namespace tabane::workloads::fhe_mining {
 namespace {
@@ -85,6 +87,17 @@ TEST_F(Steps, AllInOneGoFindTheSame) {
   const Outcome totals = mine_encrypted(file, hidden);
   EXPECT_EQ(totals.itemsets, mine_plain(file, hidden).itemsets);
   EXPECT_TRUE(totals.encryption->hide_slots);
+}
+
+TEST_F(Steps, MoreCandidatesThanABatchHasAreAllCounted) {
+  MineRequest pairs = request();
+  pairs.min_support = 0.002;
+  pairs.most_length = 2;
+  std::size_t most = 0;
+  pairs.told = [&](std::size_t, std::size_t candidates) { most = std::max(most, candidates); };
+  const FimiFile file(shop());
+  EXPECT_EQ(mine_encrypted(file, pairs).itemsets, mine_plain(file, pairs).itemsets);
+  EXPECT_GT(most, kMostCandidates);
 }
 
 TEST_F(Steps, RanksFindTheSame) {
