@@ -1,10 +1,14 @@
 #include "tabane/workloads/fhe_mining/keys_file.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "tabane/core/error.h"
+#include "tabane/workloads/fhe_mining/apriori.h"
 #include "tabane/workloads/fhe_mining/bgv/serialise.h"
 #include "tabane/workloads/fhe_mining/container.h"
 
@@ -36,6 +40,18 @@ bgv::SharedContext context_of(const std::string& record, const std::string& name
   return bgv::make_context(bgv::load_parameters(record, name, true));
 }
 
+// Others rely on it without asking: a product as deep as this must leave a prime.
+void check_scheme(const Scheme& scheme, const bgv::Context& context, const std::string& name) {
+  if (scheme.most_length >= 1 && scheme.most_length <= kLongestItemset &&
+      static_cast<std::size_t>(depth_of(scheme.most_length)) <= context.primes()) {
+    return;
+  }
+  throw core::UsageError(
+      fmt::format("{}: says that its keys are made for itemsets of up to {} items, which they "
+                  "cannot be",
+                  name, scheme.most_length));
+}
+
 }  // namespace
 
 void write_secret_key(const std::filesystem::path& path, const Client& client) {
@@ -53,8 +69,9 @@ Client read_secret_key(const std::filesystem::path& path) {
   const auto stored = value_of<StoredSecretKey>(bytes, path);
   wipe(bytes);
   const std::string name = path.string();
-  return Client(stored.scheme,
-                bgv::load_secret_key(stored.key, name, context_of(stored.parameters, name)));
+  const bgv::SharedContext context = context_of(stored.parameters, name);
+  check_scheme(stored.scheme, *context, name);
+  return Client(stored.scheme, bgv::load_secret_key(stored.key, name, context));
 }
 
 team::Bytes bytes_of_public_keys(const PublicKeys& keys) {
@@ -72,6 +89,7 @@ PublicKeys public_keys_of(std::span<const std::byte> bytes, const std::filesyste
                   .scheme = stored.scheme,
                   .context = context_of(stored.parameters, name.string()),
                   .evaluation = {}};
+  check_scheme(keys.scheme, *keys.context, name.string());
   if (stored.evaluation) {
     keys.evaluation = bgv::load_evaluation_keys(*stored.evaluation, name.string(), *keys.context);
   }

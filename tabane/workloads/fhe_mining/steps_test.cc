@@ -13,11 +13,17 @@
 #include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/text_of_error_test.h"
+#include "tabane/workloads/fhe_mining/bgv/serialise.h"
+#include "tabane/workloads/fhe_mining/container.h"
+#include "tabane/workloads/fhe_mining/database_file.h"
 #include "tabane/workloads/fhe_mining/generate.h"
+#include "tabane/workloads/fhe_mining/keys_file.h"
 #include "tabane/workloads/fhe_mining/server.h"
 
 namespace tabane::workloads::fhe_mining {
 namespace {
+
+namespace fs = std::filesystem;
 
 class Steps : public testing::Test {
  protected:
@@ -214,6 +220,52 @@ TEST_F(Steps, DamageIsToldWithTheFile) {
   };
   for (const char* name : {"public.keys", "database", "query", "answer"}) of(server() / name);
   for (const char* name : {"secret.key", "state"}) of(client() / name);
+}
+
+TEST_F(Steps, KeysForLengthsThatTheyCannotHaveAreRefused) {
+  keys();
+  const fs::path path = server() / "public.keys";
+  PublicKeys shown = read_public_keys(path);
+  ASSERT_EQ(shown.context->primes(), 2);  // 8 take 3
+  for (const std::uint64_t length : {std::uint64_t{0}, std::uint64_t{8}, std::uint64_t{9}}) {
+    shown.scheme.most_length = length;
+    fs::remove(path);
+    write_public_keys(path, shown);
+    EXPECT_NE(complaint([&] { read_public_keys(path); }).find("public.keys: says that"),
+              std::string::npos)
+        << length;
+  }
+}
+
+TEST_F(Steps, CiphertextsThatAreNotFreshAreNoDatabase) {
+  Scheme longest = scheme();
+  longest.most_length = 8;
+  make_keys(client(), server(), longest);
+  const PublicKeys shown = read_public_keys(server() / "public.keys");
+  const bgv::Context& context = *shown.context;
+  const double fresh = context.noise().fresh_secret_key();
+  const auto told = [&](std::size_t components, std::size_t primes, double deviation) {
+    bgv::Ciphertext forged(context.degree(), components, primes);
+    std::ranges::fill(forged.words(), 0);
+    forged.key = shown.id;
+    forged.deviation = deviation;
+    const std::string record = bgv::save(context, forged);
+    const DatabaseHead head{
+        .key = shown.id, .items = 1, .blocks = 1, .record_bytes = record.size(), .insecure = true};
+    const team::Bytes front = container_bytes(Kind::database, bytes_of(head));
+    core::write_file(
+        server() / "database",
+        std::string(reinterpret_cast<const char*>(front.data()), front.size()) + record);
+    team::Team threads({.processes = 1, .threads = 1});
+    return complaint([&] { read_database(server() / "database", shown, 0, 1, threads); });
+  };
+  EXPECT_EQ(told(2, context.primes(), fresh), "");
+  EXPECT_NE(told(2, context.primes(), fresh + 1).find("is damaged"), std::string::npos);
+  EXPECT_NE(told(3, context.primes(), fresh).find("is damaged"), std::string::npos);
+  EXPECT_NE(told(2, context.primes() - 1, fresh).find("is damaged"), std::string::npos);
+  // As many words as a fresh one has.
+  ASSERT_EQ(context.primes(), 3);
+  EXPECT_NE(told(3, 2, fresh).find("is damaged"), std::string::npos);
 }
 
 TEST_F(Steps, FilesOfAnotherKindOrVersionAreTold) {
