@@ -163,7 +163,10 @@ void write_container(const std::filesystem::path& path, Kind kind,
 team::Bytes read_container(const std::filesystem::path& path, Kind kind) {
   const core::Descriptor file = open_to_read(path);
   Front front = read_front(file, path.string(), kind);
-  if (front.bytes != size_of(file, path.string())) throw_cut(path.string());
+  if (front.bytes != size_of(file, path.string())) {
+    wipe(front.content);  // a secret key's, perhaps
+    throw_cut(path.string());
+  }
   return std::move(front.content);
 }
 

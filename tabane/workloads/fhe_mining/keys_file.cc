@@ -10,6 +10,7 @@
 #include "tabane/core/error.h"
 #include "tabane/workloads/fhe_mining/apriori.h"
 #include "tabane/workloads/fhe_mining/bgv/serialise.h"
+#include "tabane/workloads/fhe_mining/bgv/wiped.h"
 #include "tabane/workloads/fhe_mining/container.h"
 
 namespace tabane::workloads::fhe_mining {
@@ -60,14 +61,14 @@ void write_secret_key(const std::filesystem::path& path, const Client& client) {
   stored.parameters = bgv::save(client.context()->parameters());
   stored.key = bgv::save(client.secret_key());
   team::Bytes bytes = bytes_of(stored);
+  const bgv::WipedAtEnd end(bytes);
   write_container(path, Kind::secret_key, bytes, 0600, Replace::no);
-  wipe(bytes);
 }
 
 Client read_secret_key(const std::filesystem::path& path) {
   team::Bytes bytes = read_container(path, Kind::secret_key);
+  const bgv::WipedAtEnd end(bytes);
   const auto stored = value_of<StoredSecretKey>(bytes, path);
-  wipe(bytes);
   const std::string name = path.string();
   const bgv::SharedContext context = context_of(stored.parameters, name);
   check_scheme(stored.scheme, *context, name);

@@ -1,20 +1,17 @@
 #include "tabane/workloads/fhe_mining/bgv/encryptor.h"
 
-#include <openssl/crypto.h>
-
 #include "tabane/core/error.h"
 #include "tabane/workloads/fhe_mining/bgv/polynomial.h"
+#include "tabane/workloads/fhe_mining/bgv/wiped.h"
 
 namespace tabane::workloads::fhe_mining::bgv {
 namespace {
 
 // Small random polynomials, wiped when they go.
 struct Small {
-  explicit Small(std::size_t n) : values(n) {}
-  ~Small() { OPENSSL_cleanse(values.data(), values.size()); }
-  Small(const Small&) = delete;
-  Small& operator=(const Small&) = delete;
+  explicit Small(std::size_t n) : values(n), end(values) {}
   std::vector<std::int8_t> values;
+  WipedAtEnd end;
 };
 
 // out = m + t e, as values.
@@ -42,7 +39,9 @@ Encryptor::Encryptor(SharedContext context, const PublicKey& key)
 }
 
 Ciphertext Encryptor::encrypt(const Plaintext& plaintext) const {
-  return encrypt(plaintext, fresh_seed());
+  Seed randomness = fresh_seed();
+  const WipedAtEnd end(randomness);
+  return encrypt(plaintext, randomness);
 }
 
 Ciphertext Encryptor::encrypt(const Plaintext& plaintext, const Seed& randomness) const {
@@ -61,7 +60,8 @@ Ciphertext Encryptor::with_secret_key(const Plaintext& plaintext, RandomStream& 
   expand(*context_, *c.seed, 1, primes, c.words().subspan(primes * n));
   Small errors(n);
   draw_errors(random, errors.values);
-  Words product(n);
+  Words product(n);  // a s, from which s follows
+  const WipedAtEnd end(product);
   for (std::size_t j = 0; j < primes; ++j) {
     const Residues c0 = c.residues(0, j);
     message_and_error(*context_, j, plaintext, errors.values, c0);
@@ -82,6 +82,7 @@ Ciphertext Encryptor::with_public_key(const Plaintext& plaintext, RandomStream& 
   draw_errors(random, e1.values);
   const std::uint64_t t = context_->plaintext_modulus().value();
   Words small(n);
+  const WipedAtEnd end(small);
   for (std::size_t j = 0; j < primes; ++j) {
     const Modulus& q = context_->modulus(j);
     const Residues c0 = c.residues(0, j), c1 = c.residues(1, j);
@@ -93,7 +94,6 @@ Ciphertext Encryptor::with_public_key(const Plaintext& plaintext, RandomStream& 
     multiply_add(q, std::span(public_->b).subspan(j * n, n), small, c0);
     multiply_add(q, std::span(public_->a).subspan(j * n, n), small, c1);
   }
-  OPENSSL_cleanse(small.data(), small.size() * sizeof(std::uint64_t));
   return c;
 }
 

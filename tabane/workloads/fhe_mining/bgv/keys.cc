@@ -7,6 +7,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/workloads/fhe_mining/bgv/polynomial.h"
+#include "tabane/workloads/fhe_mining/bgv/wiped.h"
 
 namespace tabane::workloads::fhe_mining::bgv {
 namespace {
@@ -19,9 +20,8 @@ std::vector<std::int8_t> ternary(const Context& context, RandomStream& random) {
 
 SecretKey secret_from(const SharedContext& context, const KeyId& id, RandomStream random) {
   std::vector<std::int8_t> coefficients = ternary(*context, random);
-  SecretKey key(context, id, coefficients);
-  OPENSSL_cleanse(coefficients.data(), coefficients.size());
-  return key;
+  const WipedAtEnd end(coefficients);
+  return SecretKey(context, id, coefficients);
 }
 
 // b = t e - a s, with the same small e modulo each modulus.
@@ -31,7 +31,8 @@ void mask(const SecretKey& secret, std::span<const std::int8_t> errors, std::siz
   const Modulus& q = context.modulus(modulus);
   lift(q, errors, context.plaintext_modulus().value(), b);
   context.ntt(modulus).forward(b);
-  Words product(context.degree());
+  Words product(context.degree());  // a s, from which s follows
+  const WipedAtEnd end(product);
   multiply(q, a, secret.values(modulus), product);
   subtract(q, b, product, b);
 }
@@ -44,7 +45,8 @@ KeySwitchKey switch_key(const SecretKey& secret, const Words& from, RandomStream
       .seed = random.seed(), .b = Words(digits * moduli * n), .a = Words(digits * moduli * n)};
   expand(context, key.seed, digits, moduli, key.a);
   std::vector<std::int8_t> errors(n);
-  Words scaled(n);
+  Words scaled(n);  // P s^2, or P s rotated
+  const WipedAtEnd end_of_errors(errors), end_of_scaled(scaled);
   for (std::size_t digit = 0; digit < digits; ++digit) {
     draw_errors(random, errors);
     for (std::size_t j = 0; j < moduli; ++j) {
@@ -57,14 +59,15 @@ KeySwitchKey switch_key(const SecretKey& secret, const Words& from, RandomStream
           scaled);
     add(q, b, scaled, b);
   }
-  OPENSSL_cleanse(errors.data(), errors.size());
   return key;
 }
 
 }  // namespace
 
 SecretKey SecretKey::generate(const SharedContext& context) {
-  return secret_from(context, fresh_key_id(), RandomStream(fresh_seed()));
+  Seed seed = fresh_seed();
+  const WipedAtEnd end(seed);
+  return secret_from(context, fresh_key_id(), RandomStream(seed));
 }
 
 SecretKey SecretKey::generate(const SharedContext& context, const Seed& seed) {
@@ -97,7 +100,11 @@ SecretKey::~SecretKey() {
   OPENSSL_cleanse(values_.data(), values_.size() * sizeof(std::uint64_t));
 }
 
-PublicKey PublicKey::generate(const SecretKey& secret) { return generate(secret, fresh_seed()); }
+PublicKey PublicKey::generate(const SecretKey& secret) {
+  Seed randomness = fresh_seed();
+  const WipedAtEnd end(randomness);
+  return generate(secret, randomness);
+}
 
 PublicKey PublicKey::generate(const SecretKey& secret, const Seed& randomness) {
   const Context& context = *secret.context();
@@ -107,16 +114,18 @@ PublicKey PublicKey::generate(const SecretKey& secret, const Seed& randomness) {
       .id = secret.id(), .seed = random.seed(), .b = Words(primes * n), .a = Words(primes * n)};
   expand(context, key.seed, 1, primes, key.a);
   std::vector<std::int8_t> errors(n);
+  const WipedAtEnd end(errors);
   draw_errors(random, errors);
   for (std::size_t j = 0; j < primes; ++j) {
     mask(secret, errors, j, std::span(key.a).subspan(j * n, n), std::span(key.b).subspan(j * n, n));
   }
-  OPENSSL_cleanse(errors.data(), errors.size());
   return key;
 }
 
 EvaluationKeys EvaluationKeys::generate(const SecretKey& secret, const Which& which) {
-  return generate(secret, which, fresh_seed());
+  Seed randomness = fresh_seed();
+  const WipedAtEnd end(randomness);
+  return generate(secret, which, randomness);
 }
 
 EvaluationKeys EvaluationKeys::generate(const SecretKey& secret, const Which& which,
@@ -129,6 +138,7 @@ EvaluationKeys EvaluationKeys::generate(const SecretKey& secret, const Which& wh
   RandomStream random(randomness);
   EvaluationKeys keys{.id = secret.id()};
   Words from(context.primes() * n);
+  const WipedAtEnd end(from);
   const auto each_prime = [&](auto make) {
     for (std::size_t j = 0; j < context.primes(); ++j) make(j, std::span(from).subspan(j * n, n));
     return switch_key(secret, from, random);
@@ -150,7 +160,6 @@ EvaluationKeys EvaluationKeys::generate(const SecretKey& secret, const Which& wh
     }
     add_rotation(exchange_exponent(n));
   }
-  OPENSSL_cleanse(from.data(), from.size() * sizeof(std::uint64_t));
   return keys;
 }
 

@@ -7,7 +7,9 @@
 #include <set>
 #include <vector>
 
+#include "tabane/core/error.h"
 #include "tabane/workloads/fhe_mining/bgv/material_test.h"
+#include "tabane/workloads/fhe_mining/bgv/wiped.h"
 
 namespace tabane::workloads::fhe_mining::bgv {
 namespace {
@@ -136,6 +138,19 @@ TEST(BgvRandom, FillsAnyLength) {
     draw_uniform(random, Modulus(17), std::span(words).first(n));
     EXPECT_EQ(words[n], 99u);
   }
+}
+
+TEST(WipedAtEnd, SetsAllElementsToZeroAlsoWhenSomethingIsThrown) {
+  std::vector<std::uint64_t> words(5, ~std::uint64_t{0});
+  Seed seed = fresh_seed();
+  try {
+    const WipedAtEnd end(words), end_of_seed(seed);
+    EXPECT_EQ(words[4], ~std::uint64_t{0});
+    throw core::Error("in between");
+  } catch (const core::Error&) {
+  }
+  EXPECT_EQ(words, std::vector<std::uint64_t>(5, 0));
+  EXPECT_EQ(seed, Seed{});
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 #include "tabane/workloads/fhe_mining/bgv/serialise.h"
 
-#include <openssl/crypto.h>
-
 #include <cmath>
 #include <limits>
 
 #include "tabane/workloads/fhe_mining/bgv/record.h"
+#include "tabane/workloads/fhe_mining/bgv/wiped.h"
 
 namespace tabane::workloads::fhe_mining::bgv {
 namespace {
@@ -119,12 +118,11 @@ SecretKey load_secret_key(std::string_view record, std::string_view name,
                           const SharedContext& context) {
   RecordReader reader(record, name, RecordKind::secret_key, context.get());
   std::vector<std::int8_t> coefficients(context->degree());
+  const WipedAtEnd end(coefficients);
   reader.get_all(std::span(coefficients));
   reader.finish();
   try {
-    SecretKey key(context, reader.head().key, coefficients);
-    OPENSSL_cleanse(coefficients.data(), coefficients.size());
-    return key;
+    return SecretKey(context, reader.head().key, coefficients);
   } catch (const core::UsageError& error) {
     reader.fail(error.what());
   }
