@@ -96,6 +96,8 @@ int run(const Options& options) {
   const MineRequest request = options.request();
   check(request);
   options.output.check();
+  const bool several = comm::is_one_of_several() || options.ranks.value_or(1) > 1;
+  if (several && !options.plain) options.workers.check_for_ranks();
   if (comm::is_one_of_several()) return mine_under_mpi(options, request);
   if (options.plain) return report(options, mine_plain(FimiFile(options.file), request));
   if (options.ranks.value_or(1) > 1) {

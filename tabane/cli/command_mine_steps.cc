@@ -100,13 +100,12 @@ void add_mine_encrypt(CLI::App& mine) {
   options->folders.add_client_to(*verb, "The folder with the secret key");
   options->folders.add_server_to(*verb, "The folder for the encrypted database");
   verb->add_option("FILE", options->file, "The transactions; - is standard input")->required();
-  options->mine.add_to(*verb);
+  options->mine.add_to(*verb, "as many as the keys are made for");
   options->workers.add_threads_to(*verb);
   verb->callback([options] {
     make_memory_unreadable();
-    MineRequest request = options->mine.request(options->file);
+    MineRequest request = options->mine.request(options->file, of_keys);
     options->workers.fill(request);
-    check(request);
     const Folders& folders = options->folders;
     fmt::print("{}", text_of(encrypt_database(folders.client, folders.server,
                                               FimiFile(options->file), request),
@@ -139,6 +138,7 @@ void add_mine_count(CLI::App& mine) {
           counted.length, counted.length == 1 ? "item" : "items", grouped(counted.work.products),
           grouped(counted.work.key_switches), core::format_seconds(counted.work.seconds));
     };
+    if (comm::is_one_of_several()) workers.check_for_ranks();
     on_ranks(
         [&](comm::Comm* ranks, bool& lost) {
           try {

@@ -11,14 +11,14 @@
 
 namespace tabane::cli {
 
-void MineOptions::add_to(CLI::App& verb) {
+void MineOptions::add_to(CLI::App& verb, const std::string& if_none) {
   verb.add_option("--min-support", min_support,
                   "Find itemsets in at least this share of the transactions, more than 0 and at "
                   "most 1; 0.02 is 2 %")
       ->type_name("X");
   verb.add_option("--max-length", max_length,
-                  "Find itemsets of at most N items (default 3); more take larger parameters at "
-                  "each doubling beyond 2")
+                  "Find itemsets of at most N items (default " + if_none +
+                      "); more take larger parameters at each doubling beyond 2")
       ->check(CLI::Range(1, workloads::fhe_mining::kLongestItemset))
       ->type_name("N");
   verb.add_option("--min-confidence", min_confidence,
@@ -26,7 +26,8 @@ void MineOptions::add_to(CLI::App& verb) {
       ->type_name("X");
 }
 
-workloads::fhe_mining::MineRequest MineOptions::request(const std::string& file) const {
+workloads::fhe_mining::MineRequest MineOptions::request(const std::string& file,
+                                                        std::size_t if_none) const {
   if (!min_support) {
     throw core::UsageError(
         "--min-support is missing: 0.02 asks for itemsets in 2 % of the transactions");
@@ -34,7 +35,7 @@ workloads::fhe_mining::MineRequest MineOptions::request(const std::string& file)
   workloads::fhe_mining::MineRequest request;
   request.database = file;
   request.min_support = *min_support;
-  request.most_length = max_length;
+  request.most_length = max_length.value_or(if_none);
   request.min_confidence = min_confidence;
   return request;
 }
@@ -77,6 +78,12 @@ void WorkerOptions::add_to(CLI::App& verb) {
 void WorkerOptions::fill(workloads::fhe_mining::MineRequest& request) const {
   request.processes = processes;
   request.threads = threads;
+}
+
+void WorkerOptions::check_for_ranks() const {
+  if (processes == team::automatic) return;
+  throw core::UsageError(
+      "-p: ranks take the place of processes, and each counts with threads (-t)");
 }
 
 void show_counting(std::size_t length, std::size_t candidates) {

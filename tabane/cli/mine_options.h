@@ -15,11 +15,14 @@ namespace tabane::cli {
 struct MineOptions {
   std::optional<double> min_support;
   double min_confidence = 0.5;
-  std::size_t max_length = 3;
+  std::optional<std::size_t> max_length;
 
-  void add_to(CLI::App& verb);
-  // throws: core::UsageError if --min-support is missing.
-  workloads::fhe_mining::MineRequest request(const std::string& file) const;
+  // if_none: what is taken without --max-length, as help says it.
+  void add_to(CLI::App& verb, const std::string& if_none = "3");
+  // Without --max-length most_length is if_none. throws: core::UsageError if --min-support is
+  // missing.
+  workloads::fhe_mining::MineRequest request(const std::string& file,
+                                             std::size_t if_none = 3) const;
 };
 
 // How it is encrypted.
@@ -38,6 +41,8 @@ struct WorkerOptions {
   void add_to(CLI::App& verb);
   void add_threads_to(CLI::App& verb);
   void fill(workloads::fhe_mining::MineRequest& request) const;
+  // throws: core::UsageError if -p is given, though ranks count with threads only.
+  void check_for_ranks() const;
 };
 
 // Says on stderr, where that is a terminal, what is being counted.

@@ -187,9 +187,9 @@ class Steps(Case):
         self.step("keygen", *QUICK, "--max-length", 2, self.client, self.server)
         self.refused("secret.key exists", "keygen", *QUICK, self.client, self.server)
         self.refused("made for itemsets of up to 2 items", "encrypt", self.client, self.server,
-                     self.shop, "--min-support", 0.1)
-        self.step("encrypt", self.client, self.server, self.shop, "--min-support", 0.1,
-                  "--max-length", 2)
+                     self.shop, "--min-support", 0.1, "--max-length", 3)
+        # Without --max-length it is that of the keys.
+        self.step("encrypt", self.client, self.server, self.shop, "--min-support", 0.1)
         others, theirs = self.folder / "others", self.folder / "theirs"
         self.step("keygen", *QUICK, others, theirs)
         shutil.copy(theirs / "public.keys", self.server)
@@ -224,6 +224,8 @@ class Refusals(Case):
         self.refused("--min-confidence: ", self.shop, "--min-support", 1, "--min-confidence", 2)
         self.refused("'9' is not between 1 and 8", self.shop, "--max-length", 9)
         self.refused("exclude each other", self.shop, "--min-support", 1, "--plain", "--hide-slots")
+        self.refused("-p: ranks take the place", self.shop, "--min-support", 1, "--ranks", 2,
+                     "-p", 3)
         self.refused("would be insecure", self.shop, "--min-support", 1, "--ring-degree", 1024)
         self.refused("power of two", self.shop, "--min-support", 1, "--ring-degree", 1000)
         self.refused("no such folder", self.shop, "--min-support", 1, "--rules",

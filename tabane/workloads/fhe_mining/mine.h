@@ -14,6 +14,9 @@
 
 namespace tabane::workloads::fhe_mining {
 
+// For encrypt_database(): itemsets as long as the keys are made for.
+inline constexpr std::size_t of_keys = 0;
+
 struct MineRequest {
   std::string database;  // as it is named in the outcome
   double min_support = 0;

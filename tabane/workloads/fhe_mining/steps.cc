@@ -120,11 +120,15 @@ Asked ask(const Client& client, const Folder& server, const DatabaseId& database
   return asked;
 }
 
-void check_length(const Client& client, std::size_t most_length) {
-  if (most_length <= client.scheme().most_length) return;
+// Returns the request with a length that the keys are made for.
+MineRequest request_for(const Client& client, MineRequest request) {
+  const std::size_t most = client.scheme().most_length;
+  if (request.most_length == of_keys) request.most_length = most;
+  check(request);
+  if (request.most_length <= most) return request;
   throw core::UsageError(
-      fmt::format("--max-length {}: the keys are made for itemsets of up to {} items", most_length,
-                  client.scheme().most_length));
+      fmt::format("--max-length {}: the keys are made for itemsets of up to {} items",
+                  request.most_length, most));
 }
 
 struct Task {
@@ -183,10 +187,13 @@ Counted counted_of(const Task& task, const PublicKeys& keys, const Work& work) {
 }
 
 std::vector<bgv::Ciphertext> load_sums(const Answer& answer, const fs::path& path,
-                                       const bgv::Context& context) {
+                                       const Client& owner, const fs::path& key) {
   std::vector<bgv::Ciphertext> sums;
   for (const std::string& record : answer.sums) {
-    sums.push_back(bgv::load_ciphertext(record, path.string(), context));
+    sums.push_back(bgv::load_ciphertext(record, path.string(), *owner.context()));
+    if (sums.back().key == owner.id()) continue;
+    throw core::UsageError(
+        fmt::format("{}: was made with other keys than {}", path.string(), key.string()));
   }
   return sums;
 }
@@ -229,12 +236,11 @@ Encryption make_keys(const Folder& client, const Folder& server, const Scheme& s
 }
 
 Asked encrypt_database(const Folder& client, const Folder& server, const FimiFile& file,
-                       const MineRequest& request) {
-  check(request);
+                       const MineRequest& wanted) {
   require_apart(client, server);
   const auto begin = std::chrono::steady_clock::now();
   const Client owner = read_secret_key(client / kSecretKey);
-  check_length(owner, request.most_length);
+  const MineRequest request = request_for(owner, wanted);
   const ItemCounts counts = count_items(file);
   check_capacity(owner.context()->parameters(), owner.scheme(), counts.transactions);
   const Bitmaps bitmaps =
@@ -310,7 +316,7 @@ Decrypted decrypt_answer(const Folder& client, const Folder& server, int threads
     }
     team::Team team = threads_only(threads);
     const std::vector<std::uint64_t> supports =
-        decrypt(owner, load_sums(answer, server / kAnswer, *owner.context()), team);
+        decrypt(owner, load_sums(answer, server / kAnswer, owner, client / kSecretKey), team);
     apriori.take(supports);
     state.supports.push_back(supports);
     state.work += answer.work;

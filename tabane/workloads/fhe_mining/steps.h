@@ -28,7 +28,8 @@ using Folder = std::filesystem::path;
 Encryption make_keys(const Folder& client, const Folder& server, const Scheme& scheme);
 
 // Encrypts the items that are frequent by themselves. request: with its database, shares and
-// most_length, of which the keys must be capable. Returns what is asked first.
+// most_length, of which the keys must be capable; of_keys: as much as they are. Returns what is
+// asked first.
 struct Asked {
   std::size_t length = 0, candidates = 0;  // 0: nothing is left to ask
   bool insecure = false;                   // parameters

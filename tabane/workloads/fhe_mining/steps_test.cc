@@ -300,6 +300,34 @@ TEST_F(Steps, AnotherClientsKeysAreTold) {
             std::string::npos);
 }
 
+TEST_F(Steps, AnAnswerOfAnotherKeyIsTold) {
+  keys();
+  encrypted();
+  count_query(server(), 1, 1);
+  make_keys(folder_ / "others", folder_ / "their server", scheme());
+  fs::copy_file(folder_ / "others" / "secret.key", client() / "secret.key",
+                fs::copy_options::overwrite_existing);
+  const std::string told = complaint([&] { decrypt_answer(client(), server(), 1); });
+  EXPECT_NE(told.find("answer: was made with other keys than"), std::string::npos) << told;
+  EXPECT_NE(told.find("secret.key"), std::string::npos) << told;
+}
+
+TEST_F(Steps, WithoutALengthItIsThatOfTheKeys) {
+  keys();
+  MineRequest open = request();
+  open.most_length = of_keys;
+  Asked asked = encrypt_database(client(), server(), FimiFile(shop()), open);
+  Outcome found;
+  while (asked.length > 0) {
+    count_query(server(), 1, 2);
+    const Decrypted done = decrypt_answer(client(), server(), 2);
+    asked = done.asked;
+    found = done.outcome;
+  }
+  EXPECT_EQ(found.most_length, scheme().most_length);
+  EXPECT_EQ(found.itemsets, plain().itemsets);
+}
+
 TEST_F(Steps, AnAnswerToAnotherQueryIsTold) {
   keys();
   encrypted();
