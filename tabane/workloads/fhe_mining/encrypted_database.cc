@@ -4,9 +4,9 @@
 
 #include <utility>
 
-#include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
+#include "tabane/workloads/usable_memory.h"
 
 namespace tabane::workloads::fhe_mining {
 namespace {
@@ -28,15 +28,18 @@ double database_bytes(const bgv::Parameters& parameters, DatabaseShape shape) {
          static_cast<double>(shape.items) * static_cast<double>(shape.blocks);
 }
 
-void check_memory(const bgv::Parameters& parameters, DatabaseShape shape, double beside) {
-  const double needed = database_bytes(parameters, shape) + beside;
-  const auto usable = core::usable_memory_bytes();
-  if (!usable || needed <= *usable) return;
+void check_memory(const bgv::Parameters& parameters, DatabaseShape shape, double usable) {
+  const double needed = database_bytes(parameters, shape);
+  if (needed <= usable) return;
   throw core::UsageError(fmt::format(
-      "the encrypted database, {} items in {} blocks of {} transactions, and what counts on it "
-      "take {}, and {} are free: a larger --min-support leaves rare items out",
+      "the encrypted database, {} items in {} blocks of {} transactions, takes {}, and {} are "
+      "free: a larger --min-support leaves rare items out",
       shape.items, shape.blocks, parameters.slots(), core::format_value(needed, "B"),
-      core::format_value(*usable, "B")));
+      core::format_value(usable, "B")));
+}
+
+void check_memory(const bgv::Parameters& parameters, DatabaseShape shape) {
+  check_memory(parameters, shape, usable_memory());
 }
 
 EncryptedDatabase::EncryptedDatabase(bgv::SharedContext context, const bgv::KeyId& key,

@@ -51,8 +51,9 @@ class EncryptedDatabase {
 
 // Bytes of a database in memory.
 double database_bytes(const bgv::Parameters& parameters, DatabaseShape shape);
-// throws: core::UsageError if a database, and what is to be taken beside it, do not fit into the
+// throw: core::UsageError if a database does not fit into the bytes that may be taken; into the
 // memory that is free.
-void check_memory(const bgv::Parameters& parameters, DatabaseShape shape, double beside = 0);
+void check_memory(const bgv::Parameters& parameters, DatabaseShape shape, double usable);
+void check_memory(const bgv::Parameters& parameters, DatabaseShape shape);
 
 }  // namespace tabane::workloads::fhe_mining

@@ -14,6 +14,7 @@
 #include "tabane/workloads/fhe_mining/factors.h"
 #include "tabane/workloads/fhe_mining/keys_file.h"
 #include "tabane/workloads/fhe_mining/tasks.h"
+#include "tabane/workloads/usable_memory.h"
 
 namespace tabane::workloads::fhe_mining {
 namespace {
@@ -44,6 +45,14 @@ BlockRange blocks_of_rank(std::size_t blocks, int rank, int ranks) {
   const auto all = static_cast<std::size_t>(ranks);
   const auto first = [&](int r) { return (blocks * static_cast<std::size_t>(r) + all - 1) / all; };
   return {first(rank), first(rank + 1)};
+}
+
+void check_memory_of_ranks(comm::Comm& comm, const bgv::Parameters& parameters,
+                           DatabaseShape shape) {
+  const double usable = usable_memory_of_all(comm) / comm.size();
+  if (comm.rank() != 0) return;
+  const BlockRange own = blocks_of_rank(shape.blocks, 0, comm.size());
+  check_memory(parameters, {.items = shape.items, .blocks = own.end - own.begin}, usable);
 }
 
 RankCounting::RankCounting(comm::Comm& comm, const PublicKeys& keys, const EncryptedDatabase& own,
@@ -153,6 +162,8 @@ EncryptedDatabase deal_database(comm::Comm& comm, const Client& client, const Pu
   broadcast_bytes(comm, bytes_of_public_keys(keys));
   Shape shape{bitmaps.items(), blocks};
   comm::broadcast(comm, shape, 0);
+  check_memory_of_ranks(comm, keys.context->parameters(),
+                        {.items = bitmaps.items(), .blocks = blocks});
   const auto encrypt_block = [&](EncryptedDatabase& to, std::size_t place, std::size_t block) {
     threads.map<bool>(bitmaps.items(), [&](std::size_t item) {
       const bgv::Ciphertext made = client.encrypt(bitmaps, item, block);
@@ -184,6 +195,7 @@ PublicKeys receive_keys(comm::Comm& comm) {
 EncryptedDatabase receive_database(comm::Comm& comm, const PublicKeys& keys) {
   Shape shape{};
   comm::broadcast(comm, shape, 0);
+  check_memory_of_ranks(comm, keys.context->parameters(), {.items = shape[0], .blocks = shape[1]});
   const BlockRange own = blocks_of_rank(shape[1], comm.rank(), comm.size());
   EncryptedDatabase database(keys.context, keys.id,
                              {.items = shape[0], .blocks = own.end - own.begin});

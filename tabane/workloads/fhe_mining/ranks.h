@@ -50,6 +50,12 @@ class RankCounting {
   Server server_;
 };
 
+// All ranks call it, with the database's shape. throws: core::UsageError on rank 0, which has at
+// least as many blocks as any other, if they do not fit into what a rank may take of its machine's
+// memory.
+void check_memory_of_ranks(comm::Comm& comm, const bgv::Parameters& parameters,
+                           DatabaseShape shape);
+
 // What rank 0 sends before anything is counted, and the others receive: keys, and for each rank its
 // blocks, encrypted as they are sent.
 EncryptedDatabase deal_database(comm::Comm& comm, const Client& client, const PublicKeys& keys,

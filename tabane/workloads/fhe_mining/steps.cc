@@ -280,6 +280,8 @@ Counted count_query(const Folder& server, int processes, int threads) {
 Counted count_query_on_ranks(comm::Comm& comm, const Folder& server, int threads) {
   const DatabaseHead head = read_database_head(server / kDatabase);
   const PublicKeys keys = read_public_keys(server / kPublicKeys);
+  check_memory_of_ranks(comm, keys.context->parameters(),
+                        {.items = head.items, .blocks = head.blocks});
   const BlockRange own = blocks_of_rank(head.blocks, comm.rank(), comm.size());
   const auto pus = static_cast<int>(team::known_topology().pus().size());
   team::Team team =

@@ -18,7 +18,9 @@
 #include "tabane/workloads/fhe_mining/database_file.h"
 #include "tabane/workloads/fhe_mining/generate.h"
 #include "tabane/workloads/fhe_mining/keys_file.h"
+#include "tabane/workloads/fhe_mining/ranks.h"
 #include "tabane/workloads/fhe_mining/server.h"
+#include "tabane/workloads/usable_memory.h"
 
 namespace tabane::workloads::fhe_mining {
 namespace {
@@ -118,6 +120,23 @@ TEST_F(Steps, RanksFindTheSame) {
     EXPECT_EQ(found->itemsets, expected.itemsets) << ranks;
     EXPECT_EQ(found->encryption->ranks, ranks);
   }
+}
+
+TEST_F(Steps, RanksOfAMachineShareItsMemory) {
+  const bgv::Parameters parameters = choose_parameters(scheme());
+  const double of_block = database_bytes(parameters, {.items = 1, .blocks = 1});
+  // Two ranks with half of the blocks each, of which together they take `share` of what is free.
+  const auto outcome = [&](double share) {
+    const double blocks = share * usable_memory() / of_block;
+    return complaint([&] {
+      comm::launch({.ranks = 2, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
+        check_memory_of_ranks(comm, parameters,
+                              {.items = 1, .blocks = static_cast<std::size_t>(blocks)});
+      });
+    });
+  };
+  EXPECT_EQ(outcome(0.3), "");
+  EXPECT_NE(outcome(1.8).find("are free"), std::string::npos);
 }
 
 TEST_F(Steps, RanksCountAQuery) {
