@@ -16,6 +16,9 @@
 namespace tabane::workloads::fhe_mining {
 namespace {
 
+// More than the scheme and the lengths of records take.
+constexpr std::size_t kOtherBytes = 1024;
+
 struct StoredSecretKey {
   Scheme scheme;
   std::string parameters, key;  // records
@@ -60,7 +63,10 @@ void write_secret_key(const std::filesystem::path& path, const Client& client) {
   stored.scheme = client.scheme();
   stored.parameters = bgv::save(client.context()->parameters());
   stored.key = bgv::save(client.secret_key());
-  team::Bytes bytes = bytes_of(stored);
+  team::Bytes bytes;
+  // Growth would leave copies behind that nobody wipes.
+  bytes.reserve(stored.parameters.size() + stored.key.size() + kOtherBytes);
+  team::put_value(bytes, stored);
   const bgv::WipedAtEnd end(bytes);
   write_container(path, Kind::secret_key, bytes, 0600, Replace::no);
 }
