@@ -142,8 +142,8 @@ void add_mine_command(CLI::App& app, int& exit_code) {
       "  tabane mine keygen client server               the roles apart: one folder for the owner\n"
       "  tabane mine encrypt client server shop.dat --min-support 0.02\n"
       "                                                 of the data, one for who counts\n"
-      "  while [ -e server/query ]; do tabane mine count server && tabane mine decrypt client "
-      "server; done\n"
+      "  while [ -e server/query ]; do tabane mine count server &&\n"
+      "    tabane mine decrypt client server || break; done\n"
       "The implementation of BGV has not been audited.");
   add_options(*verb, *options);
   add_mine_keygen(*verb);

@@ -65,7 +65,8 @@ check_verb() {
   options=$(options_of_help <<<"$help")
   [ -n "$options" ] || complain "$* --help shows no options"
   same "bash, $*" "$options" "$(offered tabane "$@" -)"
-  [ -z "$names" ] || same "bash, names of $*" "$names" "$(cd "$empty" && offered tabane "$@" '' | grep -v '^-')"
+  [ -z "$names" ] || same "bash, names of $*" "$names" \
+    "$(cd "$empty" && offered tabane "$@" '' | grep -v '^-')"
   knows _tabane "$options $names" "$@"
   knows tabane.fish "$options $names" "$@"
   # --help stands once in the man page, with the program's own options.
