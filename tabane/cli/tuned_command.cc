@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kTimeoutFactor = 10;  // of the first run
 constexpr double kLeastTimeout = 1;    // seconds
-constexpr double kTooShort = 5e-3;     // seconds: starting it is most of it
+constexpr double kTooShort = 10e-3;    // seconds: starting it is most of it
 constexpr double kMemoryShare = 0.9;   // of what can be used without being killed
 constexpr std::size_t kMostShown = 2000;
 
@@ -167,10 +167,11 @@ void TunedCommand::try_out() {
       hash = measured.last.output_sha256;
       first_seconds_ = measured.last.seconds;
       first_peak_bytes_ = measured.last.peak_bytes;
-      if (first_seconds_ * judging_.repeat < kTooShort)
-        warnings_.push_back(
-            fmt::format("one run takes {}: starting it is most of that; use a larger problem, or "
-                        "--repeat {:.0f}",
+      // A gain would be one of starting, which the line to use takes part in again.
+      if (judging_.goal == Goal::time && first_seconds_ * judging_.repeat < kTooShort)
+        throw core::UsageError(
+            fmt::format("one run takes {}, and starting it is most of that: tune a larger problem, "
+                        "or --repeat {:.0f}",
                         core::format_seconds(first_seconds_), std::ceil(0.1 / first_seconds_)));
     } else if (!judging_.ignore_output && hash == measured.last.output_sha256) {
       output_hash_ = hash;
