@@ -27,7 +27,7 @@ namespace {
 constexpr const char* kExamples =
     "  tabane tune --metric 'GFLOPS: ([0-9.]+)' --higher-is-better -- ./solver\n"
     "                                       the threads, places and memory for the best number\n"
-    "  tabane tune --budget 2m -- xz -T{threads} -kc data\n"
+    "  tabane tune --budget 2m --ignore-output -- xz -T{threads} -kc data\n"
     "                                       where the number of threads stands in the command\n"
     "  tabane tune --launcher 'mpirun -n {processes}' -- ./simulation input\n"
     "  tabane tune --shards -- ./convert --part {index} --of {processes}\n"

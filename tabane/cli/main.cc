@@ -11,6 +11,7 @@
 #include <new>
 
 #include "tabane/cli/command.h"
+#include "tabane/cli/more_lines.h"
 #include "tabane/cli/options.h"
 #include "tabane/cli/output.h"
 #include "tabane/cli/printable.h"
@@ -45,7 +46,11 @@ int code_of(const std::exception& error) {
 }
 
 int fail(const std::exception& error, int code) {
-  return fail("tabane: " + sentence_of(error), code);
+  fail("tabane: " + sentence_of(error), code);
+  if (const auto* more = dynamic_cast<const MoreLines*>(&error)) {
+    for (const std::string& line : more->lines()) fail(line, code);
+  }
+  return code;
 }
 
 // CLI11 would take the word after a bare --json for its file.

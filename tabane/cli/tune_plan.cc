@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "tabane/cli/more_lines.h"
 #include "tabane/cli/shell_words.h"
 #include "tabane/core/cpu_list.h"
 #include "tabane/core/error.h"
@@ -128,8 +129,8 @@ TunePlan::TunePlan(TuneRequest request, const core::Topology& topology, Lookup e
   add_own(dimensions);
   if (dimensions.empty()) {
     std::string reasons;
-    for (const auto& [name, reason] : left_out_) reasons += fmt::format("\n  {}: {}", name, reason);
-    throw UsageError("tune: nothing to vary:" + reasons);
+    for (const auto& [name, reason] : left_out_) reasons += fmt::format("  {}: {}\n", name, reason);
+    throw WithLines<UsageError>("tune: nothing to vary:", reasons);
   }
   const double most = double(topology_.pus().size()) * (request_.oversubscribe ? 2 : 1);
   const auto legal = [dimensions, most](const Candidate& candidate) {

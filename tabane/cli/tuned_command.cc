@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "tabane/cli/more_lines.h"
 #include "tabane/core/cgroup.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
@@ -29,8 +30,8 @@ std::string tail(const std::string& text) {
 // What a failing command has printed, for people.
 std::string shown(const lab::ChildRun& run) {
   std::string text;
-  if (!run.output.empty()) text += "\nit printed:\n" + tail(run.output);
-  if (!run.errors.empty()) text += "\nit wrote to stderr:\n" + tail(run.errors);
+  if (!run.output.empty()) text += "it printed:\n" + tail(run.output) + "\n";
+  if (!run.errors.empty()) text += "it wrote to stderr:\n" + tail(run.errors);
   return text;
 }
 
@@ -52,7 +53,7 @@ TunedCommand::TunedCommand(const TunePlan& plan, Judging judging,
     : plan_(plan), judging_(std::move(judging)), stop_requested_(std::move(stop_requested)) {
   if (judging_.goal != Goal::metric) return;
   try {
-    metric_.emplace(judging_.metric);
+    metric_.emplace(judging_.metric, std::regex::ECMAScript | std::regex::multiline);
   } catch (const std::regex_error& error) {
     throw core::UsageError(fmt::format("--metric '{}': {}", judging_.metric, error.what()));
   }
@@ -78,7 +79,8 @@ void TunedCommand::run_line(const std::string& line, const char* what) {
   command.output = lab::OutputTo::kept;
   const lab::ChildRun run = run_child(command, {.stop_requested = stop_requested_});
   if (!run.ok())
-    throw core::Error(fmt::format("{} '{}': {}{}", what, line, how_it_ended(run), shown(run)));
+    throw WithLines<core::Error>(fmt::format("{} '{}': {}", what, line, how_it_ended(run)),
+                                 shown(run));
 }
 
 // Several processes need several times what the first had.
@@ -160,8 +162,8 @@ void TunedCommand::try_out() {
       throw core::Error(fmt::format("the command as started is not finished after {} (--timeout)",
                                     core::format_seconds(timeout)));
     if (!measured.refused.empty())
-      throw core::Error(fmt::format("the command as started does not work: {}{}", measured.refused,
-                                    shown(measured.last)));
+      throw WithLines<core::Error>("the command as started does not work: " + measured.refused,
+                                   shown(measured.last));
     run_line(judging_.check, "--check");
     if (i == 0) {
       hash = measured.last.output_sha256;

@@ -62,9 +62,9 @@ class Winner(InFolder):
                             for _ in range(5)))
 
     def test_may_be_what_the_command_prints(self):
-        result = self.tune("-r", "24", "--metric", "speed ([0-9]+)", "--higher-is-better",
+        result = self.tune("-r", "24", "--metric", "^speed ([0-9]+)$", "--higher-is-better",
                            "--vary", "block=1,7", "--only", "block", "--",
-                           "sh", "-c", "echo speed {block}")
+                           "sh", "-c", "echo begins; echo speed {block}")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, r"block 7: 7[.0-9]* ")
 
@@ -127,6 +127,11 @@ class Shards(InFolder):
 
 
 class Refusal(InFolder):
+    def test_shows_what_a_command_printed_line_by_line(self):
+        result = self.tune("--metric", "speed ([0-9]+)", "--", "sh", "-c", "echo a; echo b")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("it printed:\na\nb\n", result.stderr)
+
     def test_names_what_is_wrong(self):
         for arguments, words in (
             (["--", "./nothing-here"], "nothing-here"),
