@@ -300,7 +300,7 @@ void add_effort(CLI::App& verb, Options& options) {
       ->type_name("N");
   verb.add_option("--save", options.save,
                   "Keep the tuning in FILE, for --resume and 'tabane run --tuned' (default: "
-                  "tuned.json; '' for nowhere)")
+                  "tuned.json, or what --resume names; '' for nowhere)")
       ->type_name("FILE");
   verb.add_option("--resume", options.resume, "Go on with the tuning in FILE")->type_name("FILE");
   verb.add_option("--export", options.export_as, "Print a batch script: slurm")
@@ -330,6 +330,7 @@ void add_tune_command(CLI::App& app, int&) {
     options->collectives_study.quick = options->quick;
     if (!options->collectives) {
       const std::vector<std::string> command = command_of(*verb, options->program);
+      if (!options->resume.empty() && verb->count("--save") == 0) options->save = options->resume;
       if (options->program.empty())
         throw core::UsageError("tune: give a command after --, or --collectives");
       return CommandTuning(*options, command).run();

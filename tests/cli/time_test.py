@@ -205,6 +205,8 @@ class BadCommand(unittest.TestCase):
             self.assertIn("no-such-command-here", result.stderr)
 
     def test_that_hangs_is_ended(self):
+        ignored = run(*FEW, "-i", "--timeout", "200ms", "sleep 60", "true")
+        self.assertEqual(ignored.returncode, 0, ignored.stderr)
         result = run(*FEW, "--timeout", "200ms", "sleep 60")
         self.assertEqual(result.returncode, 1)
         self.assertIn("not finished after", result.stderr)

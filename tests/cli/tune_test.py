@@ -183,13 +183,15 @@ class Interrupted(InFolder):
         runs = len(before["views"][0]["details"]["tuning"]["runs"])
         self.assertGreater(runs, 2)
         self.assertRegex(stdout, "best so far|Nothing|x faster than")
-        result = self.tune("-r", "24", "--resume", "tuned.json", "--vary", "block=8,1,2,3",
+        (self.path / "tuned.json").rename(self.path / "kept.json")
+        result = self.tune("-r", "24", "--resume", "kept.json", "--vary", "block=8,1,2,3",
                            "--only", "block", "--", *SLOW)
         self.assertEqual(result.returncode, 0, result.stderr)
-        after = self.record()["views"][0]["details"]["tuning"]["runs"]
+        self.assertFalse((self.path / "tuned.json").exists())
+        after = self.record("kept.json")["views"][0]["details"]["tuning"]["runs"]
         self.assertGreater(len(after), runs)
         self.assertIn("block 1: ", result.stdout)
-        other = self.tune("-r", "24", "--resume", "tuned.json", "--vary", "block=8,1", "--only",
+        other = self.tune("-r", "24", "--resume", "kept.json", "--vary", "block=8,1", "--only",
                           "block", "--", *SLOW)
         self.assertEqual(other.returncode, 2)
 

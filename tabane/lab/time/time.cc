@@ -95,7 +95,9 @@ ChildRun Turns::run_once(std::size_t i) {
       contender.run(limited ? timeouts_[i] : std::numeric_limits<double>::infinity());
   if (!limited) timeouts_[i] = std::max(kLeastTimeout, kTimesTheFirst * run.seconds);
   contender.conclude();
-  if (run.ok() || (effort_.ignore_failure && !run.timed_out)) return run;
+  // A time-out that was not asked for is no result of the command.
+  const bool counts = !run.timed_out || effort_.timeout_seconds > 0;
+  if (run.ok() || (effort_.ignore_failure && counts)) return run;
   std::string text = fmt::format("'{}': {}", contender.name, how_it_ended(run));
   if (run.timed_out && effort_.timeout_seconds <= 0)
     text += ", ten times its first run; see --timeout";
