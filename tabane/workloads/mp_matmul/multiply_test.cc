@@ -113,6 +113,16 @@ TEST(MpMultiply, IsExactForGradedMatrices) {
   expect_product(outlier, y, 90, "one number is tiny");
 }
 
+// Products of doubles from two threads must not meet in OpenBLAS's working memory.
+TEST(MpMultiply, IsTheSameWithSeveralThreadsAtOnce) {
+  constexpr int kN = 300;
+  const Matrix x = test_matrix(kN, kN, 256, 1), y = test_matrix(kN, kN, 256, 1, 2);
+  const Matrix one = multiply(x, y, 256, {.method = Method::residues});
+  for (int run = 0; run < 12; ++run) {
+    EXPECT_TRUE(multiply(x, y, 256, {.threads = 2, .method = Method::residues}) == one);
+  }
+}
+
 // Small matrices are multiplied by a loop over integers, which shifts terms, too.
 TEST(MpMultiply, IsExactForSmallGradedMatrices) {
   for (int n = 2; n <= 12; n += 2) {

@@ -18,7 +18,7 @@ enum class Method {
 
 struct Options {
   mpfr_rnd_t rounding = MPFR_RNDN;  // RNDN, RNDZ, RNDU or RNDD
-  int threads = 1;
+  int threads = 1;    // their products of doubles wait for each other: ranks are faster
   double memory = 0;  // the most bytes to take beside the matrices; 0: half of what is usable
   Method method = Method::automatic;
 };

@@ -5,6 +5,7 @@
 #include "tabane/workloads/blas.h"
 #include "tabane/workloads/mp_matmul/exponents.h"
 #include "tabane/workloads/mp_matmul/reduce.h"
+#include "tabane/workloads/mp_matmul/threads.h"
 
 namespace tabane::workloads::mp_matmul {
 namespace {
@@ -33,8 +34,11 @@ void Rebuild::compute(const std::int32_t* residues, std::size_t stride, std::siz
   const auto primes = static_cast<std::size_t>(moduli_.count());
   for (std::size_t p = 0; p < primes; ++p) widen(residues + p * stride, &wide_[p * count], count);
   const int digits = moduli_.out_digits, n = static_cast<int>(count);
-  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, digits, n, moduli_.count(), 1,
-              moduli_.out_of.data(), digits, wide_.data(), n, 0, digits_.data(), digits);
+  {
+    const auto alone = alone_in_blas();
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, digits, n, moduli_.count(), 1,
+                moduli_.out_of.data(), digits, wide_.data(), n, 0, digits_.data(), digits);
+  }
   for (std::size_t i = 0; i < count; ++i) {
     carry(&digits_[i * static_cast<std::size_t>(digits)], &integers_[i * limbs_]);
   }

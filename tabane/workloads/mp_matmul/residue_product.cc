@@ -190,6 +190,7 @@ class ResidueProduct {
     const double* const a = factors.a.plane(plane, prime) + tile.row * a_stride + first;
     const double* const b = factors.b.plane(plane, prime) + first * b_stride + tile.column;
     const int rows = static_cast<int>(tile.rows), columns = static_cast<int>(tile.columns);
+    const auto alone = alone_in_blas();
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, terms.size(), 1, a,
                 std::max(factors.a.stride(), 1), b, factors.b.stride(), 0,
                 worker.products.data() + static_cast<std::size_t>(plane) * tile.size(), columns);

@@ -90,9 +90,12 @@ void Residues::fill_block(int part, std::size_t first, std::size_t count, Scratc
                                   static_cast<std::size_t>(primes_.first) * digits_;
   for (int at = 0; at < digits; at += kMostDigitsAtOnce) {
     const int some = std::min(kMostDigitsAtOnce, digits - at);
-    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, n, primes, some, 1,
-                scratch.digits.data() + at, digits, constants + at, digits, 0,
-                scratch.residues.data(), n);
+    {
+      const auto alone = alone_in_blas();
+      cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, n, primes, some, 1,
+                  scratch.digits.data() + at, digits, constants + at, digits, 0,
+                  scratch.residues.data(), n);
+    }
     for (int p = 0; p < primes; ++p) {
       double* const to = plane(part, primes_.first + p) + first;
       reduce(&scratch.residues[static_cast<std::size_t>(p) * count], at == 0 ? nullptr : to, to,
