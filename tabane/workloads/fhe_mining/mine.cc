@@ -1,7 +1,6 @@
 #include "tabane/workloads/fhe_mining/mine.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <iterator>
 #include <utility>
@@ -16,22 +15,11 @@
 #include "tabane/workloads/fhe_mining/plain_counter.h"
 #include "tabane/workloads/fhe_mining/ranks.h"
 #include "tabane/workloads/fhe_mining/server.h"
+#include "tabane/workloads/fhe_mining/stopwatch.h"
 #include "tabane/workloads/fhe_mining/tasks.h"
 
 namespace tabane::workloads::fhe_mining {
 namespace {
-
-class Stopwatch {
- public:
-  // Seconds since it was made or asked last.
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double>(now - std::exchange(begin_, now)).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
 
 int threads_of(int threads) {
   const auto pus = static_cast<int>(team::known_topology().pus().size());

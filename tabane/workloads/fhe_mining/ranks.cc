@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -13,6 +12,7 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/workloads/fhe_mining/factors.h"
 #include "tabane/workloads/fhe_mining/keys_file.h"
+#include "tabane/workloads/fhe_mining/stopwatch.h"
 #include "tabane/workloads/fhe_mining/tasks.h"
 #include "tabane/workloads/usable_memory.h"
 
@@ -33,10 +33,6 @@ Itemsets broadcast_candidates(comm::Comm& comm, const Itemsets& candidates) {
   Itemsets all(size[0]);
   all.push_back(items);
   return all;
-}
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 }  // namespace
@@ -122,13 +118,13 @@ std::vector<bgv::Ciphertext> RankCounting::count_some(const Itemsets& candidates
 
 std::vector<bgv::Ciphertext> RankCounting::count(const Itemsets& candidates, Work& work) {
   comm_.set_phase("counting candidates");
-  const auto begin_of_all = std::chrono::steady_clock::now();
+  Stopwatch watch;
   std::vector<bgv::Ciphertext> all;
   for (std::size_t begin = 0, end = 0; begin < candidates.size(); begin = end) {
     end = end_of_batch(candidates, begin, kMostCandidates);
     std::ranges::move(count_some(some_of(candidates, begin, end), work), std::back_inserter(all));
   }
-  work.seconds += seconds_since(begin_of_all);
+  work.seconds += watch.lap();
   return all;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <iterator>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "tabane/core/error.h"
 #include "tabane/team/places.h"
 #include "tabane/workloads/fhe_mining/factors.h"
+#include "tabane/workloads/fhe_mining/stopwatch.h"
 #include "tabane/workloads/fhe_mining/sums.h"
 #include "tabane/workloads/fhe_mining/tasks.h"
 
@@ -22,10 +22,6 @@ namespace {
 constexpr std::size_t kTasksOfPu = 16;
 
 std::size_t pus() { return team::known_topology().pus().size(); }
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 // The products of one task, added to the sums of the worker that does it.
 class TaskCounter {
@@ -163,7 +159,7 @@ std::vector<bgv::Ciphertext> Server::count(const Itemsets& candidates, team::Tea
 std::vector<bgv::Ciphertext> Server::sums(const Itemsets& candidates, team::Team& team,
                                           Work& work) const {
   check(candidates);
-  const auto begin_of_all = std::chrono::steady_clock::now();
+  Stopwatch watch;
   const std::size_t most = most_candidates(candidates.length());
   std::vector<bgv::Ciphertext> all;
   for (std::size_t begin = 0, end = 0; begin < candidates.size(); begin = end) {
@@ -171,7 +167,7 @@ std::vector<bgv::Ciphertext> Server::sums(const Itemsets& candidates, team::Team
     std::ranges::move(sums_of_batch(some_of(candidates, begin, end), team, work),
                       std::back_inserter(all));
   }
-  work.seconds += seconds_since(begin_of_all);
+  work.seconds += watch.lap();
   return all;
 }
 
@@ -206,7 +202,7 @@ bgv::Ciphertext Server::finished(const bgv::Ciphertext& sum) const {
 }
 
 void Server::finish(std::vector<bgv::Ciphertext>& sums, team::Team& team, Work& work) const {
-  const auto begin = std::chrono::steady_clock::now();
+  Stopwatch watch;
   const auto results = team.map<StoredCiphertext>(
       sums.size(), [&](std::size_t i) { return StoredCiphertext::of(finished(sums[i])); });
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = results[i].restored(*keys_.context);
@@ -214,7 +210,7 @@ void Server::finish(std::vector<bgv::Ciphertext>& sums, team::Team& team, Work& 
     const auto rotations = static_cast<std::uint64_t>(std::bit_width(keys_.context->degree()) - 1);
     work.key_switches += sums.size() * (1 + rotations);
   }
-  work.seconds += seconds_since(begin);
+  work.seconds += watch.lap();
 }
 
 }  // namespace tabane::workloads::fhe_mining

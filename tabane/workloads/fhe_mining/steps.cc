@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -23,6 +22,7 @@
 #include "tabane/workloads/fhe_mining/keys_file.h"
 #include "tabane/workloads/fhe_mining/ranks.h"
 #include "tabane/workloads/fhe_mining/server.h"
+#include "tabane/workloads/fhe_mining/stopwatch.h"
 #include "tabane/workloads/usable_memory.h"
 
 namespace tabane::workloads::fhe_mining {
@@ -49,10 +49,6 @@ void write_keys(const fs::path& secret, const Client& client, const fs::path& sh
     fs::remove(secret, ignored);
     throw;
   }
-}
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 void make_folder(const Folder& folder, mode_t mode) {
@@ -221,7 +217,7 @@ Outcome outcome_of(const ClientState& state, const Client& client, const Apriori
 }  // namespace
 
 Encryption make_keys(const Folder& client, const Folder& server, const Scheme& scheme) {
-  const auto begin = std::chrono::steady_clock::now();
+  Stopwatch watch;
   require_absent(client / kSecretKey);
   require_absent(server / kPublicKeys);
   const Client made = Client::with_new_keys(scheme);
@@ -231,14 +227,14 @@ Encryption make_keys(const Folder& client, const Folder& server, const Scheme& s
   require_apart(client, server);
   write_keys(client / kSecretKey, made, server / kPublicKeys, keys);
   Encryption how = encryption_of(scheme, made.context()->parameters(), {});
-  how.key_seconds = seconds_since(begin);
+  how.key_seconds = watch.lap();
   return how;
 }
 
 Asked encrypt_database(const Folder& client, const Folder& server, const FimiFile& file,
                        const MineRequest& wanted) {
   require_apart(client, server);
-  const auto begin = std::chrono::steady_clock::now();
+  Stopwatch watch;
   const Client owner = read_secret_key(client / kSecretKey);
   const MineRequest request = request_for(owner, wanted);
   const ItemCounts counts = count_items(file);
@@ -255,7 +251,7 @@ Asked encrypt_database(const Folder& client, const Folder& server, const FimiFil
                     .blocks = head.blocks,
                     .min_support = request.min_support,
                     .min_confidence = request.min_confidence};
-  state.encrypt_seconds = seconds_since(begin);
+  state.encrypt_seconds = watch.lap();
   write_value(client / kState, Kind::state, state, kOwnerOnly);
   fs::remove(server / kAnswer);
   return ask(owner, server, head.id, apriori_of(state));
@@ -304,7 +300,7 @@ Counted count_query_on_ranks(comm::Comm& comm, const Folder& server, int threads
 
 Decrypted decrypt_answer(const Folder& client, const Folder& server, int threads) {
   require_apart(client, server);
-  const auto begin = std::chrono::steady_clock::now();
+  Stopwatch watch;
   const Client owner = read_secret_key(client / kSecretKey);
   auto state = read_value<ClientState>(client / kState, Kind::state);
   Apriori apriori = apriori_of(state);
@@ -323,7 +319,7 @@ Decrypted decrypt_answer(const Folder& client, const Folder& server, int threads
     state.supports.push_back(supports);
     state.work += answer.work;
     state.ranks = answer.ranks;
-    state.decrypt_seconds += seconds_since(begin);
+    state.decrypt_seconds += watch.lap();
     write_value(client / kState, Kind::state, state, kOwnerOnly);
   }
   const Asked asked = ask(owner, server, state.database, apriori);
