@@ -91,7 +91,7 @@ int mine_under_mpi(const Options& options, const MineRequest& request) {
 int run(const Options& options) {
   if (options.file.empty()) {
     throw core::UsageError(
-        "tabane mine: FILE is missing, or one of keygen, encrypt, count, decrypt, generate");
+        "mine: FILE is missing, or one of keygen, encrypt, count, decrypt, generate");
   }
   const MineRequest request = options.request();
   check(request);
