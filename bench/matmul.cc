@@ -17,6 +17,7 @@
 #include "tabane/workloads/mp_matmul/loops.h"
 #include "tabane/workloads/mp_matmul/multiply.h"
 #include "tabane/workloads/mp_matmul/problem.h"
+#include "tabane/workloads/mp_matmul/workspace.h"
 
 namespace tabane::bench {
 namespace {
@@ -46,11 +47,13 @@ class Products {
   }
 
  private:
-  static Entrant product(const Shared& factors, const std::string& name, int threads) {
+  // workspace: null for memory that is new in each product.
+  static Entrant product(const Shared& factors, std::shared_ptr<mp::Workspace> workspace) {
     const int n = factors->a.rows();
-    return {.name = name,
-            .work = core::repeat([factors, threads] {
-              mp::multiply(factors->a, factors->b, factors->a.bits(), {.threads = threads});
+    return {.name = workspace ? "tabane, memory kept" : "tabane",
+            .work = core::repeat([factors, workspace] {
+              mp::multiply(factors->a, factors->b, factors->a.bits(),
+                           {.workspace = workspace.get()});
             }),
             .amount = multiply_adds(n)};
   }
@@ -85,9 +88,13 @@ class Products {
                  .how = FlintProduct::version()};
     panel_.ask({.name = name,
                 .unit = "multiply-adds/s",
-                .ours = product(factors, "tabane", 1),
-                .peers = {std::move(peer), loop(factors, over_loop, false),
-                          loop(factors, over_loop, true)},
+                .ours = product(factors, nullptr),
+                .peers = {peer, loop(factors, over_loop, false), loop(factors, over_loop, true)},
+                .measure = long_runs(panel_.settings(), 6, 20)});
+    panel_.ask({.name = name + ", memory kept",
+                .unit = "multiply-adds/s",
+                .ours = product(factors, std::make_shared<mp::Workspace>()),
+                .peers = {peer},
                 .measure = long_runs(panel_.settings(), 6, 20)});
   }
 

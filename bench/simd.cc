@@ -14,10 +14,6 @@
 #include "tabane/simd/peak.h"
 #include "tabane/simd/set.h"
 
-#ifdef TABANE_BENCH_OPENBLAS
-#include <cblas.h>
-#endif
-
 namespace tabane::bench {
 namespace {
 
@@ -261,9 +257,6 @@ std::size_t memory_bytes(const core::Topology& topology, std::size_t cores) {
 }  // namespace
 
 void ask_simd(Panel& panel) {
-#ifdef TABANE_BENCH_OPENBLAS
-  openblas_set_num_threads(1);  // all-core questions give each worker its own part
-#endif
   const core::Topology topology = core::Topology::detect();
   std::vector<unsigned> pus;  // one a core: a core's second PU shares its path to the memory
   for (const core::Pu& each : topology.pus()) {

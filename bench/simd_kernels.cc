@@ -1,5 +1,6 @@
 #include "bench/simd_kernels.h"
 
+#include <cblas.h>
 #include <fmt/format.h>
 #include <gnu/libc-version.h>
 
@@ -17,10 +18,6 @@
 #include "tabane/simd/sum.h"
 #include "tabane/simd/sum_of_squares.h"
 #include "tabane/simd/triad.h"
-
-#ifdef TABANE_BENCH_OPENBLAS
-#include <cblas.h>
-#endif
 
 namespace tabane::bench {
 namespace {
@@ -60,15 +57,10 @@ std::vector<Candidate> compiler_peers(F f) {
 }
 
 // A macro because without the library f cannot be compiled.
-#ifdef TABANE_BENCH_OPENBLAS
 std::string openblas_how() { return std::string("linked, one thread; ") + openblas_get_config(); }
 #define OPENBLAS_PEER(call) \
   candidate(                \
       "OpenBLAS", [](const Arrays& a) { call; }, openblas_how())
-#else
-#define OPENBLAS_PEER(call) \
-  Candidate { "OpenBLAS", {}, {}, "OpenBLAS was not found when this was built" }
-#endif
 std::string libc_how() { return std::string("glibc ") + gnu_get_libc_version(); }
 
 #define BLAS_N(a) static_cast<int>((a).n)

@@ -140,16 +140,23 @@ std::string shares_text(const mp::Answer& answer, int threads) {
                      cost.residue_seconds / all, cost.rebuild_seconds / all);
 }
 
+// As "2x1 ranks" or "1x1 rank of 2 threads".
+std::string workers_text(const workloads::Solution& solution, int threads) {
+  const int ranks = solution.rows * solution.columns;
+  return fmt::format("{}x{} rank{}", solution.rows, solution.columns, ranks == 1 ? "" : "s") +
+         (threads > 1 ? fmt::format(" of {} threads", threads) : "");
+}
+
 std::string text_of(const Options& options, const Factors& factors, const Result& result) {
   const workloads::Solution& solution = result.answer.solution;
   const mp::Cost& cost = result.answer.cost;
   const mp::Matrix &a = factors.a.re, &b = factors.b.re;
-  std::string text = fmt::format(
-      "{} x {} by {} x {}{}, {} bits; {}x{} ranks of {} threads, {}\n{}, {}\n", a.rows(),
-      a.columns(), b.rows(), b.columns(), options.is_complex ? ", complex" : "", options.bits,
-      solution.rows, solution.columns, options.threads, method_text(cost),
-      core::format_seconds(solution.seconds),
-      core::format_value(solution.rate(), "multiply-adds/s"));
+  std::string text =
+      fmt::format("{} x {} by {} x {}{}, {} bits; {}, {}\n{}, {}\n", a.rows(), a.columns(),
+                  b.rows(), b.columns(), options.is_complex ? ", complex" : "", options.bits,
+                  workers_text(solution, options.threads), method_text(cost),
+                  core::format_seconds(solution.seconds),
+                  core::format_value(solution.rate(), "multiply-adds/s"));
   text += shares_text(result.answer, options.threads);
   if (cost.apart > 0) {
     text += fmt::format("{:.0f} elements of rank 0 computed one by one, for their exponents\n",

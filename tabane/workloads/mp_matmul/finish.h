@@ -16,7 +16,10 @@ struct Target {
   mpfr_rnd_t rounding = MPFR_RNDN;
   ExponentRange range = {};
   Sketch* sketch = nullptr;
-  mpfr_ptr at(int i, int j, int part) const { return c[static_cast<std::size_t>(part)]->at(i, j); }
+  int first_row = 0, first_column = 0;  // where the product begins in the matrices
+  mpfr_ptr at(int i, int j, int part) const {
+    return c[static_cast<std::size_t>(part)]->at(first_row + i, first_column + j);
+  }
 };
 
 // Which element, and part of it.

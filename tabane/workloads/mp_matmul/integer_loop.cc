@@ -26,7 +26,7 @@ IntegerLoop::IntegerLoop(const Operands& operands, const Plan& plan)
     lines.magnitudes.reserve(count * lines.limbs);
     lines.signs.reserve(count);
     for (int part = 0; part < parts_; ++part) {
-      const Matrix& matrix = *(a ? operands.a : operands.b)[static_cast<std::size_t>(part)];
+      const View& matrix = (a ? operands.a : operands.b)[static_cast<std::size_t>(part)];
       for (const int number : numbers) {
         const std::int64_t low = (a ? piece.a : piece.b)[static_cast<std::size_t>(number)].low;
         for (std::size_t t = 0; t < lines.terms; ++t) {

@@ -35,6 +35,7 @@ class Matrix {
   int columns() const { return columns_; }
   mpfr_prec_t bits() const { return bits_; }
   std::size_t size() const { return heads_.size(); }
+  std::size_t limbs_of_element() const { return limbs_each_; }
 
   mpfr_ptr at(int i, int j) { return &heads_[index(i, j)]; }
   mpfr_srcptr at(int i, int j) const { return &heads_[index(i, j)]; }

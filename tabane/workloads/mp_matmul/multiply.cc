@@ -111,7 +111,7 @@ void multiply_operands(const Operands& operands, const Target& target, const Opt
 
 Operands operands_of(const Matrix& a, const Matrix& b) {
   require_product(a, b);
-  return {{&a}, {&b}, 1};
+  return {{a}, {b}, 1};
 }
 
 Operands operands_of(const ComplexMatrix& a, const ComplexMatrix& b) {
@@ -121,7 +121,7 @@ Operands operands_of(const ComplexMatrix& a, const ComplexMatrix& b) {
       throw core::UsageError("real and imaginary parts must have one shape");
     }
   }
-  return {{&a.re, &a.im}, {&b.re, &b.im}, 2};
+  return {{a.re, a.im}, {b.re, b.im}, 2};
 }
 
 Matrix multiply(const Matrix& a, const Matrix& b, mpfr_prec_t bits, const Options& options,

@@ -30,16 +30,16 @@ void close(std::vector<Line>& lines) {
 }  // namespace
 
 mpfr_prec_t Operands::bits_of_a() const {
-  return parts == 1 ? a[0]->bits() : std::max(a[0]->bits(), a[1]->bits());
+  return parts == 1 ? a[0].bits() : std::max(a[0].bits(), a[1].bits());
 }
 mpfr_prec_t Operands::bits_of_b() const {
-  return parts == 1 ? b[0]->bits() : std::max(b[0]->bits(), b[1]->bits());
+  return parts == 1 ? b[0].bits() : std::max(b[0].bits(), b[1].bits());
 }
 
 void Operands::append_row(int i, int part, std::vector<__mpfr_struct>& x) const {
   for (int p = 0; p < parts; ++p) {
     for (int k = 0; k < terms(); ++k) {
-      x.push_back(*a[static_cast<std::size_t>(p)]->at(i, k));
+      x.push_back(*a[static_cast<std::size_t>(p)].at(i, k));
       if (p == 1 && part == 0) x.back()._mpfr_sign = -x.back()._mpfr_sign;
     }
   }
@@ -47,7 +47,7 @@ void Operands::append_row(int i, int part, std::vector<__mpfr_struct>& x) const 
 
 void Operands::append_column(int j, int part, std::vector<__mpfr_struct>& y) const {
   for (int p = 0; p < parts; ++p) {
-    const Matrix& from = *b[static_cast<std::size_t>(part == 0 ? p : parts - 1 - p)];
+    const View& from = b[static_cast<std::size_t>(part == 0 ? p : parts - 1 - p)];
     for (int k = 0; k < terms(); ++k) y.push_back(*from.at(k, j));
   }
 }
@@ -70,7 +70,7 @@ std::int64_t lowest_bit(mpfr_srcptr x) {
 std::vector<Line> lines_of_a(const Operands& operands, const Terms& terms) {
   std::vector<Line> lines(static_cast<std::size_t>(operands.rows()), nothing_seen());
   for (int part = 0; part < operands.parts; ++part) {
-    const Matrix& a = *operands.a[static_cast<std::size_t>(part)];
+    const View& a = operands.a[static_cast<std::size_t>(part)];
     for (int i = 0; i < a.rows(); ++i) {
       Line& line = lines[static_cast<std::size_t>(i)];
       for (std::size_t t = 0; t < terms.index.size(); ++t) {
@@ -85,7 +85,7 @@ std::vector<Line> lines_of_a(const Operands& operands, const Terms& terms) {
 std::vector<Line> lines_of_b(const Operands& operands, const Terms& terms) {
   std::vector<Line> lines(static_cast<std::size_t>(operands.columns()), nothing_seen());
   for (int part = 0; part < operands.parts; ++part) {
-    const Matrix& b = *operands.b[static_cast<std::size_t>(part)];
+    const View& b = operands.b[static_cast<std::size_t>(part)];
     for (std::size_t t = 0; t < terms.index.size(); ++t) {
       for (int j = 0; j < b.columns(); ++j) {
         see(lines[static_cast<std::size_t>(j)], b.at(terms.index[t], j), -terms.shift[t]);

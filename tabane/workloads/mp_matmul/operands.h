@@ -9,13 +9,39 @@
 
 namespace tabane::workloads::mp_matmul {
 
+// Some rows and columns of a matrix that stays.
+class View {
+ public:
+  View() = default;
+  View(const Matrix& matrix)  // NOLINT: all of it
+      : View(matrix, {0, matrix.rows()}, {0, matrix.columns()}) {}
+  View(const Matrix& matrix, Range rows, Range columns)
+      : matrix_(&matrix), rows_(rows), columns_(columns) {}
+
+  int rows() const { return rows_.size(); }
+  int columns() const { return columns_.size(); }
+  mpfr_prec_t bits() const { return matrix_->bits(); }
+  std::size_t limbs() const { return matrix_->limbs_of_element(); }
+  mpfr_srcptr at(int i, int j) const { return matrix_->at(rows_.first + i, columns_.first + j); }
+  // Of these rows and columns.
+  View part(Range rows, Range columns) const {
+    return {*matrix_,
+            {rows_.first + rows.first, rows_.first + rows.end},
+            {columns_.first + columns.first, columns_.first + columns.end}};
+  }
+
+ private:
+  const Matrix* matrix_ = nullptr;
+  Range rows_, columns_;
+};
+
 struct Operands {
-  std::array<const Matrix*, 2> a{}, b{};
+  std::array<View, 2> a{}, b{};
   int parts = 1;  // 1: real, 2: complex
 
-  int rows() const { return a[0]->rows(); }
-  int columns() const { return b[0]->columns(); }
-  int terms() const { return a[0]->columns(); }
+  int rows() const { return a[0].rows(); }
+  int columns() const { return b[0].columns(); }
+  int terms() const { return a[0].columns(); }
   // The widest significand of a, of b.
   mpfr_prec_t bits_of_a() const;
   mpfr_prec_t bits_of_b() const;

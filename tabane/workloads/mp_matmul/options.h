@@ -16,11 +16,14 @@ enum class Method {
   sums,       // MPFR's exact sum of exact products, element by element: whatever the exponents
 };
 
+class Workspace;
+
 struct Options {
   mpfr_rnd_t rounding = MPFR_RNDN;  // RNDN, RNDZ, RNDU or RNDD
-  int threads = 1;    // their products of doubles wait for each other: ranks are faster
+  int threads = 1;
   double memory = 0;  // the most bytes to take beside the matrices; 0: half of what is usable
   Method method = Method::automatic;
+  Workspace* workspace = nullptr;  // keeps the memory for the next product; null: given back
 };
 
 // What a product took.

@@ -126,8 +126,8 @@ Grading grading_of(const Operands& operands, const Piece& all) {
     if (mpfr_regular_p(x)) most = std::max<std::int64_t>(most, mpfr_get_exp(x) - line.high);
   };
   for (int part = 0; part < operands.parts; ++part) {
-    const Matrix& a = *operands.a[static_cast<std::size_t>(part)];
-    const Matrix& b = *operands.b[static_cast<std::size_t>(part)];
+    const View& a = operands.a[static_cast<std::size_t>(part)];
+    const View& b = operands.b[static_cast<std::size_t>(part)];
     for (std::size_t t = 0; t < terms; ++t) {
       for (int i = 0; i < a.rows(); ++i) {
         see(grading.a[t], a.at(i, static_cast<int>(t)), all.a[static_cast<std::size_t>(i)]);

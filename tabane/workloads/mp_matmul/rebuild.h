@@ -26,8 +26,6 @@ class Rebuild {
   }
 
  private:
-  void carry(const double* digits, mp_limb_t* out) const;
-
   const Moduli& moduli_;
   std::size_t block_, limbs_;
   std::vector<double> wide_, digits_;

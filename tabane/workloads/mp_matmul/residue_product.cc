@@ -5,6 +5,7 @@
 
 #include "tabane/core/clock.h"
 #include "tabane/workloads/blas.h"
+#include "tabane/workloads/blas_memory.h"
 #include "tabane/workloads/mp_matmul/blocks.h"
 #include "tabane/workloads/mp_matmul/buffer.h"
 #include "tabane/workloads/mp_matmul/model.h"
@@ -27,6 +28,14 @@ std::vector<Moduli> moduli_of(const Operands& operands, const Plan& plan) {
   return moduli;
 }
 
+std::vector<std::size_t> first_primes_of(const std::vector<Moduli>& moduli) {
+  std::vector<std::size_t> first{0};
+  for (const Moduli& each : moduli) {
+    first.push_back(first.back() + static_cast<std::size_t>(each.count()));
+  }
+  return first;
+}
+
 // A part of the block of the product whose residues are held.
 struct Tile {
   std::size_t row, rows, column, columns;
@@ -43,23 +52,18 @@ class ResidueProduct {
         cost_(cost),
         threads_(options.threads),
         moduli_(moduli_of(operands, plan)),
-        blocks_(choose_blocks(request(options.memory))) {
-    std::size_t most_terms = 0, primes = 0;
-    for (std::size_t g = 0; g < moduli_.size(); ++g) {
-      most_terms = std::max(most_terms, plan_.pieces[g].terms.index.size());
-      first_primes_.push_back(primes);
-      primes += static_cast<std::size_t>(moduli_[g].count());
-    }
-    const std::size_t each = planes() * blocks_.primes * most_terms;
-    a_values_ = Buffer<double>(each * blocks_.rows);
-    b_values_ = Buffer<double>(each * blocks_.columns);
-    residues_ = Buffer<std::int32_t>(primes * parts() * blocks_.rows * blocks_.columns);
+        blocks_(choose_blocks(request(options.memory))),
+        workspace_(options.workspace != nullptr ? *options.workspace : own_workspace_),
+        first_primes_(first_primes_of(moduli_)),
+        a_values_(values_of_line() * blocks_.rows, workspace_),
+        b_values_(values_of_line() * blocks_.columns, workspace_),
+        residues_(all_primes() * parts() * blocks_.rows * blocks_.columns, workspace_) {
     for (int i = 0; i < threads_; ++i) {
       workers_.push_back(std::make_unique<Worker>(*this, static_cast<std::size_t>(i)));
     }
     cost_.bytes = std::max(cost_.bytes, blocks_.bytes);
     cost_.groups = static_cast<int>(moduli_.size());
-    cost_.primes = static_cast<int>(primes);
+    cost_.primes = static_cast<int>(all_primes());
   }
 
   void run() {
@@ -85,7 +89,7 @@ class ResidueProduct {
   struct Worker {
     Worker(ResidueProduct& all, std::size_t thread)
         : finish(all.operands_, all.target_, thread),
-          products(all.planes() * all.blocks_.tile_rows * all.blocks_.tile_columns),
+          products(all.planes() * all.blocks_.tile_rows * all.blocks_.tile_columns, all.workspace_),
           values(all.moduli_.size()),
           shifts(all.moduli_.size()) {
       for (const Moduli& moduli : all.moduli_) rebuilds.emplace_back(moduli);
@@ -107,6 +111,14 @@ class ResidueProduct {
 
   std::size_t parts() const { return static_cast<std::size_t>(operands_.parts); }
   std::size_t planes() const { return 2 * parts() - 1; }
+  std::size_t all_primes() const { return first_primes_.back(); }
+  std::size_t values_of_line() const {
+    std::size_t most_terms = 0;
+    for (const Piece& piece : plan_.pieces) {
+      most_terms = std::max(most_terms, piece.terms.index.size());
+    }
+    return planes() * blocks_.primes * most_terms;
+  }
   std::size_t block_size() const { return block_rows_.size() * block_columns_.size(); }
 
   BlockRequest request(double memory) const {
@@ -266,7 +278,9 @@ class ResidueProduct {
   int threads_;
   std::vector<Moduli> moduli_;
   Blocks blocks_;
-  std::vector<std::size_t> first_primes_;  // of the pieces
+  Workspace own_workspace_;
+  Workspace& workspace_;
+  std::vector<std::size_t> first_primes_;  // of the pieces, and behind all
   Buffer<double> a_values_, b_values_;     // of the operands, for some primes
   Buffer<std::int32_t> residues_;          // of the block: by piece, part, prime and element
   std::span<const int> block_rows_, block_columns_;

@@ -34,6 +34,9 @@ class Residues {
  private:
   struct Scratch;
   std::size_t terms() const { return piece_.terms.index.size(); }
+  const View& side(int part) const {
+    return (side_ == Side::a ? operands_.a : operands_.b)[static_cast<std::size_t>(part)];
+  }
   Modulus modulus(int prime) const {
     const auto at = static_cast<std::size_t>(prime);
     return {moduli_.primes[at], moduli_.inverses[at]};

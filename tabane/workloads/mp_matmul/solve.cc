@@ -101,30 +101,36 @@ class Run {
 
   void make_result() {
     if (grid_.all().rank() != 0) return;
-    answer_.c.re = Matrix(operands_.rows(), operands_.columns(), bits_);
-    if (operands_.parts == 2) answer_.c.im = answer_.c.re;
+    answer_.c = make_matrix(operands_.rows(), operands_.columns());
     sums_.resize(static_cast<std::size_t>(operands_.rows()));
+  }
+
+  ComplexMatrix make_matrix(int rows, int columns) const {
+    return {Matrix(rows, columns, bits_),
+            operands_.parts == 2 ? Matrix(rows, columns, bits_) : Matrix()};
   }
 
   Target target_of(ComplexMatrix& c) const {
     return {{&c.re, operands_.parts == 2 ? &c.im : nullptr}, options_.product.rounding};
   }
 
+  // Rank 0's block is computed where it belongs.
   void multiply_block() {
     const Range terms{0, operands_.terms()};
-    std::array<Matrix, 2> a, b;
     Operands part{{}, {}, operands_.parts};
     for (std::size_t p = 0; p < static_cast<std::size_t>(operands_.parts); ++p) {
-      a[p] = operands_.a[p]->part(own_.rows, terms);
-      b[p] = operands_.b[p]->part(terms, own_.columns);
-      part.a[p] = &a[p];
-      part.b[p] = &b[p];
+      part.a[p] = operands_.a[p].part(own_.rows, terms);
+      part.b[p] = operands_.b[p].part(terms, own_.columns);
     }
-    block_.re = Matrix(own_.rows.size(), own_.columns.size(), bits_);
-    if (operands_.parts == 2) block_.im = block_.re;
+    const bool root = grid_.all().rank() == 0;
+    if (!root) block_ = make_matrix(own_.rows.size(), own_.columns.size());
     Sketch sketch(field_, own_.rows.size(), own_.columns.first * operands_.parts,
                   options_.product.threads);
-    Target target = target_of(block_);
+    Target target = target_of(root ? answer_.c : block_);
+    if (root) {
+      target.first_row = own_.rows.first;
+      target.first_column = own_.columns.first;
+    }
     if (options_.check) target.sketch = &sketch;
     multiply_operands(part, target, options_.product, answer_.cost);
     own_sums_ = sketch.rows();
@@ -142,15 +148,11 @@ class Run {
     }
     for (int rank = 0; rank < comm.size(); ++rank) {
       const Block block = block_of(operands_, grid_, rank);
-      const auto take = [&](Matrix& c, const Matrix& own) {
-        if (rank == 0) {
-          c.unpack(block.rows, block.columns, own.pack(rows, columns));
-        } else {
-          c.unpack(block.rows, block.columns, comm.recv_view<std::uint64_t>(rank).values());
-        }
+      const auto take = [&](Matrix& c) {
+        c.unpack(block.rows, block.columns, comm.recv_view<std::uint64_t>(rank).values());
       };
-      take(answer_.c.re, block_.re);
-      if (operands_.parts == 2) take(answer_.c.im, block_.im);
+      if (rank != 0) take(answer_.c.re);
+      if (rank != 0 && operands_.parts == 2) take(answer_.c.im);
       std::vector<std::uint64_t> sums = own_sums_;
       if (rank != 0) {
         sums.resize(static_cast<std::size_t>(block.rows.size()));

@@ -34,9 +34,4 @@ void run_tasks(int threads, std::size_t tasks,
   if (error) std::rethrow_exception(error);
 }
 
-std::unique_lock<std::mutex> alone_in_blas() {
-  static std::mutex mutex;
-  return std::unique_lock(mutex);
-}
-
 }  // namespace tabane::workloads::mp_matmul

@@ -16,7 +16,7 @@ std::vector<std::uint64_t> weights_of(const Operands& operands, const PrimeField
   for (int j = 0; j < operands.columns(); ++j) {
     bool finite = true;
     for (int part = 0; part < parts; ++part) {
-      const Matrix& b = *operands.b[static_cast<std::size_t>(part)];
+      const View& b = operands.b[static_cast<std::size_t>(part)];
       for (int k = 0; k < b.rows(); ++k) finite = finite && mpfr_number_p(b.at(k, j)) != 0;
     }
     for (int part = 0; part < parts; ++part) {
@@ -37,12 +37,10 @@ std::vector<std::uint64_t> weigh(const Operands& operands, const PrimeField& fie
   };
   for (std::size_t k = 0; k < terms; ++k) {
     for (std::size_t j = 0; j < weights.size() / parts; ++j) {
-      const std::uint64_t re =
-          field.of(operands.b[0]->at(static_cast<int>(k), static_cast<int>(j)));
+      const std::uint64_t re = field.of(operands.b[0].at(static_cast<int>(k), static_cast<int>(j)));
       add(k, weights[parts * j], re);
       if (parts == 1) continue;
-      const std::uint64_t im =
-          field.of(operands.b[1]->at(static_cast<int>(k), static_cast<int>(j)));
+      const std::uint64_t im = field.of(operands.b[1].at(static_cast<int>(k), static_cast<int>(j)));
       add(k, weights[2 * j + 1], im);
       add(terms + k, weights[2 * j], field.subtract(0, im));
       add(terms + k, weights[2 * j + 1], re);
@@ -57,7 +55,7 @@ bool row_is_wrong(const Operands& operands, const Target& target, const PrimeFie
   const auto terms = static_cast<std::size_t>(operands.terms());
   std::uint64_t expected = 0, found = sketch;
   for (int part = 0; part < operands.parts; ++part) {
-    const Matrix& a = *operands.a[static_cast<std::size_t>(part)];
+    const View& a = operands.a[static_cast<std::size_t>(part)];
     for (std::size_t k = 0; k < terms; ++k) {
       const mpfr_srcptr x = a.at(i, static_cast<int>(k));
       if (!mpfr_number_p(x)) return false;

@@ -19,11 +19,11 @@ struct Case {
       : a(std::move(left)), b(std::move(right)), c(a.rows(), b.columns(), 80) {
     Sketch own(field, a.rows(), 0, 2);
     Cost cost;
-    multiply_operands({{&a}, {&b}, 1}, {{&c}, MPFR_RNDU, {}, &own},
+    multiply_operands({{a}, {b}, 1}, {{&c}, MPFR_RNDU, {}, &own},
                       {.rounding = MPFR_RNDU, .threads = 2, .method = method}, cost);
     sketch = own.rows();
   }
-  double wrong() { return verify({{&a}, {&b}, 1}, {{&c}, MPFR_RNDU}, field, sketch).residual; }
+  double wrong() { return verify({{a}, {b}, 1}, {{&c}, MPFR_RNDU}, field, sketch).residual; }
 };
 
 constexpr Method kMethods[] = {Method::residues, Method::integers, Method::sums};
