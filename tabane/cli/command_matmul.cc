@@ -33,7 +33,7 @@ struct Options {
   long bits = 512;
   std::uint64_t seed = 1;
   bool is_complex = false, compare_loop = false;
-  std::string left, right, output, rounding = "nearest", method = "auto", memory;
+  std::string left, right, output, rounding = "nearest", method = "auto", share = "auto", memory;
 
   bool to_stdout() const { return output == "-"; }
 };
@@ -49,6 +49,11 @@ constexpr const char* kMethodNames[] = {"auto", "residues", "integers", "sums"};
 mp::Method method_of(const std::string& name) {
   const auto* const at = std::find(std::begin(kMethodNames), std::end(kMethodNames), name);
   return static_cast<mp::Method>(at - std::begin(kMethodNames));
+}
+
+mp::Shares shares_of(const std::string& name) {
+  if (name == "blocks") return mp::Shares::blocks;
+  return name == "primes" ? mp::Shares::primes : mp::Shares::automatic;
 }
 
 // Bytes for the residues of one rank.
@@ -140,11 +145,15 @@ std::string shares_text(const mp::Answer& answer, int threads) {
                      cost.residue_seconds / all, cost.rebuild_seconds / all);
 }
 
-// As "2x1 ranks" or "1x1 rank of 2 threads".
-std::string workers_text(const workloads::Solution& solution, int threads) {
-  const int ranks = solution.rows * solution.columns;
-  return fmt::format("{}x{} rank{}", solution.rows, solution.columns, ranks == 1 ? "" : "s") +
-         (threads > 1 ? fmt::format(" of {} threads", threads) : "");
+// As "2x1 ranks", "2 ranks that share the primes" or "1x1 rank of 2 threads".
+std::string workers_text(const mp::Answer& answer, int threads) {
+  const workloads::Solution& solution = answer.solution;
+  const std::string how = threads > 1 ? fmt::format(" of {} threads", threads) : "";
+  if (answer.primes_are_shared) {
+    return fmt::format("{} ranks{} that share the primes", solution.ranks, how);
+  }
+  return fmt::format("{}x{} rank{}{}", solution.rows, solution.columns,
+                     solution.ranks == 1 ? "" : "s", how);
 }
 
 std::string text_of(const Options& options, const Factors& factors, const Result& result) {
@@ -154,7 +163,7 @@ std::string text_of(const Options& options, const Factors& factors, const Result
   std::string text =
       fmt::format("{} x {} by {} x {}{}, {} bits; {}, {}\n{}, {}\n", a.rows(), a.columns(),
                   b.rows(), b.columns(), options.is_complex ? ", complex" : "", options.bits,
-                  workers_text(solution, options.threads), method_text(cost),
+                  workers_text(result.answer, options.threads), method_text(cost),
                   core::format_seconds(solution.seconds),
                   core::format_value(solution.rate(), "multiply-adds/s"));
   text += shares_text(result.answer, options.threads);
@@ -184,6 +193,7 @@ lab::Json json_of(const Options& options, const Factors& factors, const Result& 
   json["complex"] = options.is_complex;
   json["rounding"] = options.rounding;
   json["threads"] = options.threads;
+  json["share"] = result.answer.primes_are_shared ? "primes" : "blocks";
   json["method"] = kMethodNames[static_cast<int>(cost.method)];
   json["primes"] = cost.primes;
   json["groups"] = cost.groups;
@@ -225,6 +235,7 @@ int multiply(const Options& options) {
   mp::SolveOptions how{.product = {.rounding = rounding_of(options.rounding),
                                    .threads = options.threads,
                                    .method = method_of(options.method)},
+                       .shares = shares_of(options.share),
                        .grid = launch.grid,
                        .measure_limit = options.solver.json.given()};
   const Factors factors = make_factors(options);
@@ -288,6 +299,11 @@ void add_options(CLI::App& verb, Options& options) {
                   "integers, or by exact sums element by element; all give the same bits (default "
                   "auto: what a model says is fastest)")
       ->check(one_of({std::begin(kMethodNames), std::end(kMethodNames)}))
+      ->type_name("NAME");
+  verb.add_option("--share", options.share,
+                  "Give each rank a block of the product, or some of the primes (default auto: "
+                  "what a model says is fastest; blocks with --grid)")
+      ->check(one_of({"auto", "blocks", "primes"}))
       ->type_name("NAME");
   verb.add_flag("--compare-loop", options.compare_loop,
                 "Time the triple loop of MPFR's operations, too, on some rows");

@@ -72,6 +72,19 @@ class Matmul(unittest.TestCase):
                 self.assertEqual((self.folder / "c").read_text(), expected)
         self.assertEqual(self.multiplied(*request, "--method", "residues")["method"], "residues")
 
+    def test_ranks_share_blocks_or_primes(self):
+        expected = None
+        for share in ("blocks", "primes"):
+            request = ("-n", "20", "--bits", "200", "--ranks", "2", "--method", "residues",
+                       "--share", share)
+            result = self.matmul(*request, "-o", "c")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual("that share the primes" in result.stdout, share == "primes")
+            product = (self.folder / "c").read_text()
+            self.assertEqual(product, expected or product)
+            expected = product
+            self.assertEqual(self.multiplied(*request)["share"], share)
+
     def test_tells_rate_shares_check_and_ratio_to_the_loop(self):
         result = self.matmul("-n", "150", "--bits", "300", "--ranks", "1", "--compare-loop")
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -30,8 +30,9 @@ void require_options(const Options& options) {
 
 class Product {
  public:
-  Product(const Operands& operands, const Target& target, const Options& options, Cost& cost)
-      : operands_(operands), target_(target), options_(options), cost_(cost) {
+  Product(const Operands& operands, const Target& target, const Options& options, Cost& cost,
+          const PrimeSpread* spread)
+      : operands_(operands), target_(target), options_(options), cost_(cost), spread_(spread) {
     for (int i = 0; i < options.threads; ++i) {
       finishes_.push_back(std::make_unique<Finish>(operands, target_, static_cast<std::size_t>(i)));
     }
@@ -46,21 +47,30 @@ class Product {
     }
     if (!plan.rows.empty() && !plan.columns.empty()) {
       if (plan.method == Method::residues) {
-        multiply_by_residues(operands_, plan, target_, options_, cost_);
+        multiply_by_residues(operands_, plan, target_, options_, cost_, spread_);
       } else if (plan.method == Method::integers) {
         multiply_by_integers(plan);
       } else {
-        sum_apart(plan.rows, plan.columns);
+        sum_apart(own(plan.rows), plan.columns);
       }
     }
     std::vector<int> all(static_cast<std::size_t>(operands_.columns()));
     std::iota(all.begin(), all.end(), 0);
-    sum_apart(plan.rows_apart, all);
-    sum_apart(plan.rows, plan.columns_apart);
+    sum_apart(own(plan.rows_apart), all);
+    sum_apart(own(plan.rows), plan.columns_apart);
   }
 
  private:
-  void multiply_by_integers(const Plan& plan) {
+  // Of these rows those that this rank finishes.
+  std::vector<int> own(std::vector<int> rows) const {
+    if (spread_ == nullptr) return rows;
+    const Range own = spread_->rows_of(spread_->comm().rank());
+    std::erase_if(rows, [&](int row) { return row < own.first || row >= own.end; });
+    return rows;
+  }
+
+  void multiply_by_integers(Plan plan) {
+    plan.rows = own(plan.rows);
     const IntegerLoop loop(operands_, plan);
     const Piece& piece = plan.pieces[0];
     run_tasks(options_.threads, plan.rows.size(), [&](std::size_t thread, std::size_t r) {
@@ -93,20 +103,21 @@ class Product {
   Target target_;
   const Options& options_;
   Cost& cost_;
+  const PrimeSpread* spread_;
   std::vector<std::unique_ptr<Finish>> finishes_;
 };
 
 }  // namespace
 
 void multiply_operands(const Operands& operands, const Target& target, const Options& options,
-                       Cost& cost) {
+                       Cost& cost, const PrimeSpread* spread) {
   require_options(options);
   if (!(options.memory >= 0)) throw core::UsageError("the memory cannot be negative");
   Options own = options;
   if (own.memory == 0) {
     own.memory = core::usable_memory_bytes().value_or(std::numeric_limits<double>::infinity()) / 2;
   }
-  Product(operands, target, own, cost).run();
+  Product(operands, target, own, cost, spread).run();
 }
 
 Operands operands_of(const Matrix& a, const Matrix& b) {

@@ -3,6 +3,7 @@
 
 #include "tabane/workloads/mp_matmul/finish.h"
 #include "tabane/workloads/mp_matmul/multiply.h"
+#include "tabane/workloads/mp_matmul/prime_spread.h"
 
 namespace tabane::workloads::mp_matmul {
 
@@ -10,8 +11,9 @@ namespace tabane::workloads::mp_matmul {
 Operands operands_of(const Matrix& a, const Matrix& b);
 Operands operands_of(const ComplexMatrix& a, const ComplexMatrix& b);
 
-// As multiply(), into matrices of the right shape.
+// As multiply(), into matrices of the right shape. spread: null, or for all of its ranks, which
+// call this with the same operands; each gets its own rows of the product.
 void multiply_operands(const Operands& operands, const Target& target, const Options& options,
-                       Cost& cost);
+                       Cost& cost, const PrimeSpread* spread = nullptr);
 
 }  // namespace tabane::workloads::mp_matmul

@@ -1,6 +1,7 @@
 #include "tabane/workloads/mp_matmul/residue_product.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "tabane/core/clock.h"
@@ -28,12 +29,10 @@ std::vector<Moduli> moduli_of(const Operands& operands, const Plan& plan) {
   return moduli;
 }
 
-std::vector<std::size_t> first_primes_of(const std::vector<Moduli>& moduli) {
-  std::vector<std::size_t> first{0};
-  for (const Moduli& each : moduli) {
-    first.push_back(first.back() + static_cast<std::size_t>(each.count()));
-  }
-  return first;
+std::vector<int> counts_of(const std::vector<Moduli>& moduli) {
+  std::vector<int> counts;
+  for (const Moduli& each : moduli) counts.push_back(each.count());
+  return counts;
 }
 
 // A part of the block of the product whose residues are held.
@@ -45,25 +44,32 @@ struct Tile {
 class ResidueProduct {
  public:
   ResidueProduct(const Operands& operands, const Plan& plan, const Target& target,
-                 const Options& options, Cost& cost)
+                 const Options& options, Cost& cost, const PrimeSpread* spread)
       : operands_(operands),
         plan_(plan),
         target_(target),
         cost_(cost),
         threads_(options.threads),
+        spread_(spread),
         moduli_(moduli_of(operands, plan)),
+        counts_(counts_of(moduli_)),
+        all_(counts_),
+        own_(spread == nullptr ? all_ : spread->planes(counts_, spread->comm().rank())),
         blocks_(choose_blocks(request(options.memory))),
         workspace_(options.workspace != nullptr ? *options.workspace : own_workspace_),
-        first_primes_(first_primes_of(moduli_)),
         a_values_(values_of_line() * blocks_.rows, workspace_),
         b_values_(values_of_line() * blocks_.columns, workspace_),
-        residues_(all_primes() * parts() * blocks_.rows * blocks_.columns, workspace_) {
+        residues_(own_.count() * parts() * blocks_.rows * blocks_.columns, workspace_),
+        complete_(spread == nullptr ? 0
+                                    : all_.count() * parts() * blocks_.columns *
+                                          std::min(blocks_.rows, spread->most_rows()),
+                  workspace_) {
     for (int i = 0; i < threads_; ++i) {
       workers_.push_back(std::make_unique<Worker>(*this, static_cast<std::size_t>(i)));
     }
     cost_.bytes = std::max(cost_.bytes, blocks_.bytes);
     cost_.groups = static_cast<int>(moduli_.size());
-    cost_.primes = static_cast<int>(all_primes());
+    cost_.primes = static_cast<int>(all_.count());
   }
 
   void run() {
@@ -111,7 +117,6 @@ class ResidueProduct {
 
   std::size_t parts() const { return static_cast<std::size_t>(operands_.parts); }
   std::size_t planes() const { return 2 * parts() - 1; }
-  std::size_t all_primes() const { return first_primes_.back(); }
   std::size_t values_of_line() const {
     std::size_t most_terms = 0;
     for (const Piece& piece : plan_.pieces) {
@@ -122,14 +127,18 @@ class ResidueProduct {
   std::size_t block_size() const { return block_rows_.size() * block_columns_.size(); }
 
   BlockRequest request(double memory) const {
-    BlockRequest request{plan_.rows.size(), plan_.columns.size(), 0, 0, 0, 0, 0, threads_, memory};
+    // The same on all ranks, so that they have the same blocks.
+    const int ranks = spread_ == nullptr ? 1 : spread_->comm().size();
+    BlockRequest request{plan_.rows.size(), plan_.columns.size(), 1, 0, 0, 0, 0, threads_, memory};
     request.product_bytes = 8.0 * static_cast<double>(planes());
     for (std::size_t g = 0; g < moduli_.size(); ++g) {
-      const double primes = moduli_[g].count();
+      const double primes = moduli_[g].count(), own_primes = std::ceil(primes / ranks);
       const auto terms = static_cast<double>(plan_.pieces[g].terms.index.size());
-      request.primes = std::max(request.primes, static_cast<std::size_t>(primes));
+      request.primes = std::max(request.primes, static_cast<std::size_t>(own_primes));
       request.line_bytes = std::max(request.line_bytes, 8 * terms * static_cast<double>(planes()));
-      request.element_bytes += 4 * primes * operands_.parts;
+      request.element_bytes += 4 * own_primes * operands_.parts;
+      // What is sent, and the own elements modulo all primes.
+      if (spread_ != nullptr) request.element_bytes += 8 * own_primes * operands_.parts;
       request.constant_bytes += bytes_of_constants(primes, moduli_[g].out_digits,
                                                    moduli_[g].a_digits + moduli_[g].b_digits);
     }
@@ -149,10 +158,7 @@ class ResidueProduct {
   }
 
   std::int32_t* residues_of(std::size_t g, int part, int prime) {
-    const std::size_t primes = static_cast<std::size_t>(moduli_[g].count());
-    const std::size_t plane = first_primes_[g] * parts() + static_cast<std::size_t>(part) * primes +
-                              static_cast<std::size_t>(prime);
-    return residues_.data() + plane * block_size();
+    return residues_.data() + own_.at(g, operands_.parts, part, prime) * block_size();
   }
 
   void multiply_piece(std::size_t g) {
@@ -165,8 +171,9 @@ class ResidueProduct {
                     g};
     const std::vector<Tile> tiles = tiles_of_block();
     const int step = static_cast<int>(blocks_.primes);
-    for (int first = 0; first < moduli.count(); first += step) {
-      const Range primes{first, std::min(first + step, moduli.count())};
+    const Range own = own_.primes(g);
+    for (int first = own.first; first < own.end; first += step) {
+      const Range primes{first, std::min(first + step, own.end)};
       const double begin = now();
       factors.a.fill(block_rows_, primes, threads_);
       factors.b.fill(block_columns_, primes, threads_);
@@ -230,32 +237,49 @@ class ResidueProduct {
     }
   }
 
+  // Elements whose residues modulo all primes are here.
+  struct Complete {
+    const std::int32_t* residues;
+    std::span<const int> rows;
+  };
+
   void finish_block() {
+    if (spread_ == nullptr) return finish({residues_.data(), block_rows_});
+    spread_->exchange({counts_, operands_.parts, block_rows_, block_columns_.size()},
+                      residues_.data(), complete_.data());
+    finish({complete_.data(), spread_->rows_of(spread_->comm().rank(), block_rows_)});
+  }
+
+  void finish(const Complete& complete) {
     constexpr std::size_t kElements = 2048;  // of a task
-    const std::size_t tasks = (block_size() + kElements - 1) / kElements;
+    const std::size_t size = complete.rows.size() * block_columns_.size();
+    const std::size_t tasks = (size + kElements - 1) / kElements;
     run_tasks(threads_, tasks, [&](std::size_t thread, std::size_t task) {
       Worker& worker = *workers_[thread];
       const double begin = now();
       const std::size_t first = task * kElements;
       for (int part = 0; part < operands_.parts; ++part) {
-        finish_elements(worker, part, first, std::min(first + kElements, block_size()));
+        finish_elements(worker, complete, part, first, std::min(first + kElements, size));
       }
       worker.rebuild_seconds += now() - begin;
     });
   }
 
-  void finish_elements(Worker& worker, int part, std::size_t first, std::size_t end) {
+  void finish_elements(Worker& worker, const Complete& complete, int part, std::size_t first,
+                       std::size_t end) {
+    const std::size_t columns = block_columns_.size(), size = complete.rows.size() * columns;
     std::size_t block = end - first;
     for (const Rebuild& rebuild : worker.rebuilds) block = std::min(block, rebuild.block());
     for (std::size_t at = first; at < end; at += block) {
       const std::size_t count = std::min(block, end - at);
       for (std::size_t g = 0; g < moduli_.size(); ++g) {
-        worker.rebuilds[g].compute(residues_of(g, part, 0) + at, block_size(), count);
+        worker.rebuilds[g].compute(
+            complete.residues + all_.at(g, operands_.parts, part, 0) * size + at, size, count);
       }
       for (std::size_t e = 0; e < count; ++e) {
-        const std::size_t columns = block_columns_.size();
         finish_element(
-            worker, {block_rows_[(at + e) / columns], block_columns_[(at + e) % columns], part}, e);
+            worker, {complete.rows[(at + e) / columns], block_columns_[(at + e) % columns], part},
+            e);
       }
     }
   }
@@ -276,13 +300,16 @@ class ResidueProduct {
   const Target& target_;
   Cost& cost_;
   int threads_;
+  const PrimeSpread* spread_;
   std::vector<Moduli> moduli_;
+  std::vector<int> counts_;  // of primes, by piece
+  Planes all_, own_;         // of all primes; of those that this rank multiplies modulo
   Blocks blocks_;
   Workspace own_workspace_;
   Workspace& workspace_;
-  std::vector<std::size_t> first_primes_;  // of the pieces, and behind all
-  Buffer<double> a_values_, b_values_;     // of the operands, for some primes
-  Buffer<std::int32_t> residues_;          // of the block: by piece, part, prime and element
+  Buffer<double> a_values_, b_values_;  // of the operands, for some primes
+  Buffer<std::int32_t> residues_;       // of the block: by piece, part, prime and element
+  Buffer<std::int32_t> complete_;       // of this rank\'s rows of it, modulo all primes
   std::span<const int> block_rows_, block_columns_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
@@ -290,8 +317,8 @@ class ResidueProduct {
 }  // namespace
 
 void multiply_by_residues(const Operands& operands, const Plan& plan, const Target& target,
-                          const Options& options, Cost& cost) {
-  ResidueProduct(operands, plan, target, options, cost).run();
+                          const Options& options, Cost& cost, const PrimeSpread* spread) {
+  ResidueProduct(operands, plan, target, options, cost, spread).run();
 }
 
 }  // namespace tabane::workloads::mp_matmul

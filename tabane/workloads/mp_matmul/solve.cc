@@ -1,6 +1,7 @@
 #include "tabane/workloads/mp_matmul/solve.h"
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -8,8 +9,10 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/core/clock.h"
 #include "tabane/workloads/blas.h"
+#include "tabane/workloads/mp_matmul/model.h"
 #include "tabane/workloads/mp_matmul/product.h"
 #include "tabane/workloads/mp_matmul/verify.h"
+#include "tabane/workloads/usable_memory.h"
 
 namespace tabane::workloads::mp_matmul {
 namespace {
@@ -21,14 +24,20 @@ struct Block {
   Range rows, columns;
 };
 
-Range share(int size, int parts, int part) {
-  const auto edge = [&](int at) { return static_cast<int>(static_cast<long>(size) * at / parts); };
-  return {edge(part), edge(part + 1)};
+// Of random numbers.
+bool primes_are_cheaper(const Operands& operands, comm::Grid& grid) {
+  constexpr std::int64_t kMore = 20;  // bits of a row than of its numbers
+  const Extent extent{static_cast<double>(operands.rows()), static_cast<double>(operands.columns()),
+                      static_cast<double>(operands.terms())};
+  const std::int64_t a = operands.bits_of_a() + kMore, b = operands.bits_of_b() + kMore;
+  return spread_primes_ns(extent, a, b, operands.parts, grid.all().size()) <
+         blocks_ns(extent, a, b, operands.parts, grid.rows(), grid.columns());
 }
 
-Block block_of(const Operands& operands, const comm::Grid& grid, int rank) {
-  return {share(operands.rows(), grid.rows(), rank / grid.columns()),
-          share(operands.columns(), grid.columns(), rank % grid.columns())};
+bool shares_primes(const Operands& operands, comm::Grid& grid, const SolveOptions& options) {
+  if (grid.all().size() == 1) return false;
+  if (options.shares != Shares::automatic) return options.shares == Shares::primes;
+  return options.grid.rows == 0 && primes_are_cheaper(operands, grid);
 }
 
 double seconds_of_slowest(const comm::StepTable& steps) {
@@ -59,13 +68,18 @@ class Run {
         options_(options),
         grid_(comm, options.grid),
         field_(common_seed(comm)),
-        own_(block_of(operands, grid_, comm.rank())) {}
+        memory_(options.product.memory > 0 ? options.product.memory
+                                           : usable_memory_of_all(comm) / 2 / comm.size()) {
+    if (shares_primes(operands, grid_, options)) spread_.emplace(comm, operands.rows());
+    own_ = block_of(comm.rank());
+  }
 
   Answer run() {
     comm::Comm& comm = grid_.all();
     answer_.solution.ranks = comm.size();
-    answer_.solution.rows = grid_.rows();
-    answer_.solution.columns = grid_.columns();
+    answer_.solution.rows = spread_ ? comm.size() : grid_.rows();
+    answer_.solution.columns = spread_ ? 1 : grid_.columns();
+    answer_.primes_are_shared = spread_.has_value();
     if (options_.measure_limit) measure_limit();
     make_result();
     core::tick_clock();  // is calibrated at its first use, which takes some time
@@ -93,6 +107,12 @@ class Run {
   }
 
  private:
+  Block block_of(int rank) const {
+    if (spread_) return {spread_->rows_of(rank), {0, operands_.columns()}};
+    return {share(operands_.rows(), grid_.rows(), rank / grid_.columns()),
+            share(operands_.columns(), grid_.columns(), rank % grid_.columns())};
+  }
+
   void measure_limit() {
     grid_.all().set_phase("rate of matrix products");
     answer_.solution.limit = measure_product_rate(grid_.all());
@@ -114,26 +134,36 @@ class Run {
     return {{&c.re, operands_.parts == 2 ? &c.im : nullptr}, options_.product.rounding};
   }
 
-  // Rank 0's block is computed where it belongs.
-  void multiply_block() {
-    const Range terms{0, operands_.terms()};
+  // What is multiplied here: a block's rows and columns, or all of them.
+  Operands own_operands() const {
     Operands part{{}, {}, operands_.parts};
     for (std::size_t p = 0; p < static_cast<std::size_t>(operands_.parts); ++p) {
-      part.a[p] = operands_.a[p].part(own_.rows, terms);
+      const Range terms{0, operands_.terms()};
+      part.a[p] = spread_ ? operands_.a[p] : operands_.a[p].part(own_.rows, terms);
       part.b[p] = operands_.b[p].part(terms, own_.columns);
     }
+    return part;
+  }
+
+  // Rank 0's block is computed where it belongs.
+  void multiply_block() {
+    const Operands part = own_operands();
     const bool root = grid_.all().rank() == 0;
     if (!root) block_ = make_matrix(own_.rows.size(), own_.columns.size());
-    Sketch sketch(field_, own_.rows.size(), own_.columns.first * operands_.parts,
+    Sketch sketch(field_, part.rows(), own_.columns.first * operands_.parts,
                   options_.product.threads);
     Target target = target_of(root ? answer_.c : block_);
-    if (root) {
-      target.first_row = own_.rows.first;
-      target.first_column = own_.columns.first;
-    }
+    if (root && !spread_) target.first_row = own_.rows.first;
+    if (!root && spread_) target.first_row = -own_.rows.first;
+    if (root) target.first_column = own_.columns.first;
     if (options_.check) target.sketch = &sketch;
-    multiply_operands(part, target, options_.product, answer_.cost);
+    Options product = options_.product;
+    product.memory = memory_;
+    multiply_operands(part, target, product, answer_.cost, spread_ ? &*spread_ : nullptr);
     own_sums_ = sketch.rows();
+    if (!spread_) return;
+    own_sums_.resize(static_cast<std::size_t>(own_.rows.end));
+    own_sums_.erase(own_sums_.begin(), own_sums_.begin() + own_.rows.first);
   }
 
   // Rank 0 puts the blocks of all together, and adds up their sketches.
@@ -147,7 +177,7 @@ class Run {
       return;
     }
     for (int rank = 0; rank < comm.size(); ++rank) {
-      const Block block = block_of(operands_, grid_, rank);
+      const Block block = block_of(rank);
       const auto take = [&](Matrix& c) {
         c.unpack(block.rows, block.columns, comm.recv_view<std::uint64_t>(rank).values());
       };
@@ -170,6 +200,8 @@ class Run {
   const SolveOptions& options_;
   comm::Grid grid_;
   PrimeField field_;
+  double memory_;
+  std::optional<PrimeSpread> spread_;  // if the primes are shared out
   Block own_;
   Answer answer_;
   ComplexMatrix block_;

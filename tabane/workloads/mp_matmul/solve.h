@@ -10,8 +10,16 @@
 
 namespace tabane::workloads::mp_matmul {
 
+// What the ranks share out.
+enum class Shares {
+  automatic,  // as a model of their costs says; blocks if a grid is given
+  blocks,     // of the product
+  primes,     // of products by residues: where numbers have many bits, and to read them costs much
+};
+
 struct SolveOptions {
-  Options product = {};       // on each rank; its memory is that of one rank
+  Options product = {};  // on each rank; its memory is that of one rank, 0: half of what is usable
+  Shares shares = Shares::automatic;
   comm::GridShape grid = {};  // zeros: as fit_grid() chooses
   bool check = true;
   bool measure_limit = false;  // the rate of products of doubles
@@ -21,10 +29,13 @@ struct Answer {
   // operations: multiply-adds of the plain algorithm. Its check counts rows of the result whose
   // sketch or sample was wrong (verify.h).
   Solution solution;
-  Cost cost;        // of rank 0
+  Cost cost;  // of rank 0
+  bool primes_are_shared = false;
   ComplexMatrix c;  // on rank 0; of a real product `im` is empty
 
-  auto fields() { return std::tie(solution, cost); }  // the ranks' caller gets these alone
+  auto fields() {
+    return std::tie(solution, cost, primes_are_shared);
+  }  // the ranks' caller gets these alone
 };
 
 // Computes a b on all ranks, which all call it with the same matrices, as multiply() does; rank 0
