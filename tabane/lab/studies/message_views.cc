@@ -38,8 +38,8 @@ std::string size_near(double bytes) {
 Entry none_in(const char* unit) { return {std::optional<double>(), unit}; }
 
 const char* why_none(bool rises, bool begins) {
-  if (!rises) return "the times of this piece do not rise with the size";
-  return begins ? "" : "the line through this piece begins below 0";
+  if (!rises) return "the times of this piece are not seen to rise with the size";
+  return begins ? "" : "the line through this piece is not seen to begin above 0";
 }
 
 }  // namespace
@@ -72,8 +72,8 @@ void add_fit(Record& record, const std::string& name, const std::string& title,
   for (const FitSegment& segment : segments) {
     const core::LineFit& line = segment.line;
     // Within a piece whose rate still falls, a line says nothing about an empty message.
-    const bool rises = line.slope > 0 && line.slope_interval.high > 0;
-    const bool begins = line.t0() > 0 && line.intercept_interval.high > 0;
+    const bool rises = line.slope > 0 && line.slope_interval.low > 0;
+    const bool begins = line.t0() > 0 && line.intercept_interval.low > 0;
     const Entry t0 = begins ? Entry(line.t0(), "s", line.intercept_interval) : none_in("s");
     const Entry r_inf =
         rises ? Entry(line.r_inf(), "B/s", segment.r_inf_interval()) : none_in("B/s");

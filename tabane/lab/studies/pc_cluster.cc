@@ -34,7 +34,7 @@ constexpr About kAbout = {
     "T. Kouya (Shizuoka Institute of Science and Technology): Performance evaluation of PC "
     "clusters using x86_64 dual-core CPUs, 2006"};
 
-// ---- 1. matrix products ----
+// ---- matrix products ----
 
 // A = sqrt(2) random, B = sqrt(3) random, and C = A B; smaller matrices take the first elements.
 struct Matrices {
@@ -107,7 +107,7 @@ Block product_block(const core::Topology& topology, bool quick) {
   return block;
 }
 
-// ---- 2. multiple precision ----
+// ---- multiple precision ----
 
 Block mpfr_block(const core::Topology& topology, bool quick) {
   std::vector<unsigned> pus;
@@ -140,7 +140,7 @@ Block mpfr_block(const core::Topology& topology, bool quick) {
   return block;
 }
 
-// ---- 4. and 5. messages ----
+// ---- messages ----
 
 // Half round trips between two ranks that are forked here. Several blocks: one alone would take
 // long on a busy machine, and Ctrl-C has to wait for its end.
@@ -205,7 +205,7 @@ Block link_block(const PcClusterOptions& options, bool watches, const Ask& ask) 
   return block;
 }
 
-// ---- 6. the parallel product of multiple precision ----
+// ---- the parallel product of multiple precision ----
 
 Sample multiply(const mp_matmul::Matrix& a, const mp_matmul::Matrix& b, int ranks) {
   const comm::LaunchOptions launch{.ranks = ranks, .transport = comm::TransportKind::shm};

@@ -39,7 +39,7 @@ struct Data {
   }
 };
 
-// ---- 1. matrix products ----
+// ---- matrix products ----
 
 double multiplications(double n) { return n * n * n; }
 double operations(double n) { return 2 * multiplications(n); }
@@ -59,7 +59,7 @@ void products(const Data& data) {
             rate(loop, multiplications(n)),
             ratio_entry(loop, dgemm)};
   };
-  add_table(data.record, "1. Square matrix product on one core",
+  add_table(data.record, "Square matrix product on one core",
             rows_of({"n", "DGEMM", "rate", "report's count", "triple loop: rate", "report's count",
                      "triple loop / DGEMM"},
                     data.points.where({{"part", "product"}, {"way", "dgemm"}}, "n"), row_of),
@@ -75,7 +75,7 @@ void products(const Data& data) {
             std::move(curves));
 }
 
-// ---- 2. multiple precision ----
+// ---- multiple precision ----
 
 void multiple_precision(const Data& data) {
   const auto cores = data.points.numbers("cores", {{"part", "mpfr"}});
@@ -97,7 +97,7 @@ void multiple_precision(const Data& data) {
         ratio_entry(data.points.find(product.with({{"cores", 1}})), data.points.find(product)));
     rows.rows.push_back(std::move(row));
   }
-  add_table(data.record, "2. Multiple precision: time of an operation of MPFR, all cores together",
+  add_table(data.record, "Multiple precision: time of an operation of MPFR, all cores together",
             std::move(rows),
             fmt::format("x is the square root of 3 less 1, y that of 5. {:g} {} at once; the time "
                         "is divided by their number. The report has, times as fast as its Pentium "
@@ -109,10 +109,10 @@ void multiple_precision(const Data& data) {
             times_over(data.points, "bits", lines, "bits"));
 }
 
-// ---- 4. and 5. messages ----
+// ---- messages ----
 
-void messages(const Data& data, const char* part, const std::string& number,
-              const std::string& where, const std::string& note) {
+void messages(const Data& data, const char* part, const std::string& where,
+              const std::string& note) {
   const std::vector<std::string> ways = data.ways_of(part);
   Rows rows{{"message"}, {}};
   Rows fits = fit_rows("way");
@@ -140,11 +140,9 @@ void messages(const Data& data, const char* part, const std::string& number,
     }
     rows.rows.push_back(std::move(row));
   }
-  add_table(data.record,
-            fmt::format("{}. Messages {}: half a round trip, bandwidth", number, where),
+  add_table(data.record, fmt::format("Messages {}: half a round trip, bandwidth", where),
             std::move(rows), note);
-  add_table(data.record,
-            fmt::format("{}. Messages {}: the lines t0 + n / r_inf through them", number, where),
+  add_table(data.record, fmt::format("Messages {}: the lines t0 + n / r_inf through them", where),
             std::move(fits), kFitNote);
   Curves times = half_round_trips(data.points, data.lines_of(part));
   add_chart(data.record, fmt::format("{}.time", part),
@@ -191,7 +189,7 @@ void watch(const Data& data) {
     add_curve(curves, std::move(curve));
   }
   const std::string size = show(static_cast<double>(kWatchedBytes), "B");
-  add_table(data.record, "5. Between two hosts: whether the rate stays", std::move(rows),
+  add_table(data.record, "Between two hosts: whether the rate stays", std::move(rows),
             fmt::format("Messages of {} to and fro. Far below: by more than 3 interquartile "
                         "ranges. Stable: 95 % of the runs are within 10 % of the median or above, "
                         "and fewer than 5 % far below. The rates of one of the report's machines "
@@ -205,7 +203,7 @@ void watch(const Data& data) {
     view->details[detail::kHeldFixed] = data.record.started;
 }
 
-// ---- 6. the parallel product of multiple precision ----
+// ---- the parallel product of multiple precision ----
 
 void parallel(const Data& data) {
   const Factors part{{"part", "parallel"}};
@@ -229,15 +227,15 @@ void parallel(const Data& data) {
   };
   const auto sizes = data.points.numbers("n", part);
   if (sizes.empty()) return;
-  add_table(data.record,
-            fmt::format("6. Parallel multiple-precision product of {0:g} x {0:g} matrices",
-                        sizes.front()),
-            rows_of({"bits", "ranks", "time", "multiply-adds", "speed-up over one rank"},
-                    data.points.where(part, "bits"), row_of),
-            "Every element is exact and rounded once. The report's product is a loop of MPFR's "
-            "operations on processes of MPI: with many bits its 64-bit machines are at least "
-            "twice as fast as its Pentium 4, with few bits communication and overhead eat the "
-            "gain.");
+  add_table(
+      data.record,
+      fmt::format("Parallel multiple-precision product of {0:g} x {0:g} matrices", sizes.front()),
+      rows_of({"bits", "ranks", "time", "multiply-adds", "speed-up over one rank"},
+              data.points.where(part, "bits"), row_of),
+      "Every element is exact and rounded once. The report's product is a loop of MPFR's "
+      "operations on processes of MPI: with many bits its 64-bit machines are at least "
+      "twice as fast as its Pentium 4, with few bits communication and overhead eat the "
+      "gain.");
   add_chart(data.record, "parallel", "Multiple-precision product on ranks: time over the precision",
             "One curve for each number of ranks.", times_over(data.points, "bits", lines, "bits"));
   add_chart(data.record, "parallel.speedup",
@@ -275,19 +273,16 @@ void beside_the_report(const Data& data) {
 
 void add_views(Record& record, const Points& points) {
   const Data data{record, points};
-  // The survey's chart of memcpy is the third part.
+  // The survey's chart of memcpy comes third.
   std::vector<View> copying = std::exchange(record.views, {});
   products(data);
   multiple_precision(data);
-  for (View& view : copying) {
-    view.title = "3. " + view.title;
-    record.views.push_back(std::move(view));
-  }
-  messages(data, "inside", "4", "inside the node",
+  for (View& view : copying) record.views.push_back(std::move(view));
+  messages(data, "inside", "inside the node",
            "Two ranks send a message to and fro, of NetPIPE's sizes: powers of two and three "
            "bytes less and more. TCP goes over the loopback device; shm is tabane's own shared "
            "memory.");
-  messages(data, "between", "5", "between two hosts",
+  messages(data, "between", "between two hosts",
            "Two ranks, one on each host, of an MPI launcher.");
   watch(data);
   parallel(data);
