@@ -67,6 +67,23 @@ std::string text_of_current_exception() {
   }
 }
 
+bool current_exception_is_usage_error() {
+  try {
+    throw;
+  } catch (const core::UsageError&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+// What a rank threw, for the caller: an impossible request stays one.
+[[noreturn]] void throw_of_rank(std::size_t rank, const std::string& what, bool usage_error) {
+  const std::string text = fmt::format("rank {}: {}", rank, what);
+  if (usage_error) throw core::UsageError(text);
+  throw core::Error(text);
+}
+
 // The failure of the first rank is the one to be reported: those of others are its consequences,
 // and they end in peace.
 void live(shm::World& world, int rank, const Collectives& collectives, const Function& f) {
@@ -80,6 +97,7 @@ void live(shm::World& world, int rank, const Collectives& collectives, const Fun
     comm.reset();
     world.leave(rank);
   } catch (...) {
+    if (current_exception_is_usage_error()) world.tell_usage_error(rank);
     world.fail(rank, getpid(), "threw: " + text_of_current_exception());
     if (world.failed_rank() == rank) throw;
   }
@@ -143,7 +161,7 @@ void launch_shm(const LaunchOptions& options, const Collectives& collectives, co
                         .loss_listener = team::LossListener{tell_loss, &world}});
   } catch (const team::TaskError& error) {
     throw_if_aborted(world);
-    throw core::Error(fmt::format("rank {}: {}", error.task(), what_rank_threw(error)));
+    throw_of_rank(error.task(), what_rank_threw(error), world.failed_by_usage());
   } catch (const core::LostError&) {
     throw_if_aborted(world);
     if (world.failed()) world.throw_failed();
@@ -189,8 +207,9 @@ void launch_mpi(const LaunchOptions& options, const Collectives& collectives, co
     throw;
   } catch (...) {
     const std::string what = text_of_current_exception();
+    const bool usage_error = current_exception_is_usage_error();
     fail_mpi_world(world, "threw: " + what);
-    throw core::Error(fmt::format("rank {}: {}", comm.rank(), what));
+    throw_of_rank(static_cast<std::size_t>(comm.rank()), what, usage_error);
   }
 }
 

@@ -375,6 +375,18 @@ TEST_F(Launch, TellsWhatTheOnlyRankThrew) {
             "rank 0: out of paper");
 }
 
+TEST_F(Launch, LetsAnImpossibleRequestOfARankStayOne) {
+  for (const int ranks : {1, 3}) {
+    EXPECT_EQ(error_of<core::UsageError>([&] {
+                launch(on_shm(ranks), [](Comm& comm) {
+                  if (comm.rank() == 0) throw core::UsageError("memory: too little");
+                  comm.recv<int>(0);
+                });
+              }),
+              "rank 0: memory: too little");
+  }
+}
+
 TEST_F(Launch, WorksAgainAfterAFailure) {
   error_of<core::LostError>([] { launch(on_shm(2), [](Comm&) { kill(getpid(), SIGKILL); }); });
   EXPECT_EQ(launch_result<int>(on_shm(2), [](Comm& comm) { return comm.size(); }), 2);

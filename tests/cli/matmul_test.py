@@ -141,9 +141,7 @@ class Matmul(unittest.TestCase):
                           (["-n", "3", "-o", "/nowhere/x"], "/nowhere/x")):
             with self.subTest(bad):
                 result = self.matmul(*bad)
-                by_a_rank_or_the_system = "nowhere.txt" in bad or "9k" in bad
-                self.assertIn(result.returncode, (1, 2) if by_a_rank_or_the_system else (2,),
-                              result.stderr)
+                self.assertEqual(result.returncode, 1 if "nowhere.txt" in bad else 2, result.stderr)
                 self.assertIn(part, result.stderr)
                 self.assertEqual(result.stdout, "")
 

@@ -24,7 +24,7 @@ struct World::RankRecord {
     const char* const text = phase.load(std::memory_order_relaxed);
     return text != nullptr && *text != '\0' ? text : call.load(std::memory_order_relaxed);
   }
-  std::atomic<bool> claimed{false};
+  std::atomic<bool> claimed{false}, usage_error{false};
   // Of fail(): plain memory, published by Head::failed_rank.
   pid_t lost_pid = 0;
   const char* lost_phase = nullptr;
@@ -110,6 +110,9 @@ void World::fail(int rank, pid_t pid, std::string_view how) {
   lost.state.store(RankState::failed);
   for (int other = 0; other < ranks(); ++other) ring(doorbell(other));
 }
+
+void World::tell_usage_error(int rank) { record(rank).usage_error.store(true); }
+bool World::failed_by_usage() const { return failed() && record(failed_rank()).usage_error.load(); }
 
 bool World::may_be_in_a_call(int rank) const {
   return state(rank) == RankState::running && kill(pid(rank), 0) == 0;

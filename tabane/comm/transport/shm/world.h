@@ -88,6 +88,9 @@ class World {
   bool may_be_in_a_call(int rank) const;
   // Of the first failure. Only after failed().
   [[noreturn]] void throw_failed() const;
+  // Whether what the first rank threw was a core::UsageError; said before fail().
+  void tell_usage_error(int rank);
+  bool failed_by_usage() const;
 
   // Ends all ranks, of which `rank` is this one: the first failure is that it has aborted. Where it
   // is the only one, it is the launching process: throws AbortError.
