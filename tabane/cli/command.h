@@ -35,6 +35,7 @@ void add_linpack_command(CLI::App& app, int& exit_code);
 void add_slalom_command(CLI::App& app, int& exit_code);
 void add_matmul_command(CLI::App& app, int& exit_code);
 void add_mine_command(CLI::App& app, int& exit_code);
+void add_epub_command(CLI::App& app, int& exit_code);
 // Hidden: writes the man page and the completions of the program when it is built.
 void add_generate_docs_command(CLI::App& app, int& exit_code);
 

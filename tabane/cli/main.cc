@@ -87,6 +87,7 @@ int run(int argc, char** argv) {
   add_encrypt_commands(app, exit_code);
   add_keygen_command(app, exit_code);
   add_rekey_command(app, exit_code);
+  add_epub_command(app, exit_code);
   add_scg_command(app, exit_code);
   add_linpack_command(app, exit_code);
   add_slalom_command(app, exit_code);

@@ -1,0 +1,339 @@
+// tabane epub: books under Readium LCP's basic profile, and back.
+#include "tabane/cli/command_epub.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "tabane/cli/command.h"
+#include "tabane/cli/options.h"
+#include "tabane/cli/output.h"
+#include "tabane/cli/passphrase_prompt.h"
+#include "tabane/cli/printable.h"
+#include "tabane/cli/progress.h"
+#include "tabane/cli/unreadable_memory.h"
+#include "tabane/core/error.h"
+#include "tabane/core/units.h"
+#include "tabane/workloads/aes_dir/epub/books.h"
+
+namespace tabane::cli {
+namespace {
+
+using namespace workloads::aes_dir::epub;
+namespace fs = std::filesystem;
+
+enum class Verb { protect, unprotect };
+
+struct Options {
+  std::vector<std::string> books;
+  std::string output;
+  std::optional<std::string> passphrase_file;
+  std::optional<std::string> certificate, private_key;
+  std::optional<int> threads;
+  Terms terms;
+  bool force = false, quiet = false;
+  JsonOption json;
+};
+
+void warn(const std::string& text) {
+  if (!text.empty()) fmt::print(stderr, "warning: {}\n", printable(text));
+}
+
+// OUT is one book's file, or the folder of several.
+bool is_folder(const std::string& output) {
+  std::error_code error;
+  return output.ends_with('/') || fs::is_directory(output, error);
+}
+
+// A book must not be written over another one, or over itself.
+void require_apart(const std::vector<BookPaths>& books) {
+  std::map<fs::path, std::string> from;
+  for (const BookPaths& book : books) {
+    const auto [place, is_new] = from.emplace(book.out, book.in);
+    if (!is_new) {
+      throw core::UsageError(fmt::format("{} and {} would both become {}; give them in two calls",
+                                         place->second, book.in, book.out.string()));
+    }
+    std::error_code error;
+    if (fs::equivalent(book.in, book.out, error)) {
+      throw core::UsageError(fmt::format("-o {}: is the book {} itself; give another place",
+                                         book.out.string(), book.in));
+    }
+  }
+}
+
+void require_free(const std::vector<BookPaths>& books) {
+  for (const BookPaths& book : books) {
+    std::error_code error;
+    if (!fs::exists(fs::symlink_status(book.out, error))) continue;
+    throw core::UsageError(fmt::format("{} exists; --force replaces it", book.out.string()));
+  }
+}
+
+std::vector<BookPaths> paths_of(const Options& options) {
+  std::vector<BookPaths> books;
+  if (!is_folder(options.output)) {
+    if (options.books.size() > 1) {
+      throw core::UsageError(
+          fmt::format("-o {}: is no directory, which {} books need; {}/ is made if it is missing",
+                      options.output, options.books.size(), options.output));
+    }
+    books.push_back({options.books.front(), options.output});
+  } else {
+    require_writable_directory(options.output);
+    for (const std::string& book : options.books) {
+      books.push_back({book, fs::path(options.output) / fs::path(book).filename()});
+    }
+  }
+  require_apart(books);
+  if (!options.force) require_free(books);
+  return books;
+}
+
+workloads::aes_dir::Passphrase read_passphrase(const std::optional<std::string>& file, bool twice) {
+  if (!file) return ask_passphrase(twice);
+  auto read = workloads::aes_dir::read_passphrase_file(*file);
+  warn(read.warning);
+  return std::move(read.passphrase);
+}
+
+std::string count_of(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", grouped(count), what, count == 1 ? "" : "s");
+}
+
+std::string line_of(Verb verb, const BookPaths& paths, const BookResult& result) {
+  std::string line = fmt::format("{}: {} {}, {} clear", printable(paths.out.string()),
+                                 count_of(result.encrypted, "resource"),
+                                 verb == Verb::protect ? "encrypted" : "decrypted", result.clear);
+  if (result.obfuscated > 0) {
+    line += fmt::format(", {} left as they are", count_of(result.obfuscated, "obfuscated font"));
+  }
+  return line + fmt::format(", {}\n", core::format_bytes(result.bytes_out));
+}
+
+// Shows progress and what becomes of each book.
+class Teller {
+ public:
+  Teller(Verb verb, const Options& options, const std::vector<BookPaths>& books)
+      : verb_(verb), options_(options), books_(books), line_(options.quiet) {}
+
+  BooksHooks hooks() {
+    return {.stop_requested = [] { return StopOnSignal::requested(); },
+            .progress = [this](double done) { show(done); },
+            .book_done = [this](std::size_t i, const BookResult& r) { tell(books_[i], r); }};
+  }
+  void clear() { line_.clear(); }
+
+ private:
+  void show(double done) {
+    const std::lock_guard lock(mutex_);
+    const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - begin_;
+    const bool known = done > 0.01 && gone.count() > 1;
+    line_.show(books_.size() == 1 ? "" : count_of(books_.size(), "book"), done,
+               known ? gone.count() * (1 / done - 1) : -1);
+  }
+  void tell(const BookPaths& paths, const BookResult& result) {
+    const std::lock_guard lock(mutex_);
+    line_.clear();
+    warn(result.warning);
+    if (!result.error.empty()) {
+      if (!result.stopped) fmt::print(stderr, "tabane: {}\n", printable(result.error));
+    } else if (!options_.quiet && !options_.json.to_stdout()) {
+      fmt::print("{}", line_of(verb_, paths, result));
+      std::fflush(stdout);
+    }
+  }
+
+  const Verb verb_;
+  const Options& options_;
+  const std::vector<BookPaths>& books_;
+  std::mutex mutex_;
+  ProgressLine line_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+lab::Json json_of(Verb verb, const std::vector<BookPaths>& paths,
+                  const std::vector<BookResult>& results) {
+  lab::Json books = lab::Json::array();
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const BookResult& r = results[i];
+    lab::Json book{{"in", lossy_utf8(paths[i].in)},
+                   {"out", lossy_utf8(paths[i].out.string())},
+                   {"title", lossy_utf8(r.title)},
+                   {"resources_encrypted", r.encrypted},
+                   {"resources_clear", r.clear},
+                   {"fonts_obfuscated", r.obfuscated},
+                   {"in_bytes", r.bytes_in},
+                   {"out_bytes", r.error.empty() ? lab::Json(r.bytes_out) : lab::Json()}};
+    if (!r.error.empty()) book["error"] = lossy_utf8(r.error);
+    if (!r.warning.empty()) book["warning"] = lossy_utf8(r.warning);
+    books.push_back(std::move(book));
+  }
+  return {{"schema_version", 1},
+          {"verb", verb == Verb::protect ? "epub protect" : "epub unprotect"},
+          {"books", std::move(books)}};
+}
+
+int end(const Options& options, Verb verb, const std::vector<BookPaths>& books,
+        const std::vector<BookResult>& results) {
+  options.json.write(json_of(verb, books, results));
+  const auto done = std::ranges::count_if(results, [](const auto& r) { return r.error.empty(); });
+  const auto all = static_cast<std::ptrdiff_t>(results.size());
+  if (std::ranges::any_of(results, &BookResult::stopped)) {
+    fmt::print(stderr, "tabane: stopped after {} of {}; no half-written book was left\n", done,
+               count_of(results.size(), "book"));
+    StopOnSignal::die_as_asked();
+  } else if (done < all && all > 1) {
+    fmt::print(stderr, "tabane: {} of {} failed\n", all - done, count_of(results.size(), "book"));
+  }
+  return done == all ? kOk : kFailed;
+}
+
+void check_terms(const Options& options) {
+  if (options.certificate.has_value() != options.private_key.has_value()) {
+    throw core::UsageError("--certificate and --private-key go together");
+  }
+  const Rights& rights = options.terms.rights;
+  for (const auto& [option, moment] :
+       {std::pair("--start", &rights.start), {"--end", &rights.end}}) {
+    if (!*moment || utc_of(**moment)) continue;
+    throw core::UsageError(fmt::format(
+        "{} {}: is no date; legal are 2026-01-31 and 2026-01-31T12:00:00Z, the latter also with "
+        "an offset such as +09:00 for Z",
+        option, **moment));
+  }
+  if (rights.start && rights.end && *utc_of(*rights.end) <= *utc_of(*rights.start)) {
+    throw core::UsageError("--end: is not after --start");
+  }
+}
+
+std::function<Provider()> provider_of(const Options& options) {
+  if (!options.certificate) return [] { return Provider::for_tests(); };
+  // Read now: what is wrong with the files is told before anything is made.
+  auto provider =
+      std::make_shared<Provider>(Provider::from_files(*options.certificate, *options.private_key));
+  return [provider] { return std::move(*provider); };
+}
+
+int run(const Options& options, Verb verb) {
+  options.json.check();
+  check_terms(options);
+  BooksRequest request{.books = paths_of(options),
+                       .threads = static_cast<unsigned>(options.threads.value_or(0)),
+                       .replace = options.force};
+  make_memory_unreadable();
+  const auto provider = verb == Verb::protect ? provider_of(options) : nullptr;
+  request.passphrase = read_passphrase(options.passphrase_file, verb == Verb::protect);
+  if (verb == Verb::protect) warn(workloads::aes_dir::weakness_of(request.passphrase));
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit fails alone, with EFBIG
+  const StopOnSignal stop;
+  Teller teller(verb, options, request.books);
+  const std::vector<BookResult> results =
+      verb == Verb::protect ? protect_books(request, options.terms, provider, teller.hooks())
+                            : unprotect_books(request, teller.hooks());
+  teller.clear();
+  return end(options, verb, request.books, results);
+}
+
+void add_common(CLI::App& verb, Options& options) {
+  verb.add_option("BOOK", options.books, "The books")->required();
+  verb.add_option("-o,--output", options.output,
+                  "The new book; for several books a directory, which is made if it is missing")
+      ->required()
+      ->type_name("OUT");
+  verb.add_option("--passphrase-file", options.passphrase_file,
+                  "Read the passphrase from the first line of FILE; without it tabane asks for it")
+      ->type_name("FILE");
+}
+
+void add_last(CLI::App& verb, Options& options) {
+  verb.add_flag("--force", options.force, "Replace books that are there");
+  verb.add_option("-t,--threads", options.threads,
+                  "Use N threads; default: one for each PU that may be used")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  options.json.add_to(verb);
+  verb.add_flag("-q,--quiet", options.quiet, "Show no progress and no results, only what fails");
+}
+
+void add_terms(CLI::App& verb, Options& options) {
+  Terms& terms = options.terms;
+  verb.add_option("--certificate", options.certificate,
+                  "Sign licences as the provider of this X.509 certificate (PEM); default: one for "
+                  "tests that is made for this call")
+      ->type_name("FILE");
+  verb.add_option("--private-key", options.private_key, "The certificate's RSA key (PEM)")
+      ->type_name("FILE");
+  verb.add_option("--provider", terms.provider, "The provider's name in the licence, a URI")
+      ->type_name("URI");
+  verb.add_option("--hint", terms.hint, "What readers show when they ask for the passphrase")
+      ->type_name("TEXT");
+  verb.add_option("--hint-url", terms.hint_url,
+                  "Where readers find help with the passphrase; default: the hint itself")
+      ->type_name("URL");
+  verb.add_option("--publication-url", terms.publication_url,
+                  "Where the protected book is to be had; default: its file name")
+      ->type_name("URL");
+  verb.add_option("--user", terms.user, "The user's id in the licence; default: none")
+      ->type_name("ID");
+  verb.add_option("--start", terms.rights.start, "The licence holds from this moment on")
+      ->type_name("DATE");
+  verb.add_option("--end", terms.rights.end, "The licence ends at this moment")->type_name("DATE");
+  verb.add_option("--print", terms.rights.print, "At most N pages may be printed")->type_name("N");
+  verb.add_option("--copy", terms.rights.copy, "At most N characters may be copied")
+      ->type_name("N");
+}
+
+void add_protect(CLI::App& epub, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      epub.add_subcommand("protect", "Encrypt the resources of books, and add a licence");
+  show_examples_first(
+      *verb,
+      "  tabane epub protect book.epub -o protected.epub     asks for a passphrase\n"
+      "  tabane epub protect *.epub -o protected/ --passphrase-file pass\n"
+      "                                                      many books at once\n"
+      "  tabane epub protect book.epub -o lent.epub --end 2027-01-31 --copy 2000\n"
+      "The basic profile is for tests: readers that are certified refuse it.");
+  add_common(*verb, *options);
+  add_terms(*verb, *options);
+  add_last(*verb, *options);
+  verb->callback([options, &exit_code] { exit_code = run(*options, Verb::protect); });
+}
+
+void add_unprotect(CLI::App& epub, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = epub.add_subcommand(
+      "unprotect", "Decrypt the resources of books of the basic profile, and drop the licence");
+  show_examples_first(*verb,
+                      "  tabane epub unprotect protected.epub -o book.epub\n"
+                      "  tabane epub unprotect protected/*.epub -o books/ --passphrase-file pass");
+  add_common(*verb, *options);
+  add_last(*verb, *options);
+  verb->callback([options, &exit_code] { exit_code = run(*options, Verb::unprotect); });
+}
+
+}  // namespace
+
+void add_epub_command(CLI::App& app, int& exit_code) {
+  CLI::App* verb = app.add_subcommand(
+      "epub", "Protect e-books with Readium LCP's basic profile, and open them again");
+  show_examples_first(*verb,
+                      "  tabane epub protect book.epub -o protected.epub\n"
+                      "  tabane epub inspect protected.epub\n"
+                      "  tabane epub unprotect protected.epub -o book.epub");
+  verb->require_subcommand(1);
+  add_protect(*verb, exit_code);
+  add_unprotect(*verb, exit_code);
+  add_epub_inspect(*verb, exit_code);
+}
+
+}  // namespace tabane::cli

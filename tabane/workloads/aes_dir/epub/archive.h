@@ -1,0 +1,92 @@
+// The ZIP file that a book is: read with suspicion, since books come from strangers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct zip;
+struct zip_file;
+
+namespace tabane::workloads::aes_dir::epub {
+
+// What is taken for a bomb, and not opened. Text rarely shrinks to less than a twentieth.
+inline constexpr std::uint64_t kMostExpansion = 200;  // of an entry of kSmallBytes or more
+inline constexpr std::uint64_t kSmallBytes = std::uint64_t{16} << 20;
+inline constexpr std::uint64_t kMostBookBytes = std::uint64_t{64} << 30;
+
+struct Entry {
+  std::string name;  // UTF-8
+  std::uint64_t index = 0;
+  std::uint64_t bytes = 0;   // as its header promises
+  std::uint64_t stored = 0;  // bytes in the archive
+  std::uint32_t crc = 0;
+  bool deflated = false;
+  std::time_t time = 0;
+
+  bool is_folder() const { return name.ends_with('/'); }
+};
+
+// One thread at a time, with all its streams.
+class Archive {
+ public:
+  // Refuses what is no ZIP file, names that lead out of a book or stand twice, entries that ZIP
+  // itself has encrypted or has compressed otherwise than by deflate, and bombs. throws:
+  // core::SystemError, core::Error; both name the file.
+  explicit Archive(const std::string& path);
+  ~Archive();
+  Archive(const Archive&) = delete;
+  Archive& operator=(const Archive&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::span<const Entry> entries() const { return entries_; }
+  const Entry* find(std::string_view name) const;  // null: there is none
+
+  // Reads an entry that is small by nature, such as a manifest. throws: core::Error naming it, also
+  // if it has more than `most` bytes or the wrong checksum.
+  std::string text_of(const Entry& entry, std::uint64_t most) const;
+  // Reads an entry's bytes as they are stored. out: entry.stored bytes.
+  void read_stored(const Entry& entry, std::byte* out) const;
+
+  zip* handle() const { return zip_.get(); }
+
+ private:
+  struct Discard {
+    void operator()(zip* archive) const;
+  };
+  void add(std::uint64_t index);
+  void check_sizes() const;
+
+  std::string path_;
+  std::unique_ptr<zip, Discard> zip_;
+  std::uint64_t file_bytes_ = 0;
+  std::vector<Entry> entries_;
+  std::map<std::string_view, std::size_t> places_;
+};
+
+enum class Form { plain, stored };
+
+// The bytes of an entry in their order. Plain ones are inflated, and compared with the entry's
+// checksum and length when the last one is read.
+class EntryStream {
+ public:
+  EntryStream(const Archive& archive, const Entry& entry, Form form);
+
+  // Returns what was read, 0 at the end. throws: core::Error naming book and entry.
+  std::size_t read(std::span<std::byte> bytes);
+
+ private:
+  struct Close {
+    void operator()(zip_file* file) const;
+  };
+  std::string what_;
+  std::unique_ptr<zip_file, Close> file_;
+};
+
+}  // namespace tabane::workloads::aes_dir::epub

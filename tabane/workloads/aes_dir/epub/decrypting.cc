@@ -1,0 +1,182 @@
+#include "tabane/workloads/aes_dir/epub/decrypting.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tabane/core/error.h"
+#include "tabane/core/units.h"
+#include "tabane/workloads/aes_dir/page_buffer.h"
+
+namespace tabane::workloads::aes_dir::epub {
+namespace {
+
+constexpr std::size_t kSlice = std::size_t{1} << 20;
+
+[[noreturn]] void refuse(const std::string& book, const Entry& entry, const char* why) {
+  throw core::Error(fmt::format("{}: {} is damaged: {}", book, entry.name, why));
+}
+
+constexpr const char* kNotEncrypted = "it is not whole blocks of AES, or their padding is wrong";
+constexpr const char* kNotDeflated =
+    "it does not inflate to the length that META-INF/encryption.xml says";
+constexpr const char* kOtherLength = "it has not the length that META-INF/encryption.xml says";
+
+// What a resource whose length is not told may inflate to.
+std::uint64_t most_bytes(const Encrypted& how, std::uint64_t deflated) {
+  return how.bytes_are_told ? how.bytes : std::max(kSmallBytes, deflated * kMostExpansion);
+}
+
+}  // namespace
+
+// The bytes in the archive are checked by its own checksum, what is in them by inflating.
+void Decrypt::decrypt(Piece& piece, Tools& tools) const {
+  const Entry& entry = *piece.entry;
+  const Encrypted& how = encryption_.by_licence().at(entry.name);
+  if (entry.deflated) {
+    const auto plain = tools.scratch(entry.bytes);
+    if (!tools.deflater.inflate(piece.content(), plain))
+      refuse(path_, entry, "it cannot be inflated");
+    std::ranges::copy(plain, piece.renew(plain.size()).begin());
+  }
+  auto content = piece.content();
+  if (crc32(content) != entry.crc) refuse(path_, entry, "its checksum is wrong");
+  if (content.size() < 2 * kBlockBytes || content.size() % kBlockBytes != 0) {
+    refuse(path_, entry, kNotEncrypted);
+  }
+  Block iv;
+  std::copy_n(content.begin(), kBlockBytes, iv.begin());
+  content = content.subspan(kBlockBytes);
+  tools.cipher(book_, key_).decrypt({content.data(), content.data(), content.size(), &iv});
+  const auto length = without_padding(content);
+  if (!length) refuse(path_, entry, kNotEncrypted);
+  piece.begin += kBlockBytes;
+  piece.end = piece.begin + *length;
+  piece.shape.stored = *length;
+  content = piece.content();
+  if (!how.deflated) {
+    if (how.bytes_are_told && how.bytes != *length) refuse(path_, entry, kOtherLength);
+    return;
+  }
+  if (how.bytes_are_told && how.bytes <= kWholeBytes) {
+    const auto plain = tools.scratch(how.bytes);
+    if (!tools.deflater.inflate(content, plain)) refuse(path_, entry, kNotDeflated);
+    piece.shape.deflated = {.bytes = how.bytes, .crc = crc32(plain)};
+    return;
+  }
+  InflatedSum sum(most_bytes(how, *length));
+  if (!sum.put(content) || !sum.ended() || (how.bytes_are_told && sum.bytes() != how.bytes)) {
+    refuse(path_, entry, kNotDeflated);
+  }
+  piece.shape.deflated = {.bytes = sum.bytes(), .crc = sum.crc()};
+}
+
+void Decrypt::run(std::span<Piece* const> pieces, Tools& tools) const {
+  for (Piece* const piece : pieces) {
+    try {
+      decrypt(*piece, tools);
+    } catch (...) {
+      piece->problem = std::current_exception();
+    }
+  }
+}
+
+namespace {
+
+class DecryptedStream : public Content {
+ public:
+  DecryptedStream(const Job& job, const Archive& book, const Entry& entry, const Encrypted& how,
+                  const Key& key)
+      : job_(job), book_(book), entry_(entry), how_(how), cipher_(key.bytes()) {
+    slice_.reserve(kSlice);
+    if (entry.bytes < 2 * kBlockBytes || entry.bytes % kBlockBytes != 0) {
+      refuse(book.path(), entry, kNotEncrypted);
+    }
+  }
+
+  // Reads all once: the archive wants to know what it gets.
+  Shape shape() override {
+    if (shape_) return *shape_;
+    Shape shape{.stored = 0, .deflated = {}};
+    InflatedSum sum(most_bytes(how_, entry_.bytes));
+    for (begin(); fill(); *shape.stored += filled_) {
+      if (how_.deflated && !sum.put({slice_.data(), filled_})) {
+        refuse(book_.path(), entry_, kNotDeflated);
+      }
+    }
+    if (how_.deflated) {
+      if (!sum.ended() || (how_.bytes_are_told && sum.bytes() != how_.bytes)) {
+        refuse(book_.path(), entry_, kNotDeflated);
+      }
+      shape.deflated = {.bytes = sum.bytes(), .crc = sum.crc()};
+    } else if (how_.bytes_are_told && how_.bytes != *shape.stored) {
+      refuse(book_.path(), entry_, kOtherLength);
+    }
+    shape_ = shape;
+    begin();
+    return shape;
+  }
+
+  std::size_t read(std::span<std::byte> bytes) override {
+    if (at_ == filled_) fill();
+    const std::size_t count = std::min(bytes.size(), filled_ - at_);
+    std::memcpy(bytes.data(), slice_.data() + at_, count);
+    at_ += count;
+    return count;
+  }
+
+ private:
+  void begin() {
+    at_ = filled_ = 0;
+    stream_.emplace(book_, entry_, Form::plain);
+    left_ = entry_.bytes - kBlockBytes;
+    if (read_some({iv_.data(), iv_.size()}) != iv_.size())
+      refuse(book_.path(), entry_, "it is cut");
+  }
+
+  std::size_t read_some(std::span<std::byte> bytes) {
+    std::size_t size = 0, got = 0;
+    while (size < bytes.size() && (got = stream_->read(bytes.subspan(size))) > 0) size += got;
+    return size;
+  }
+
+  // Returns false at the end.
+  bool fill() {
+    job_.go_on();
+    at_ = filled_ = 0;
+    if (left_ == 0) return false;
+    const auto slice =
+        std::span(slice_.data(), static_cast<std::size_t>(std::min<std::uint64_t>(kSlice, left_)));
+    if (read_some(slice) != slice.size()) refuse(book_.path(), entry_, "it is cut");
+    cipher_.decrypt({slice.data(), slice.data(), slice.size(), &iv_});
+    left_ -= slice.size();
+    filled_ = slice.size();
+    if (left_ > 0) return true;
+    const auto length = without_padding(slice);
+    if (!length) refuse(book_.path(), entry_, kNotEncrypted);
+    filled_ = *length;
+    return filled_ > 0;
+  }
+
+  const Job& job_;
+  const Archive& book_;
+  const Entry& entry_;
+  const Encrypted how_;
+  CbcCipher cipher_;
+  PageBuffer slice_;
+  std::optional<EntryStream> stream_;
+  std::optional<Shape> shape_;
+  Block iv_{};
+  std::uint64_t left_ = 0;
+  std::size_t at_ = 0, filled_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Content> decrypted_stream(const Job& job, const Archive& book, const Entry& entry,
+                                          const Encrypted& how, const Key& key) {
+  return std::make_unique<DecryptedStream>(job, book, entry, how, key);
+}
+
+}  // namespace tabane::workloads::aes_dir::epub

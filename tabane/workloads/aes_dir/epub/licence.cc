@@ -1,0 +1,244 @@
+#include "tabane/workloads/aes_dir/epub/licence.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "tabane/core/error.h"
+#include "tabane/workloads/aes_dir/epub/package.h"
+#include "tabane/workloads/aes_dir/sealed_format.h"
+#include "tabane/workloads/aes_dir/sha256.h"
+
+namespace tabane::workloads::aes_dir::epub {
+namespace {
+
+using Json = nlohmann::json;  // its keys are sorted, as the signature's canonical form wants them
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;
+constexpr const char* kAes256Cbc = "http://www.w3.org/2001/04/xmlenc#aes256-cbc";
+constexpr const char* kSha256 = "http://www.w3.org/2001/04/xmlenc#sha256";
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+// Without white space; the signature is over this, without itself.
+std::string canonical(Json licence) {
+  licence.erase("signature");
+  return licence.dump();
+}
+
+std::string new_uuid() {
+  std::array<std::byte, 16> b;
+  fill_random(b);
+  b[6] = (b[6] & std::byte{0x0f}) | std::byte{0x40};  // version 4
+  b[8] = (b[8] & std::byte{0x3f}) | std::byte{0x80};
+  std::string text;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", std::to_integer<unsigned>(b[i]));
+  }
+  return text;
+}
+
+Json links_of(const Terms& terms, std::string_view file) {
+  const std::string hint = terms.hint_url.empty()
+                               ? "data:text/plain;charset=utf-8," + percent_encoded_path(terms.hint)
+                               : terms.hint_url;
+  const std::string book =
+      terms.publication_url.empty() ? percent_encoded_path(file) : terms.publication_url;
+  return {{{"rel", "hint"}, {"href", hint}},
+          {{"rel", "publication"}, {"href", book}, {"type", kMimetype}}};
+}
+
+Json rights_of(const Rights& rights) {
+  Json json = Json::object();
+  if (rights.start) json["start"] = *rights.start;
+  if (rights.end) json["end"] = *rights.end;
+  if (rights.print) json["print"] = *rights.print;
+  if (rights.copy) json["copy"] = *rights.copy;
+  return json;
+}
+
+// Fields of a licence that others have made: any of them may be missing or of another type.
+std::string text_at(const Json& json, const char* path) {
+  const Json::json_pointer pointer(path);
+  return json.contains(pointer) && json.at(pointer).is_string()
+             ? json.at(pointer).get<std::string>()
+             : std::string();
+}
+std::optional<std::string> moment_at(const Json& json, const char* path) {
+  const std::string text = text_at(json, path);
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+std::optional<std::uint64_t> number_at(const Json& json, const char* path) {
+  const Json::json_pointer pointer(path);
+  if (!json.contains(pointer) || !json.at(pointer).is_number_unsigned()) return std::nullopt;
+  return json.at(pointer).get<std::uint64_t>();
+}
+
+SignatureCheck signature_of(const Json& json) {
+  const auto certificate = from_base64(text_at(json, "/signature/certificate"));
+  const auto value = from_base64(text_at(json, "/signature/value"));
+  if (certificate && value) {
+    return check_signature(canonical(json), text_at(json, "/signature/algorithm"), *certificate,
+                           *value);
+  }
+  SignatureCheck check;
+  check.problem = json.contains("signature") ? "it cannot be read" : "there is none";
+  return check;
+}
+
+}  // namespace
+
+Key user_key(const Passphrase& passphrase) {
+  Sha256Stream hash;
+  hash.put(passphrase.bytes());
+  Sha256Sum sum = hash.finish();
+  Key key;
+  std::ranges::copy(sum, key.bytes().begin());
+  wipe(sum);
+  return key;
+}
+
+std::string new_licence(const Terms& terms, std::string_view file, const Key& user,
+                        const Key& content, const Provider& provider) {
+  const std::string id = new_uuid();
+  Json json{
+      {"id", id},
+      {"issued", utc_now()},
+      {"provider", terms.provider},
+      {"encryption",
+       {{"profile", kBasicProfile},
+        {"content_key",
+         {{"algorithm", kAes256Cbc}, {"encrypted_value", encrypt_value(user, content.bytes())}}},
+        {"user_key",
+         {{"algorithm", kSha256},
+          {"text_hint", terms.hint},
+          {"key_check", encrypt_value(user, bytes_of(id))}}}}},
+      {"links", links_of(terms, file)},
+      {"rights", rights_of(terms.rights)}};
+  if (!terms.user.empty()) json["user"] = {{"id", terms.user}};
+  try {
+    const std::string signature = provider.sign(canonical(json));
+    json["signature"] = {{"algorithm", kRsaSha256},
+                         {"certificate", base64(bytes_of(provider.certificate()))},
+                         {"value", base64(bytes_of(signature))}};
+    return json.dump();
+  } catch (const Json::type_error&) {
+    throw core::Error(
+        fmt::format("{}: a licence is UTF-8, which the book's name, or what is said "
+                    "in the licence, is not",
+                    file));
+  }
+}
+
+Licence read_licence(const Archive& book) {
+  const Entry* const entry = book.find(kLicenceName);
+  if (entry == nullptr) {
+    throw core::Error(fmt::format("{}: has no {}, so it is not protected by a licence", book.path(),
+                                  kLicenceName));
+  }
+  const Json json = Json::parse(book.text_of(*entry, kMostBytes), nullptr, false);
+  if (!json.is_object()) {
+    throw core::Error(
+        fmt::format("{}: {} is no licence: it is not JSON", book.path(), kLicenceName));
+  }
+  Licence licence{.id = text_at(json, "/id"),
+                  .issued = text_at(json, "/issued"),
+                  .provider = text_at(json, "/provider"),
+                  .profile = text_at(json, "/encryption/profile"),
+                  .hint = text_at(json, "/encryption/user_key/text_hint"),
+                  .user = text_at(json, "/user/id"),
+                  .key_check = text_at(json, "/encryption/user_key/key_check"),
+                  .content_key = text_at(json, "/encryption/content_key/encrypted_value"),
+                  .rights = {.start = moment_at(json, "/rights/start"),
+                             .end = moment_at(json, "/rights/end"),
+                             .print = number_at(json, "/rights/print"),
+                             .copy = number_at(json, "/rights/copy")},
+                  .signature = signature_of(json)};
+  if (licence.id.empty() || licence.key_check.empty() || licence.content_key.empty()) {
+    throw core::Error(fmt::format("{}: {} is no licence: it lacks id, key_check or content_key",
+                                  book.path(), kLicenceName));
+  }
+  return licence;
+}
+
+std::string fault_of(const Licence& licence) {
+  if (licence.profile != kBasicProfile) {
+    return fmt::format(
+        "its profile is {}, whose keys only certified readers can make; known here "
+        "is {}",
+        licence.profile.empty() ? "not named" : licence.profile, kBasicProfile);
+  }
+  if (licence.signature.good) return {};
+  return "the signature of its licence is not good: " + licence.signature.problem;
+}
+
+std::optional<Key> content_key(const Licence& licence, const Key& user) {
+  if (decrypt_value(user, licence.key_check) != licence.id) return std::nullopt;
+  std::optional<std::string> bytes = decrypt_value(user, licence.content_key);
+  if (!bytes) return std::nullopt;
+  const auto found = std::as_writable_bytes(std::span(*bytes));
+  std::optional<Key> key;
+  if (found.size() == kKeyBytes) std::ranges::copy(found, key.emplace().bytes().begin());
+  wipe(found);
+  return key;
+}
+
+std::string expiry(const Rights& rights, std::string_view now) {
+  const auto start = rights.start ? utc_of(*rights.start) : std::nullopt;
+  const auto end = rights.end ? utc_of(*rights.end) : std::nullopt;
+  if (end && *end < now) return "ended on " + *rights.end;
+  if (start && *start > now) return "begin only on " + *rights.start;
+  return {};
+}
+
+std::string utc_now() {
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)));
+}
+
+std::optional<std::string> utc_of(std::string_view iso8601) {
+  const std::string text(iso8601);
+  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, read = 0;
+  if (std::sscanf(text.c_str(), "%4d-%2d-%2d%n", &year, &month, &day, &read) != 3 || read != 10) {
+    return std::nullopt;
+  }
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
+                                         std::chrono::day(day)};
+  if (!date.ok()) return std::nullopt;
+  std::size_t at = 10;
+  int offset = 0;  // minutes
+  if (at < text.size()) {
+    int more = 0;
+    if (std::sscanf(text.c_str() + at, "T%2d:%2d:%2d%n", &hour, &minute, &second, &more) != 3 ||
+        more != 9 || hour > 23 || minute > 59 || second > 60) {
+      return std::nullopt;
+    }
+    at += 9;
+    if (at < text.size() && text[at] == '.') {
+      at = std::min(text.find_first_not_of("0123456789", at + 1), text.size());
+    }
+    int hours = 0, minutes = 0;
+    more = 0;
+    char sign = 0;
+    const bool zulu = text.substr(at) == "Z";
+    if (!zulu &&
+        (std::sscanf(text.c_str() + at, "%c%2d:%2d%n", &sign, &hours, &minutes, &more) != 3 ||
+         more != 6 || at + 6 != text.size() || (sign != '+' && sign != '-'))) {
+      return std::nullopt;
+    }
+    offset = (hours * 60 + minutes) * (sign == '-' ? -1 : 1);
+  }
+  const auto moment = std::chrono::sys_days(date) + std::chrono::hours(hour) +
+                      std::chrono::minutes(minute - offset) + std::chrono::seconds(second);
+  return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(moment)));
+}
+
+}  // namespace tabane::workloads::aes_dir::epub

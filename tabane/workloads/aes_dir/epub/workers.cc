@@ -1,0 +1,95 @@
+#include "tabane/workloads/aes_dir/epub/workers.h"
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tabane::workloads::aes_dir::epub {
+
+void Workers::run(std::size_t books, const Book& book, const std::function<void()>& tick) {
+  std::vector<std::jthread> threads;
+  serving_ = threads_;
+  for (std::size_t i = 0; i < threads_; ++i) {
+    try {
+      threads.emplace_back([&, i] { serve(i, books, book); });
+    } catch (const std::system_error&) {
+      // Where the system gives fewer threads, they do all the work.
+      if (threads.empty()) throw;
+      const std::lock_guard lock(mutex_);
+      serving_ -= threads_ - i;
+      break;
+    }
+  }
+  constexpr std::chrono::milliseconds kTick(100);
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, kTick, [&] { return serving_ == 0; })) {
+    lock.unlock();
+    tick();
+    lock.lock();
+  }
+}
+
+// Parts come before new books: fewer books are open at once.
+void Workers::serve(std::size_t worker, std::size_t books, const Book& book) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (!queue_.empty()) {
+      do_part(queue_.begin(), worker, lock);
+    } else if (next_book_ < books) {
+      const std::size_t mine = next_book_++;
+      ++open_books_;
+      lock.unlock();
+      book(mine, worker);
+      lock.lock();
+      --open_books_;
+      changed_.notify_all();
+    } else if (open_books_ > 0) {
+      changed_.wait(lock);
+    } else {
+      break;
+    }
+  }
+  --serving_;
+  changed_.notify_all();
+}
+
+void Workers::add(const void* owner, Part part) {
+  const std::lock_guard lock(mutex_);
+  queue_.push_back({owner, std::move(part)});
+  changed_.notify_all();
+}
+
+void Workers::do_part(std::deque<Queued>::iterator which, std::size_t worker,
+                      std::unique_lock<std::mutex>& lock) {
+  const Queued mine = std::move(*which);
+  queue_.erase(which);
+  ++running_[mine.owner];
+  lock.unlock();
+  mine.part(worker);
+  lock.lock();
+  if (--running_[mine.owner] == 0) running_.erase(mine.owner);
+  changed_.notify_all();
+}
+
+void Workers::wait(const void* owner, std::size_t worker, const std::function<bool()>& done) {
+  std::unique_lock lock(mutex_);
+  while (!done()) {
+    const auto mine = std::ranges::find(queue_, owner, &Queued::owner);
+    if (mine != queue_.end()) {
+      do_part(mine, worker, lock);
+    } else {
+      changed_.wait(lock);
+    }
+  }
+}
+
+void Workers::drop(const void* owner) {
+  std::unique_lock lock(mutex_);
+  std::erase_if(queue_, [&](const Queued& each) { return each.owner == owner; });
+  changed_.wait(lock, [&] { return !running_.contains(owner); });
+}
+
+}  // namespace tabane::workloads::aes_dir::epub
