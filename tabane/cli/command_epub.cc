@@ -47,10 +47,14 @@ void warn(const std::string& text) {
   if (!text.empty()) fmt::print(stderr, "warning: {}\n", printable(text));
 }
 
-// OUT is one book's file, or the folder of several.
-bool is_folder(const std::string& output) {
+// OUT is one book's file, or the directory of several.
+bool is_folder(const Options& options) {
   std::error_code error;
-  return output.ends_with('/') || fs::is_directory(output, error);
+  if (options.output.ends_with('/') || fs::is_directory(options.output, error)) return true;
+  if (options.books.size() < 2) return false;
+  if (!fs::exists(options.output, error)) return true;
+  throw core::UsageError(fmt::format("-o {}: is no directory, which {} books need", options.output,
+                                     options.books.size()));
 }
 
 // A book must not be written over another one, or over itself.
@@ -80,12 +84,7 @@ void require_free(const std::vector<BookPaths>& books) {
 
 std::vector<BookPaths> paths_of(const Options& options) {
   std::vector<BookPaths> books;
-  if (!is_folder(options.output)) {
-    if (options.books.size() > 1) {
-      throw core::UsageError(
-          fmt::format("-o {}: is no directory, which {} books need; {}/ is made if it is missing",
-                      options.output, options.books.size(), options.output));
-    }
+  if (!is_folder(options)) {
     books.push_back({options.books.front(), options.output});
   } else {
     require_writable_directory(options.output);

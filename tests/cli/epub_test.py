@@ -6,13 +6,13 @@ import os
 import pathlib
 import shutil
 import signal
-import stat
 import struct
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import warnings
 import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
@@ -182,6 +182,318 @@ class RoundTrip(Case):
         self.assertEqual(messages, set())
         self.assertEqual(epubcheck(self.opened), set())
         self.assertLessEqual({m for _, m in epubcheck(self.protected)}, ENCRYPTED_TO_EPUBCHECK)
+
+
+class Kinds(Case):
+    def test_large_resources_are_streamed(self):
+        """Of each kind, and in little memory: 20 MiB and more do not go through memory whole."""
+        words = b"".join(b"%d words " % i for i in range(2_500_000))
+        large = {"OPS/nav.xhtml": RESOURCES["OPS/nav.xhtml"],
+                 "OPS/a b/caf\u00e9.xhtml": RESOURCES["OPS/a b/caf\u00e9.xhtml"],
+                 "OPS/large.txt": ("t", "text/plain", "", words),
+                 "OPS/large.mp3": ("m", "audio/mpeg", "", noise(20 << 20))}
+        self.assertGreater(len(words), 20 << 20)
+        for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+            with self.subTest(method=method):
+                write_book(self.book, large, method)
+                self.protect("--force")
+                self.opened.unlink(missing_ok=True)
+                self.assert_comes_back()
+
+    def test_zip64(self):
+        write_book(self.book)
+        with zipfile.ZipFile(self.book, "a", zipfile.ZIP_DEFLATED) as book:
+            with book.open("OPS/zip64.txt", "w", force_zip64=True) as entry:
+                entry.write(b"text " * 1000)
+        self.protect()
+        self.assert_comes_back()
+
+    def test_obfuscated_fonts_stay_as_they_are(self):
+        listed = ('<encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container" '
+                  'xmlns:e="http://www.w3.org/2001/04/xmlenc#"><e:EncryptedData>'
+                  '<e:EncryptionMethod Algorithm="http://www.idpf.org/2008/embedding"/>'
+                  '<e:CipherData><e:CipherReference URI="OPS/font.otf"/></e:CipherData>'
+                  "</e:EncryptedData></encryption>")
+        write_book(self.book, more=[("META-INF/encryption.xml", listed)])
+        done = self.protect()
+        self.assertIn("1 obfuscated font left as they are", done.stdout)
+        self.assertEqual(contents_of(self.protected)["OPS/font.otf"],
+                         contents_of(self.book)["OPS/font.otf"])
+        plain = contents_of(self.book)
+        del plain["META-INF/encryption.xml"]
+        self.assertEqual(epub_lcp.read(self.protected, PASSPHRASE), plain)
+        self.assertEqual(self.run_verb("unprotect", self.protected, self.opened).returncode, 0)
+        again = contents_of(self.opened)
+        self.assertIn("2008/embedding", again["META-INF/encryption.xml"].decode())
+        self.assertNotIn("lcp", again["META-INF/encryption.xml"].decode())
+        del again["META-INF/encryption.xml"]
+        self.assertEqual(again, plain)
+
+    def test_books_of_others(self):
+        """Padded by noise, not compressed, without a length, and deflated after encryption."""
+        key, user = bytes(range(32)), epub_lcp.hashlib.sha256(PASSPHRASE.encode()).digest()
+        write_book(self.book)
+        self.protect()
+        data = contents_of(self.protected)
+        licence = json.loads(data[epub_lcp.LICENCE])
+        old = epub_lcp.decrypt(user, epub_lcp.base64.b64decode(
+            licence["encryption"]["content_key"]["encrypted_value"]))
+        self.assertNotEqual(old, key)
+        page = contents_of(self.book)["OPS/deep/er/pixel.png"]
+        data["OPS/deep/er/pixel.png"] = epub_lcp.encrypt(old, b"i" * 16, page)
+        data[epub_lcp.ENCRYPTION] = data[epub_lcp.ENCRYPTION].replace(
+            b'Method="0" OriginalLength="%d"' % len(page), b'Method="0"')
+        with zipfile.ZipFile(self.protected, "w", zipfile.ZIP_DEFLATED) as book:
+            for name, content in data.items():
+                book.writestr(name, content)
+        done = self.run_verb("unprotect", self.protected, self.opened)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(contents_of(self.opened), contents_of(self.book))
+
+    def test_many_books(self):
+        books = [write_book(self.folder / f"{i}.epub", method=i % 2 * 8) for i in range(9)]
+        broken = self.folder / "broken.epub"
+        broken.write_bytes(b"no book")
+        out = self.folder / "out"
+        done = self.epub("protect", *books, broken, "-o", out, "--passphrase-file",
+                         self.passphrase, "--json")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("broken.epub: is not a ZIP file", done.stderr)
+        told = json.loads(done.stdout)["books"]
+        self.assertEqual([book["resources_encrypted"] for book in told], [5] * 9 + [0])
+        self.assertIsNone(told[-1]["out_bytes"])
+        self.assertEqual(sorted(path.name for path in out.iterdir()),
+                         sorted(book.name for book in books))
+        for book in books:
+            self.assertEqual(epub_lcp.read(out / book.name, PASSPHRASE), contents_of(book))
+
+
+class Licences(Case):
+    def test_terms_are_in_the_licence_and_shown(self):
+        write_book(self.book)
+        self.protect("--hint", "The caf\u00e9's name", "--user", "u-1", "--end", "2020-01-31",
+                     "--print", "3", "--copy", "200", "--provider", "https://books.example")
+        licence = json.loads(contents_of(self.protected)[epub_lcp.LICENCE])
+        self.assertEqual(licence["rights"], {"end": "2020-01-31", "print": 3, "copy": 200})
+        self.assertEqual((licence["user"], licence["provider"]),
+                         ({"id": "u-1"}, "https://books.example"))
+        epub_lcp.check_signature(licence)
+        shown = self.epub("inspect", self.protected)
+        self.assertEqual(shown.returncode, 0)
+        for text in ("Caf\u00e9 & more", "5 encrypted, 4 clear", "THEY ended on 2020-01-31",
+                     "The caf\u00e9's name", "good, by CN=tabane test provider"):
+            self.assertIn(text, shown.stdout)
+        done = self.run_verb("unprotect", self.protected, self.opened)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("the rights of its licence ended on 2020-01-31", done.stderr)
+        done = self.run_verb("protect", self.book, self.protected, "--force", "--start",
+                             "2090-01-31T00:00:00+09:00")
+        self.assertIn("THEY begin only on", self.epub("inspect", self.protected).stdout)
+
+    def test_a_provider_of_the_users(self):
+        key, certificate = self.folder / "key.pem", self.folder / "cert.pem"
+        epub_lcp.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out",
+                         certificate, "-subj", "/CN=Ann's books")
+        write_book(self.book)
+        self.protect("--certificate", certificate, "--private-key", key)
+        self.assertIn("CN=Ann's books", self.epub("inspect", self.protected).stdout)
+        self.assert_comes_back()
+        self.protected.unlink()
+        self.opened.unlink()
+        other = self.folder / "other.pem"
+        other.write_bytes(epub_lcp.openssl("genrsa", "2048"))
+        for wrong, text in ((other, "is not the key of"), (certificate, "holds no RSA key")):
+            self.refused(self.run_verb("protect", self.book, self.protected, "--certificate",
+                                       certificate, "--private-key", wrong), text, code=2)
+        self.refused(self.run_verb("protect", self.book, self.protected, "--certificate", key,
+                                   "--private-key", key), "holds no certificate", code=2)
+        self.refused(self.run_verb("protect", self.book, self.protected, "--private-key", key),
+                     "go together", code=2)
+
+    def change_licence(self, change):
+        data = contents_of(self.protected)
+        self.protected.unlink()
+        licence = json.loads(data[epub_lcp.LICENCE])
+        changed = change(licence)
+        data[epub_lcp.LICENCE] = (json.dumps(licence) if changed is None else changed).encode()
+        altered = self.folder / "altered.epub"
+        with zipfile.ZipFile(altered, "w") as book:
+            for name, content in data.items():
+                book.writestr(name, content)
+        return altered
+
+    def test_altered_licences(self):
+        write_book(self.book)
+        for change, text in (
+                (lambda l: l["rights"].update(end="2099-01-01"), "was altered after it was signed"),
+                (lambda l: l["signature"].update(value="AAAA"), "was altered after it was signed"),
+                (lambda l: l["signature"].update(certificate="AAAA"), "certificate cannot be read"),
+                (lambda l: l.pop("signature") and None, "there is none"),
+                (lambda l: l["encryption"].update(profile="http://readium.org/lcp/profile-1.0"),
+                 "only certified readers"),
+                (lambda l: l.pop("id") and None, "is no licence: it lacks"),
+                (lambda l: "[1]", "is not JSON"),
+                (lambda l: "{" * 100_000, "is not JSON")):
+            with self.subTest(text=text):
+                self.protect()
+                altered = self.change_licence(change)
+                self.refused(self.run_verb("unprotect", altered, self.opened), text)
+                self.assertIn(self.epub("inspect", altered).returncode, (1, 4))
+
+    def test_wrong_passphrase(self):
+        write_book(self.book)
+        self.protect("--hint", "it has a horse")
+        self.passphrase.write_text("another one\n")
+        done = self.run_verb("unprotect", self.protected, self.opened)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the passphrase is not the one of its licence; its hint is: it has a horse",
+                      done.stderr)
+        shown = self.epub("inspect", self.protected, "--passphrase-file", self.passphrase)
+        self.assertEqual(shown.returncode, 4)
+        self.assertIn("DOES NOT OPEN IT", shown.stdout)
+
+    def test_altered_resources(self):
+        write_book(self.book)
+        self.protect()
+        name = "OPS/a b/caf\u00e9.xhtml"
+        data = contents_of(self.protected)
+        self.protected.unlink()
+        altered = self.folder / "altered.epub"
+        for content in (data[name][:-16], data[name][:-1], b"", data[name][:40] + b"\0" * 40):
+            with zipfile.ZipFile(altered, "w") as book:
+                for each, was in data.items():
+                    book.writestr(each, content if each == name else was)
+            self.refused(self.run_verb("unprotect", altered, self.opened), "is damaged", name)
+
+
+class Refused(Case):
+    def protect_refused(self, *texts, **options):
+        self.refused(self.run_verb("protect", self.book, self.protected), *texts, **options)
+
+    def test_no_zip(self):
+        for content, text in ((b"", "is empty"), (b"hello", "is not a ZIP file"),
+                              (os.urandom(100_000), "is not a ZIP file")):
+            self.book.write_bytes(content)
+            self.protect_refused(text)
+        write_book(self.book)
+        self.book.write_bytes(self.book.read_bytes()[:-30])
+        self.protect_refused("is not a ZIP file")
+        self.book.unlink()
+        self.protect_refused("No such file")
+        self.book.mkdir()
+        self.protect_refused("is not a regular file")
+
+    def test_no_book(self):
+        for leave_out in ("META-INF/container.xml", "OPS/package.opf"):
+            write_book(self.book, leave_out=(leave_out,))
+            self.protect_refused(f"has no {leave_out}")
+        write_book(self.book, opf="<package><metadata/></package>")
+        self.protect_refused("has no manifest")
+        write_book(self.book, opf="<package><manifest>")
+        self.protect_refused("OPS/package.opf is no good XML")
+        write_book(self.book, leave_out=("META-INF/container.xml",),
+                   more=[("META-INF/container.xml", "<container/>")])
+        self.protect_refused("names no package document")
+
+    def test_missing_mimetype_is_told_and_mended(self):
+        write_book(self.book, leave_out=("mimetype",))
+        done = self.run_verb("protect", self.book, self.protected)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("its first file is to be mimetype", done.stderr)
+        epub_lcp.read(self.protected, PASSPHRASE)
+
+    def test_names_that_lead_out(self):
+        for name in ("../evil", "/etc/evil", "OPS/../../evil", "OPS\\evil", "C:evil", "a\nb"):
+            entry = zipfile.ZipInfo("x")
+            entry.filename = name
+            write_book(self.book, more=[(entry, b"x")])
+            self.protect_refused("leads out of a book")
+
+    def test_names_that_stand_twice(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            write_book(self.book, more=[("OPS/nav.xhtml", b"other")])
+        self.protect_refused("has two entries named OPS/nav.xhtml")
+
+    def test_bombs(self):
+        write_book(self.book, more=[("OPS/bomb.txt", b"\0" * (20 << 20))])
+        self.protect_refused("OPS/bomb.txt would grow from", "a bomb")
+        # Says that it is small, and is not.
+        write_book(self.book, more=[("OPS/bomb.txt", b"\0" * (1 << 20))])
+        data = self.book.read_bytes().replace(struct.pack("<I", 1 << 20), struct.pack("<I", 1000))
+        self.book.write_bytes(data)
+        self.protect_refused("OPS/bomb.txt is damaged")
+
+    def test_damage(self):
+        write_book(self.book, method=zipfile.ZIP_STORED)
+        data = bytearray(self.book.read_bytes())
+        at = data.index(noise(100_000)[:1000]) + 500
+        data[at] ^= 1
+        self.book.write_bytes(data)
+        self.protect_refused("OPS/audio.mp3 is damaged")
+
+    def test_zip_encryption_and_other_methods(self):
+        write_book(self.book)
+        subprocess.run(["zip", "-q", "-P", "x", "-r", self.book, "pass"], cwd=self.folder,
+                       check=True)
+        self.protect_refused("pass is encrypted by ZIP")
+        write_book(self.book, method=zipfile.ZIP_BZIP2)
+        self.protect_refused("is compressed by method 12")
+
+    def test_already_protected(self):
+        write_book(self.book)
+        self.protect()
+        done = self.run_verb("protect", self.protected, self.opened)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is protected by a licence already", done.stderr)
+        self.assertFalse(self.opened.exists())
+        self.protected.unlink()
+        other = ('<encryption xmlns:e="http://www.w3.org/2001/04/xmlenc#"><e:EncryptedData>'
+                 '<e:EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes128-cbc"/>'
+                 '<e:CipherData><e:CipherReference URI="OPS/audio.mp3"/></e:CipherData>'
+                 "</e:EncryptedData></encryption>")
+        write_book(self.book, more=[("META-INF/encryption.xml", other)])
+        self.protect_refused("OPS/audio.mp3 is encrypted by another system already")
+        self.refused(self.run_verb("unprotect", self.book, self.opened), "has no META-INF/license")
+
+    def test_outputs(self):
+        write_book(self.book)
+        self.refused(self.run_verb("protect", self.book, self.book), "is the book", code=2)
+        self.refused(self.run_verb("protect", self.book, self.book, "--force"), "is the book",
+                     code=2)
+        self.opened.write_bytes(b"mine")
+        done = self.run_verb("protect", self.book, self.opened)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("exists; --force replaces it", done.stderr)
+        self.assertEqual(self.opened.read_bytes(), b"mine")
+        self.opened.unlink()
+        other = self.folder / "other"
+        other.mkdir()
+        twin = write_book(other / "book.epub")
+        done = self.epub("protect", self.book, twin, "-o", self.folder / "out",
+                         "--passphrase-file", self.passphrase)
+        self.refused(done, "would both become", code=2)
+        self.refused(self.run_verb("protect", self.book, self.folder / "no" / "where.epub"),
+                     "No such file")
+
+    def test_stop_leaves_no_half_written_book(self):
+        resources = dict(RESOURCES)
+        for i in range(30):
+            resources[f"OPS/{i}.mp3"] = (f"m{i}", "audio/mpeg", "", noise(12 << 20, i))
+        write_book(self.book, resources, zipfile.ZIP_STORED)
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            with subprocess.Popen([TABANE, "epub", "protect", self.book, "-o", self.protected,
+                                   "--passphrase-file", self.passphrase, "-t", "1"],
+                                  stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  start_new_session=True, text=True) as running:
+                while not list(self.folder.glob(".tabane-*")) and running.poll() is None:
+                    time.sleep(0.001)
+                running.send_signal(signal_number)
+                _, told = running.communicate(timeout=60)
+            self.assertEqual(running.returncode, -signal_number, told)
+            self.assertIn("no half-written book was left", told)
+            self.assertFalse(self.protected.exists())
+            self.assertFalse(list(self.folder.glob(".tabane-*")))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/openssl.h"
+#include "tabane/workloads/aes_dir/secret.h"
 
 namespace tabane::workloads::aes_dir::epub {
 namespace {
@@ -29,6 +30,7 @@ const unsigned char* in(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
+// Reads the text where it stands.
 Memory memory_of(const std::string& text) {
   return Memory(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
@@ -89,16 +91,19 @@ Provider Provider::for_tests() {
 
 Provider Provider::from_files(const std::string& certificate, const std::string& key) {
   auto state = std::make_unique<State>();
-  const Memory certificate_text = memory_of(core::read_file(certificate));
-  state->certificate.reset(PEM_read_bio_X509(certificate_text.get(), nullptr, nullptr, nullptr));
+  const std::string certificate_text = core::read_file(certificate);
+  const Memory certificate_pem = memory_of(certificate_text);
+  state->certificate.reset(PEM_read_bio_X509(certificate_pem.get(), nullptr, nullptr, nullptr));
   if (!state->certificate) {
     throw core::UsageError(
         fmt::format("--certificate {}: holds no certificate in PEM", certificate));
   }
   // A key under a passphrase would ask for it here.
   const auto no_passphrase = [](char*, int, int, void*) { return -1; };
-  const Memory key_text = memory_of(core::read_file(key));
-  state->key.reset(PEM_read_bio_PrivateKey(key_text.get(), nullptr, no_passphrase, nullptr));
+  std::string key_text = core::read_file(key);
+  const Memory key_pem = memory_of(key_text);
+  state->key.reset(PEM_read_bio_PrivateKey(key_pem.get(), nullptr, no_passphrase, nullptr));
+  wipe(std::as_writable_bytes(std::span(key_text)));
   if (!state->key || EVP_PKEY_get_base_id(state->key.get()) != EVP_PKEY_RSA) {
     throw core::UsageError(
         fmt::format("--private-key {}: holds no RSA key in PEM, or one under a passphrase", key));
