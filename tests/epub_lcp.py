@@ -17,6 +17,7 @@ ENC = "{http://www.w3.org/2001/04/xmlenc#}"
 DS = "{http://www.w3.org/2000/09/xmldsig#}"
 COMPRESSION = "{http://www.idpf.org/2016/encryption#compression}Compression"
 AES = "http://www.w3.org/2001/04/xmlenc#aes256-cbc"
+OBFUSCATIONS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
 LICENCE, ENCRYPTION = "META-INF/license.lcpl", "META-INF/encryption.xml"
 
 
@@ -84,8 +85,8 @@ def read(path, passphrase):
         contents = {name: book.read(name) for name in book.namelist()
                     if name not in (LICENCE, ENCRYPTION) and not name.endswith("/")}
         for data in ElementTree.fromstring(book.read(ENCRYPTION)).iter(ENC + "EncryptedData"):
-            if data.find(DS + "KeyInfo") is None:
-                continue  # an obfuscated font
+            if data.find(ENC + "EncryptionMethod").get("Algorithm") in OBFUSCATIONS:
+                continue
             retrieval = data.find(f"{DS}KeyInfo/{DS}RetrievalMethod")
             assert retrieval.get("URI") == "license.lcpl#/encryption/content_key"
             assert retrieval.get("Type") == "http://readium.org/2014/01/lcp#EncryptedContentKey"

@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "tabane/core/error.h"
@@ -80,6 +81,46 @@ std::optional<std::uint64_t> number_at(const Json& json, const char* path) {
   const Json::json_pointer pointer(path);
   if (!json.contains(pointer) || !json.at(pointer).is_number_unsigned()) return std::nullopt;
   return json.at(pointer).get<std::uint64_t>();
+}
+
+// Parts of ISO 8601, which they move `text` behind; nothing if it does not begin so.
+std::optional<std::chrono::sys_days> take_date(const char*& text) {
+  int year = 0, month = 0, day = 0, read = 0;
+  if (std::sscanf(text, "%4d-%2d-%2d%n", &year, &month, &day, &read) != 3 || read != 10) {
+    return std::nullopt;
+  }
+  text += read;
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  return date.ok() ? std::optional(std::chrono::sys_days(date)) : std::nullopt;
+}
+
+std::optional<std::chrono::seconds> take_time(const char*& text) {
+  int hour = 0, minute = 0, second = 0, read = 0;
+  if (std::sscanf(text, "T%2d:%2d:%2d%n", &hour, &minute, &second, &read) != 3 || read != 9 ||
+      hour > 23 || minute > 59 || second > 60) {
+    return std::nullopt;
+  }
+  text += read;
+  if (*text == '.') text += 1 + std::strspn(text + 1, "0123456789");
+  return std::chrono::hours(hour) + std::chrono::minutes(minute) + std::chrono::seconds(second);
+}
+
+std::optional<std::chrono::seconds> take_offset(const char*& text) {
+  if (*text == 'Z') {
+    ++text;
+    return std::chrono::seconds(0);
+  }
+  char sign = 0;
+  int hours = 0, minutes = 0, read = 0;
+  if (std::sscanf(text, "%c%2d:%2d%n", &sign, &hours, &minutes, &read) != 3 || read != 6 ||
+      (sign != '+' && sign != '-')) {
+    return std::nullopt;
+  }
+  text += read;
+  const std::chrono::seconds offset = std::chrono::hours(hours) + std::chrono::minutes(minutes);
+  return sign == '-' ? -offset : offset;
 }
 
 SignatureCheck signature_of(const Json& json) {
@@ -206,38 +247,17 @@ std::string utc_now() {
 
 std::optional<std::string> utc_of(std::string_view iso8601) {
   const std::string text(iso8601);
-  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, read = 0;
-  if (std::sscanf(text.c_str(), "%4d-%2d-%2d%n", &year, &month, &day, &read) != 3 || read != 10) {
-    return std::nullopt;
+  const char* rest = text.c_str();
+  const auto date = take_date(rest);
+  if (!date) return std::nullopt;
+  std::chrono::seconds time{0};
+  if (*rest != 0) {
+    const auto found = take_time(rest);
+    const auto offset = found ? take_offset(rest) : std::nullopt;
+    if (!offset || *rest != 0) return std::nullopt;
+    time = *found - *offset;
   }
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
-                                         std::chrono::day(day)};
-  if (!date.ok()) return std::nullopt;
-  std::size_t at = 10;
-  int offset = 0;  // minutes
-  if (at < text.size()) {
-    int more = 0;
-    if (std::sscanf(text.c_str() + at, "T%2d:%2d:%2d%n", &hour, &minute, &second, &more) != 3 ||
-        more != 9 || hour > 23 || minute > 59 || second > 60) {
-      return std::nullopt;
-    }
-    at += 9;
-    if (at < text.size() && text[at] == '.') {
-      at = std::min(text.find_first_not_of("0123456789", at + 1), text.size());
-    }
-    int hours = 0, minutes = 0;
-    more = 0;
-    char sign = 0;
-    const bool zulu = text.substr(at) == "Z";
-    if (!zulu &&
-        (std::sscanf(text.c_str() + at, "%c%2d:%2d%n", &sign, &hours, &minutes, &more) != 3 ||
-         more != 6 || at + 6 != text.size() || (sign != '+' && sign != '-'))) {
-      return std::nullopt;
-    }
-    offset = (hours * 60 + minutes) * (sign == '-' ? -1 : 1);
-  }
-  const auto moment = std::chrono::sys_days(date) + std::chrono::hours(hour) +
-                      std::chrono::minutes(minute - offset) + std::chrono::seconds(second);
+  const std::chrono::system_clock::time_point moment = *date + time;
   return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(moment)));
 }
 
