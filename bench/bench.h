@@ -125,6 +125,7 @@ void ask_aes_ranks(Panel& panel);
 void ask_comm(Panel& panel);
 void ask_matmul(Panel& panel);
 void ask_netpipe(Panel& panel);
+void ask_epub(Panel& panel);
 void ask_fhe(Panel& panel);
 void ask_simd(Panel& panel);
 void ask_solvers(Panel& panel);

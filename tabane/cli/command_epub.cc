@@ -49,6 +49,9 @@ void warn(const std::string& text) {
 
 // OUT is one book's file, or the directory of several.
 bool is_folder(const Options& options) {
+  if (options.output == "-") {
+    throw core::UsageError("-o -: a book is a file, not a stream; a file of that name is ./-");
+  }
   std::error_code error;
   if (options.output.ends_with('/') || fs::is_directory(options.output, error)) return true;
   if (options.books.size() < 2) return false;
@@ -74,11 +77,18 @@ void require_apart(const std::vector<BookPaths>& books) {
   }
 }
 
-void require_free(const std::vector<BookPaths>& books) {
+void require_free(const std::vector<BookPaths>& books, bool force) {
   for (const BookPaths& book : books) {
     std::error_code error;
-    if (!fs::exists(fs::symlink_status(book.out, error))) continue;
-    throw core::UsageError(fmt::format("{} exists; --force replaces it", book.out.string()));
+    const fs::file_status there = fs::status(book.out, error);
+    if (!fs::exists(there)) continue;
+    if (!fs::is_regular_file(there)) {
+      throw core::UsageError(
+          fmt::format("-o {}: is not a regular file; a book is nothing else", book.out.string()));
+    }
+    if (!force) {
+      throw core::UsageError(fmt::format("{} exists; --force replaces it", book.out.string()));
+    }
   }
 }
 
@@ -93,7 +103,7 @@ std::vector<BookPaths> paths_of(const Options& options) {
     }
   }
   require_apart(books);
-  if (!options.force) require_free(books);
+  require_free(books, options.force);
   return books;
 }
 
@@ -286,8 +296,11 @@ void add_terms(CLI::App& verb, Options& options) {
   verb.add_option("--start", terms.rights.start, "The licence holds from this moment on")
       ->type_name("DATE");
   verb.add_option("--end", terms.rights.end, "The licence ends at this moment")->type_name("DATE");
-  verb.add_option("--print", terms.rights.print, "At most N pages may be printed")->type_name("N");
+  verb.add_option("--print", terms.rights.print, "At most N pages may be printed")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
   verb.add_option("--copy", terms.rights.copy, "At most N characters may be copied")
+      ->check(CLI::NonNegativeNumber)
       ->type_name("N");
 }
 

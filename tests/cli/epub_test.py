@@ -461,6 +461,12 @@ class Refused(Case):
         self.refused(self.run_verb("protect", self.book, self.book), "is the book", code=2)
         self.refused(self.run_verb("protect", self.book, self.book, "--force"), "is the book",
                      code=2)
+        for wrong, text in (("-", "not a stream"), ("/dev/null", "is not a regular file")):
+            self.refused(self.run_verb("protect", self.book, wrong, "--force"), text, code=2)
+        for wrong in (("--print", "-3"), ("--copy", "x"), ("--end", "2026-02-30"),
+                      ("--start", "2026-02-03", "--end", "2026-02-03"), ("--threads", "0")):
+            self.refused(self.run_verb("protect", self.book, self.protected, *wrong), wrong[0],
+                         code=2)
         self.opened.write_bytes(b"mine")
         done = self.run_verb("protect", self.book, self.opened)
         self.assertEqual(done.returncode, 2)
