@@ -9,7 +9,7 @@ namespace {
 // A part is worth a thread's attention, and does not keep the others waiting.
 constexpr std::size_t kPartBytes = std::size_t{2} << 20;
 constexpr std::size_t kPartPieces = 32;
-constexpr std::size_t kJobBytes = std::size_t{256} << 20;  // in memory at most, more or less
+constexpr std::size_t kJobBytes = std::size_t{128} << 20;  // in memory at most, more or less
 
 std::size_t weight(const Entry& entry) { return std::max(entry.bytes, entry.stored); }
 
