@@ -293,9 +293,13 @@ void add_terms(CLI::App& verb, Options& options) {
       ->type_name("URL");
   verb.add_option("--user", terms.user, "The user's id in the licence; default: none")
       ->type_name("ID");
-  verb.add_option("--start", terms.rights.start, "The licence holds from this moment on")
+  verb.add_option(
+          "--start", terms.rights.start,
+          "The licence holds from this moment on; a date is the beginning of its day in UTC")
       ->type_name("DATE");
-  verb.add_option("--end", terms.rights.end, "The licence ends at this moment")->type_name("DATE");
+  verb.add_option("--end", terms.rights.end,
+                  "The licence ends at this moment; a date is the beginning of its day in UTC")
+      ->type_name("DATE");
   verb.add_option("--print", terms.rights.print, "At most N pages may be printed")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");

@@ -290,7 +290,8 @@ class Licences(Case):
         self.protect("--hint", "The caf\u00e9's name", "--user", "u-1", "--end", "2020-01-31",
                      "--print", "3", "--copy", "200", "--provider", "https://books.example")
         licence = json.loads(contents_of(self.protected)[epub_lcp.LICENCE])
-        self.assertEqual(licence["rights"], {"end": "2020-01-31", "print": 3, "copy": 200})
+        self.assertEqual(licence["rights"], {"end": "2020-01-31T00:00:00Z", "print": 3,
+                                             "copy": 200})
         self.assertEqual((licence["user"], licence["provider"]),
                          ({"id": "u-1"}, "https://books.example"))
         epub_lcp.check_signature(licence)

@@ -57,10 +57,11 @@ Json links_of(const Terms& terms, std::string_view file) {
           {{"rel", "publication"}, {"href", book}, {"type", kMimetype}}};
 }
 
+// Readers want moments in full: Readium's code takes no mere date.
 Json rights_of(const Rights& rights) {
   Json json = Json::object();
-  if (rights.start) json["start"] = *rights.start;
-  if (rights.end) json["end"] = *rights.end;
+  if (rights.start) json["start"] = utc_of(*rights.start).value_or(*rights.start);
+  if (rights.end) json["end"] = utc_of(*rights.end).value_or(*rights.end);
   if (rights.print) json["print"] = *rights.print;
   if (rights.copy) json["copy"] = *rights.copy;
   return json;
@@ -172,10 +173,8 @@ std::string new_licence(const Terms& terms, std::string_view file, const Key& us
                          {"value", base64(bytes_of(signature))}};
     return json.dump();
   } catch (const Json::type_error&) {
-    throw core::Error(
-        fmt::format("{}: a licence is UTF-8, which the book's name, or what is said "
-                    "in the licence, is not",
-                    file));
+    throw core::Error(fmt::format(
+        "{}: the hint, the provider, the user or a URL for its licence is not UTF-8", file));
   }
 }
 
