@@ -190,12 +190,12 @@ class RoundTrip(Case):
 class Kinds(Case):
     def test_large_resources_are_streamed(self):
         """Of each kind: as they are, deflated and not."""
-        words = b"".join(b"%d words " % i for i in range(2_500_000))
+        words = b"".join(b"%d words " % i for i in range(1_400_000))
         large = {"OPS/nav.xhtml": RESOURCES["OPS/nav.xhtml"],
                  "OPS/a b/caf\u00e9.xhtml": RESOURCES["OPS/a b/caf\u00e9.xhtml"],
                  "OPS/large.txt": ("t", "text/plain", "", words),
-                 "OPS/large.mp3": ("m", "audio/mpeg", "", noise(20 << 20))}
-        self.assertGreater(len(words), 20 << 20)
+                 "OPS/large.mp3": ("m", "audio/mpeg", "", noise(17 << 20))}
+        self.assertGreater(len(words), 16 << 20)
         for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
             with self.subTest(method=method):
                 write_book(self.book, large, method)
@@ -499,20 +499,28 @@ class Refused(Case):
         self.refused(self.run_verb("protect", self.book, self.folder / "no" / "where.epub"),
                      "No such file")
 
+    def stopped_by(self, signal_number):
+        with subprocess.Popen([TABANE, "epub", "protect", self.book, "-o", self.protected,
+                               "--passphrase-file", self.passphrase, "-t", "1"],
+                              stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+                              start_new_session=True, text=True) as running:
+            while not list(self.folder.glob(".tabane-*")) and running.poll() is None:
+                time.sleep(0.001)
+            running.send_signal(signal_number)
+            _, told = running.communicate(timeout=60)
+        return running, told
+
     def test_stop_leaves_no_half_written_book(self):
         resources = dict(RESOURCES)
         for i in range(30):
             resources[f"OPS/{i}.mp3"] = (f"m{i}", "audio/mpeg", "", noise(12 << 20, i))
         write_book(self.book, resources, zipfile.ZIP_STORED)
         for signal_number in (signal.SIGINT, signal.SIGTERM):
-            with subprocess.Popen([TABANE, "epub", "protect", self.book, "-o", self.protected,
-                                   "--passphrase-file", self.passphrase, "-t", "1"],
-                                  stderr=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  start_new_session=True, text=True) as running:
-                while not list(self.folder.glob(".tabane-*")) and running.poll() is None:
-                    time.sleep(0.001)
-                running.send_signal(signal_number)
-                _, told = running.communicate(timeout=60)
+            for _ in range(5):  # on a busy machine a signal may come too late
+                running, told = self.stopped_by(signal_number)
+                if running.returncode != 0:
+                    break
+                self.protected.unlink()
             self.assertEqual(running.returncode, -signal_number, told)
             self.assertIn("no half-written book was left", told)
             self.assertFalse(self.protected.exists())
