@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "tabane/core/binding.h"
@@ -64,23 +65,28 @@ std::string environment(const char* name) {
                                             : "write for example \"pack:2 numa:1 core:8 pu:2\""));
 }
 
-// hwloc writes twelve lines to stderr in every process that loads a machine which contradicts
-// itself; correction() says it in one sentence. A setting of the user's stays.
-class QuietHwloc {
+// Sets a variable that hwloc reads, unless the user has, for as long as this lives.
+class UnlessSet {
  public:
-  QuietHwloc() : own_(std::getenv(kVariable) == nullptr) {
-    if (own_) setenv(kVariable, "2", 1);
+  UnlessSet(const char* name, const char* value)
+      : name_(name), ours_(std::getenv(name) == nullptr && setenv(name, value, 1) == 0) {}
+  ~UnlessSet() {
+    if (ours_) unsetenv(name_);
   }
-  ~QuietHwloc() {
-    if (own_) unsetenv(kVariable);
-  }
-  QuietHwloc(const QuietHwloc&) = delete;
-  QuietHwloc& operator=(const QuietHwloc&) = delete;
+  UnlessSet(const UnlessSet&) = delete;
+  UnlessSet& operator=(const UnlessSet&) = delete;
 
  private:
-  static constexpr const char* kVariable = "HWLOC_HIDE_ERRORS";
-  bool own_;
+  const char* name_;
+  bool ours_;
 };
+
+// hwloc's own look at x86 processors visits every PU in turn, and waits for each that is busy.
+// Where the kernel tells caches and cores, nothing is left for it to find that is used here.
+bool kernel_tells_all(const SystemFiles& files) {
+  const std::string cpu = "/sys/devices/system/cpu/cpu0";
+  return files.exists(cpu + "/topology/core_id") && files.exists(cpu + "/cache/index0/size");
+}
 
 struct Opened {
   Handle handle;             // null if the system's own topology cannot be loaded
@@ -90,7 +96,13 @@ struct Opened {
 // hwloc ignores variables that it cannot read and shows the real machine instead, so they are given
 // to it explicitly.
 Opened open_topology(const std::string* synthetic) {
-  const QuietHwloc quiet;
+  // In place of twelve lines on stderr in every process that loads a machine which contradicts
+  // itself: correction() says it in one sentence.
+  const UnlessSet quiet("HWLOC_HIDE_ERRORS", "2");
+  // Its plugins look for devices, on which nothing here depends, and load X11 and OpenCL for that.
+  const bool xml = !synthetic && !environment("HWLOC_XMLFILE").empty();
+  std::optional<UnlessSet> no_plugins;
+  if (!xml) no_plugins.emplace("HWLOC_PLUGINS_PATH", "/nonexistent");
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return {{nullptr, &hwloc_topology_destroy}, true};
   Handle handle(raw, &hwloc_topology_destroy);
@@ -104,6 +116,8 @@ Opened open_topology(const std::string* synthetic) {
   } else if (value = environment("HWLOC_SYNTHETIC"); !value.empty()) {
     source = "HWLOC_SYNTHETIC";
   }
+  if (source.empty() && kernel_tells_all(SystemFiles(environment("HWLOC_FSROOT"))))
+    hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   if (source == "HWLOC_XMLFILE") {
     if (hwloc_topology_set_xml(raw, value.c_str()) != 0) refuse_variable(source, value);
   } else if (!source.empty()) {

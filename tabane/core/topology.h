@@ -4,8 +4,8 @@
 // Numbers that people type and read are the operating system's (os_index); logical_index counts in
 // topology order, so neighbours in it share caches. HWLOC_SYNTHETIC and HWLOC_XMLFILE give another
 // machine than the real one: then is_this_machine() is false and nothing can be bound.
-// HWLOC_FSROOT gives copies of /proc and /sys. HWLOC_HIDE_ERRORS is set during a detection, if the
-// user has not set it.
+// HWLOC_FSROOT gives copies of /proc and /sys. HWLOC_HIDE_ERRORS and HWLOC_PLUGINS_PATH are set
+// during a detection, if the user has not set them.
 #pragma once
 
 #include <cstdint>

@@ -10,6 +10,7 @@
 
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
+#include "tabane/core/system_files.h"
 
 namespace tabane::core {
 namespace {
@@ -168,6 +169,22 @@ TEST_F(RealMachine, HasThePusThatTheThreadMayRunOn) {
   std::sort(pus.begin(), pus.end());
   EXPECT_EQ(pus, thread_binding());
   EXPECT_EQ(machine.restriction().empty(), machine.pus().size() == machine.machine_pu_count());
+}
+
+// Every command that `tabane run` starts waits for this.
+TEST_F(RealMachine, IsReadWithoutPluginsAndWithoutAVisitToEveryPu) {
+  const SystemFiles files;
+  if (!files.exists("/sys/devices/system/cpu/cpu0/topology/core_id") ||
+      !files.exists("/sys/devices/system/cpu/cpu0/cache/index0/size"))
+    GTEST_SKIP() << "the kernel does not tell caches and cores";
+  const ScopedVariable verbose("HWLOC_COMPONENTS_VERBOSE", "1");
+  testing::internal::CaptureStderr();
+  Topology::detect();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("Enabling discovery component `linux'"), std::string::npos) << said;
+  EXPECT_EQ(said.find("Enabling discovery component `x86'"), std::string::npos) << said;
+  EXPECT_EQ(said.find("from plugin"), std::string::npos) << said;
+  EXPECT_EQ(std::getenv("HWLOC_PLUGINS_PATH"), nullptr);
 }
 
 TEST_F(RealMachine, IsConsistent) {
