@@ -205,7 +205,7 @@ void ask_false_winners(Panel& panel) {
     SyntheticCommand command(k72Pus, law, kSeed + static_cast<std::uint64_t>(i));
     const Tuning tuning =
         tune_command(command.space(), {.runs = 100},
-                     [&](std::size_t candidate, double) { return command.run(candidate); });
+                     [&](const Trial& trial) { return command.run(trial.candidate); });
     winners += tuning.chosen() != 0;
   }
   panel.tell({.question = question,

@@ -109,6 +109,7 @@ class CommandTuning {
         budget_(budget_of(options)),
         plan_(with(options.request, command), topology_, own_variable) {
     lab::require_this_machine(topology_);
+    lab::tune::require_one_round(budget_, 0);
     if (!options.save.empty()) require_writable_file("--save ", options.save);
     if (!options.resume.empty()) resume();
   }
@@ -143,15 +144,15 @@ class CommandTuning {
   lab::Record tune(const lab::Hooks& hooks) {
     TunedCommand command(plan_, judging_, hooks.stop_requested);
     hooks.progress("the command as started", 0, -1);
-    command.try_out();
+    command.try_out(budget_);
     for (const std::string& warning : command.warnings()) warn(warning);
     const auto tuning = lab::tune::tune_command(
-        plan_.space(), budget_,
-        [&](std::size_t candidate, double limit) { return command.run(candidate, limit); }, hooks,
-        earlier_);
-    lab::Record record =
-        lab::tune::tune_record(topology_, plan_.space(), tuning, told(tuning, command.warnings()));
+        plan_.space(), budget_, [&](const lab::tune::Trial& trial) { return command.run(trial); },
+        hooks, earlier_);
     setting_ = plan_.setting(plan_.space().candidates()[use(tuning)]);
+    lines_ = lines_of(*setting_, command.is_better_bare(*setting_));
+    lab::Record record =
+        lab::tune::tune_record(topology_, plan_.space(), tuning, told(command.warnings()));
     if (!options_.save.empty())
       core::write_output(options_.save, lab::to_json(record).dump(1) + "\n");
     return record;
@@ -167,21 +168,31 @@ class CommandTuning {
     if (!options_.quiet) fmt::print(stderr, "tabane: {}\n", warning);
   }
 
-  lab::tune::Told told(const lab::tune::Tuning& tuning, std::vector<std::string> warnings) const {
-    const Setting setting = plan_.setting(plan_.space().candidates()[use(tuning)]);
+  // How to start the command from now on; the first is the one that was proved.
+  struct Lines {
+    std::string to_use, other, what_is_other;
+  };
+  Lines lines_of(const Setting& setting, bool bare) const {
+    const std::string with = plan_.line(setting), without = plan_.bare_line(setting);
+    if (setting.as_started || with == without) return {with, "", ""};
+    if (!bare) return {with, without, "or, without tabane"};
+    return {without, with, "or, by tabane, which takes some 10 ms more to start"};
+  }
+
+  lab::tune::Told told(std::vector<std::string> warnings) const {
     const TuneRequest& request = plan_.request();
     lab::Json kept = {{"command", request.command},
                       {"launcher", request.launcher},
                       {"shards", request.shards},
-                      {"setting", to_json(setting)}};
+                      {"setting", to_json(*setting_)}};
     const bool metric = judging_.goal == Goal::metric;
     return {.command = shell_line(request.command),
             .command_line = command_line(),
             .goal = std::string(what_it_is(judging_.goal)),
             .unit = unit_of(judging_.goal),
             .inverted = metric && judging_.higher_is_better,
-            .line = plan_.line(setting),
-            .bare_line = plan_.bare_line(setting),
+            .line = lines_.to_use,
+            .other_line = lines_.other,
             .kept = std::move(kept),
             .left_out = plan_.left_out(),
             .warnings = std::move(warnings)};
@@ -213,8 +224,8 @@ class CommandTuning {
       return;
     }
     if (setting_->as_started) return;
-    fmt::print("\nUse from now on\n\n  {}\n\nor, without tabane\n\n  {}\n", plan_.line(*setting_),
-               plan_.bare_line(*setting_));
+    fmt::print("\nUse from now on\n\n  {}\n", lines_.to_use);
+    if (!lines_.other.empty()) fmt::print("\n{}\n\n  {}\n", lines_.what_is_other, lines_.other);
     if (!options_.save.empty())
       fmt::print("\nor\n\n  tabane run --tuned {} -- {}\n", shell_word(options_.save),
                  shell_line(plan_.request().command));
@@ -227,6 +238,7 @@ class CommandTuning {
   TunePlan plan_;
   std::vector<lab::tune::Run> earlier_;
   std::optional<Setting> setting_;  // once it is known
+  Lines lines_;
 };
 
 void add_what_varies(CLI::App& verb, TuneRequest& request) {
@@ -293,6 +305,11 @@ void add_judging(CLI::App& verb, Options& options) {
 }
 
 void add_effort(CLI::App& verb, Options& options) {
+  verb.add_option("-w,--warmup", options.judging.warmups,
+                  "Run the command N times as started before anything counts (default, and at "
+                  "least, 2: so it is seen whether it prints the same each time)")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
   verb.add_option("--budget", options.budget, "Take this time, about (default: 5m)")
       ->type_name("TIME");
   verb.add_option("-r,--runs", options.runs, "Take at most N runs")

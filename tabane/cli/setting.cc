@@ -37,6 +37,12 @@ std::vector<std::string> surroundings(const Setting& setting, bool launched) {
 
 }  // namespace
 
+bool needs_surroundings(const Setting& setting) {
+  if (setting.as_started) return false;
+  return !setting.placement.empty() || !setting.memory.empty() || !setting.allocator.empty() ||
+         setting.huge_pages || (setting.threads && !setting.threads_in_command);
+}
+
 std::string line_with_index(const std::vector<std::string>& words, const std::string& variable) {
   // The mark made the shell's quotes necessary, so that they can be left and entered again.
   const std::string quoted = "'" + variable + "'";
@@ -103,7 +109,7 @@ std::vector<std::string> start_words(const Setting& setting,
                                      const std::string& program) {
   const Values values = values_of(setting, shards ? kIndexMark : "0");
   std::vector<std::string> words = filled(command, values);
-  if (!setting.as_started) {
+  if (needs_surroundings(setting)) {
     std::vector<std::string> run = {program, "run", "-q"};
     const std::string part = shards ? fmt::format("{}/{}", kIndexMark, setting.processes)
                                     : (launcher.empty() ? "" : "launcher");
@@ -132,6 +138,7 @@ lab::Json to_json(const Setting& setting) {
           {"processes", setting.processes},
           {"parted", setting.parted},
           {"threads", setting.threads ? lab::Json(*setting.threads) : lab::Json(nullptr)},
+          {"threads_in_command", setting.threads_in_command},
           {"placement", or_null(setting.placement)},
           {"memory", or_null(setting.memory)},
           {"allocator", or_null(setting.allocator)},
@@ -155,6 +162,7 @@ Setting setting_from_json(const lab::Json& json) {
     setting.processes = json.at("processes").get<int>();
     setting.parted = json.at("parted").get<bool>();
     setting.threads = number("threads");
+    setting.threads_in_command = json.value("threads_in_command", false);
     setting.placement = word("placement");
     setting.memory = word("memory");
     setting.allocator = word("allocator");

@@ -19,11 +19,15 @@ struct Setting {
   int processes = 1;
   bool parted = false;                       // each process has its part of the machine
   std::optional<int> threads;                // null: as the command takes them
+  bool threads_in_command = false;           // which takes their number as an argument
   std::string placement, memory, allocator;  // empty: as started
   bool huge_pages = false;
   std::optional<int> arenas;
   Values values;  // of the user's own factors
 };
+
+// Whether more than the command's own arguments differs from how it was started.
+bool needs_surroundings(const Setting& setting);
 
 // What stands for the placeholders of a command. index: of the process.
 Values values_of(const Setting& setting, const std::string& index);

@@ -335,6 +335,7 @@ Setting TunePlan::setting(const Candidate& candidate) const {
         setting.huge_pages = true;
     }
   }
+  setting.threads_in_command = threads_in_command_;
   // Without a factor of that name the command may still mention it.
   if (!setting.threads && threads_in_command_)
     setting.threads = start_of(kThreads, static_cast<int>(topology_.pus().size()));
@@ -353,25 +354,38 @@ lab::ChildCommand TunePlan::command_of(const Setting& setting, int process) cons
   lab::ChildCommand child{
       .arguments = filled(request_.command, values_of(setting, std::to_string(process)))};
   if (setting.as_started) return child;
+  if (setting.arenas)
+    child.environment.emplace_back("MALLOC_ARENA_MAX", std::to_string(*setting.arenas));
+  if (!needs_surroundings(setting)) return child;
   const RunPlan plan = run_plan(setting, process);
   child.cpus = plan.cpus;
   child.memory = plan.memory;
   for (const Assignment& one : plan.environment)
     if (!one.kept) child.environment.emplace_back(one.name, one.value);
-  if (setting.arenas)
-    child.environment.emplace_back("MALLOC_ARENA_MAX", std::to_string(*setting.arenas));
   return child;
 }
 
 std::vector<lab::ChildCommand> TunePlan::commands(const Setting& setting) const {
-  if (!request_.launcher.empty()) {
-    const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-    return {{.arguments = start_words(setting, request_.command, request_.launcher, false, self)}};
-  }
+  if (!request_.launcher.empty()) return {as_printed(setting, false)};
   std::vector<lab::ChildCommand> all;
   const int count = request_.shards ? setting.processes : 1;
   for (int i = 0; i < count; ++i) all.push_back(command_of(setting, i));
   return all;
+}
+
+lab::ChildCommand TunePlan::as_printed(const Setting& setting, bool bare) const {
+  if (bare) return {.arguments = bare_words(setting, 0)};
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  return {.arguments =
+              start_words(setting, request_.command, request_.launcher, request_.shards, self)};
+}
+
+bool TunePlan::has_bare_equal(const Setting& setting) const {
+  if (!request_.launcher.empty() || request_.shards) return false;
+  const std::vector<std::string> words = bare_words(setting, 0);
+  return std::all_of(words.begin(), words.end(), [](const std::string& word) {
+    return (word != "taskset" && word != "numactl") || lab::program_file(word) != word;
+  });
 }
 
 std::string TunePlan::line(const Setting& setting) const {
@@ -421,7 +435,7 @@ std::string TunePlan::slurm_script(const Setting& setting) const {
   const int cpus = setting.threads ? *setting.threads * own : std::max(1, all / tasks);
   std::vector<std::string> words = filled(request_.command, values_of(setting, "0"));
   std::string run;
-  if (!setting.as_started) {
+  if (needs_surroundings(setting)) {
     std::vector<std::string> options = {"tabane", "run", "-q"};
     for (const std::string& option : run_options(setting, several ? "launcher" : ""))
       options.push_back(option);

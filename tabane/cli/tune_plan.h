@@ -42,6 +42,10 @@ class TunePlan {
   Setting setting(const lab::tune::Candidate& candidate) const;
   // The processes of one run, to be started together.
   std::vector<lab::ChildCommand> commands(const Setting& setting) const;
+  // What the line that is printed starts: line(), or bare_line() if that is to be.
+  lab::ChildCommand as_printed(const Setting& setting, bool bare) const;
+  // Whether bare_line() is one command, does all that line() does, and its programs are installed.
+  bool has_bare_equal(const Setting& setting) const;
   // PUs that a run can use.
   double pus(const lab::tune::Candidate& candidate) const;
 

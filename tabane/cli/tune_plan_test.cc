@@ -80,8 +80,18 @@ TEST(TunePlan, FillsPlaceholdersAlsoOfTheCommandAsStarted) {
                               .start = {"threads=1"},
                               .only = {"threads", "block"}});
   EXPECT_EQ(made.line(made.setting(made.space().candidates()[0])), "xz -T1 64k");
-  EXPECT_EQ(made.line(setting(made, {{"threads", "8"}, {"block", "128"}})),
-            "tabane run -q --placement none -t 8 --force-env -- xz -T8 128k");
+  EXPECT_EQ(made.line(setting(made, {{"threads", "8"}, {"block", "128"}})), "xz -T8 128k");
+}
+
+TEST(TunePlan, StartsWhatThePrintedLinesSay) {
+  const TunePlan made = plan({.command = {"./work"}, .only = {"threads"}});
+  const Setting eight = setting(made, {{"threads", "8"}});
+  EXPECT_TRUE(made.has_bare_equal(eight));
+  const auto bare = made.as_printed(eight, true).arguments;
+  EXPECT_EQ(shell_line(bare), made.bare_line(eight));
+  auto with = made.as_printed(eight, false).arguments;
+  with.front() = "tabane";  // this program, by its path
+  EXPECT_EQ(shell_line(with), made.line(eight));
 }
 
 TEST(TunePlan, GivesEachShardItsPartOfTheMachine) {

@@ -20,8 +20,12 @@ namespace {
 constexpr double kTimeoutFactor = 10;  // of the first run
 constexpr double kLeastTimeout = 1;    // seconds
 constexpr double kTooShort = 10e-3;    // seconds: starting it is most of it
-constexpr double kMemoryShare = 0.9;   // of what can be used without being killed
+constexpr double kStartMatters = 1;    // seconds, of which the start of tabane is about 1 %
+// Of a first run where the budget has no time.
+constexpr double kLongestFirst = 300;
+constexpr double kMemoryShare = 0.9;  // of what can be used without being killed
 constexpr std::size_t kMostShown = 2000;
+constexpr int kFewestTries = 2;  // so that what is printed can be compared
 
 std::string tail(const std::string& text) {
   return text.size() <= kMostShown ? text : "…" + text.substr(text.size() - kMostShown);
@@ -97,20 +101,35 @@ std::string TunedCommand::no_memory_for(std::size_t candidate) const {
                      core::format_bytes(static_cast<std::uint64_t>(*usable)));
 }
 
-TunedCommand::Measured TunedCommand::measure(std::size_t candidate, double timeout) {
-  const lab::tune::Candidate& levels = plan_.space().candidates()[candidate];
-  std::vector<lab::ChildCommand> commands = plan_.commands(plan_.setting(levels));
+bool TunedCommand::is_better_bare(const Setting& setting) const {
+  return first_seconds_ < kStartMatters && needs_surroundings(setting) &&
+         plan_.has_bare_equal(setting);
+}
+
+std::vector<lab::ChildCommand> TunedCommand::commands(const Setting& setting,
+                                                      bool as_printed) const {
+  std::vector<lab::ChildCommand> all = plan_.commands(setting);
+  // The system would count what tabane holds itself as the peak of the command.
+  if (as_printed && !setting.as_started && judging_.goal != Goal::memory)
+    all = {plan_.as_printed(setting, is_better_bare(setting))};
   const bool keep = !judging_.ignore_output || judging_.goal == Goal::metric;
-  for (lab::ChildCommand& command : commands) {
+  for (lab::ChildCommand& command : all) {
     command.output = keep ? lab::OutputTo::kept : lab::OutputTo::nothing;
     command.input = judging_.input;
   }
+  return all;
+}
+
+TunedCommand::Measured TunedCommand::measure(std::size_t candidate, double timeout,
+                                             bool as_printed) {
+  const lab::tune::Candidate& levels = plan_.space().candidates()[candidate];
+  const std::vector<lab::ChildCommand> started = commands(plan_.setting(levels), as_printed);
   Measured measured;
   double seconds = 0, cpu = 0, peak = 0;
   for (int i = 0; i < judging_.repeat; ++i) {
-    const lab::ChildRun run = run_children(commands, {.timeout_seconds = timeout - seconds,
-                                                      .stop_requested = stop_requested_,
-                                                      .ends_first_without_memory = true});
+    const lab::ChildRun run = run_children(started, {.timeout_seconds = timeout - seconds,
+                                                     .stop_requested = stop_requested_,
+                                                     .ends_first_without_memory = true});
     seconds += run.seconds;
     cpu += run.user_seconds + run.system_seconds;
     peak = std::max(peak, run.peak_bytes.value_or(0));
@@ -151,43 +170,63 @@ TunedCommand::Measured TunedCommand::measure(std::size_t candidate, double timeo
   return measured;
 }
 
-void TunedCommand::try_out() {
+double TunedCommand::limit_of_first(const lab::tune::Budget& budget) const {
+  return judging_.timeout_seconds.value_or(budget.seconds > 0 ? budget.seconds : kLongestFirst);
+}
+
+void TunedCommand::try_out(const lab::tune::Budget& budget) {
   std::string hash;
-  const double none = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < std::max(kFewestTries, judging_.warmups); ++i) {
     run_line(judging_.prepare, "--prepare");
-    const double timeout = judging_.timeout_seconds.value_or(none);
-    const Measured measured = measure(0, timeout);
+    const double limit = limit_of_first(budget);
+    const Measured measured = measure(0, limit, false);
     if (measured.timed_out)
-      throw core::Error(fmt::format("the command as started is not finished after {} (--timeout)",
-                                    core::format_seconds(timeout)));
+      throw core::Error(fmt::format("the command as started is not finished after {} ({})",
+                                    core::format_seconds(limit),
+                                    judging_.timeout_seconds ? "--timeout"
+                                    : budget.seconds > 0     ? "all of the budget; see --budget"
+                                                             : "see --timeout"));
     if (!measured.refused.empty())
       throw WithLines<core::Error>("the command as started does not work: " + measured.refused,
                                    shown(measured.last));
     run_line(judging_.check, "--check");
     if (i == 0) {
       hash = measured.last.output_sha256;
-      first_seconds_ = measured.last.seconds;
-      first_peak_bytes_ = measured.last.peak_bytes;
-      // A gain would be one of starting, which the line to use takes part in again.
-      if (judging_.goal == Goal::time && first_seconds_ * judging_.repeat < kTooShort)
-        throw core::UsageError(
-            fmt::format("one run takes {}, and starting it is most of that: tune a larger problem, "
-                        "or --repeat {:.0f}",
-                        core::format_seconds(first_seconds_), std::ceil(0.1 / first_seconds_)));
-    } else if (!judging_.ignore_output && hash == measured.last.output_sha256) {
-      output_hash_ = hash;
-    } else if (!judging_.ignore_output) {
-      warnings_.push_back(
-          "the command prints something else each time, so what candidates print is not compared; "
-          "use --check to tell right results from wrong ones");
+      know_first(measured.last, budget);
+    } else if (!judging_.ignore_output && hash != measured.last.output_sha256) {
+      hash.clear();
     }
   }
+  if (!judging_.ignore_output && hash.empty())
+    warnings_.push_back(
+        "the command prints something else each time, so what candidates print is not compared; "
+        "use --check to tell right results from wrong ones");
+  if (!judging_.ignore_output) output_hash_ = hash;
   timeout_seconds_ = judging_.timeout_seconds.value_or(
       std::max(kLeastTimeout, kTimeoutFactor * first_seconds_ * judging_.repeat));
 }
 
-lab::tune::Outcome TunedCommand::run(std::size_t candidate, double limit) {
+void TunedCommand::know_first(const lab::ChildRun& run, const lab::tune::Budget& budget) {
+  first_seconds_ = run.seconds;
+  first_peak_bytes_ = run.peak_bytes;
+  // A gain would be one of starting, which the line to use takes part in again.
+  if (judging_.goal == Goal::time && first_seconds_ * judging_.repeat < kTooShort)
+    throw core::UsageError(
+        fmt::format("one run takes {}, and starting it is most of that: tune a larger problem, "
+                    "or --repeat {:.0f}",
+                    core::format_seconds(first_seconds_), std::ceil(0.1 / first_seconds_)));
+  lab::tune::require_one_round(budget, first_seconds_ * judging_.repeat);
+}
+
+// Shards print their parts each, and what is the user's own may print something else.
+bool TunedCommand::prints_the_same(const lab::tune::Trial& trial, const Measured& measured) const {
+  const Setting setting = plan_.setting(plan_.space().candidates()[trial.candidate]);
+  const bool parts = plan_.request().shards && setting.processes > 1;
+  return output_hash_.empty() || parts || !setting.values.empty() ||
+         measured.last.output_sha256 == output_hash_;
+}
+
+lab::tune::Outcome TunedCommand::run(const lab::tune::Trial& trial) {
   core::Clock& clock = core::tick_clock();
   const double start = clock.now();
   lab::tune::Outcome outcome;
@@ -195,14 +234,15 @@ lab::tune::Outcome TunedCommand::run(std::size_t candidate, double limit) {
     outcome.seconds = clock.now() - start;
     return outcome;
   };
-  outcome.refused = no_memory_for(candidate);
+  outcome.refused = no_memory_for(trial.candidate);
   if (!outcome.refused.empty()) return ended();
   run_line(judging_.prepare, "--prepare");
   // A limit of another value than time cannot be seen while the command runs.
-  const double worst = judging_.goal == Goal::time ? limit * judging_.repeat
+  const double worst = judging_.goal == Goal::time ? trial.limit * judging_.repeat
                                                    : std::numeric_limits<double>::infinity();
   const double timeout = std::min(timeout_seconds_, worst);
-  const Measured measured = measure(candidate, timeout);
+  const Measured measured =
+      measure(trial.candidate, timeout, trial.phase == lab::tune::Phase::proof);
   outcome.value = measured.value;
   outcome.refused = measured.refused;
   if (measured.timed_out) {
@@ -212,9 +252,7 @@ lab::tune::Outcome TunedCommand::run(std::size_t candidate, double limit) {
           fmt::format("not finished after {}", core::format_seconds(timeout_seconds_));
     return ended();
   }
-  if (outcome.refused.empty() && !output_hash_.empty() &&
-      measured.last.output_sha256 != output_hash_ &&
-      plan_.setting(plan_.space().candidates()[candidate]).values.empty())
+  if (outcome.refused.empty() && !prints_the_same(trial, measured))
     outcome.refused = "it printed something else than the command as started";
   if (outcome.refused.empty()) {
     try {

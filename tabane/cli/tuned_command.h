@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tabane/cli/tune_plan.h"
-#include "tabane/lab/tune/search.h"
+#include "tabane/lab/tune/tuning.h"
 
 namespace tabane::cli {
 
@@ -25,6 +25,7 @@ struct Judging {
   std::string input;                      // file; empty: none
   std::optional<double> timeout_seconds;  // null: 10 times the first run
   int repeat = 1;                         // runs that are measured as one
+  int warmups = 2;                        // runs as started before anything counts, at least 2
 };
 
 class TunedCommand {
@@ -32,13 +33,18 @@ class TunedCommand {
   // throws: core::UsageError for a metric that is no regular expression or has no group.
   TunedCommand(const TunePlan& plan, Judging judging, std::function<bool()> stop_requested);
 
-  // Runs the command as started twice, before anything is measured: whether it works, how long it
-  // takes, what it prints and whether that is always the same.
-  // throws: core::Error with what it printed if it fails; core::UsageError if the metric is not in
-  // what it prints; core::SystemError if it is not found; lab::Stopped.
-  void try_out();
-  // limit: of the value. throws: lab::Stopped, core::SystemError.
-  lab::tune::Outcome run(std::size_t candidate, double limit);
+  // Runs the command as started, before anything is measured: whether it works, how long it takes,
+  // what it prints and whether that is always the same.
+  // throws: core::Error with what it printed if it fails, or if it takes longer than all of the
+  // budget; core::UsageError if the budget holds no round, or the metric is not in what it prints;
+  // core::SystemError if it is not found; lab::Stopped.
+  void try_out(const lab::tune::Budget& budget);
+  // In a proof the very line that is printed for a setting is started. throws: lab::Stopped,
+  // core::SystemError.
+  lab::tune::Outcome run(const lab::tune::Trial& trial);
+  // Whether runs are so short that the start of `tabane run` matters, and a line without it does
+  // the same: then that is the line to use.
+  bool is_better_bare(const Setting& setting) const;
 
   double first_seconds() const { return first_seconds_; }
   double timeout_seconds() const { return timeout_seconds_; }
@@ -51,7 +57,11 @@ class TunedCommand {
     std::string refused;
     lab::ChildRun last;
   };
-  Measured measure(std::size_t candidate, double timeout);
+  Measured measure(std::size_t candidate, double timeout, bool as_printed);
+  bool prints_the_same(const lab::tune::Trial& trial, const Measured& measured) const;
+  std::vector<lab::ChildCommand> commands(const Setting& setting, bool as_printed) const;
+  void know_first(const lab::ChildRun& run, const lab::tune::Budget& budget);
+  double limit_of_first(const lab::tune::Budget& budget) const;
   void run_line(const std::string& line, const char* what);
   std::string no_memory_for(std::size_t candidate) const;
   std::optional<double> metric_in(const std::string& output) const;

@@ -74,6 +74,80 @@ class Winner(InFolder):
         self.assertIn("sleep 0.01", result.stdout)
 
 
+class Proof(InFolder):
+    def log_starts_of(self, program):
+        """Puts a program of this name in front of PATH that notes that it was started."""
+        path = self.path / "bin" / program
+        path.parent.mkdir()
+        real = subprocess.run(["sh", "-c", f"command -v {program}"], capture_output=True, text=True,
+                              check=True).stdout.strip()
+        path.write_text(f"#!/bin/sh\necho x >> '{self.path}/starts'\nexec {real} \"$@\"\n")
+        path.chmod(0o755)
+        return {"PATH": f"{path.parent}:{os.environ['PATH']}"}
+
+    def runs_of_winner(self, phase):
+        runs = self.record()["views"][0]["details"]["tuning"]["runs"]
+        return [run for run in runs if run["phase"] == phase and run["candidate"] != 0]
+
+    def check_starts(self):
+        starts = len((self.path / "starts").read_text().split())
+        self.assertEqual(starts, len(self.runs_of_winner(3)))
+        self.assertGreaterEqual(starts, 6)
+
+    @unittest.skipIf(os.cpu_count() < 2, "there is one PU")
+    def test_starts_the_line_of_shards_that_is_printed(self):
+        result = self.tune("-r", "24", "--shards", "--only", "processes", "--most-processes", "2",
+                           "--", "sh", "-c", "sleep 0.$((3 - {processes}))",
+                           **self.log_starts_of("seq"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("processes 2: ", result.stdout)
+        self.assertIn("$(seq 0 1)", result.stdout)
+        self.check_starts()
+
+    def test_starts_a_line_without_tabane_where_runs_are_short(self):
+        result = self.tune("-r", "24", "--only", "threads", "--", "sh", "-c",
+                           "sleep 0.0${OMP_NUM_THREADS:-9}", **self.log_starts_of("env"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, "Use from now on\n\n  env OMP_NUM_THREADS=1 ")
+        self.assertIn("or, by tabane", result.stdout)
+        self.check_starts()
+
+    def test_needs_no_tabane_where_only_arguments_change(self):
+        result = self.tune(*VARIED, "--", *SLOW)
+        self.assertIn("Use from now on\n\n  sh -c 'sleep 0.01'\n", result.stdout)
+        self.assertNotIn("tabane run -q", result.stdout)
+
+
+class Effort(InFolder):
+    def runs(self):
+        log = self.path / "log"
+        return len(log.read_text().split()) if log.exists() else 0
+
+    def test_below_one_round_is_refused_before_anything_runs(self):
+        result = self.tune("-r", "3", "--", "sh", "-c", "echo x >> log; sleep 0.02")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("use at least 18", result.stderr)
+        self.assertEqual(self.runs(), 0)
+
+    def test_of_time_below_one_round_is_refused_after_one_run(self):
+        result = self.tune("--budget", "1s", "--", "sh", "-c", "echo x >> log; sleep 0.1")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("one round with its proof", result.stderr)
+        self.assertEqual(self.runs(), 1)
+
+    def test_ends_a_first_run_that_hangs(self):
+        result = self.tune("--budget", "300ms", "--", "sleep", "100")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("not finished after 300 ms", result.stderr)
+
+    def test_has_as_many_warm_ups_as_are_asked_for(self):
+        result = self.tune("-w", "5", "-r", "18", "--vary", "block=2,3", "--only", "block", "--",
+                           "sh", "-c", "echo x >> log; sleep 0.0{block}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        runs = self.record()["views"][0]["details"]["tuning"]["runs"]
+        self.assertEqual(self.runs(), 5 + len(runs))
+
+
 class Page(InFolder):
     def test_is_written_and_made_again_from_the_record(self):
         result = self.tune(*VARIED, "-o", "page", "--json=record.json", "--", *SLOW)
@@ -140,7 +214,7 @@ class Refusal(InFolder):
             (["--", "true", "{block}"], "--vary block="),
             (["--only", "processes", "--", "true"], "nothing to vary"),
             (["-r", "3", "--", "sleep", "0.02"], "use at least"),
-            (["--budget", "10ms", "--", "sleep", "0.01"], "use at least"),
+            (["--budget", "100ms", "--", "sleep", "0.01"], "use at least"),
             (["--launcher", "no-such-launcher -n {processes}", "--", "true"], "no-such-launcher"),
             (["--metric", "(", "--", "true"], "--metric"),
             (["--metric", "speed", "--", "true"], "group"),

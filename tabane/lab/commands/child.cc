@@ -69,25 +69,6 @@ std::vector<std::string> whole_environment(const ChildCommand& command) {
   return all;
 }
 
-// The search in PATH, so that it is not timed. What is not found is left to the start to tell.
-std::string program_file(const std::string& name) {
-  if (name.find('/') != std::string::npos) return name;
-  const char* const path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
-  for (bool more = true; more;) {
-    const std::size_t end = rest.find(':');
-    more = end != std::string_view::npos;
-    const std::string folder(rest.substr(0, end));
-    const std::string file = (folder.empty() ? "." : folder) + "/" + name;
-    struct stat about {};
-    if (stat(file.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
-        access(file.c_str(), X_OK) == 0)
-      return file;
-    if (more) rest.remove_prefix(end + 1);
-  }
-  return name;
-}
-
 core::Descriptor open_file(const std::string& path, int flags) {
   core::Descriptor file(open(path.c_str(), flags | O_CLOEXEC, 0666));
   if (!file.valid()) throw core::SystemError("open", path, errno);
@@ -125,6 +106,7 @@ class Child {
  public:
   Child(const ChildCommand& command, const ChildLimits& limits)
       : command_(command),
+        // Searched here, so that it is not timed; what is not found the start tells.
         file_(program_file(command.arguments.at(0))),
         variables_(whole_environment(command)) {
     open_streams(limits);
@@ -455,6 +437,24 @@ ChildRun Run::finish() {
 }
 
 }  // namespace
+
+std::string program_file(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
+  for (bool more = true; more;) {
+    const std::size_t end = rest.find(':');
+    more = end != std::string_view::npos;
+    const std::string folder(rest.substr(0, end));
+    const std::string file = (folder.empty() ? "." : folder) + "/" + name;
+    struct stat about {};
+    if (stat(file.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
+        access(file.c_str(), X_OK) == 0)
+      return file;
+    if (more) rest.remove_prefix(end + 1);
+  }
+  return name;
+}
 
 std::string how_it_ended(const ChildRun& run) {
   if (run.timed_out) return "not finished after " + core::format_seconds(run.seconds);

@@ -66,6 +66,9 @@ struct ChildRun {
   bool ok() const { return exit_code == 0 && signal == 0 && !timed_out; }
 };
 
+// The file that is started by this name: PATH is searched. The name itself if none is found.
+std::string program_file(const std::string& name);
+
 // "exit code 3", "ended by signal 11 (Segmentation fault)", "not finished after 10.0 s".
 std::string how_it_ended(const ChildRun& run);
 

@@ -69,8 +69,8 @@ void add_what_to_use(Record& record, const TuneData& data) {
            Entry(tuning.proof->ratio.value, "ratio", tuning.proof->ratio.interval)});
   }
   rows.rows.push_back({"runs", Entry(double(tuning.runs.size()), "1")});
-  rows.rows.push_back({"with tabane", data.told.line});
-  rows.rows.push_back({"without tabane", data.told.bare_line});
+  rows.rows.push_back({"to use", data.told.line});
+  if (!data.told.other_line.empty()) rows.rows.push_back({"or", data.told.other_line});
   add_table(record, "What to use", std::move(rows), "");
 }
 

@@ -15,13 +15,13 @@ namespace tabane::lab::tune {
 
 // What the record tells that the tuning does not know.
 struct Told {
-  std::string command;          // as the user starts it now
-  std::string command_line;     // of the tuning
-  std::string goal;             // "wall time"
-  std::string unit;             // of the values
-  bool inverted = false;        // the values are 1 / what is shown
-  std::string line, bare_line;  // how to start the chosen candidate, with tabane and without
-  Json kept = Json::object();   // what applying it needs
+  std::string command;           // as the user starts it now
+  std::string command_line;      // of the tuning
+  std::string goal;              // "wall time"
+  std::string unit;              // of the values
+  bool inverted = false;         // the values are 1 / what is shown
+  std::string line, other_line;  // how to start the chosen candidate, and another way; empty: none
+  Json kept = Json::object();    // what applying it needs
   std::vector<std::pair<std::string, std::string>> left_out;  // factors, and why
   std::vector<std::string> warnings;
 };

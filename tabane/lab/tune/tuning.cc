@@ -12,8 +12,9 @@
 namespace tabane::lab::tune {
 namespace {
 
-constexpr double kProofShare = 0.25;     // of the budget
-constexpr std::size_t kMostPairs = 40;   // of the proof
+constexpr double kProofShare = 0.25;    // of the budget
+constexpr std::size_t kMostPairs = 40;  // of the proof
+constexpr double kProofRuns = 2.0 * kFewestPairs;
 constexpr double kFewestSearchRuns = 6;  // of the command as started: what a budget must hold
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
@@ -59,7 +60,7 @@ class Tuner {
   Outcome run(const Trial& trial) {
     if (hooks_.stop_requested()) throw Stopped();
     hooks_.progress(what(trial), done(), left());
-    const Outcome outcome = run_(trial.candidate, trial.limit);
+    const Outcome outcome = run_(trial);
     spent_ += outcome.seconds;
     tuning_.runs.push_back({trial, outcome});
     return outcome;
@@ -87,18 +88,8 @@ class Tuner {
 
   // What is left for the search when the proof has its part.
   void limit_search() {
-    const double pairs = 2.0 * kFewestPairs, base = base_seconds();
-    const double least = pairs + kFewestSearchRuns;
-    if (budget_.runs > 0 && budget_.runs < least)
-      throw core::UsageError(
-          fmt::format("--runs {}: too few for one round and its proof; use at least {:.0f}",
-                      budget_.runs, least));
-    if (budget_.seconds > 0 && budget_.seconds < least * base)
-      throw core::UsageError(fmt::format(
-          "--budget {}: one run of the command takes {}, and one round with its proof {}; use at "
-          "least that, or a smaller problem",
-          core::format_seconds(budget_.seconds), core::format_seconds(base),
-          core::format_seconds(least * base)));
+    const double pairs = kProofRuns, base = base_seconds();
+    require_one_round(budget_, base);
     SearchLimits limits;
     if (budget_.runs > 0)
       limits.most_runs = int(search().runs() - runs_done() + budget_.runs -
@@ -182,6 +173,19 @@ class Tuner {
 }  // namespace
 
 bool Proof::wins() const { return fresh && ratio.pairs >= kFewestPairs && surely_better(ratio); }
+
+void require_one_round(const Budget& budget, double run_seconds) {
+  const double least = kProofRuns + kFewestSearchRuns;
+  if (budget.runs > 0 && budget.runs < least)
+    throw core::UsageError(fmt::format(
+        "--runs {}: too few for one round and its proof; use at least {:.0f}", budget.runs, least));
+  if (budget.seconds > 0 && budget.seconds < least * run_seconds)
+    throw core::UsageError(fmt::format(
+        "--budget {}: one run of the command takes {}, and one round with its proof {}; use at "
+        "least that, or a smaller problem",
+        core::format_seconds(budget.seconds), core::format_seconds(run_seconds),
+        core::format_seconds(least * run_seconds)));
+}
 
 Tuning tune_command(const Space& space, const Budget& budget, const RunCandidate& run,
                     const Hooks& hooks, const std::vector<Run>& earlier) {

@@ -23,9 +23,8 @@ struct Budget {
   double seconds = 0;  // 0: as the runs allow
 };
 
-// What stands between a tuning and its command. limit: a value after which nothing is worth
-// waiting for. throws: Stopped.
-using RunCandidate = std::function<Outcome(std::size_t candidate, double limit)>;
+// What stands between a tuning and its command. throws: Stopped.
+using RunCandidate = std::function<Outcome(const Trial& trial)>;
 
 // The winner beside the command as started, measured afresh, in turn.
 struct Proof {
@@ -50,6 +49,10 @@ struct Tuning {
 };
 
 inline constexpr std::size_t kFewestPairs = 6;  // of the proof: for its interval
+
+// throws: core::UsageError if the budget is below the price of one round and its proof, and says
+// what that is. run_seconds: of the command as started; 0: not known yet.
+void require_one_round(const Budget& budget, double run_seconds);
 
 // Tunes until the budget is spent, nothing promises more, or the user stops it.
 // earlier: runs of a tuning over the same space, which this one goes on with.

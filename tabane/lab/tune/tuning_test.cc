@@ -12,7 +12,7 @@ namespace tabane::lab::tune {
 namespace {
 
 RunCandidate runner(SyntheticCommand& command) {
-  return [&command](std::size_t candidate, double) { return command.run(candidate); };
+  return [&command](const Trial& trial) { return command.run(trial.candidate); };
 }
 
 // Contention that punishes many threads: the command as started is far from the best.
@@ -75,7 +75,7 @@ TEST(Tuning, KeepsToABudgetOfSeconds) {
 
 TEST(Tuning, OfACommandThatFailsFromTheStartIsAnError) {
   SyntheticCommand command(k72Pus, contended());
-  const RunCandidate fails = [](std::size_t, double) {
+  const RunCandidate fails = [](const Trial&) {
     return Outcome{.seconds = 1, .refused = "exit code 3"};
   };
   EXPECT_THROW(tune_command(command.space(), {.runs = 100}, fails), core::Error);
