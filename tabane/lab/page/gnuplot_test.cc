@@ -4,11 +4,34 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "tabane/lab/page/plot.h"
 
 namespace tabane::lab {
 namespace {
+
+// The "graph" height of the label of each mark.
+std::vector<std::string> heights_of_marks(const std::vector<Mark>& marks) {
+  Curves curves{{"run", ""}, {"time", "s"}, {{.name = "a", .x = {0, 100}, .y = {1, 2}}}};
+  curves.marks = marks;
+  Figure figure{.id = "x"};
+  EXPECT_TRUE(plot(figure, curves));
+  std::vector<std::string> heights;
+  std::istringstream lines(figure.script);
+  for (std::string line; std::getline(lines, line);) {
+    const auto at = line.find(", graph 0.");
+    if (line.starts_with("set label")) heights.push_back(line.substr(at + 8, 5));
+  }
+  return heights;
+}
+
+TEST(PlotOfCurves, PutsNamesOfMarksThatAreNearBelowEachOther) {
+  EXPECT_EQ(heights_of_marks({{40, "looking"}, {80, "racing"}}),
+            (std::vector<std::string>{"0.965", "0.965"}));
+  EXPECT_EQ(heights_of_marks({{40, "looking"}, {42, "racing"}, {90, "proof"}}),
+            (std::vector<std::string>{"0.965", "0.91 ", "0.965"}));
+}
 
 TEST(RunGnuplot, SaysThatTheProgramIsMissing) {
   const Drawing drawing = run_gnuplot("x", "", "", "no-such-program-tabane");

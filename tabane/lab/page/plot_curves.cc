@@ -98,17 +98,49 @@ std::string plots_of(const Curves& curves) {
   return "plot " + fmt::format("{}", fmt::join(plots, ", \\\n     "));
 }
 
-std::string marks_of(const std::vector<Mark>& marks, double y_factor) {
+// Where a mark stands on an axis, from 0 to 1.
+double share_along(const Axis& axis, const Range& range, double at) {
+  if (axis.log) return std::log(at / range.low) / std::log(range.high / range.low);
+  return (at - range.low) / (range.high - range.low);
+}
+
+// Heights for the names of vertical marks, which stand left of their lines: a name that would run
+// into one before it goes a line down. One that has no room on its left stands on the right.
+class MarkNames {
+ public:
+  MarkNames(const Axis& axis, const Range& range) : axis_(axis), range_(range) {}
+
+  std::string place(const Mark& mark) {
+    constexpr double kCharacter = 0.0135, kTop = 0.965, kLine = 0.055;  // shares of the graph
+    const double line = share_along(axis_, range_, mark.at);
+    const double width = kCharacter * double(mark.label.size() + 1);
+    const bool right = line < width;
+    const double from = right ? line : line - width, to = from + width;
+    std::size_t height = 0;
+    while (height < ends_.size() && ends_[height] > from) ++height;
+    if (height == ends_.size()) ends_.push_back(0);
+    ends_[height] = to;
+    return fmt::format("first {:.6g}, graph {:.4g} {} offset character {},0", mark.at,
+                       kTop - kLine * double(height), right ? "left" : "right", right ? 0.4 : -0.4);
+  }
+
+ private:
+  const Axis& axis_;
+  const Range& range_;
+  std::vector<double> ends_;  // of the last name at each height
+};
+
+std::string marks_of(const Curves& curves, const Range& x, double y_factor) {
   std::string out;
-  for (const Mark& mark : marks) {
+  MarkNames names(curves.x, x);
+  for (const Mark& mark : curves.marks) {
     const std::string label = plot_label(mark.label, 60);
     if (mark.vertical) {
       out += fmt::format(
           "set arrow from first {0:.6g}, graph 0 to first {0:.6g}, graph 1 nohead dt 2 lw 1.2 lc "
           "rgb '{1}'\n"
-          "set label '{2}' at first {0:.6g}, graph 0.965 right offset character -0.4,0 textcolor "
-          "rgb '{3}'\n",
-          mark.at, kMarkColour, label, kAxisColour);
+          "set label '{2}' at {4} textcolor rgb '{3}'\n",
+          mark.at, kMarkColour, label, kAxisColour, names.place(mark));
     } else {
       out += fmt::format(
           "set arrow from graph 0, first {0:.6g} to graph 1, first {0:.6g} nohead lw 2 lc rgb "
@@ -153,7 +185,7 @@ bool plot(Figure& figure, const Curves& curves) {
   figure.script += fmt::format("set xlabel '{}'\nset ylabel '{}{}{}'\nset key maxrows {}\n",
                                plot_label(curves.x.name, 80), plot_label(curves.y.name),
                                named ? ", " : "", plot_label(shown.unit), drawn > 8 ? 4 : 2);
-  figure.script += marks_of(curves.marks, shown.factor) + plots_of(curves);
+  figure.script += marks_of(curves, x, shown.factor) + plots_of(curves);
   if (curves.ideal)
     figure.script += fmt::format(", \\\n     {} with lines lw 1 lc rgb '{}' title 'ideal'",
                                  efficiency ? "1" : "x", kMarkColour);

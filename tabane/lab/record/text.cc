@@ -121,13 +121,17 @@ std::string escape_script(std::string json) {
 }
 
 std::string plot_label(std::string_view text, std::size_t max_chars) {
-  static constexpr std::string_view kSafe = " ._-+/()[]:,%=";
+  static constexpr std::string_view kSafe = " ._-+/()[]{}:;,%=*|~$";
   std::string out;
   for (std::size_t i = 0; i < text.size() && i < max_chars; ++i) {
     const char c = text[i];
     if (text.substr(i, 2) == "µ") {
       out += "µ";
       ++i;
+      continue;
+    }
+    if (c == '\'' || c == '"') {
+      out += c == '"' ? "”" : "’";
       continue;
     }
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');

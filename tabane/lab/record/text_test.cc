@@ -27,8 +27,9 @@ TEST(EscapeScript, LeavesNoTag) {
 
 TEST(PlotLabel, KeepsOnlyCharactersWithoutMeaning) {
   EXPECT_EQ(plot_label("memory.read (B/s), µs"), "memory.read (B/s), µs");
-  EXPECT_EQ(plot_label("a'\nsystem(\"x\")`y`<>"), "a??system(?x?)?y???");
+  EXPECT_EQ(plot_label("a'\nsystem(\"x\")`y`<>"), "a’?system(”x”)?y???");
   EXPECT_EQ(plot_label("abcdef", 3), "abc");
+  EXPECT_EQ(plot_label("sleep 0.{block}; a | b * $c"), "sleep 0.{block}; a | b * $c");
 }
 
 TEST(Show, ScalesEachKindOfUnit) {

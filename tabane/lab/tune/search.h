@@ -71,6 +71,8 @@ class Search {
   Belief belief(std::size_t candidate) const;
   bool was_run(std::size_t candidate) const { return !runs_of_[candidate].empty(); }
   bool is_refused(std::size_t candidate) const { return refused_[candidate]; }
+  // Whether it is neither refused nor has a level with which all that was run was refused.
+  bool possible(std::size_t candidate) const;
   // Logarithms of the values of a candidate's complete runs, in order.
   const std::vector<double>& values_of(std::size_t candidate) const { return runs_of_[candidate]; }
   const std::vector<std::size_t>& racing() const { return racing_; }
@@ -106,7 +108,6 @@ class Search {
   void believe(const Scales& scales, const std::vector<double>& means);
   void observe(const Observation& observation);
   void tell_surrogate(const Observation& observation);
-  bool possible(std::size_t candidate) const;
   std::size_t index_of(const Candidate& candidate) const;
   double least_value() const;  // a logarithm
 

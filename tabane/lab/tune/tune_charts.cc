@@ -47,7 +47,7 @@ void add_heat_map(Record& record, const TuneData& data) {
   for (const std::size_t column : columns) matrix.columns.push_back(threads->levels[column].text());
   matrix.values.assign(rows.size(), std::vector<std::optional<double>>(columns.size()));
   for (std::size_t i = 0; i < data.values.size(); ++i) {
-    if (!data.was_run(i)) continue;
+    if (!data.was_run(i) || data.tuning.search->is_refused(i)) continue;
     const auto at = [&](const std::vector<std::size_t>& order, std::size_t d) {
       const auto level = static_cast<std::size_t>(data.candidate(i)[d]);
       return std::size_t(std::find(order.begin(), order.end(), level) - order.begin());
@@ -69,7 +69,7 @@ void add_effects(Record& record, const TuneData& data) {
   double best = std::numeric_limits<double>::infinity();
   std::map<std::pair<std::size_t, std::size_t>, double> least;
   for (std::size_t i = 0; i < data.values.size(); ++i) {
-    if (data.tuning.search->is_refused(i)) continue;
+    if (!data.tuning.search->possible(i)) continue;
     const double mean = data.tuning.search->belief(i).mean;
     if (!std::isfinite(mean)) continue;
     best = std::min(best, mean);
@@ -116,6 +116,7 @@ void add_race(Record& record, const TuneData& data) {
     curve.y.push_back(value);
     std::vector<double>& own = seen[run.trial.candidate];
     own.push_back(run.outcome.value);
+    if (data.tuning.search->is_refused(run.trial.candidate)) continue;
     const double median = core::median(own);
     if (!least || median < *least) least = median;
     best.x.push_back(number);

@@ -119,6 +119,10 @@ void add_refused(Record& record, const TuneData& data) {
       "another output is right, too, give --ignore-output.");
 }
 
+std::string combinations(std::size_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "combination" : "combinations");
+}
+
 void add_not_tried(Record& record, const TuneData& data) {
   Rows rows{{"what", "why"}, {}};
   for (const auto& [what, why] : data.told.left_out) rows.rows.push_back({what, why});
@@ -126,19 +130,19 @@ void add_not_tried(Record& record, const TuneData& data) {
   const Search& search = *data.tuning.search;
   const double best = search.belief(search.best()).mean;
   for (std::size_t i = 0; i < data.values.size(); ++i) {
-    if (data.was_run(i) || search.is_refused(i)) continue;
+    if (data.was_run(i) || !search.possible(i)) continue;
     const Belief belief = search.belief(i);
     (belief.mean - 2 * belief.deviation() > best ? hopeless : unknown) += 1;
   }
   for (const Run& run : data.tuning.runs) stopped += run.outcome.stopped;
   if (stopped > 0)
-    rows.rows.push_back({fmt::format("{} runs to their end", stopped),
-                         "they took more than 4 times the best so far"});
+    rows.rows.push_back({fmt::format("the end of {} {}", stopped, stopped == 1 ? "run" : "runs"),
+                         "more than 4 times the best so far had passed"});
   if (hopeless > 0)
-    rows.rows.push_back({fmt::format("{} combinations", hopeless),
-                         "worse than the best by what was learnt from others (97.5 %)"});
+    rows.rows.push_back(
+        {combinations(hopeless), "worse than the best by what was learnt from others (97.5 %)"});
   if (unknown > 0)
-    rows.rows.push_back({fmt::format("{} combinations", unknown),
+    rows.rows.push_back({combinations(unknown),
                          "the expected gain of another run was too small, or the budget spent"});
   add_table(record, "What was not tried, and why", std::move(rows), "");
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tabane/core/error.h"
@@ -129,6 +130,42 @@ TEST_F(OfRecord, SaysWhatWasFoundInOneSentence) {
   EXPECT_NE(read.find_view("tune.law_threads"), nullptr);
   tuning.proof->ratio.interval = {0.99, 1.02};
   EXPECT_NE(record().sentences.back().find("no difference seen"), std::string::npos);
+}
+
+// One candidate is fast once and then fails, and all with the second allocator fail.
+TEST(Tuning, ShowsNothingOfWhatIsOutOfTheQuestionAsGood) {
+  SyntheticLaw law = contended();
+  law.allocator_alone = {1, 0.9};
+  law.allocator_growth = {0, 0};
+  SyntheticCommand command(k72Pus, law, 3);
+  const Space& space = command.space();
+  std::size_t allocator = 0, fast = 0;
+  while (space.dimensions()[allocator].name != "allocator") ++allocator;
+  const RunCandidate run = [&](const Trial& trial) {
+    Outcome outcome = command.run(trial.candidate);
+    if (space.candidates()[trial.candidate][allocator] == 1) outcome.refused = "exit code 3";
+    if (fast == 0 && trial.phase == Phase::looking) {
+      fast = trial.candidate;
+      outcome.value /= 100;
+    } else if (fast != 0 && trial.candidate == fast) {
+      outcome.refused = "exit code 4";
+    }
+    return outcome;
+  };
+  const Tuning tuning = tune_command(space, {.runs = 120}, run);
+  ASSERT_TRUE(tuning.search->is_refused(fast));
+  const Record record = tune_record(core::Topology::synthetic("pack:2 numa:1 core:18 pu:2"), space,
+                                    tuning, {.goal = "wall time", .unit = "s"});
+  const auto& race = std::get<Curves>(record.find_view("tune.race")->content);
+  const Curve& best = race.series.back();
+  EXPECT_EQ(best.name, "best median so far");
+  EXPECT_GT(*std::min_element(best.y.begin(), best.y.end()), command.least_seconds() / 2);
+  const auto& effects = std::get<Bars>(record.find_view("tune.effects")->content);
+  const std::string refused = "allocator " + space.dimensions()[allocator].levels[1].text();
+  for (const Bar& bar : effects.bars) {
+    EXPECT_NE(bar.label, refused);
+    EXPECT_LT(*bar.value, 20) << bar.label;
+  }
 }
 
 }  // namespace
