@@ -11,6 +11,7 @@
 #include "bench/command.h"
 #include "bench/peer_version.h"
 #include "bench/remote.h"
+#include "bench/tune_commands.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
@@ -203,9 +204,9 @@ void ask_false_winners(Panel& panel) {
   for (int i = 0; i < tunings; ++i) {
     SyntheticLaw law{.nothing_matters = true};
     SyntheticCommand command(k72Pus, law, kSeed + static_cast<std::uint64_t>(i));
-    const Tuning tuning =
-        tune_command(command.space(), {.runs = 100},
-                     [&](const Trial& trial) { return command.run(trial.candidate); });
+    const Tuning tuning = tune_command(command.space(), {.runs = 100}, [&](const Trial& trial) {
+      return command.run(trial.candidate);
+    });
     winners += tuning.chosen() != 0;
   }
   panel.tell({.question = question,
@@ -220,6 +221,9 @@ void ask_false_winners(Panel& panel) {
 void ask_tune(Panel& panel) {
   Tuning300(panel).ask();
   ask_false_winners(panel);
+  ask_tune_commands(panel);
+  // The measuring under all of it.
+  ask_time(panel);
 }
 
 }  // namespace tabane::bench

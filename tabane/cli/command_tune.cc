@@ -1,6 +1,7 @@
 // tabane tune: finds what is fastest here, for a command of the user or for the collectives.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "tabane/cli/command.h"
@@ -110,7 +111,10 @@ class CommandTuning {
         plan_(with(options.request, command), topology_, own_variable) {
     lab::require_this_machine(topology_);
     lab::tune::require_one_round(budget_, 0);
-    if (!options.save.empty()) require_writable_file("--save ", options.save);
+    if (!options.save.empty()) {
+      require_writable_file("--save ", options.save);
+      require_own_file(options.save);
+    }
     if (!options.resume.empty()) resume();
   }
 
@@ -125,6 +129,22 @@ class CommandTuning {
   static TuneRequest with(TuneRequest request, const std::vector<std::string>& command) {
     request.command = command;
     return request;
+  }
+
+  // What another command's tuning took long to find is not replaced.
+  void require_own_file(const std::string& file) const {
+    std::error_code ignored;
+    if (!std::filesystem::exists(file, ignored) || file == options_.resume) return;
+    std::string holds = "something else than a tuning";
+    try {
+      const lab::Json command = lab::tune::kept_of(read_record(file)).value("command", lab::Json());
+      if (command == lab::Json(plan_.request().command)) return;
+      holds = "the tuning of " + shell_line(command.get<std::vector<std::string>>());
+    } catch (const core::Error&) {
+    } catch (const lab::Json::exception&) {
+    }
+    throw core::UsageError(
+        fmt::format("--save {}: the file holds {}; name another file, or remove it", file, holds));
   }
 
   void resume() {

@@ -158,6 +158,44 @@ class Page(InFolder):
         self.assertEqual(self.record("record.json")["name"], "tune")
 
 
+class Saved(InFolder):
+    def test_tunings_of_one_command_are_compared_by_their_settings(self):
+        for name, values in (("a", "8,1,3"), ("b", "8,3,1")):
+            result = self.tune("-r", "24", "--save", name, "--vary", f"block={values}", "--only",
+                               "block", "--", *SLOW)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        names = [one["name"] for one in self.record("a")["results"]]
+        self.assertIn("tune.as_started", names)
+        self.assertIn("tune.block_1", names)
+        result = self.tabane("compare", "a", "b", "--all")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"tune\.block_1 +1\d\.\d ms.* 1\d\.\d ms")
+        self.assertRegex(result.stdout, r"tune\.chosen ")
+
+    def test_tunings_of_different_commands_are_not_compared(self):
+        for name, command in (("a", SLOW), ("b", ["sh", "-c", "sleep 0.02; : {block}"])):
+            result = self.tune("-r", "18", "--save", name, "--vary", "block=8,1", "--only",
+                               "block", "--", *command)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        result = self.tabane("compare", "a", "b")
+        self.assertEqual(result.returncode, 2, result.stdout)
+        self.assertIn("the command", result.stderr)
+
+    def test_a_tuning_of_another_command_is_not_replaced(self):
+        self.assertEqual(self.tune(*VARIED, "--", *SLOW).returncode, 0)
+        before = self.record()
+        result = self.tune(*VARIED, "--", "sh", "-c", "echo x >> log; sleep 0.0{block}")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--save tuned.json: the file holds the tuning of sh -c", result.stderr)
+        self.assertFalse((self.path / "log").exists())
+        self.assertEqual(self.record(), before)
+        self.assertEqual(self.tune(*VARIED, "--", *SLOW).returncode, 0)
+        (self.path / "tuned.json").write_text("mine\n")
+        result = self.tune(*VARIED, "--", *SLOW)
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual((self.path / "tuned.json").read_text(), "mine\n")
+
+
 class Candidates(InFolder):
     def test_that_fail_are_told_and_never_chosen(self):
         result = self.tune("-r", "24", "--vary", "block=8,1,2", "--only", "block", "--", "sh", "-c",

@@ -176,18 +176,41 @@ const Json& detail_of(const Record& record) {
   return view->details.at(kDetail);
 }
 
+// Another tuning may have other candidates, so that a figure has the name of its setting.
+std::string figure_name(const std::string& setting) {
+  std::string name = "tune." + setting;
+  std::erase(name, ',');
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+}
+
+Result& add_result_of(Record& record, const TuneData& data, std::size_t candidate) {
+  Result& result = record.results.emplace_back();
+  result.name = figure_name(data.text(candidate));
+  result.what = fmt::format("{} of {}", data.told.goal, data.text(candidate));
+  result.unit = data.told.unit;
+  result.better = data.told.inverted ? Better::higher : Better::lower;
+  result.factors = data.space.factors(data.candidate(candidate));
+  set_samples(result, data.values[candidate]);
+  return result;
+}
+
 void add_results(Record& record, const TuneData& data) {
-  for (std::size_t i = 0; i < data.values.size(); ++i) {
-    if (!data.was_run(i)) continue;
-    Result result;
-    result.name = fmt::format("tune.{}", i);
-    result.what = fmt::format("{} of {}", data.told.goal, data.text(i));
-    result.unit = data.told.unit;
-    result.better = data.told.inverted ? Better::higher : Better::lower;
-    result.factors = data.space.factors(data.candidate(i));
-    set_samples(result, data.values[i]);
-    record.results.push_back(std::move(result));
+  if (data.was_run(data.tuning.chosen())) {
+    Result& chosen = add_result_of(record, data, data.tuning.chosen());
+    chosen.name = "tune.chosen";
+    chosen.what = fmt::format("{} of what was found to be best", data.told.goal);
   }
+  for (std::size_t i = 0; i < data.values.size(); ++i)
+    if (data.was_run(i)) add_result_of(record, data, i);
+}
+
+// Only tunings of one command for one goal are held against each other.
+void hold_apart(Record& record, const TuneData& data) {
+  const std::string held =
+      fmt::format("the command {} for {}", clean_utf8(data.told.command), data.told.goal);
+  for (Result& result : record.results) result.details[detail::kHeldFixed] = held;
+  for (View& view : record.views) view.details[detail::kHeldFixed] = view.title + " of " + held;
 }
 
 }  // namespace
@@ -227,6 +250,7 @@ Record tune_record(const core::Topology& topology, const Space& space, const Tun
   add_refused(record, data);
   add_not_tried(record, data);
   add_results(record, data);
+  hold_apart(record, data);
   for (const std::string& warning : told.warnings) record.sentences.push_back("Note: " + warning);
   record.sentences.push_back(headline(space, tuning, told));
   return record;
