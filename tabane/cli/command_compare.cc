@@ -125,7 +125,7 @@ void run(const Options& options, int& exit_code) {
   if (options.list) return print_list(width);
   const double threshold = threshold_of(options.threshold);
   if (options.inputs.size() < 2)
-    throw core::UsageError("compare: give at least two records or names of published machines");
+    throw core::UsageError("give at least two records or names of published machines");
   options.json.check();
   const std::vector<lab::Side> sides = read_sides(options.inputs);
   const std::size_t baseline = baseline_index(options, sides);

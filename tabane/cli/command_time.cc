@@ -42,7 +42,8 @@ constexpr double kShellMatters = 10e-3;
 struct Options : StudyOptions {
   TimeRequest request;
   lab::TimeEffort effort;
-  std::optional<int> runs;  // null: from -m to -M
+  std::optional<int> runs;    // null: from -m to -M
+  std::optional<int> fewest;  // null: the usual number, or that of -M
   std::string min_time = "3", max_time, precision = "1%", timeout;
   bool no_shell = false, show_output = false;
   std::string export_json, export_csv, export_markdown;
@@ -77,7 +78,7 @@ lab::TimeEffort effort_of(const Options& options) {
   lab::TimeEffort effort = options.effort;
   if (effort.warmups < 0)
     throw core::UsageError(fmt::format("-w/--warmup {}: use 0 or more", effort.warmups));
-  check_positive("-m/--min-runs", effort.fewest);
+  if (options.fewest) check_positive("-m/--min-runs", *options.fewest);
   check_positive("-M/--max-runs", effort.most);
   check_positive("--repeat", effort.repeat);
   effort.least_seconds = seconds_of("--min-time", options.min_time);
@@ -91,7 +92,10 @@ lab::TimeEffort effort_of(const Options& options) {
     if (effort.timeout_seconds <= 0) throw core::UsageError("--timeout 0: use a time above 0");
   }
   effort.precision = share_of("--precision", options.precision);
-  effort.fewest = std::min(effort.fewest, effort.most);
+  if (options.fewest && *options.fewest > effort.most)
+    throw core::UsageError(fmt::format("-m/--min-runs {} is more than -M/--max-runs {}",
+                                       *options.fewest, effort.most));
+  effort.fewest = std::min(options.fewest.value_or(effort.fewest), effort.most);
   if (options.runs) {
     check_positive("-r/--runs", *options.runs);
     effort.fewest = effort.most = *options.runs;
@@ -254,7 +258,7 @@ void add_effort(CLI::App& verb, Options& options) {
                   "Run all commands N times before anything counts (default 1)")
       ->type_name("N");
   auto* runs = verb.add_option("-r,--runs", options.runs, "Take exactly N rounds")->type_name("N");
-  verb.add_option("-m,--min-runs", options.effort.fewest, "Take at least N rounds (default 10)")
+  verb.add_option("-m,--min-runs", options.fewest, "Take at least N rounds (default 10)")
       ->type_name("N")
       ->excludes(runs);
   verb.add_option("-M,--max-runs", options.effort.most, "Take at most N rounds")

@@ -208,7 +208,7 @@ class CommandTuning {
     const bool metric = judging_.goal == Goal::metric;
     return {.command = shell_line(request.command),
             .command_line = command_line(),
-            .goal = std::string(what_it_is(judging_.goal)),
+            .goal = goal_text(),
             .unit = unit_of(judging_.goal),
             .inverted = metric && judging_.higher_is_better,
             .line = lines_.to_use,
@@ -228,9 +228,22 @@ class CommandTuning {
                            .add("--only", request.only)
                            .add("--without", request.without)
                            .add("--vary", fmt::format("{}", fmt::join(request.vary, " --vary ")))
+                           .add("--goal", options_.goal == "time" ? "" : options_.goal)
+                           .add("--metric", shell_word_or_none(judging_.metric))
+                           .add("--higher-is-better", judging_.higher_is_better)
+                           .add("--check", shell_word_or_none(judging_.check))
+                           .add("--prepare", shell_word_or_none(judging_.prepare))
+                           .add("--ignore-output", judging_.ignore_output)
+                           .add("--repeat", judging_.repeat == 1 ? 0 : judging_.repeat)
                            .add("--budget", options_.budget)
                            .add("--runs", options_.runs)) +
            " -- " + shell_line(request.command);
+  }
+
+  // "metric 'GFLOPS: ([0-9.]+)'"
+  std::string goal_text() const {
+    const std::string what(what_it_is(judging_.goal));
+    return judging_.goal == Goal::metric ? fmt::format("{} '{}'", what, judging_.metric) : what;
   }
 
   static std::string shell_word_or_none(const std::string& word) {
@@ -369,10 +382,10 @@ void add_tune_command(CLI::App& app, int&) {
       const std::vector<std::string> command = command_of(*verb, options->program);
       if (!options->resume.empty() && verb->count("--save") == 0) options->save = options->resume;
       if (options->program.empty())
-        throw core::UsageError("tune: give a command after --, or --collectives");
+        throw core::UsageError("give a command after --, or --collectives");
       return CommandTuning(*options, command).run();
     }
-    if (!options->program.empty()) throw core::UsageError("tune: --collectives takes no command");
+    if (!options->program.empty()) throw core::UsageError("--collectives takes no command");
     tune_collectives(*options);
   });
 }

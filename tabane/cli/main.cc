@@ -45,8 +45,15 @@ int code_of(const std::exception& error) {
   return kFailed;
 }
 
-int fail(const std::exception& error, int code) {
-  fail("tabane: " + sentence_of(error), code);
+// What is wrong with arguments is said by their verb, as it is by the parser.
+std::string speaker(const CLI::App& app, const std::exception& error) {
+  const auto verbs = app.get_subcommands();
+  const bool of_verb = !verbs.empty() && code_of(error) == kUsage;
+  return of_verb ? "tabane " + verbs.front()->get_name() + ": " : "tabane: ";
+}
+
+int fail(const std::exception& error, int code, const std::string& speaker = "tabane: ") {
+  fail(speaker + sentence_of(error), code);
   if (const auto* more = dynamic_cast<const MoreLines*>(&error)) {
     for (const std::string& line : more->lines()) fail(line, code);
   }
@@ -111,7 +118,7 @@ int run(int argc, char** argv) {
     return fail(wrong_arguments(app, error, typed), kUsage);
   } catch (const std::exception& error) {
     write_error(app, sentence_of(error), code_of(error));
-    return fail(error, code_of(error));
+    return fail(error, code_of(error), speaker(app, error));
   }
   return exit_code;
 }

@@ -7,18 +7,32 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 
 #include "tabane/cli/layout.h"
 
 namespace tabane::cli {
 namespace {
 
+// 'timeout' and launchers signal a process and then its group: two signals, but one wish.
+constexpr double kOneWishSeconds = 0.3;
+
 volatile std::sig_atomic_t caught_signal = 0;
+timespec caught_at{};  // by the monotonic clock
 
 void note_signal(int signal_number) {
-  caught_signal = signal_number;
-  // The next one is meant: back to the default, which ends the program.
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (caught_signal == 0) {
+    caught_signal = signal_number;
+    caught_at = now;
+    return;
+  }
+  const double since = static_cast<double>(now.tv_sec - caught_at.tv_sec) +
+                       1e-9 * static_cast<double>(now.tv_nsec - caught_at.tv_nsec);
+  if (since < kOneWishSeconds) return;
   std::signal(signal_number, SIG_DFL);
+  std::raise(signal_number);
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ class ProgressLine {
   bool drawn_ = false;
 };
 
-// Turns the first Ctrl-C (SIGINT, SIGTERM) into a flag for a scope; the second one ends the
-// program.
+// Turns the first Ctrl-C (SIGINT, SIGTERM) into a flag for a scope; the next one that does not come
+// at once ends the program.
 class StopOnSignal {
  public:
   StopOnSignal();

@@ -130,7 +130,7 @@ TunePlan::TunePlan(TuneRequest request, const core::Topology& topology, Lookup e
   if (dimensions.empty()) {
     std::string reasons;
     for (const auto& [name, reason] : left_out_) reasons += fmt::format("  {}: {}\n", name, reason);
-    throw WithLines<UsageError>("tune: nothing to vary:", reasons);
+    throw WithLines<UsageError>("nothing to vary:", reasons);
   }
   const double most = double(topology_.pus().size()) * (request_.oversubscribe ? 2 : 1);
   const auto legal = [dimensions, most](const Candidate& candidate) {

@@ -11,8 +11,8 @@ std::vector<std::string> command_of(const CLI::App& verb, const std::string& pro
   if (!rest.empty() && rest.front() == "--") {
     rest.erase(rest.begin());
   } else if (!rest.empty() && rest.front().starts_with('-')) {
-    throw core::UsageError(name + ": there is no option '" + rest.front() + "'; see 'tabane " +
-                           name + " --help', and write -- before the command");
+    throw core::UsageError("there is no option '" + rest.front() + "'; see 'tabane " + name +
+                           " --help', and write -- before the command");
   }
   rest.insert(rest.begin(), program);
   return rest;

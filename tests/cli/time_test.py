@@ -56,6 +56,17 @@ class Comparison(unittest.TestCase):
         self.assertIn("The time for measuring is over", result.stdout)
 
 
+    def test_of_which_all_differ_is_not_known_to_some_per_cent(self):
+        result = run("-q", "-w", "0", "-r", "12", "-N", "sleep 0.01", "sleep 0.1")
+        self.assertIn("12 rounds were taken: each ratio is shown to differ from 1.", result.stdout)
+
+    def test_of_more_rounds_at_least_than_at_most_is_refused(self):
+        result = run("-q", "-m", "20", "-M", "5", "true")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("tabane time: -m/--min-runs 20 is more than -M/--max-runs 5", result.stderr)
+        self.assertEqual(run("-q", "-w", "0", "-M", "2", "true").returncode, 0)
+
+
 class Surroundings(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -265,6 +276,23 @@ class Streams(unittest.TestCase):
             self.assertEqual(process.returncode, -signal.SIGINT)
             self.assertIn("Stopped after", out)
             self.assertEqual(log.read_text().split()[-1], "cleanup")
+
+    def test_keeps_its_result_if_a_signal_comes_twice(self):
+        """'timeout' signals a process and then its group."""
+        for pause in (0, 0.001, 0.01):
+            with tempfile.TemporaryDirectory() as folder:
+                log = pathlib.Path(folder, "log")
+                with subprocess.Popen([TABANE, "time", "-q", "-w", "0", "sleep 0.05",
+                                       f"echo >> {log}"], stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, text=True) as process:
+                    while not log.exists() or log.stat().st_size < 10:
+                        time.sleep(0.01)
+                    process.send_signal(signal.SIGINT)
+                    time.sleep(pause)
+                    process.send_signal(signal.SIGINT)
+                    out, _ = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, -signal.SIGINT)
+            self.assertIn("Stopped after", out)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ class Winner(InFolder):
     def test_is_found_proved_and_can_be_applied(self):
         result = self.tune(*VARIED, "--", *SLOW)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertRegex(result.stdout, r"block 1: [\d.]+ \[[\d.]+, [\d.]+\] x faster than")
+        self.assertRegex(result.stdout, r"block 1: [\d.]+ \[[\d.]+, [\d.]+\] times as fast as")
         self.assertIn("Use from now on", result.stdout)
         self.assertIn("sleep 0.01", result.stdout)
         again = self.tabane("run", "--tuned", "tuned.json", "--dry-run", "--", *SLOW)
@@ -53,7 +53,7 @@ class Winner(InFolder):
     def test_is_not_named_where_nothing_matters(self):
         result = self.tune("-r", "30", "--only", "threads,allocator", "--", "sleep", "0.01")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertRegex(result.stdout, "Nothing (is surely|was found)|x faster than")
+        self.assertRegex(result.stdout, "Nothing (is surely|was found)|times as fast as")
         self.assertEqual(len(self.record()["views"][0]["details"]["tuning"]["runs"]) <= 30, True)
 
     def test_is_not_looked_for_where_starting_is_all(self):
@@ -66,7 +66,9 @@ class Winner(InFolder):
                            "--vary", "block=1,7", "--only", "block", "--",
                            "sh", "-c", "echo begins; echo speed {block}")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertRegex(result.stdout, r"block 7: 7[.0-9]* ")
+        self.assertRegex(result.stdout, r"block 7: 7[.0-9]* .* times as\s+good as you started it")
+        self.assertIn("metric '^speed ([0-9]+)$'", result.stdout)
+        self.assertIn("--metric '^speed", self.record()["command_line"])
 
     def test_is_printed_as_a_batch_script(self):
         result = self.tune(*VARIED, "--export", "slurm", "--", *SLOW)
@@ -250,7 +252,7 @@ class Refusal(InFolder):
             (["--", "sh", "-c", "echo said; exit 3"], "exit code 3"),
             (["--", "sh", "-c", "echo complaint >&2; exit 3"], "complaint"),
             (["--", "true", "{block}"], "--vary block="),
-            (["--only", "processes", "--", "true"], "nothing to vary"),
+            (["--only", "processes", "--", "true"], "tabane tune: nothing to vary"),
             (["-r", "3", "--", "sleep", "0.02"], "use at least"),
             (["--budget", "100ms", "--", "sleep", "0.01"], "use at least"),
             (["--launcher", "no-such-launcher -n {processes}", "--", "true"], "no-such-launcher"),
@@ -258,7 +260,7 @@ class Refusal(InFolder):
             (["--metric", "speed", "--", "true"], "group"),
             (["--metric", "speed ([0-9]+)", "--", "true"], "no metric"),
             (["--bogus", "--", "true"], "--bogus"),
-            ([], "--collectives"),
+            ([], "tabane tune: give a command after --, or --collectives"),
         ):
             with self.subTest(arguments):
                 result = self.tune(*arguments)
@@ -294,7 +296,7 @@ class Interrupted(InFolder):
         self.assertFalse(before["complete"])
         runs = len(before["views"][0]["details"]["tuning"]["runs"])
         self.assertGreater(runs, 2)
-        self.assertRegex(stdout, "best so far|Nothing|x faster than")
+        self.assertRegex(stdout, "best so far|Nothing|times as fast as")
         (self.path / "tuned.json").rename(self.path / "kept.json")
         result = self.tune("-r", "24", "--resume", "kept.json", "--vary", "block=8,1,2,3",
                            "--only", "block", "--", *SLOW)
@@ -302,7 +304,7 @@ class Interrupted(InFolder):
         self.assertFalse((self.path / "tuned.json").exists())
         after = self.record("kept.json")["views"][0]["details"]["tuning"]["runs"]
         self.assertGreater(len(after), runs)
-        self.assertIn("block 1: ", result.stdout)
+        self.assertRegex(result.stdout, "block [123]: ")
         other = self.tune("-r", "24", "--resume", "kept.json", "--vary", "block=8,1", "--only",
                           "block", "--", *SLOW)
         self.assertEqual(other.returncode, 2)

@@ -236,7 +236,7 @@ Comparisons compare(const std::vector<Side>& sides, const CompareOptions& option
   add_merged_charts(record, sides, options.baseline);
   if (compared == 0 && record.views.size() == tables)
     throw core::UsageError(fmt::format(
-        "compare: no figure and no curve in common: {}{}", title_of(sides, options.baseline),
+        "no figure and no curve in common: {}{}", title_of(sides, options.baseline),
         record.skipped.empty()
             ? ""
             : ": " + record.skipped[0].name + " was " + record.skipped[0].reason));

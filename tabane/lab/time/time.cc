@@ -10,6 +10,7 @@
 #include "tabane/core/rounds.h"
 #include "tabane/core/running_interval.h"
 #include "tabane/core/units.h"
+#include "tabane/lab/record/text.h"
 
 namespace tabane::lab {
 namespace {
@@ -80,8 +81,8 @@ void Turns::show(std::size_t i) {
   const double budget = std::min(effort_.budget_seconds, effort_.most_seconds);
   const double by_time = std::min(spent() / budget, rounds / effort_.fewest);
   const double done = std::clamp(std::max(by_rounds, by_time), 0.0, 1.0);
-  const std::string known = std::isfinite(timings_.precision) && timings_.rounds() > 0
-                                ? fmt::format(", known to {:.2g} %", 100 * timings_.precision)
+  const std::string known = std::isfinite(timings_.precision) && timings_.precision > 0
+                                ? ", known to " + show_percent(timings_.precision)
                                 : "";
   hooks_.progress(fmt::format("round {}{}: {}", rounds + 1, known, contenders_[i].name), done,
                   done > 0 ? spent() * (1 / done - 1) : -1);

@@ -213,12 +213,11 @@ void add_warnings(Record& record, const std::vector<TimeContender>& contenders,
 
 std::string how_it_stopped(const TimeEffort& effort, const Timings& timings) {
   const bool one = timings.to_first.size() == 1;
-  const std::string reached =
-      std::isfinite(timings.precision)
-          ? fmt::format("{} to {:.2g} %",
-                        one ? "the time is known" : "what is not shown to differ is known",
-                        100 * timings.precision)
-          : std::string("that is too few rounds for an interval");
+  std::string reached = "that is too few rounds for an interval";
+  if (std::isfinite(timings.precision))
+    reached = (one ? "the time is known to " : "what is not shown to differ is known to ") +
+              show_percent(timings.precision);
+  if (!one && timings.precision == 0) reached = "each ratio is shown to differ from 1";
   switch (timings.end) {
     case TimeEnd::known:
       return fmt::format(

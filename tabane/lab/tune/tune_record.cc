@@ -52,6 +52,12 @@ const char* more(const Told& told) {
   return told.goal == "wall time" ? "faster than" : "better than";
 }
 
+// "1.42 [1.38, 1.47] times as fast"
+std::string times_as(const Told& told, const core::Ratio& ratio) {
+  return fmt::format("{} times as {}", gain_text(ratio),
+                     told.goal == "wall time" ? "fast" : "good");
+}
+
 void add_what_to_use(Record& record, const TuneData& data) {
   const Tuning& tuning = data.tuning;
   const std::size_t chosen = tuning.chosen();
@@ -218,19 +224,19 @@ void hold_apart(Record& record, const TuneData& data) {
 std::string headline(const Space& space, const Tuning& tuning, const Told& told) {
   const std::string best = space.text(space.candidates()[tuning.best]);
   if (tuning.chosen() != 0)
-    return fmt::format("{}: {} x {} as you started it.", best, gain_text(tuning.proof->ratio),
-                       more(told));
+    return fmt::format("{}: {} as you started it.", best, times_as(told, tuning.proof->ratio));
   if (tuning.best == 0 || !tuning.proof || tuning.proof->ratio.pairs == 0)
     return fmt::format("Nothing was found that is {} the command as you start it.", more(told));
   if (!tuning.proof->fresh)
     return fmt::format(
-        "Stopped. The best so far is {}: {} x {} as you started it in the rounds of the race, not "
-        "yet measured afresh.",
-        best, gain_text(tuning.proof->ratio), more(told));
+        "Stopped. The best so far is {}: {} as you started it in the rounds of the race, not yet "
+        "measured afresh.",
+        best, times_as(told, tuning.proof->ratio));
   return fmt::format(
-      "Nothing is surely {} the command as you start it. The best of the search was {}: {} x when "
-      "it was measured afresh, no difference seen.",
-      more(told), best, gain_text(tuning.proof->ratio));
+      "Nothing is surely {} the command as you start it. The best of the search was {}: {} when it "
+      "was measured afresh{}.",
+      more(told), best, times_as(told, tuning.proof->ratio),
+      tuning.proof->ratio.undecided() ? ", no difference seen" : "");
 }
 
 Record tune_record(const core::Topology& topology, const Space& space, const Tuning& tuning,

@@ -29,7 +29,7 @@ struct Told {
 Record tune_record(const core::Topology& topology, const Space& space, const Tuning& tuning,
                    const Told& told);
 
-// "6 processes, 4 threads …: 1.42 x [1.38, 1.47] faster than as you started it", or that nothing
+// "6 processes, 4 threads …: 1.42 [1.38, 1.47] times as fast as you started it", or that nothing
 // is.
 std::string headline(const Space& space, const Tuning& tuning, const Told& told);
 

@@ -123,7 +123,7 @@ TEST_F(OfRecord, IsRefusedForAnotherSpaceOrMachine) {
 TEST_F(OfRecord, SaysWhatWasFoundInOneSentence) {
   const Record read = record();
   const std::string& sentence = read.sentences.back();
-  EXPECT_NE(sentence.find("x faster than as you started it"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("times as fast as you started it"), std::string::npos) << sentence;
   EXPECT_NE(read.find_view("tune.heat_map"), nullptr);
   EXPECT_NE(read.find_view("tune.effects"), nullptr);
   EXPECT_NE(read.find_view("tune.race"), nullptr);
