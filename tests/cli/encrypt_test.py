@@ -627,7 +627,7 @@ class Json(Case):
             self.assertEqual((found["kind"], found["command"], found["exit_status"]),
                              ("error", arguments[0], code))
             self.assertIn(part, found["error"])
-            self.assertIn(b"tabane: ", to_stdout.stderr)
+            self.assertRegex(to_stdout.stderr, b"^tabane[ a-z]*: ")
         self.refused(2, "--json", "decrypt", *self.options(), "--json", self.sealed / "f1", "-")
 
     def test_is_null_for_what_a_dry_run_does_not_measure(self):
