@@ -71,6 +71,14 @@ void tune_collectives(const Options& options) {
 
 // ---- a command ----
 
+double seconds_of(const char* option, const std::string& text) {
+  try {
+    return core::parse_seconds(text);
+  } catch (const core::UsageError& error) {
+    throw core::UsageError(fmt::format("{}: {}", option, error.what()));
+  }
+}
+
 Judging judging_of(const Options& options) {
   Judging judging = options.judging;
   constexpr std::pair<const char*, Goal> kGoals[] = {{"time", Goal::time},
@@ -85,7 +93,7 @@ Judging judging_of(const Options& options) {
   } else if (judging.higher_is_better) {
     throw core::UsageError("--higher-is-better is of --metric");
   }
-  if (!options.timeout.empty()) judging.timeout_seconds = core::parse_seconds(options.timeout);
+  if (!options.timeout.empty()) judging.timeout_seconds = seconds_of("--timeout", options.timeout);
   if (judging.repeat < 1) throw core::UsageError("--repeat: use at least 1");
   return judging;
 }
@@ -93,7 +101,7 @@ Judging judging_of(const Options& options) {
 lab::tune::Budget budget_of(const Options& options) {
   lab::tune::Budget budget{.runs = options.runs};
   if (!options.budget.empty())
-    budget.seconds = core::parse_seconds(options.budget);
+    budget.seconds = seconds_of("--budget", options.budget);
   else if (options.runs == 0)
     budget.seconds = kUsualBudget;
   if (options.runs < 0 || (!options.budget.empty() && budget.seconds <= 0))

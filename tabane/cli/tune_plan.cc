@@ -156,9 +156,9 @@ void TunePlan::check_placeholders() const {
     for (const std::string& name : lab::placeholders_of(word)) {
       if (is_in(known, name)) continue;
       throw UsageError(fmt::format(
-          "{{{}}} in the command is not known: there {} {{{}}}; others need --vary {}=…{}", name,
-          known.size() == 1 ? "is" : "are", fmt::join(known, "}, {"), name,
-          name == kIndex ? ", and {index} needs --shards" : ""));
+          "{{{0}}} in the command is not known: there are {{{1}}}; others need --vary {0}=…{2}. "
+          "Where braces are meant as they stand, write {{ {0} }}",
+          name, fmt::join(known, "}, {"), name == kIndex ? ", and {index} needs --shards" : ""));
     }
   }
   for (const std::string& vary : request_.vary) {

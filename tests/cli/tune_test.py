@@ -260,6 +260,9 @@ class Refusal(InFolder):
             (["--metric", "speed", "--", "true"], "group"),
             (["--metric", "speed ([0-9]+)", "--", "true"], "no metric"),
             (["--bogus", "--", "true"], "--bogus"),
+            (["--budget", "5x", "--", "true"], "--budget: '5x'"),
+            (["--timeout", "5x", "--", "true"], "--timeout: '5x'"),
+            (["--", "awk", "{print}"], "as they stand, write { print }"),
             ([], "tabane tune: give a command after --, or --collectives"),
         ):
             with self.subTest(arguments):
