@@ -235,11 +235,11 @@ Comparisons compare(const std::vector<Side>& sides, const CompareOptions& option
   const std::size_t tables = record.views.size();
   add_merged_charts(record, sides, options.baseline);
   if (compared == 0 && record.views.size() == tables)
-    throw core::UsageError(fmt::format(
-        "no figure and no curve in common: {}{}", title_of(sides, options.baseline),
-        record.skipped.empty()
-            ? ""
-            : ": " + record.skipped[0].name + " was " + record.skipped[0].reason));
+    throw core::UsageError(
+        fmt::format("no figure and no curve in common: {}{}", title_of(sides, options.baseline),
+                    record.skipped.empty()
+                        ? ""
+                        : ": " + record.skipped[0].name + " was " + record.skipped[0].reason));
   return all;
 }
 
