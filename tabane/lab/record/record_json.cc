@@ -548,7 +548,10 @@ class Reader {
   }
   template <class T>
   static void read_other(const JsonReader& json, std::optional<T>& value) {
-    if (!json.is_null()) read(json, value.emplace());
+    if (json.is_null()) return;
+    T one{};  // Clang 15 does not see that value.emplace() can be called
+    read(json, one);
+    value = std::move(one);
   }
   template <class T, class Less>
   static void read_other(const JsonReader& json, std::map<std::string, T, Less>& values) {
