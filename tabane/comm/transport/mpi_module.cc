@@ -33,15 +33,11 @@ int number_in(const char* name) {
   return number;
 }
 
-std::filesystem::path this_program() {
-  std::error_code ignored;
-  return std::filesystem::read_symlink("/proc/self/exe", ignored);
-}
-
 // A program with more rights than its caller does not take the caller's word for it.
 std::filesystem::path directory_of_modules() {
   const char* const given = secure_getenv(kDirectoryVariable);
-  return given != nullptr ? given : module_directory(this_program());
+  return given != nullptr ? given
+                          : core::module_directory(core::this_program(), mpi_module_places());
 }
 
 std::string started_by(const std::optional<MpiLauncher>& launcher) {
@@ -77,7 +73,7 @@ void* load(const std::optional<MpiLauncher>& launcher) {
     std::error_code ignored;
     if (!std::filesystem::exists(file, ignored)) continue;
     // A directory that the user has named is the user's choice.
-    const std::string distrust = named ? "" : distrust_of(file, this_program());
+    const std::string distrust = named ? "" : core::distrust_of(file, core::this_program());
     if (!distrust.empty()) throw_distrusted(launcher, file.parent_path(), distrust);
     if (void* const loaded = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL)) return loaded;
     throw core::UsageError(fmt::format("{}, but tabane's module for MPI cannot be loaded: {}",
