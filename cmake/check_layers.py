@@ -18,13 +18,15 @@ MAY_INCLUDE = {
     "simd": {"core"},
     "team": {"core"},
     "comm": {"core", "team"},
-    "workloads": {"core", "simd", "team", "comm"},
-    "lab": {"core", "simd", "team", "comm", "workloads"},
-    "cli": {"core", "simd", "team", "comm", "workloads", "lab"},
+    "device": {"core"},
+    "workloads": {"core", "simd", "team", "comm", "device"},
+    "lab": {"core", "simd", "team", "comm", "device", "workloads"},
+    "cli": {"core", "simd", "team", "comm", "device", "workloads", "lab"},
 }
 
 HWLOC_FILES = {f"tabane/core/{name}.cc" for name in ("topology", "placement", "memory")}
 MPI_FOLDER = "tabane/comm/transport/mpi/"
+OPENCL_FOLDER = "tabane/device/opencl/"
 ASSERTION = "tabane/core/error.cc"  # ends the process where the programmer was wrong
 FORKING = "tabane/team/process_tree.cc"  # empties the streams, so that no child prints twice
 
@@ -71,6 +73,8 @@ def include_findings(path, quote, name):
         return
     if name == "mpi.h" and not path.startswith(MPI_FOLDER):
         yield "only comm/transport/mpi/ includes mpi.h"
+    if name.startswith("CL/") and not path.startswith(OPENCL_FOLDER):
+        yield "only device/opencl/ includes OpenCL"
     if name.endswith("_test.h"):
         yield "only tests include x_test.h"
     if re.match(r"hwloc[./]", name) and path not in HWLOC_FILES:
@@ -203,6 +207,9 @@ CASES = [
     ("tabane/lab/mpi/engine.cc", "#include <mpi.h>", "mpi.h"),
     ("tabane/comm/transport/mpi/engine.h", "#include <mpi.h>", None),
     ("tabane/comm/transport/mpi/engine.cc", "#  include <mpi.h>", None),
+    ("tabane/device/module.cc", "#include <CL/cl.h>", "OpenCL"),
+    ("tabane/device/opencl/module.cc", "#include <CL/cl.h>", None),
+    ("tabane/device/module.cc", '#include "tabane/comm/comm.h"', "device/ may not include comm/"),
     ("tabane/core/a.cc", '#include "tabane/core/tools_test.h"', "only tests include x_test.h"),
     ("tabane/core/a_test.cc", '#include "tabane/core/tools_test.h"', None),
     ("tabane/core/clock.cc", "#include <hwloc.h>", "hwloc"),
