@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "tabane/cli/printable.h"
 #include "tabane/core/units.h"
@@ -128,7 +129,17 @@ std::string name_of(Cipher cipher) {
 }
 
 std::string name_of(Engine engine) {
-  return engine == Engine::automatic ? "auto" : engine == Engine::openssl ? "openssl" : "ipsec-mb";
+  switch (engine) {
+    case Engine::automatic:
+      return "auto";
+    case Engine::openssl:
+      return "openssl";
+    case Engine::ipsec_mb:
+      return "ipsec-mb";
+    case Engine::opencl:
+      break;
+  }
+  return "opencl";
 }
 
 std::string progress_text(const Progress& progress) {
@@ -173,6 +184,7 @@ std::vector<std::string> warnings_of(const Request& request, const Outcome& outc
   for (const std::string& remark : outcome.remarks) {
     warnings.push_back(remark + "; what it had to do, rank 0 has done");
   }
+  std::ranges::copy(outcome.device_remarks, std::back_inserter(warnings));
   if (request.without_manifest) {
     warnings.push_back(
         "each file was checked alone: without the manifest nobody knows whether some were "

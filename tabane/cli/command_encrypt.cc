@@ -85,7 +85,8 @@ struct Options {
 };
 
 constexpr std::array kCiphers = {Cipher::aes_256_gcm, Cipher::aes_128_cbc, Cipher::aes_256_cbc};
-constexpr std::array kEngines = {Engine::automatic, Engine::openssl, Engine::ipsec_mb};
+constexpr std::array kEngines = {Engine::automatic, Engine::openssl, Engine::ipsec_mb,
+                                 Engine::opencl};
 
 std::vector<std::string> names_of(const auto& values) {
   std::vector<std::string> names;
@@ -96,6 +97,26 @@ std::vector<std::string> names_of(const auto& values) {
 // The value of a name that one_of() has checked.
 auto value_of(const std::string& name, const auto& values) {
   return *std::ranges::find_if(values, [&](const auto value) { return name_of(value) == name; });
+}
+
+// "opencl:1": the device stands behind the colon.
+void take_engine(const std::string& given, Request& request) {
+  const std::size_t colon = given.find(':');
+  request.engine = value_of(given.substr(0, colon), kEngines);
+  if (colon != std::string::npos) request.device = given.substr(colon + 1);
+}
+
+// Refuses what names no engine, as one_of() does.
+CLI::Validator engine_check(bool encrypts) {
+  std::vector<std::string> names = names_of(kEngines);
+  if (!encrypts) std::erase(names, name_of(Engine::opencl));
+  const CLI::Validator plain = one_of(names);
+  return CLI::Validator(
+      [plain, encrypts](std::string& given) {
+        if (encrypts && given.starts_with("opencl:")) return std::string();
+        return plain(given);
+      },
+      plain.get_description());
 }
 
 Block block_of(const std::string& hex) {
@@ -141,7 +162,7 @@ void check_standard_streams(Options& options) {
 void complete_request(Options& options) {
   Request& request = options.request;
   request.cipher = value_of(options.cipher, kCiphers);
-  request.engine = value_of(options.engine, kEngines);
+  take_engine(options.engine, request);
   if (options.threads && *options.threads < 1) {
     throw core::UsageError("--threads: the number of threads is at least 1");
   }
@@ -423,10 +444,16 @@ void add_common_options(CLI::App& verb, Options& options) {
                   "Use N threads, under an MPI launcher in each rank; default: chosen from the "
                   "files and the machine, whose PUs its ranks share")
       ->type_name("N");
+  const bool encrypts = options.request.direction == Direction::encrypt;
   verb.add_option("--engine", options.engine,
-                  "Compute AES with auto (the faster one, the default), openssl or ipsec-mb")
+                  encrypts ? "Compute AES with auto (the faster one of the next two, the default), "
+                             "openssl, ipsec-mb, or opencl:DEVICE, a coprocessor by its index or a "
+                             "part of its name; opencl alone is the first GPU. Where the device "
+                             "fails, the CPU does the rest"
+                           : "Compute AES with auto (the faster one, the default), openssl or "
+                             "ipsec-mb")
       ->type_name("NAME")
-      ->check(one_of(names_of(kEngines)));
+      ->check(engine_check(encrypts));
   options.json.add_to(verb);
   verb.add_flag("-q,--quiet", options.quiet, "Show no progress and no summary");
   verb.add_flag("-v,--verbose", options.verbose,

@@ -16,9 +16,19 @@ constexpr std::size_t kSliceBytes = std::size_t{32} << 10;
 // the same distance from a page's start, all would want the same few places of the first-level
 // cache. Each slice begins at a cache line.
 constexpr std::size_t kLaneGap = 1088;
+// The same on a coprocessor, to which gaps would have to be transferred. Few files take longer
+// slices, of which each is a launch.
+constexpr std::size_t kDeviceGap = 64;
+constexpr std::size_t kLongestDeviceSlice = std::size_t{1} << 20;
 
 std::uint64_t stored_iv_bytes(const FileTask& task) {
   return task.job().request.fixed_iv ? 0 : kBlockBytes;
+}
+
+// Bytes of a lane's slice if `files` of the lanes have one.
+std::size_t device_slice(std::size_t lanes, std::size_t files) {
+  const std::size_t all = lanes * kSliceBytes / std::max<std::size_t>(1, files);
+  return std::min(all / kSliceBytes * kSliceBytes, kLongestDeviceSlice);
 }
 
 std::uint64_t padded(std::uint64_t bytes) { return (bytes / kBlockBytes + 1) * kBlockBytes; }
@@ -31,19 +41,31 @@ struct CbcFileWorker::OpenFile {
   std::shared_ptr<CbcTask> task;
   std::uint64_t done = 0;      // plain bytes
   std::byte* slice = nullptr;  // of this round
+  std::byte* out = nullptr;    // where it is encrypted to: the same, or the slot's output
   std::size_t bytes = 0;       // in it, padded at the end
   bool last = false;
 
   std::uint64_t left() const { return task->bytes() - done; }
 };
 
-CbcFileWorker::CbcFileWorker(std::span<const std::byte> key, Engine engine)
-    : cipher_(key, engine), slice_(std::max(kSliceBytes, kBufferBytes / cipher_.lanes())) {
-  buffer_.reserve((cipher_.lanes() + 1) * (slice_ + kLaneGap));
+CbcFileWorker::CbcFileWorker(std::span<const std::byte> key, Engine engine, DeviceAes* device)
+    : cipher_(key, engine),
+      slice_(std::max(kSliceBytes, kBufferBytes / cipher_.lanes())),
+      device_(device) {
+  if (device_ != nullptr) open_slot(key);
+  if (!slot_) buffer_.reserve((cipher_.lanes() + 1) * (slice_ + kLaneGap));
 }
 
-std::byte* CbcFileWorker::lane_slice(std::size_t lane) {
-  return buffer_.data() + kLaneGap + lane * (slice_ + kLaneGap);
+void CbcFileWorker::open_slot(std::span<const std::byte> key) {
+  try {
+    const std::size_t lane = kSliceBytes + 2 * kDeviceGap;
+    auto slot = std::make_unique<DeviceSlot>(*device_, (device_->chains_per_slot() + 1) * lane);
+    slot->set_key(key);
+    slot_ = std::move(slot);
+    slot_works_ = true;
+  } catch (const device::DeviceError& error) {
+    device_->note_failure(error);
+  }
 }
 
 void CbcFileWorker::prepare_to_encrypt(CbcTask& task) {
@@ -106,17 +128,19 @@ bool CbcFileWorker::ends_like(CbcTask& task, int output) {
          std::equal(end.begin(), end.begin() + size, there.begin());
 }
 
-void CbcFileWorker::read_slice(OpenFile& file) {
+void CbcFileWorker::read_slice(OpenFile& file, std::size_t slice) {
   CbcTask& task = *file.task;
   if (task.job().stop) throw Stopped();
   const std::uint64_t left = file.left();
-  file.bytes = static_cast<std::size_t>(std::min<std::uint64_t>(slice_, left));
-  file.last = left < slice_;  // a full last slice has its padding in a slice of its own
+  file.bytes = static_cast<std::size_t>(std::min<std::uint64_t>(slice, left));
+  file.last = left < slice;  // a full last slice has its padding in a slice of its own
   if (core::read_all_at(task.in(), file.slice, file.bytes, file.done, task.path()) != file.bytes) {
     throw ChangedWhileRead();
   }
   task.job().bytes_done += file.bytes;
+  // What lies between slices goes to a device and back with them.
   std::ranges::copy(task.iv_, file.slice - kBlockBytes);
+  std::ranges::copy(task.iv_, file.out - kBlockBytes);
   if (file.last) file.bytes = pad_pkcs7(file.slice, file.bytes);
 }
 
@@ -125,10 +149,10 @@ void CbcFileWorker::read_slice(OpenFile& file) {
 // page that is written in two parts costs far more.
 void CbcFileWorker::write_slice(OpenFile& file) {
   if (stored_iv_bytes(*file.task) == 0) {
-    file.task->write(file.slice, file.bytes, file.done);
+    file.task->write(file.out, file.bytes, file.done);
   } else {
     const std::size_t held_back = file.last ? 0 : kBlockBytes;
-    file.task->write(file.slice - kBlockBytes, kBlockBytes + file.bytes - held_back, file.done);
+    file.task->write(file.out - kBlockBytes, kBlockBytes + file.bytes - held_back, file.done);
   }
   file.done += file.bytes;
 }
@@ -147,7 +171,7 @@ void CbcFileWorker::encrypt(
     }
     if (open.empty()) return;
     // Those with the most left, so that all end together and no lane is empty before.
-    const std::size_t n = std::min(open.size(), cipher_.lanes());
+    const std::size_t n = std::min(open.size(), lanes());
     std::ranges::nth_element(open, open.begin() + static_cast<std::ptrdiff_t>(n), std::greater<>{},
                              &OpenFile::left);
     encrypt_slices(std::span(open).first(n));
@@ -165,17 +189,36 @@ void CbcFileWorker::encrypt_slices(std::span<OpenFile> files) {
       file.last = true;
     }
   };
+  std::byte* const in = slot_ ? slot_->in().data() : buffer_.data();
+  std::byte* const out = slot_ ? slot_->out().data() : in;
+  const std::size_t slice = slot_ ? device_slice(lanes(), files.size()) : slice_;
+  std::size_t at = slot_ ? kDeviceGap : kLaneGap;
   std::vector<ChainPiece> pieces;
   for (OpenFile& file : files) {
-    file.slice = lane_slice(pieces.size());
-    attempt(file, [&] { read_slice(file); });
-    pieces.push_back({file.slice, file.slice, file.bytes, &file.task->iv_});
+    file.slice = in + at;
+    file.out = out + at;
+    attempt(file, [&] { read_slice(file, slice); });
+    pieces.push_back({file.slice, file.out, file.bytes, &file.task->iv_});
+    at += slot_ ? (file.bytes + 2 * kDeviceGap - 1) / kDeviceGap * kDeviceGap : slice + kLaneGap;
   }
-  cipher_.encrypt(pieces);
+  encrypt_pieces(pieces);
   for (OpenFile& file : files) {
     if (!file.task->failed()) attempt(file, [&] { write_slice(file); });
     if (file.last) file.task->end_piece();
   }
+}
+
+// What the device has not done is still there as it was read.
+void CbcFileWorker::encrypt_pieces(std::span<const ChainPiece> pieces) {
+  if (slot_works_) {
+    try {
+      return slot_->encrypt(pieces);
+    } catch (const device::DeviceError& error) {
+      device_->note_failure(error);
+      slot_works_ = false;
+    }
+  }
+  cipher_.encrypt(pieces);
 }
 
 void CbcFileWorker::prepare_to_decrypt(CbcTask& task) {

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "tabane/workloads/aes_dir/cbc_cipher.h"
+#include "tabane/workloads/aes_dir/device_aes.h"
 #include "tabane/workloads/aes_dir/file_task.h"
 #include "tabane/workloads/aes_dir/page_buffer.h"
 #include "tabane/workloads/aes_dir/plan.h"
@@ -28,15 +29,15 @@ class CbcTask : public FileTask {
 
 class CbcFileWorker {
  public:
-  // key: 16 or 32 bytes.
-  CbcFileWorker(std::span<const std::byte> key, Engine engine);
+  // key: 16 or 32 bytes. device: encrypts as long as it can; null: there is none.
+  CbcFileWorker(std::span<const std::byte> key, Engine engine, DeviceAes* device = nullptr);
 
   // What FileTask::start() needs.
   void prepare_to_encrypt(CbcTask& task);
   void prepare_to_decrypt(CbcTask& task);
 
   // Files that are encrypted at about the cost of one.
-  std::size_t lanes() const { return cipher_.lanes(); }
+  std::size_t lanes() const { return slot_ ? device_->chains_per_slot() : cipher_.lanes(); }
   // Encrypts the files that `next` hands out, already started, and ends their pieces. Null: none
   // besides the open ones now; if none is open, the end.
   void encrypt(const std::function<std::shared_ptr<CbcTask>(const OpenChains& open)>& next);
@@ -46,9 +47,10 @@ class CbcFileWorker {
 
  private:
   struct OpenFile;
-  std::byte* lane_slice(std::size_t lane);
+  void open_slot(std::span<const std::byte> key);
   void encrypt_slices(std::span<OpenFile> files);  // one of each, at most lanes() files
-  void read_slice(OpenFile& file);
+  void encrypt_pieces(std::span<const ChainPiece> pieces);
+  void read_slice(OpenFile& file, std::size_t slice);
   void write_slice(OpenFile& file);
   bool is_encrypted(CbcTask& task, int output);
   bool ends_like(CbcTask& task, int output);
@@ -59,6 +61,9 @@ class CbcFileWorker {
   CbcCipher cipher_;
   std::size_t slice_;  // bytes of one lane
   PageBuffer buffer_;
+  DeviceAes* device_;
+  std::unique_ptr<DeviceSlot> slot_;  // null: all is done on the CPU
+  bool slot_works_ = false;           // else it is but a buffer
 };
 
 }  // namespace tabane::workloads::aes_dir

@@ -39,13 +39,17 @@ bool ipsec_mb_available() { return false; }
 #endif
 
 Engine resolve(Engine engine) {
-  if (engine == Engine::openssl) return engine;
+  if (engine == Engine::openssl || engine == Engine::opencl) return engine;
   if (ipsec_mb_available()) return Engine::ipsec_mb;
   if (engine == Engine::automatic) return Engine::openssl;
   throw core::UsageError(
       "--engine ipsec-mb: the library is not built in, the processor has no AES instructions, or "
       "the "
       "system has not enabled all of its vector registers; legal here: auto, openssl");
+}
+
+Engine cpu_engine(Engine engine) {
+  return resolve(engine == Engine::opencl ? Engine::automatic : engine);
 }
 
 }  // namespace tabane::workloads::aes_dir

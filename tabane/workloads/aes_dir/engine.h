@@ -1,4 +1,4 @@
-// Which library computes AES.
+// What computes AES.
 #pragma once
 
 namespace tabane::core {
@@ -11,6 +11,7 @@ enum class Engine {
   automatic,  // ipsec_mb where it is built in and may_use_ipsec_mb(), else openssl
   openssl,
   ipsec_mb,  // intel-ipsec-mb: several independent streams share one core's AES pipelines
+  opencl,    // a coprocessor, which only encrypts files; never chosen by itself
 };
 
 // Whether the library chooses only instructions that run here: it asks CPUID which vector registers
@@ -22,5 +23,8 @@ bool ipsec_mb_available();
 
 // Replaces automatic by what it means here. throws: core::UsageError for ipsec_mb where it is not.
 Engine resolve(Engine engine);
+
+// The one that does on the CPU what a coprocessor does not do; others are resolved.
+Engine cpu_engine(Engine engine);
 
 }  // namespace tabane::workloads::aes_dir

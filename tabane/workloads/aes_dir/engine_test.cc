@@ -19,6 +19,8 @@ TEST(Engine, IsNotIpsecMbWhereTheSystemHasNotEnabledWhatCpuidAnnounces) {
 TEST(Engine, IsAlwaysOneThatRunsHere) {
   EXPECT_EQ(resolve(Engine::openssl), Engine::openssl);
   EXPECT_EQ(resolve(Engine::automatic), ipsec_mb_available() ? Engine::ipsec_mb : Engine::openssl);
+  EXPECT_EQ(cpu_engine(Engine::opencl), resolve(Engine::automatic));
+  EXPECT_EQ(cpu_engine(Engine::openssl), Engine::openssl);
   if (!ipsec_mb_available()) {
     EXPECT_THROW(resolve(Engine::ipsec_mb), core::UsageError);
   }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tabane/core/file.h"
+#include "tabane/workloads/aes_dir/device_aes.h"
 #include "tabane/workloads/aes_dir/file_records.h"
 #include "tabane/workloads/aes_dir/key_ring.h"
 #include "tabane/workloads/aes_dir/modes.h"
@@ -43,6 +44,7 @@ struct JobState {
   std::string output_name;         // of a single file; empty: as the input
   int stream = -1;                 // what a single file is written to in place of a file
   const TreeSeal* seal = nullptr;  // of the sealed files that are written
+  DeviceAes* device = nullptr;     // encrypts beside the CPU; null: there is none
   FileRecords* records = nullptr;  // what is known of them, for the manifest
   // Whether the records are those of a manifest that was there, and whether a job was interrupted
   // since.

@@ -29,6 +29,34 @@
 namespace tabane::workloads::aes_dir {
 namespace {
 
+void check_device(const Request& request) {
+  if (request.engine != Engine::opencl) return;
+  if (request.direction != Direction::encrypt || request.in == kStandardStream) {
+    throw core::UsageError(
+        "--engine opencl encrypts files; decrypt, verify and standard input take auto, openssl or "
+        "ipsec-mb");
+  }
+  device::choose_device(device::devices(), request.device);
+}
+
+// Opens the device that the request asks for, with its programs built. Null: it asks for none, or
+// the device does not work, as `why` then tells.
+std::unique_ptr<DeviceAes> open_device(const Request& request, const Hooks& hooks, unsigned threads,
+                                       std::vector<std::string>& why) {
+  if (request.engine != Engine::opencl) return nullptr;
+  const device::Devices& all = device::devices();
+  const std::size_t index = device::choose_device(all, request.device);
+  try {
+    auto device = std::make_unique<DeviceAes>(hooks.open_device(index), threads);
+    device->program(request.cipher == Cipher::aes_128_cbc ? 10 : 14);
+    return device;
+  } catch (const device::DeviceError& error) {
+    why.push_back(fmt::format("{} was of no use ({}): the CPU has done all", all.list[index].name,
+                              error.what()));
+    return nullptr;
+  }
+}
+
 void check(const Request& request) {
   const bool cbc = request.cipher != Cipher::aes_256_gcm;
   if (cbc && !request.passphrase.empty()) {
@@ -45,6 +73,7 @@ void check(const Request& request) {
     throw core::UsageError("--update brings a tree up to date that is sealed with aes-256-gcm");
   }
   check_stream(request);
+  check_device(request);
   if (request.threads > 4096) throw core::UsageError("the number of threads: 1 to 4096");
 }
 
@@ -166,10 +195,12 @@ PlanOptions plan_options(const Request& request, const Places& places, Spread& s
   constexpr std::uint64_t kPieceUnit = std::uint64_t{256} << 10;
   const bool chained =
       request.cipher != Cipher::aes_256_gcm && request.direction == Direction::encrypt;
+  // While one thread waits for the device, others read and write.
+  constexpr unsigned kDeviceThreads = 3;
   const bool in_order = places.stream.has_value();
   if (in_order || request.dry_run) spread.let_go();
   return {.threads = in_order ? 1 : request.threads * static_cast<unsigned>(spread.ranks()),
-          .pus = spread.pus(),
+          .pus = std::max(spread.pus(), request.engine == Engine::opencl ? kDeviceThreads : 1),
           .can_split = !chained && !in_order,
           .piece_unit = kPieceUnit};
 }
@@ -207,7 +238,10 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   using Clock = std::chrono::steady_clock;
   Spread spread(ranks);
   check(request);
-  const Engine engine = resolve(request.engine);
+  if (request.engine == Engine::opencl && spread.ranks() > 1) {
+    throw core::UsageError("--engine opencl works in one process, without an MPI launcher");
+  }
+  const Engine engine = cpu_engine(request.engine);
   const auto scanned_from = Clock::now();
   Places places = look_at_places(request);
   hooks.places_are_fit();
@@ -215,7 +249,7 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   KeyRing keys(opening_keys(request), limits_of(request), hooks.stop_requested);
   if (request.in == kStandardStream) return run_stream(request, places, engine, keys, hooks);
   Outcome outcome = describe(request, places);
-  outcome.engine = engine;
+  outcome.engine = resolve(request.engine);
   if (request.cipher == Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
     const auto look = [&] {
       std::vector<Failure> of_keys;
@@ -292,9 +326,11 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
     outcome.leftovers_removed = remove_leftovers_in(places, out_root.get(), hides_there);
   }
 
+  const auto device = open_device(request, hooks, plan.threads, outcome.device_remarks);
+  job.device = device.get();
   const auto worked_from = Clock::now();
   CopyPairs copies;
-  const bool compares = out_root.valid() && request.measure_copy;
+  const bool compares = out_root.valid() && request.measure_copy && !device;
   if (spread.alone()) {
     run_job_threads(job, plan, engine, hooks, compares ? &copies : nullptr);
   } else {
@@ -302,6 +338,7 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
     outcome.remarks = spread.remarks();
     outcome.lost_ranks = spread.lost();
   }
+  if (device && !device->remark().empty()) outcome.device_remarks.push_back(device->remark());
   if (!job.stop) outcome.copy_share = share_of_copying(copies.all(), copies.now());
   if (sealed) outcome.removed = sealed->removed();
   if (!job.stop && sealed) outcome.root = sealed->finish(outcome.failures);

@@ -39,6 +39,8 @@ struct Outcome {
   // What went wrong with other ranks, whose part rank 0 has done.
   std::vector<std::string> remarks;
   Engine engine = Engine::openssl;
+  std::vector<std::string>
+      device_remarks;  // why the CPU has done some of what the device was to do
   double seconds = 0;  // of the work, without key derivation
   // Speed over that of plain copying by the same threads during the run; nothing if the run did not
   // show it. See share_of_copying().

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tabane/device/module.h"
 #include "tabane/workloads/aes_dir/cbc_cipher.h"
 #include "tabane/workloads/aes_dir/engine.h"
 #include "tabane/workloads/aes_dir/identity.h"
@@ -50,6 +52,7 @@ struct Request {
   std::optional<Root> root;       // decrypt, verify: of the manifest, if it is known
   unsigned threads = 0;           // 0: chosen from the files and the machine
   Engine engine = Engine::automatic;
+  std::string device;  // of opencl; see device::choose_device()
   // Derives keys from passphrases at any cost that a header asks for; see KeyRing.
   bool allow_costly_passphrase = false;
   int passphrase_log2_n = kPassphraseLog2N;  // of what is written; less is for tests
@@ -67,6 +70,8 @@ struct Hooks {
   // Once, when neither OUT nor the record lies where the job reads or writes other things.
   std::function<void()> places_are_fit = [] {};
   std::function<void(const Progress&)> progress = [](const Progress&) {};  // ten times a second
+  // Opens the coprocessor with this index; tests have one that fails.
+  std::function<std::unique_ptr<device::Device>(std::size_t)> open_device = device::open_device;
 };
 
 }  // namespace tabane::workloads::aes_dir

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
@@ -15,7 +14,6 @@ namespace tabane::workloads::aes_dir {
 namespace {
 
 constexpr std::size_t kGroupBytes = std::size_t{256} << 10;  // half of a usual second-level cache
-constexpr std::size_t kMostInGroup = 64;                     // chunks of 4 KiB, the smallest
 
 // The tag of the last chunk, which is the end of a sealed file of `bytes`.
 std::array<std::byte, kTagBytes> last_tag_of(int file, std::uint64_t bytes,
@@ -27,37 +25,60 @@ std::array<std::byte, kTagBytes> last_tag_of(int file, std::uint64_t bytes,
 
 }  // namespace
 
-// Chunks that stand in the buffer together, each followed by its tag.
-struct SealedFileWorker::Group {
-  std::uint64_t first;  // chunk
-  std::size_t count;
-  std::size_t chunk;          // bytes of a full chunk
-  std::uint64_t plain_bytes;  // of the file
-  std::size_t header;         // bytes
+std::size_t ChunkGroup::plain_size() const {
+  return static_cast<std::size_t>(
+      std::min<std::uint64_t>(count * chunk, plain_bytes - plain_offset()));
+}
 
-  std::size_t stride() const { return chunk + kTagBytes; }
-  std::uint64_t plain_offset() const { return first * chunk; }
-  std::uint64_t sealed_offset() const { return header + first * stride(); }
-  std::size_t plain_size() const {
-    return static_cast<std::size_t>(
-        std::min<std::uint64_t>(count * chunk, plain_bytes - plain_offset()));
-  }
-  std::size_t sealed_size() const { return plain_size() + count * kTagBytes; }
-  std::size_t plain_of(std::size_t i) const { return std::min(chunk, plain_size() - i * chunk); }
-  bool is_last(std::size_t i) const { return (first + i + 1) * chunk >= plain_bytes; }
+std::size_t ChunkGroup::plain_of(std::size_t i) const {
+  return std::min(chunk, plain_size() - i * chunk);
+}
 
-  // Where the plain chunks stand in the buffer.
-  std::span<const iovec> places(std::byte* chunks, std::array<iovec, kMostInGroup>& store) const {
-    for (std::size_t i = 0; i < count; ++i) store[i] = {chunks + i * stride(), plain_of(i)};
-    return std::span(store).first(count);
-  }
-};
+std::span<const iovec> ChunkGroup::places(std::byte* chunks,
+                                          std::array<iovec, kMost>& store) const {
+  for (std::size_t i = 0; i < count; ++i) store[i] = {chunks + i * stride(), plain_of(i)};
+  return std::span(store).first(count);
+}
 
 SealedFileWorker::SealedFileWorker(Engine engine) : cipher_(engine) {}
 
 std::uint64_t SealedTask::chunks() const {
   const std::uint64_t chunk = chunk_bytes();
   return std::max<std::uint64_t>(1, plain_bytes_ / chunk + (plain_bytes_ % chunk != 0));
+}
+
+ChunkGroup SealedTask::group(std::uint64_t first, std::size_t count) const {
+  return {.first = first,
+          .count = count,
+          .chunk = header_.chunk_bytes(),
+          .plain_bytes = plain_bytes_,
+          .header = header_.bytes()};
+}
+
+void SealedTask::read_plain(const ChunkGroup& group, std::byte* chunks) const {
+  std::array<iovec, ChunkGroup::kMost> places;
+  if (read_all_into(in(), group.places(chunks, places), group.plain_offset(), path()) !=
+      group.plain_size()) {
+    throw ChangedWhileRead();
+  }
+}
+
+// The header goes with the first chunks: small files take one system call.
+void SealedTask::write_sealed(const ChunkGroup& group, std::byte* chunks) {
+  const std::size_t end = group.count - 1;
+  if (group.is_last(end)) {
+    std::copy_n(chunks + end * group.stride() + group.plain_of(end), kTagBytes,
+                record().sealed.last_tag.begin());
+  }
+  if (group.first == 0) {
+    std::byte* const begin = chunks - group.header;
+    std::ranges::copy(header_bytes_, begin);
+    std::ranges::copy(job().seal->embedded, begin + kHeaderBytes);
+    write(begin, group.header + group.sealed_size(), 0);
+  } else {
+    write(chunks, group.sealed_size(), group.sealed_offset());
+  }
+  job().bytes_done += group.plain_size();
 }
 
 void SealedFileWorker::prepare_to_seal(SealedTask& task) {
@@ -193,9 +214,9 @@ void SealedFileWorker::decrypt(SealedTask& task, std::uint64_t first, std::uint6
 }
 
 void SealedFileWorker::for_groups(SealedTask& task, std::uint64_t first, std::uint64_t count,
-                                  void (SealedFileWorker::*step)(SealedTask&, const Group&)) {
+                                  void (SealedFileWorker::*step)(SealedTask&, const ChunkGroup&)) {
   const std::size_t chunk = task.header_.chunk_bytes();
-  const std::size_t in_group = std::clamp<std::size_t>(kGroupBytes / chunk, 1, kMostInGroup);
+  const std::size_t in_group = std::clamp<std::size_t>(kGroupBytes / chunk, 1, ChunkGroup::kMost);
   const std::uint64_t end = std::min(task.chunks(), first + count);
   // The chunks begin at a multiple of a cache line, with the header before them.
   chunks_at_ = (task.header_.bytes() + 63) / 64 * 64;
@@ -204,44 +225,23 @@ void SealedFileWorker::for_groups(SealedTask& task, std::uint64_t first, std::ui
   for (std::uint64_t at = first; at < end; at += in_group) {
     if (task.job().stop || task.failed()) throw Stopped();
     const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(in_group, end - at));
-    (this->*step)(task, {.first = at,
-                         .count = here,
-                         .chunk = chunk,
-                         .plain_bytes = task.plain_bytes_,
-                         .header = task.header_.bytes()});
+    (this->*step)(task, task.group(at, here));
   }
 }
 
-void SealedFileWorker::seal_group(SealedTask& task, const Group& group) {
+void SealedFileWorker::seal_group(SealedTask& task, const ChunkGroup& group) {
   std::byte* const chunks = buffer_.data() + chunks_at_;
-  std::array<iovec, kMostInGroup> places;
-  const std::size_t plain = group.plain_size();
-  if (read_all_into(task.in(), group.places(chunks, places), group.plain_offset(), task.path()) !=
-      plain) {
-    throw ChangedWhileRead();
-  }
+  task.read_plain(group, chunks);
   for (std::size_t i = 0; i < group.count; ++i) {
     std::byte* const place = chunks + i * group.stride();
     const std::size_t bytes = group.plain_of(i);
     cipher_.seal(static_cast<std::uint32_t>(group.first + i), group.is_last(i), {place, bytes},
                  {place, bytes + kTagBytes});
-    if (group.is_last(i)) {
-      std::copy_n(place + bytes, kTagBytes, task.record().sealed.last_tag.begin());
-    }
   }
-  // The header goes with the first chunks: small files take one system call.
-  if (group.first == 0) {
-    std::byte* const begin = chunks - group.header;
-    std::ranges::copy(task.header_bytes_, begin);
-    std::ranges::copy(task.job().seal->embedded, begin + kHeaderBytes);
-    task.write(begin, group.header + group.sealed_size(), 0);
-  } else {
-    task.write(chunks, group.sealed_size(), group.sealed_offset());
-  }
-  task.job().bytes_done += plain;
+  task.write_sealed(group, chunks);
 }
 
-void SealedFileWorker::open_group(SealedTask& task, const Group& group) {
+void SealedFileWorker::open_group(SealedTask& task, const ChunkGroup& group) {
   std::byte* const chunks = buffer_.data() + chunks_at_;
   const std::size_t sealed = group.sealed_size();
   if (core::read_all_at(task.in(), chunks, sealed, group.sealed_offset(), task.path()) != sealed) {
@@ -258,7 +258,7 @@ void SealedFileWorker::open_group(SealedTask& task, const Group& group) {
     }
   }
   if (task.writes()) {
-    std::array<iovec, kMostInGroup> places;
+    std::array<iovec, ChunkGroup::kMost> places;
     task.write(group.places(chunks, places), group.plain_offset());
   }
   task.job().bytes_done += sealed + (group.first == 0 ? group.header : 0);

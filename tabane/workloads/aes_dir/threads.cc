@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "tabane/workloads/aes_dir/cbc_file.h"
+#include "tabane/workloads/aes_dir/device_sealer.h"
 #include "tabane/workloads/aes_dir/sealed_file.h"
 
 namespace tabane::workloads::aes_dir {
@@ -157,12 +158,48 @@ void work_units(JobState& job, Queue<Task>& queue, CopyPairs* copies, const Prep
   }
 }
 
+// Whole units as work_units() does them, but their pieces end when the sealer has written them.
+void seal_on_device(JobState& job, Queue<SealedTask>& queue, SealedFileWorker& worker,
+                    DeviceSealer& sealer, const auto& chunks) {
+  Directories directories(job);
+  const auto take = [&](const std::shared_ptr<SealedTask>& task, const Unit& unit) {
+    if (!task->start(directories, [&] { worker.prepare_to_seal(*task); })) return task->end_piece();
+    const Range range = chunks(unit, *task);
+    sealer.add(task, range.first, range.count);
+  };
+  while (const std::optional<Taken> taken = queue.next()) {
+    const Unit& unit = *taken->unit;
+    for (std::uint32_t i = 0; i < unit.files && !job.stop; ++i) {
+      if (unit.pieces == 1 && job.settles && job.settles(directories, unit.first_file + i))
+        continue;
+      take(queue.task(*taken, i), unit);
+    }
+  }
+  sealer.finish();
+  while (const auto task = queue.next_changed()) {
+    take(task, Unit{});
+    sealer.finish();
+  }
+}
+
+// Null: there is no device, or it has no room for this thread.
+std::unique_ptr<DeviceSealer> make_sealer(DeviceAes* device, Engine engine) {
+  try {
+    return device != nullptr ? std::make_unique<DeviceSealer>(*device, engine) : nullptr;
+  } catch (const device::DeviceError& error) {
+    device->note_failure(error);
+    return nullptr;
+  }
+}
+
 void work_sealed(JobState& job, Queue<SealedTask>& queue, Engine engine, CopyPairs* copies) {
   SealedFileWorker worker(engine);
   const auto chunks = [&](const Unit& unit, const SealedTask& task) {
     return range_of(unit, queue.plan().piece_bytes, task.chunk_bytes(), task.chunks());
   };
-  if (job.request.direction == Direction::encrypt) {
+  if (const auto sealer = make_sealer(job.device, engine)) {
+    seal_on_device(job, queue, worker, *sealer, chunks);
+  } else if (job.request.direction == Direction::encrypt) {
     work_units(
         job, queue, copies, [&](SealedTask& task) { worker.prepare_to_seal(task); }, chunks,
         [&](SealedTask& task, Range range) { worker.encrypt(task, range.first, range.count); });
@@ -217,7 +254,8 @@ void encrypt_cbc(JobState& job, Queue<CbcTask>& queue, CbcFileWorker& worker) {
 
 void work_cbc(JobState& job, Queue<CbcTask>& queue, Engine engine, CopyPairs* copies) {
   const Request& request = job.request;
-  CbcFileWorker worker(std::span(request.key.bytes()).first(key_bytes(request.cipher)), engine);
+  CbcFileWorker worker(std::span(request.key.bytes()).first(key_bytes(request.cipher)), engine,
+                       job.device);
   if (request.direction == Direction::encrypt) return encrypt_cbc(job, queue, worker);
   work_units(
       job, queue, copies, [&](CbcTask& task) { worker.prepare_to_decrypt(task); },

@@ -22,11 +22,11 @@ class UnitSource {
   virtual void tick() = 0;
 };
 
-// Does the units of the plan; returns when all are done or the job has stopped. Calls the hooks
-// from the calling thread, ten times a second. copies: if not null, gets what copying takes beside;
-// not from encrypting with CBC, where files of several units are on their way at once.
-// source: gives the units; null: they are all done here.
-// throws: what a thread could not attribute to a file.
+// Does the units of the plan, with the job's device if it has one; returns when all are done or the
+// job has stopped. Calls the hooks from the calling thread, ten times a second. copies: if not
+// null, gets what copying takes beside; not from encrypting with CBC, where files of several units
+// are on their way at once. engine: of the CPU. source: gives the units; null: they are all done
+// here. throws: what a thread could not attribute to a file.
 void run_job_threads(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks,
                      CopyPairs* copies, UnitSource* source = nullptr);
 

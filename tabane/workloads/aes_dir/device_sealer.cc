@@ -1,0 +1,112 @@
+#include "tabane/workloads/aes_dir/device_sealer.h"
+
+#include <algorithm>
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+// Holds the largest chunk that a format may have, and as many usual ones as keep a device at work.
+constexpr std::size_t kSlotBytes = std::size_t{32} << 20;
+
+std::size_t round_up(std::size_t n) { return (n + 63) / 64 * 64; }
+
+std::size_t place_after(std::size_t used, const ChunkGroup& group) {
+  return round_up(used + (group.first == 0 ? group.header : 0));
+}
+
+}  // namespace
+
+DeviceSealer::DeviceSealer(DeviceAes& aes, Engine engine)
+    : aes_(aes), slot_(aes, kSlotBytes), cipher_(engine) {}
+
+bool DeviceSealer::has_room(const ChunkGroup& group) const {
+  return placed_.size() < aes_.chains_per_slot() &&
+         place_after(used_, group) + group.sealed_size() <= slot_.bytes();
+}
+
+void DeviceSealer::add(std::shared_ptr<SealedTask> task, std::uint64_t first, std::uint64_t count) {
+  const std::uint64_t end = std::min(task->chunks(), first + count);
+  try {
+    if (first < end) return add_groups(task, first, end);
+  } catch (const std::exception& error) {
+    task->fail(error);
+  }
+  task->end_piece();
+}
+
+// Groups are small, so that little of a slot stays empty.
+void DeviceSealer::add_groups(const std::shared_ptr<SealedTask>& task, std::uint64_t first,
+                              std::uint64_t end) {
+  constexpr std::size_t kGroupBytes = std::size_t{1} << 20;
+  const std::size_t most =
+      std::clamp<std::size_t>(kGroupBytes / task->chunk_bytes(), 1, ChunkGroup::kMost);
+  for (std::uint64_t at = first; at < end; at += most) {
+    if (task->job().stop || task->failed()) throw Stopped();
+    const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(most, end - at));
+    place(task, task->group(at, here), at + here == end);
+  }
+}
+
+void DeviceSealer::place(const std::shared_ptr<SealedTask>& task, const ChunkGroup& group,
+                         bool ends) {
+  if (!has_room(group)) finish();
+  const std::size_t at = place_after(used_, group);
+  task->read_plain(group, slot_.in().data() + at);
+  if (placed_.empty() || placed_.back().task != task) {
+    keys_.emplace_back(task->keys().key.bytes(), aes_.variant().items);
+  }
+  for (std::size_t i = 0; i < group.count; ++i) {
+    chunks_.push_back({.place = static_cast<std::uint32_t>((at + i * group.stride()) / kBlockBytes),
+                       .bytes = static_cast<std::uint32_t>(group.plain_of(i)),
+                       .key = static_cast<std::uint32_t>(keys_.size() - 1),
+                       .index = static_cast<std::uint32_t>(group.first + i),
+                       .last = group.is_last(i)});
+  }
+  placed_.push_back({task, group, at, ends});
+  used_ = at + group.sealed_size();
+}
+
+// What the device has not done is still there as it was read.
+void DeviceSealer::seal() {
+  if (slot_works_) {
+    try {
+      return slot_.seal(keys_, chunks_, used_);
+    } catch (const device::DeviceError& error) {
+      aes_.note_failure(error);
+      slot_works_ = false;
+    }
+  }
+  seal_on_cpu();
+}
+
+void DeviceSealer::seal_on_cpu() {
+  for (const Placed& placed : placed_) {
+    const ChunkGroup& group = placed.group;
+    cipher_.set_key(placed.task->keys());
+    for (std::size_t i = 0; i < group.count; ++i) {
+      const std::size_t at = placed.at + i * group.stride(), bytes = group.plain_of(i);
+      cipher_.seal(static_cast<std::uint32_t>(group.first + i), group.is_last(i),
+                   slot_.in().subspan(at, bytes), slot_.out().subspan(at, bytes + kTagBytes));
+    }
+  }
+}
+
+void DeviceSealer::finish() {
+  if (placed_.empty()) return;
+  seal();
+  for (const Placed& placed : placed_) {
+    SealedTask& task = *placed.task;
+    try {
+      if (!task.failed()) task.write_sealed(placed.group, slot_.out().data() + placed.at);
+    } catch (const std::exception& error) {
+      task.fail(error);
+    }
+    if (placed.ends) task.end_piece();
+  }
+  placed_.clear();
+  keys_.clear();
+  chunks_.clear();
+  used_ = 0;
+}
+
+}  // namespace tabane::workloads::aes_dir
