@@ -122,9 +122,9 @@ Result Probe::result() const {
 
 std::vector<Probe> all_probes(const core::Topology& topology) {
   std::vector<Probe> all;
-  for (const auto family :
-       {clock_probes, compute_probes, level_probes, bandwidth_probes, ladder_probes, latency_probes,
-        core_to_core_probes, numa_probes, process_probes, team_probes, comm_probes}) {
+  for (const auto family : {clock_probes, compute_probes, level_probes, bandwidth_probes,
+                            ladder_probes, latency_probes, core_to_core_probes, numa_probes,
+                            process_probes, team_probes, comm_probes, device_probes}) {
     for (Probe& probe : family(topology)) all.push_back(std::move(probe));
   }
   return all;

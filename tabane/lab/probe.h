@@ -134,8 +134,9 @@ std::vector<Probe> numa_probes(const core::Topology& topology);       // numa.*
 std::vector<Probe> core_to_core_probes(const core::Topology& topology);
 std::vector<Probe> process_probes(
     const core::Topology& topology);  // fork.cost, thread.create, page_fault.rate
-std::vector<Probe> team_probes(const core::Topology& topology);  // fork.tree
-std::vector<Probe> comm_probes(const core::Topology& topology);  // comm.*
+std::vector<Probe> team_probes(const core::Topology& topology);    // fork.tree
+std::vector<Probe> comm_probes(const core::Topology& topology);    // comm.*
+std::vector<Probe> device_probes(const core::Topology& topology);  // device.*
 
 // Probes whose name matches any of the glob patterns ("simd.*.l1", "memory.*"); a pattern without a
 // wildcard also takes everything below it ("clock"), and the probe that it is a result of. throws:

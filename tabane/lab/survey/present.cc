@@ -21,6 +21,7 @@ void present(Record& record) {
   add(present_ladder(record));
   add(present_core_rate(record));
   add(present_fork_cost(record));
+  for (View& view : present_devices(record)) add(std::move(view));
   for (View& view : record.views) {
     const bool presented = std::any_of(views.begin(), views.end(),
                                        [&](const View& one) { return one.name == view.name; });

@@ -27,6 +27,7 @@ std::vector<View> present_numa(const Record& record);
 std::optional<View> present_ladder(const Record& record);
 std::optional<View> present_core_rate(const Record& record);
 std::optional<View> present_fork_cost(const Record& record);
+std::vector<View> present_devices(const Record& record);
 
 // The twelve rules of Hoefler and Belli, filled in from the record.
 std::vector<ChecklistRow> fill_checklist(const Record& record);

@@ -272,5 +272,41 @@ TEST(Ladder, ShowsSharesOnlyIfEveryKernelHasALimit) {
   EXPECT_EQ(bars().bars.front().value, 1.1e9);
 }
 
+// Two ways at 10 GB/s each: 0.2 ns a byte, in which 1 TFLOP/s does 200 operations; 20 us are
+// 100 kB.
+TEST(Devices, AreATableWithATransferInOperations) {
+  Record record;
+  const auto add = [&](const char* name, const char* unit, double value) {
+    Result result;
+    result.name = std::string("device.0.") + name;
+    result.unit = unit;
+    result.details["device"] = "H200 (CUDA)";
+    set_samples(result, {value});
+    record.results.push_back(std::move(result));
+  };
+  add("launch", "s", 20e-6);
+  add("transfer.to_device.pinned", "B/s", 10e9);
+  add("transfer.from_device.pinned", "B/s", 10e9);
+  add("peak.fma.single", "FLOP/s", 1e12);
+  present(record);
+  const auto* rows = find_content<Rows>(record, "device");
+  ASSERT_NE(rows, nullptr);
+  EXPECT_EQ(rows->columns, (std::vector<std::string>{"figure", "device 0"}));
+  EXPECT_EQ(rows->rows.size(), 12u);
+  const std::string& note = record.find_view("device")->note;
+  EXPECT_TRUE(has(note, "Device 0 is H200 (CUDA).")) << note;
+  EXPECT_TRUE(has(note, "as long as 200 operations")) << note;
+  EXPECT_TRUE(has(note, "97.66 KiB both ways")) << note;
+  const auto* bars = find_content<Bars>(record, "device.transfers");
+  ASSERT_NE(bars, nullptr);
+  EXPECT_EQ(bars->bars.size(), 2u);
+  EXPECT_EQ(bars->bars[0].group, "pinned");
+  EXPECT_EQ(bars->bars[1].label, "from the device");
+}
+
+TEST(Devices, AreNotShownWhereThereAreNone) {
+  EXPECT_TRUE(present_devices(testing::full_record()).empty());
+}
+
 }  // namespace
 }  // namespace tabane::lab

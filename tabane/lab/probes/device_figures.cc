@@ -1,0 +1,337 @@
+#include "tabane/lab/probes/device_figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+
+#include "tabane/core/statistics.h"
+#include "tabane/lab/probes/device_source.h"
+
+namespace tabane::lab {
+namespace {
+
+using device::Kind;
+
+constexpr std::size_t kMost = std::size_t{256} << 20;  // bytes of a transfer, and of what is read
+constexpr std::size_t kLeast = std::size_t{16} << 20;
+constexpr double kBytesPerSecond = 64 << 20;  // of the time that all takes
+constexpr int kFewest = 3;                    // samples
+
+double seconds_of(const auto& work) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  work();
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Times of the work after a run that does not count.
+std::vector<double> times_of(double budget, const auto& work) {
+  work();
+  std::vector<double> times;
+  double spent = 0;
+  while (times.size() < kFewest || (spent < budget && times.size() < 1000)) {
+    times.push_back(seconds_of(work));
+    spent += times.back();
+  }
+  return times;
+}
+
+std::vector<double> rates_of(std::vector<double> times, double amount) {
+  for (double& t : times) t = amount / t;
+  return times;
+}
+
+// A multiply-add or a reading kernel for one type of numbers.
+struct Compute {
+  std::unique_ptr<device::Program> program;
+  std::unique_ptr<device::Kernel> kernel;
+  std::string type;
+  std::size_t width = 0, bytes = 0;  // numbers of an item's vector; bytes of it
+};
+
+class Measuring {
+ public:
+  Measuring(device::Device& device, double seconds)
+      : device_(device),
+        about_(device.description()),
+        share_(seconds / 14),
+        queue_(device.queue()) {
+    // A CPU has few units that do one group each; a GPU hides latency by many items.
+    group_ = about_.kind == Kind::cpu ? 64 : 256;
+    items_ = about_.compute_units * group_ * (about_.kind == Kind::cpu ? 16 : 64);
+    out_ = device_.buffer(items_ * 128);
+    // A CPU takes longer for what caches do not hide.
+    const double wanted = about_.kind == Kind::cpu ? seconds * kBytesPerSecond : 1.0 * kMost;
+    bytes_ =
+        std::min<std::size_t>(static_cast<std::size_t>(std::clamp<double>(wanted, kLeast, kMost)),
+                              about_.largest_buffer_bytes / 4) /
+        4096 * 4096;
+  }
+
+  DeviceFigures all() {
+    transfers();
+    launches();
+    arithmetic("peak.fma.single", "float", "single-precision multiply-adds", "FLOP/s");
+    if (about_.has_double)
+      arithmetic("peak.fma.double", "double", "double-precision multiply-adds", "FLOP/s");
+    arithmetic("peak.integer", "int", "multiply-adds of 32-bit integers", "op/s");
+    memory();
+    overlap();
+    return std::move(found_);
+  }
+
+ private:
+  void add(DeviceFigure figure) { found_.figures.push_back(std::move(figure)); }
+
+  // ---- transfers ----
+
+  void transfers() {
+    const auto buffer = device_.buffer(bytes_);
+    const auto pinned = device_.host_memory(bytes_);
+    std::vector<std::byte> pageable(bytes_, std::byte{1});
+    std::ranges::fill(pinned->bytes(), std::byte{1});
+    transfer("pageable", "memory as malloc gives it", *buffer, pageable);
+    transfer("pinned", "pinned memory", *buffer, pinned->bytes());
+    mapped(*buffer, pageable);
+  }
+
+  void transfer(const char* kind, const char* from, device::Buffer& buffer,
+                std::span<std::byte> host) {
+    const auto amount = static_cast<double>(bytes_);
+    add({fmt::format("transfer.to_device.{}", kind),
+         fmt::format("bandwidth of transfers to the device from {}", from), "B/s", Better::higher,
+         rates_of(times_of(share_,
+                           [&] {
+                             queue_->write(buffer, 0, host);
+                             queue_->finish();
+                           }),
+                  amount)});
+    add({fmt::format("transfer.from_device.{}", kind),
+         fmt::format("bandwidth of transfers from the device to {}", from), "B/s", Better::higher,
+         rates_of(times_of(share_,
+                           [&] {
+                             queue_->read(buffer, 0, host);
+                             queue_->finish();
+                           }),
+                  amount)});
+  }
+
+  // The host copies to or from the place where it sees the device's memory.
+  void mapped(device::Buffer& buffer, std::span<std::byte> host) {
+    const auto amount = static_cast<double>(bytes_);
+    const auto copy = [&](bool to_device) {
+      std::byte* const place = queue_->map(buffer, to_device);
+      to_device ? std::memcpy(place, host.data(), host.size())
+                : std::memcpy(host.data(), place, host.size());
+      queue_->unmap(buffer, place);
+      queue_->finish();
+    };
+    add({"transfer.to_device.mapped", "bandwidth of copying into mapped memory of the device",
+         "B/s", Better::higher, rates_of(times_of(share_, [&] { copy(true); }), amount)});
+    add({"transfer.from_device.mapped", "bandwidth of copying from mapped memory of the device",
+         "B/s", Better::higher, rates_of(times_of(share_, [&] { copy(false); }), amount)});
+  }
+
+  // ---- kernels ----
+
+  Compute build(const char* kernel, const std::string& number, std::size_t width) {
+    Compute compute;
+    compute.width = width;
+    compute.bytes = width * (number == "double" ? 8 : 4);
+    compute.type = width == 1 ? number : fmt::format("{}{}", number, width);
+    compute.program = device_.program(
+        kDeviceSource, fmt::format("-DNUMBER={} -DT={} -DFMA(a,b,c)={}", number, compute.type,
+                                   number == "int" ? "((a)*(b)+(c))" : "fma(a,b,c)"));
+    compute.kernel = compute.program->kernel(kernel);
+    return compute;
+  }
+
+  void launches() {
+    const auto compute = build("nothing", "float", 1);
+    add({"launch", "time from launching a kernel that does nothing until the host knows its end",
+         "s", Better::lower, times_of(share_, [&] {
+           queue_->launch(*compute.kernel, 1, 1);
+           queue_->finish();
+         })});
+  }
+
+  // Rounds of a kernel that make a launch last some milliseconds.
+  std::uint32_t rounds_for(Compute& compute, unsigned argument) {
+    std::uint32_t rounds = 1;
+    for (; rounds < (1u << 24); rounds *= 2) {
+      compute.kernel->set_value(argument, rounds);
+      const double took = seconds_of([&] {
+        queue_->launch(*compute.kernel, items_, group_);
+        queue_->finish();
+      });
+      if (took > 5e-3) break;
+    }
+    return rounds;
+  }
+
+  template <class Number>
+  static void set_factor(Compute& compute, double value) {
+    compute.kernel->set_value(1, static_cast<Number>(value));
+  }
+
+  Compute build_multiply_add(const std::string& number, std::size_t width) {
+    Compute compute = build("multiply_add", number, width);
+    compute.kernel->set(0, *out_);
+    if (number == "float") set_factor<float>(compute, 0.5);
+    if (number == "double") set_factor<double>(compute, 0.5);
+    if (number == "int") set_factor<std::int32_t>(compute, 3);
+    return compute;
+  }
+
+  void arithmetic(const char* name, const char* number, const char* of, const char* unit) {
+    constexpr double kPerRound = 8 * 8 * 2;  // chains, unrolled, multiply and add
+    DeviceFigure best{
+        name, fmt::format("{} a second when nothing waits", of), unit, Better::higher, {}};
+    for (const std::size_t width : {1, 4, 8, 16}) {
+      Compute compute = build_multiply_add(number, width);
+      const double amount =
+          kPerRound * rounds_for(compute, 2) * static_cast<double>(items_ * compute.width);
+      std::vector<double> rates =
+          rates_of(times_of(share_ / 4,
+                            [&] {
+                              queue_->launch(*compute.kernel, items_, group_);
+                              queue_->finish();
+                            }),
+                   amount);
+      keep_better(best, std::move(rates), compute.type);
+    }
+    add(std::move(best));
+  }
+
+  static void keep_better(DeviceFigure& best, std::vector<double> rates, const std::string& how) {
+    if (!best.samples.empty() && core::median(rates) <= core::median(best.samples)) return;
+    best.samples = std::move(rates);
+    best.how = how;
+  }
+
+  // ---- memory ----
+
+  // Reads `bytes` again and again until about as much as the largest buffer was read.
+  std::vector<double> read_rates(Compute& compute, const device::Buffer& data, std::size_t bytes,
+                                 double budget) {
+    constexpr std::size_t kReads = 16;
+    const std::size_t per_item = kReads * compute.bytes;
+    const std::size_t items = std::min(items_, bytes / per_item / group_ * group_);
+    const auto rounds = static_cast<std::uint32_t>(bytes / (items * per_item));
+    compute.kernel->set(0, data);
+    compute.kernel->set(1, *out_);
+    compute.kernel->set_value(2, rounds);
+    const double amount = static_cast<double>(rounds) * static_cast<double>(items * per_item);
+    const std::size_t launches = std::clamp<std::size_t>(bytes_ / 4 / bytes, 1, 64);
+    return rates_of(times_of(budget,
+                             [&] {
+                               for (std::size_t i = 0; i < launches; ++i)
+                                 queue_->launch(*compute.kernel, items, group_);
+                               queue_->finish();
+                             }),
+                    amount * static_cast<double>(launches));
+  }
+
+  void memory() {
+    const auto data = device_.buffer(bytes_);
+    queue_->zero(*data);
+    queue_->finish();
+    DeviceFigure best{
+        "memory.read", "bandwidth of reading the device's memory", "B/s", Better::higher, {}};
+    std::size_t width = 1;
+    for (const std::size_t w : {1, 2, 4, 8, 16}) {
+      Compute compute = build("read_all", "float", w);
+      keep_better(best, read_rates(compute, *data, bytes_, share_ / 5), compute.type);
+      if (best.how == compute.type) width = w;
+    }
+    add(std::move(best));
+    Compute compute = build("read_all", "float", width);
+    for (std::size_t bytes = 256 << 10; bytes <= bytes_; bytes *= 4) {
+      if (bytes < group_ * 16 * compute.bytes) continue;
+      found_.read_bytes.push_back(static_cast<double>(bytes));
+      found_.read_rates.push_back(core::median(read_rates(compute, *data, bytes, share_ / 6)));
+    }
+  }
+
+  // ---- both at once ----
+
+  void overlap() {
+    const std::size_t bytes = bytes_ / 4;
+    const auto buffer = device_.buffer(bytes);
+    const auto pinned = device_.host_memory(bytes);
+    const auto other = device_.queue();
+    Compute compute = build_multiply_add("float", 4);
+    const auto copy = [&] {
+      other->write(*buffer, 0, pinned->bytes());
+      other->flush();
+    };
+    const auto launch = [&] {
+      queue_->launch(*compute.kernel, items_, group_);
+      queue_->flush();
+    };
+    const double copying = core::median(times_of(share_ / 4, [&] {
+      copy();
+      other->finish();
+    }));
+    compute_as_long_as(compute, copying);
+    DeviceFigure figure{"overlap",
+                        "share of a transfer that computing at the same time hides",
+                        "share",
+                        Better::higher,
+                        {}};
+    double spent = 0;
+    while (figure.samples.size() < kFewest || spent < share_) {
+      const double c = seconds_of([&] {
+        copy();
+        other->finish();
+      });
+      const double k = seconds_of([&] {
+        launch();
+        queue_->finish();
+      });
+      const double both = seconds_of([&] {
+        launch();
+        copy();
+        other->finish();
+        queue_->finish();
+      });
+      figure.samples.push_back(overlap_of(c, k, both));
+      spent += c + k + both;
+    }
+    add(std::move(figure));
+  }
+
+  void compute_as_long_as(Compute& compute, double seconds) {
+    const std::uint32_t rounds = rounds_for(compute, 2);
+    const double took = seconds_of([&] {
+      queue_->launch(*compute.kernel, items_, group_);
+      queue_->finish();
+    });
+    const double wanted = std::clamp(rounds * seconds / took, 1.0, double{1 << 26});
+    compute.kernel->set_value(2, static_cast<std::uint32_t>(wanted));
+  }
+
+  device::Device& device_;
+  const device::Description& about_;
+  const double share_;  // seconds of one figure
+  std::unique_ptr<device::Queue> queue_;
+  std::size_t group_ = 0, items_ = 0, bytes_ = 0;
+  std::unique_ptr<device::Buffer> out_;
+  DeviceFigures found_;
+};
+
+}  // namespace
+
+double overlap_of(double copy_s, double compute_s, double together_s) {
+  const double hidden = copy_s + compute_s - together_s;
+  return std::clamp(hidden / std::min(copy_s, compute_s), 0.0, 1.0);
+}
+
+DeviceFigures measure_device(device::Device& device, double seconds) {
+  return Measuring(device, seconds).all();
+}
+
+}  // namespace tabane::lab

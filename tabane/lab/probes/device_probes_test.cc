@@ -1,0 +1,64 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tabane/lab/probe.h"
+#include "tabane/lab/probes/device_figures.h"
+#include "tabane/lab/probes/run_probe.h"
+
+namespace tabane::lab {
+namespace {
+
+TEST(DeviceOverlap, IsWhatTheShorterOneOfBothHides) {
+  EXPECT_EQ(overlap_of(2, 2, 2), 1);  // at the same time
+  EXPECT_EQ(overlap_of(2, 2, 4), 0);  // in turn
+  EXPECT_EQ(overlap_of(2, 2, 3), 0.5);
+  EXPECT_EQ(overlap_of(1, 4, 4), 1);    // the copy is hidden
+  EXPECT_EQ(overlap_of(2, 2, 5), 0);    // in each other's way
+  EXPECT_EQ(overlap_of(2, 2, 1.9), 1);  // noise
+}
+
+class DeviceProbe : public testing::Test {
+ protected:
+  // In this process nothing of OpenCL is loaded.
+  void SetUp() override {
+    try {
+      run_ = run_probe(device_probes, "device", true, 0.3);
+    } catch (const NotHere& reason) {
+      GTEST_SKIP() << reason.what();
+    }
+  }
+
+  ProbeRun run_;
+};
+
+TEST_F(DeviceProbe, TellsOfEachDeviceWhatTheOthersTell) {
+  for (const char* name :
+       {"launch", "transfer.to_device.pageable", "transfer.to_device.pinned",
+        "transfer.to_device.mapped", "transfer.from_device.pageable", "transfer.from_device.pinned",
+        "transfer.from_device.mapped", "memory.read", "peak.fma.single", "peak.integer"}) {
+    const Result& result = run_.result(std::string("device.0.") + name);
+    EXPECT_GE(result.samples.size(), 3u) << name;
+    EXPECT_GT(std::ranges::min(result.samples), 0) << name;
+    EXPECT_FALSE(result.details["device"].get<std::string>().empty());
+  }
+  EXPECT_EQ(run_.result("device.0.launch").better, Better::lower);
+  const Result& overlap = run_.result("device.0.overlap");
+  EXPECT_GE(std::ranges::min(overlap.samples), 0);
+  EXPECT_LE(std::ranges::max(overlap.samples), 1);
+}
+
+TEST_F(DeviceProbe, DrawsBandwidthOverSize) {
+  const auto& curves = std::get<Curves>(run_.table("device.memory").content);
+  ASSERT_FALSE(curves.series.empty());
+  EXPECT_GT(curves.series[0].x.size(), 2u);
+  EXPECT_TRUE(std::ranges::is_sorted(curves.series[0].x));
+  EXPECT_GT(std::ranges::min(curves.series[0].y), 0);
+}
+
+TEST(DeviceProbeStopped, EndsItsProcess) {
+  EXPECT_THROW(run_probe(device_probes, "device", true, 30, this_machine(), 1), Stopped);
+}
+
+}  // namespace
+}  // namespace tabane::lab
