@@ -204,6 +204,31 @@ Block causes_block(const Bench& bench, const Plan& plan, const Folder& folder) {
                });
 }
 
+Block device_block(DeviceBench& device, const Plan& plan) {
+  constexpr double kSecondsOfRound = 4;  // of a CPU as a device, which is the slowest
+  std::vector<Contender> all;
+  std::vector<Factors> points;
+  for (const Chains& chains : device.works())
+    for (Contender& one : device.contenders(chains)) {
+      points.push_back(one.factors);
+      all.push_back(std::move(one));
+    }
+  auto body = [&device, &plan, all = std::move(all), pass = 0](Visit& visit) mutable {
+    if (pass == 0) device.check(device.works().back());
+    visit.in_turn(all, plan.effort.part(pass++, plan.passes));
+  };
+  const Effort effort = plan.effort.part(0, plan.passes);
+  return {"coprocessor", effort.fewest * kSecondsOfRound, std::move(body), std::move(points)};
+}
+
+bool is_of_files(const Point& point) { return point.factors.find("files") != nullptr; }
+
+std::vector<unsigned> os_indices(const core::Topology& topology) {
+  std::vector<unsigned> indices;
+  for (const core::Pu& pu : topology.pus()) indices.push_back(pu.os_index);
+  return indices;
+}
+
 FolderKey random_key() {
   FolderKey key;
   workloads::aes_dir::fill_random(key.key);
@@ -233,6 +258,8 @@ std::string place_sentence(const Place& place) {
 }
 
 std::string what_of(const Point& point) {
+  if (point.factors.find("chains_by") != nullptr)
+    return "time of AES-128-CBC of chains in memory, " + point.text("chains_by");
   if (point.factors.find("variant") == nullptr) return "time of " + point.text("implementation");
   return "time of the report's program, " + point.text("variant");
 }
@@ -267,7 +294,10 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
 
   const FolderKey key = random_key();
   Scratch scratch(place.directory);
-  const Bench bench{scratch, key};
+  std::string no_device;
+  const auto device =
+      DeviceBench::open(key, os_indices(topology), options.sizes, options.quick, no_device);
+  const Bench bench{scratch, key, device.get()};
   std::uint64_t most_files = 0;
   for (const Folder& folder : plan.folders) {
     campaign.add(runs_block(bench, plan, folder));
@@ -275,12 +305,15 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
   }
   for (const Folder& folder : plan.folders)
     if (folder.files == most_files) campaign.add(causes_block(bench, plan, folder));
+  if (device) campaign.add(device_block(*device, plan));
   add_campaign(record, campaign, campaign.run({.passes = plan.passes}), what_of);
-  if (record.complete && campaign.points.size() == 0)
+  if (!device) record.skipped.push_back({"coprocessor", no_device});
+  if (record.complete && !std::ranges::any_of(campaign.points, is_of_files))
     throw core::Error("nothing could be measured: " + campaign.skipped.back().reason);
   record.sentences.push_back(place_sentence(place));
   tell_of_few_runs(record, campaign.points);
   add_views(record, campaign.points, plan.pus);
+  add_device_views(record, campaign.points, device ? device->about() : "");
   return record;
 }
 

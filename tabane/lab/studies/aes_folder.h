@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tabane/lab/studies/aes_folder_device.h"
 #include "tabane/lab/studies/aes_folder_directory.h"
 #include "tabane/lab/studies/aes_folder_program.h"
 #include "tabane/lab/studies/study.h"
@@ -46,6 +47,7 @@ struct Folder {
 struct Bench {
   Scratch& scratch;
   const FolderKey& key;
+  const DeviceBench* device = nullptr;  // null: no coprocessor is measured
 };
 
 // ---- points {implementation, files, bytes, threads} ----
@@ -56,12 +58,14 @@ struct Implementation {
   const char* name;   // the level of the factor
   const char* title;  // "OpenMP static"
   bool chooses;       // how many threads, if it is asked to
+  bool on_device;     // always chooses
   // Works on the input once and returns the number of threads. threads: 0: chosen.
   unsigned (*run)(const Bench& bench, unsigned threads);
 };
 std::span<const Implementation> implementations();
 
-// All implementations with all numbers of threads, and those that choose with their own.
+// All implementations with all numbers of threads, and those that choose with their own; the
+// coprocessor where there is one, and a CPU in its place only on folders that do not take too long.
 // bench: outlives the contenders.
 std::vector<Contender> contenders(const Bench& bench, const Folder& folder,
                                   const std::vector<unsigned>& threads);

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "tabane/core/error.h"
+#include "tabane/device/module.h"
 
 namespace tabane::lab {
 namespace {
@@ -187,6 +188,7 @@ TEST_F(AesFolder, MeasuresAllImplementationsAndLeavesNothing) {
     return record.find("aes_folder." + who + ".files2.bytes1024." + threads);
   };
   for (const Implementation& one : implementations()) {
+    if (one.on_device) continue;
     for (const char* threads : {"threads1", "threads3"}) {
       const Result* result = find(one.name, threads);
       ASSERT_NE(result, nullptr) << one.name << threads;
@@ -199,10 +201,13 @@ TEST_F(AesFolder, MeasuresAllImplementationsAndLeavesNothing) {
   const Result* chosen = find("tabane_gcm", "automatic");
   ASSERT_NE(chosen, nullptr);
   EXPECT_GE(chosen->beside.at("threads_taken")[0], 1);
+  const bool has_device = !device::devices().list.empty();
+  EXPECT_EQ(find("tabane_device", "automatic") != nullptr, has_device);
+  EXPECT_EQ(record.find("aes_folder.cpu.chains4.chain_bytes1024") != nullptr, has_device);
   const std::string pus = std::to_string(core::Topology::detect().pus().size());
   EXPECT_NE(find("without_writing", "threads" + pus), nullptr);
   const auto is_table = [](const View& view) { return std::holds_alternative<Rows>(view.content); };
-  EXPECT_EQ(std::count_if(record.views.begin(), record.views.end(), is_table), 7);
+  EXPECT_EQ(std::count_if(record.views.begin(), record.views.end(), is_table), has_device ? 8 : 7);
   EXPECT_NE(record.source.find("Shirase"), std::string::npos);
 }
 

@@ -124,14 +124,17 @@ void best_threads(Record& record, const Data& data, double files) {
       rows_of(columns, data.folders("implementation", files), [&](const Folder& folder) {
         std::vector<Entry> row = {size_of(folder)};
         for (const Implementation& one : implementations())
-          row.push_back(threads_and_mean(data.best(folder, one.name)));
+          row.push_back(threads_and_mean(one.on_device ? data.find(folder, one.name, kAutomatic)
+                                                       : data.best(folder, one.name)));
         for (const Record* report : reports()) row.push_back(published_best(*report, folder));
         return row;
       });
   add_table(record, fmt::format("{:.0f} files: best number of threads and mean time", files), rows,
             "OpenMP static is the report's program, written anew; the last columns are the "
             "report's machines. Each has its own best of the numbers of threads that were "
-            "measured, imposed on tabane, too; with equal numbers all stand side by side in the "
+            "measured, imposed on tabane, too, but not on the coprocessor, whose times have the "
+            "opening of the device and its programs in them; with equal numbers all stand side by "
+            "side in the "
             "table against copying, from the same runs.");
 }
 

@@ -117,6 +117,14 @@ TEST(AesFolderTables, BestThreadsAreThoseWithTheLeastMeanAndNeverTheChosenOnes) 
   EXPECT_EQ(at(record, kBest, "tabane GCM"), "–");
 }
 
+// On the coprocessor no number is imposed.
+TEST(AesFolderTables, TheCoprocessorStandsThereWithWhatItChooses) {
+  Points points = plain_points();
+  EXPECT_EQ(at(record_of(points), kBest, "coprocessor"), "–");
+  points.add(point("tabane_device", kAutomatic, std::vector<double>(8, 9), 7));
+  EXPECT_EQ(at(record_of(points), kBest, "coprocessor"), "3, 9.00 s");
+}
+
 TEST(AesFolderTables, BestThreadsStandBesideTheReports) {
   const Record record = record_of(plain_points());
   EXPECT_EQ(at(record, kBest, "2 x Xeon E5-2640"), "20, 173 ms");

@@ -95,7 +95,8 @@ unsigned run_copy(const Bench& bench, unsigned threads) {
   return threads;
 }
 
-template <aes_dir::Cipher cipher, aes_dir::Direction direction = aes_dir::Direction::encrypt>
+template <aes_dir::Cipher cipher, aes_dir::Direction direction = aes_dir::Direction::encrypt,
+          aes_dir::Engine engine = aes_dir::Engine::automatic>
 unsigned run_tabane(const Bench& bench, unsigned threads) {
   constexpr bool kEncrypts = direction == aes_dir::Direction::encrypt;
   aes_dir::Request request;
@@ -108,18 +109,23 @@ unsigned run_tabane(const Bench& bench, unsigned threads) {
   request.force = kEncrypts;
   request.threads = threads;
   request.measure_copy = false;
+  request.engine = engine;
   const aes_dir::Outcome outcome = aes_dir::run_job(request);
   if (!outcome.failures.empty())
     throw core::Error(outcome.failures[0].path + ": " + outcome.failures[0].what);
+  if (!outcome.device_remarks.empty()) throw core::Error(outcome.device_remarks[0]);
   return outcome.threads;
 }
 
 constexpr Implementation kImplementations[] = {
-    {"report_static", "OpenMP static", false, run_report<Schedule::fixed>},
-    {"report_dynamic", "OpenMP dynamic", false, run_report<Schedule::dynamic>},
-    {"tabane_cbc", "tabane CBC", true, run_tabane<aes_dir::Cipher::aes_128_cbc>},
-    {"tabane_gcm", "tabane GCM", true, run_tabane<aes_dir::Cipher::aes_256_gcm>},
-    {"copy", "copying", false, run_copy}};
+    {"report_static", "OpenMP static", false, false, run_report<Schedule::fixed>},
+    {"report_dynamic", "OpenMP dynamic", false, false, run_report<Schedule::dynamic>},
+    {"tabane_cbc", "tabane CBC", true, false, run_tabane<aes_dir::Cipher::aes_128_cbc>},
+    {"tabane_gcm", "tabane GCM", true, false, run_tabane<aes_dir::Cipher::aes_256_gcm>},
+    {"tabane_device", "coprocessor", true, true,
+     run_tabane<aes_dir::Cipher::aes_128_cbc, aes_dir::Direction::encrypt,
+                aes_dir::Engine::opencl>},
+    {"copy", "copying", false, false, run_copy}};
 
 Contender contender(const Bench& bench, const Implementation& one, const Folder& folder,
                     unsigned threads) {
@@ -139,7 +145,14 @@ std::span<const Implementation> implementations() { return kImplementations; }
 std::vector<Contender> contenders(const Bench& bench, const Folder& folder,
                                   const std::vector<unsigned>& threads) {
   std::vector<Contender> all;
+  constexpr std::uint64_t kMostOnCpu = std::uint64_t{16} << 20;  // bytes, on a CPU as a device
   for (const Implementation& one : kImplementations) {
+    if (one.on_device) {
+      const bool fits = bench.device != nullptr &&
+                        (!bench.device->is_cpu() || folder.files * folder.bytes <= kMostOnCpu);
+      if (fits) all.push_back(contender(bench, one, folder, 0));
+      continue;
+    }
     for (const unsigned t : threads) all.push_back(contender(bench, one, folder, t));
     if (one.chooses) all.push_back(contender(bench, one, folder, 0));
   }
@@ -163,6 +176,9 @@ void check_outputs(Visit& visit, const Bench& bench, const Folder& folder, unsig
                digest_after(run_report<Schedule::dynamic>));
   expect_equal("the cipher text of tabane CBC against the report's program", cipher_text,
                digest_after(run_tabane<aes_dir::Cipher::aes_128_cbc>));
+  if (bench.device != nullptr)
+    expect_equal("the cipher text of the coprocessor against the report's program", cipher_text,
+                 digest_after(kImplementations[4].run));
   expect_equal("the copied files", digest_of_directory(bench.scratch.in()), digest_after(run_copy));
   run_tabane<aes_dir::Cipher::aes_256_gcm>(bench, threads);
   run_tabane<aes_dir::Cipher::aes_256_gcm, aes_dir::Direction::verify>(bench, threads);
