@@ -260,6 +260,7 @@ std::vector<Topic> all_topics() {
           {"aes", "encrypting files", ask_aes},
           {"aes_ranks", "encrypting files on several ranks", ask_aes_ranks},
           {"epub", "protecting e-books", ask_epub},
+          {"device", "coprocessors", ask_device},
           {"team", "teams of processes and threads", ask_team},
           {"comm", "messages and collectives", ask_comm},
           {"netpipe", "ping-pongs over TCP", ask_netpipe},

@@ -123,6 +123,7 @@ std::string write(const lab::Record& record, const std::string& directory);
 void ask_aes(Panel& panel);
 void ask_aes_ranks(Panel& panel);
 void ask_comm(Panel& panel);
+void ask_device(Panel& panel);
 void ask_matmul(Panel& panel);
 void ask_netpipe(Panel& panel);
 void ask_epub(Panel& panel);
