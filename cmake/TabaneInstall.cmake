@@ -1,6 +1,6 @@
 # What `cmake --install` puts where: program, libraries, headers, CMake and pkg-config packages, man
 # page, completions. All of it can be moved: nothing installed needs the prefix, but for programs of
-# users, which may look there for the modules for MPI (tabane/comm/transport/mpi_places.h).
+# users, which may look there for the modules for MPI and OpenCL (tabane/core/loadable_module.h).
 include(CMakePackageConfigHelpers)
 
 get_property(modules GLOBAL PROPERTY TABANE_MODULES)
@@ -66,7 +66,7 @@ install(FILES ${generated}/tabane DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-comp
 install(FILES ${generated}/_tabane DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${generated}/tabane.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-install(FILES docs/bgv.md docs/chooser.md docs/comm.md docs/compare.md docs/design.md
+install(FILES docs/bgv.md docs/chooser.md docs/comm.md docs/compare.md docs/coprocessors.md docs/design.md
               docs/from-mpi.md docs/matmul.md docs/mine.md docs/record-format.md
               docs/record.schema.json docs/sealed-format.md docs/security-model.md
               docs/solvers.md docs/time.md docs/tune.md
