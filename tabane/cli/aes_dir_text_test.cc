@@ -98,6 +98,14 @@ TEST(Warnings, NameFilesThatWereReadOnceMore) {
   EXPECT_NE(warnings.back().find("1 000 files"), std::string::npos) << warnings.back();
 }
 
+TEST(Warnings, SayWhatADeviceHasNotDone) {
+  Outcome outcome = some_outcome();
+  outcome.device_remarks = {"it was unplugged: the CPU has done the rest"};
+  EXPECT_EQ(warnings_of(Request(), outcome), outcome.device_remarks);
+  outcome.engine = Engine::opencl;
+  EXPECT_NE(summary_text(Request(), outcome).find(", opencl"), std::string::npos);
+}
+
 TEST(SummaryText, SaysNothingOfWhatWasNotMeasured) {
   EXPECT_EQ(summary_text({.direction = Direction::verify}, some_outcome()),
             "verified 1 234 files, 1.86 GiB in 2.00 s: 1.00 GB/s, 617 files/s\n"

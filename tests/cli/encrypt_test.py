@@ -204,6 +204,50 @@ class OpenSsl(Case):
                 self.assertEqual(self.opened.read_bytes(), content(100000))
 
 
+class Coprocessor(Case):
+    """Where there is one the files are those of the other engines; where not, the reason is told."""
+
+    def encrypt_on(self, device, *more, **variables):
+        environment = {**os.environ, **variables}
+        return tabane("encrypt", *self.options("aes-128-cbc"), "--iv", IV, "--engine",
+                      "opencl" + device, *more, self.plain, self.sealed, env=environment)
+
+    def test_writes_the_same_files(self):
+        self.make_tree()
+        result = self.encrypt_on("")
+        if b"there is no OpenCL device" in result.stderr:
+            self.skipTest(result.stderr.decode())
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(b", opencl\n", result.stdout)
+        other = self.folder / "other"
+        self.run_ok("encrypt", *self.options("aes-128-cbc"), "--iv", IV, "--engine", "openssl",
+                    self.plain, other)
+        self.assertEqual(snapshot(self.sealed), snapshot(other))
+        self.assertEqual(self.encrypt_on(":0", "--force").returncode, 0)
+        result = self.encrypt_on(":abacus", "--force")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"no OpenCL device abacus; there are 0: ", result.stderr)
+
+    def test_is_not_there_without_its_module_or_a_driver(self):
+        self.make_tree()
+        for part, variables in (
+                ("libtabane_opencl.so, is not in /nowhere", {"TABANE_OPENCL_MODULE": "/nowhere"}),
+                ("OpenCL", {"OCL_ICD_VENDORS": "/nowhere"})):
+            result = self.encrypt_on("", **variables)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn("there is no OpenCL device: ", result.stderr.decode())
+            self.assertIn(part, result.stderr.decode())
+            self.assertFalse(self.sealed.exists())
+
+    def test_only_encrypts_files(self):
+        for verb in ("decrypt", "verify"):
+            places = [self.sealed] + [self.opened] * (verb == "decrypt")
+            self.refused(2, "legal are auto, openssl, ipsec-mb", verb, *self.options(), "--engine",
+                         "opencl", *places)
+        self.refused(2, "--engine opencl encrypts files", "encrypt", *self.options(), "--engine",
+                     "opencl", "-", self.sealed)
+
+
 class Usage(Case):
     def test_is_refused_where_it_cannot_be_meant(self):
         self.make_tree()
