@@ -205,7 +205,7 @@ class OpenSsl(Case):
 
 
 class Coprocessor(Case):
-    """Where there is one the files are those of the other engines; where not, the reason is told."""
+    """Where there is one, files are those of the other engines; where not, the reason is told."""
 
     def encrypt_on(self, device, *more, **variables):
         environment = {**os.environ, **variables}

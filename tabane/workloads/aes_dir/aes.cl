@@ -150,8 +150,7 @@ uint4 block_of(ulong2 a) {
 }
 
 uint4 counter_block(uint index, uint last, uint counter) {
-  return (uint4)(0, index & 0xff000000,
-                 reversed(index << 8) | last << 24, reversed(counter));
+  return (uint4)(0, index & 0xff000000, reversed(index << 8) | last << 24, reversed(counter));
 }
 
 // The first `bytes` of a block; the others are 0.
@@ -219,7 +218,9 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void seal_chunks(
   sums[item] = sum;
   for (uint step = 1, power = 0; step < ITEMS; step *= 2, ++power) {
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (item % (2 * step) == 0) sums[item] = times(sums[item], key->powers[power]) ^ sums[item + step];
+    if (item % (2 * step) == 0) {
+      sums[item] = times(sums[item], key->powers[power]) ^ sums[item + step];
+    }
   }
   if (item == 0) {
     const ulong2 hash = times(sums[0], key->powers[0]);

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "tabane/core/error.h"
+#include "tabane/workloads/aes_dir/secret.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -64,6 +65,8 @@ Polynomial times_x(Polynomial a) {
 }
 
 }  // namespace
+
+RoundKeys::~RoundKeys() { wipe(std::as_writable_bytes(std::span(words))); }
 
 const std::array<std::uint32_t, 256>& mixed_table() { return kMixed; }
 

@@ -15,7 +15,10 @@ using Words = std::array<std::uint32_t, 4>;
 
 inline constexpr std::size_t kMostRounds = 14;
 
+// Wiped when they go.
 struct RoundKeys {
+  ~RoundKeys();
+
   std::array<Words, kMostRounds + 1> words{};  // of the start and of each round
   std::size_t rounds = 0;                      // 10 or 14
 };

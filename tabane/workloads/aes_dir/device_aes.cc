@@ -97,10 +97,9 @@ std::string DeviceAes::remark() const {
 }
 
 DeviceFileKey::DeviceFileKey(std::span<const std::byte> key, std::size_t items) {
-  RoundKeys expanded = expand_key(key);
+  const RoundKeys expanded = expand_key(key);
   std::ranges::copy(expanded.words, round_keys);
   powers[0] = hash_key(expanded);
-  wipe(std::as_writable_bytes(std::span(&expanded, 1)));
   for (std::size_t i = 1; i < std::size(powers); ++i) powers[i] = powers[i - 1] * powers[i - 1];
   std::size_t log2 = 0;
   while (std::size_t{1} << log2 < items) ++log2;
@@ -144,12 +143,11 @@ device::Buffer& DeviceSlot::room_for(std::unique_ptr<device::Buffer>& buffer, st
 }
 
 void DeviceSlot::set_key(std::span<const std::byte> key) {
-  RoundKeys expanded = expand_key(key);
+  const RoundKeys expanded = expand_key(key);
   const auto bytes = std::as_bytes(std::span(expanded.words).first(expanded.rounds + 1));
   queue_->write(room_for(keys_, bytes.size()), 0, bytes);
   queue_->finish();
   chains_ = aes_.program(expanded.rounds).kernel("encrypt_chains");
-  wipe(std::as_writable_bytes(std::span(&expanded, 1)));
 }
 
 void DeviceSlot::prepare(std::span<const ChainPiece> pieces) {
