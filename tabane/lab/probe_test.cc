@@ -67,6 +67,7 @@ TEST(AllProbes, StayInsideThePromisedTimes) {
   for (const char* machine : {"pack:1 core:2 pu:1", "pack:2 numa:2 l3:8 core:8 pu:2"}) {
     double quick = 0, full = 0;
     for (const Probe& probe : all_probes(core::Topology::synthetic(machine))) {
+      if (probe.name.starts_with("device")) continue;  // its time is that of machines that have one
       quick += probe.quick_seconds;
       full += probe.seconds;
     }
