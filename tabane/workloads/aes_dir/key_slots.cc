@@ -8,6 +8,7 @@
 
 #include "tabane/workloads/aes_dir/hkdf.h"
 #include "tabane/workloads/aes_dir/openssl.h"
+#include "tabane/workloads/sha256.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -157,10 +158,7 @@ std::string joined(const std::vector<std::string>& names) {
 }  // namespace
 
 Fingerprint fingerprint_of(const X25519Public& recipient) {
-  std::array<std::byte, 32> digest;
-  require(EVP_Digest(recipient.data(), recipient.size(), out(digest), nullptr, EVP_sha256(),
-                     nullptr) == 1,
-          "SHA-256");
+  const Sha256Sum digest = sha256(recipient);
   Fingerprint fingerprint;
   std::copy_n(digest.begin(), fingerprint.size(), fingerprint.begin());
   return fingerprint;

@@ -13,7 +13,7 @@
 #include "tabane/workloads/aes_dir/manifest_format.h"
 #include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/root.h"
-#include "tabane/workloads/aes_dir/sha256.h"
+#include "tabane/workloads/sha256.h"
 
 namespace tabane::workloads::aes_dir {
 

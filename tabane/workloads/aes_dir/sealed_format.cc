@@ -11,6 +11,7 @@
 
 #include "tabane/workloads/aes_dir/hkdf.h"
 #include "tabane/workloads/aes_dir/openssl.h"
+#include "tabane/workloads/sha256.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -53,13 +54,6 @@ void check_scrypt(const Header& header) {
     throw DamageError("scrypt parameters where no passphrase is", 11);
   }
   if (s.salt != decltype(s.salt){}) throw DamageError("a scrypt salt with a key file", 16);
-}
-
-Sha256 digest_of(std::span<const std::byte> bytes) {
-  Sha256 digest;
-  require(EVP_Digest(bytes.data(), bytes.size(), out(digest), nullptr, EVP_sha256(), nullptr) == 1,
-          "SHA-256");
-  return digest;
 }
 
 struct Labels {
@@ -167,7 +161,7 @@ void set_slots(Header& header, std::span<const std::byte> slots) {
   thread_local std::vector<std::byte> last;
   thread_local Sha256 digest;
   if (!std::ranges::equal(last, slots)) {
-    digest = digest_of(slots);
+    digest = sha256(slots);
     last.assign(slots.begin(), slots.end());
   }
   header.slots_bytes = static_cast<std::uint32_t>(slots.size());

@@ -359,14 +359,5 @@ TEST(SecretBytes, AreWipedWhereTheyWereMovedFrom) {
   EXPECT_TRUE(all_zero(source.bytes()));  // NOLINT(bugprone-use-after-move)
 }
 
-TEST(Wipe, OverwritesAllBytesAndNoOther) {
-  Bytes bytes = counting(40, 1);
-  wipe(std::span(bytes).subspan(3, 30));
-  EXPECT_EQ(bytes[2], std::byte{3});
-  EXPECT_TRUE(all_zero(std::span(bytes).subspan(3, 30)));
-  EXPECT_EQ(bytes[33], std::byte{34});
-  wipe({});
-}
-
 }  // namespace
 }  // namespace tabane::workloads::aes_dir

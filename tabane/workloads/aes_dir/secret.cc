@@ -1,13 +1,10 @@
 #include "tabane/workloads/aes_dir/secret.h"
 
-#include <openssl/crypto.h>
 #include <sys/mman.h>
 
 #include <new>
 
 namespace tabane::workloads::aes_dir {
-
-void wipe(std::span<std::byte> bytes) noexcept { OPENSSL_cleanse(bytes.data(), bytes.size()); }
 
 LockedMemory::LockedMemory(std::size_t bytes) {
   if (bytes == 0) return;

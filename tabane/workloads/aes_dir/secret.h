@@ -7,10 +7,9 @@
 #include <span>
 #include <utility>
 
-namespace tabane::workloads::aes_dir {
+#include "tabane/workloads/wipe.h"
 
-// Overwrites bytes in a way that the optimiser keeps.
-void wipe(std::span<std::byte> bytes) noexcept;
+namespace tabane::workloads::aes_dir {
 
 template <std::size_t N>
 class SecretBytes {

@@ -2,16 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
 #include <utility>
+
+#include "tabane/workloads/sha256.h"
+#include "tabane/workloads/wipe.h"
 
 namespace tabane::workloads::fhe_mining {
 namespace {
@@ -24,17 +25,6 @@ T number_at(std::span<const std::byte> bytes, std::size_t at) {
   T number;
   std::memcpy(&number, bytes.data() + at, sizeof number);
   return number;
-}
-
-using Digest = std::array<std::byte, 32>;
-
-Digest sha256(std::span<const std::byte> bytes) {
-  Digest digest;
-  if (EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(digest.data()),
-                 nullptr, EVP_sha256(), nullptr) != 1) {
-    throw core::Error("the crypto library failed: SHA-256");
-  }
-  return digest;
 }
 
 constexpr std::size_t kHeadBytes = 24;
@@ -121,7 +111,7 @@ std::uint64_t size_of(const core::Descriptor& file, const std::string& path) {
 
 team::Bytes container_bytes(Kind kind, std::span<const std::byte> content) {
   team::Bytes bytes(kMagic.size());
-  bytes.reserve(kHeadBytes + content.size() + sizeof(Digest));
+  bytes.reserve(kHeadBytes + content.size() + sizeof(Sha256Sum));
   std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
   team::put_value(bytes, static_cast<std::uint32_t>(kind));
   team::put_value(bytes, kContainerVersion);
@@ -137,15 +127,15 @@ Front read_front(const core::Descriptor& file, const std::string& path, Kind kin
   core::read_all_at(file.get(), bytes.data(), bytes.size(), 0, path);
   const std::uint64_t content = check_head(bytes.all(), kind, path);
   // Before memory is taken for what the head promises.
-  if (size < kHeadBytes + sizeof(Digest) || content > size - kHeadBytes - sizeof(Digest)) {
+  if (size < kHeadBytes + sizeof(Sha256Sum) || content > size - kHeadBytes - sizeof(Sha256Sum)) {
     throw_cut(path);
   }
-  Wiped whole(kHeadBytes + content + sizeof(Digest));
+  Wiped whole(kHeadBytes + content + sizeof(Sha256Sum));
   if (core::read_all_at(file.get(), whole.data(), whole.size(), 0, path) != whole.size()) {
     throw_cut(path);
   }
   const auto hashed = whole.all().first(kHeadBytes + content);
-  const Digest digest = sha256(hashed);
+  const Sha256Sum digest = sha256(hashed);
   if (std::memcmp(digest.data(), whole.data() + hashed.size(), digest.size()) != 0) {
     throw_damaged(path);
   }

@@ -12,6 +12,7 @@
 #include "tabane/workloads/fhe_mining/bgv/serialise.h"
 #include "tabane/workloads/fhe_mining/bgv/wiped.h"
 #include "tabane/workloads/fhe_mining/container.h"
+#include "tabane/workloads/wipe.h"
 
 namespace tabane::workloads::fhe_mining {
 namespace {

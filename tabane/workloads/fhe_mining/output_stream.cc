@@ -1,12 +1,12 @@
 #include "tabane/workloads/fhe_mining/output_stream.h"
 
 #include <fcntl.h>
-#include <openssl/crypto.h>
 
 #include <cerrno>
 
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
+#include "tabane/workloads/wipe.h"
 
 namespace tabane::workloads::fhe_mining {
 namespace {
@@ -21,8 +21,6 @@ core::Descriptor folder_of(const std::filesystem::path& path, const std::string&
 }
 
 }  // namespace
-
-void wipe(std::span<std::byte> bytes) { OPENSSL_cleanse(bytes.data(), bytes.size()); }
 
 OutputStream::OutputStream(const std::filesystem::path& path, mode_t mode, Replace replace)
     : shown_(path == "-" ? "standard output" : path.string()), replace_(replace) {

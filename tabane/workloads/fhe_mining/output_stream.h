@@ -16,9 +16,6 @@
 
 namespace tabane::workloads::fhe_mining {
 
-// Sets bytes to 0 that are not needed any more; the compiler does not leave it out.
-void wipe(std::span<std::byte> bytes);
-
 enum class Replace { yes, no };
 
 class OutputStream {

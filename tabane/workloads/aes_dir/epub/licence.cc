@@ -13,7 +13,7 @@
 #include "tabane/core/error.h"
 #include "tabane/workloads/aes_dir/epub/package.h"
 #include "tabane/workloads/aes_dir/sealed_format.h"
-#include "tabane/workloads/aes_dir/sha256.h"
+#include "tabane/workloads/sha256.h"
 
 namespace tabane::workloads::aes_dir::epub {
 namespace {
@@ -139,9 +139,7 @@ SignatureCheck signature_of(const Json& json) {
 }  // namespace
 
 Key user_key(const Passphrase& passphrase) {
-  Sha256Stream hash;
-  hash.put(passphrase.bytes());
-  Sha256Sum sum = hash.finish();
+  Sha256Sum sum = sha256(passphrase.bytes());
   Key key;
   std::ranges::copy(sum, key.bytes().begin());
   wipe(sum);

@@ -1,8 +1,9 @@
 #include "tabane/workloads/fhe_mining/bgv/record.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
+#include <cstring>
+
+#include "tabane/workloads/sha256.h"
 
 namespace tabane::workloads::fhe_mining::bgv {
 namespace {
@@ -10,25 +11,18 @@ namespace {
 constexpr std::string_view kMagic = "tabanBGV";
 constexpr std::uint32_t kInsecure = 1;
 
-using Digest = std::array<char, kRecordTail>;
+static_assert(sizeof(Sha256Sum) == kRecordTail);
 
-Digest sha256(std::string_view bytes) {
-  Digest digest;
-  if (EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(digest.data()),
-                 nullptr, EVP_sha256(), nullptr) != 1) {
-    throw core::Error("the crypto library failed: SHA-256");
-  }
-  return digest;
-}
+Sha256Sum sum_of(std::string_view bytes) { return sha256(std::as_bytes(std::span(bytes))); }
 
 // Tells parameters apart.
 std::array<char, 16> identity(const Parameters& parameters) {
   std::string text = fmt::format("{} {} {}", parameters.degree(), parameters.plaintext_modulus(),
                                  parameters.special_prime());
   for (const std::uint64_t q : parameters.primes()) text += fmt::format(" {}", q);
-  const Digest digest = sha256(text);
+  const Sha256Sum sum = sum_of(text);
   std::array<char, 16> first;
-  std::copy_n(digest.begin(), first.size(), first.begin());
+  std::memcpy(first.data(), sum.data(), first.size());
   return first;
 }
 
@@ -72,7 +66,7 @@ RecordWriter::RecordWriter(RecordKind kind, const Parameters& parameters, const 
 }
 
 std::string RecordWriter::finish() {
-  put(sha256(bytes_));
+  put(sum_of(bytes_));
   TABANE_ASSERT(bytes_.size() == whole_);
   return std::move(bytes_);
 }
@@ -113,8 +107,8 @@ RecordReader::RecordReader(std::string_view record, std::string_view name, Recor
   if (record.size() < head_.bytes) fail("it is cut off");
   if (record.size() > head_.bytes) fail("something stands behind its end");
   const std::size_t checked = record.size() - kRecordTail;
-  const Digest digest = sha256(record.substr(0, checked));
-  if (record.substr(checked) != std::string_view(digest.data(), digest.size())) {
+  const Sha256Sum sum = sum_of(record.substr(0, checked));
+  if (std::memcmp(record.data() + checked, sum.data(), sum.size()) != 0) {
     fail("it is damaged: its checksum is wrong");
   }
   if (head_.kind != kind) {

@@ -1,10 +1,10 @@
 // For memory that has held what a secret follows from.
 #pragma once
 
-#include <openssl/crypto.h>
-
 #include <cstddef>
 #include <span>
+
+#include "tabane/workloads/wipe.h"
 
 namespace tabane::workloads::fhe_mining::bgv {
 
@@ -15,7 +15,7 @@ class WipedAtEnd {
  public:
   template <class Range>
   explicit WipedAtEnd(Range& range) : bytes_(std::as_writable_bytes(std::span(range))) {}
-  ~WipedAtEnd() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
+  ~WipedAtEnd() { wipe(bytes_); }
   WipedAtEnd(const WipedAtEnd&) = delete;
   WipedAtEnd& operator=(const WipedAtEnd&) = delete;
 

@@ -1,4 +1,4 @@
-// SHA-256 of what comes piece by piece. Not installed.
+// SHA-256, of bytes that are all there or come piece by piece. Not installed.
 #pragma once
 
 #include <array>
@@ -6,11 +6,13 @@
 #include <memory>
 #include <span>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::workloads {
 
 using Sha256Sum = std::array<std::byte, 32>;
 
 // throw: core::Error if the crypto library fails.
+Sha256Sum sha256(std::span<const std::byte> bytes);
+
 class Sha256Stream {
  public:
   Sha256Stream();
@@ -27,4 +29,4 @@ class Sha256Stream {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::workloads
