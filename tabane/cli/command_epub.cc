@@ -23,6 +23,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/workloads/aes_dir/epub/books.h"
+#include "tabane/workloads/aes_dir/epub/moment.h"
 
 namespace tabane::cli {
 namespace {

@@ -12,6 +12,7 @@
 #include "tabane/core/error.h"
 #include "tabane/workloads/aes_dir/epub/decrypting.h"
 #include "tabane/workloads/aes_dir/epub/encrypting.h"
+#include "tabane/workloads/aes_dir/epub/moment.h"
 #include "tabane/workloads/aes_dir/epub/package.h"
 #include "tabane/workloads/aes_dir/sealed_format.h"
 
@@ -63,6 +64,7 @@ struct Way {
 // An entry that no key is needed for.
 void copy(const Way& way, const Archive& book, const Entry& entry, NewArchive& out) {
   ++way.result.clear;
+  way.job.bytes_done += entry.stored;
   out.copy(book, entry);
 }
 
@@ -71,40 +73,59 @@ bool is_rewritten(const Entry& entry) {
          entry.name == kLicenceName;
 }
 
-void protect(const Way& way, const Terms& terms, const Key& user,
-             const std::shared_future<Provider>& provider) {
-  const Archive book(way.paths.in);
-  const Package package = read_package(book);
-  EncryptionXml encryption(book);
-  require_unprotected(book, encryption);
-  BookResult& result = way.result;
-  result.title = package.title;
-  result.warning = mimetype_warning(book);
-  result.obfuscated = encryption.obfuscated().size();
+// A book as it is opened.
+struct Source {
+  const Archive archive;
+  const Package package;
+  EncryptionXml encryption;
+
+  explicit Source(const std::string& path)
+      : archive(path), package(read_package(archive)), encryption(archive) {}
+};
+
+Key new_key() {
   Key key;
   fill_random(key.bytes());
-  const Encrypt encrypt(way.job.next_book++, book.path(), key);
-  Pipeline pipeline(way.job, way.worker, way.window, book, encrypt);
+  return key;
+}
+
+// Adds a resource, and to the list that it is encrypted.
+void encrypt(const Way& way, Source& book, const Entry& entry, const Key& key, Pipeline& pipeline,
+             NewArchive& out) {
+  const Encrypting how = way_of(book.package, entry);
+  const bool large = std::max(entry.bytes, entry.stored) > kWholeBytes;
+  out.add(entry.name, entry.time,
+          large ? encrypted_stream(way.job, book.archive, entry, how, key)
+                : pipeline.add(entry, static_cast<int>(how)),
+          false);
+  book.encryption.add(
+      entry.name,
+      {.deflated = is_deflated(entry, how), .bytes = entry.bytes, .bytes_are_told = true});
+  ++way.result.encrypted;
+}
+
+void protect(const Way& way, const Terms& terms, const Key& user,
+             const std::shared_future<Provider>& provider) {
+  Source book(way.paths.in);
+  require_unprotected(book.archive, book.encryption);
+  way.result.title = book.package.title;
+  way.result.warning = mimetype_warning(book.archive);
+  way.result.obfuscated = book.encryption.obfuscated().size();
+  const Key key = new_key();
+  const Encrypt transform(way.job.next_book++, book.archive.path(), key);
+  Pipeline pipeline(way.job, way.worker, way.window, book.archive, transform);
   NewArchive out(way.paths.out);
   out.add_text(kMimetypeName, std::string(kMimetype), false);
-  for (const Entry& entry : book.entries()) {
+  for (const Entry& entry : book.archive.entries()) {
     if (is_rewritten(entry)) continue;
-    if (stays_clear(package, entry.name) || encryption.obfuscated().contains(entry.name)) {
-      copy(way, book, entry, out);
-      continue;
+    if (stays_clear(book.package, entry.name) ||
+        book.encryption.obfuscated().contains(entry.name)) {
+      copy(way, book.archive, entry, out);
+    } else {
+      encrypt(way, book, entry, key, pipeline, out);
     }
-    const Encrypting how = way_of(package, entry);
-    const bool large = std::max(entry.bytes, entry.stored) > kWholeBytes;
-    out.add(entry.name, entry.time,
-            large ? encrypted_stream(way.job, book, entry, how, key)
-                  : pipeline.add(entry, static_cast<int>(how)),
-            false);
-    encryption.add(
-        entry.name,
-        {.deflated = is_deflated(entry, how), .bytes = entry.bytes, .bytes_are_told = true});
-    ++result.encrypted;
   }
-  out.add_text(kEncryptionName, encryption.text(), true);
+  out.add_text(kEncryptionName, book.encryption.text(), true);
   out.add_text(kLicenceName,
                new_licence(terms, way.paths.out.filename().string(), user, key, provider.get()),
                true);
@@ -121,43 +142,50 @@ Key opened(const Archive& book, const Licence& licence, const Key& user) {
                                 licence.hint.empty() ? "" : "; its hint is: " + licence.hint));
 }
 
-void unprotect(const Way& way, const Key& user) {
-  const Archive book(way.paths.in);
-  const Package package = read_package(book);
-  EncryptionXml encryption(book);
-  const Licence licence = read_licence(book);
-  const Key key = opened(book, licence, user);
-  BookResult& result = way.result;
-  result.title = package.title;
-  result.obfuscated = encryption.obfuscated().size();
-  if (const std::string ended = expiry(licence.rights, utc_now()); !ended.empty()) {
-    result.warning = fmt::format("{}: the rights of its licence {}", book.path(), ended);
-  }
+void require_all_listed(const Archive& book, const EncryptionXml& encryption) {
   for (const auto& [name, how] : encryption.by_licence()) {
     if (book.find(name) != nullptr) continue;
     throw core::Error(
         fmt::format("{}: {}, which {} names, is missing", book.path(), name, kEncryptionName));
   }
-  const Decrypt decrypt(way.job.next_book++, book.path(), encryption, key);
-  Pipeline pipeline(way.job, way.worker, way.window, book, decrypt);
+}
+
+// Adds a resource as it was before it was encrypted.
+void decrypt(const Way& way, const Archive& book, const Entry& entry, const Encrypted& how,
+             const Key& key, Pipeline& pipeline, NewArchive& out) {
+  const bool large = std::max({entry.bytes, entry.stored, how.bytes}) > kWholeBytes;
+  out.add(entry.name, entry.time,
+          large ? decrypted_stream(way.job, book, entry, how, key) : pipeline.add(entry, 0),
+          how.deflated);
+  ++way.result.encrypted;
+}
+
+void unprotect(const Way& way, const Key& user) {
+  const Source book(way.paths.in);
+  const Licence licence = read_licence(book.archive);
+  const Key key = opened(book.archive, licence, user);
+  require_all_listed(book.archive, book.encryption);
+  way.result.title = book.package.title;
+  way.result.obfuscated = book.encryption.obfuscated().size();
+  if (const std::string ended = expiry(licence.rights, utc_now()); !ended.empty()) {
+    way.result.warning =
+        fmt::format("{}: the rights of its licence {}", book.archive.path(), ended);
+  }
+  const Decrypt transform(way.job.next_book++, book.archive.path(), book.encryption, key);
+  Pipeline pipeline(way.job, way.worker, way.window, book.archive, transform);
   NewArchive out(way.paths.out);
   out.add_text(kMimetypeName, std::string(kMimetype), false);
-  for (const Entry& entry : book.entries()) {
+  for (const Entry& entry : book.archive.entries()) {
     if (is_rewritten(entry)) continue;
-    const auto found = encryption.by_licence().find(entry.name);
-    if (found == encryption.by_licence().end()) {
-      copy(way, book, entry, out);
-      continue;
+    const auto found = book.encryption.by_licence().find(entry.name);
+    if (found == book.encryption.by_licence().end()) {
+      copy(way, book.archive, entry, out);
+    } else {
+      decrypt(way, book.archive, entry, found->second, key, pipeline, out);
     }
-    const Encrypted& how = found->second;
-    const bool large = std::max({entry.bytes, entry.stored, how.bytes}) > kWholeBytes;
-    out.add(entry.name, entry.time,
-            large ? decrypted_stream(way.job, book, entry, how, key) : pipeline.add(entry, 0),
-            how.deflated);
-    ++result.encrypted;
   }
   // Decrypting looks at the list until the last resource is written.
-  EncryptionXml rest(book);
+  EncryptionXml rest(book.archive);
   rest.remove_by_licence();
   if (!rest.empty()) out.add_text(kEncryptionName, rest.text(), true);
   way.finish(out);

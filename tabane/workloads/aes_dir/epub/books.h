@@ -38,9 +38,9 @@ struct BooksRequest {
 struct BooksHooks {
   // Called from any thread.
   std::function<bool()> stop_requested = [] { return false; };
-  // done: 0 … 1. From the calling thread, ten times a second.
+  // done: 0 … 1. From the calling thread, ten times a second. Must not throw.
   std::function<void(double done)> progress = [](double) {};
-  // From any thread, one at a time, as soon as a book is done.
+  // From any thread, one at a time, as soon as a book is done. Must not throw.
   std::function<void(std::size_t book, const BookResult& result)> book_done =
       [](std::size_t, const BookResult&) {};
 };

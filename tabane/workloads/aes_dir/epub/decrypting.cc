@@ -33,11 +33,11 @@ std::uint64_t most_bytes(const Encrypted& how, std::uint64_t deflated) {
 // The bytes in the archive are checked by its own checksum, what is in them by inflating.
 void Decrypt::decrypt(Piece& piece, Tools& tools) const {
   const Entry& entry = *piece.entry;
-  const Encrypted& how = encryption_.by_licence().at(entry.name);
   if (entry.deflated) {
     const auto plain = tools.scratch(entry.bytes);
-    if (!tools.deflater.inflate(piece.content(), plain))
+    if (!tools.deflater.inflate(piece.content(), plain)) {
       refuse(path_, entry, "it cannot be inflated");
+    }
     std::ranges::copy(plain, piece.renew(plain.size()).begin());
   }
   auto content = piece.content();
@@ -54,9 +54,16 @@ void Decrypt::decrypt(Piece& piece, Tools& tools) const {
   piece.begin += kBlockBytes;
   piece.end = piece.begin + *length;
   piece.shape.stored = *length;
-  content = piece.content();
+  check_decrypted(piece, tools);
+}
+
+// Compares a decrypted piece with what the list says of it.
+void Decrypt::check_decrypted(Piece& piece, Tools& tools) const {
+  const Entry& entry = *piece.entry;
+  const Encrypted& how = encryption_.by_licence().at(entry.name);
+  const auto content = piece.content();
   if (!how.deflated) {
-    if (how.bytes_are_told && how.bytes != *length) refuse(path_, entry, kOtherLength);
+    if (how.bytes_are_told && how.bytes != content.size()) refuse(path_, entry, kOtherLength);
     return;
   }
   if (how.bytes_are_told && how.bytes <= kWholeBytes) {
@@ -65,7 +72,7 @@ void Decrypt::decrypt(Piece& piece, Tools& tools) const {
     piece.shape.deflated = {.bytes = how.bytes, .crc = crc32(plain)};
     return;
   }
-  InflatedSum sum(most_bytes(how, *length));
+  InflatedSum sum(most_bytes(how, content.size()));
   if (!sum.put(content) || !sum.ended() || (how.bytes_are_told && sum.bytes() != how.bytes)) {
     refuse(path_, entry, kNotDeflated);
   }
@@ -86,7 +93,7 @@ namespace {
 
 class DecryptedStream : public Content {
  public:
-  DecryptedStream(const Job& job, const Archive& book, const Entry& entry, const Encrypted& how,
+  DecryptedStream(Job& job, const Archive& book, const Entry& entry, const Encrypted& how,
                   const Key& key)
       : job_(job), book_(book), entry_(entry), how_(how), cipher_(key.bytes()) {
     slice_.reserve(kSlice);
@@ -152,6 +159,7 @@ class DecryptedStream : public Content {
     cipher_.decrypt({slice.data(), slice.data(), slice.size(), &iv_});
     left_ -= slice.size();
     filled_ = slice.size();
+    job_.bytes_done += slice.size() / 2;  // all is read twice
     if (left_ > 0) return true;
     const auto length = without_padding(slice);
     if (!length) refuse(book_.path(), entry_, kNotEncrypted);
@@ -159,7 +167,7 @@ class DecryptedStream : public Content {
     return filled_ > 0;
   }
 
-  const Job& job_;
+  Job& job_;
   const Archive& book_;
   const Entry& entry_;
   const Encrypted how_;
@@ -174,7 +182,7 @@ class DecryptedStream : public Content {
 
 }  // namespace
 
-std::unique_ptr<Content> decrypted_stream(const Job& job, const Archive& book, const Entry& entry,
+std::unique_ptr<Content> decrypted_stream(Job& job, const Archive& book, const Entry& entry,
                                           const Encrypted& how, const Key& key) {
   return std::make_unique<DecryptedStream>(job, book, entry, how, key);
 }

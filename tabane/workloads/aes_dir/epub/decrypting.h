@@ -17,6 +17,7 @@ class Decrypt : public Transform {
 
  private:
   void decrypt(Piece& piece, Tools& tools) const;
+  void check_decrypted(Piece& piece, Tools& tools) const;
 
   const std::uint64_t book_;
   const std::string path_;
@@ -25,7 +26,7 @@ class Decrypt : public Transform {
 };
 
 // A resource that is too large for memory.
-std::unique_ptr<Content> decrypted_stream(const Job& job, const Archive& book, const Entry& entry,
+std::unique_ptr<Content> decrypted_stream(Job& job, const Archive& book, const Entry& entry,
                                           const Encrypted& how, const Key& key);
 
 }  // namespace tabane::workloads::aes_dir::epub

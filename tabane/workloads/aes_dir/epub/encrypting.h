@@ -33,7 +33,7 @@ class Encrypt : public Transform {
 };
 
 // A resource that is too large for memory. It is never deflated_now.
-std::unique_ptr<Content> encrypted_stream(const Job& job, const Archive& book, const Entry& entry,
+std::unique_ptr<Content> encrypted_stream(Job& job, const Archive& book, const Entry& entry,
                                           Encrypting way, const Key& key);
 
 }  // namespace tabane::workloads::aes_dir::epub

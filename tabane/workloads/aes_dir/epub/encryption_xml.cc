@@ -7,14 +7,13 @@
 #include "tabane/core/error.h"
 #include "tabane/workloads/aes_dir/epub/package.h"
 #include "tabane/workloads/aes_dir/epub/xml.h"
+#include "tabane/workloads/aes_dir/epub/xml_encryption.h"
 
 namespace tabane::workloads::aes_dir::epub {
 namespace {
 
-constexpr const char* kAes256Cbc = "http://www.w3.org/2001/04/xmlenc#aes256-cbc";
 constexpr const char* kKeyType = "http://readium.org/2014/01/lcp#EncryptedContentKey";
 constexpr const char* kKeyUri = "license.lcpl#/encryption/content_key";
-constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
 
 bool is_obfuscation(const std::string& algorithm) {
   return algorithm == "http://www.idpf.org/2008/embedding" ||
@@ -64,15 +63,15 @@ EncryptionXml::EncryptionXml() : document_(std::make_unique<Document>()) {
 EncryptionXml::EncryptionXml(const Archive& book) : EncryptionXml() {
   const Entry* const entry = book.find(kEncryptionName);
   if (entry == nullptr) return;
-  const std::string text = book.text_of(*entry, kMostBytes);
-  const pugi::xml_parse_result result = document_->xml.load_buffer(
-      text.data(), text.size(), pugi::parse_default | pugi::parse_declaration);
+  load_xml(book, *entry, document_->xml);
   document_->root = child(document_->xml, "encryption");
-  if (!result || !document_->root) {
-    throw core::Error(fmt::format("{}: {} is no list of encrypted resources{}{}", book.path(),
-                                  kEncryptionName, result ? "" : ": ",
-                                  result ? "" : result.description()));
+  if (!document_->root) {
+    throw core::Error(
+        fmt::format("{}: {} is no list of encrypted resources", book.path(), kEncryptionName));
   }
+  // text() is UTF-8 whatever the book's list is written in.
+  const pugi::xml_node first = document_->xml.first_child();
+  if (first.type() == pugi::node_declaration) first.attribute("encoding").set_value("UTF-8");
   read();
 }
 

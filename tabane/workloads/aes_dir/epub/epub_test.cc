@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/core/scratch_folder.h"
 #include "tabane/workloads/aes_dir/epub/deflate.h"
+#include "tabane/workloads/aes_dir/epub/encrypting.h"
 #include "tabane/workloads/aes_dir/epub/encryption_xml.h"
 #include "tabane/workloads/aes_dir/epub/licence.h"
+#include "tabane/workloads/aes_dir/epub/moment.h"
 #include "tabane/workloads/aes_dir/epub/package.h"
 #include "tabane/workloads/aes_dir/epub/provider.h"
 #include "tabane/workloads/aes_dir/epub/workers.h"
@@ -155,10 +158,26 @@ TEST(EpubLicence, MomentsInUtc) {
   EXPECT_EQ(utc_of("2026-01-31T12:00:00Z"), "2026-01-31T12:00:00Z");
   EXPECT_EQ(utc_of("2026-01-01T05:30:00+09:00"), "2025-12-31T20:30:00Z");
   EXPECT_EQ(utc_of("2026-01-01T23:30:00.250-01:00"), "2026-01-02T00:30:00Z");
-  for (const char* const wrong :
-       {"", "tomorrow", "2026-02-30", "2026-13-01", "2026-1-1", "2026-01-01T", "2026-01-01T12:00Z",
-        "2026-01-01T12:00:00", "2026-01-01T25:00:00Z", "2026-01-01T12:00:00Zx",
-        "2026-01-01T12:00:00 01:00", "2026-01-01 12:00:00Z"}) {
+  for (const char* const wrong : {"",
+                                  "tomorrow",
+                                  "2026-02-30",
+                                  "2026-13-01",
+                                  "2026-1-1",
+                                  "2026-01-01T",
+                                  "2026-01-01T12:00Z",
+                                  "2026-01-01T12:00:00",
+                                  "2026-01-01T25:00:00Z",
+                                  "2026-01-01T12:00:00Zx",
+                                  "2026-01-01T12:00:00 01:00",
+                                  "2026-01-01 12:00:00Z",
+                                  " 026-01-31",
+                                  "+026-01-31",
+                                  "2026- 1-31",
+                                  "-001-01-01",
+                                  "2026-01-01T12:00:00.Z",
+                                  "2026-01-01T12:00:00+99:99",
+                                  "2026-01-01T12:00:00+-1:00",
+                                  "2026-01-01T12:60:00Z"}) {
     EXPECT_FALSE(utc_of(wrong)) << wrong;
   }
 }
@@ -183,6 +202,27 @@ TEST(EpubProvider, SignsAndNoticesChanges) {
       check_signature("text", kRsaSha256, Provider::for_tests().certificate(), signature).good);
   EXPECT_FALSE(check_signature("text", "rsa-sha1", certificate, signature).good);
   EXPECT_FALSE(check_signature("text", kRsaSha256, "no certificate", signature).good);
+}
+
+// Of what is too large for memory, too: a progress bar shows it.
+TEST(EpubStreams, TellWhatTheyHaveDone) {
+  const core::ScratchFolder folder("tabane-epub-test");
+  NewArchive made(folder / "book.epub");
+  made.add_text("stored", text_of(300'000), false);
+  made.add_text("deflated", text_of(300'000), true);
+  made.write(false);
+  const Archive book((folder / "book.epub").string());
+  for (const Entry& entry : book.entries()) {
+    Job job(1, [] { return false; });
+    const Key key;
+    const auto stream = encrypted_stream(job, book, entry, Encrypting::as_stored, key);
+    EXPECT_EQ(stream->shape().stored, encrypted_bytes(entry.stored));
+    std::vector<std::byte> bytes(encrypted_bytes(entry.stored) + 1);
+    std::size_t size = 0, got = 0;
+    while ((got = stream->read(std::span(bytes).subspan(size))) > 0) size += got;
+    EXPECT_EQ(size, encrypted_bytes(entry.stored));
+    EXPECT_NEAR(static_cast<double>(job.bytes_done), static_cast<double>(entry.stored), 64);
+  }
 }
 
 // Books wait for parts that other threads, or they themselves, do.

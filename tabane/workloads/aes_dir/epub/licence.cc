@@ -1,16 +1,13 @@
 #include "tabane/workloads/aes_dir/epub/licence.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "tabane/core/error.h"
+#include "tabane/workloads/aes_dir/epub/moment.h"
 #include "tabane/workloads/aes_dir/epub/package.h"
 #include "tabane/workloads/aes_dir/sealed_format.h"
 #include "tabane/workloads/sha256.h"
@@ -21,11 +18,23 @@ namespace {
 using Json = nlohmann::json;  // its keys are sorted, as the signature's canonical form wants them
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;
-constexpr const char* kAes256Cbc = "http://www.w3.org/2001/04/xmlenc#aes256-cbc";
 constexpr const char* kSha256 = "http://www.w3.org/2001/04/xmlenc#sha256";
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
+}
+
+// Returns nothing that is an object if the text is not JSON. Deeper values would overflow the
+// stack: they are copied and written by recursions.
+Json parsed(const std::string& text) {
+  constexpr int kMostDepth = 100;
+  bool deep = false;
+  const auto keep = [&](int depth, Json::parse_event_t, const Json&) {
+    deep = deep || depth > kMostDepth;
+    return !deep;
+  };
+  Json json = Json::parse(text, keep, false);
+  return deep ? Json() : json;
 }
 
 // Without white space; the signature is over this, without itself.
@@ -82,46 +91,6 @@ std::optional<std::uint64_t> number_at(const Json& json, const char* path) {
   const Json::json_pointer pointer(path);
   if (!json.contains(pointer) || !json.at(pointer).is_number_unsigned()) return std::nullopt;
   return json.at(pointer).get<std::uint64_t>();
-}
-
-// Parts of ISO 8601, which they move `text` behind; nothing if it does not begin so.
-std::optional<std::chrono::sys_days> take_date(const char*& text) {
-  int year = 0, month = 0, day = 0, read = 0;
-  if (std::sscanf(text, "%4d-%2d-%2d%n", &year, &month, &day, &read) != 3 || read != 10) {
-    return std::nullopt;
-  }
-  text += read;
-  const std::chrono::year_month_day date{std::chrono::year(year),
-                                         std::chrono::month(static_cast<unsigned>(month)),
-                                         std::chrono::day(static_cast<unsigned>(day))};
-  return date.ok() ? std::optional(std::chrono::sys_days(date)) : std::nullopt;
-}
-
-std::optional<std::chrono::seconds> take_time(const char*& text) {
-  int hour = 0, minute = 0, second = 0, read = 0;
-  if (std::sscanf(text, "T%2d:%2d:%2d%n", &hour, &minute, &second, &read) != 3 || read != 9 ||
-      hour > 23 || minute > 59 || second > 60) {
-    return std::nullopt;
-  }
-  text += read;
-  if (*text == '.') text += 1 + std::strspn(text + 1, "0123456789");
-  return std::chrono::hours(hour) + std::chrono::minutes(minute) + std::chrono::seconds(second);
-}
-
-std::optional<std::chrono::seconds> take_offset(const char*& text) {
-  if (*text == 'Z') {
-    ++text;
-    return std::chrono::seconds(0);
-  }
-  char sign = 0;
-  int hours = 0, minutes = 0, read = 0;
-  if (std::sscanf(text, "%c%2d:%2d%n", &sign, &hours, &minutes, &read) != 3 || read != 6 ||
-      (sign != '+' && sign != '-')) {
-    return std::nullopt;
-  }
-  text += read;
-  const std::chrono::seconds offset = std::chrono::hours(hours) + std::chrono::minutes(minutes);
-  return sign == '-' ? -offset : offset;
 }
 
 SignatureCheck signature_of(const Json& json) {
@@ -182,10 +151,10 @@ Licence read_licence(const Archive& book) {
     throw core::Error(fmt::format("{}: has no {}, so it is not protected by a licence", book.path(),
                                   kLicenceName));
   }
-  const Json json = Json::parse(book.text_of(*entry, kMostBytes), nullptr, false);
+  const Json json = parsed(book.text_of(*entry, kMostBytes));
   if (!json.is_object()) {
-    throw core::Error(
-        fmt::format("{}: {} is no licence: it is not JSON", book.path(), kLicenceName));
+    throw core::Error(fmt::format("{}: {} is no licence: it is not JSON, or nested too deep",
+                                  book.path(), kLicenceName));
   }
   Licence licence{.id = text_at(json, "/id"),
                   .issued = text_at(json, "/issued"),
@@ -235,27 +204,6 @@ std::string expiry(const Rights& rights, std::string_view now) {
   if (end && *end < now) return "ended on " + *rights.end;
   if (start && *start > now) return "begin only on " + *rights.start;
   return {};
-}
-
-std::string utc_now() {
-  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)));
-}
-
-std::optional<std::string> utc_of(std::string_view iso8601) {
-  const std::string text(iso8601);
-  const char* rest = text.c_str();
-  const auto date = take_date(rest);
-  if (!date) return std::nullopt;
-  std::chrono::seconds time{0};
-  if (*rest != 0) {
-    const auto found = take_time(rest);
-    const auto offset = found ? take_offset(rest) : std::nullopt;
-    if (!offset || *rest != 0) return std::nullopt;
-    time = *found - *offset;
-  }
-  const std::chrono::system_clock::time_point moment = *date + time;
-  return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(moment)));
 }
 
 }  // namespace tabane::workloads::aes_dir::epub

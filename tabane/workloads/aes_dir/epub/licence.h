@@ -62,10 +62,5 @@ std::optional<Key> content_key(const Licence& licence, const Key& user);
 // What the rights say about a moment, as a clause: "ended on …"; empty: they are in force. now: as
 // utc_now() writes it.
 std::string expiry(const Rights& rights, std::string_view now);
-std::string utc_now();  // "2026-01-31T12:00:00Z"
-
-// Returns the moment in UTC as utc_now() writes it. Understands a date, or a date and a time with Z
-// or an offset; nothing for all else.
-std::optional<std::string> utc_of(std::string_view iso8601);
 
 }  // namespace tabane::workloads::aes_dir::epub

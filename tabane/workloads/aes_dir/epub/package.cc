@@ -12,23 +12,10 @@
 namespace tabane::workloads::aes_dir::epub {
 namespace {
 
-constexpr std::uint64_t kMostXmlBytes = std::uint64_t{64} << 20;
-
 const Entry& require_entry(const Archive& book, const std::string& name, const char* what) {
   if (const Entry* const entry = book.find(name)) return *entry;
   throw core::Error(
       fmt::format("{}: has no {}, {}, so it is no EPUB book", book.path(), name, what));
-}
-
-pugi::xml_document parse(const Archive& book, const Entry& entry) {
-  const std::string text = book.text_of(entry, kMostXmlBytes);
-  pugi::xml_document document;
-  const pugi::xml_parse_result result = document.load_buffer(text.data(), text.size());
-  if (!result) {
-    throw core::Error(fmt::format("{}: {} is no good XML: {} at byte {}", book.path(), entry.name,
-                                  result.description(), result.offset));
-  }
-  return document;
 }
 
 // The entry that a reference in the package document `base` names; empty: none of this book.
@@ -67,8 +54,8 @@ std::string cover_id(const pugi::xml_node& metadata) {
 }
 
 void add_package_document(const Archive& book, const std::string& name, Package& package) {
-  const pugi::xml_document document =
-      parse(book, require_entry(book, name, "the package document"));
+  pugi::xml_document document;
+  load_xml(book, require_entry(book, name, "the package document"), document);
   const pugi::xml_node root = child(document, "package"), metadata = child(root, "metadata");
   const pugi::xml_node manifest = child(root, "manifest");
   if (!manifest) {
@@ -129,8 +116,9 @@ std::string percent_encoded_path(std::string_view path) {
 }
 
 Package read_package(const Archive& book) {
-  const pugi::xml_document container =
-      parse(book, require_entry(book, kContainerName, "which names its package documents"));
+  pugi::xml_document container;
+  load_xml(book, require_entry(book, kContainerName, "which names its package documents"),
+           container);
   Package package;
   const pugi::xml_node files = child(child(container, "container"), "rootfiles");
   for (const pugi::xml_node& file : children(files, "rootfile")) {

@@ -153,8 +153,13 @@ SignatureCheck check_signature(std::string_view text, std::string_view algorithm
   check.valid_until = time_of(X509_get0_notAfter(parsed.get()));
   EVP_PKEY* const key = X509_get0_pubkey(parsed.get());
   check.self_made = key != nullptr && X509_verify(parsed.get(), key) == 1;
-  if (algorithm != kRsaSha256 || key == nullptr || EVP_PKEY_get_base_id(key) != EVP_PKEY_RSA) {
-    check.problem = fmt::format("it is made by {}; only rsa-sha256 is known here", algorithm);
+  if (key == nullptr || EVP_PKEY_get_base_id(key) != EVP_PKEY_RSA) {
+    check.problem = "its certificate has no RSA key";
+    return check;
+  }
+  if (algorithm != kRsaSha256) {
+    check.problem = fmt::format("it is made by {}; only rsa-sha256 is known here",
+                                algorithm.empty() ? "an algorithm without a name" : algorithm);
     return check;
   }
   const Digest digest(EVP_MD_CTX_new());

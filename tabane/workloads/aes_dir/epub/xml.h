@@ -1,4 +1,4 @@
-// XML by names without their prefixes: books differ in them. Not installed.
+// XML of a book, by names without their prefixes: books differ in them. Not installed.
 #pragma once
 
 #include <pugixml.hpp>
@@ -6,7 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "tabane/workloads/aes_dir/epub/archive.h"
+
 namespace tabane::workloads::aes_dir::epub {
+
+// Reads an entry into a document. throws: core::Error naming book and entry if it is no good XML,
+// or nested deeper than the stack may be.
+void load_xml(const Archive& book, const Entry& entry, pugi::xml_document& document);
 
 inline std::string_view local_name(std::string_view name) {
   return name.substr(name.find(':') + 1);  // npos + 1 is 0

@@ -14,6 +14,8 @@
 
 namespace tabane::workloads::aes_dir::epub {
 
+// Its name.
+inline constexpr const char* kAes256Cbc = "http://www.w3.org/2001/04/xmlenc#aes256-cbc";
 inline constexpr std::size_t kKeyBytes = 32;
 using Key = SecretBytes<kKeyBytes>;
 
