@@ -7,13 +7,12 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 
 #include "tabane/cli/command.h"
+#include "tabane/cli/epub_places.h"
 #include "tabane/cli/options.h"
 #include "tabane/cli/output.h"
 #include "tabane/cli/passphrase_prompt.h"
@@ -29,7 +28,6 @@ namespace tabane::cli {
 namespace {
 
 using namespace workloads::aes_dir::epub;
-namespace fs = std::filesystem;
 
 enum class Verb { protect, unprotect };
 
@@ -44,68 +42,14 @@ struct Options {
   JsonOption json;
 };
 
+// Also from threads, which a full disk or a closed pipe must not end: main() tells of stdout.
+void say(std::FILE* to, const std::string& text) {
+  std::fputs(text.c_str(), to);
+  std::fflush(to);
+}
+
 void warn(const std::string& text) {
-  if (!text.empty()) fmt::print(stderr, "warning: {}\n", printable(text));
-}
-
-// OUT is one book's file, or the directory of several.
-bool is_folder(const Options& options) {
-  if (options.output == "-") {
-    throw core::UsageError("-o -: a book is a file, not a stream; a file of that name is ./-");
-  }
-  std::error_code error;
-  if (options.output.ends_with('/') || fs::is_directory(options.output, error)) return true;
-  if (options.books.size() < 2) return false;
-  if (!fs::exists(options.output, error)) return true;
-  throw core::UsageError(fmt::format("-o {}: is no directory, which {} books need", options.output,
-                                     options.books.size()));
-}
-
-// A book must not be written over another one, or over itself.
-void require_apart(const std::vector<BookPaths>& books) {
-  std::map<fs::path, std::string> from;
-  for (const BookPaths& book : books) {
-    const auto [place, is_new] = from.emplace(book.out, book.in);
-    if (!is_new) {
-      throw core::UsageError(fmt::format("{} and {} would both become {}; give them in two calls",
-                                         place->second, book.in, book.out.string()));
-    }
-    std::error_code error;
-    if (fs::equivalent(book.in, book.out, error)) {
-      throw core::UsageError(fmt::format("-o {}: is the book {} itself; give another place",
-                                         book.out.string(), book.in));
-    }
-  }
-}
-
-void require_free(const std::vector<BookPaths>& books, bool force) {
-  for (const BookPaths& book : books) {
-    std::error_code error;
-    const fs::file_status there = fs::status(book.out, error);
-    if (!fs::exists(there)) continue;
-    if (!fs::is_regular_file(there)) {
-      throw core::UsageError(
-          fmt::format("-o {}: is not a regular file; a book is nothing else", book.out.string()));
-    }
-    if (!force) {
-      throw core::UsageError(fmt::format("{} exists; --force replaces it", book.out.string()));
-    }
-  }
-}
-
-std::vector<BookPaths> paths_of(const Options& options) {
-  std::vector<BookPaths> books;
-  if (!is_folder(options)) {
-    books.push_back({options.books.front(), options.output});
-  } else {
-    require_writable_directory(options.output);
-    for (const std::string& book : options.books) {
-      books.push_back({book, fs::path(options.output) / fs::path(book).filename()});
-    }
-  }
-  require_apart(books);
-  require_free(books, options.force);
-  return books;
+  if (!text.empty()) say(stderr, fmt::format("warning: {}\n", printable(text)));
 }
 
 workloads::aes_dir::Passphrase read_passphrase(const std::optional<std::string>& file, bool twice) {
@@ -155,10 +99,9 @@ class Teller {
     line_.clear();
     warn(result.warning);
     if (!result.error.empty()) {
-      if (!result.stopped) fmt::print(stderr, "tabane: {}\n", printable(result.error));
+      if (!result.stopped) say(stderr, fmt::format("tabane: {}\n", printable(result.error)));
     } else if (!options_.quiet && !options_.json.to_stdout()) {
-      fmt::print("{}", line_of(verb_, paths, result));
-      std::fflush(stdout);
+      say(stdout, line_of(verb_, paths, result));
     }
   }
 
@@ -227,6 +170,8 @@ void check_terms(const Options& options) {
 
 std::function<Provider()> provider_of(const Options& options) {
   if (!options.certificate) return [] { return Provider::for_tests(); };
+  warn(workloads::aes_dir::warning_of(workloads::aes_dir::open_to_read(*options.private_key),
+                                      *options.private_key));
   // Read now: what is wrong with the files is told before anything is made.
   auto provider =
       std::make_shared<Provider>(Provider::from_files(*options.certificate, *options.private_key));
@@ -236,7 +181,7 @@ std::function<Provider()> provider_of(const Options& options) {
 int run(const Options& options, Verb verb) {
   options.json.check();
   check_terms(options);
-  BooksRequest request{.books = paths_of(options),
+  BooksRequest request{.books = places_of(options.books, options.output, options.force),
                        .threads = static_cast<unsigned>(options.threads.value_or(0)),
                        .replace = options.force};
   make_memory_unreadable();
@@ -244,6 +189,7 @@ int run(const Options& options, Verb verb) {
   request.passphrase = read_passphrase(options.passphrase_file, verb == Verb::protect);
   if (verb == Verb::protect) warn(workloads::aes_dir::weakness_of(request.passphrase));
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit fails alone, with EFBIG
+  std::signal(SIGPIPE, SIG_IGN);  // the books are made, whoever has stopped reading of them
   const StopOnSignal stop;
   Teller teller(verb, options, request.books);
   const std::vector<BookResult> results =

@@ -124,8 +124,7 @@ Passphrase ask_passphrase(bool twice, const char* question) {
   const Descriptor terminal(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
   if (!terminal.valid()) {
     throw core::UsageError(
-        "there is no terminal to ask for a passphrase: give --key-file FILE or --passphrase-file "
-        "FILE");
+        "there is no terminal to ask for a passphrase: give --passphrase-file FILE");
   }
   Line line;
   ask_line(terminal.get(), question, line);

@@ -14,6 +14,7 @@ import time
 import unittest
 import warnings
 import zipfile
+import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import epub_lcp  # noqa: E402  (found by the path above)
@@ -225,13 +226,20 @@ class Kinds(Case):
         self.assert_comes_back()
 
     def test_obfuscated_fonts_stay_as_they_are(self):
-        listed = ('<encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container" '
+        for encoding in ("utf-8", "utf-16"):
+            with self.subTest(encoding=encoding):
+                self.obfuscated_font_stays(encoding)
+                self.opened.unlink()
+
+    def obfuscated_font_stays(self, encoding):
+        listed = (f'<?xml version="1.0" encoding="{encoding}"?>'
+                  '<encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container" '
                   'xmlns:e="http://www.w3.org/2001/04/xmlenc#"><e:EncryptedData>'
                   '<e:EncryptionMethod Algorithm="http://www.idpf.org/2008/embedding"/>'
                   '<e:CipherData><e:CipherReference URI="OPS/font.otf"/></e:CipherData>'
                   "</e:EncryptedData></encryption>")
-        write_book(self.book, more=[("META-INF/encryption.xml", listed)])
-        done = self.protect()
+        write_book(self.book, more=[("META-INF/encryption.xml", listed.encode(encoding))])
+        done = self.protect("--force")
         self.assertIn("1 obfuscated font left as they are", done.stdout)
         self.assertEqual(contents_of(self.protected)["OPS/font.otf"],
                          contents_of(self.book)["OPS/font.otf"])
@@ -315,6 +323,11 @@ class Licences(Case):
         self.protect("--certificate", certificate, "--private-key", key)
         self.assertIn("CN=Ann's books", self.epub("inspect", self.protected).stdout)
         self.assert_comes_back()
+        key.chmod(0o644)
+        done = self.run_verb("protect", self.book, self.protected, "--force", "--certificate",
+                             certificate, "--private-key", key)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(f"others may have access to {key}", done.stderr)
         self.protected.unlink()
         self.opened.unlink()
         other = self.folder / "other.pem"
@@ -341,6 +354,9 @@ class Licences(Case):
 
     def test_altered_licences(self):
         write_book(self.book)
+        elliptic = epub_lcp.base64.b64encode(epub_lcp.openssl(
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+            "-keyout", self.folder / "ec.pem", "-outform", "DER", "-subj", "/CN=x")).decode()
         for change, text in (
                 (lambda l: l["rights"].update(end="2099-01-01"), "was altered after it was signed"),
                 (lambda l: l["signature"].update(value="AAAA"), "was altered after it was signed"),
@@ -350,7 +366,10 @@ class Licences(Case):
                  "only certified readers"),
                 (lambda l: l.pop("id") and None, "is no licence: it lacks"),
                 (lambda l: "[1]", "is not JSON"),
-                (lambda l: "{" * 100_000, "is not JSON")):
+                (lambda l: "{" * 100_000, "is not JSON"),
+                (lambda l: '{"a":' + "[" * 400_000 + "]" * 400_000 + "," + json.dumps(l)[1:],
+                 "nested too deep"),
+                (lambda l: l["signature"].update(certificate=elliptic), "has no RSA key")):
             with self.subTest(text=text):
                 self.protect()
                 altered = self.change_licence(change)
@@ -381,6 +400,21 @@ class Licences(Case):
                 for each, was in data.items():
                     book.writestr(each, content if each == name else was)
             self.refused(self.run_verb("unprotect", altered, self.opened), "is damaged", name)
+
+
+    def test_a_list_that_is_nested_too_deep(self):
+        write_book(self.book)
+        self.protect()
+        data = contents_of(self.protected)
+        self.protected.unlink()
+        deep = b"<a>" * 1_000_000 + b"</a>" * 1_000_000
+        data[epub_lcp.ENCRYPTION] = data[epub_lcp.ENCRYPTION].replace(
+            b"</enc:EncryptedData>", deep + b"</enc:EncryptedData>", 1)
+        altered = self.folder / "altered.epub"
+        with zipfile.ZipFile(altered, "w", zipfile.ZIP_DEFLATED) as book:
+            for name, content in data.items():
+                book.writestr(name, content)
+        self.refused(self.run_verb("unprotect", altered, self.opened), "is nested more than")
 
 
 class Refused(Case):
@@ -449,6 +483,23 @@ class Refused(Case):
         self.book.write_bytes(data)
         self.protect_refused("OPS/audio.mp3 is damaged")
 
+    def test_bytes_behind_a_deflated_entry(self):
+        """Stored there as they are, they would come back as damage."""
+        for words in (b"few words", b"".join(b"%d words " % i for i in range(1_400_000))):
+            deflater = zlib.compressobj(wbits=-15)
+            stored = deflater.compress(words) + deflater.flush() + b"behind"
+            write_book(self.book, method=zipfile.ZIP_STORED, more=[("OPS/words.txt", stored)])
+            data = bytearray(self.book.read_bytes())
+            for mark, method, behind in ((b"PK\3\4", 8, stored),
+                                         (b"PK\1\2", 10, b"OPS/words.txt")):
+                at = data.rindex(mark, 0, data.rindex(behind))
+                struct.pack_into("<H", data, at + method, 8)
+                struct.pack_into("<I", data, at + method + 6, zlib.crc32(words))
+                struct.pack_into("<I", data, at + method + 14, len(words))
+            self.book.write_bytes(data)
+            self.assertEqual(contents_of(self.book)["OPS/words.txt"], words)
+            self.protect_refused("OPS/words.txt is damaged")
+
     def test_zip_encryption_and_other_methods(self):
         write_book(self.book)
         subprocess.run(["zip", "-q", "-P", "x", "-r", self.book, "pass"], cwd=self.folder,
@@ -496,8 +547,38 @@ class Refused(Case):
         done = self.epub("protect", self.book, twin, "-o", self.folder / "out",
                          "--passphrase-file", self.passphrase)
         self.refused(done, "would both become", code=2)
+        self.assertFalse((self.folder / "out").exists())
+        for wrong, text in (("", "-o: the new book needs a name"), (other / "link", "regular")):
+            (other / "link").unlink(missing_ok=True)
+            (other / "link").symlink_to("nowhere")
+            self.refused(self.run_verb("protect", self.book, wrong, "--force"), text, code=2)
+        for wrong in ("", f"{self.book}/"):
+            self.refused(self.run_verb("protect", wrong, self.folder / "out"),
+                         f'BOOK "{wrong}": is not the name of a file', code=2)
+        alias = self.folder / "alias"
+        alias.symlink_to(twin)
+        self.refused(self.epub("protect", self.book, alias, "-o", other, "--force",
+                               "--passphrase-file", self.passphrase), "is the book", code=2)
         self.refused(self.run_verb("protect", self.book, self.folder / "no" / "where.epub"),
                      "No such file")
+
+    def test_no_terminal_for_a_passphrase(self):
+        write_book(self.book)
+        self.refused(self.epub("protect", self.book, "-o", self.protected),
+                     "no terminal to ask for a passphrase: give --passphrase-file FILE", code=2)
+
+    def test_nobody_reads_the_results(self):
+        books = [write_book(self.folder / f"{i}.epub") for i in range(9)]
+        out = self.folder / "out"
+        reader, writer = os.pipe()
+        os.close(reader)
+        with open(writer, "wb") as pipe:
+            done = subprocess.run([TABANE, "epub", "protect", *books, "-o", out,
+                                   "--passphrase-file", self.passphrase], stdout=pipe,
+                                  stderr=subprocess.PIPE, timeout=120, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"stdout: write", done.stderr)
+        self.assertEqual({path.name for path in out.iterdir()}, {book.name for book in books})
 
     def stopped_by(self, signal_number):
         with subprocess.Popen([TABANE, "epub", "protect", self.book, "-o", self.protected,
