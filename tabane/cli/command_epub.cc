@@ -53,7 +53,7 @@ void warn(const std::string& text) {
 }
 
 workloads::aes_dir::Passphrase read_passphrase(const std::optional<std::string>& file, bool twice) {
-  if (!file) return ask_passphrase(twice);
+  if (!file) return ask_passphrase(twice, "Passphrase: ", "--passphrase-file FILE");
   auto read = workloads::aes_dir::read_passphrase_file(*file);
   warn(read.warning);
   return std::move(read.passphrase);

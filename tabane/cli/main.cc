@@ -125,8 +125,8 @@ int run(int argc, char** argv) {
 
 // What was printed may still lie in a buffer, and a disk be full.
 int end(int code) {
-  std::cout.flush();
   errno = 0;
+  std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return code;
   // What an earlier write has met is not kept.
   const core::SystemError error("write", "stdout", errno != 0 ? errno : EIO);

@@ -1,6 +1,7 @@
 #include "tabane/cli/passphrase_prompt.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -120,11 +121,11 @@ void ask_line(int terminal, std::string_view question, Line& line) {
 
 }  // namespace
 
-Passphrase ask_passphrase(bool twice, const char* question) {
+Passphrase ask_passphrase(bool twice, const char* question, const char* instead) {
   const Descriptor terminal(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
   if (!terminal.valid()) {
     throw core::UsageError(
-        "there is no terminal to ask for a passphrase: give --passphrase-file FILE");
+        fmt::format("there is no terminal to ask for a passphrase: give {}", instead));
   }
   Line line;
   ask_line(terminal.get(), question, line);

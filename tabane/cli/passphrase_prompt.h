@@ -9,6 +9,8 @@ namespace tabane::cli {
 // twice: asks once more and compares. A signal that comes meanwhile finds the echo back on.
 // throws: core::UsageError without a terminal, or if the passphrase is empty, longer than 1024
 // bytes or not the same twice.
-workloads::aes_dir::Passphrase ask_passphrase(bool twice, const char* question = "Passphrase: ");
+workloads::aes_dir::Passphrase ask_passphrase(
+    bool twice, const char* question = "Passphrase: ",
+    const char* instead = "--key-file FILE or --passphrase-file FILE");
 
 }  // namespace tabane::cli

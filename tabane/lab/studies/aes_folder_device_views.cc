@@ -92,7 +92,7 @@ void where_time_goes(Record& record, const DeviceData& data, const std::string& 
 
 // The best that the device reaches.
 struct Best {
-  double ratio = 0;  // CPU / device
+  core::Ratio ratio;  // CPU / device
   Chains chains;
 };
 
@@ -130,8 +130,9 @@ void look_for_crossing(const DeviceData& data, const std::vector<Chains>& works,
   std::vector<double> counts, ratios;
   for (const Chains& chains : works) {
     counts.push_back(static_cast<double>(chains.count));
-    ratios.push_back(speed(data, chains).value);
-    if (ratios.back() > answer.best.ratio) answer.best = {ratios.back(), chains};
+    const core::Ratio ratio = speed(data, chains);
+    ratios.push_back(ratio.value);
+    if (ratio.value > answer.best.ratio.value) answer.best = {ratio, chains};
   }
   const auto at = crossover(counts, std::vector<double>(ratios.size(), 1), ratios);
   if (!at) return;
@@ -141,15 +142,22 @@ void look_for_crossing(const DeviceData& data, const std::vector<Chains>& works,
 }
 
 std::string text_of(const Answer& answer) {
-  if (answer.crossings.empty())
+  constexpr const char* kOnlyAsked =
+      "tabane encrypt takes it only where --engine opencl asks for it.";
+  const std::string best = fmt::format("with {}, it is {:.3g} times as fast",
+                                       answer.best.chains.label(), answer.best.ratio.value);
+  if (!answer.crossings.empty())
     return fmt::format(
-        "On this machine the coprocessor never wins: at its best, with {}, it is {:.3g} times as "
-        "fast as the CPU. tabane encrypt takes it only where --engine opencl asks for it.",
-        answer.best.chains.label(), answer.best.ratio);
+        "On this machine the coprocessor beats the CPU on chains in memory {}; at its best, {}. {}",
+        join(answer.crossings), best, kOnlyAsked);
+  if (answer.best.ratio.value <= 1)
+    return fmt::format("On this machine the coprocessor never wins: at its best, {} as the CPU. {}",
+                       best, kOnlyAsked);
+  const core::Interval& interval = answer.best.ratio.interval;
   return fmt::format(
-      "On this machine the coprocessor beats the CPU on chains in memory {}; at its best, with {}, "
-      "it is {:.3g} times as fast. tabane encrypt takes it only where --engine opencl asks for it.",
-      join(answer.crossings), answer.best.chains.label(), answer.best.ratio);
+      "On this machine there is no number of chains from which on the coprocessor beats the CPU; "
+      "but at its best, {} [{:.3g}, {:.3g}]. {}",
+      best, interval.low, interval.high, kOnlyAsked);
 }
 
 // "2.4 to 5.8": how many times as long the report's coprocessor took as its host.

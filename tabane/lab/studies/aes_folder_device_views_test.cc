@@ -85,6 +85,18 @@ TEST(DeviceViews, AnswerThatThereIsNone) {
   EXPECT_NE(record.find_view("aes_folder.device")->note.find("Xeon Phi took"), std::string::npos);
 }
 
+TEST(DeviceViews, AnswerThatOneWinIsNoCrossing) {
+  Points points;
+  add(points, {1, 16}, 0, 1, 0, 0.1);
+  add(points, {1, 4096}, 0.5, 4, 0.5, 25);
+  add(points, {4, 4096}, 2, 4, 2, 1);
+  add(points, {16, 4096}, 8, 8, 8, 1);
+  const std::string answer = record_of(points).sentences.at(0);
+  EXPECT_NE(answer.find("no number of chains from which on"), std::string::npos) << answer;
+  EXPECT_NE(answer.find("with 1 x 4 KiB, it is 5 times as fast [5, 5]"), std::string::npos)
+      << answer;
+}
+
 TEST(DeviceViews, AreNoneWithoutADevice) {
   Record record;
   add_device_views(record, Points(), "");
