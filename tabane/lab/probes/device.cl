@@ -2,7 +2,7 @@
 //   NUMBER  float, double or int
 //   T       NUMBER, or a vector of it
 //   FMA(a, b, c)  a * b + c
-// Results are written only where a condition holds that never does, so that nothing is left out.
+//   READS   vectors that an item of read_all reads
 
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -31,17 +31,19 @@ __kernel void multiply_add(__global T* out, NUMBER factor, uint rounds) {
   out[get_global_id(0)] = a + b + c + d + e + f + g + h;
 }
 
-#define READS 16
-
-// A group reads a block of its own; neighbours read beside each other.
-__kernel void read_all(__global const T* data, __global T* out, uint rounds) {
-  const uint size = get_local_size(0);
+// Data are zeros, so that nothing is written, which would be traffic, too. A group reads a block of
+// its own once; neighbours read beside each other. One block each, not
+// several: on CPUs an item does all its work before the next one begins, and would jump from block
+// to block where memory is fast one line after the other.
+__kernel void read_all(__global const T* data, __global NUMBER* out) {
+  const size_t size = get_local_size(0);
   __global const T* at = data + get_group_id(0) * size * READS + get_local_id(0);
   T sum = (T)(0);
-  for (uint i = 0; i < rounds; ++i) {
 #pragma unroll
-    for (uint k = 0; k < READS; ++k) sum += at[k * size];
-    at += get_num_groups(0) * size * READS;
-  }
-  out[get_global_id(0)] = sum;
+  for (uint k = 0; k < READS; ++k) sum += at[k * size];
+  const NUMBER* parts = (const NUMBER*)&sum;
+  NUMBER total = 0;
+#pragma unroll
+  for (uint k = 0; k < sizeof(T) / sizeof(NUMBER); ++k) total += parts[k];
+  if (total != 0) out[0] = total;
 }

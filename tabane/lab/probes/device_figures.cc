@@ -15,10 +15,15 @@ namespace {
 
 using device::Kind;
 
-constexpr std::size_t kMost = std::size_t{256} << 20;  // bytes of a transfer, and of what is read
+// Bytes of a transfer, and of what is read: more than fits a cache, and so much that C libraries
+// copy past the caches. Copies that just miss a cache are slower by a third.
+constexpr std::size_t kMost = std::size_t{256} << 20;
 constexpr std::size_t kLeast = std::size_t{16} << 20;
-constexpr double kBytesPerSecond = 64 << 20;  // of the time that all takes
-constexpr int kFewest = 3;                    // samples
+constexpr double kBytesPerSecond = 400 << 20;  // of the time that all takes
+constexpr int kFewest = 3;                     // samples
+constexpr std::size_t kReads = 16;             // vectors that an item reads
+constexpr std::size_t kReadGroup = 256;        // items
+constexpr double kLaunchSeconds = 5e-3;        // timed at once, beside which a start is little
 
 double seconds_of(const auto& work) {
   using Clock = std::chrono::steady_clock;
@@ -69,6 +74,7 @@ class Measuring {
         std::min<std::size_t>(static_cast<std::size_t>(std::clamp<double>(wanted, kLeast, kMost)),
                               about_.largest_buffer_bytes / 4) /
         4096 * 4096;
+    data_ = filled(bytes_);
   }
 
   DeviceFigures all() {
@@ -86,53 +92,76 @@ class Measuring {
  private:
   void add(DeviceFigure figure) { found_.figures.push_back(std::move(figure)); }
 
-  // ---- transfers ----
-
-  void transfers() {
-    const auto buffer = device_.buffer(bytes_);
-    const auto pinned = device_.host_memory(bytes_);
-    std::vector<std::byte> pageable(bytes_, std::byte{1});
-    std::ranges::fill(pinned->bytes(), std::byte{1});
-    transfer("pageable", "memory as malloc gives it", *buffer, pageable);
-    transfer("pinned", "pinned memory", *buffer, pinned->bytes());
-    mapped(*buffer, pageable);
+  // Zeros, in memory that is really there.
+  std::unique_ptr<device::Buffer> filled(std::size_t bytes) {
+    auto buffer = device_.buffer(bytes);
+    queue_->zero(*buffer);
+    queue_->finish();
+    return buffer;
   }
 
-  void transfer(const char* kind, const char* from, device::Buffer& buffer,
-                std::span<std::byte> host) {
-    const auto amount = static_cast<double>(bytes_);
-    add({fmt::format("transfer.to_device.{}", kind),
-         fmt::format("bandwidth of transfers to the device from {}", from), "B/s", Better::higher,
-         rates_of(times_of(share_,
-                           [&] {
-                             queue_->write(buffer, 0, host);
-                             queue_->finish();
-                           }),
-                  amount)});
-    add({fmt::format("transfer.from_device.{}", kind),
-         fmt::format("bandwidth of transfers from the device to {}", from), "B/s", Better::higher,
-         rates_of(times_of(share_,
-                           [&] {
-                             queue_->read(buffer, 0, host);
-                             queue_->finish();
-                           }),
-                  amount)});
+  // ---- transfers ----
+
+  // Each with the memory that it needs alone.
+  void transfers() {
+    {
+      std::vector<std::byte> pageable(bytes_, std::byte{0});
+      transfer("pageable", "memory as malloc gives it", pageable);
+      mapped(pageable);
+    }
+    const auto pinned = device_.host_memory(bytes_);
+    std::ranges::fill(pinned->bytes(), std::byte{0});
+    transfer("pinned", "pinned memory", pinned->bytes());
+  }
+
+  void transfer(const char* kind, const char* from, std::span<std::byte> host) {
+    over_size(fmt::format("transfer.to_device.{}", kind),
+              fmt::format("bandwidth of transfers to the device from {}", from),
+              [&](std::size_t bytes) {
+                queue_->write(*data_, 0, host.first(bytes));
+                queue_->finish();
+              });
+    over_size(fmt::format("transfer.from_device.{}", kind),
+              fmt::format("bandwidth of transfers from the device to {}", from),
+              [&](std::size_t bytes) {
+                queue_->read(*data_, 0, host.first(bytes));
+                queue_->finish();
+              });
   }
 
   // The host copies to or from the place where it sees the device's memory.
-  void mapped(device::Buffer& buffer, std::span<std::byte> host) {
-    const auto amount = static_cast<double>(bytes_);
-    const auto copy = [&](bool to_device) {
+  void mapped(std::span<std::byte> host) {
+    std::unique_ptr<device::Buffer> smaller;
+    const auto copy = [&](bool to_device, std::size_t bytes) {
+      if (bytes < bytes_ && (!smaller || smaller->bytes() != bytes)) smaller = filled(bytes);
+      device::Buffer& buffer = bytes < bytes_ ? *smaller : *data_;
       std::byte* const place = queue_->map(buffer, to_device);
-      to_device ? std::memcpy(place, host.data(), host.size())
-                : std::memcpy(host.data(), place, host.size());
+      to_device ? std::memcpy(place, host.data(), bytes) : std::memcpy(host.data(), place, bytes);
       queue_->unmap(buffer, place);
       queue_->finish();
     };
-    add({"transfer.to_device.mapped", "bandwidth of copying into mapped memory of the device",
-         "B/s", Better::higher, rates_of(times_of(share_, [&] { copy(true); }), amount)});
-    add({"transfer.from_device.mapped", "bandwidth of copying from mapped memory of the device",
-         "B/s", Better::higher, rates_of(times_of(share_, [&] { copy(false); }), amount)});
+    over_size("transfer.to_device.mapped", "bandwidth of copying into mapped memory of the device",
+              [&](std::size_t bytes) { copy(true, bytes); });
+    over_size("transfer.from_device.mapped",
+              "bandwidth of copying from mapped memory of the device",
+              [&](std::size_t bytes) { copy(false, bytes); });
+  }
+
+  // The figure is of the most bytes; the curve shows what caches add below.
+  void over_size(const std::string& name, std::string what,
+                 const std::function<void(std::size_t bytes)>& move) {
+    DeviceCurve curve{name, {}, {}};
+    for (std::size_t bytes = std::size_t{1} << 20; bytes < bytes_; bytes *= 4) {
+      curve.bytes.push_back(static_cast<double>(bytes));
+      curve.rates.push_back(core::median(
+          rates_of(times_of(share_ / 8, [&] { move(bytes); }), static_cast<double>(bytes))));
+    }
+    std::vector<double> rates =
+        rates_of(times_of(share_ / 2, [&] { move(bytes_); }), static_cast<double>(bytes_));
+    curve.bytes.push_back(static_cast<double>(bytes_));
+    curve.rates.push_back(core::median(rates));
+    found_.transfers.push_back(std::move(curve));
+    add({name, std::move(what), "B/s", Better::higher, std::move(rates)});
   }
 
   // ---- kernels ----
@@ -143,8 +172,9 @@ class Measuring {
     compute.bytes = width * (number == "double" ? 8 : 4);
     compute.type = width == 1 ? number : fmt::format("{}{}", number, width);
     compute.program = device_.program(
-        kDeviceSource, fmt::format("-DNUMBER={} -DT={} -DFMA(a,b,c)={}", number, compute.type,
-                                   number == "int" ? "((a)*(b)+(c))" : "fma(a,b,c)"));
+        kDeviceSource,
+        fmt::format("-DNUMBER={} -DT={} -DREADS={} -DFMA(a,b,c)={}", number, compute.type, kReads,
+                    number == "int" ? "((a)*(b)+(c))" : "fma(a,b,c)"));
     compute.kernel = compute.program->kernel(kernel);
     return compute;
   }
@@ -167,7 +197,7 @@ class Measuring {
         queue_->launch(*compute.kernel, items_, group_);
         queue_->finish();
       });
-      if (took > 5e-3) break;
+      if (took > kLaunchSeconds) break;
     }
     return rounds;
   }
@@ -214,45 +244,36 @@ class Measuring {
 
   // ---- memory ----
 
-  // Reads `bytes` again and again until about as much as the largest buffer was read.
-  std::vector<double> read_rates(Compute& compute, const device::Buffer& data, std::size_t bytes,
-                                 double budget) {
-    constexpr std::size_t kReads = 16;
+  // Reads `bytes` again and again: launches follow each other without a pause.
+  std::vector<double> read_rates(Compute& compute, std::size_t bytes, double budget) {
     const std::size_t per_item = kReads * compute.bytes;
-    const std::size_t items = std::min(items_, bytes / per_item / group_ * group_);
-    const auto rounds = static_cast<std::uint32_t>(bytes / (items * per_item));
-    compute.kernel->set(0, data);
+    const std::size_t items = bytes / per_item / kReadGroup * kReadGroup;
+    compute.kernel->set(0, *data_);
     compute.kernel->set(1, *out_);
-    compute.kernel->set_value(2, rounds);
-    const double amount = static_cast<double>(rounds) * static_cast<double>(items * per_item);
-    const std::size_t launches = std::clamp<std::size_t>(bytes_ / 4 / bytes, 1, 64);
-    return rates_of(times_of(budget,
-                             [&] {
-                               for (std::size_t i = 0; i < launches; ++i)
-                                 queue_->launch(*compute.kernel, items, group_);
-                               queue_->finish();
-                             }),
-                    amount * static_cast<double>(launches));
+    std::size_t launches = 1;
+    const auto read = [&] {
+      for (std::size_t i = 0; i < launches; ++i) queue_->launch(*compute.kernel, items, kReadGroup);
+      queue_->finish();
+    };
+    while (launches < 256 && seconds_of(read) < kLaunchSeconds) launches *= 2;
+    return rates_of(times_of(budget, read), static_cast<double>(launches * items * per_item));
   }
 
   void memory() {
-    const auto data = device_.buffer(bytes_);
-    queue_->zero(*data);
-    queue_->finish();
     DeviceFigure best{
         "memory.read", "bandwidth of reading the device's memory", "B/s", Better::higher, {}};
     std::size_t width = 1;
     for (const std::size_t w : {1, 2, 4, 8, 16}) {
       Compute compute = build("read_all", "float", w);
-      keep_better(best, read_rates(compute, *data, bytes_, share_ / 5), compute.type);
+      keep_better(best, read_rates(compute, bytes_, share_ / 5), compute.type);
       if (best.how == compute.type) width = w;
     }
     add(std::move(best));
     Compute compute = build("read_all", "float", width);
     for (std::size_t bytes = 256 << 10; bytes <= bytes_; bytes *= 4) {
-      if (bytes < group_ * 16 * compute.bytes) continue;
+      if (bytes < kReadGroup * kReads * compute.bytes) continue;
       found_.read_bytes.push_back(static_cast<double>(bytes));
-      found_.read_rates.push_back(core::median(read_rates(compute, *data, bytes, share_ / 6)));
+      found_.read_rates.push_back(core::median(read_rates(compute, bytes, share_ / 6)));
     }
   }
 
@@ -320,6 +341,7 @@ class Measuring {
   std::unique_ptr<device::Queue> queue_;
   std::size_t group_ = 0, items_ = 0, bytes_ = 0;
   std::unique_ptr<device::Buffer> out_;
+  std::unique_ptr<device::Buffer> data_;  // bytes_ of zeros, which transfers leave
   DeviceFigures found_;
 };
 

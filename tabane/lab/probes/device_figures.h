@@ -20,8 +20,15 @@ struct DeviceFigure {
   std::string how = {};  // "float16": the vector type that was fastest
 };
 
+// Bandwidth over the bytes of a transfer.
+struct DeviceCurve {
+  std::string name;  // "transfer.to_device.pinned"
+  std::vector<double> bytes, rates;
+};
+
 struct DeviceFigures {
   std::vector<DeviceFigure> figures;
+  std::vector<DeviceCurve> transfers;
   std::vector<double> read_bytes, read_rates;  // memory bandwidth over the bytes that are read
 };
 

@@ -30,7 +30,11 @@ Json to_json(const DeviceFigures& measured) {
                        {"samples", figure.samples},
                        {"how", figure.how}});
   }
+  Json transfers = Json::array();
+  for (const DeviceCurve& curve : measured.transfers)
+    transfers.push_back({{"name", curve.name}, {"bytes", curve.bytes}, {"rates", curve.rates}});
   return {{"figures", figures},
+          {"transfers", transfers},
           {"read_bytes", measured.read_bytes},
           {"read_rates", measured.read_rates}};
 }
@@ -102,19 +106,31 @@ void report_figures(const Probe& probe, ProbeContext& context, const std::string
   }
 }
 
+void report_curves(ProbeContext& context, const char* name, const char* title, Curves curves) {
+  std::erase_if(curves.series, [](const Curve& curve) { return curve.x.size() < 2; });
+  if (!curves.series.empty())
+    context.report(View{.name = name, .title = title, .content = std::move(curves)});
+}
+
 // All devices in one chart; the last pass's, as single results have the others' too.
 void report_curves(ProbeContext& context, const Json& devices) {
-  Curves curves{.x = {"bytes that are read", "B", true}, .y = {"bandwidth", "B/s", true}};
-  for (const Json& device : devices) {
-    Curve curve{.name = device["about"],
-                .x = device["read_bytes"].get<std::vector<double>>(),
-                .y = device["read_rates"].get<std::vector<double>>()};
-    if (curve.x.size() > 1) curves.series.push_back(std::move(curve));
+  Curves reads{.x = {"bytes that are read", "B", true}, .y = {"bandwidth", "B/s", true}};
+  Curves transfers{.x = {"bytes of a transfer", "B", true}, .y = {"bandwidth", "B/s", true}};
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const Json& device = devices[i];
+    reads.series.push_back({.name = device["about"],
+                            .x = device["read_bytes"].get<std::vector<double>>(),
+                            .y = device["read_rates"].get<std::vector<double>>()});
+    for (const Json& curve : device["transfers"])
+      transfers.series.push_back(
+          {.name = fmt::format("device.{}.{}", i, curve["name"].get<std::string>()),
+           .x = curve["bytes"].get<std::vector<double>>(),
+           .y = curve["rates"].get<std::vector<double>>()});
   }
-  if (curves.series.empty()) return;
-  context.report(View{.name = "device.memory",
-                      .title = "Memory bandwidth of the coprocessors over size",
-                      .content = std::move(curves)});
+  report_curves(context, "device.memory", "Memory bandwidth of the coprocessors over size",
+                std::move(reads));
+  report_curves(context, "device.transfer_sizes",
+                "Transfers to and from the coprocessors over size", std::move(transfers));
 }
 
 void run_device(const Probe& probe, ProbeContext& context) {
@@ -132,8 +148,8 @@ std::vector<Probe> device_probes(const core::Topology&) {
               .unit = "several",
               .better = Better::neither,
               .version = 1,
-              .seconds = 16,
-              .quick_seconds = 4};
+              .seconds = 24,
+              .quick_seconds = 8};
   probe.run = run_device;
   return {probe};
 }

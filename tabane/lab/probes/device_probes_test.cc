@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
+#include "tabane/core/statistics.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/device_figures.h"
 #include "tabane/lab/probes/run_probe.h"
@@ -18,18 +20,23 @@ TEST(DeviceOverlap, IsWhatTheShorterOneOfBothHides) {
   EXPECT_EQ(overlap_of(2, 2, 1.9), 1);  // noise
 }
 
+// One run serves all tests: it moves gigabytes.
 class DeviceProbe : public testing::Test {
  protected:
   // In this process nothing of OpenCL is loaded.
-  void SetUp() override {
+  static void SetUpTestSuite() {
     try {
       run_ = run_probe(device_probes, "device", true, 0.3);
     } catch (const NotHere& reason) {
-      GTEST_SKIP() << reason.what();
+      not_here_ = reason.what();
     }
   }
+  void SetUp() override {
+    if (!not_here_.empty()) GTEST_SKIP() << not_here_;
+  }
 
-  ProbeRun run_;
+  static inline ProbeRun run_;
+  static inline std::string not_here_;
 };
 
 TEST_F(DeviceProbe, TellsOfEachDeviceWhatTheOthersTell) {
@@ -54,6 +61,28 @@ TEST_F(DeviceProbe, DrawsBandwidthOverSize) {
   EXPECT_GT(curves.series[0].x.size(), 2u);
   EXPECT_TRUE(std::ranges::is_sorted(curves.series[0].x));
   EXPECT_GT(std::ranges::min(curves.series[0].y), 0);
+}
+
+// Where device and host share memory, a copy moves each byte at least twice, reading once: what
+// reads more slowly than that jumps about.
+TEST_F(DeviceProbe, ReadsFasterThanItCopiesInTheSameMemory) {
+  const Result& read = run_.result("device.0.memory.read");
+  const std::string about = read.details["device"].get<std::string>();
+  if (about.find("CPU of") == std::string::npos) GTEST_SKIP() << about << " has memory of its own";
+  EXPECT_GT(std::ranges::max(read.samples),
+            std::ranges::max(run_.result("device.0.transfer.to_device.pageable").samples));
+}
+
+// The figure is that of the curve's largest transfer.
+TEST_F(DeviceProbe, DrawsTransfersOverSize) {
+  const auto& curves = std::get<Curves>(run_.table("device.transfer_sizes").content);
+  ASSERT_GE(curves.series.size(), 6u);
+  for (const Curve& curve : curves.series) {
+    EXPECT_GT(curve.x.size(), 2u) << curve.name;
+    EXPECT_TRUE(std::ranges::is_sorted(curve.x)) << curve.name;
+    EXPECT_GT(std::ranges::min(curve.y), 0) << curve.name;
+    EXPECT_EQ(curve.y.back(), core::median(run_.result(curve.name).samples)) << curve.name;
+  }
 }
 
 TEST(DeviceProbeStopped, EndsItsProcess) {

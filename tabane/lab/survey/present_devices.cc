@@ -119,6 +119,12 @@ std::vector<View> present_devices(const Record& record) {
     all.note += fmt::format(" Device {} is {}.{}", i, devices[i], note_of(record, i));
   views.push_back(std::move(all));
   if (auto view = transfers(record, devices)) views.push_back(*std::move(view));
+  if (const View* sizes = record.find_view("device.transfer_sizes")) {
+    views.push_back(*sizes);
+    views.back().note =
+        "The bars are of the most bytes. Smaller transfers may be faster where a cache holds them, "
+        "and slower where the start of each counts.";
+  }
   if (const View* memory = record.find_view("device.memory")) {
     views.push_back(*memory);
     views.back().note =
