@@ -22,30 +22,34 @@ namespace {
 // ---- beside clpeak ----
 
 // A figure that both have. clpeak's: the highest of the lines below a heading that begin with
-// `line`; in units of 10^9.
+// `line`, in units of 10^9; and where another step belongs to the same way, the bandwidth of both
+// one after the other.
 struct Figure {
   const char* name;  // of ours, below device.0
   const char* heading;
   const char* line;
+  const char* other_line = nullptr;
+  bool computes = false;
 };
 
+// Ours gives a transfer to the queue and waits for its end, which clpeak calls non-blocking. Ours
+// counts the mapping of memory, where some devices transfer it, and clpeak tells it apart.
 constexpr Figure kFigures[] = {
-    {"peak.fma.single", "Single-precision compute", ""},
-    {"peak.fma.double", "Double-precision compute", ""},
-    {"peak.integer", "Integer compute (", ""},
     {"memory.read", "Global memory bandwidth", ""},
-    {"transfer.to_device.pageable", "Transfer bandwidth", "enqueueWriteBuffer"},
-    {"transfer.from_device.pageable", "Transfer bandwidth", "enqueueReadBuffer"},
-    {"transfer.to_device.mapped", "Transfer bandwidth", "memcpy to mapped"},
-    {"transfer.from_device.mapped", "Transfer bandwidth", "memcpy from mapped"}};
+    {"transfer.to_device.pageable", "Transfer bandwidth", "enqueueWriteBuffer non-blocking"},
+    {"transfer.from_device.pageable", "Transfer bandwidth", "enqueueReadBuffer non-blocking"},
+    {"transfer.to_device.mapped", "Transfer bandwidth", "memcpy to mapped", "enqueueUnmap"},
+    {"transfer.from_device.mapped", "Transfer bandwidth", "memcpy from mapped", "enqueueMapBuffer"},
+    {"peak.fma.single", "Single-precision compute", "", nullptr, true},
+    {"peak.fma.double", "Double-precision compute", "", nullptr, true},
+    {"peak.integer", "Integer compute (", "", nullptr, true}};
 
 // Only what is compared: the rest takes as long again.
-constexpr const char* kClpeak =
-    "clpeak -p 0 -d 0 --compute-sp --compute-dp --compute-integer --global-bandwidth "
-    "--transfer-bandwidth";
+constexpr const char* kClpeakMoves = "clpeak -p 0 -d 0 --global-bandwidth --transfer-bandwidth";
+constexpr const char* kClpeakComputes = " --compute-sp --compute-dp --compute-integer";
 
 // Lines "    float16 : 21.04" below the first heading of that text; 0: there is none.
-double found_by_clpeak(const std::string& output, const Figure& figure) {
+double highest_line(const std::string& output, const char* heading, const char* wanted) {
   double best = 0;
   bool inside = false;
   for (std::size_t at = 0; at < output.size();) {
@@ -54,16 +58,23 @@ double found_by_clpeak(const std::string& output, const Figure& figure) {
     at = end + 1;
     const std::size_t colon = line.rfind(" : "), text = line.find_first_not_of(' ');
     if (colon == std::string::npos) {
-      if (line.find(figure.heading) != std::string::npos)
+      if (line.find(heading) != std::string::npos)
         inside = true;
       else if (text != std::string::npos)
         inside = false;
       continue;
     }
-    if (inside && line.compare(text, std::strlen(figure.line), figure.line) == 0)
+    if (inside && line.compare(text, std::strlen(wanted), wanted) == 0)
       best = std::max(best, 1e9 * std::strtod(line.c_str() + colon + 3, nullptr));
   }
   return best;
+}
+
+double found_by_clpeak(const std::string& output, const Figure& figure) {
+  const double found = highest_line(output, figure.heading, figure.line);
+  if (figure.other_line == nullptr || found == 0) return found;
+  const double other = highest_line(output, figure.heading, figure.other_line);
+  return other == 0 ? 0 : 1 / (1 / found + 1 / other);
 }
 
 // Both programs in turn; what a round has found serves all questions.
@@ -71,6 +82,10 @@ class Rounds {
  public:
   explicit Rounds(const Settings& settings)
       : settings_(settings), folder_("tabane-bench", settings.directory) {}
+
+  // How many of them clpeak computes in: that takes most of its time and differs most.
+  std::size_t computing() const { return settings_.quick ? 1 : 6; }
+  std::size_t all() const { return settings_.quick ? 3 : 9; }
 
   double ours(std::size_t round, const Figure& figure) {
     make(round);
@@ -93,7 +108,10 @@ class Rounds {
       run_command({settings_.program, "survey", "--only", "device", "--quick", "-q",
                    "--json=" + record.string()});
       surveys_.push_back(lab::record_from_json(lab::Json::parse(core::read_file(record))));
-      run_command({"sh", "-c", fmt::format("{} > '{}'", kClpeak, output.string())});
+      run_command(
+          {"sh", "-c",
+           fmt::format("{}{} > '{}'", kClpeakMoves,
+                       outputs_.size() < computing() ? kClpeakComputes : "", output.string())});
       outputs_.push_back(core::read_file(output));
     }
   }
@@ -119,20 +137,53 @@ void ask_beside_clpeak(Panel& panel) {
   for (const Figure& figure : kFigures) {
     const std::string name = std::string("device figures, ") + figure.name;
     if (!panel.wants(name)) continue;
-    const bool rate = std::string_view(figure.name).starts_with("peak");
-    Question question{name, rate ? "op/s" : "B/s", {}, {}};
+    Question question{name, figure.computes ? "op/s" : "B/s", {}, {}};
     question.ours = told("tabane survey", [&](std::size_t i) { return rounds.ours(i, figure); });
     question.peers = {told("clpeak", [&](std::size_t i) { return rounds.clpeak(i, figure); })};
-    question.peers[0].how = started_as({kClpeak}, version_said_by("clpeak --version"));
+    question.peers[0].how =
+        started_as({std::string(kClpeakMoves) + (figure.computes ? kClpeakComputes : "")},
+                   version_said_by("clpeak --version"));
     if (!in_path("clpeak")) question.peers[0].missing = "clpeak is not installed";
-    question.measure = long_runs(panel.settings(), 6, 1);
-    question.measure->min_epochs = question.measure->max_epochs = panel.settings().quick ? 6 : 9;
+    const std::size_t epochs = figure.computes ? rounds.computing() : rounds.all();
+    question.measure = long_runs(panel.settings(), static_cast<int>(epochs), 1);
+    question.measure->min_epochs = question.measure->max_epochs = static_cast<int>(epochs);
     question.measure->warmup_epochs = 0;
     panel.ask(question);
   }
 }
 
 // ---- whole commands ----
+
+// What the bus carries at most: pinned memory to the device and from it at the same time.
+class Bus {
+ public:
+  static constexpr std::size_t kBytes = std::size_t{64} << 20;
+
+  // All of it is used once, so that there is memory behind it.
+  Bus() {
+    to_->zero(*out_);
+    to_->finish();
+    std::ranges::fill(from_host_->bytes(), std::byte{1});
+    carry();
+  }
+
+  void carry() {
+    to_->write(*in_, 0, from_host_->bytes());
+    from_->read(*out_, 0, to_host_->bytes());
+    to_->flush();
+    from_->flush();
+    to_->finish();
+    from_->finish();
+  }
+
+ private:
+  std::unique_ptr<device::Device> device_ =
+      device::open_device(device::choose_device(device::devices(), ""));
+  std::unique_ptr<device::Queue> to_ = device_->queue(), from_ = device_->queue();
+  std::unique_ptr<device::Buffer> in_ = device_->buffer(kBytes), out_ = device_->buffer(kBytes);
+  std::unique_ptr<device::HostMemory> from_host_ = device_->host_memory(kBytes),
+                                      to_host_ = device_->host_memory(kBytes);
+};
 
 void ask_about_commands(Panel& panel) {
   const std::string name = "4096 files of 64 KiB by the coprocessor, encrypt";
@@ -144,6 +195,7 @@ void ask_about_commands(Panel& panel) {
   Usage total;
   Place place(panel.settings(), pool, total);
   place.fill(16, 256, std::uint64_t{64} << 10);
+  Bus bus;
   for (const CipherKind& kind : all_ciphers()) {
     if (kind.name == "aes-256-cbc") continue;
     place.seal_once(kind);
@@ -154,6 +206,12 @@ void ask_about_commands(Panel& panel) {
     question.peers = {place.tabane(kind, Direction::encrypt, {"--engine", "auto"})};
     question.peers[0].name = fmt::format("the CPU, {} PUs", pus.size());
     question.peers[0].target = 0;  // reported
+    question.peers.push_back({.name = "the bus, both ways at once",
+                              .work = core::repeat([&bus] { bus.carry(); }),
+                              .amount = static_cast<double>(Bus::kBytes),
+                              .target = 0,
+                              .roof = true,
+                              .how = "transfers of 64 MiB of pinned memory"});
     question.measure = whole_commands(panel.settings());
     panel.ask(question);
   }
