@@ -123,13 +123,21 @@ int run(int argc, char** argv) {
   return exit_code;
 }
 
+// What an earlier write to stdout has met, if the last error of all may have been of one.
+int reason_of_write(int last) {
+  for (const int possible : {ENOSPC, EDQUOT, EFBIG, EPIPE, EBADF}) {
+    if (last == possible) return last;
+  }
+  return EIO;
+}
+
 // What was printed may still lie in a buffer, and a disk be full.
 int end(int code) {
+  const int last = errno;
   errno = 0;
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return code;
-  // What an earlier write has met is not kept.
-  const core::SystemError error("write", "stdout", errno != 0 ? errno : EIO);
+  const core::SystemError error("write", "stdout", errno != 0 ? errno : reason_of_write(last));
   return fail(error, code == kOk ? kFailed : code);
 }
 
