@@ -64,11 +64,11 @@ double default_silence_limit();
 // options, and MPI ends when the process exits.
 // throws: core::LostError naming rank, pid and phase if a rank dies; what f threw on the rank that
 // failed first, as core::Error with "rank R: ", or as core::UsageError if it was one; AbortError if
-// a rank called abort() (under MPI its launcher ends all instead); core::UsageError if ranks or grid
-// are impossible or memory does not hold the ranks, under an MPI launcher without the MPI module, or
-// with transport mpi without a launcher; core::SystemError if memory or processes are refused. Then
-// no rank and no shared memory is left. Under MPI the processes of the other ranks throw
-// core::LostError naming the rank that failed first.
+// a rank called abort() (under MPI its launcher ends all instead); core::UsageError if ranks or
+// grid are impossible or memory does not hold the ranks, under an MPI launcher without the MPI
+// module, or with transport mpi without a launcher; core::SystemError if memory or processes are
+// refused. Then no rank and no shared memory is left. Under MPI the processes of the other ranks
+// throw core::LostError naming the rank that failed first.
 void launch(const LaunchOptions& options, const std::function<void(Comm&)>& f);
 
 // The same, and returns what f returned on rank 0; empty in MPI's processes other than rank 0. R:
