@@ -56,12 +56,10 @@ mp::Shares shares_of(const std::string& name) {
   return name == "primes" ? mp::Shares::primes : mp::Shares::automatic;
 }
 
-// Bytes for the residues of one rank.
-double memory_of_rank(const Options& options, comm::Comm& comm) {
-  const double usable = workloads::usable_memory_of_all(comm);
-  const double all =
-      options.memory.empty() ? usable / 2 : static_cast<double>(core::parse_size(options.memory));
-  return std::max(1.0, all / comm.size());
+// Bytes for the residues of one rank; 0: half of what is usable.
+double memory_of_rank(const Options& options, const comm::Comm& comm) {
+  if (options.memory.empty()) return 0;
+  return std::max(1.0, static_cast<double>(core::parse_size(options.memory)) / comm.size());
 }
 
 struct Factors {

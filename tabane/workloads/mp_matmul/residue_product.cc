@@ -309,7 +309,7 @@ class ResidueProduct {
   Workspace& workspace_;
   Buffer<double> a_values_, b_values_;  // of the operands, for some primes
   Buffer<std::int32_t> residues_;       // of the block: by piece, part, prime and element
-  Buffer<std::int32_t> complete_;       // of this rank\'s rows of it, modulo all primes
+  Buffer<std::int32_t> complete_;       // of this rank's rows of it, modulo all primes
   std::span<const int> block_rows_, block_columns_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
