@@ -217,7 +217,9 @@ void Engine::progress() {
   backgrounds_.progress();
 }
 
+// A loss may be known already: a call in the background, which keeps its error, has heard of it.
 void Engine::check_alive(const Awaited& awaited) {
+  require_whole();
   last_look_ = Clock::now();
   if (heartbeat_) check_silence();
   notices_.read();

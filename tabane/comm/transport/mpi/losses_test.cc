@@ -21,6 +21,7 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/environment_test.h"
 #include "tabane/comm/launch.h"
+#include "tabane/comm/nonblocking.h"
 #include "tabane/core/text_of_error_test.h"
 
 namespace tabane::comm {
@@ -145,6 +146,24 @@ void a_receive_that_an_exception_passed_takes_its_message() {
     if (comm.probe(0, 0)) comm.recv(0, large);
     comm.recv<int>(0, 5);
   });
+}
+
+// The call in the background, which keeps its error until it is asked, may be who hears of it.
+void a_loss_that_a_call_in_the_background_hears_of_ends_the_wait() {
+  for (int i = 0; i < 25; ++i) {
+    int size = 0;
+    const std::string error = error_of([&](Comm& comm) {
+      size = comm.size();
+      if (size == 1) return;
+      if (comm.rank() == 1) {
+        std::this_thread::sleep_for(milliseconds(i % 5));
+        throw core::Error("on purpose");
+      }
+      const Request met = ibarrier(comm);
+      comm.recv<int>(1, 7);  // never sent
+    });
+    require(size == 1 || has(error, "on purpose"), "a throw beside a barrier: {}", error);
+  }
 }
 
 struct Planned {
@@ -295,6 +314,7 @@ int run_all() {
     what_an_exception_passed_is_not_received();
     what_is_taken_in_time_is_no_loss();
     a_receive_that_an_exception_passed_takes_its_message();
+    a_loss_that_a_call_in_the_background_hears_of_ends_the_wait();
     random_traffic_ends_with_the_throw();
     launch_here([](Comm&) {});  // so that MPI ends well
   } catch (const std::exception& error) {

@@ -1,7 +1,7 @@
 // Under an MPI launcher: random collectives on random groups, in one launch after the other. Exits
 // with 1, and says why, if a result is wrong. With "throw": in launches in each of which a rank
 // throws, until no other is possible; ranks that are told of it say so. Then MPI cannot end, and
-// its launcher complains.
+// its launcher, which ends all ranks when the first has ended without MPI_Finalize, complains.
 //
 // usage: mpirun -n RANKS tabane_mpi_collectives [throw]. TABANE_COLLECTIVES_ROUNDS and
 // TABANE_COLLECTIVES_SEED run it for longer, or again: the seed must be the same on all ranks.
@@ -37,7 +37,7 @@ int run_all() {
 }
 
 // Returns whether another launch is possible.
-bool launch_throw(std::uint64_t seed) {
+bool launch_throw(std::uint64_t seed, bool& told) {
   bool throws = false;
   try {
     launch({.transport = TransportKind::mpi}, [&](Comm& comm) {
@@ -49,6 +49,7 @@ bool launch_throw(std::uint64_t seed) {
     });
   } catch (const core::LostError& error) {
     fmt::print("seed {}: told of it: {}\n", seed, error.what());
+    told = true;
   } catch (const core::Error& error) {
     if (std::string_view(error.what()).find("no other launch") != std::string_view::npos) {
       return false;
@@ -61,10 +62,13 @@ bool launch_throw(std::uint64_t seed) {
 void run_throws() {
   const std::uint64_t rounds = from_environment("TABANE_COLLECTIVES_ROUNDS", 20);
   const std::uint64_t first = from_environment("TABANE_COLLECTIVES_SEED", 12);
-  for (std::uint64_t seed = first; seed < first + rounds && launch_throw(seed); ++seed) continue;
+  bool told = false;
+  for (std::uint64_t seed = first; seed < first + rounds; ++seed) {
+    if (!launch_throw(seed, told)) break;
+  }
   std::fflush(stdout);
-  // The launcher ends all ranks when the first has ended without MPI_Finalize.
-  std::this_thread::sleep_for(std::chrono::seconds(2));
+  // A rank that was told ends first: the launcher then ends the others.
+  std::this_thread::sleep_for(std::chrono::seconds(told ? 2 : 30));
   std::_Exit(0);
 }
 
