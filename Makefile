@@ -36,7 +36,7 @@ test: ## build and run all tests (ARGS='-R Median': some)
 	$(call setup,survey test)
 	$(call configure,TABANE_TESTS)
 	@$(compile)
-	ctest --preset release $(ARGS)
+	ctest --preset release --parallel $(JOBS) $(ARGS)
 
 bench: ## compare with the peers (ONLY=simd: one question)
 	$(call setup,survey bench)
