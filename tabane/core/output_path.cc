@@ -88,6 +88,12 @@ OutputPath follow_output_path(const fs::path& path) {
   return found;
 }
 
+Descriptor open_parent(const fs::path& path, std::string_view shown) {
+  Descriptor folder(::open(parent_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.valid()) throw SystemError("open", std::string(shown), errno);
+  return folder;
+}
+
 Descriptor open_stream(const OutputPath& stream) {
   Descriptor opened;
   if (stream.descriptor >= 0) {
@@ -116,9 +122,7 @@ void write_output(const fs::path& path, std::string_view bytes) {
     write_all(stream.get(), bytes.data(), bytes.size(), path.string());
     return stream.close(path.string());
   }
-  const Descriptor folder(
-      ::open(parent_of(place.path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.valid()) throw SystemError("open", path.string(), errno);
+  const Descriptor folder = open_parent(place.path, path.string());
   struct stat there {};
   const bool replaces = ::stat(place.path.c_str(), &there) == 0;
   const mode_t mode = replaces ? there.st_mode & kPermissions : 0666;

@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
-#include <system_error>
-#include <thread>
 
 #include "tabane/workloads/aes_dir/cbc_file.h"
+#include "tabane/workloads/aes_dir/crew.h"
 #include "tabane/workloads/aes_dir/device_sealer.h"
 #include "tabane/workloads/aes_dir/sealed_file.h"
 
@@ -270,34 +267,14 @@ void run_threads(JobState& job, const Plan& plan, const std::function<void()>& w
                  const Hooks& hooks, UnitSource* source) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kTell(100), kTick(1);
-  std::mutex mutex;
-  std::condition_variable changed;
-  unsigned working = plan.threads;
-  std::exception_ptr problem;
-  std::vector<std::jthread> threads;
-  const auto start_one = [&] {
-    threads.emplace_back([&] {
-      std::exception_ptr mine;
-      try {
-        work();
-      } catch (...) {
-        mine = std::current_exception();
-        job.stop = true;
-      }
-      const std::lock_guard lock(mutex);
-      if (mine && !problem) problem = mine;
-      --working;
-      changed.notify_one();
-    });
+  const auto work_or_stop = [&](std::size_t) {
+    try {
+      work();
+    } catch (...) {
+      job.stop = true;
+      throw;
+    }
   };
-  try {
-    while (threads.size() < plan.threads) start_one();
-  } catch (const std::system_error&) {
-    // Where the system gives fewer threads, they do all the work.
-    if (threads.empty()) throw;
-    const std::lock_guard lock(mutex);
-    working -= plan.threads - static_cast<unsigned>(threads.size());
-  }
   const std::uint64_t bytes_total = job.tree.bytes();
   const auto report = [&] {
     hooks.progress({.files = job.files_done + job.files_kept,
@@ -305,22 +282,16 @@ void run_threads(JobState& job, const Plan& plan, const std::function<void()>& w
                     .files_total = job.tree.files.size(),
                     .bytes_total = bytes_total});
   };
-  std::unique_lock lock(mutex);
   auto told = Clock::now();
-  while (!changed.wait_for(lock, source ? kTick : kTell, [&] { return working == 0; })) {
+  run_crew(plan.threads, work_or_stop, source ? kTick : kTell, [&] {
     if (source) {
-      lock.unlock();
       source->tick();
-      lock.lock();
-      if (Clock::now() - told < kTell) continue;
+      if (Clock::now() - told < kTell) return;
       told = Clock::now();
     }
     if (hooks.stop_requested()) job.stop = true;
     report();
-  }
-  lock.unlock();
-  threads.clear();
-  if (problem) std::rethrow_exception(problem);
+  });
   report();
 }
 

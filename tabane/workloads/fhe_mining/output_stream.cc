@@ -1,7 +1,5 @@
 #include "tabane/workloads/fhe_mining/output_stream.h"
 
-#include <fcntl.h>
-
 #include <cerrno>
 
 #include "tabane/core/error.h"
@@ -12,13 +10,6 @@ namespace tabane::workloads::fhe_mining {
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
-
-core::Descriptor folder_of(const std::filesystem::path& path, const std::string& shown) {
-  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
-  core::Descriptor folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.valid()) throw core::SystemError("open", shown, errno);
-  return folder;
-}
 
 }  // namespace
 
@@ -31,7 +22,7 @@ OutputStream::OutputStream(const std::filesystem::path& path, mode_t mode, Repla
     return;
   }
   if (replace == Replace::no && place.exists) throw core::SystemError("open", shown_, EEXIST);
-  folder_ = folder_of(place.path, shown_);
+  folder_ = core::open_parent(place.path, shown_);
   buffer_.reserve(kBufferBytes);  // it never moves, so nothing of it is left behind
   file_.emplace(folder_.get(), place.path.filename(), mode, shown_);
 }

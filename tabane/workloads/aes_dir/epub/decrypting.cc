@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
-#include "tabane/workloads/aes_dir/page_buffer.h"
+#include "tabane/workloads/aes_dir/epub/sliced_content.h"
 
 namespace tabane::workloads::aes_dir::epub {
 namespace {
-
-constexpr std::size_t kSlice = std::size_t{1} << 20;
 
 [[noreturn]] void refuse(const std::string& book, const Entry& entry, const char* why) {
   throw core::Error(fmt::format("{}: {} is damaged: {}", book, entry.name, why));
@@ -91,12 +88,16 @@ void Decrypt::run(std::span<Piece* const> pieces, Tools& tools) const {
 
 namespace {
 
-class DecryptedStream : public Content {
+class DecryptedStream : public SlicedContent {
  public:
   DecryptedStream(Job& job, const Archive& book, const Entry& entry, const Encrypted& how,
                   const Key& key)
-      : job_(job), book_(book), entry_(entry), how_(how), cipher_(key.bytes()) {
-    slice_.reserve(kSlice);
+      : SlicedContent(kSlice),
+        job_(job),
+        book_(book),
+        entry_(entry),
+        how_(how),
+        cipher_(key.bytes()) {
     if (entry.bytes < 2 * kBlockBytes || entry.bytes % kBlockBytes != 0) {
       refuse(book.path(), entry, kNotEncrypted);
     }
@@ -107,8 +108,9 @@ class DecryptedStream : public Content {
     if (shape_) return *shape_;
     Shape shape{.stored = 0, .deflated = {}};
     InflatedSum sum(most_bytes(how_, entry_.bytes));
-    for (begin(); fill(); *shape.stored += filled_) {
-      if (how_.deflated && !sum.put({slice_.data(), filled_})) {
+    begin();
+    for (std::size_t got = 0; (got = fill()) > 0; *shape.stored += got) {
+      if (how_.deflated && !sum.put({slice(), got})) {
         refuse(book_.path(), entry_, kNotDeflated);
       }
     }
@@ -125,17 +127,8 @@ class DecryptedStream : public Content {
     return shape;
   }
 
-  std::size_t read(std::span<std::byte> bytes) override {
-    if (at_ == filled_) fill();
-    const std::size_t count = std::min(bytes.size(), filled_ - at_);
-    std::memcpy(bytes.data(), slice_.data() + at_, count);
-    at_ += count;
-    return count;
-  }
-
  private:
   void begin() {
-    at_ = filled_ = 0;
     stream_.emplace(book_, entry_, Form::plain);
     left_ = entry_.bytes - kBlockBytes;
     if (read_some({iv_.data(), iv_.size()}) != iv_.size())
@@ -148,23 +141,19 @@ class DecryptedStream : public Content {
     return size;
   }
 
-  // Returns false at the end.
-  bool fill() {
+  std::size_t fill() override {
     job_.go_on();
-    at_ = filled_ = 0;
-    if (left_ == 0) return false;
-    const auto slice =
-        std::span(slice_.data(), static_cast<std::size_t>(std::min<std::uint64_t>(kSlice, left_)));
-    if (read_some(slice) != slice.size()) refuse(book_.path(), entry_, "it is cut");
-    cipher_.decrypt({slice.data(), slice.data(), slice.size(), &iv_});
-    left_ -= slice.size();
-    filled_ = slice.size();
-    job_.bytes_done += slice.size() / 2;  // all is read twice
-    if (left_ > 0) return true;
-    const auto length = without_padding(slice);
+    if (left_ == 0) return 0;
+    const auto text =
+        std::span(slice(), static_cast<std::size_t>(std::min<std::uint64_t>(kSlice, left_)));
+    if (read_some(text) != text.size()) refuse(book_.path(), entry_, "it is cut");
+    cipher_.decrypt({text.data(), text.data(), text.size(), &iv_});
+    left_ -= text.size();
+    job_.bytes_done += text.size() / 2;  // all is read twice
+    if (left_ > 0) return text.size();
+    const auto length = without_padding(text);
     if (!length) refuse(book_.path(), entry_, kNotEncrypted);
-    filled_ = *length;
-    return filled_ > 0;
+    return *length;
   }
 
   Job& job_;
@@ -172,12 +161,10 @@ class DecryptedStream : public Content {
   const Entry& entry_;
   const Encrypted how_;
   CbcCipher cipher_;
-  PageBuffer slice_;
   std::optional<EntryStream> stream_;
   std::optional<Shape> shape_;
   Block iv_{};
   std::uint64_t left_ = 0;
-  std::size_t at_ = 0, filled_ = 0;
 };
 
 }  // namespace

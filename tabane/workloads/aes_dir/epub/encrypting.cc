@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "tabane/core/error.h"
-#include "tabane/workloads/aes_dir/page_buffer.h"
+#include "tabane/workloads/aes_dir/epub/sliced_content.h"
 #include "tabane/workloads/aes_dir/sealed_format.h"
 
 namespace tabane::workloads::aes_dir::epub {
 namespace {
-
-constexpr std::size_t kSlice = std::size_t{1} << 20;
 
 void require_good(bool good, const std::string& book, const Entry& entry) {
   if (good) return;
@@ -78,25 +75,20 @@ void Encrypt::run(std::span<Piece* const> pieces, Tools& tools) const {
 
 namespace {
 
-class EncryptedStream : public Content {
+class EncryptedStream : public SlicedContent {
  public:
   EncryptedStream(Job& job, const Archive& book, const Entry& entry, Form form, const Key& key)
-      : job_(job), book_(book), entry_(entry), form_(form), cipher_(key.bytes()) {
-    slice_.reserve(kSlice + 2 * kBlockBytes);
-  }
+      : SlicedContent(kSlice + 2 * kBlockBytes),
+        job_(job),
+        book_(book),
+        entry_(entry),
+        form_(form),
+        cipher_(key.bytes()) {}
 
   Shape shape() override {
     check();
     return {.stored = encrypted_bytes(form_ == Form::plain ? entry_.bytes : entry_.stored),
             .deflated = {}};
-  }
-
-  std::size_t read(std::span<std::byte> bytes) override {
-    if (at_ == filled_ && !ended_) fill();
-    const std::size_t count = std::min(bytes.size(), filled_ - at_);
-    std::memcpy(bytes.data(), slice_.data() + at_, count);
-    at_ += count;
-    return count;
   }
 
  private:
@@ -107,9 +99,9 @@ class EncryptedStream : public Content {
     EntryStream stored(book_, entry_, form_);
     InflatedSum sum(entry_.bytes);
     bool good = true;
-    for (std::size_t got = 0; good && (got = stored.read({slice_.data(), kSlice})) > 0;) {
+    for (std::size_t got = 0; good && (got = stored.read({slice(), kSlice})) > 0;) {
       job_.go_on();
-      good = sum.put({slice_.data(), got});
+      good = sum.put({slice(), got});
       job_.bytes_done += got / 2;
     }
     good = good && sum.ended() && sum.bytes() == entry_.bytes && sum.crc() == entry_.crc;
@@ -117,10 +109,10 @@ class EncryptedStream : public Content {
     checked_ = true;
   }
 
-  void fill() {
+  std::size_t fill() override {
+    if (ended_) return 0;
     job_.go_on();
-    at_ = filled_ = 0;
-    std::byte* text = slice_.data();
+    std::byte* text = slice();
     if (!stream_) {
       stream_.emplace(book_, entry_, form_);
       fill_random(iv_);
@@ -133,7 +125,7 @@ class EncryptedStream : public Content {
     if (ended_) size = pad_pkcs7(text, size);
     const ChainPiece piece{text, text, size, &iv_};
     cipher_.encrypt({&piece, 1});
-    filled_ = static_cast<std::size_t>(text - slice_.data()) + size;
+    return static_cast<std::size_t>(text - slice()) + size;
   }
 
   Job& job_;
@@ -141,10 +133,8 @@ class EncryptedStream : public Content {
   const Entry& entry_;
   const Form form_;
   CbcCipher cipher_;
-  PageBuffer slice_;
   std::optional<EntryStream> stream_;
   Block iv_{};
-  std::size_t at_ = 0, filled_ = 0;
   bool checked_ = false, ended_ = false;
 };
 

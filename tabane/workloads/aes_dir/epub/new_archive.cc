@@ -1,6 +1,5 @@
 #include "tabane/workloads/aes_dir/epub/new_archive.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 #include <zip.h>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/core/output_path.h"
 #include "tabane/core/temporary_file.h"
 
 namespace tabane::workloads::aes_dir::epub {
@@ -18,13 +18,6 @@ namespace {
 
 constexpr zip_int64_t kFailed = -1;
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
-
-core::Descriptor open_folder(const std::filesystem::path& path) {
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  core::Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!opened.valid()) throw core::SystemError("open directory", folder.string(), errno);
-  return opened;
-}
 
 }  // namespace
 
@@ -34,7 +27,7 @@ class NewArchive::File {
  public:
   File(const std::filesystem::path& path, std::exception_ptr& problem)
       : problem_(problem),
-        folder_(open_folder(path)),
+        folder_(core::open_parent(path, path.string())),
         file_(folder_.get(), path.filename().string(), 0666, path.string()),
         shown_(path.string()) {
     zip_error_init(&error_);

@@ -2,34 +2,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
-#include <thread>
 #include <utility>
-#include <vector>
+
+#include "tabane/workloads/aes_dir/crew.h"
 
 namespace tabane::workloads::aes_dir::epub {
 
 void Workers::run(std::size_t books, const Book& book, const std::function<void()>& tick) {
-  std::vector<std::jthread> threads;
-  serving_ = threads_;
-  for (std::size_t i = 0; i < threads_; ++i) {
-    try {
-      threads.emplace_back([&, i] { serve(i, books, book); });
-    } catch (const std::system_error&) {
-      // Where the system gives fewer threads, they do all the work.
-      if (threads.empty()) throw;
-      const std::lock_guard lock(mutex_);
-      serving_ -= threads_ - i;
-      break;
-    }
-  }
   constexpr std::chrono::milliseconds kTick(100);
-  std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, kTick, [&] { return serving_ == 0; })) {
-    lock.unlock();
-    tick();
-    lock.lock();
-  }
+  run_crew(
+      threads_, [&](std::size_t worker) { serve(worker, books, book); }, kTick, tick);
 }
 
 // Parts come before new books: fewer books are open at once.
@@ -49,11 +31,9 @@ void Workers::serve(std::size_t worker, std::size_t books, const Book& book) {
     } else if (open_books_ > 0) {
       changed_.wait(lock);
     } else {
-      break;
+      return;
     }
   }
-  --serving_;
-  changed_.notify_all();
 }
 
 void Workers::add(const void* owner, Part part) {

@@ -45,7 +45,7 @@ class Workers {
   std::condition_variable changed_;
   std::deque<Queued> queue_;
   std::map<const void*, std::size_t> running_;  // parts
-  std::size_t next_book_ = 0, open_books_ = 0, serving_ = 0;
+  std::size_t next_book_ = 0, open_books_ = 0;
 };
 
 }  // namespace tabane::workloads::aes_dir::epub
