@@ -82,6 +82,7 @@ class Teller {
   BooksHooks hooks() {
     return {.stop_requested = [] { return StopOnSignal::requested(); },
             .progress = [this](double done) { show(done); },
+            .leftovers_removed = [this](std::size_t files) { tell_leftovers(files); },
             .book_done = [this](std::size_t i, const BookResult& r) { tell(books_[i], r); }};
   }
   void clear() { line_.clear(); }
@@ -93,6 +94,11 @@ class Teller {
     const bool known = done > 0.01 && gone.count() > 1;
     line_.show(books_.size() == 1 ? "" : count_of(books_.size(), "book"), done,
                known ? gone.count() * (1 / done - 1) : -1);
+  }
+  void tell_leftovers(std::size_t files) const {
+    if (options_.quiet || options_.json.to_stdout()) return;
+    say(stdout,
+        fmt::format("removed: {} of an interrupted run\n", count_of(files, "temporary file")));
   }
   void tell(const BookPaths& paths, const BookResult& result) {
     const std::lock_guard lock(mutex_);

@@ -43,6 +43,14 @@ void put_temporary_name(std::uint64_t number, char* out) {
   *std::copy(kSuffix.begin(), kSuffix.end(), out) = '\0';
 }
 
+// Tells others that this file is not a leftover. Returns false if one of them has just taken it for
+// one. Where the file system has no locks, it stays without.
+bool lock(int file) {
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
+  struct stat made {};
+  return ::fstat(file, &made) != 0 || made.st_nlink > 0;
+}
+
 void require_replaceable(int directory, const std::string& name, const std::string& shown) {
   struct stat there {};
   if (::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) return;
@@ -81,12 +89,13 @@ void TemporaryFile::create(mode_t mode) {
     put_temporary_name(number, name_);
     file_.reset(::openat(directory_, name_, kFlags, mode & kPermissions));
     if (file_.valid()) {
-      // Tells other jobs that this file is not a leftover.
-      ::flock(file_.get(), LOCK_EX | LOCK_NB);
-      return;
+      if (attempt == kAttempts || lock(file_.get())) return;
+      ::unlinkat(directory_, name_, 0);
+    } else if (errno == EINTR) {
+      continue;
+    } else if (errno != EEXIST || attempt == kAttempts) {
+      throw SystemError("openat", shown_, errno);
     }
-    if (errno == EINTR) continue;
-    if (errno != EEXIST || attempt == kAttempts) throw SystemError("openat", shown_, errno);
     number = random_number();  // a forked process counts through the same numbers
   }
 }

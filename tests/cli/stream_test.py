@@ -97,6 +97,15 @@ class Whole(StreamCase):
         self.piped_ok(self.seal(b"more"), "decrypt", *self.options(), "--force", "-", self.opened)
         self.assertEqual(self.opened.read_bytes(), b"more")
 
+    def test_what_a_killed_run_left_beside_the_file_goes(self):
+        self.plain.write_bytes(b"text")
+        leftover = self.folder / ".tabane-0123456789abcdef.part"
+        for arguments in ((self.plain, self.sealed), ("-", self.opened)):
+            leftover.write_bytes(b"half")
+            result = self.piped_ok(b"text", "encrypt", *self.options(), *arguments)
+            self.assertIn(b"removed: 1 temporary file of an interrupted run", result.stdout)
+            self.assertFalse(leftover.exists())
+
     def test_summary_and_json_stay_out_of_the_stream(self):
         record = self.folder / "record"
         sealed = self.piped_ok(content(100000), "encrypt", *self.options(), f"--json={record}",

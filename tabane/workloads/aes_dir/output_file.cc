@@ -35,6 +35,16 @@ std::vector<std::string> leftovers(int directory) {
   return found;
 }
 
+// Invalid, for example, where this user may not read it.
+core::Descriptor open_leftover(int directory, const std::string& name) {
+  return core::Descriptor(
+      ::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+}
+
+// A lock that others can share is enough, and all that a file which is open for reading gets from
+// NFS.
+bool lock(const core::Descriptor& file) { return ::flock(file.get(), LOCK_SH | LOCK_NB) == 0; }
+
 }  // namespace
 
 std::size_t remove_leftovers(int directory,
@@ -48,11 +58,9 @@ std::size_t remove_leftovers(int directory,
       throw core::SystemError("fstatat", name, errno);
     }
     if (!S_ISREG(status.st_mode)) continue;
-    const core::Descriptor file(
-        ::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (file.valid() && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      continue;  // another job is writing it
-    }
+    const core::Descriptor file = open_leftover(directory, name);
+    // Another job is writing it.
+    if (file.valid() && !lock(file) && errno == EWOULDBLOCK) continue;
     int result = ::unlinkat(directory, name.c_str(), 0);
     if (result != 0 && errno == EACCES) {
       let_owner_work(directory);
@@ -63,6 +71,20 @@ std::size_t remove_leftovers(int directory,
     } else if (errno != ENOENT) {
       throw core::SystemError("unlinkat", name, errno);
     }
+  }
+  return removed;
+}
+
+std::size_t remove_own_leftovers(int directory,
+                                 const std::function<bool(const std::string& name)>& keep) {
+  std::size_t removed = 0;
+  for (const std::string& name : leftovers(directory)) {
+    if (keep(name)) continue;
+    const core::Descriptor file = open_leftover(directory, name);
+    struct stat status {};
+    if (!file.valid() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    if (status.st_uid != ::geteuid() || !lock(file)) continue;
+    if (::unlinkat(directory, name.c_str(), 0) == 0) ++removed;
   }
   return removed;
 }

@@ -19,6 +19,12 @@ std::size_t remove_leftovers(
     int directory, const std::function<bool(const std::string& name)>& keep =
                        [](const std::string&) { return false; });
 
+// Removes what killed runs of this user left in a directory that others write to, too: files that
+// nobody writes, as their locks say, but for those that `keep` names. Returns how many; leaves what
+// cannot be removed, or read, or locked. throws: core::SystemError if the directory cannot be read.
+std::size_t remove_own_leftovers(int directory,
+                                 const std::function<bool(const std::string& name)>& keep);
+
 // Gives a file the mode of `wanted`. Set-user and set-group bits are kept only where the file has
 // the owner and group of `wanted`. throws: core::SystemError naming the file.
 void set_mode(int file, const struct stat& wanted, const std::string& name);

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
@@ -314,6 +315,47 @@ TEST_F(Leftovers, AreAllFoundAmongMany) {
   }
   EXPECT_EQ(remove_leftovers(at()), 1000u);
   EXPECT_EQ(names(), Names{});
+}
+
+TEST_F(Leftovers, OfOwnRunsAreRemovedWhereOthersWrite) {
+  put(".tabane-0123456789abcdef.part", "a");
+  put(".tabane-0123456789abcdf0.part", "wanted");
+  put(".tabane-0123456789abcde.part", "short");
+  ASSERT_EQ(::mkdirat(at(), ".tabane-00000000000000d1.part", 0700), 0);
+  ASSERT_EQ(::symlinkat("other", at(), ".tabane-0000000000000011.part"), 0);
+  const OutputFile written(directory_, "final", 0600);
+  const auto keep = [](const std::string& name) { return name.ends_with("f0.part"); };
+  EXPECT_EQ(remove_own_leftovers(at(), keep), 1u);
+  EXPECT_EQ(names(), (Names{".tabane-0123456789abcdf0.part", ".tabane-0123456789abcde.part",
+                            ".tabane-00000000000000d1.part", ".tabane-0000000000000011.part",
+                            written.temporary_name()}));
+}
+
+TEST_F(Leftovers, OfOthersStay) {
+  const char* const name = ".tabane-0123456789abcdef.part";
+  put(name, "another user's");
+  constexpr uid_t kNobody = 65534;
+  if (::fchownat(at(), name, kNobody, static_cast<gid_t>(-1), 0) != 0) {
+    GTEST_SKIP() << "files cannot be given away here";
+  }
+  EXPECT_EQ(remove_own_leftovers(at(), [](const std::string&) { return false; }), 0u);
+  EXPECT_EQ(names(), Names{name});
+}
+
+// A file that was just made and not locked yet may be taken for one; then another one is made.
+TEST_F(Leftovers, AreNeverWhatAnotherThreadHasJustMade) {
+  std::atomic<bool> done = false;
+  std::thread remover([&] {
+    while (!done) remove_own_leftovers(at(), [](const std::string&) { return false; });
+  });
+  int failed = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    failed += code_of([this] { OutputFile(directory_, "f", 0600).commit(source_, {true}); }) != 0;
+  }
+  done = true;
+  remover.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(names(), Names{"f"});
 }
 
 TEST_F(Leftovers, CannotBeLookedForWithoutADirectory) {

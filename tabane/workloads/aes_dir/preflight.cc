@@ -342,6 +342,12 @@ std::optional<TreeId> other_tree_there(const Tree& tree, int root, const TreeId&
 }
 
 std::size_t remove_leftovers_in(const Places& places, int out_root, bool hides_names) {
+  if (places.single_file) {
+    return remove_own_leftovers(out_root, [&](const std::string& name) {
+      const auto& in = places.tree.files;  // none: it is a stream
+      return !in.empty() && name == places.tree.name(in.front().name_at);
+    });
+  }
   if (hides_names) return remove_leftovers_of_stored(out_root);
   DirectoryOpener directories(places.tree, out_root, false);
   // Files of IN that have such a name themselves.

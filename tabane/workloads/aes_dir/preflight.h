@@ -38,8 +38,8 @@ struct OutputRoot {
 // throws: core::SystemError; core::UsageError for a single file where a job writes a tree.
 OutputRoot open_output_root(const Places& places, const Request& request);
 
-// Removes what a killed job left in the directories that this job writes to; returns how many
-// files.
+// Removes what a killed job left in the directories that this job writes to; beside a single file,
+// where other jobs may write, what is surely a leftover of this user's. Returns how many files.
 std::size_t remove_leftovers_in(const Places& places, int out_root, bool hides_names);
 
 // keys_problem: what is wrong with .tabane/keys, which may be why none fits; empty: nothing.

@@ -77,7 +77,7 @@ class StandardInput {
 // A file under a temporary name, a stream, or nothing when verifying.
 class Output {
  public:
-  Output(const Request& request, const Places& places) : request_(request) {
+  Output(const Request& request, const Places& places, Outcome& outcome) : request_(request) {
     if (request.direction == Direction::verify) return;
     if (places.stream) {
       stream_ = core::open_stream(*places.stream);
@@ -86,6 +86,7 @@ class Output {
     // No manifest vouches for more than the owner's permissions.
     const mode_t mode = request.direction == Direction::decrypt ? 0600 : 0666;
     directory_ = std::make_shared<core::Descriptor>(open_output_root(places, request).directory);
+    outcome.leftovers_removed = remove_leftovers_in(places, directory_->get(), false);
     file_.emplace(directory_, places.output_name, mode);
   }
 
@@ -195,7 +196,7 @@ void work(const Request& request, const Places& places, KeyRing& keys, const Hoo
     opened = open_header(input, keys);
   }
   const auto from = Clock::now();
-  Output output(request, places);
+  Output output(request, places, outcome);
   try {
     if (seal) seal_input(*seal, outcome.engine, input, output);
     if (opened) open_input(*opened, outcome.engine, input, output);

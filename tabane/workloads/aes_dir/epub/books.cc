@@ -5,15 +5,19 @@
 #include <algorithm>
 #include <exception>
 #include <future>
+#include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
+#include "tabane/core/output_path.h"
 #include "tabane/workloads/aes_dir/epub/decrypting.h"
 #include "tabane/workloads/aes_dir/epub/encrypting.h"
 #include "tabane/workloads/aes_dir/epub/moment.h"
 #include "tabane/workloads/aes_dir/epub/package.h"
+#include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/sealed_format.h"
 
 namespace tabane::workloads::aes_dir::epub {
@@ -197,6 +201,27 @@ std::uint64_t size_or_0(const std::string& path) {
   return error ? 0 : size;
 }
 
+// Where a folder cannot be opened, its books tell it.
+std::size_t remove_leftovers_beside(const std::vector<BookPaths>& books) {
+  std::map<std::filesystem::path, std::filesystem::path> folders;  // with a book in them
+  std::set<std::string> read;                                      // names
+  for (const BookPaths& book : books) {
+    folders.emplace(book.out.parent_path(), book.out);
+    read.insert(std::filesystem::path(book.in).filename());
+  }
+  std::size_t removed = 0;
+  for (const auto& [_, book] : folders) {
+    try {
+      const core::Descriptor folder = core::open_parent(book, book.string());
+      removed += remove_own_leftovers(folder.get(),
+                                      [&](const std::string& name) { return read.contains(name); });
+    } catch (const core::SystemError&) {
+      continue;
+    }
+  }
+  return removed;
+}
+
 std::vector<BookResult> run(const BooksRequest& request, const BooksHooks& hooks,
                             const std::function<void(const Way&)>& work) {
   const std::size_t threads = request.threads > 0 ? request.threads : core::thread_binding().size();
@@ -205,6 +230,9 @@ std::vector<BookResult> run(const BooksRequest& request, const BooksHooks& hooks
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < results.size(); ++i) {
     total += results[i].bytes_in = size_or_0(request.books[i].in);
+  }
+  if (const std::size_t removed = remove_leftovers_beside(request.books); removed > 0) {
+    hooks.leftovers_removed(removed);
   }
   const std::size_t window = job.window(results.size());
   std::mutex one_at_a_time;

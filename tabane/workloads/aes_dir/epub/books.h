@@ -40,11 +40,14 @@ struct BooksHooks {
   std::function<bool()> stop_requested = [] { return false; };
   // done: 0 … 1. From the calling thread, ten times a second. Must not throw.
   std::function<void(double done)> progress = [](double) {};
+  // From the calling thread, before any book is made. Must not throw.
+  std::function<void(std::size_t files)> leftovers_removed = [](std::size_t) {};
   // From any thread, one at a time, as soon as a book is done. Must not throw.
   std::function<void(std::size_t book, const BookResult& result)> book_done =
       [](std::size_t, const BookResult&) {};
 };
 
+// Remove first what killed runs of this user left where the new books go.
 // Return one result a book: what is wrong with one of them does not keep the others.
 // throw: std::system_error if there is no thread to do it with.
 //
