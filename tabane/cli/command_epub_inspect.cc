@@ -1,6 +1,7 @@
 // tabane epub inspect: what a book says of itself and of its licence.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -140,6 +141,9 @@ Inspected inspect(const std::string& path, const std::optional<Key>& user) {
 
 int run(const Options& options) {
   options.json.check();
+  if (std::ranges::find(options.books, "") != options.books.end()) {
+    throw core::UsageError("BOOK \"\": is not the name of a file");
+  }
   make_memory_unreadable();
   std::optional<Key> user;
   if (options.passphrase_file) {

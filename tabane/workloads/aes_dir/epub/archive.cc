@@ -1,5 +1,6 @@
 #include "tabane/workloads/aes_dir/epub/archive.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <zip.h>
@@ -8,6 +9,7 @@
 #include <cerrno>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/core/units.h"
 
 namespace tabane::workloads::aes_dir::epub {
@@ -25,10 +27,23 @@ std::uint64_t size_of(const std::string& path) {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
+// What a download that ended early leaves: the list of a ZIP file's entries stands at its end.
+bool begins_like_zip(const std::string& path) {
+  constexpr std::string_view kFirstEntry("PK\3\4");
+  std::string begin(kFirstEntry.size(), '\0');
+  const core::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return file.valid() &&
+         core::read_all_at(file.get(), begin.data(), begin.size(), 0, path) == begin.size() &&
+         begin == kFirstEntry;
+}
+
 zip* open_zip(const std::string& path) {
   int code = 0;
   if (zip* const opened = zip_open(path.c_str(), ZIP_RDONLY, &code)) return opened;
   if (code == ZIP_ER_OPEN || code == ZIP_ER_READ) throw core::SystemError("open", path, errno);
+  if (code == ZIP_ER_NOZIP && begins_like_zip(path)) {
+    refuse(path, "is cut: it begins as a ZIP file, and has no end of one");
+  }
   if (code == ZIP_ER_NOZIP) refuse(path, "is not a ZIP file, so it is no EPUB book");
   zip_error_t error;
   zip_error_init_with_code(&error, code);

@@ -1,10 +1,13 @@
 #include "tabane/workloads/aes_dir/epub/provider.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
+
+#include <ctime>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
@@ -48,9 +51,9 @@ std::string subject_of(X509* certificate) {
 }
 
 std::string time_of(const ASN1_TIME* time) {
-  const Memory memory(BIO_new(BIO_s_mem()));
-  ASN1_TIME_print(memory.get(), time);
-  return text_of(memory);
+  std::tm utc{};
+  if (time == nullptr || ASN1_TIME_to_tm(time, &utc) != 1) return "a moment that cannot be read";
+  return fmt::format("{:%FT%TZ}", utc);
 }
 
 Certificate self_signed(EVP_PKEY* key) {
@@ -149,7 +152,6 @@ SignatureCheck check_signature(std::string_view text, std::string_view algorithm
     return check;
   }
   check.subject = subject_of(parsed.get());
-  check.valid_from = time_of(X509_get0_notBefore(parsed.get()));
   check.valid_until = time_of(X509_get0_notAfter(parsed.get()));
   EVP_PKEY* const key = X509_get0_pubkey(parsed.get());
   check.self_made = key != nullptr && X509_verify(parsed.get(), key) == 1;

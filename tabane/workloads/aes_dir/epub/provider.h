@@ -36,10 +36,10 @@ class Provider {
 // What a certificate in a licence says.
 struct SignatureCheck {
   bool good = false;
-  std::string problem;     // why it is not; empty: it is
-  std::string subject;     // of the certificate: "CN=…"; empty: it cannot be read
-  bool self_made = false;  // the certificate is signed by itself
-  std::string valid_from, valid_until;
+  std::string problem;      // why it is not; empty: it is
+  std::string subject;      // of the certificate: "CN=…"; empty: it cannot be read
+  bool self_made = false;   // the certificate is signed by itself
+  std::string valid_until;  // ISO 8601
 };
 
 // Whether the key of a certificate (DER) has signed a text. Who vouches for the certificate is not
