@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
-#include "tabane/lab/record/text.h"
+#include "tabane/core/units.h"
 #include "tabane/lab/survey/present.h"
 
 namespace tabane::lab {
@@ -78,7 +79,8 @@ std::string note_of(const Record& record, std::size_t device) {
       " There a byte that goes and comes back takes as long as {:.0f} operations in single "
       "precision, and a launch as long as moving {} both ways: work with less to do on each byte "
       "waits for the transfers.",
-      both_ways * *peak->value, show(*launch->value / both_ways, "B"));
+      both_ways * *peak->value,
+      core::format_bytes(static_cast<std::uint64_t>(*launch->value / both_ways)));
 }
 
 std::optional<View> transfers(const Record& record, const std::vector<std::string>& devices) {

@@ -296,7 +296,7 @@ TEST(Devices, AreATableWithATransferInOperations) {
   const std::string& note = record.find_view("device")->note;
   EXPECT_TRUE(has(note, "Device 0 is H200 (CUDA).")) << note;
   EXPECT_TRUE(has(note, "as long as 200 operations")) << note;
-  EXPECT_TRUE(has(note, "97.66 KiB both ways")) << note;
+  EXPECT_TRUE(has(note, "97.7 KiB both ways")) << note;
   const auto* bars = find_content<Bars>(record, "device.transfers");
   ASSERT_NE(bars, nullptr);
   EXPECT_EQ(bars->bars.size(), 2u);
