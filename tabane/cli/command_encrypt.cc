@@ -107,14 +107,11 @@ void take_engine(const std::string& given, Request& request) {
 }
 
 // Refuses what names no engine, as one_of() does.
-CLI::Validator engine_check(bool encrypts) {
-  std::vector<std::string> names = names_of(kEngines);
-  if (!encrypts) std::erase(names, name_of(Engine::opencl));
-  const CLI::Validator plain = one_of(names);
+CLI::Validator engine_check() {
+  const CLI::Validator plain = one_of(names_of(kEngines));
   return CLI::Validator(
-      [plain, encrypts](std::string& given) {
-        if (encrypts && given.starts_with("opencl:")) return std::string();
-        return plain(given);
+      [plain](std::string& given) {
+        return given.starts_with("opencl:") ? std::string() : plain(given);
       },
       plain.get_description());
 }
@@ -444,16 +441,12 @@ void add_common_options(CLI::App& verb, Options& options) {
                   "Use N threads, under an MPI launcher in each rank; default: chosen from the "
                   "files and the machine, whose PUs its ranks share")
       ->type_name("N");
-  const bool encrypts = options.request.direction == Direction::encrypt;
   verb.add_option("--engine", options.engine,
-                  encrypts ? "Compute AES with auto (the faster one of the next two, the default), "
-                             "openssl, ipsec-mb, or opencl:DEVICE, a coprocessor by its index or a "
-                             "part of its name; opencl alone is the first GPU. Where the device "
-                             "fails, the CPU does the rest"
-                           : "Compute AES with auto (the faster one, the default), openssl or "
-                             "ipsec-mb")
+                  "Compute AES with auto (the faster one of the next two, the default), openssl, "
+                  "ipsec-mb, or opencl:DEVICE, a coprocessor by its index or a part of its name; "
+                  "opencl alone is the first GPU. Where the device fails, the CPU does the rest")
       ->type_name("NAME")
-      ->check(engine_check(encrypts));
+      ->check(engine_check());
   options.json.add_to(verb);
   verb.add_flag("-q,--quiet", options.quiet, "Show no progress and no summary");
   verb.add_flag("-v,--verbose", options.verbose,

@@ -239,12 +239,25 @@ class Coprocessor(Case):
             self.assertIn(part, result.stderr.decode())
             self.assertFalse(self.sealed.exists())
 
-    def test_only_encrypts_files(self):
+    def test_opens_what_the_cpu_has_sealed_and_the_reverse(self):
+        self.make_tree()
+        on_device, on_cpu = ["--engine", "opencl"], ["--engine", "openssl"]
+        for seals, opens in ((on_device, on_cpu), (on_cpu, on_device)):
+            result = tabane("encrypt", *self.options(), *seals, "--force", self.plain, self.sealed)
+            if b"there is no OpenCL device" in result.stderr:
+                self.skipTest(result.stderr.decode())
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.run_ok("verify", *self.options(), *opens, self.sealed)
+            self.run_ok("decrypt", *self.options(), *opens, "--force", self.sealed, self.opened)
+            self.assertEqual(snapshot(self.opened), snapshot(self.plain))
+
+    def test_does_not_decrypt_chains_or_work_on_streams(self):
+        self.make_tree()
         for verb in ("decrypt", "verify"):
-            places = [self.sealed] + [self.opened] * (verb == "decrypt")
-            self.refused(2, "legal are auto, openssl, ipsec-mb", verb, *self.options(), "--engine",
-                         "opencl", *places)
-        self.refused(2, "--engine opencl encrypts files", "encrypt", *self.options(), "--engine",
+            places = [self.plain] + [self.opened] * (verb == "decrypt")
+            self.refused(2, "decrypts and verifies aes-256-gcm", verb,
+                         *self.options("aes-128-cbc"), "--engine", "opencl", *places)
+        self.refused(2, "--engine opencl works on files", "encrypt", *self.options(), "--engine",
                      "opencl", "-", self.sealed)
 
 

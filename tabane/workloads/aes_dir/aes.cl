@@ -103,6 +103,7 @@ struct FileKey {
 struct Chunk {
   uint place, bytes;  // in the data: in blocks; of the plain text
   uint key, index, last;
+  uint opens;  // else it is sealed
 };
 
 // What the four coefficients that leave at the end come back as, in the highest 16 bits.
@@ -166,25 +167,32 @@ void store_part(uint4 block, __global uchar* to, uint bytes) {
   for (uint i = 0; i < bytes; ++i) to[i] = part[i];
 }
 
-// Encrypts block `at` of the chunk where it is and returns it, with 0 behind the end.
-uint4 encrypt_in_place(__local const uint* t, __local const uint4* keys, __global uint4* place,
+// Encrypts or decrypts block `at` of the chunk where it is; returns the encrypted one, with 0
+// behind the end.
+uint4 work_in_place(__local const uint* t, __local const uint4* keys, __global uint4* place,
                        const struct Chunk* chunk, uint at) {
   const uint4 stream = encrypt(t, keys, counter_block(chunk->index, chunk->last, at + 2));
   const uint left = chunk->bytes - at * 16;
-  if (left >= 16) return place[at] ^= stream;
+  if (left >= 16) {
+    const uint4 before = place[at], after = before ^ stream;
+    place[at] = after;
+    return chunk->opens ? before : after;
+  }
   __global uchar* const bytes = (__global uchar*)(place + at);
-  const uint4 block = load_part(bytes, left) ^ stream;
-  store_part(block, bytes, left);
+  const uint4 before = load_part(bytes, left), after = before ^ stream;
+  store_part(after, bytes, left);
+  if (chunk->opens) return before;
   uchar part[16];
-  vstore16(as_uchar16(block), 0, part);
+  vstore16(as_uchar16(after), 0, part);
   for (uint i = left; i < 16; ++i) part[i] = 0;
   return as_uint4(vload16(0, part));
 }
 
 // Each work item takes every ITEMS-th block and hashes them by the power ITEMS; what they have
 // found is then added up by the lower powers. In front of the first block there are as many of 0
-// as let the last work item take the last one.
-__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void seal_chunks(
+// as let the last work item take the last one. The tag goes behind the chunk: if it is opened, the
+// one that it should have.
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void work_chunks(
     __global uint4* data, __global const struct Chunk* chunks,
     __global const struct FileKey* file_keys, __global const uint* from) {
   __local uint tables[ENTRIES * COPIES];
@@ -211,7 +219,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void seal_chunks(
     if (at < empty) continue;
     const uint block = at - empty;
     const ulong2 found = block < blocks
-                             ? polynomial_of(encrypt_in_place(t, keys, place, &chunk, block))
+                             ? polynomial_of(work_in_place(t, keys, place, &chunk, block))
                              : (ulong2)(0, (ulong)chunk.bytes * 8);
     sum = times_power(sum, multiples, reduced) ^ found;
   }

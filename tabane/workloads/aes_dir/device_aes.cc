@@ -223,11 +223,11 @@ DeviceSlot::Steps DeviceSlot::encrypt_step_by_step(std::span<const ChainPiece> p
   return steps;
 }
 
-void DeviceSlot::seal(std::span<const DeviceFileKey> keys, std::span<const DeviceChunk> chunks,
+void DeviceSlot::work(std::span<const DeviceFileKey> keys, std::span<const DeviceChunk> chunks,
                       std::size_t used) {
   if (chunks.empty()) return;
   TABANE_ASSERT(used <= in().size());
-  if (!chunks_) chunks_ = aes_.program(kMostRounds).kernel("seal_chunks");
+  if (!chunks_) chunks_ = aes_.program(kMostRounds).kernel("work_chunks");
   queue_->write(*data_, 0, in().first(used));
   queue_->write(room_for(keys_, keys.size_bytes()), 0, std::as_bytes(keys));
   queue_->write(room_for(places_, chunks.size_bytes()), 0, std::as_bytes(chunks));

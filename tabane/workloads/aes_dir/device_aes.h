@@ -64,6 +64,7 @@ struct DeviceChunk {
   std::uint32_t bytes = 0;  // plain
   std::uint32_t key = 0;    // which of the file keys
   std::uint32_t index = 0, last = 0;
+  std::uint32_t opens = 0;  // else it is sealed
 };
 
 // What a coprocessor needs of a file's key, wiped when it goes; as aes.cl has it.
@@ -99,8 +100,9 @@ class DeviceSlot {
   void set_key(std::span<const std::byte> key);
   // Each piece begins at a multiple of a block of in(), and its `out` is the same place of out().
   void encrypt(std::span<const ChainPiece> pieces);
+  // Seals or opens chunks. Behind an opened one stands the tag that it should have.
   // used: bytes of in() that have chunks.
-  void seal(std::span<const DeviceFileKey> keys, std::span<const DeviceChunk> chunks,
+  void work(std::span<const DeviceFileKey> keys, std::span<const DeviceChunk> chunks,
             std::size_t used);
 
   // The three steps of encrypt(), for what measures them: each returns when it is done.

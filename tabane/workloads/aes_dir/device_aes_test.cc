@@ -142,6 +142,7 @@ TEST_F(OnEachDevice, StepsGiveTheSame) {
   });
 }
 
+// And are opened again, with the tags that they should have.
 TEST_F(OnEachDevice, ChunksHaveTheBytesOfTheOtherEngines) {
   with_each([&](DeviceAes& aes) {
     DeviceSlot slot(aes, kSlotBytes);
@@ -165,7 +166,7 @@ TEST_F(OnEachDevice, ChunksHaveTheBytesOfTheOtherEngines) {
                         .last = static_cast<std::uint32_t>(random_() % 2)});
       at += (bytes + 16 + 15) / 16 * 16;
     }
-    slot.seal(keys, chunks, at);
+    slot.work(keys, chunks, at);
     ChunkCipher reference(Engine::openssl);
     for (std::size_t i = 0; i < chunks.size(); ++i) {
       const DeviceChunk& chunk = chunks[i];
@@ -173,6 +174,18 @@ TEST_F(OnEachDevice, ChunksHaveTheBytesOfTheOtherEngines) {
       const Bytes expected = seal_chunk(reference, chunk.index, chunk.last == 1, plain[i]);
       const auto found = slot.out().subspan(std::size_t{chunk.place} * 16, chunk.bytes + 16);
       EXPECT_TRUE(std::ranges::equal(expected, found)) << chunk.bytes << " bytes: " << hex(found);
+    }
+    std::ranges::copy(slot.out().first(at), slot.in().begin());
+    std::ranges::fill(slot.out(), std::byte{0});
+    for (DeviceChunk& chunk : chunks) chunk.opens = 1;
+    slot.work(keys, chunks, at);
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+      const auto sealed =
+          slot.in().subspan(std::size_t{chunks[i].place} * 16, chunks[i].bytes + 16);
+      Bytes expected = plain[i];
+      expected.insert(expected.end(), sealed.end() - 16, sealed.end());
+      const auto found = slot.out().subspan(std::size_t{chunks[i].place} * 16, expected.size());
+      EXPECT_TRUE(std::ranges::equal(expected, found)) << plain[i].size() << " bytes opened";
     }
   });
 }

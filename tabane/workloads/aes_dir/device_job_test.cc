@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
+#include "tabane/core/files_test.h"
 #include "tabane/device/module.h"
 #include "tabane/workloads/aes_dir/failing_device_test.h"
 #include "tabane/workloads/aes_dir/tree_job_test.h"
@@ -39,15 +41,27 @@ class OnADevice : public SealsATree {
     return r;
   }
 
-  Outcome encrypted(Cipher cipher, Faults* faults = nullptr) {
-    std::filesystem::remove_all(sealed);
+  static Outcome run(const Request& request, Faults* faults = nullptr) {
     Hooks hooks;
     if (faults != nullptr) {
       hooks.open_device = [faults](std::size_t index) {
         return std::make_unique<FailingDevice>(device::open_device(index), *faults);
       };
     }
-    return run_job(encryption(cipher, Engine::opencl, sealed), hooks);
+    return run_job(request, hooks);
+  }
+
+  Outcome encrypted(Cipher cipher, Faults* faults = nullptr) {
+    std::filesystem::remove_all(sealed);
+    return run(encryption(cipher, Engine::opencl, sealed), faults);
+  }
+
+  // To "opened", or verified, what the CPU has sealed.
+  Outcome opened(Direction direction, Faults* faults = nullptr) {
+    std::filesystem::remove_all(root / "opened");
+    Request r = request(direction, sealed, root / "opened");
+    r.engine = Engine::opencl;
+    return run(r, faults);
   }
 
   // CBC with one initialisation vector gives what another engine gives; what GCM gives is opened.
@@ -151,15 +165,73 @@ TEST_F(OnADevice, MemoryThatHeldAKeyOrAPlainTextIsWiped) {
   }
 }
 
-TEST_F(OnADevice, OnlyFilesAreEncrypted) {
+TEST_F(OnADevice, WhatTheCpuHasSealedIsOpened) {
+  run(encryption(Cipher::aes_256_gcm, Engine::openssl, sealed));
+  for (const unsigned n : {0u, 1u, 3u}) {
+    threads = n;
+    for (const Direction direction : {Direction::decrypt, Direction::verify}) {
+      const Outcome outcome = opened(direction);
+      EXPECT_TRUE(outcome.complete);
+      EXPECT_EQ(outcome.files, 313u);
+      EXPECT_EQ(outcome.failures.size(), 0u);
+      EXPECT_EQ(outcome.device_remarks, std::vector<std::string>{});
+      if (direction == Direction::decrypt) {
+        EXPECT_EQ(everything(root / "opened"), everything(in));
+      }
+    }
+  }
+}
+
+TEST_F(OnADevice, TheCpuOpensTheRestForALostOne) {
+  run(encryption(Cipher::aes_256_gcm, Engine::openssl, sealed));
+  for (const int waits : {0, 1, 2, 3, 4, 5}) {
+    Faults faults;
+    faults.waits_left = waits;
+    threads = 2;
+    const Outcome outcome = opened(Direction::decrypt, &faults);
+    EXPECT_EQ(outcome.failures.size(), 0u);
+    EXPECT_EQ(outcome.device_remarks.size(), 1u) << waits;
+    EXPECT_EQ(everything(root / "opened"), everything(in));
+  }
+}
+
+// The same files, at the same places, whoever finds it.
+TEST_F(OnADevice, DamageIsTold) {
+  run(encryption(Cipher::aes_256_gcm, Engine::openssl, sealed));
+  for (const char* const name : {"f17", "f65537", "f3000000", "small/299"}) {
+    core::flip_bits(sealed / name, std::filesystem::file_size(sealed / name) - 20, 1);
+  }
+  core::flip_bits(sealed / "f1500000", 700'000, 1);
+  std::map<std::string, std::string> expected;
+  for (const Failure& failure : run(request(Direction::verify, sealed, "")).failures) {
+    expected.emplace(failure.path, failure.what);
+  }
+  ASSERT_EQ(expected.size(), 5u);
+  for (const int waits : {0, std::numeric_limits<int>::max()}) {
+    Faults faults;
+    faults.waits_left = waits;
+    const Outcome outcome = opened(Direction::decrypt, &faults);
+    std::map<std::string, std::string> found;
+    for (const Failure& failure : outcome.failures) found.emplace(failure.path, failure.what);
+    EXPECT_EQ(found, expected);
+    EXPECT_EQ(outcome.files, 308u);
+    for (const auto& [name, reason] : expected) {
+      EXPECT_FALSE(std::filesystem::exists(root / "opened" / name));
+    }
+  }
+}
+
+TEST_F(OnADevice, OnlyWhatItCanDoIsAskedOfIt) {
   for (const Direction direction : {Direction::decrypt, Direction::verify}) {
     Request r = request(direction, sealed, root / "opened");
     r.engine = Engine::opencl;
-    EXPECT_NE(refusal(r).find("--engine opencl encrypts files"), std::string::npos);
+    r.cipher = Cipher::aes_128_cbc;
+    EXPECT_NE(refusal(r).find("--engine opencl decrypts and verifies aes-256-gcm"),
+              std::string::npos);
   }
   Request stream = encryption(Cipher::aes_256_gcm, Engine::opencl, sealed);
   stream.in = kStandardStream;
-  EXPECT_NE(refusal(stream).find("--engine opencl encrypts files"), std::string::npos);
+  EXPECT_NE(refusal(stream).find("--engine opencl works on files"), std::string::npos);
 }
 
 TEST_F(OnADevice, AnotherOneIsRefusedBeforeAnythingIsWritten) {

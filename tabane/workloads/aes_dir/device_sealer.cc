@@ -1,5 +1,7 @@
 #include "tabane/workloads/aes_dir/device_sealer.h"
 
+#include <openssl/crypto.h>
+
 #include <algorithm>
 
 namespace tabane::workloads::aes_dir {
@@ -16,8 +18,8 @@ std::size_t place_after(std::size_t used, const ChunkGroup& group) {
 
 }  // namespace
 
-DeviceSealer::DeviceSealer(DeviceAes& aes, Engine engine)
-    : aes_(aes), slot_(aes, kSlotBytes), cipher_(engine) {}
+DeviceSealer::DeviceSealer(DeviceAes& aes, Engine engine, bool opens)
+    : aes_(aes), slot_(aes, kSlotBytes), opens_(opens), cipher_(engine) {}
 
 bool DeviceSealer::has_room(const ChunkGroup& group) const {
   return placed_.size() < aes_.chains_per_slot() &&
@@ -51,7 +53,8 @@ void DeviceSealer::place(const std::shared_ptr<SealedTask>& task, const ChunkGro
                          bool ends) {
   if (!has_room(group)) finish();
   const std::size_t at = place_after(used_, group);
-  task->read_plain(group, slot_.in().data() + at);
+  std::byte* const chunks = slot_.in().data() + at;
+  opens_ ? task->read_sealed(group, chunks) : task->read_plain(group, chunks);
   if (placed_.empty() || placed_.back().task != task) {
     keys_.emplace_back(task->keys().key.bytes(), aes_.variant().items);
   }
@@ -60,47 +63,76 @@ void DeviceSealer::place(const std::shared_ptr<SealedTask>& task, const ChunkGro
                        .bytes = static_cast<std::uint32_t>(group.plain_of(i)),
                        .key = static_cast<std::uint32_t>(keys_.size() - 1),
                        .index = static_cast<std::uint32_t>(group.first + i),
-                       .last = group.is_last(i)});
+                       .last = group.is_last(i),
+                       .opens = opens_});
   }
   placed_.push_back({task, group, at, ends});
   used_ = at + group.sealed_size();
 }
 
 // What the device has not done is still there as it was read.
-void DeviceSealer::seal() {
+void DeviceSealer::work() {
+  fits_.assign(chunks_.size(), true);
   if (slot_works_) {
     try {
-      return slot_.seal(keys_, chunks_, used_);
+      slot_.work(keys_, chunks_, used_);
+      return opens_ ? check_tags() : void();
     } catch (const device::DeviceError& error) {
       aes_.note_failure(error);
       slot_works_ = false;
     }
   }
-  seal_on_cpu();
+  work_on_cpu();
 }
 
-void DeviceSealer::seal_on_cpu() {
+void DeviceSealer::check_tags() {
+  for (std::size_t i = 0; i < chunks_.size(); ++i) {
+    const std::size_t at = chunks_[i].place * kBlockBytes + chunks_[i].bytes;
+    fits_[i] = CRYPTO_memcmp(&slot_.in()[at], &slot_.out()[at], kTagBytes) == 0;
+  }
+}
+
+void DeviceSealer::work_on_cpu() {
+  auto fits = fits_.begin();
   for (const Placed& placed : placed_) {
     const ChunkGroup& group = placed.group;
     cipher_.set_key(placed.task->keys());
-    for (std::size_t i = 0; i < group.count; ++i) {
+    for (std::size_t i = 0; i < group.count; ++i, ++fits) {
       const std::size_t at = placed.at + i * group.stride(), bytes = group.plain_of(i);
-      cipher_.seal(static_cast<std::uint32_t>(group.first + i), group.is_last(i),
-                   slot_.in().subspan(at, bytes), slot_.out().subspan(at, bytes + kTagBytes));
+      const auto index = static_cast<std::uint32_t>(group.first + i);
+      const auto in = slot_.in().subspan(at), out = slot_.out().subspan(at);
+      if (opens_) {
+        *fits =
+            cipher_.open(index, group.is_last(i), in.first(bytes + kTagBytes), out.first(bytes));
+      } else {
+        cipher_.seal(index, group.is_last(i), in.first(bytes), out.first(bytes + kTagBytes));
+      }
     }
   }
 }
 
+void DeviceSealer::write(const Placed& placed, std::span<const char> fits) {
+  std::byte* const chunks = slot_.out().data() + placed.at;
+  if (!opens_) return placed.task->write_sealed(placed.group, chunks);
+  const auto damaged = std::ranges::find(fits, false);
+  if (damaged != fits.end()) {
+    throw placed.group.damage_of(static_cast<std::size_t>(damaged - fits.begin()));
+  }
+  placed.task->write_opened(placed.group, chunks);
+}
+
 void DeviceSealer::finish() {
   if (placed_.empty()) return;
-  seal();
+  work();
+  std::span<const char> fits = fits_;
   for (const Placed& placed : placed_) {
     SealedTask& task = *placed.task;
     try {
-      if (!task.failed()) task.write_sealed(placed.group, slot_.out().data() + placed.at);
+      if (!task.failed()) write(placed, fits.first(placed.group.count));
     } catch (const std::exception& error) {
       task.fail(error);
     }
+    fits = fits.subspan(placed.group.count);
     if (placed.ends) task.end_piece();
   }
   placed_.clear();

@@ -31,10 +31,14 @@ namespace {
 
 void check_device(const Request& request) {
   if (request.engine != Engine::opencl) return;
-  if (request.direction != Direction::encrypt || request.in == kStandardStream) {
+  if (request.in == kStandardStream) {
     throw core::UsageError(
-        "--engine opencl encrypts files; decrypt, verify and standard input take auto, openssl or "
-        "ipsec-mb");
+        "--engine opencl works on files; standard input takes auto, openssl or ipsec-mb");
+  }
+  if (request.direction != Direction::encrypt && request.cipher != Cipher::aes_256_gcm) {
+    throw core::UsageError(
+        "--engine opencl decrypts and verifies aes-256-gcm; aes-*-cbc takes auto, openssl or "
+        "ipsec-mb there");
   }
   device::choose_device(device::devices(), request.device);
 }

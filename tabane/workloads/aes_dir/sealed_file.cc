@@ -40,6 +40,11 @@ std::span<const iovec> ChunkGroup::places(std::byte* chunks,
   return std::span(store).first(count);
 }
 
+DamageError ChunkGroup::damage_of(std::size_t i) const {
+  return DamageError(fmt::format("chunk {} was changed, or is not in its place", first + i),
+                     sealed_offset() + i * stride());
+}
+
 SealedFileWorker::SealedFileWorker(Engine engine) : cipher_(engine) {}
 
 std::uint64_t SealedTask::chunks() const {
@@ -79,6 +84,21 @@ void SealedTask::write_sealed(const ChunkGroup& group, std::byte* chunks) {
     write(chunks, group.sealed_size(), group.sealed_offset());
   }
   job().bytes_done += group.plain_size();
+}
+
+void SealedTask::read_sealed(const ChunkGroup& group, std::byte* chunks) const {
+  const std::size_t sealed = group.sealed_size();
+  if (core::read_all_at(in(), chunks, sealed, group.sealed_offset(), path()) != sealed) {
+    throw ChangedWhileRead();
+  }
+}
+
+void SealedTask::write_opened(const ChunkGroup& group, std::byte* chunks) const {
+  if (writes()) {
+    std::array<iovec, ChunkGroup::kMost> places;
+    write(group.places(chunks, places), group.plain_offset());
+  }
+  job().bytes_done += group.sealed_size() + (group.first == 0 ? group.header : 0);
 }
 
 void SealedFileWorker::prepare_to_seal(SealedTask& task) {
@@ -243,25 +263,16 @@ void SealedFileWorker::seal_group(SealedTask& task, const ChunkGroup& group) {
 
 void SealedFileWorker::open_group(SealedTask& task, const ChunkGroup& group) {
   std::byte* const chunks = buffer_.data() + chunks_at_;
-  const std::size_t sealed = group.sealed_size();
-  if (core::read_all_at(task.in(), chunks, sealed, group.sealed_offset(), task.path()) != sealed) {
-    throw ChangedWhileRead();
-  }
+  task.read_sealed(group, chunks);
   for (std::size_t i = 0; i < group.count; ++i) {
     std::byte* const place = chunks + i * group.stride();
     const std::size_t bytes = group.plain_of(i);
     if (!cipher_.open(static_cast<std::uint32_t>(group.first + i), group.is_last(i),
                       {place, bytes + kTagBytes}, {place, bytes})) {
-      throw DamageError(
-          fmt::format("chunk {} was changed, or is not in its place", group.first + i),
-          group.sealed_offset() + i * group.stride());
+      throw group.damage_of(i);
     }
   }
-  if (task.writes()) {
-    std::array<iovec, ChunkGroup::kMost> places;
-    task.write(group.places(chunks, places), group.plain_offset());
-  }
-  task.job().bytes_done += sealed + (group.first == 0 ? group.header : 0);
+  task.write_opened(group, chunks);
 }
 
 }  // namespace tabane::workloads::aes_dir

@@ -32,6 +32,7 @@ struct ChunkGroup {
   bool is_last(std::size_t i) const { return (first + i + 1) * chunk >= plain_bytes; }
   // Where the plain chunks stand in the buffer.
   std::span<const iovec> places(std::byte* chunks, std::array<iovec, kMost>& store) const;
+  DamageError damage_of(std::size_t i) const;  // of a chunk whose tag does not fit
 };
 
 // A file on its way to or from the sealed format; a worker prepares it.
@@ -41,13 +42,15 @@ class SealedTask : public FileTask {
   std::uint64_t chunk_bytes() const { return header_.chunk_bytes(); }
   std::uint64_t chunks() const;  // at least one
 
-  // For who seals it: its keys, the chunks from `first` on, and these read and written. In front of
-  // the chunks that are written there is room for the header, which the first ones take along.
-  // throw: ChangedWhileRead; core::SystemError.
+  // For who seals or opens it: its keys, the chunks from `first` on, and these read and written. In
+  // front of sealed chunks that are written there is room for the header, which the first ones take
+  // along. throw: ChangedWhileRead; core::SystemError.
   const FileKeys& keys() const { return keys_; }
   ChunkGroup group(std::uint64_t first, std::size_t count) const;
   void read_plain(const ChunkGroup& group, std::byte* chunks) const;
   void write_sealed(const ChunkGroup& group, std::byte* chunks);
+  void read_sealed(const ChunkGroup& group, std::byte* chunks) const;
+  void write_opened(const ChunkGroup& group, std::byte* chunks) const;
 
  private:
   friend class SealedFileWorker;

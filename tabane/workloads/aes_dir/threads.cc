@@ -156,11 +156,11 @@ void work_units(JobState& job, Queue<Task>& queue, CopyPairs* copies, const Prep
 }
 
 // Whole units as work_units() does them, but their pieces end when the sealer has written them.
-void seal_on_device(JobState& job, Queue<SealedTask>& queue, SealedFileWorker& worker,
-                    DeviceSealer& sealer, const auto& chunks) {
+void work_on_device(JobState& job, Queue<SealedTask>& queue, DeviceSealer& sealer,
+                    const auto& prepare, const auto& chunks) {
   Directories directories(job);
   const auto take = [&](const std::shared_ptr<SealedTask>& task, const Unit& unit) {
-    if (!task->start(directories, [&] { worker.prepare_to_seal(*task); })) return task->end_piece();
+    if (!task->start(directories, [&] { prepare(*task); })) return task->end_piece();
     const Range range = chunks(unit, *task);
     sealer.add(task, range.first, range.count);
   };
@@ -179,32 +179,33 @@ void seal_on_device(JobState& job, Queue<SealedTask>& queue, SealedFileWorker& w
   }
 }
 
-// Null: there is no device, or it has no room for this thread.
-std::unique_ptr<DeviceSealer> make_sealer(DeviceAes* device, Engine engine) {
+// Null: there is no device, or it has no room for this thread, or only ends are looked at.
+std::unique_ptr<DeviceSealer> make_sealer(const JobState& job, Engine engine, bool opens) {
+  if (job.device == nullptr || job.request.quick) return nullptr;
   try {
-    return device != nullptr ? std::make_unique<DeviceSealer>(*device, engine) : nullptr;
+    return std::make_unique<DeviceSealer>(*job.device, engine, opens);
   } catch (const device::DeviceError& error) {
-    device->note_failure(error);
+    job.device->note_failure(error);
     return nullptr;
   }
 }
 
 void work_sealed(JobState& job, Queue<SealedTask>& queue, Engine engine, CopyPairs* copies) {
+  const bool opens = job.request.direction != Direction::encrypt;
   SealedFileWorker worker(engine);
+  const auto prepare = [&](SealedTask& task) {
+    opens ? worker.prepare_to_open(task) : worker.prepare_to_seal(task);
+  };
   const auto chunks = [&](const Unit& unit, const SealedTask& task) {
     return range_of(unit, queue.plan().piece_bytes, task.chunk_bytes(), task.chunks());
   };
-  if (const auto sealer = make_sealer(job.device, engine)) {
-    seal_on_device(job, queue, worker, *sealer, chunks);
-  } else if (job.request.direction == Direction::encrypt) {
-    work_units(
-        job, queue, copies, [&](SealedTask& task) { worker.prepare_to_seal(task); }, chunks,
-        [&](SealedTask& task, Range range) { worker.encrypt(task, range.first, range.count); });
-  } else {
-    work_units(
-        job, queue, copies, [&](SealedTask& task) { worker.prepare_to_open(task); }, chunks,
-        [&](SealedTask& task, Range range) { worker.decrypt(task, range.first, range.count); });
+  if (const auto sealer = make_sealer(job, engine, opens)) {
+    return work_on_device(job, queue, *sealer, prepare, chunks);
   }
+  work_units(job, queue, copies, prepare, chunks, [&](SealedTask& task, Range range) {
+    opens ? worker.decrypt(task, range.first, range.count)
+          : worker.encrypt(task, range.first, range.count);
+  });
 }
 
 // Hands files to the lanes of one thread.
