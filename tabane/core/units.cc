@@ -99,6 +99,7 @@ std::string format_seconds(double seconds) { return format_value(seconds, "s"); 
 
 std::string format_value(double value, std::string_view unit) {
   if (std::isnan(value)) return "not measured";
+  if (unit == "share") return format_value(100 * value, "%");
   const bool plain = unit.empty() || unit == "1" || unit == "ratio";
   if (unit == "1/s") unit = "/s";
   const std::string after = plain ? "" : fmt::format(" {}", unit);

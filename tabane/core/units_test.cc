@@ -53,6 +53,8 @@ TEST(FormatValue, KeepsThreeSignificantDigitsWithAPrefix) {
   EXPECT_EQ(format_value(999.6, "B/s"), "1.00 kB/s");
   EXPECT_EQ(format_value(4.0, "cycles"), "4.00 cycles");
   EXPECT_EQ(format_value(0.953, "ratio"), "0.953");
+  EXPECT_EQ(format_value(0.07194, "share"), "7.19 %");
+  EXPECT_EQ(format_value(0, "share"), "0 %");
 }
 
 TEST(FormatSeconds, CoversNanosecondsToHours) {

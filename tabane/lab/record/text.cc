@@ -155,6 +155,7 @@ Shown shown_in(double magnitude, std::string_view unit) {
   if (unit == "B" || unit == "bytes")
     return prefixed(magnitude, "B", 1024, {"", "Ki", "Mi", "Gi", "Ti", "Pi"});
   if (unit == "1" || unit == "ratio" || unit.empty()) return {1, ""};
+  if (unit == "share") return {100, "%"};
   if (unit == "1/s") unit = "/s";
   if (unit == "Hz" || unit.ends_with("/s"))
     return prefixed(magnitude, unit, 1000, {"", "k", "M", "G", "T", "P"});

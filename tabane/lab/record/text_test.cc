@@ -40,6 +40,7 @@ TEST(Show, ScalesEachKindOfUnit) {
   EXPECT_EQ(show(92000, "ns"), "92.0 µs");
   EXPECT_EQ(show(65536, "B"), "64 KiB");
   EXPECT_EQ(show(4, "cycles"), "4.00 cycles");
+  EXPECT_EQ(show(0.07194, "share"), "7.19 %");
   EXPECT_EQ(show(0.5, "ratio"), "0.5");
   EXPECT_EQ(show(0, "B/s"), "0.00 B/s");
 }

@@ -109,6 +109,22 @@ std::optional<View> transfers(const Record& record, const std::vector<std::strin
               .content = std::move(bars)};
 }
 
+// Calls the curves what the bars and the table call them.
+View transfer_sizes(View view, std::size_t devices) {
+  for (Curve& curve : std::get<Curves>(view.content).series) {
+    for (std::size_t i = 0; i < devices; ++i) {
+      for (const Shown& shown : kTransfers) {
+        if (curve.name != fmt::format("device.{}.{}", i, shown.name)) continue;
+        curve.name = devices > 1 ? fmt::format("{}: {}", i, shown.title) : shown.title;
+      }
+    }
+  }
+  view.note =
+      "The bars are of the most bytes. Smaller transfers may be faster where a cache holds them, "
+      "and slower where the start of each counts.";
+  return view;
+}
+
 }  // namespace
 
 std::vector<View> present_devices(const Record& record) {
@@ -122,10 +138,7 @@ std::vector<View> present_devices(const Record& record) {
   views.push_back(std::move(all));
   if (auto view = transfers(record, devices)) views.push_back(*std::move(view));
   if (const View* sizes = record.find_view("device.transfer_sizes")) {
-    views.push_back(*sizes);
-    views.back().note =
-        "The bars are of the most bytes. Smaller transfers may be faster where a cache holds them, "
-        "and slower where the start of each counts.";
+    views.push_back(transfer_sizes(*sizes, devices.size()));
   }
   if (const View* memory = record.find_view("device.memory")) {
     views.push_back(*memory);

@@ -304,6 +304,24 @@ TEST(Devices, AreATableWithATransferInOperations) {
   EXPECT_EQ(bars->bars[1].label, "from the device");
 }
 
+TEST(Devices, HaveOneNameForATransferInAllFigures) {
+  Record record;
+  Result launch;
+  launch.name = "device.0.launch";
+  launch.unit = "s";
+  set_samples(launch, {20e-6});
+  record.results.push_back(std::move(launch));
+  Curves sizes;
+  sizes.series = {{"device.0.transfer.to_device.pinned", {1, 2}, {1, 2}}, {"another", {1}, {1}}};
+  record.views.push_back({.name = "device.transfer_sizes", .title = "", .content = sizes});
+  const std::vector<View> views = present_devices(record);
+  const auto view = std::ranges::find(views, "device.transfer_sizes", &View::name);
+  ASSERT_NE(view, views.end());
+  const auto& series = std::get<Curves>(view->content).series;
+  EXPECT_EQ(series[0].name, "to the device, pinned");
+  EXPECT_EQ(series[1].name, "another");
+}
+
 TEST(Devices, AreNotShownWhereThereAreNone) {
   EXPECT_TRUE(present_devices(testing::full_record()).empty());
 }
