@@ -41,6 +41,14 @@ class Output : public testing::Test {
   const ScratchFolder folder_{"tabane-test"};
 };
 
+TEST_F(Output, KnowsTheFolderOfAPath) {
+  const Descriptor folder = open_parent(path("none"), "none");
+  const Descriptor here = open_parent("none", "none");
+  EXPECT_TRUE(leads_to(folder_.path(), folder.get()));
+  EXPECT_TRUE(leads_to(".", here.get()));
+  EXPECT_THROW(open_parent(path("none") / "x", "shown"), SystemError);
+}
+
 TEST_F(Output, MakesAndReplacesRegularFiles) {
   write_output(path("new"), "one");
   EXPECT_EQ(read_file(path("new")), "one");
