@@ -11,8 +11,8 @@
 #include "tabane/lab/environment.h"
 #include "tabane/lab/record_head.h"
 #include "tabane/lab/survey/advice.h"
+#include "tabane/lab/survey/disturbances.h"
 #include "tabane/lab/survey/present.h"
-#include "tabane/lab/survey/stolen_time.h"
 
 namespace tabane::lab {
 namespace {
@@ -62,16 +62,15 @@ Visited run_visit(std::span<const Probe> probes, ProbeContext& context, Record& 
 
 class Survey {
  public:
-  Survey(const core::Topology& topology, const SurveyOptions& options, const Hooks& hooks,
+  Survey(const core::Topology& topology, std::span<const std::string> only, const Hooks& hooks,
          Record& record)
       : topology_(topology),
-        options_(options),
         hooks_(hooks),
         record_(record),
-        probes_(select_probes(all_probes(topology), options.only)),
+        probes_(select_probes(all_probes(topology), only)),
         visits_(visits_of(probes_)),
         possible_(visits_.size(), true),
-        passes_(options.quick ? kQuickPasses : kPasses),
+        passes_(record.quick ? kQuickPasses : kPasses),
         progress_(hooks, plan()) {}
 
   void run() {
@@ -91,7 +90,7 @@ class Survey {
     std::vector<double> planned;
     for (std::size_t pass = 0; pass < passes_; ++pass)
       for (const auto& probes : visits_)
-        planned.push_back(planned_seconds(probes, options_.quick, passes_));
+        planned.push_back(planned_seconds(probes, record_.quick, passes_));
     for (const double seconds : planned) planned_ += seconds;
     return planned;
   }
@@ -100,8 +99,8 @@ class Survey {
   void run_pass(std::size_t pass) {
     for (std::size_t i = 0; i < visits_.size() && record_.complete; ++i) {
       const std::string what = fmt::format("{} ({}/{})", name_of(visits_[i]), pass + 1, passes_);
-      ProbeContext context(topology_, options_.quick,
-                           planned_seconds(visits_[i], options_.quick, passes_), {pass, passes_},
+      ProbeContext context(topology_, record_.quick,
+                           planned_seconds(visits_[i], record_.quick, passes_), {pass, passes_},
                            memory_, record_,
                            {.progress = [&](double share) { progress_.show(what, share); },
                             .on_result =
@@ -119,7 +118,6 @@ class Survey {
   }
 
   const core::Topology& topology_;
-  const SurveyOptions& options_;
   const Hooks& hooks_;
   Record& record_;
   std::vector<Probe> probes_;
@@ -139,21 +137,23 @@ void check_survey(const core::Topology& topology, std::span<const std::string> o
   require_this_machine(topology);
 }
 
+void add_probes(Record& record, const core::Topology& topology, std::span<const std::string> only,
+                const Hooks& hooks) {
+  check_survey(topology, only);
+  Survey(topology, only, hooks, record).run();
+  record.advice = advise(record);
+  present(record);
+}
+
 Record run_survey(const core::Topology& topology, const SurveyOptions& options,
                   const Hooks& hooks) {
   check_survey(topology, options.only);
   Record record = begin_record(topology, Kind::survey, kAbout, options.command_line, options.quick);
-  for (Warning& warning : environment_warnings(record.environment, topology))
-    record.warnings.push_back(std::move(warning));
-  const StolenTime stolen;
-  Survey(topology, options, hooks, record).run();
-  for (Warning& warning : stolen.warnings()) record.warnings.push_back(std::move(warning));
-  for (Warning& warning : measurement_warnings(record))
-    record.warnings.push_back(std::move(warning));
+  const Disturbances disturbances(record, topology);
+  add_probes(record, topology, options.only, hooks);
+  disturbances.tell(record);
   record.sentences = sentences(record);
-  record.advice = advise(record);
   record.checklist = fill_checklist(record);
-  present(record);
   return record;
 }
 

@@ -141,7 +141,7 @@ void check_virtual(const Json& environment, Warnings& warnings) {
   warnings.push_back(
       {"virtual_machine", std::move(seen),
        "neighbours change the figures, and caches and NUMA nodes may be shown wrongly",
-       "repeat the survey at another time; for final figures use a machine itself"});
+       "measure again at another time; for final figures use a machine itself"});
 }
 
 // The kernel compares the counter with other clocks all the time, and drops it when it drifts.
@@ -344,7 +344,7 @@ void check_samples(const Record& record, Warnings& warnings) {
       "two states of the machine, such as two frequencies, a busy sibling or two page placements",
       "reckon with both states; bind to other CPUs, or run again on an idle machine");
   add("wide_interval", "the 95 % interval is wider than ± 5 % of the figure: ", wide,
-      "the machine changed during the survey, or is shared with others",
+      "the machine changed during the measurement, or is shared with others",
       "run again on an idle machine; do not compare small differences");
 }
 
@@ -396,23 +396,47 @@ void check_consistency(const Record& record, Warnings& warnings) {
                         "run again on an idle machine; do not rely on these figures"});
 }
 
-// What a quick survey cannot know.
+// What a survey or a study that was short cannot know.
+void check_length(const Record& record, Warnings& warnings) {
+  if (!record.quick || record.results.empty()) return;
+  warnings.push_back({"quick",
+                      record.kind == Kind::survey
+                          ? "a quick survey: all of it lasted less than a minute"
+                          : fmt::format("a quick study: all of it lasted {}",
+                                        core::format_seconds(record.duration_s)),
+                      "slower changes of the machine are not in the intervals",
+                      "run without --quick before you rely on a figure"});
+}
+
 void check_passes(const Record& record, Warnings& warnings) {
   std::size_t fewest = 0;
   for (const Result& result : record.results)
     if (result.passes.size() > 1 && (fewest == 0 || result.passes.size() < fewest))
       fewest = result.passes.size();
-  if (record.kind != Kind::survey || record.results.empty()) return;
   // None has several passes when the survey was stopped in its first one.
-  if (!record.complete && fewest < core::kFewestForInterval)
+  if (!record.complete && !record.results.empty() && fewest < core::kFewestForInterval)
     warnings.push_back({"few_passes",
                         "the survey was stopped before six passes, so intervals hold less often",
                         "an interval describes fewer moments of the machine than it should",
                         "let the survey run to its end"});
-  if (record.quick)
-    warnings.push_back({"quick", "a quick survey: all of it lasted less than a minute",
-                        "slower changes of the machine are not in the intervals",
-                        "run without --quick before you rely on a figure"});
+}
+
+// Of a study, whose points have factors.
+void check_runs(const Record& record, Warnings& warnings) {
+  std::size_t points = 0, few = 0;
+  for (const Result& result : record.results) {
+    if (result.factors.empty() || result.samples.empty()) continue;
+    ++points;
+    few += result.samples.size() < core::kFewestForInterval;
+  }
+  if (few == 0) return;
+  warnings.push_back(
+      {"few_runs",
+       fmt::format("{} of {} points have fewer than {} runs", few, points,
+                   core::kFewestForInterval),
+       "their intervals reach from the least to the greatest run and hold the median in less than "
+       "95 % of the cases",
+       "run without --quick, or ask for more runs or for fewer points"});
 }
 
 }  // namespace
@@ -438,7 +462,9 @@ std::vector<Warning> measurement_warnings(const Record& record) {
   check_skew(record, warnings);
   check_slow_pus(record, warnings);
   check_samples(record, warnings);
-  check_passes(record, warnings);
+  if (record.kind == Kind::survey) check_passes(record, warnings);
+  if (record.kind == Kind::study) check_runs(record, warnings);
+  check_length(record, warnings);
   return warnings;
 }
 

@@ -272,5 +272,34 @@ TEST(MeasurementWarnings, SayThatAStoppedSurveySawFewMoments) {
   EXPECT_EQ(stopped_ids(core::kFewestForInterval), Ids{});
 }
 
+// A study with a point that has so many samples.
+Record study_with(std::size_t samples) {
+  Record record;
+  record.kind = Kind::study;
+  record.complete = true;
+  Result point = series("study.point", std::vector<double>(samples, 1));
+  point.factors = {{"way", "a"}};
+  record.results = {point, series("study.figure", {1})};  // a figure made from points has no runs
+  return record;
+}
+
+TEST(MeasurementWarnings, SayThatPointsOfAStudyHaveTooFewRunsForAnInterval) {
+  EXPECT_EQ(ids(measurement_warnings(study_with(6))), Ids{});
+  const auto warnings = measurement_warnings(study_with(5));
+  ASSERT_EQ(ids(warnings), Ids{"few_runs"});
+  EXPECT_TRUE(warnings[0].seen.starts_with("1 of 1 points have fewer than 6 runs"))
+      << warnings[0].seen;
+}
+
+TEST(MeasurementWarnings, SayThatAStudyWasQuick) {
+  Record record = study_with(6);
+  record.quick = true;
+  record.duration_s = 25;
+  const auto warnings = measurement_warnings(record);
+  ASSERT_EQ(ids(warnings), Ids{"quick"});
+  EXPECT_NE(warnings[0].seen.find("a quick study: all of it lasted 25.0 s"), std::string::npos)
+      << warnings[0].seen;
+}
+
 }  // namespace
 }  // namespace tabane::lab

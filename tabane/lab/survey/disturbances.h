@@ -1,0 +1,22 @@
+// What may spoil a measurement, as warnings of its record: surveys and studies tell it alike.
+#pragma once
+
+#include "tabane/core/topology.h"
+#include "tabane/lab/record/record.h"
+#include "tabane/lab/survey/stolen_time.h"
+
+namespace tabane::lab {
+
+// From construction, before anything is measured, to tell().
+class Disturbances {
+ public:
+  // Adds what the record's environment and the machine say: other programs, a quota, frequencies.
+  Disturbances(Record& record, const core::Topology& topology);
+  // Adds what others took meanwhile, and what the samples show: drift, outliers, few runs.
+  void tell(Record& record) const;
+
+ private:
+  StolenTime stolen_;
+};
+
+}  // namespace tabane::lab
