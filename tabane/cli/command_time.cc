@@ -360,7 +360,6 @@ void add_time_command(CLI::App& app, int&) {
   add_surroundings(*verb, options->request);
   add_streams(*verb, *options);
   add_results(*verb, *options);
-  options->warns = true;
   verb->callback([options, verb] {
     if (options->no_shell) options->request.shell = "none";
     if (options->show_output) options->request.output = "inherit";

@@ -381,11 +381,11 @@ void add_tune_command(CLI::App& app, int&) {
   verb->add_option("--rules", options->rules,
                    "Write the rules of the collectives to FILE (default: stdout)")
       ->type_name("FILE");
-  options->add_to(*verb, "Of --collectives: take 20 s instead of 90 s, with fewer samples");
+  options->add_to(*verb, options->collectives_study.quick,
+                  "Of --collectives: take 20 s instead of 90 s, with fewer samples");
   add_rank_options(*verb, options->collectives_study.ranks);
   verb->add_option("COMMAND", options->program, "The command with its arguments, after --");
   verb->callback([options, verb] {
-    options->collectives_study.quick = options->quick;
     if (!options->collectives) {
       const std::vector<std::string> command = command_of(*verb, options->program);
       if (!options->resume.empty() && verb->count("--save") == 0) options->save = options->resume;

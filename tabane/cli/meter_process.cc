@@ -1,11 +1,8 @@
 #include "tabane/cli/meter_process.h"
 
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
-#include <cstring>
 #include <iostream>
 
 #include "tabane/cli/allocator.h"
@@ -15,21 +12,11 @@
 namespace tabane::cli {
 namespace {
 
-// The environment of this process with the library put before all others.
-std::vector<std::string> environment_with(const std::string& library) {
-  constexpr const char* kPreload = "LD_PRELOAD=";
-  std::vector<std::string> variables;
-  std::string preload = library;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string text = *variable;
-    if (library.empty() || !text.starts_with(kPreload)) {
-      variables.push_back(text);
-    } else if (text.size() > std::strlen(kPreload)) {
-      preload.append(":").append(text, std::strlen(kPreload));
-    }
-  }
-  if (!library.empty()) variables.push_back(kPreload + preload);
-  return variables;
+// The library before all others that are preloaded.
+core::Variables preloading(const std::string& library) {
+  if (library.empty()) return {};
+  const std::string others = own_variable("LD_PRELOAD").value_or("");
+  return {{"LD_PRELOAD", others.empty() ? library : library + ":" + others}};
 }
 
 core::HelperProgram meter_program(const std::string& allocator,
@@ -40,7 +27,7 @@ core::HelperProgram meter_program(const std::string& allocator,
   return {.name = "a measurement with " + allocator,
           .command = std::move(command),
           .file = "/proc/self/exe",
-          .variables = environment_with(library)};
+          .variables = preloading(library)};
 }
 
 }  // namespace

@@ -29,20 +29,33 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 pid_t spawn_with(int socket, const HelperProgram& program) {
   const std::string& file = program.file.empty() ? program.command.at(0) : program.file;
   const std::vector<char*> arguments = pointers(program.command);
-  const std::vector<char*> variables = pointers(program.variables);
+  const std::vector<std::string> environment = environment_with(program.variables);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, socket, 0);
   posix_spawn_file_actions_adddup2(&actions, socket, 1);
   pid_t pid = 0;
   const int failed = posix_spawnp(&pid, file.c_str(), &actions, nullptr, arguments.data(),
-                                  program.variables.empty() ? environ : variables.data());
+                                  pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) throw SystemError("start", file, failed);
   return pid;
 }
 
 }  // namespace
+
+std::vector<std::string> environment_with(const Variables& variables) {
+  std::vector<std::string> all;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::string_view name = text.substr(0, text.find('='));
+    const bool replaced =
+        std::ranges::any_of(variables, [&](const auto& own) { return own.first == name; });
+    if (!replaced) all.emplace_back(text);
+  }
+  for (const auto& [name, value] : variables) all.push_back(name + "=" + value);
+  return all;
+}
 
 HelperProcess::HelperProcess(const HelperProgram& program) : name_(program.name) {
   int ends[2];

@@ -6,17 +6,24 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tabane/core/file.h"
 
 namespace tabane::core {
 
+// Set beside the environment of this process, or in place of what is set there: name and value.
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+// All variables as NAME=value.
+std::vector<std::string> environment_with(const Variables& variables);
+
 struct HelperProgram {
   std::string name;                  // for messages
   std::vector<std::string> command;  // program and arguments; not empty
   std::string file = {};             // what is started; empty: command[0], looked for in PATH
-  std::vector<std::string> variables = {};  // NAME=value; empty: those of this process
+  Variables variables = {};
 };
 
 class HelperProcess {

@@ -37,7 +37,7 @@ TEST(HelperProcess, GetsArgumentsAndVariablesAndAProgramApartFromItsName) {
   HelperProcess helper({.name = "a shell",
                         .command = {"called", "-c", "echo $0 $1 $TABANE_TEST", "zero", "one"},
                         .file = "/bin/sh",
-                        .variables = {"TABANE_TEST=two"}});
+                        .variables = {{"TABANE_TEST", "two"}}});
   EXPECT_EQ(helper.read_line(), "zero one two");
 }
 

@@ -93,6 +93,16 @@ void Visit::in_turn(const std::vector<Contender>& contenders, const Effort& effo
       });
 }
 
+Block block_in_turn(std::string what, std::vector<Contender> contenders, Effort effort) {
+  Block block{.what = std::move(what)};
+  for (const Contender& one : contenders) block.points.push_back(one.factors);
+  block.body = [contenders = std::move(contenders), effort](Visit& visit) mutable {
+    effort.budget_seconds = visit.budget_seconds();
+    visit.in_turn(contenders, effort);
+  };
+  return block;
+}
+
 void Campaign::add(Block block) {
   for (const Factors& factors : block.points) points.declare(factors);
   blocks_.push_back(std::move(block));

@@ -78,6 +78,10 @@ struct Block {
   std::vector<Factors> points = {};
 };
 
+// A block that measures all contenders in turn. effort: of a visit, whose part of the budget it
+// gets.
+Block block_in_turn(std::string what, std::vector<Contender> contenders, Effort effort = {});
+
 struct CampaignOptions {
   int passes = 1;
   // Later passes begin only within the budget. A visit's part is equal in all passes.

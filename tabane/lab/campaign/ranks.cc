@@ -101,6 +101,12 @@ std::vector<int> plan_ranks(int most) {
   return {all.begin(), all.end()};
 }
 
+std::vector<int> plan_ranks_from_one(int most, const core::Topology& topology) {
+  std::vector<int> all = plan_ranks(most > 0 ? most : static_cast<int>(topology.pus().size()));
+  all.insert(all.begin(), 1);
+  return all;
+}
+
 Block rank_block(const RankRunner& runner, int ranks, std::string what,
                  std::vector<RankContender> contenders) {
   std::vector<RankWorkload> workloads;

@@ -48,6 +48,8 @@ void with_ranks(const core::Topology& topology, const RankOptions& options,
 
 // Numbers of ranks to measure: powers of two and `most`.
 std::vector<int> plan_ranks(int most);
+// One rank, too; most: 0: the PUs.
+std::vector<int> plan_ranks_from_one(int most, const core::Topology& topology);
 
 // Contenders that so many ranks measure in turn.
 Block rank_block(const RankRunner& runner, int ranks, std::string what,

@@ -24,6 +24,7 @@
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/core/helper_process.h"
 #include "tabane/core/system_files.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/campaign/progress.h"
@@ -51,21 +52,6 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> all;
   for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
   all.push_back(nullptr);
-  return all;
-}
-
-// Empty: that of this process.
-std::vector<std::string> whole_environment(const ChildCommand& command) {
-  std::vector<std::string> all;
-  if (command.environment.empty()) return all;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text = *variable;
-    const bool replaced =
-        std::any_of(command.environment.begin(), command.environment.end(),
-                    [&](const auto& own) { return text.substr(0, text.find('=')) == own.first; });
-    if (!replaced) all.emplace_back(text);
-  }
-  for (const auto& [name, value] : command.environment) all.push_back(name + "=" + value);
   return all;
 }
 
@@ -108,7 +94,7 @@ class Child {
       : command_(command),
         // Searched here, so that it is not timed; what is not found the start tells.
         file_(program_file(command.arguments.at(0))),
-        variables_(whole_environment(command)) {
+        variables_(core::environment_with(command.environment)) {
     open_streams(limits);
   }
   // Ends what is left.
@@ -167,7 +153,7 @@ void Child::start(bool ends_first_without_memory) {
   const std::vector<char*> arguments = pointers(command_.arguments);
   std::vector<char*> variables = pointers(variables_);
   const int failed = posix_spawn(&pid_, file_.c_str(), actions_.files(), actions_.attributes(),
-                                 arguments.data(), variables_.empty() ? environ : variables.data());
+                                 arguments.data(), variables.data());
   if (failed != 0) {
     pid_ = 0;
     throw core::SystemError("start", command_.arguments[0], failed);

@@ -13,7 +13,6 @@
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
-#include "tabane/lab/record_head.h"
 #include "tabane/workloads/aes_dir/sealed_format.h"
 
 namespace tabane::lab {
@@ -238,16 +237,6 @@ FolderKey random_key() {
 
 // ---- the record ----
 
-std::string command_line(const AesFolderOptions& options) {
-  return CommandLine("tabane study aes-folder")
-      .add("--quick", options.quick)
-      .add("--files", options.files)
-      .add("--sizes", options.sizes)
-      .add("--threads", options.threads)
-      .add("--runs", options.runs)
-      .add("--dir", options.directory);
-}
-
 std::string place_sentence(const Place& place) {
   if (!place.remark.empty()) return place.remark;
   if (place.in_memory) return fmt::format("The files are in {}, in memory.", place.directory);
@@ -280,7 +269,8 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
                       const Hooks& hooks) {
   using namespace aes_folder;
   check_options(options);
-  require_this_machine(topology);
+  RunningStudy study(topology, kAbout, options.quick);
+  Record& record = study.record;
   const Place place = find_place(options.directory);
   const auto pus = static_cast<unsigned>(topology.pus().size());
   Campaign campaign(hooks);
@@ -290,7 +280,6 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
   plan.threads = plan_threads(options, pus, campaign);
   plan.pus = std::min(pus, plan.threads.back());
   plan.folders = plan_folders(options, place, plan.threads.back(), campaign);
-  Record record = begin_record(topology, Kind::study, kAbout, command_line(options), options.quick);
 
   const FolderKey key = random_key();
   Scratch scratch(place.directory);
@@ -306,15 +295,14 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
   for (const Folder& folder : plan.folders)
     if (folder.files == most_files) campaign.add(causes_block(bench, plan, folder));
   if (device) campaign.add(device_block(*device, plan));
-  add_campaign(record, campaign, campaign.run({.passes = plan.passes}), what_of);
+  study.add(campaign, campaign.run({.passes = plan.passes}), what_of);
   if (!device) record.skipped.push_back({"coprocessor", no_device});
   if (record.complete && !std::ranges::any_of(campaign.points, is_of_files))
     throw core::Error("nothing could be measured: " + campaign.skipped.back().reason);
   record.sentences.push_back(place_sentence(place));
-  tell_of_few_runs(record, campaign.points);
   add_views(record, campaign.points, plan.pus);
   add_device_views(record, campaign.points, device ? device->about() : "");
-  return record;
+  return study.finish();
 }
 
 }  // namespace tabane::lab

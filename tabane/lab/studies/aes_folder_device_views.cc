@@ -25,9 +25,7 @@ struct DeviceData {
   // The median of what was seen beside the device's times; NaN: it was not measured.
   double seen(const Chains& chains, const char* name) const {
     const Point* point = find(chains, "device");
-    if (point == nullptr) return std::nan("");
-    const auto at = point->beside.find(name);
-    return at == point->beside.end() ? std::nan("") : core::median(at->second);
+    return point == nullptr ? std::nan("") : median_beside(*point, name).value_or(std::nan(""));
   }
   std::vector<Chains> works() const {
     std::vector<Chains> found;

@@ -12,6 +12,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/device/module.h"
+#include "tabane/lab/studies/views_test.h"
 
 namespace tabane::lab {
 namespace {
@@ -183,6 +184,7 @@ AesFolderOptions tiny(const fs::path& place) {
 TEST_F(AesFolder, MeasuresAllImplementationsAndLeavesNothing) {
   const Record record = run_aes_folder(core::Topology::detect(), tiny(place_));
   EXPECT_TRUE(record.complete);
+  EXPECT_TRUE(warns(record, "few_runs"));
   EXPECT_TRUE(place_is_empty());
   const auto find = [&](const std::string& who, const std::string& threads) {
     return record.find("aes_folder." + who + ".files2.bytes1024." + threads);

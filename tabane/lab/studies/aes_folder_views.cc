@@ -446,26 +446,22 @@ void order_strip(Record& record, const Data& data) {
   const Point* most =
       *std::max_element(report.begin(), report.end(),
                         [](const Point* a, const Point* b) { return lost_of(a) < lost_of(b); });
-  Curves curves{{"run", "", false}, {"time", "s", true}, {}};
+  std::vector<Curve> curves;
   for (const Implementation& one : implementations()) {
     const Point* point = data.points.find(most->factors.with({{"implementation", one.name}}));
     if (point != nullptr)
-      add_curve(curves, {.name = one.title,
-                         .x = beside(point, "order"),
-                         .y = point->samples,
-                         .joined = false,
-                         .flagged = unusually_high(point->samples)});
+      curves.push_back({.name = one.title,
+                        .x = beside(point, "order"),
+                        .y = point->samples,
+                        .flagged = unusually_high(point->samples)});
   }
-  add_chart(
+  add_order_chart(
       record, "order",
       fmt::format("All runs of {} files of {} with {} threads, in the order of time",
                   most->text("files"), show(most->number("bytes"), "B"), most->text("threads")),
       "Where outliers of the report's program lost most time. Larger points are outliers by "
       "the far fence.",
-      std::move(curves));
-  // Run 7 here has nothing to do with run 7 elsewhere.
-  if (View* view = record.find_view("aes_folder.order"))
-    view->details[detail::kHeldFixed] = record.started;
+      {"time", "s", true}, std::move(curves));
 }
 
 // ---- causes ----

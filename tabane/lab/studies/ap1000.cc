@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "tabane/lab/record_head.h"
-
 namespace tabane::lab {
 namespace {
 
@@ -11,15 +9,6 @@ constexpr About kAbout = {
     "ap1000", "Messages, broadcast, global functions, gathering and barriers",
     "T. Shimizu, T. Horie, H. Ishihata (Fujitsu Laboratories): Performance evaluation of the "
     "AP1000 (64 to 512 SPARC cells), 1992"};
-
-std::string command_line(const Ap1000Options& options) {
-  static constexpr const char* kTransports[] = {"", "shm", "mpi"};  // "": chosen
-  const auto transport = static_cast<std::size_t>(options.ranks.transport);
-  return CommandLine("tabane study ap1000")
-      .add("--quick", options.quick)
-      .add("--transport", std::string(kTransports[transport]))
-      .add("-n", options.ranks.most_ranks);
-}
 
 std::string what_of(const Point& point) {
   const std::string part = point.text("part"), way = point.text("way");
@@ -39,11 +28,10 @@ void note_unmeasured(Campaign& campaign, double most_seconds) {
 
 std::optional<Record> run_ap1000(const core::Topology& topology, const Ap1000Options& options,
                                  const Hooks& hooks) {
-  require_this_machine(topology);
+  RunningStudy study(topology, kAbout, options.quick);
   const double usual = options.quick ? 20 : 120;
   const double budget = options.budget_seconds > 0 ? options.budget_seconds : usual;
   const double most = options.most_seconds > 0 ? options.most_seconds : 2 * budget;
-  Record record = begin_record(topology, Kind::study, kAbout, command_line(options), options.quick);
   std::optional<Record> shown;
   with_ranks(topology, options.ranks, [&](const RankRunner& runner) {
     Campaign campaign(runner.shows ? hooks : Hooks{});
@@ -58,9 +46,9 @@ std::optional<Record> run_ap1000(const core::Topology& topology, const Ap1000Opt
     if (!runner.shows) return;
     // What the machine refused is noted already.
     if (complete && campaign.skipped.empty()) note_unmeasured(campaign, most);
-    shown = std::move(record);
-    add_campaign(*shown, campaign, complete, what_of);
-    ap1000::add_views(*shown, campaign.points, runner.transport, runner.pus);
+    study.add(campaign, complete, what_of);
+    ap1000::add_views(study.record, campaign.points, runner.transport, runner.pus);
+    shown = study.finish();
   });
   return shown;
 }

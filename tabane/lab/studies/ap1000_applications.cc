@@ -12,7 +12,6 @@
 #include "tabane/lab/campaign/block_interrupts.h"
 #include "tabane/lab/campaign/ranks.h"
 #include "tabane/lab/record/base64.h"
-#include "tabane/lab/record_head.h"
 #include "tabane/workloads/blas.h"
 #include "tabane/workloads/linpack/solve.h"
 #include "tabane/workloads/picture.h"
@@ -147,15 +146,9 @@ Block block_of(Runner& runner, const Application& application, int n, const std:
                             }});
     }
   }
-  Block block{.what = fmt::format("{}, {} {}", application.title, n, application.size)};
-  for (const Contender& contender : contenders) block.points.push_back(contender.factors);
-  block.body = [contenders = std::move(contenders), quick](Visit& visit) {
-    visit.in_turn(contenders, {.fewest = quick ? 2 : 3,
-                               .most = quick ? 3 : 12,
-                               .budget_seconds = visit.budget_seconds(),
-                               .warmups = 1});
-  };
-  return block;
+  return block_in_turn(fmt::format("{}, {} {}", application.title, n, application.size),
+                       std::move(contenders),
+                       {.fewest = quick ? 2 : 3, .most = quick ? 3 : 12, .warmups = 1});
 }
 
 // As many patches as can be solved in the time that the benchmark gives.
@@ -228,7 +221,7 @@ std::string key_of(const Factors& factors) {
 std::optional<Record> run_ap1000_applications(const core::Topology& topology,
                                               const Ap1000ApplicationsOptions& options,
                                               const Hooks& hooks) {
-  require_this_machine(topology);
+  RunningStudy study(topology, kAbout, options.quick);
   if (comm::is_one_of_several()) {
     throw core::UsageError(
         "the study starts its ranks itself: run it without an MPI launcher, or one of tabane "
@@ -238,16 +231,7 @@ std::optional<Record> run_ap1000_applications(const core::Topology& topology,
                  options.most_ranks, "from 1 to 4096");
   require_option(options.seconds >= 0 && options.seconds <= 3600, "--seconds", options.seconds,
                  "from 1 to 3600");
-  Record record = begin_record(topology, Kind::study, kAbout,
-                               CommandLine("tabane study ap1000-applications")
-                                   .add("--quick", options.quick)
-                                   .add("--ranks", options.most_ranks)
-                                   .add("--seconds", options.seconds),
-                               options.quick);
-  const int most =
-      options.most_ranks > 0 ? options.most_ranks : static_cast<int>(topology.pus().size());
-  std::vector<int> ranks{1};
-  if (most > 1) std::ranges::copy(plan_ranks(most), std::back_inserter(ranks));
+  const std::vector<int> ranks = plan_ranks_from_one(options.most_ranks, topology);
   Runner runner;
   Campaign campaign(hooks);
   for (const Application& application : applications()) {
@@ -260,9 +244,9 @@ std::optional<Record> run_ap1000_applications(const core::Topology& topology,
   const double budget = options.quick ? 20 : 120;
   const bool complete = campaign.run(
       {.budget_seconds = options.budget_seconds > 0 ? options.budget_seconds : budget});
-  add_campaign(record, campaign, complete, what_of);
-  add_views(record, campaign.points, runner.last, runner.pictures());
-  return record;
+  study.add(campaign, complete, what_of);
+  add_views(study.record, campaign.points, runner.last, runner.pictures());
+  return study.finish();
 }
 
 }  // namespace tabane::lab

@@ -22,6 +22,7 @@ const Record& quick_study() {
 
 TEST(Ap1000Applications, MeasuresEachApplicationWithEachSetOfMechanisms) {
   EXPECT_TRUE(quick_study().complete);
+  EXPECT_TRUE(warns(quick_study(), "quick"));
   for (const Application& application : applications()) {
     for (const std::string_view mechanisms : comm::kMechanismNames) {
       const auto is_it = [&](const Result& result) {

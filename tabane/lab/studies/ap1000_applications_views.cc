@@ -2,6 +2,8 @@
 // beside.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "tabane/comm/mechanisms.h"
@@ -12,30 +14,30 @@
 namespace tabane::lab::ap1000_applications {
 namespace {
 
-// Median of what was seen with each sample; null if it is not known.
-std::optional<double> seen(const Point& point, const char* what) {
-  const auto found = point.beside.find(what);
-  if (found == point.beside.end() || found->second.empty()) return {};
-  return core::median(found->second);
-}
-
 // The seconds of steps over the whole.
 double share_of(const Point& point, const std::vector<const char*>& steps) {
   const double seconds = std::accumulate(
       steps.begin(), steps.end(), 0.0,
-      [&](double sum, const char* step) { return sum + seen(point, step).value_or(0); });
+      [&](double sum, const char* step) { return sum + median_beside(point, step).value_or(0); });
   return seconds / point.median();
 }
 
+Entry title_of(const Factors& row) {
+  const std::string& name = row.find("application")->word();
+  return std::ranges::find(applications(), name, &Application::name)->title;
+}
+
+double operations_of(const Point& point) { return *median_beside(point, "operations"); }
+
 Entry rate_entry(const Point* point) {
   if (point == nullptr) return {};
-  return {*seen(*point, "operations") / point->median(), "FLOP/s"};
+  return {operations_of(*point) / point->median(), "FLOP/s"};
 }
 
 Entry limit_entry(const Point& point) {
-  const auto limit = seen(point, "limit_per_second");
+  const auto limit = median_beside(point, "limit_per_second");
   if (!limit) return {};
-  return {*seen(point, "operations") / point.median() / *limit, "share"};
+  return {operations_of(point) / point.median() / *limit, "share"};
 }
 
 struct Data {
@@ -90,23 +92,22 @@ void result_table(const Data& data, const Application& application) {
 
 // What each mechanism is worth, on the most ranks.
 void worth_table(const Data& data) {
-  Rows rows{{"application", "size", "ranks"}, {}};
-  for (const std::string_view name : comm::kMechanismNames) rows.columns.emplace_back(name);
-  rows.columns.emplace_back("messages / all");
+  const auto with = [](std::string_view mechanisms) {
+    return Factors{{"mechanisms", std::string(mechanisms)}};
+  };
+  std::vector<Factors> rows;
   for (const Application& application : applications()) {
     const auto ranks = data.ranks(application);
     if (ranks.empty() || ranks.back() < 2) continue;
-    for (const double n : data.sizes(application)) {
-      std::vector<Entry> row{application.title, count_entry(n), count_entry(ranks.back())};
-      for (const std::string_view name : comm::kMechanismNames) {
-        row.push_back(median_entry(data.find(application, n, ranks.back(), name)));
-      }
-      row.push_back(ratio_entry(data.find(application, n, ranks.back(), "messages"),
-                                data.find(application, n, ranks.back())));
-      rows.rows.push_back(std::move(row));
-    }
+    const Factors one{{"application", application.name}, {"ranks", ranks.back()}};
+    std::ranges::copy(combinations(data.points, {"n"}, one), std::back_inserter(rows));
   }
-  add_table(data.record, "What the mechanisms are worth", std::move(rows),
+  PointTable table(data.points);
+  table.column("application", title_of).level("size", "n").level("ranks", "ranks");
+  for (const std::string_view name : comm::kMechanismNames)
+    table.time(std::string(name), with(name));
+  table.ratio("messages / all", with("messages"), with("all"));
+  add_table(data.record, "What the mechanisms are worth", table.rows(rows),
             "Time with plain messages alone, with broadcast, with global functions, and with all "
             "mechanisms. The last column is of runs taken in turn: above 1, the mechanisms help.");
 }
@@ -143,16 +144,12 @@ void rate_chart(const Data& data, const Application& application) {
   if (sizes.empty() || data.ranks(application).size() < 2) return;
   Curves curves{{"ranks", "1", false}, {"rate", "FLOP/s", false}, {}};
   for (const std::string_view name : comm::kMechanismNames) {
-    Curve curve{.name = std::string(name)};
+    PointList points;
     for (const double p : data.ranks(application)) {
       const Point* point = data.find(application, sizes.front(), p, p == 1 ? "all" : name);
-      if (point == nullptr) continue;
-      const double operations = *seen(*point, "operations");
-      auto interval = point->interval();
-      if (interval) *interval = {operations / interval->high, operations / interval->low};
-      add_place(curve, p, operations / point->median(), interval);
+      if (point != nullptr) points.push_back(point);
     }
-    add_curve(curves, std::move(curve));
+    add_curve(curves, rate_over(std::string(name), points, "ranks", operations_of));
   }
   add_chart(data.record, application.name + ".rate",
             fmt::format("{}, {:g} {}: rate over ranks", application.title, sizes.front(),
@@ -200,7 +197,7 @@ void largest_table(const Data& data) {
   for (const Point* point : data.points.where({{"application", "slalom in time"}}, "ranks")) {
     rows.rows.push_back({count_entry(point->number("ranks")),
                          {point->number("seconds"), "s"},
-                         count_entry(*seen(*point, "patches")),
+                         count_entry(*median_beside(*point, "patches")),
                          median_entry(point),
                          rate_entry(point)});
   }
@@ -248,7 +245,6 @@ void add_views(Record& record, const Points& points, const LastRuns& last,
               pictures.box);
   add_picture(record, "mesh", "SCG's solution",
               "Highest in the middle of the square, and zero at its sides.", pictures.mesh);
-  tell_of_few_runs(record, points);
 }
 
 }  // namespace tabane::lab::ap1000_applications

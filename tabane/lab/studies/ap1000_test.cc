@@ -9,6 +9,7 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"
+#include "tabane/lab/studies/views_test.h"
 
 namespace tabane::lab {
 namespace {
@@ -77,6 +78,7 @@ TEST(Ap1000, SaysWhatItHadNoTimeFor) {
 TEST(Ap1000, TwoRanksGiveEveryTable) {
   const Record record = *run_ap1000(machine(), tiny());
   EXPECT_TRUE(record.complete);
+  EXPECT_TRUE(warns(record, "quick"));
   EXPECT_TRUE(record.skipped.empty());
   std::size_t tables = 0;
   for (const View& view : record.views) {

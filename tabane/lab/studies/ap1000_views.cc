@@ -127,22 +127,22 @@ Curve published_line(const Record& report, const std::string& name, const std::s
 }
 
 void ping_pong_table(const Data& data) {
-  const PointList measured = data.over_bytes({{"part", "pingpong"}, {"way", "recv"}});
-  const auto row_of = [&](const Point* recv) -> std::vector<Entry> {
-    const double bytes = recv->number("bytes"), power = std::log2(bytes);
-    if (power != std::floor(power) || static_cast<int>(power) % 3 != 0) return {};
-    const Point* view = data.points.find(recv->factors.with({{"way", "view"}}));
-    return {show(bytes, "B"),
-            median_entry(recv, true),
-            median_entry(view, true),
-            ratio_entry(recv, view),
-            {bytes / recv->median(), "B/s"}};
-  };
+  const Factors recv{{"way", "recv"}}, view{{"way", "view"}};
+  std::vector<Factors> sizes =
+      combinations(data.points, {"bytes"}, recv.with({{"part", "pingpong"}}));
+  std::erase_if(sizes, [](const Factors& size) {
+    const double power = std::log2(size.find("bytes")->number());
+    return power != std::floor(power) || static_cast<int>(power) % 3 != 0;
+  });
   add_table(
       data.record, fmt::format("Half a round trip between two ranks, over {}", data.transport),
-      rows_of(
-          {"message", "recv (copy)", "recv_view (in place)", "recv / recv_view", "recv bandwidth"},
-          measured, row_of),
+      PointTable(data.points)
+          .level("message", "bytes", "B")
+          .time("recv (copy)", recv, true)
+          .time("recv_view (in place)", view, true)
+          .ratio("recv / recv_view", recv, view)
+          .rate("recv bandwidth", recv, "B/s", [](const Point& one) { return one.number("bytes"); })
+          .rows(sizes),
       "Medians with their 95 % intervals; ratios are of samples taken in turn. recv_view "
       "gives the message where it lies and does not read it, like the report's crecv.");
 }
@@ -282,22 +282,25 @@ std::string crossing(const Points& points, const std::string& way, double ranks)
 }
 
 void vectors(const Data& data) {
-  const auto row_of = [&](const Point* elements) -> std::vector<Entry> {
-    const double n = elements->number("bytes") / sizeof(double);
-    if (n > 4 && n != 16 && n != 64) return {};
-    const Point* vector = data.points.find(elements->factors.with({{"way", "vector"}}));
-    const Factors tree = elements->factors.with({{"way", "vector tree"}});
-    return {count_entry(elements->number("ranks")),
-            count_entry(n),
-            median_entry(elements),
-            median_entry(vector),
-            data.median(tree),
-            ratio_entry(elements, vector)};
+  const Factors elements{{"way", "elements"}}, vector{{"way", "vector"}};
+  const auto number_of = [](const Factors& row) {
+    return row.find("bytes")->number() / sizeof(double);
   };
+  std::vector<Factors> shown =
+      combinations(data.points, {"ranks", "bytes"}, elements.with({{"part", "vector"}}));
+  std::erase_if(shown, [&](const Factors& row) {
+    const double n = number_of(row);
+    return n > 4 && n != 16 && n != 64;
+  });
   const Rows rows =
-      rows_of({"ranks", "elements", "element by element", "one vector",
-               "one vector, tree of messages", "elements / vector"},
-              data.points.where({{"part", "vector"}, {"way", "elements"}}, "ranks"), row_of);
+      PointTable(data.points)
+          .level("ranks", "ranks")
+          .column("elements", [&](const Factors& row) { return count_entry(number_of(row)); })
+          .time("element by element", elements)
+          .time("one vector", vector)
+          .time("one vector, tree of messages", {{"way", "vector tree"}})
+          .ratio("elements / vector", elements, vector)
+          .rows(shown);
   std::vector<std::string> by_vector, by_tree;
   for (const double ranks : data.ranks_of("vector")) {
     by_vector.push_back(crossing(data.points, "vector", ranks));

@@ -72,6 +72,9 @@ TEST(Ap1000Plan, TakesPowersOfTwoAndTheMostAsNumbersOfRanks) {
   EXPECT_EQ(plan_ranks(8), (std::vector<int>{2, 4, 8}));
   EXPECT_EQ(plan_ranks(12), (std::vector<int>{2, 4, 8, 12}));
   EXPECT_TRUE(plan_ranks(1).empty());
+  const core::Topology four = core::Topology::synthetic("core:4 pu:1");
+  EXPECT_EQ(plan_ranks_from_one(0, four), (std::vector<int>{1, 2, 4}));
+  EXPECT_EQ(plan_ranks_from_one(1, four), std::vector<int>{1});
 }
 
 TEST(Ap1000Tables, GiveThePingPongWithRatiosAndBandwidth) {

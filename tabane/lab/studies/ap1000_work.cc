@@ -4,6 +4,7 @@
 #include <span>
 
 #include "tabane/comm/collectives.h"
+#include "tabane/core/measurement.h"
 #include "tabane/lab/probes/ping_pong.h"
 #include "tabane/lab/studies/ap1000.h"
 
@@ -39,52 +40,9 @@ RankWork ping_pong(Grid& grid, std::size_t bytes, bool view) {
 
 comm::CollectiveOptions by(const char* algorithm) { return {.algorithm = algorithm}; }
 
-RankWork barriers(Grid& grid, const char* algorithm) {
-  return [&grid, algorithm](std::uint64_t iterations) {
-    for (std::uint64_t i = 0; i < iterations; ++i) comm::barrier(grid.all(), by(algorithm));
-  };
-}
-
-RankWork broadcasts(Grid& grid, const char* algorithm, std::size_t bytes) {
-  return [&grid, algorithm, values = std::vector<std::byte>(bytes),
-          roots = Roots(grid.all())](std::uint64_t iterations) mutable {
-    for (std::uint64_t i = 0; i < iterations; ++i)
-      comm::broadcast(grid.all(), values, roots.next(), by(algorithm));
-  };
-}
-
 enum class Part { row, column, all };
 Comm& part_of(Grid& grid, Part part) {
   return part == Part::row ? grid.row() : part == Part::column ? grid.column() : grid.all();
-}
-
-RankWork sums(Grid& grid, Part part, const char* algorithm) {
-  return [&comm = part_of(grid, part), algorithm](std::uint64_t iterations) {
-    for (std::uint64_t i = 0; i < iterations; ++i)
-      comm::all_reduce(comm, 1.0, Operation::sum, by(algorithm));
-  };
-}
-
-RankWork maxima(Grid& grid, Part part, const char* algorithm) {
-  return [&comm = part_of(grid, part), algorithm](std::uint64_t iterations) {
-    for (std::uint64_t i = 0; i < iterations; ++i)
-      comm::all_reduce_max_loc(comm, 1.0 + comm.rank(), 7, by(algorithm));
-  };
-}
-
-RankWork element_sums(Grid& grid, std::size_t elements) {
-  return [&grid, values = std::vector<double>(elements)](std::uint64_t iterations) mutable {
-    for (std::uint64_t i = 0; i < iterations; ++i)
-      for (double& value : values) value = comm::all_reduce(grid.all(), value, Operation::sum);
-  };
-}
-
-RankWork vector_sums(Grid& grid, std::size_t elements, const char* algorithm) {
-  return
-      [&grid, algorithm, values = std::vector<double>(elements)](std::uint64_t iterations) mutable {
-        for (std::uint64_t i = 0; i < iterations; ++i)
-          comm::all_reduce(grid.all(), values, Operation::sum, by(algorithm));
-      };
 }
 
 // A rank's arrays, that all gathering and scattering shares: any rank is the root at times.
@@ -137,8 +95,10 @@ void add_barriers(Contenders& all, bool shares_memory) {
       shares_memory ? std::vector<Way>{{"chosen", ""}, {"flags", "flags"}, {"messages", "messages"}}
                     : std::vector<Way>{{"native", "native"}, {"messages", "messages"}};
   for (const Way way : ways) {
-    all.push_back({{{"part", "barrier"}, {"way", way.name}},
-                   [=](Grid& grid) { return barriers(grid, way.algorithm); }});
+    all.push_back({{{"part", "barrier"}, {"way", way.name}}, [=](Grid& grid) {
+                     return core::repeat(
+                         [&grid, way] { comm::barrier(grid.all(), by(way.algorithm)); });
+                   }});
   }
 }
 
@@ -146,8 +106,12 @@ void add_broadcasts(Contenders& all, bool shares_memory) {
   const Way own = shares_memory ? Way{"flags", "flags"} : Way{"native", "native"};
   for (const Way way : {own, Way{"binomial", "binomial"}}) {
     for (const std::uint64_t bytes : {8, 64, 512, 4096, 16384, 65536}) {
-      all.push_back({{{"part", "broadcast"}, {"way", way.name}, {"bytes", bytes}},
-                     [=](Grid& grid) { return broadcasts(grid, way.algorithm, bytes); }});
+      all.push_back({{{"part", "broadcast"}, {"way", way.name}, {"bytes", bytes}}, [=](Grid& grid) {
+                       return core::repeat([&grid, way, values = std::vector<std::byte>(bytes),
+                                            roots = Roots(grid.all())]() mutable {
+                         comm::broadcast(grid.all(), values, roots.next(), by(way.algorithm));
+                       });
+                     }});
     }
   }
 }
@@ -158,10 +122,18 @@ void add_global_functions(Contenders& all) {
   for (const auto& [part, name] : groups) {
     for (const Way way : {Way{"chosen", ""}, Way{"tree", "tree"}}) {
       if (part != Part::all && way.name == std::string_view("tree")) continue;
-      all.push_back({{{"part", "sum"}, {"way", way.name}, {"group", name}},
-                     [=, part = part](Grid& grid) { return sums(grid, part, way.algorithm); }});
-      all.push_back({{{"part", "max_loc"}, {"way", way.name}, {"group", name}},
-                     [=, part = part](Grid& grid) { return maxima(grid, part, way.algorithm); }});
+      all.push_back(
+          {{{"part", "sum"}, {"way", way.name}, {"group", name}}, [=, part = part](Grid& grid) {
+             return core::repeat([&comm = part_of(grid, part), way] {
+               comm::all_reduce(comm, 1.0, Operation::sum, by(way.algorithm));
+             });
+           }});
+      all.push_back(
+          {{{"part", "max_loc"}, {"way", way.name}, {"group", name}}, [=, part = part](Grid& grid) {
+             return core::repeat([&comm = part_of(grid, part), way] {
+               comm::all_reduce_max_loc(comm, 1.0 + comm.rank(), 7, by(way.algorithm));
+             });
+           }});
     }
   }
 }
@@ -169,12 +141,20 @@ void add_global_functions(Contenders& all) {
 void add_vectors(Contenders& all) {
   for (std::size_t elements = 1; elements <= 64; elements *= 2) {
     const std::uint64_t bytes = elements * sizeof(double);
-    all.push_back({{{"part", "vector"}, {"way", "elements"}, {"bytes", bytes}},
-                   [=](Grid& grid) { return element_sums(grid, elements); }});
-    all.push_back({{{"part", "vector"}, {"way", "vector"}, {"bytes", bytes}},
-                   [=](Grid& grid) { return vector_sums(grid, elements, ""); }});
-    all.push_back({{{"part", "vector"}, {"way", "vector tree"}, {"bytes", bytes}},
-                   [=](Grid& grid) { return vector_sums(grid, elements, "tree"); }});
+    all.push_back({{{"part", "vector"}, {"way", "elements"}, {"bytes", bytes}}, [=](Grid& grid) {
+                     return core::repeat([&grid, values = std::vector<double>(elements)]() mutable {
+                       for (double& value : values)
+                         value = comm::all_reduce(grid.all(), value, Operation::sum);
+                     });
+                   }});
+    for (const Way way : {Way{"vector", ""}, Way{"vector tree", "tree"}}) {
+      all.push_back(
+          {{{"part", "vector"}, {"way", way.name}, {"bytes", bytes}}, [=](Grid& grid) {
+             return core::repeat([&grid, way, values = std::vector<double>(elements)]() mutable {
+               comm::all_reduce(grid.all(), values, Operation::sum, by(way.algorithm));
+             });
+           }});
+    }
   }
 }
 

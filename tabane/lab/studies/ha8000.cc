@@ -19,6 +19,8 @@
 namespace tabane::lab {
 namespace {
 
+constexpr About kAbout = {
+    "ha8000", "Clock-level timing, running on a chosen CPU, memory in a chosen place, SIMD", ""};
 constexpr const char* kHere = "this machine";
 constexpr const char* kReport = "HA8000 (Opteron 8356)";
 
@@ -239,20 +241,14 @@ void climb_ladder(Study& study) {
 
 Record run_ha8000(const core::Topology& topology, bool quick, const Hooks& hooks) {
   const Record& report = published("ha8000");
-  Record record =
-      run_survey(topology,
-                 {.only = {"clock.core_rate", "peak.fma.core", "memory.bandwidth.read.l1.core",
-                           "memory.bandwidth.set.l1.core", "ladder", "numa.bandwidth"},
-                  .quick = quick,
-                  .command_line = CommandLine("tabane study ha8000").add("--quick", quick)},
-                 hooks);
-  record.kind = Kind::study;
-  record.name = "ha8000";
-  record.title = "Clock-level timing, running on a chosen CPU, memory in a chosen place, SIMD";
+  RunningStudy running(topology, kAbout, quick);
+  Record& record = running.record;
   record.source = report.source + "; its machine: " + report.title;
-  // What is said of a survey counts figures that a few probes do not have.
-  record.sentences.clear();
-  record.checklist.clear();
+  add_probes(
+      record, topology,
+      std::vector<std::string>{"clock.core_rate", "peak.fma.core", "memory.bandwidth.read.l1.core",
+                               "memory.bandwidth.set.l1.core", "ladder", "numa.bandwidth"},
+      hooks);
   Study study{record, report, {}};
   study.made.name = record.name;
   if (record.complete) {
@@ -263,7 +259,7 @@ Record run_ha8000(const core::Topology& topology, bool quick, const Hooks& hooks
   climb_ladder(study);
   record.views.insert(record.views.begin(), std::make_move_iterator(study.made.views.begin()),
                       std::make_move_iterator(study.made.views.end()));
-  return record;
+  return running.finish();
 }
 
 }  // namespace tabane::lab

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tabane/lab/studies/views_test.h"
+
 namespace tabane::lab {
 namespace {
 
@@ -14,6 +16,7 @@ double value_of(const Record& record, const char* name) {
 
 TEST(Ha8000, ShowsTheFourDemonstrationsBesideTheGuide) {
   const Record record = run_ha8000(core::Topology::detect(), true);
+  EXPECT_TRUE(warns(record, "quick"));
   EXPECT_EQ(record.kind, Kind::study);
   const auto tables = std::count_if(record.views.begin(), record.views.end(), [](const View& view) {
     return view.name.starts_with("ha8000.table.");

@@ -5,21 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <numbers>
-#include <random>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/binding.h"
-#include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/campaign/ranks.h"
+#include "tabane/lab/probes/matrix_products.h"
 #include "tabane/lab/probes/mpfr_operations.h"
 #include "tabane/lab/probes/ping_pong.h"
-#include "tabane/lab/record_head.h"
 #include "tabane/lab/survey/survey.h"
-#include "tabane/workloads/blas.h"
 #include "tabane/workloads/mp_matmul/problem.h"
 #include "tabane/workloads/mp_matmul/solve.h"
 
@@ -36,73 +32,22 @@ constexpr About kAbout = {
 
 // ---- matrix products ----
 
-// A = sqrt(2) random, B = sqrt(3) random, and C = A B; smaller matrices take the first elements.
-struct Matrices {
-  explicit Matrices(int most)
-      : a(static_cast<std::size_t>(most) * static_cast<std::size_t>(most)), b(a), c(a) {
-    std::mt19937_64 random(1);
-    std::uniform_real_distribution<double> uniform;
-    for (double& x : a) x = std::numbers::sqrt2 * uniform(random);
-    for (double& x : b) x = std::numbers::sqrt3 * uniform(random);
-  }
-  std::vector<double> a, b, c;
-};
-
-void dgemm(Matrices& m, int n) {
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, m.a.data(), n, m.b.data(), n,
-              0, m.c.data(), n);
-}
-
-// The first rows of C, as one writes it down: B is read column by column.
-void triple_loop(Matrices& m, int size, int rows) {
-  const auto n = static_cast<std::size_t>(size);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) {
-    for (std::size_t j = 0; j < n; ++j) {
-      double sum = 0;
-      for (std::size_t k = 0; k < n; ++k) sum += m.a[i * n + k] * m.b[k * n + j];
-      m.c[i * n + j] = sum;
-    }
-  }
-}
-
-// Seconds of a call, from as many as take a millisecond: the shorter of two series, so that having
-// to wait does not pass for long work.
-template <class F>
-Sample time_calls(F f) {
-  const auto seconds_of = [&](std::uint64_t calls) {
-    const double begin = core::tick_clock().now();
-    for (std::uint64_t i = 0; i < calls; ++i) f();
-    return core::tick_clock().now() - begin;
-  };
-  for (std::uint64_t calls = 1;; calls *= 4) {
-    const double seconds = std::min(seconds_of(calls), seconds_of(calls));
-    if (seconds > 1e-3) return {seconds / static_cast<double>(calls)};
-  }
-}
-
 Block product_block(const core::Topology& topology, bool quick) {
   const std::vector<int> sizes =
       quick ? std::vector{32, 100, 300, 1000}
             : std::vector{16, 32, 64, 100, 150, 200, 300, 400, 500, 700, 1000, 1400, 2000};
-  const auto matrices = std::make_shared<Matrices>(sizes.back());
+  const auto matrices = std::make_shared<MatrixProducts>(sizes.back());
   std::vector<Contender> contenders;
   for (const int n : sizes) {
     contenders.push_back({{{"part", "product"}, {"way", "dgemm"}, {"n", n}},
-                          [=] { return time_calls([&] { dgemm(*matrices, n); }); }});
-    // All rows take the same, and of large matrices all would take minutes.
-    const int rows = std::min(n, 1 + 20'000'000 / (n * n));
-    contenders.push_back({{{"part", "product"}, {"way", "triple loop"}, {"n", n}}, [=] {
-                            Sample sample = time_calls([&] { triple_loop(*matrices, n, rows); });
-                            sample.seconds *= static_cast<double>(n) / rows;
-                            return sample;
-                          }});
+                          [=] { return Sample{matrices->dgemm_seconds(n)}; }});
+    contenders.push_back({{{"part", "product"}, {"way", "triple loop"}, {"n", n}},
+                          [=] { return Sample{matrices->triple_loop_seconds(n)}; }});
   }
-  Block block{.what = "matrix products"};
-  for (const Contender& one : contenders) block.points.push_back(one.factors);
-  block.body = [contenders = std::move(contenders),
-                pu = topology.pus().front().os_index](Visit& visit) {
+  Block block = block_in_turn("matrix products", std::move(contenders));
+  block.body = [body = std::move(block.body), pu = topology.pus().front().os_index](Visit& visit) {
     const core::ScopedBinding binding(pu);
-    visit.in_turn(contenders, {.budget_seconds = visit.budget_seconds()});
+    body(visit);
   };
   return block;
 }
@@ -218,14 +163,12 @@ Sample multiply(const mp_matmul::Matrix& a, const mp_matmul::Matrix& b, int rank
   return {solution.seconds};
 }
 
-Block parallel_block(int most_ranks, bool quick) {
+Block parallel_block(const std::vector<int>& numbers, bool quick) {
   const int n = quick ? 64 : 150;
   struct Operands {
     mp_matmul::Matrix a, b;
   };
   std::vector<Contender> contenders;
-  std::vector<int> numbers = plan_ranks(most_ranks);
-  numbers.insert(numbers.begin(), 1);
   for (const int bits : quick ? std::vector{128, 1024} : std::vector{128, 512, 1024, 4096}) {
     const auto operands = std::make_shared<const Operands>(Operands{
         mp_matmul::random_matrix(n, n, bits, 2, 1), mp_matmul::random_matrix(n, n, bits, 3, 2)});
@@ -233,12 +176,7 @@ Block parallel_block(int most_ranks, bool quick) {
       contenders.push_back({{{"part", "parallel"}, {"bits", bits}, {"n", n}, {"ranks", ranks}},
                             [=] { return multiply(operands->a, operands->b, ranks); }});
   }
-  Block block{.what = "multiple-precision products on ranks"};
-  for (const Contender& one : contenders) block.points.push_back(one.factors);
-  block.body = [contenders = std::move(contenders)](Visit& visit) {
-    visit.in_turn(contenders, {.budget_seconds = visit.budget_seconds()});
-  };
-  return block;
+  return block_in_turn("multiple-precision products on ranks", std::move(contenders));
 }
 
 // A machine without a loopback device, for example, or one that is too busy.
@@ -279,14 +217,6 @@ void check(const PcClusterOptions& options) {
                  fmt::format("{}", fmt::join(options.hosts, ",")), "two hosts, as in --hosts a,b");
 }
 
-std::string command_line(const PcClusterOptions& options) {
-  return CommandLine("tabane study pc-cluster")
-      .add("--quick", options.quick)
-      .add("--hosts", options.hosts)
-      .add("--seconds", options.watch_seconds)
-      .add("--ranks", options.most_ranks);
-}
-
 CampaignOptions campaign_options(const PcClusterOptions& options) {
   const double usual = options.quick ? 15 : 100;
   const double budget = options.budget_seconds > 0 ? options.budget_seconds : usual;
@@ -301,7 +231,7 @@ void add_link_blocks(Campaign& campaign, const PcClusterOptions& options, const 
 }
 
 // Under an MPI launcher: rank 0 has the campaign, the others do what it asks them for.
-std::optional<Record> run_on_ranks(Record record, const PcClusterOptions& options,
+std::optional<Record> run_on_ranks(RunningStudy study, const PcClusterOptions& options,
                                    const Hooks& hooks) {
   std::optional<Record> shown;
   const auto on_rank_0 = [&](comm::Comm& world) {
@@ -315,9 +245,9 @@ std::optional<Record> run_on_ranks(Record record, const PcClusterOptions& option
     campaign.skip("matrix products, MPFR, copying, sockets and shm inside the node",
                   "an MPI launcher has started this: run the study without it for these");
     const bool complete = campaign.run(campaign_options(options));
-    shown = std::move(record);
-    add_campaign(*shown, campaign, complete, what_of);
-    add_views(*shown, campaign.points);
+    study.add(campaign, complete, what_of);
+    add_views(study.record, campaign.points);
+    shown = study.finish();
     LinkRequest no_more;
     comm::broadcast(world, no_more, 0);
   };
@@ -340,31 +270,17 @@ std::optional<Record> run_on_ranks(Record record, const PcClusterOptions& option
 
 std::optional<Record> run_pc_cluster(const core::Topology& topology,
                                      const PcClusterOptions& options, const Hooks& hooks) {
-  require_this_machine(topology);
   check(options);
-  if (comm::is_one_of_several())
-    return run_on_ranks(
-        begin_record(topology, Kind::study, kAbout, command_line(options), options.quick), options,
-        hooks);
-  Record record = run_survey(
-      topology, {.only = {"memcpy"}, .quick = options.quick, .command_line = command_line(options)},
-      hooks);
-  record.kind = Kind::study;
-  record.name = kAbout.name;
-  record.title = kAbout.title;
-  record.source = kAbout.source;
-  record.sentences.clear();
-  record.checklist.clear();
-  if (!record.complete) return record;
+  RunningStudy study(topology, kAbout, options.quick);
+  if (comm::is_one_of_several()) return run_on_ranks(std::move(study), options, hooks);
+  add_probes(study.record, topology, std::vector<std::string>{"memcpy"}, hooks);
+  if (!study.record.complete) return study.finish();
   with_ranks(topology, {.transport = comm::TransportKind::shm}, [&](const RankRunner& runner) {
     Campaign campaign(hooks);
-    campaign.skipped = std::move(record.skipped);
     campaign.add(product_block(topology, options.quick));
     campaign.add(mpfr_block(topology, options.quick));
     add_inside_blocks(campaign, runner);
-    campaign.add(parallel_block(
-        options.most_ranks > 0 ? options.most_ranks : static_cast<int>(topology.pus().size()),
-        options.quick));
+    campaign.add(parallel_block(plan_ranks_from_one(options.most_ranks, topology), options.quick));
     const auto ask_on = [&](const std::vector<std::string>& hosts) {
       return [&, hosts](const LinkRequest& request, const LinkSink& sink, Visit& visit) {
         ask_link(options.link_program(hosts, request), sink, [&] { visit.show(0.5); });
@@ -376,14 +292,12 @@ std::optional<Record> run_pc_cluster(const core::Topology& topology,
       add_link_blocks(campaign, inside, ask_on({}));
       if (!options.hosts.empty()) add_link_blocks(campaign, options, ask_on(options.hosts));
     }
-    const double seconds = record.duration_s;
     const bool complete = campaign.run(campaign_options(options));
     if (complete) note_refused_sockets(campaign);
-    add_campaign(record, campaign, complete, what_of);
-    record.duration_s += seconds;
-    add_views(record, campaign.points);
+    study.add(campaign, complete, what_of);
+    add_views(study.record, campaign.points);
   });
-  return record;
+  return study.finish();
 }
 
 }  // namespace tabane::lab

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tabane/lab/studies/pc_cluster_link.h"
+#include "tabane/lab/probes/rank_link.h"
 #include "tabane/lab/studies/study.h"
 
 namespace tabane::lab {
@@ -20,8 +20,7 @@ struct PcClusterOptions {
   double budget_seconds = 0;       // 0: about 2 minutes, quick 20 s
   // The program that starts two ranks, on these hosts if there are any, which answer ask_link().
   // Empty: none can be started. throws: core::UsageError if there is none.
-  std::function<core::HelperProgram(const std::vector<std::string>& hosts,
-                                    const pc_cluster::LinkRequest&)>
+  std::function<core::HelperProgram(const std::vector<std::string>& hosts, const LinkRequest&)>
       link_program = {};
 };
 

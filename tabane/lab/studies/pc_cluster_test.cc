@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tabane/core/error.h"
+#include "tabane/lab/studies/views_test.h"
 
 namespace tabane::lab {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 // Two ranks that say what they are to say.
 PcClusterOptions options_with(const std::string& script) {
   PcClusterOptions options{.quick = true, .budget_seconds = 1};
-  options.link_program = [script](const std::vector<std::string>&, const pc_cluster::LinkRequest&) {
+  options.link_program = [script](const std::vector<std::string>&, const LinkRequest&) {
     return core::HelperProgram{.name = "the launcher", .command = {"sh", "-c", script}};
   };
   return options;
@@ -25,12 +26,12 @@ bool skips(const Record& record, const std::string& name, const std::string& rea
 }
 
 TEST(PcCluster, MeasuresAllPartsOfOneMachine) {
-  const std::string line =
-      to_json(pc_cluster::LinkSamples{.way = "mpi", .bytes = 8, .samples = {1e-6}}).dump();
+  const std::string line = to_json(LinkSamples{.way = "mpi", .bytes = 8, .samples = {1e-6}}).dump();
   const auto record =
       run_pc_cluster(core::Topology::detect(), options_with("echo '" + line + "'; echo"));
   ASSERT_TRUE(record);
   EXPECT_TRUE(record->complete);
+  EXPECT_TRUE(warns(*record, "quick"));
   for (const char* name :
        {"memcpy", "pc_cluster.product.dgemm.n1000", "pc_cluster.product.triple_loop.n1000",
         "pc_cluster.inside.tcp.bytes1", "pc_cluster.inside.unix_socket.bytes4194304",
@@ -59,8 +60,8 @@ TEST(PcCluster, GoesOnWithoutALauncherThatFails) {
 
 TEST(PcCluster, KeepsWhatALinkGaveBeforeItWasLost) {
   const std::string before =
-      to_json(pc_cluster::LinkSamples{.way = "tcp", .bytes = 8, .samples = {1e-4}}).dump();
-  const std::string then = to_json(pc_cluster::LinkSamples{.reason = "host b is silent"}).dump();
+      to_json(LinkSamples{.way = "tcp", .bytes = 8, .samples = {1e-4}}).dump();
+  const std::string then = to_json(LinkSamples{.reason = "host b is silent"}).dump();
   PcClusterOptions options =
       options_with("echo '" + before + "'; echo '" + then + "'; exec sleep 60");
   options.hosts = {"a", "b"};

@@ -41,28 +41,21 @@ struct Data {
 
 // ---- matrix products ----
 
-double multiplications(double n) { return n * n * n; }
-double operations(double n) { return 2 * multiplications(n); }
+double multiplications(const Point& point) { return std::pow(point.number("n"), 3); }
+double operations(const Point& point) { return 2 * multiplications(point); }
 
 void products(const Data& data) {
-  const auto row_of = [&](const Point* dgemm) -> std::vector<Entry> {
-    const double n = dgemm->number("n");
-    const Point* loop = data.points.find(dgemm->factors.with({{"way", "triple loop"}}));
-    const auto rate = [&](const Point* point, double amount) {
-      return point == nullptr ? Entry() : Entry(amount / point->median(), "FLOP/s");
-    };
-    return {count_entry(n),
-            median_entry(dgemm, true),
-            rate(dgemm, operations(n)),
-            rate(dgemm, multiplications(n)),
-            rate(loop, operations(n)),
-            rate(loop, multiplications(n)),
-            ratio_entry(loop, dgemm)};
-  };
+  const Factors dgemm{{"way", "dgemm"}}, loop{{"way", "triple loop"}};
   add_table(data.record, "Square matrix product on one core",
-            rows_of({"n", "DGEMM", "rate", "report's count", "triple loop: rate", "report's count",
-                     "triple loop / DGEMM"},
-                    data.points.where({{"part", "product"}, {"way", "dgemm"}}, "n"), row_of),
+            PointTable(data.points)
+                .level("n", "n")
+                .time("DGEMM", dgemm, true)
+                .rate("rate", dgemm, "FLOP/s", operations)
+                .rate("report's count", dgemm, "FLOP/s", multiplications)
+                .rate("triple loop: rate", loop, "FLOP/s", operations)
+                .rate("report's count", loop, "FLOP/s", multiplications)
+                .ratio("triple loop / DGEMM", loop, dgemm)
+                .rows(combinations(data.points, {"n"}, dgemm.with({{"part", "product"}}))),
             "A is random numbers times the square root of 2, B times that of 3. DGEMM is that of "
             "OpenBLAS. The usual count is 2 n³ operations; the report counts multiplications "
             "alone. The triple loop reads B column by column, and collapses where the matrices "
@@ -81,24 +74,17 @@ void multiple_precision(const Data& data) {
   const auto cores = data.points.numbers("cores", {{"part", "mpfr"}});
   if (cores.empty()) return;
   const Factors all{{"part", "mpfr"}, {"cores", cores.back()}};
-  Rows rows{{"bits"}, {}};
+  PointTable table(data.points);
+  table.level("bits", "bits");
   std::vector<Line> lines;
   for (const MpfrOperation& operation : mpfr_operations()) {
-    rows.columns.emplace_back(operation.title);
     lines.push_back({operation.title, all.with({{"operation", operation.name}})});
+    table.time(operation.title, lines.back().factors);
   }
-  rows.columns.emplace_back("x y: one core / all");
-  for (const double bits : data.points.numbers("bits", all)) {
-    std::vector<Entry> row{count_entry(bits)};
-    for (const Line& line : lines)
-      row.push_back(median_entry(data.points.find(line.factors.with({{"bits", bits}}))));
-    const Factors product = lines[0].factors.with({{"bits", bits}});
-    row.push_back(
-        ratio_entry(data.points.find(product.with({{"cores", 1}})), data.points.find(product)));
-    rows.rows.push_back(std::move(row));
-  }
+  const Factors product = lines[0].factors;
+  table.ratio("x y: one core / all", product.with({{"cores", 1}}), product);
   add_table(data.record, "Multiple precision: time of an operation of MPFR, all cores together",
-            std::move(rows),
+            table.rows(combinations(data.points, {"bits"}, all)),
             fmt::format("x is the square root of 3 less 1, y that of 5. {:g} {} at once; the time "
                         "is divided by their number. The report has, times as fast as its Pentium "
                         "4 with 32-bit limbs: Athlon 64 X2 2.5 to 4.5, Pentium D 1.2 to 3 "
@@ -113,35 +99,28 @@ void multiple_precision(const Data& data) {
 
 void messages(const Data& data, const char* part, const std::string& where,
               const std::string& note) {
-  const std::vector<std::string> ways = data.ways_of(part);
-  Rows rows{{"message"}, {}};
+  const auto bytes_of = [](const Point& point) { return point.number("bytes"); };
+  PointTable table(data.points);
+  table.level("message", "bytes", "B");
   Rows fits = fit_rows("way");
-  for (const std::string& way : ways) {
-    const PointList points = data.points.where({{"part", part}, {"way", way}}, "bytes");
-    rows.columns.insert(rows.columns.end(), {title_of_way(way), "bandwidth"});
-    add_fit(data.record, fmt::format("{}.{}", part, name_part(way)), title_of_way(way), points,
-            fits);
-    double best = 0;
-    for (const Point* point : points)
-      best = std::max(best, point->number("bytes") / point->median());
-    add_result(
-        data.record, fmt::format("{}.{}.bandwidth", part, name_part(way)),
-        fmt::format("bandwidth of messages {} at the best size, {}", where, title_of_way(way)),
-        {best, "B/s"}, Better::higher);
+  for (const Line& line : data.lines_of(part)) {
+    const std::string name =
+        fmt::format("{}.{}", part, name_part(line.factors.find("way")->word()));
+    const PointList points = data.points.where(line.factors, "bytes");
+    table.time(line.name, line.factors, true).rate("bandwidth", line.factors, "B/s", bytes_of);
+    add_fit(data.record, name, line.name, points, fits);
+    const Curve rates = rate_over(line.name, points, "bytes", bytes_of);
+    add_result(data.record, name + ".bandwidth",
+               fmt::format("bandwidth of messages {} at the best size, {}", where, line.name),
+               {*std::ranges::max_element(rates.y), "B/s"}, Better::higher);
   }
-  for (const double bytes : data.points.numbers("bytes", {{"part", part}})) {
-    const double power = std::log2(bytes);
-    if (power != std::floor(power) || (static_cast<int>(power) % 4 != 0 && power != 22)) continue;
-    std::vector<Entry> row{show(bytes, "B")};
-    for (const std::string& way : ways) {
-      const Point* point = data.points.find({{"part", part}, {"way", way}, {"bytes", bytes}});
-      row.push_back(median_entry(point, true));
-      row.push_back(point == nullptr ? Entry() : Entry(bytes / point->median(), "B/s"));
-    }
-    rows.rows.push_back(std::move(row));
-  }
+  std::vector<Factors> sizes = combinations(data.points, {"bytes"}, {{"part", part}});
+  std::erase_if(sizes, [](const Factors& size) {
+    const double power = std::log2(size.find("bytes")->number());
+    return power != std::floor(power) || (static_cast<int>(power) % 4 != 0 && power != 22);
+  });
   add_table(data.record, fmt::format("Messages {}: half a round trip, bandwidth", where),
-            std::move(rows), note);
+            table.rows(sizes), note);
   add_table(data.record, fmt::format("Messages {}: the lines t0 + n / r_inf through them", where),
             std::move(fits), kFitNote);
   Curves times = half_round_trips(data.points, data.lines_of(part));
@@ -157,10 +136,10 @@ void messages(const Data& data, const char* part, const std::string& where,
 void watch(const Data& data) {
   Rows rows{{"way", "runs", "median rate", "5 % quantile", "95 % quantile", "far below", "verdict"},
             {}};
-  Curves curves{{"run", "", false}, {"rate", "B/s", false}, {}};
+  std::vector<Curve> curves;
   for (const std::string& way : data.ways_of("watch")) {
     const Point* point = data.points.find({{"part", "watch"}, {"way", way}});
-    Curve curve{.name = title_of_way(way), .joined = false};
+    Curve curve{.name = title_of_way(way)};
     for (const double seconds : point->samples) {
       curve.x.push_back(static_cast<double>(curve.x.size()));
       curve.y.push_back(point->number("bytes") / seconds);
@@ -186,7 +165,7 @@ void watch(const Data& data) {
         data.record, fmt::format("watch.{}.low_of_median", name_part(way)),
         fmt::format("rate that 5 % of the runs stay below, over the median, {}", title_of_way(way)),
         {low / middle, "ratio"}, Better::higher);
-    add_curve(curves, std::move(curve));
+    curves.push_back(std::move(curve));
   }
   const std::string size = show(static_cast<double>(kWatchedBytes), "B");
   add_table(data.record, "Between two hosts: whether the rate stays", std::move(rows),
@@ -195,12 +174,10 @@ void watch(const Data& data) {
                         "and fewer than 5 % far below. The rates of one of the report's machines "
                         "were visibly unstable.",
                         size));
-  add_chart(data.record, "watch", fmt::format("Messages of {} between two hosts, over time", size),
-            "All runs in the order of time. Larger points are far below the others.",
-            std::move(curves));
-  // Run 7 here has nothing to do with run 7 elsewhere.
-  if (View* view = data.record.find_view("pc_cluster.watch"))
-    view->details[detail::kHeldFixed] = data.record.started;
+  add_order_chart(data.record, "watch",
+                  fmt::format("Messages of {} between two hosts, over time", size),
+                  "All runs in the order of time. Larger points are far below the others.",
+                  {"rate", "B/s", false}, std::move(curves));
 }
 
 // ---- the parallel product of multiple precision ----
@@ -217,21 +194,18 @@ void parallel(const Data& data) {
       add_curve(speedups, ratio_curve(name, data.points.where(part.with({{"ranks", 1}}), "bits"),
                                       data.points.where(on_ranks, "bits"), "bits"));
   }
-  const auto row_of = [&](const Point* point) -> std::vector<Entry> {
-    const double bits = point->number("bits"), n = point->number("n");
-    return {count_entry(bits),
-            count_entry(point->number("ranks")),
-            median_entry(point, true),
-            {multiplications(n) / point->median(), "/s"},
-            ratio_entry(data.points.find(point->factors.with({{"ranks", 1}})), point)};
-  };
   const auto sizes = data.points.numbers("n", part);
   if (sizes.empty()) return;
   add_table(
       data.record,
       fmt::format("Parallel multiple-precision product of {0:g} x {0:g} matrices", sizes.front()),
-      rows_of({"bits", "ranks", "time", "multiply-adds", "speed-up over one rank"},
-              data.points.where(part, "bits"), row_of),
+      PointTable(data.points)
+          .level("bits", "bits")
+          .level("ranks", "ranks")
+          .time("time", {}, true)
+          .rate("multiply-adds", {}, "/s", multiplications)
+          .ratio("speed-up over one rank", {{"ranks", 1}}, {})
+          .rows(combinations(data.points, {"bits", "ranks"}, part)),
       "Every element is exact and rounded once. The report's product is a loop of MPFR's "
       "operations on processes of MPI: with many bits its 64-bit machines are at least "
       "twice as fast as its Pentium 4, with few bits communication and overhead eat the "
@@ -287,7 +261,6 @@ void add_views(Record& record, const Points& points) {
   watch(data);
   parallel(data);
   beside_the_report(data);
-  tell_of_few_runs(record, points);
 }
 
 }  // namespace tabane::lab::pc_cluster

@@ -14,7 +14,6 @@
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/campaign/campaign.h"
-#include "tabane/lab/record_head.h"
 #include "tabane/lab/studies/process_thread_mining.h"
 #include "tabane/lab/studies/study.h"
 
@@ -121,6 +120,10 @@ struct Setup {
   };
   std::map<std::string, Prepared> prepared = {};  // by workload and allocator
   std::map<std::string, int> visits = {};         // of each workload
+
+  const Effort& effort_of(const std::string& workload) const {
+    return find_workload(workload).mining ? mining_effort : effort;
+  }
 };
 
 Setup make_setup(int pus, ProcessThreadOptions options, const ProcessThreadMeters& meters) {
@@ -277,43 +280,38 @@ const Setup::Prepared& prepare_meter(Visit& visit, Setup& setup, const std::stri
   return prepared;
 }
 
-// All shapes with all allocators in turn, and a team that chooses one.
-void measure_workload(Visit& visit, Setup& setup, const std::string& workload) {
+// All shapes, and a team that chooses one.
+std::vector<Contender> shape_contenders(Visit& visit, Setup& setup, const std::string& workload,
+                                        const std::string& allocator, const Ask& meter, bool few) {
+  const Setup::Prepared& prepared = prepare_meter(visit, setup, workload, allocator, meter, few);
   std::vector<Contender> contenders;
-  for (const std::string& allocator : setup.options.allocators) {
-    visit.show(0);
-    const Ask meter = start_meter(visit, setup, allocator);
-    if (!meter) continue;
-    const Setup::Prepared& prepared =
-        prepare_meter(visit, setup, workload, allocator, meter, !contenders.empty());
-    visit.show(0);
-    for (const Shape shape : prepared.shapes)
-      contenders.push_back(
-          {shape_factors(workload, allocator, shape), [meter, shape, requests = prepared.requests] {
-             return measure_shape(meter, shape, requests);
-           }});
+  for (const Shape shape : prepared.shapes)
     contenders.push_back(
-        {automatic_factors(workload, allocator), [meter] { return measure_automatic(meter); }});
-  }
-  if (contenders.empty()) throw core::UsageError("none of the allocators can be used here");
-  visit.in_turn(contenders, setup.effort.part(setup.visits[workload]++, setup.passes));
+        {shape_factors(workload, allocator, shape), [meter, shape, requests = prepared.requests] {
+           return measure_shape(meter, shape, requests);
+         }});
+  contenders.push_back(
+      {automatic_factors(workload, allocator), [meter] { return measure_automatic(meter); }});
+  return contenders;
 }
 
-// All ways to start workers, with all allocators in turn.
-void measure_mining(Visit& visit, Setup& setup, const std::string& workload, int pus) {
+// With all allocators in turn; the first is measured more closely.
+void measure_workload(Visit& visit, Setup& setup, const std::string& workload, int pus) {
   std::vector<Contender> contenders;
   for (const std::string& allocator : setup.options.allocators) {
     visit.show(0);
     const Ask meter = start_meter(visit, setup, allocator);
     if (!meter) continue;
-    auto more =
-        mining_contenders(meter, workload, allocator, mining_transactions(setup.options.scale),
-                          plan_starts(pus, !contenders.empty()));
+    const bool few = !contenders.empty();
+    auto more = mines(workload) ? mining_contenders(meter, workload, allocator,
+                                                    mining_transactions(setup.options.scale),
+                                                    plan_starts(pus, few))
+                                : shape_contenders(visit, setup, workload, allocator, meter, few);
     std::ranges::move(more, std::back_inserter(contenders));
   }
   if (contenders.empty()) throw core::UsageError("none of the allocators can be used here");
   visit.show(0);
-  visit.in_turn(contenders, setup.mining_effort.part(setup.visits[workload]++, setup.passes));
+  visit.in_turn(contenders, setup.effort_of(workload).part(setup.visits[workload]++, setup.passes));
 }
 
 // ---- forks ----
@@ -352,17 +350,6 @@ void measure_forks_of(Visit& visit, const Setup& setup, std::uint64_t bytes) {
 
 // ---- the record ----
 
-std::string command_line(const ProcessThreadOptions& options) {
-  return CommandLine("tabane study process-thread")
-      .add("--quick", options.quick)
-      .add("--workloads", options.workloads)
-      .add("--malloc", options.allocators)
-      .add("--runs", options.runs)
-      .add("--text-size", options.text_bytes)
-      .add("--text", options.text_directory)
-      .add("--scale", options.scale);
-}
-
 std::string words_sentence(const ProcessThreadOptions& options) {
   return fmt::format("words counts [A-Za-z]+ without regard to case in {}.",
                      options.text_directory.empty()
@@ -394,11 +381,11 @@ Record run_process_thread(const core::Topology& topology, const ProcessThreadOpt
                           const ProcessThreadMeters& meters, const Hooks& hooks) {
   using namespace process_thread;
   check_options(options);
-  require_this_machine(topology);
+  RunningStudy study(topology, kAbout, options.quick);
+  Record& record = study.record;
   const int pus = static_cast<int>(topology.pus().size());
   Setup setup = make_setup(pus, options, meters);
   check_memory(setup);
-  Record record = begin_record(topology, Kind::study, kAbout, command_line(options), options.quick);
   Campaign campaign(hooks);
   campaign.points.declare(fork_factors("one", 0, 0, ""));
   campaign.points.declare(shape_factors("", "", {}));
@@ -409,22 +396,16 @@ Record run_process_thread(const core::Topology& topology, const ProcessThreadOpt
                   .planned_seconds = 6 * setup.fork_effort.budget_seconds,
                   .body = [&, bytes](Visit& visit) { measure_forks_of(visit, setup, bytes); }});
   for (const std::string& workload : setup.options.workloads)
-    campaign.add(
-        mines(workload)
-            ? Block{.what = workload,
-                    .planned_seconds = setup.mining_effort.budget_seconds / setup.passes,
-                    .body = [&](Visit& visit) { measure_mining(visit, setup, workload, pus); }}
-            : Block{.what = workload,
-                    .planned_seconds = setup.effort.budget_seconds / setup.passes,
-                    .body = [&](Visit& visit) { measure_workload(visit, setup, workload); }});
-  add_campaign(record, campaign, campaign.run({.passes = setup.passes}), what_of);
+    campaign.add({.what = workload,
+                  .planned_seconds = setup.effort_of(workload).budget_seconds / setup.passes,
+                  .body = [&](Visit& visit) { measure_workload(visit, setup, workload, pus); }});
+  study.add(campaign, campaign.run({.passes = setup.passes}), what_of);
   record.sentences.push_back(words_sentence(setup.options));
   if (std::ranges::any_of(setup.options.workloads, mines))
     record.sentences.push_back(mining_sentence(mining_transactions(setup.options.scale)));
-  tell_of_few_runs(record, campaign.points);
   record.results.insert(record.results.end(), setup.choices.begin(), setup.choices.end());
   add_views(record, campaign.points, setup.choices, pus);
-  return record;
+  return study.finish();
 }
 
 }  // namespace tabane::lab

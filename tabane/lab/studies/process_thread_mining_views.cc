@@ -121,27 +121,30 @@ void speedup_chart(const Mined& mined, const Factors& what) {
 // ---- creation time ----
 
 void creation_time(const Mined& mined, const Points& starts, const Factors& what) {
-  const Mined created{mined.record, starts, mined.pus};
-  const auto row_of = [&](double workers) -> std::vector<Entry> {
-    const Point* threads = created.at(what, "threads", workers);
-    const Point* serial = created.at(what, "serial", workers);
-    const Point* tree = created.at(what, "tree", workers);
-    const Point* total = mined.at(what, "tree", workers);
-    if (workers == 1) return {};
-    Entry share = ratio_entry(tree, total);
+  const Factors serial{{"start", "serial"}}, tree{{"start", "tree"}};
+  const auto share_of_total = [&](const Factors& row) {
+    Entry share = ratio_entry(starts.find(row.with(tree)), mined.points.find(row.with(tree)));
     share.unit = "share";
     share.interval.reset();
-    return {count_entry(workers), median_entry(threads),     median_entry(serial),
-            median_entry(tree),   ratio_entry(serial, tree), share,
-            processes_of(tree)};
+    return share;
   };
-  add_table(mined.record, title_of(what) + ": creation time",
-            rows_of({"workers", "threads", "serial forks", "tree of forks", "serial / tree",
-                     "tree / total time", "P x T"},
-                    starts.numbers("workers", what), row_of),
-            fmt::format("Start and end of workers that do nothing, in the process that holds the "
-                        "encrypted database. The report: {}.",
-                        mined.reported("forks.proportional_above")));
+  std::vector<Factors> several = combinations(starts, {"workers"}, what);
+  std::erase_if(several, [](const Factors& row) { return *row.find("workers") == Level(1); });
+  add_table(
+      mined.record, title_of(what) + ": creation time",
+      PointTable(starts)
+          .level("workers", "workers")
+          .time("threads", {{"start", "threads"}})
+          .time("serial forks", serial)
+          .time("tree of forks", tree)
+          .ratio("serial / tree", serial, tree)
+          .column("tree / total time", share_of_total)
+          .column("P x T",
+                  [&](const Factors& row) { return processes_of(starts.find(row.with(tree))); })
+          .rows(several),
+      fmt::format("Start and end of workers that do nothing, in the process that holds the "
+                  "encrypted database. The report: {}.",
+                  mined.reported("forks.proportional_above")));
   add_chart(mined.record, "mining.creation." + what.find("program")->word(),
             title_of(what) + ": creation time of workers",
             "Start and end of workers that do nothing, in the process that holds the encrypted "

@@ -9,6 +9,7 @@
 #include "tabane/core/error.h"
 #include "tabane/lab/record/published.h"
 #include "tabane/lab/studies/process_thread_mining.h"
+#include "tabane/lab/studies/views_test.h"
 
 namespace tabane::lab {
 namespace {
@@ -146,6 +147,8 @@ TEST(ProcessThreadStudy, MeasuresTheChosenShapeAmongOthers) {
       run_process_thread(core::Topology::detect(), options, local_meters({"glibc"}));
   EXPECT_TRUE(record.complete);
   EXPECT_FALSE(record.views.empty());
+  EXPECT_TRUE(warns(record, "quick"));
+  EXPECT_TRUE(warns(record, "few_runs"));
   const Result* choice = record.find("process_thread.choice.insert-100.glibc");
   if (choice == nullptr) GTEST_SKIP() << "another allocator is under this test";
   const std::string chosen = "process_thread.insert-100.glibc.processes" +

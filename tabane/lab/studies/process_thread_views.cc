@@ -30,11 +30,6 @@ Entry time_per_request(const Point& point) {
   return {point.median() / point.beside.at("requests").front(), "s"};
 }
 
-// Of points that were not measured in turn.
-Entry median_ratio(const Point* a, const Point* b) {
-  return a == nullptr || b == nullptr ? Entry() : Entry(a->median() / b->median(), "ratio");
-}
-
 // "threads 1.25 at 2; processes 1.98 at 2": where the measured curves end.
 std::string ends_of(const Curves& curves) {
   const std::string x_unit = curves.x.unit.empty() ? "1" : curves.x.unit;
@@ -60,9 +55,13 @@ struct Data {
   int pus;
   const Record& report = published("process-thread");
 
-  const Point* fork_at(const char* way, double bytes, const Level& piece,
-                       const char* memory = "as allocated") const {
-    return points.find(fork_factors(way, static_cast<std::uint64_t>(bytes), piece, memory));
+  // A column of two points that were not measured in turn.
+  std::function<Entry(const Factors&)> median_ratio(Factors a, Factors b) const {
+    return [&points = points, a = std::move(a), b = std::move(b)](const Factors& row) {
+      const Point *one = points.find(row.with(a)), *other = points.find(row.with(b));
+      if (one == nullptr || other == nullptr) return Entry();
+      return Entry(one->median() / other->median(), "ratio");
+    };
   }
   const Point* one_worker(const Factors& what) const {
     return points.find(what.with({{"processes", 1}, {"threads", 1}}));
@@ -91,20 +90,17 @@ std::string extrapolated(const Data& data) {
 }
 
 void one_fork(const Data& data) {
-  const Rows rows = rows_of(
-      {"memory", "4 KiB pieces", "2 MiB pieces", "at once", "prepared: 4 KiB pieces",
-       "prepared: at once", "gain by preparing"},
-      data.points.numbers("bytes"), [&](double bytes) {
-        const Point *small = data.fork_at("one", bytes, kPieces[0]),
-                    *prepared = data.fork_at("one", bytes, kPieces[0], "prepared");
-        return std::vector<Entry>{show(bytes, "B"),
-                                  median_entry(small),
-                                  median_entry(data.fork_at("one", bytes, kPieces[1])),
-                                  median_entry(data.fork_at("one", bytes, kPieces[2])),
-                                  median_entry(prepared),
-                                  median_entry(data.fork_at("one", bytes, kPieces[2], "prepared")),
-                                  median_ratio(small, prepared)};
-      });
+  const Factors small = forks_of("one", kPieces[0], "as allocated"),
+                prepared = forks_of("one", kPieces[0], "prepared");
+  const Rows rows = PointTable(data.points)
+                        .level("memory", "bytes", "B")
+                        .time("4 KiB pieces", small)
+                        .time("2 MiB pieces", forks_of("one", kPieces[1], "as allocated"))
+                        .time("at once", forks_of("one", kPieces[2], "as allocated"))
+                        .time("prepared: 4 KiB pieces", prepared)
+                        .time("prepared: at once", forks_of("one", kPieces[2], "prepared"))
+                        .column("gain by preparing", data.median_ratio(small, prepared))
+                        .rows(combinations(data.points, {"bytes"}));
   add_table(data.record, "One fork, its end and the wait for it, over resident memory", rows,
             fmt::format("Prepared: moved into huge pages before the fork. The report ({}): {}, {}, "
                         "{}.{}",
@@ -115,25 +111,20 @@ void one_fork(const Data& data) {
 }
 
 void children(const Data& data) {
-  const auto row_of = [&](double bytes) -> std::vector<Entry> {
-    const Point *serial = data.fork_at("serial", bytes, kPieces[0]),
-                *tree = data.fork_at("tree", bytes, kPieces[0]),
-                *threads = data.fork_at("threads", bytes, kPieces[0]),
-                *prepared = data.fork_at("tree", bytes, kPieces[0], "prepared");
-    if (serial == nullptr) return {};
-    return {show(bytes, "B"),
-            median_entry(serial),
-            median_entry(tree),
-            median_entry(threads),
-            ratio_entry(serial, tree),
-            median_entry(prepared),
-            median_ratio(serial, prepared)};
-  };
+  const Factors serial = forks_of("serial", kPieces[0], "as allocated"),
+                tree = forks_of("tree", kPieces[0], "as allocated"),
+                prepared = forks_of("tree", kPieces[0], "prepared");
   add_table(data.record,
             fmt::format("Start and end of {} children, memory in 4 KiB pieces", kForkChildren),
-            rows_of({"memory", "one after the other", "tree", "from threads", "serial / tree",
-                     "tree, prepared", "serial / tree, prepared"},
-                    data.points.numbers("bytes"), row_of),
+            PointTable(data.points)
+                .level("memory", "bytes", "B")
+                .time("one after the other", serial)
+                .time("tree", tree)
+                .time("from threads", forks_of("threads", kPieces[0], "as allocated"))
+                .ratio("serial / tree", serial, tree)
+                .time("tree, prepared", prepared)
+                .column("serial / tree, prepared", data.median_ratio(serial, prepared))
+                .rows(combinations(data.points, {"bytes"}, serial)),
             fmt::format("Serial and tree are empty teams of tabane; from threads is a bare fork in "
                         "each of as many threads. The report: {}.",
                         data.report_says("forks.threads")));

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <limits>
 
+#include "tabane/comm/launch.h"
+#include "tabane/lab/record/text.h"
+
 namespace tabane::lab {
 
 std::string name_part(std::string word) {
@@ -39,6 +42,28 @@ std::vector<Factors> combinations(const Points& points, const std::vector<std::s
     all = std::move(longer);
   }
   return all;
+}
+
+RunningStudy::RunningStudy(const core::Topology& topology, const About& about, bool quick)
+    : record(
+          (require_this_machine(topology), begin_record(topology, Kind::study, about, "", quick))),
+      disturbances_(record, topology) {
+  // The other ranks are among the tasks that run.
+  if (comm::is_one_of_several())
+    std::erase_if(record.warnings, [](const Warning& warning) { return warning.id == "busy"; });
+}
+
+void RunningStudy::add(const Campaign& campaign, bool complete,
+                       const std::function<std::string(const Point&)>& what) {
+  record.complete = complete;
+  record.duration_s += campaign.seconds;
+  record.skipped.insert(record.skipped.end(), campaign.skipped.begin(), campaign.skipped.end());
+  add_results(record, campaign.points, what);
+}
+
+Record RunningStudy::finish() {
+  disturbances_.tell(record);
+  return std::move(record);
 }
 
 std::string family(const Record& record) {
@@ -78,26 +103,10 @@ void add_results(Record& record, const Points& points,
   }
 }
 
-void tell_of_few_runs(Record& record, const Points& points) {
-  constexpr std::size_t kFewest = 6;  // see core::median_interval()
-  std::size_t measured = 0, few = 0;
-  for (const Point& point : points) {
-    measured += point.measured();
-    few += point.measured() && point.samples.size() < kFewest;
-  }
-  if (few == 0) return;
-  record.sentences.push_back(fmt::format(
-      "{} of {} points have fewer than {} runs: their intervals reach from the least to "
-      "the greatest run and hold the median in less than 95 % of the cases.",
-      few, measured, kFewest));
-}
-
-void add_campaign(Record& record, const Campaign& campaign, bool complete,
-                  const std::function<std::string(const Point&)>& what) {
-  record.complete = complete;
-  record.duration_s = campaign.seconds;
-  record.skipped = campaign.skipped;
-  add_results(record, campaign.points, what);
+std::optional<double> median_beside(const Point& point, std::string_view what) {
+  const auto found = point.beside.find(what);
+  if (found == point.beside.end() || found->second.empty()) return {};
+  return core::median(found->second);
 }
 
 Entry median_entry(const Point* point, bool with_interval) {
@@ -131,6 +140,51 @@ void add_table(Record& record, std::string title, Rows rows, std::string note) {
                           .content = std::move(rows)});
 }
 
+PointTable& PointTable::column(std::string title, std::function<Entry(const Factors&)> entry) {
+  titles_.push_back(std::move(title));
+  entries_.push_back(std::move(entry));
+  return *this;
+}
+
+PointTable& PointTable::level(std::string title, std::string factor, std::string unit) {
+  return column(std::move(title),
+                [factor = std::move(factor), unit = std::move(unit)](const Factors& row) -> Entry {
+                  const double number = row.find(factor)->number();
+                  return unit == "1" ? count_entry(number) : Entry(show(number, unit));
+                });
+}
+
+PointTable& PointTable::time(std::string title, Factors of, bool with_interval) {
+  return column(std::move(title),
+                [&points = points_, of = std::move(of), with_interval](const Factors& row) {
+                  return median_entry(points.find(row.with(of)), with_interval);
+                });
+}
+
+PointTable& PointTable::rate(std::string title, Factors of, std::string unit,
+                             std::function<double(const Point&)> amount) {
+  return column(std::move(title), [&points = points_, of = std::move(of), unit = std::move(unit),
+                                   amount = std::move(amount)](const Factors& row) {
+    const Point* point = points.find(row.with(of));
+    return point == nullptr ? Entry() : Entry(amount(*point) / point->median(), unit);
+  });
+}
+
+PointTable& PointTable::ratio(std::string title, Factors a, Factors b) {
+  return column(std::move(title),
+                [&points = points_, a = std::move(a), b = std::move(b)](const Factors& row) {
+                  return ratio_entry(points.find(row.with(a)), points.find(row.with(b)));
+                });
+}
+
+Rows PointTable::rows(const std::vector<Factors>& all) const {
+  return rows_of(titles_, all, [&](const Factors& row) {
+    std::vector<Entry> entries;
+    for (const auto& entry : entries_) entries.push_back(entry(row));
+    return entries;
+  });
+}
+
 void add_place(Curve& curve, double x, double y, std::optional<core::Interval> interval) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   curve.x.push_back(x);
@@ -148,13 +202,13 @@ Curve curve_over(const std::string& name, const PointList& points, std::string_v
 }
 
 Curve rate_over(const std::string& name, const PointList& points, std::string_view factor,
-                const std::function<double(double x)>& amount) {
+                const std::function<double(const Point&)>& amount) {
   Curve curve{.name = name};
   for (const Point* point : points) {
-    const double x = point->number(factor), work = amount(x);
+    const double work = amount(*point);
     auto interval = point->interval();
     if (interval) *interval = {work / interval->high, work / interval->low};
-    add_place(curve, x, work / point->median(), interval);
+    add_place(curve, point->number(factor), work / point->median(), interval);
   }
   return curve;
 }
@@ -213,6 +267,18 @@ void add_chart(Record& record, const std::string& name, std::string title, std::
   // A title names what all of a chart has in common: "Gather, 8 ranks (shm)".
   View& view = record.views.back();
   view.details[detail::kHeldFixed] = view.title;
+}
+
+void add_order_chart(Record& record, const std::string& name, std::string title, std::string note,
+                     Axis y, std::vector<Curve> curves) {
+  Curves all{{"run", "", false}, std::move(y), {}};
+  for (Curve& curve : curves) {
+    curve.joined = false;
+    add_curve(all, std::move(curve));
+  }
+  if (all.series.empty()) return;
+  add_chart(record, name, std::move(title), std::move(note), std::move(all));
+  record.views.back().details[detail::kHeldFixed] = record.started;
 }
 
 }  // namespace tabane::lab

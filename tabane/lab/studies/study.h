@@ -5,12 +5,18 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/core/topology.h"
 #include "tabane/lab/campaign/campaign.h"
 #include "tabane/lab/record/record.h"
+#include "tabane/lab/record_head.h"
+#include "tabane/lab/survey/disturbances.h"
 
 namespace tabane::lab {
 
@@ -55,6 +61,26 @@ class CommandLine {
   std::string text_;
 };
 
+// ---- a study under way ----
+
+// Its record, and what disturbs it meanwhile.
+class RunningStudy {
+ public:
+  // throws: core::UsageError if the topology is not that of this machine.
+  RunningStudy(const core::Topology& topology, const About& about, bool quick);
+
+  // Adds the results of a campaign, how long it took and what it skipped. what: as add_results().
+  void add(const Campaign& campaign, bool complete,
+           const std::function<std::string(const Point&)>& what);
+  // Returns the record, with the warnings that a survey has, too.
+  Record finish();
+
+  Record record;
+
+ private:
+  Disturbances disturbances_;
+};
+
 // ---- results ----
 
 // The first part of the names of a record's results and charts: "process_thread".
@@ -69,12 +95,8 @@ Result& add_result(Record& record, const std::string& name, std::string what, co
 // "ap1000.barrier.flags.ranks4". what: one sentence about the point.
 void add_results(Record& record, const Points& points,
                  const std::function<std::string(const Point&)>& what);
-// Adds the results of a campaign, how long it took and what it skipped.
-void add_campaign(Record& record, const Campaign& campaign, bool complete,
-                  const std::function<std::string(const Point&)>& what);
-
-// Adds a sentence if some points have too few samples for a 95 % interval.
-void tell_of_few_runs(Record& record, const Points& points);
+// The median of what was seen beside the samples of a point; null if nothing was.
+std::optional<double> median_beside(const Point& point, std::string_view what);
 
 // ---- entries of tables ----
 
@@ -99,6 +121,28 @@ Rows rows_of(std::vector<std::string> columns, const Levels& levels, const RowOf
 // Adds a table unless it is empty. A name follows from the record's and the number of its tables.
 void add_table(Record& record, std::string title, Rows rows, std::string note);
 
+// A table described by its columns. A row is what its points have in common, {{"n", 1000}}; a
+// column says by which further factors it finds its point among them.
+class PointTable {
+ public:
+  explicit PointTable(const Points& points) : points_(points) {}
+
+  PointTable& level(std::string title, std::string factor, std::string unit = "1");
+  PointTable& time(std::string title, Factors of = {}, bool with_interval = false);
+  // amount(point) in the time of the point.
+  PointTable& rate(std::string title, Factors of, std::string unit,
+                   std::function<double(const Point&)> amount);
+  PointTable& ratio(std::string title, Factors a, Factors b);  // a / b, as ratio_entry()
+  PointTable& column(std::string title, std::function<Entry(const Factors& row)> entry);
+  // With a row for each.
+  Rows rows(const std::vector<Factors>& all) const;
+
+ private:
+  const Points& points_;
+  std::vector<std::string> titles_;
+  std::vector<std::function<Entry(const Factors&)>> entries_;
+};
+
 // ---- curves ----
 
 // Without an interval the curve's is not a number there.
@@ -109,9 +153,9 @@ Curve curve_over(const std::string& name, const PointList& points, std::string_v
 // a / b in turn, with intervals, over a factor; pairs that were not taken in turn are left out.
 Curve ratio_curve(const std::string& name, const PointList& a, const PointList& b,
                   std::string_view factor);
-// Medians over a factor as rates of amount(x), with their intervals.
+// Medians over a factor as rates of amount(point), with their intervals.
 Curve rate_over(const std::string& name, const PointList& points, std::string_view factor,
-                const std::function<double(double x)>& amount);
+                const std::function<double(const Point&)>& amount);
 // Adds a curve unless it has no points.
 void add_curve(Curves& curves, Curve curve);
 
@@ -124,6 +168,11 @@ Curves times_over(const Points& points, std::string_view factor, const std::vect
                   std::string axis, std::string unit = "", double x_scale = 1);
 // x / y: a time per x as a rate.
 Curves as_rate(Curves curves, Axis y);
+
+// Adds a chart of all samples of one point or of several, in the order of time, with `flagged` ones
+// larger. It is compared with no other: run 7 here has nothing to do with run 7 elsewhere.
+void add_order_chart(Record& record, const std::string& name, std::string title, std::string note,
+                     Axis y, std::vector<Curve> curves);
 
 // Adds a chart, named below the record's family, unless it has no curve.
 void add_chart(Record& record, const std::string& name, std::string title, std::string note,

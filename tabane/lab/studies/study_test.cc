@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tabane/lab/page/figure.h"
@@ -32,18 +33,43 @@ TEST(StudyOptions, NameTheFlagTheValueAndWhatIsLegal) {
   }
 }
 
-TEST(StudySentences, TellOfPointsWithTooFewRunsForAnInterval) {
+TEST(RunningStudy, TellsOfAShortStudyAndOfFewRunsAsASurveyDoes) {
+  RunningStudy study(core::Topology::detect(), {"some-study", "A study", ""}, true);
+  Campaign campaign({});
+  campaign.add(
+      block_in_turn("a block", {{{{"way", "a"}}, [] { return Sample{1.0}; }}}, {.most = 2}));
+  study.add(campaign, campaign.run(), [](const Point&) { return "a point"; });
+  const Record record = study.finish();
+  for (const char* id : {"quick", "few_runs"})
+    EXPECT_EQ(std::ranges::count(record.warnings, id, &Warning::id), 1) << id;
+  ASSERT_NE(record.find("some_study.a"), nullptr);
+  EXPECT_EQ(record.find("some_study.a")->samples.size(), 2u);
+}
+
+TEST(StudyTables, HaveAColumnForEachFactorThatTheirPointsHaveBesides) {
   Points points;
-  points.add({.factors = {{"way", "a"}}, .samples = {1, 2, 3, 4, 5, 6}});
-  Record record;
-  tell_of_few_runs(record, points);
-  EXPECT_TRUE(record.sentences.empty());
-  points.add({.factors = {{"way", "b"}}, .samples = {1, 2, 3, 4, 5}});
-  points.add({.factors = {{"way", "c"}}});  // not measured
-  tell_of_few_runs(record, points);
-  ASSERT_EQ(record.sentences.size(), 1u);
-  EXPECT_TRUE(record.sentences[0].starts_with("1 of 2 points have fewer than 6 runs"))
-      << record.sentences[0];
+  for (const double n : {1, 2})
+    for (const double seconds : {2, 4})
+      points.add({.factors = {{"n", n}, {"way", seconds == 2 ? "fast" : "slow"}},
+                  .samples = std::vector<double>(6, seconds)});
+  const Factors fast{{"way", "fast"}}, slow{{"way", "slow"}}, none{{"way", "none"}};
+  const Rows rows = PointTable(points)
+                        .level("n", "n")
+                        .level("size", "n", "B")
+                        .time("fast", fast)
+                        .time("none", none)
+                        .rate("rate", slow, "/s", [](const Point&) { return 8.0; })
+                        .ratio("slow / fast", slow, fast)
+                        .rows(combinations(points, {"n"}));
+  EXPECT_EQ(rows.columns.size(), 6u);
+  ASSERT_EQ(rows.rows.size(), 2u);
+  const std::vector<Entry>& row = rows.rows[1];
+  EXPECT_EQ(row[0].value, 2);
+  EXPECT_EQ(row[1].text, "2 B");
+  EXPECT_EQ(row[2].value, 2);
+  EXPECT_TRUE(row[3].none());
+  EXPECT_EQ(row[4].value, 2);
+  EXPECT_EQ(row[5].value, 2);
 }
 
 TEST(StudyRows, ComeFromTheCombinationsThatWereMeasured) {

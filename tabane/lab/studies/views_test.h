@@ -1,4 +1,4 @@
-// What tests of studies look up in the views of a record.
+// What tests of studies look up in a record and in its views.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +18,10 @@ inline const View& view_of(const Record& record, const std::string& part_of_titl
   });
   if (found == record.views.end()) throw std::runtime_error("no view: " + part_of_title);
   return *found;
+}
+
+inline bool warns(const Record& record, const std::string& id) {
+  return std::ranges::count(record.warnings, id, &Warning::id) == 1;
 }
 
 inline const Rows& table(const Record& record, const std::string& part_of_title) {

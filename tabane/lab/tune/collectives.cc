@@ -244,11 +244,11 @@ std::vector<comm::Rule> rules_of(const std::vector<Choice>& choices) {
 std::optional<CollectivesTuning> tune_collectives(const core::Topology& topology,
                                                   const CollectivesOptions& options,
                                                   const Hooks& hooks) {
-  require_this_machine(topology);
+  RunningStudy study(topology, kAbout, options.quick);
+  study.record.command_line = command_line(options);
   const double usual = options.quick ? 20 : 90;
   const double budget = options.budget_seconds > 0 ? options.budget_seconds : usual;
   const double most = options.most_seconds > 0 ? options.most_seconds : 2 * budget;
-  Record begun = begin_record(topology, Kind::study, kAbout, command_line(options), options.quick);
   std::optional<CollectivesTuning> tuning;
   with_ranks(topology, options.ranks, [&](const RankRunner& runner) {
     Campaign campaign(runner.shows ? hooks : Hooks{});
@@ -259,10 +259,10 @@ std::optional<CollectivesTuning> tune_collectives(const core::Topology& topology
                                         .agree = runner.agree});
     if (!runner.shows) return;
     tuning.emplace();
+    study.add(campaign, complete,
+              [](const Point&) { return "time of a collective by one of its algorithms"; });
     Record& record = tuning->record;
-    record = std::move(begun);
-    add_campaign(record, campaign, complete,
-                 [](const Point&) { return "time of a collective by one of its algorithms"; });
+    record = study.finish();
     const auto choices = choose_algorithms(campaign.points, runner.setting);
     add_choices(record, choices);
     if (complete)

@@ -1,4 +1,4 @@
-#include "tabane/lab/studies/pc_cluster_link.h"
+#include "tabane/lab/probes/rank_link.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 #include "tabane/core/statistics.h"
 #include "tabane/lab/probes/ping_pong.h"
 
-namespace tabane::lab::pc_cluster {
+namespace tabane::lab {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 20;
@@ -150,7 +150,7 @@ class Asked {
   }
 
   std::string name_;
-  core::ScratchFolder folder_{"pc-cluster"};
+  core::ScratchFolder folder_{"rank-link"};
   core::HelperProcess process_;
   double patience_ = 0;
 };
@@ -193,4 +193,4 @@ void ask_link(core::HelperProgram program, const LinkSink& sink,
   }
 }
 
-}  // namespace tabane::lab::pc_cluster
+}  // namespace tabane::lab

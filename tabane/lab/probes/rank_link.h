@@ -1,6 +1,5 @@
-// The ping-pongs of the study pc-cluster that need ranks of MPI: between two ranks of an MPI
-// launcher, by messages over MPI and, on two hosts, by TCP, over the size or, of one size, over
-// time.
+// Ping-pongs that need ranks of MPI: between two ranks of an MPI launcher, by messages over MPI and
+// on two hosts by TCP, too; over the size or, of one size, over time.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 #include "tabane/core/helper_process.h"
 #include "tabane/lab/record/view.h"
 
-namespace tabane::lab::pc_cluster {
+namespace tabane::lab {
 
 inline constexpr std::uint64_t kWatchedBytes = std::uint64_t{1} << 20;
 
@@ -49,4 +48,4 @@ void measure_link(comm::Comm& world, const std::vector<std::string>& hosts,
 void ask_link(core::HelperProgram program, const LinkSink& sink,
               const std::function<void()>& between_calls);
 
-}  // namespace tabane::lab::pc_cluster
+}  // namespace tabane::lab
