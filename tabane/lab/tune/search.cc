@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <utility>
 
 namespace tabane::lab::tune {
 namespace {
@@ -18,12 +19,11 @@ constexpr double kHopeless = 2.0;        // a shape so much slower than the best
 constexpr double kLimit = 4.0;           // no run is awaited that is so much slower than the best
 constexpr double kLeastGain = 0.002;     // expected from another run: else looking ends
 constexpr double kRivals = 2.0;          // standard deviations of the difference of two racers
-constexpr double kUsualNoise = 0.03;     // until runs have shown it
-constexpr double kUsualNoiseWeight = 3;  // in runs
-constexpr double kOutlier = 3;           // standard deviations, from which a run counts less
+constexpr double kPriceOfSimple = 0.02;  // of what is simpler than the best and may be as good
+constexpr double kPriceOfTwice = 0.02;   // what twice as many workers have to bring
+constexpr double kLeastOwnShare = 1e-3;  // of what is known of a candidate: not from its run
 constexpr std::size_t kMostRacers = 8, kFewestRounds = 4;
 constexpr int kMostRounds = 30;  // who is still level then is as good
-constexpr double kUsualContention = 0.03;
 
 double normal_density(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi); }
 double normal_share_below(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
@@ -35,9 +35,12 @@ double expected_gain(double least, const Belief& belief) {
   return deviation * (u * normal_share_below(u) + normal_density(u));
 }
 
-double log_seconds(const std::optional<FittedLaw>& law, double workers) {
-  const team::ScalabilityLaw usual{.contention = kUsualContention};
-  return -std::log((law ? law->law : usual).speedup(workers));
+// What was believed of a candidate but for its only run.
+Belief without(const Belief& belief, double value, double variance) {
+  const double precision = 1 / belief.variance - 1 / variance;
+  const double least = kLeastOwnShare / belief.variance;
+  const Belief others{.mean = 0, .variance = 1 / std::max(precision, least)};
+  return {others.variance * (belief.mean / belief.variance - value / variance), others.variance};
 }
 
 }  // namespace
@@ -52,6 +55,7 @@ Search::Search(const Space& space, const SearchLimits& limits, std::uint64_t see
   const auto& candidates = space.candidates();
   for (std::size_t i = 0; i < candidates.size(); ++i) indices_[candidates[i]] = i;
   runs_of_.resize(candidates.size());
+  told_variance_.resize(candidates.size());
   refused_.resize(candidates.size());
   for (const Dimension& dimension : space.dimensions()) {
     failed_.emplace_back(dimension.levels.size(), 0);
@@ -78,18 +82,6 @@ bool Search::possible(std::size_t candidate) const {
     if (level != 0 && failed_[d][level] >= 2 && worked_[d][level] == 0) return false;
   }
   return true;
-}
-
-double Search::noise() const {
-  double squares = kUsualNoiseWeight * kUsualNoise * kUsualNoise, weight = kUsualNoiseWeight;
-  for (const std::vector<double>& runs : runs_of_) {
-    if (runs.size() < 2) continue;
-    // Deviations from the median, so that one disturbed run does not make all seem noisy.
-    const double middle = core::median(runs);
-    for (const double value : runs) squares += std::min(std::pow(value - middle, 2), 0.04);
-    weight += double(runs.size() - 1);
-  }
-  return std::sqrt(squares / weight);
 }
 
 // ---- asking ----
@@ -189,6 +181,7 @@ void Search::plan_levels() {
 std::optional<Trial> Search::screen() {
   if (runs_ < kFirstRuns) return Trial{.candidate = 0};
   if (spent() > kScreenShare) return std::nullopt;
+  if (again_) return Trial{.candidate = *std::exchange(again_, std::nullopt)};
   if (const auto shape = next_shape()) return Trial{.candidate = *shape};
   if (!levels_planned_) plan_levels();
   while (!levels_.empty()) {
@@ -212,17 +205,33 @@ std::optional<Trial> Search::look() {
   // A prior may be too sure of itself: every so often it is not believed.
   const bool doubting = looks_ % kDoubtEvery == 0;
   const double least = belief(best()).mean;
-  double most = 0;
-  std::size_t chosen = 0;
-  for (std::size_t i = 0; i < runs_of_.size(); ++i) {
-    if (!possible(i) || (doubting && was_run(i))) continue;
+  return most_promising([&](std::size_t i) {
+    if (doubting && was_run(i)) return 0.0;
     Belief belief = (*surrogate_)[i];
     if (doubting) belief.variance *= kDoubt * kDoubt;
-    const double gain = expected_gain(least, belief);
-    if (gain > most) most = gain, chosen = i;
+    return std::max(expected_gain(least, belief), gain_if_disturbed(i, least));
+  });
+}
+
+std::optional<Trial> Search::most_promising(const std::function<double(std::size_t)>& gain) const {
+  double most = kLeastGain;
+  std::optional<Trial> trial;
+  for (std::size_t i = 0; i < runs_of_.size(); ++i) {
+    if (!possible(i)) continue;
+    const double own = gain(i);
+    if (own > most) most = own, trial = Trial{.candidate = i, .phase = Phase::looking};
   }
-  if (most < kLeastGain) return std::nullopt;
-  return Trial{.candidate = chosen, .phase = Phase::looking};
+  return trial;
+}
+
+// What another run of a candidate that was run once is expected to gain because that run may have
+// been disturbed: then only the others tell about the candidate.
+double Search::gain_if_disturbed(std::size_t candidate, double least) const {
+  if (runs_of_[candidate].size() != 1) return 0;
+  const double value = runs_of_[candidate].front();
+  if (value - least > kWorstDisturbance) return 0;
+  const Belief others = without((*surrogate_)[candidate], value, told_variance_[candidate]);
+  return noise_.chance_disturbed(others, value) * expected_gain(least, others);
 }
 
 void Search::choose_racers() {
@@ -264,7 +273,7 @@ std::optional<Trial> Search::race() {
   while (round_.empty()) {
     drop_racers();
     const bool decided = racing_.size() == 1 && was_run(racing_.front());
-    if (racing_.empty() || decided || rounds_ >= kMostRounds) return std::nullopt;
+    if (racing_.empty() || decided || rounds_ >= kMostRounds) return second_look();
     round_.assign(racing_.begin(), racing_.end());
     round_.push_back(0);
     std::shuffle(round_.begin(), round_.end(), random_);
@@ -274,6 +283,12 @@ std::optional<Trial> Search::race() {
   round_.pop_front();
   if (!possible(candidate)) return race();
   return Trial{.candidate = candidate, .phase = Phase::racing, .round = rounds_};
+}
+
+// Before the end: what was run once only and may have been disturbed.
+std::optional<Trial> Search::second_look() const {
+  const double least = belief(best()).mean;
+  return most_promising([&](std::size_t i) { return gain_if_disturbed(i, least); });
 }
 
 // ---- being told ----
@@ -295,12 +310,19 @@ void Search::tell(const Trial& trial, const Outcome& outcome) {
     // What it would have been is unknown, but it is not worth knowing.
     observe({candidate, value + 0.3, 0.05});
   } else {
-    runs_of_[candidate].push_back(value);
-    observe({candidate, value, 1});
+    take_in(candidate, value);
   }
+  if (phase_ == Phase::racing && trial.phase == Phase::looking &&
+      std::find(racing_.begin(), racing_.end(), candidate) == racing_.end())
+    racing_.push_back(candidate);  // drops out again if it is what it seemed
   // Once a shape is hopeless, fewer workers are more so.
+  const double seen = outcome.stopped ? value : noise_.middle(runs_of_[candidate]);
   if (phase_ == Phase::screening && !levels_planned_ &&
-      value > least_value() + std::log(kHopeless)) {
+      seen > least_value() + std::log(kHopeless)) {
+    if (!outcome.stopped && runs_of_[candidate].size() == 1) {
+      again_ = candidate;
+      return;
+    }
     for (std::deque<std::size_t>& line : lines_)
       std::erase_if(line, [&](std::size_t other) {
         const auto& shape = space_.candidates()[other];
@@ -310,93 +332,30 @@ void Search::tell(const Trial& trial, const Outcome& outcome) {
   }
 }
 
+// Where this run shows that an earlier one of the candidate was disturbed, all is believed anew.
+void Search::take_in(std::size_t candidate, double value) {
+  std::vector<double>& runs = runs_of_[candidate];
+  const double before = runs.empty() ? value : noise_.limit(runs);
+  const double highest = runs.empty() ? value : *std::max_element(runs.begin(), runs.end());
+  runs.push_back(value);
+  noise_.learn(runs_of_);
+  const bool other = (highest > before) != (highest > noise_.limit(runs));
+  if (!other || !surrogate_) return observe({candidate, value, 1});
+  observations_.push_back({candidate, value, 1});
+  believe(scales_, expected());
+}
+
 void Search::observe(const Observation& observation) {
   observations_.push_back(observation);
   if (surrogate_) tell_surrogate(observation);
 }
 
-void Search::tell_surrogate(const Observation& observation) {
-  const Belief before = (*surrogate_)[observation.candidate];
-  double variance = std::pow(noise(), 2) / observation.weight;
-  const double surprise = std::abs(observation.value - before.mean);
-  const double usual = kOutlier * std::sqrt(variance + before.variance);
-  if (surprise > usual) variance *= std::pow(surprise / usual, 2);
-  surrogate_->observe(observation.candidate, observation.value, variance);
-}
-
 // ---- what follows from it ----
-
-// Median times of shapes of which only the number of these workers differs from the start.
-std::vector<TimePoint> Search::points_along(Scale scale) const {
-  std::vector<TimePoint> points;
-  for (std::size_t i = 0; i < runs_of_.size(); ++i) {
-    if (!was_run(i)) continue;
-    bool along = true;
-    for (std::size_t d = 0; d < space_.dimensions().size(); ++d) {
-      const Dimension& dimension = space_.dimensions()[d];
-      if (dimension.scale == scale) continue;
-      const auto level = static_cast<std::size_t>(space_.candidates()[i][d]);
-      along = along && (dimension.counts_workers() ? dimension.amounts[level] == 1 : level == 0);
-    }
-    if (!along) continue;
-    const auto& candidate = space_.candidates()[i];
-    points.push_back(
-        {scale == Scale::threads ? space_.threads(candidate) : space_.processes(candidate),
-         std::exp(core::median(runs_of_[i]))});
-  }
-  return points;
-}
-
-std::vector<double> Search::expected() const {
-  std::vector<double> means;
-  for (const Candidate& candidate : space_.candidates())
-    means.push_back(log_seconds(threads_law_, space_.threads(candidate)) +
-                    log_seconds(processes_law_, space_.processes(candidate)));
-  // The level of all: as if candidate 0 were known already.
-  const double first = runs_of_[0].empty() ? 0 : core::median(runs_of_[0]);
-  const double shift = first - means[0];
-  for (double& mean : means) mean += shift;
-  return means;
-}
-
-void Search::believe(const Scales& scales, const std::vector<double>& means) {
-  Prior prior;
-  prior.workers *= scales.shape;
-  prior.shape *= scales.shape;
-  prior.choice *= scales.choice;
-  prior.total *= scales.shape;
-  prior.choice_shape *= scales.choice;
-  prior.choice_total *= scales.choice;
-  prior.pair *= scales.choice;
-  surrogate_.reset();
-  kernel_.emplace(space_, prior);
-  surrogate_.emplace(space_.candidates(), *kernel_, means);
-  for (const Observation& one : observations_) tell_surrogate(one);
-}
-
-void Search::learn() {
-  threads_law_ = fit_law(points_along(Scale::threads));
-  processes_law_ = fit_law(points_along(Scale::processes));
-  const std::vector<double> means = expected();
-  // How much shapes and words matter differs from command to command: what explains the runs best.
-  double most = -std::numeric_limits<double>::infinity();
-  Scales chosen;
-  for (const double shape : {1.0, 2.0}) {
-    for (const double choice : {0.4, 1.0, 2.5}) {
-      believe({shape, choice}, means);
-      if (surrogate_->log_likelihood() <= most) continue;
-      most = surrogate_->log_likelihood();
-      chosen = {shape, choice};
-    }
-  }
-  believe(chosen, means);
-  learnt_ = observations_.size();
-}
 
 double Search::least_value() const {
   double least = std::numeric_limits<double>::infinity();
   for (const std::vector<double>& runs : runs_of_)
-    if (!runs.empty()) least = std::min(least, core::median(runs));
+    if (!runs.empty()) least = std::min(least, noise_.middle(runs));
   return least;
 }
 
@@ -404,7 +363,7 @@ Belief Search::belief(std::size_t candidate) const {
   if (surrogate_) return (*surrogate_)[candidate];
   const std::vector<double>& runs = runs_of_[candidate];
   if (runs.empty()) return {std::numeric_limits<double>::infinity(), 1};
-  return {core::median(runs), std::pow(noise(), 2) / double(runs.size())};
+  return {noise_.middle(runs), std::pow(noise(), 2) / double(runs.size())};
 }
 
 std::size_t Search::best() const {
@@ -414,6 +373,26 @@ std::size_t Search::best() const {
     if (!was_run(best) || belief(i).mean < belief(best).mean) best = i;
   }
   return best;
+}
+
+std::size_t Search::choice() const {
+  const std::size_t best = this->best();
+  if (best == 0) return best;
+  const Belief front = belief(best);
+  const auto effort = [&](std::size_t i) {
+    const Candidate& levels = space_.candidates()[i];
+    return std::pair(space_.changes(levels),
+                     belief(i).mean + kPriceOfTwice * std::log2(space_.workers(levels)));
+  };
+  std::size_t chosen = best;
+  for (std::size_t i = 1; i < runs_of_.size(); ++i) {
+    if (!was_run(i) || !possible(i)) continue;
+    const Belief own = belief(i);
+    const double told_apart = kRivals * std::sqrt(own.variance + front.variance);
+    if (own.mean - front.mean > std::min(told_apart, kPriceOfSimple)) continue;
+    if (effort(i) < effort(chosen)) chosen = i;
+  }
+  return chosen;
 }
 
 }  // namespace tabane::lab::tune

@@ -2,7 +2,8 @@
 //
 // 1. Screening: the command as started, fewer and fewer workers until it only gets slower, then
 //    the levels of the other factors one at a time. Laws are fitted to what the workers did.
-// 2. Looking: what the laws and a surrogate expect to gain most is run, one candidate at a time.
+// 2. Looking: what the laws and a surrogate expect to gain most is run, one candidate at a time;
+//    also again, because a bad first run may have been disturbed.
 // 3. Racing: the best few in rounds, in an order drawn anew, with the command as started; those
 //    that are surely slower than the best drop out.
 // docs/tune.md tells why.
@@ -10,6 +11,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -20,6 +22,7 @@
 
 #include "tabane/core/statistics.h"
 #include "tabane/lab/tune/law.h"
+#include "tabane/lab/tune/noise.h"
 #include "tabane/lab/tune/space.h"
 #include "tabane/lab/tune/surrogate.h"
 
@@ -68,6 +71,10 @@ class Search {
 
   // The candidate that is believed to be best among those that were run; 0 if none was.
   std::size_t best() const;
+  // The simplest of those that are not told apart from the best and at most 2 % behind it: the
+  // fewest changes to the command as started, then the fewest processes and threads. Candidate 0
+  // only if it is the best itself: whether there is a gain is for a proof to say.
+  std::size_t choice() const;
   Belief belief(std::size_t candidate) const;
   bool was_run(std::size_t candidate) const { return !runs_of_[candidate].empty(); }
   bool is_refused(std::size_t candidate) const { return refused_[candidate]; }
@@ -79,7 +86,7 @@ class Search {
   const std::optional<FittedLaw>& threads_law() const { return threads_law_; }
   const std::optional<FittedLaw>& processes_law() const { return processes_law_; }
   // Relative standard deviation of equal runs.
-  double noise() const;
+  double noise() const { return noise_.deviation(); }
   double spent() const;  // share of the limits
   int runs() const { return runs_; }
   double seconds() const { return seconds_; }
@@ -93,12 +100,15 @@ class Search {
   std::optional<Trial> screen();
   std::optional<Trial> look();
   std::optional<Trial> race();
+  std::optional<Trial> second_look() const;
+  std::optional<Trial> most_promising(const std::function<double(std::size_t)>& gain) const;
   std::optional<std::size_t> next_shape();
   void plan_lines();
   void plan_levels();
   void choose_racers();
   void drop_racers();
   void learn();  // fits laws, chooses the prior, and tells the surrogate everything again
+  double gain_if_disturbed(std::size_t candidate, double least) const;
   double race_share() const;
   std::vector<double> expected() const;
   std::vector<TimePoint> points_along(Scale scale) const;
@@ -107,6 +117,7 @@ class Search {
   };
   void believe(const Scales& scales, const std::vector<double>& means);
   void observe(const Observation& observation);
+  void take_in(std::size_t candidate, double value);
   void tell_surrogate(const Observation& observation);
   std::size_t index_of(const Candidate& candidate) const;
   double least_value() const;  // a logarithm
@@ -126,10 +137,14 @@ class Search {
   std::optional<FittedLaw> threads_law_, processes_law_;
   std::optional<Kernel> kernel_;
   std::optional<Surrogate> surrogate_;
+  Scales scales_;           // of the prior
   std::size_t learnt_ = 0;  // observations at the last learn()
+  Noise noise_;
+  std::vector<double> told_variance_;  // of the last run of each candidate, as the surrogate has it
 
   std::vector<std::deque<std::size_t>> lines_;  // of shapes, each to be walked until it gets slow
   std::deque<std::size_t> levels_;
+  std::optional<std::size_t> again_;  // the shape that seems hopeless, to be run again
   bool levels_planned_ = false;
   std::vector<std::size_t> racing_;
   std::deque<std::size_t> round_;

@@ -100,5 +100,85 @@ TEST(Search, HasASpaceOfOneCandidate) {
   EXPECT_EQ(search.best(), 0u);
 }
 
+// Times of a small space, with noise, of which now and then one is 2 to 3 times as long.
+struct SmallCommand {
+  const Space& space;
+  double (*seconds)(const Candidate&);
+  double noise, disturbed;
+
+  double true_seconds(std::size_t candidate) const {
+    return seconds(space.candidates()[candidate]);
+  }
+
+  std::size_t tune(int runs, std::uint64_t seed) const {
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> normal;
+    Search search(space, {.most_runs = runs});
+    while (const auto trial = search.next()) {
+      double value = true_seconds(trial->candidate) * std::exp(noise * normal(random));
+      if (std::bernoulli_distribution(disturbed)(random))
+        value *= std::uniform_real_distribution<double>(2, 3)(random);
+      const bool stopped = value > trial->limit;
+      if (stopped) value = trial->limit;
+      search.tell(*trial, {.value = value, .seconds = value, .stopped = stopped});
+    }
+    return search.choice();
+  }
+};
+
+Dimension amounts(const char* name, Scale scale, const std::vector<int>& values) {
+  Dimension dimension{.name = name, .scale = scale};
+  for (const int value : values) {
+    dimension.levels.emplace_back(value);
+    dimension.amounts.push_back(value);
+  }
+  return dimension;
+}
+
+// A first run that was disturbed makes the best candidate look bad.
+TEST(Search, DismissesNothingForOneDisturbedRun) {
+  const Space space({amounts("threads", Scale::threads, {2, 1}),
+                     amounts("block", Scale::amount, {2048, 1, 2, 64})});
+  const auto seconds = [](const Candidate& levels) {
+    constexpr double kOfBlock[] = {2.5, 1, 1.12, 1.3};
+    return kOfBlock[levels[1]] * (levels[0] == 0 ? 1 : 1.25);
+  };
+  const SmallCommand command{space, seconds, 0.02, 0.08};
+  constexpr int kTunings = 400;
+  int wrong = 0;
+  for (int i = 0; i < kTunings; ++i)
+    wrong += command.true_seconds(command.tune(12, static_cast<std::uint64_t>(i))) > 1.05;
+  // About one first run in twelve is disturbed.
+  EXPECT_LT(wrong, kTunings / 20);
+}
+
+TEST(Search, ChangesNothingThatDoesNotMatter) {
+  const Space space({amounts("threads", Scale::threads, {1, 2}),
+                     {.name = "placement", .levels = {kAsStarted, "compact"}},
+                     {.name = "allocator", .levels = {kAsStarted, "jemalloc", "mimalloc"}}});
+  const auto seconds = [](const Candidate& levels) { return levels[0] == 0 ? 1.9 : 1; };
+  const SmallCommand command{space, seconds, 0.01, 0};
+  constexpr int kTunings = 100;
+  int changed_threads_only = 0;
+  for (int i = 0; i < kTunings; ++i) {
+    const std::size_t choice = command.tune(30, static_cast<std::uint64_t>(i));
+    changed_threads_only += space.candidates()[choice] == Candidate{1, 0, 0};
+  }
+  EXPECT_GT(changed_threads_only, 0.8 * kTunings);
+}
+
+TEST(Search, TakesNoMoreThreadsThanAreOfUse) {
+  const Space space({amounts("threads", Scale::threads, {1, 2, 4, 8, 16})});
+  const auto seconds = [](const Candidate& levels) { return 1.0 / std::min(1 << levels[0], 4); };
+  const SmallCommand command{space, seconds, 0.005, 0};
+  constexpr int kTunings = 100;
+  int four = 0;
+  for (int i = 0; i < kTunings; ++i) {
+    const std::size_t choice = command.tune(30, static_cast<std::uint64_t>(i));
+    four += space.threads(space.candidates()[choice]) == 4;
+  }
+  EXPECT_GT(four, 0.9 * kTunings);
+}
+
 }  // namespace
 }  // namespace tabane::lab::tune

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "tabane/core/error.h"
@@ -52,6 +53,11 @@ double Space::processes(const Candidate& candidate) const {
 
 double Space::threads(const Candidate& candidate) const {
   return amount(Scale::threads, candidate);
+}
+
+int Space::changes(const Candidate& candidate) const {
+  return static_cast<int>(
+      std::count_if(candidate.begin(), candidate.end(), [](int level) { return level != 0; }));
 }
 
 Factors Space::factors(const Candidate& candidate) const {

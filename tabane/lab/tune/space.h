@@ -57,6 +57,9 @@ class Space {
     return processes(candidate) * threads(candidate);
   }
 
+  // Factors that differ from the command as started.
+  int changes(const Candidate& candidate) const;
+
   Factors factors(const Candidate& candidate) const;
   // The index of the candidate with these factors; candidates().size() if there is none.
   std::size_t find(const Factors& factors) const;

@@ -65,7 +65,9 @@ double SyntheticCommand::least_seconds() const {
 
 Outcome SyntheticCommand::run(std::size_t candidate) {
   std::normal_distribution<double> normal;
-  const double seconds = true_seconds_[candidate] * std::exp(law_.noise * normal(random_));
+  double seconds = true_seconds_[candidate] * std::exp(law_.noise * normal(random_));
+  if (law_.disturbed > 0 && std::bernoulli_distribution(law_.disturbed)(random_))
+    seconds *= std::uniform_real_distribution<double>(2, 3)(random_);
   return {.value = seconds, .seconds = seconds};
 }
 

@@ -38,6 +38,7 @@ struct SyntheticLaw {
   double start_of_process = 0;                 // seconds of one worker's work
   double unbound = 0;                          // loss where threads move about
   double noise = 0.05;
+  double disturbed = 0;          // share of the runs that take 2 to 3 times as long
   bool nothing_matters = false;  // all candidates take 1 s
   // What is varied, beside threads, placement and the allocators above.
   bool varies_processes = true, varies_huge_pages = true, varies_memory = true;
@@ -56,7 +57,7 @@ class SyntheticCommand {
   const Space& space() const { return space_; }
   double true_seconds(std::size_t candidate) const { return true_seconds_[candidate]; }
   double least_seconds() const;
-  // With the noise of the law.
+  // With the noise and the disturbances of the law.
   Outcome run(std::size_t candidate);
 
  private:

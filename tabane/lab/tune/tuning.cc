@@ -32,11 +32,11 @@ class Tuner {
       if (earlier.empty()) first_run();
       limit_search();
       while (const auto trial = search().next()) search_step(*trial);
-      tuning_.best = search().best();
+      tuning_.best = search().choice();
       prove();
       tuning_.complete = true;
     } catch (const Stopped&) {
-      tuning_.best = search().best();
+      tuning_.best = search().choice();
       if (!tuning_.proof && tuning_.best != 0) {
         Proof raced = in_race(tuning_.runs, 0, tuning_.best);
         if (raced.ratio.pairs > 0) tuning_.proof = std::move(raced);

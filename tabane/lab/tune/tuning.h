@@ -38,7 +38,7 @@ struct Proof {
 
 struct Tuning {
   std::vector<Run> runs;  // in order, also those of the tuning that was resumed
-  std::size_t best = 0;   // by the search; what was believed, not proved
+  std::size_t best = 0;   // the choice of the search; what was believed, not proved
   std::optional<Proof> proof;
   bool complete = false;
   double seconds = 0;
