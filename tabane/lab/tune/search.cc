@@ -13,15 +13,16 @@ constexpr int kFirstRuns = 2;         // of the command as started
 constexpr double kScreenShare = 0.4;  // of the limits, at most
 constexpr double kRaceShare = 0.35;   // of the limits, at most
 constexpr double kMostRaceRuns = 100;
-constexpr int kDoubtEvery = 4;           // looks, of which one
-constexpr double kDoubt = 2;             // takes deviations for so much larger
-constexpr double kHopeless = 2.0;        // a shape so much slower than the best ends its line
-constexpr double kLimit = 4.0;           // no run is awaited that is so much slower than the best
-constexpr double kLeastGain = 0.002;     // expected from another run: else looking ends
-constexpr double kRivals = 2.0;          // standard deviations of the difference of two racers
-constexpr double kPriceOfSimple = 0.02;  // of what is simpler than the best and may be as good
-constexpr double kPriceOfTwice = 0.02;   // what twice as many workers have to bring
-constexpr double kLeastOwnShare = 1e-3;  // of what is known of a candidate: not from its run
+constexpr int kDoubtEvery = 4;            // looks, of which one
+constexpr double kDoubt = 2;              // takes deviations for so much larger
+constexpr double kHopeless = 2.0;         // a shape so much slower than the best ends its line
+constexpr double kLimit = 4.0;            // no run is awaited that is so much slower than the best
+constexpr double kLeastGain = 0.002;      // expected from another run: else looking ends
+constexpr double kRivals = 2.0;           // standard deviations of the difference of two racers
+constexpr double kPriceOfSimple = 0.015;  // of what is simpler than the best and may be as good
+constexpr double kPriceInNoise = 0.3;     // of the noise of a run, where that is more
+constexpr double kPriceOfTwice = 0.01;    // what twice as many workers have to bring
+constexpr double kLeastOwnShare = 1e-3;   // of what is known of a candidate: not from its run
 constexpr std::size_t kMostRacers = 8, kFewestRounds = 4;
 constexpr int kMostRounds = 30;  // who is still level then is as good
 
@@ -389,7 +390,9 @@ std::size_t Search::choice() const {
     if (!was_run(i) || !possible(i)) continue;
     const Belief own = belief(i);
     const double told_apart = kRivals * std::sqrt(own.variance + front.variance);
-    if (own.mean - front.mean > std::min(told_apart, kPriceOfSimple)) continue;
+    if (own.mean - front.mean >
+        std::min(told_apart, std::max(kPriceOfSimple, kPriceInNoise * noise())))
+      continue;
     if (effort(i) < effort(chosen)) chosen = i;
   }
   return chosen;

@@ -71,8 +71,8 @@ class Search {
 
   // The candidate that is believed to be best among those that were run; 0 if none was.
   std::size_t best() const;
-  // The simplest of those that are not told apart from the best and at most 2 % behind it: the
-  // fewest changes to the command as started, then the fewest processes and threads. Candidate 0
+  // The simplest of those that are not told apart from the best and little behind it: the fewest
+  // changes to the command as started, then the fewest processes and threads. Candidate 0
   // only if it is the best itself: whether there is a gain is for a proof to say.
   std::size_t choice() const;
   Belief belief(std::size_t candidate) const;
