@@ -31,6 +31,7 @@ constexpr const char* kAllocator = "allocator";
 constexpr const char* kHugePages = "huge pages";
 constexpr const char* kArenas = "arenas";
 constexpr const char* kIndex = "index";
+constexpr std::string_view kMallocOption = "--malloc ";  // of `tabane run`, in its errors
 
 std::optional<double> number_of(const std::string& text) {
   double value = 0;
@@ -264,12 +265,14 @@ void TunePlan::add_memory(std::vector<Dimension>& dimensions) {
       find_allocator(name, library_directories(environment_));
       allocators.levels.emplace_back(name);
     } catch (const UsageError& error) {
-      missing += (missing.empty() ? "" : "; ") + std::string(error.what());
+      std::string why = error.what();
+      if (why.starts_with(kMallocOption)) why.erase(0, kMallocOption.size());
+      missing += (missing.empty() ? "" : "; ") + why;
     }
   }
-  if (!missing.empty()) left_out_.emplace_back("other allocators", missing);
-  if (allocators.levels.size() > 1 && wanted(kAllocator))
-    dimensions.push_back(std::move(allocators));
+  const bool is_wanted = wanted(kAllocator);
+  if (is_wanted && !missing.empty()) left_out_.emplace_back("other allocators", missing);
+  if (is_wanted && allocators.levels.size() > 1) dimensions.push_back(std::move(allocators));
   if (!core::huge_pages_possible())
     left_out_.emplace_back(kHugePages, "the system gives none on request");
   else if (wanted(kHugePages))

@@ -51,6 +51,15 @@ Setting setting(const TunePlan& made, const Variables& levels) {
   return made.setting(candidate);
 }
 
+// Whether another allocator is installed differs from machine to machine; how it is said does not.
+TEST(TunePlan, SaysWhatIsNotInstalledOnlyWhereItIsWanted) {
+  const TunePlan all = plan({.command = {"./work"}});
+  for (const auto& [what, why] : all.left_out())
+    EXPECT_EQ(why.find("--malloc"), std::string::npos) << why;
+  const TunePlan threads = plan({.command = {"./work"}, .only = {"threads"}});
+  for (const auto& [what, why] : threads.left_out()) EXPECT_NE(what, "other allocators") << why;
+}
+
 TEST(TunePlan, VariesTheThreadsOfTheEnvironment) {
   const TunePlan made = plan({.command = {"./work"}, .only = {"threads"}});
   EXPECT_EQ(names(made), (std::vector<std::string>{"threads"}));

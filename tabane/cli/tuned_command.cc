@@ -161,8 +161,8 @@ TunedCommand::Measured TunedCommand::measure(std::size_t candidate, double timeo
       if (measured.timed_out) break;
       const auto value = metric_in(measured.last.output);
       if (!value || *value <= 0)
-        measured.refused =
-            value ? fmt::format("its metric is {}, not above 0", *value) : "it printed no metric";
+        measured.refused = value ? fmt::format("its metric is {}, not above 0", *value)
+                                 : "nothing that it printed matches --metric";
       else
         measured.value = judging_.higher_is_better ? 1 / *value : *value;
     }

@@ -167,11 +167,11 @@ class Saved(InFolder):
                                "block", "--", *SLOW)
             self.assertEqual(result.returncode, 0, result.stderr)
         names = [one["name"] for one in self.record("a")["results"]]
-        self.assertIn("tune.as_started", names)
-        self.assertIn("tune.block_1", names)
+        self.assertIn("tune.setting.as_started", names)
+        self.assertIn("tune.setting.block_1", names)
         result = self.tabane("compare", "a", "b", "--all")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertRegex(result.stdout, r"tune\.block_1 +[\d.]+ ms +[\d.]+ ms")
+        self.assertRegex(result.stdout, r"tune\.setting\.block_1 +[\d.]+ ms +[\d.]+ ms")
         self.assertRegex(result.stdout, r"tune\.chosen ")
 
     def test_tunings_of_different_commands_are_not_compared(self):
@@ -258,7 +258,7 @@ class Refusal(InFolder):
             (["--launcher", "no-such-launcher -n {processes}", "--", "true"], "no-such-launcher"),
             (["--metric", "(", "--", "true"], "--metric"),
             (["--metric", "speed", "--", "true"], "group"),
-            (["--metric", "speed ([0-9]+)", "--", "true"], "no metric"),
+            (["--metric", "speed ([0-9]+)", "--", "true"], "matches --metric"),
             (["--bogus", "--", "true"], "--bogus"),
             (["--budget", "5x", "--", "true"], "--budget: '5x'"),
             (["--timeout", "5x", "--", "true"], "--timeout: '5x'"),

@@ -4,13 +4,30 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <set>
 
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/studies/study.h"
 
 namespace tabane::lab::tune {
 namespace {
+
+constexpr double kLogFrom = 5;           // the greatest value over the least
+constexpr std::size_t kFewestOfLaw = 3;  // numbers of workers, through fewer of which any law goes
+
+// Of the values of these curves.
+Axis axis_of(const TuneData& data, const std::vector<const Curve*>& curves) {
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const Curve* curve : curves) {
+    for (const double y : curve->y) {
+      least = std::min(least, y);
+      most = std::max(most, y);
+    }
+  }
+  return {data.told.goal, data.told.unit, most > kLogFrom * least};
+}
 
 const Dimension* dimension_of(const Space& space, Scale scale) {
   for (const Dimension& one : space.dimensions())
@@ -59,9 +76,9 @@ void add_heat_map(Record& record, const TuneData& data) {
     if (better) value = median;
     if (i == data.tuning.best) matrix.framed = Matrix::Place{row, column};
   }
-  add_chart(record, "heat_map", fmt::format("{} by processes and threads", data.told.goal),
+  add_chart(record, "heat_map", fmt::format("Processes and threads: {}", data.told.goal),
             "The best that was measured of each shape, over all other factors; what is empty was "
-            "not run. The frame is around the best.",
+            "not run. The frame is around what the search found to be best.",
             std::move(matrix));
 }
 
@@ -98,9 +115,9 @@ void add_effects(Record& record, const TuneData& data) {
 void add_race(Record& record, const TuneData& data) {
   Curve runs{.name = "runs", .joined = false}, as_started{.name = "as started", .joined = false};
   Curve best{.name = "best median so far"};
-  std::vector<std::vector<double>> seen(data.values.size());
+  std::map<std::size_t, std::vector<double>> seen;
+  std::map<std::size_t, double> medians;  // so far
   double number = 0;
-  std::optional<double> least;
   std::vector<Mark> marks;
   Phase phase = Phase::screening;
   for (const Run& run : data.tuning.runs) {
@@ -117,25 +134,29 @@ void add_race(Record& record, const TuneData& data) {
     std::vector<double>& own = seen[run.trial.candidate];
     own.push_back(run.outcome.value);
     if (data.tuning.search->is_refused(run.trial.candidate)) continue;
-    const double median = core::median(own);
-    if (!least || median < *least) least = median;
+    medians[run.trial.candidate] = core::median(own);
+    const auto least = std::min_element(medians.begin(), medians.end(),
+                                        [](auto& a, auto& b) { return a.second < b.second; });
     best.x.push_back(number);
-    best.y.push_back(data.shown(*least));
+    best.y.push_back(data.shown(least->second));
   }
-  Curves curves{{"run", ""}, {data.told.goal, data.told.unit, true}, {}};
+  Curves curves{{"run", ""}, axis_of(data, {&runs, &as_started}), {}};
   for (Curve* curve : {&runs, &as_started, &best}) add_curve(curves, std::move(*curve));
   curves.marks = std::move(marks);
-  add_chart(record, "race", "The runs in their order",
-            "Every run that came to its end. Screening tries fewer and fewer workers and each "
-            "level of the other factors once; looking runs what is expected to gain most; racing "
-            "repeats the best few in turn with the command as started.",
-            std::move(curves));
+  add_chart(
+      record, "race", "The runs in their order",
+      "Every run that came to its end. Screening tries fewer and fewer workers and each "
+      "level of the other factors once; looking runs what is expected to gain most; racing "
+      "repeats the best few in turn with the command as started, and looks again at what only "
+      "one run spoke against; the proof measures the best afresh.",
+      std::move(curves));
 }
 
 void add_law(Record& record, const TuneData& data, Scale scale, const char* name,
              const std::optional<FittedLaw>& law) {
   if (!law) return;
-  std::map<double, double> measured;
+  std::multimap<double, double> measured;  // the command as started may have as many as another
+  std::set<double> different;
   for (std::size_t i = 0; i < data.values.size(); ++i) {
     if (!data.was_run(i)) continue;
     bool along = true;
@@ -147,20 +168,22 @@ void add_law(Record& record, const TuneData& data, Scale scale, const char* name
     }
     const double workers = scale == Scale::threads ? data.space.threads(data.candidate(i))
                                                    : data.space.processes(data.candidate(i));
-    if (along) measured[workers] = core::median(data.values[i]);
+    if (!along) continue;
+    measured.emplace(workers, core::median(data.values[i]));
+    different.insert(workers);
   }
-  Curve points{.name = "measured"}, fitted{.name = "law", .role = Role::fitted};
+  if (different.size() < kFewestOfLaw) return;
+  Curve points{.name = "measured", .joined = false}, fitted{.name = "law", .role = Role::fitted};
   for (const auto& [workers, value] : measured) {
     points.x.push_back(workers);
     points.y.push_back(value);
   }
-  if (measured.empty()) return;
   const double most = measured.rbegin()->first;
   for (double n = measured.begin()->first; n <= most * 1.001; n *= std::pow(2, 0.25)) {
     fitted.x.push_back(n);
     fitted.y.push_back(data.shown(law->seconds(n)));
   }
-  Curves curves{{name, "", true}, {data.told.goal, data.told.unit, true}, {}};
+  Curves curves{{name, "", true}, axis_of(data, {&points}), {}};
   add_curve(curves, std::move(points));
   add_curve(curves, std::move(fitted));
   const double peak = law->peak();

@@ -17,7 +17,8 @@ namespace tabane::lab::tune {
 namespace {
 
 constexpr const char* kDetail = "tuning";
-constexpr std::size_t kMostShown = 12;  // candidates of a table
+constexpr std::size_t kMostShown = 12;   // candidates of a table
+constexpr double kWorthMoreRuns = 1.03;  // a gain that is not sure
 constexpr const char* kWhatToUse = "tune.table.1";
 
 TuneData data_of(const Space& space, const Tuning& tuning, const Told& told) {
@@ -58,26 +59,33 @@ std::string times_as(const Told& told, const core::Ratio& ratio) {
                      told.goal == "wall time" ? "fast" : "good");
 }
 
+// All cells are text, which stands in one column as it is read.
 void add_what_to_use(Record& record, const TuneData& data) {
   const Tuning& tuning = data.tuning;
   const std::size_t chosen = tuning.chosen();
   Rows rows{{"what", "found"}, {}};
   rows.rows.push_back({"setting", setting_text(data, chosen)});
   rows.rows.push_back({"made best", data.told.goal});
-  rows.rows.push_back({"as started", median_of(data, 0)});
+  rows.rows.push_back({"as started", text_of(median_of(data, 0))});
   if (tuning.best != 0) {
-    rows.rows.push_back(
-        {chosen != 0 ? "the setting" : "the best of the search", median_of(data, tuning.best)});
+    rows.rows.push_back({chosen != 0 ? "the setting" : "the best of the search",
+                         text_of(median_of(data, tuning.best))});
     if (tuning.proof && tuning.proof->ratio.pairs > 0)
-      rows.rows.push_back(
-          {tuning.proof->fresh ? "gain, measured afresh in turn"
-                               : "gain in the race (not measured afresh)",
-           Entry(tuning.proof->ratio.value, "ratio", tuning.proof->ratio.interval)});
+      rows.rows.push_back({tuning.proof->fresh ? "gain, measured afresh in turn"
+                                               : "gain in the race (not measured afresh)",
+                           gain_text(tuning.proof->ratio)});
   }
-  rows.rows.push_back({"runs", Entry(double(tuning.runs.size()), "1")});
+  rows.rows.push_back({"runs", std::to_string(tuning.runs.size())});
   rows.rows.push_back({"to use", data.told.line});
   if (!data.told.other_line.empty()) rows.rows.push_back({"or", data.told.other_line});
   add_table(record, "What to use", std::move(rows), "");
+}
+
+Entry raced_gain(const TuneData& data, std::size_t candidate) {
+  const core::Ratio gain = in_race(data.tuning.runs, 0, candidate).ratio;
+  if (gain.pairs == 0) return {};
+  const bool enough = gain.pairs >= core::kFewestForInterval;
+  return {gain.value, "ratio", enough ? std::optional(gain.interval) : std::nullopt};
 }
 
 void add_best(Record& record, const TuneData& data) {
@@ -91,22 +99,24 @@ void add_best(Record& record, const TuneData& data) {
   if (order.size() > kMostShown) order.resize(kMostShown);
   if (std::find(order.begin(), order.end(), 0u) == order.end() && data.was_run(0))
     order.push_back(0);
-  Rows rows{{"candidate", "runs", data.told.goal, "gain in the same rounds"}, {}};
+  const bool raced = std::any_of(data.tuning.runs.begin(), data.tuning.runs.end(),
+                                 [](const Run& r) { return r.trial.phase == Phase::racing; });
+  Rows rows{{"candidate", "runs", data.told.goal}, {}};
+  if (raced) rows.columns.push_back("gain in the same rounds");
   for (const std::size_t i : order) {
-    const Proof raced = in_race(data.tuning.runs, 0, i);
-    Entry gain;
-    if (i != 0 && raced.ratio.pairs > 0)
-      gain =
-          Entry(raced.ratio.value, "ratio",
-                raced.ratio.pairs >= core::kFewestForInterval ? std::optional(raced.ratio.interval)
-                                                              : std::nullopt);
-    rows.rows.push_back(
-        {data.text(i), Entry(double(data.values[i].size()), "1"), median_of(data, i), gain});
+    std::vector<Entry>& row = rows.rows.emplace_back();
+    row = {data.text(i), Entry(double(data.values[i].size()), "1"), median_of(data, i)};
+    if (raced) row.push_back(i == 0 ? Entry() : raced_gain(data, i));
   }
-  add_table(record, "The best candidates", std::move(rows),
-            fmt::format("{} of {} combinations were run to the end. Gains are medians of pairs of "
-                        "the race, taken in the same round as the command as started.",
-                        all, data.space.candidates().size()));
+  add_table(
+      record, "The best candidates", std::move(rows),
+      fmt::format("{} of {} combinations were run to the end. They stand in the order of what is "
+                  "believed of them in the end, to which candidates that differ little contribute: "
+                  "a single run says less.{}",
+                  all, data.space.candidates().size(),
+                  raced ? " Gains are medians of pairs of the race, taken in the same round as the "
+                          "command as started."
+                        : ""));
 }
 
 // ---- what was not tried ----
@@ -184,7 +194,7 @@ const Json& detail_of(const Record& record) {
 
 // Another tuning may have other candidates, so that a figure has the name of its setting.
 std::string figure_name(const std::string& setting) {
-  std::string name = "tune." + setting;
+  std::string name = "tune.setting." + setting;
   std::erase(name, ',');
   std::replace(name.begin(), name.end(), ' ', '_');
   return name;
@@ -236,7 +246,9 @@ std::string headline(const Space& space, const Tuning& tuning, const Told& told)
       "Nothing is surely {} the command as you start it. The best of the search was {}: {} when it "
       "was measured afresh{}.",
       more(told), best, times_as(told, tuning.proof->ratio),
-      tuning.proof->ratio.undecided() ? ", no difference seen" : "");
+      !tuning.proof->ratio.undecided()             ? ""
+      : tuning.proof->ratio.value < kWorthMoreRuns ? ", no difference seen"
+                                                   : ", no difference seen; more runs may tell");
 }
 
 Record tune_record(const core::Topology& topology, const Space& space, const Tuning& tuning,

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 
 #include "tabane/core/error.h"
 #include "tabane/lab/tune/synthetic_command.h"
@@ -129,7 +131,33 @@ TEST_F(OfRecord, SaysWhatWasFoundInOneSentence) {
   EXPECT_NE(read.find_view("tune.race"), nullptr);
   EXPECT_NE(read.find_view("tune.law_threads"), nullptr);
   tuning.proof->ratio.interval = {0.99, 1.02};
-  EXPECT_NE(record().sentences.back().find("no difference seen"), std::string::npos);
+  tuning.proof->ratio.value = 1.2;
+  EXPECT_NE(record().sentences.back().find("no difference seen; more runs"), std::string::npos);
+  tuning.proof->ratio.value = 1.01;
+  EXPECT_NE(record().sentences.back().find("no difference seen."), std::string::npos);
+}
+
+// Any law goes through two points.
+TEST_F(OfRecord, ShowsALawOnlyOfThreeNumbersOfWorkers) {
+  const Space two(
+      {{.name = "threads", .scale = Scale::threads, .levels = {2, 1}, .amounts = {2, 1}}});
+  const RunCandidate run = [](const Trial& trial) {
+    return Outcome{.value = trial.candidate == 0 ? 1.0 : 1.5, .seconds = 1};
+  };
+  const Tuning of_two = tune_command(two, {.runs = 30}, run);
+  const Record read = tune_record(topology, two, of_two, {});
+  EXPECT_EQ(read.find_view("tune.law_threads"), nullptr);
+}
+
+TEST_F(OfRecord, DrawsTheBestMedianOfWhatWasSeenUntilThen) {
+  const Record read = record();
+  const auto& race = std::get<Curves>(read.find_view("tune.race")->content);
+  std::map<std::size_t, std::vector<double>> seen;
+  for (const auto& run : tuning.runs)
+    if (!run.outcome.stopped) seen[run.trial.candidate].push_back(run.outcome.value);
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& [candidate, values] : seen) least = std::min(least, core::median(values));
+  EXPECT_DOUBLE_EQ(race.series.back().y.back(), least);
 }
 
 // One candidate is fast once and then fails, and all with the second allocator fail.
