@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <vector>
 
 #include "tabane/core/memory.h"
 #include "tabane/core/statistics.h"
@@ -39,14 +40,20 @@ TEST(ForkTree, TellsTheGainOfTheTreeAsAMedianOfPairs) {
                             .value);
 }
 
+// The best of several runs: one that is disturbed tells nothing.
 TEST(ForkTree, IsFasterWhenTheMemoryIsInHugePages) {
-  const ProbeRun run = run_quickly();
-  const Result* huge = run.record.find("fork.tree.huge_pages");
-  if (huge == nullptr) GTEST_SKIP() << "the system gave no huge pages";
-  if (run.result("fork.tree").details.at("held_bytes") < 32 << 20) {
-    GTEST_SKIP() << "too little memory to see it";
+  constexpr int kRuns = 5;
+  std::vector<double> small, huge;
+  for (int i = 0; i < kRuns; ++i) {
+    const ProbeRun run = run_quickly();
+    const Result& of_small = run.result("fork.tree");
+    const Result* of_huge = run.record.find("fork.tree.huge_pages");
+    if (of_huge == nullptr) GTEST_SKIP() << "the system gave no huge pages";
+    if (of_small.details.at("held_bytes") < 32 << 20) GTEST_SKIP() << "too little memory to see it";
+    small.push_back(std::ranges::min(of_small.samples));
+    huge.push_back(std::ranges::min(of_huge->samples));
   }
-  EXPECT_LT(huge->value.value(), run.result("fork.tree").value.value());
+  EXPECT_LT(std::ranges::min(huge), std::ranges::min(small));
 }
 
 TEST(ForkTree, ReportsSteadyProgressAndStopsWhenAsked) {
