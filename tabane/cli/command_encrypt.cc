@@ -378,13 +378,15 @@ void add_key_options(CLI::App& verb, Options& options) {
 
 constexpr const char* kResumeEncrypt =
     "Keep what is complete and current in OUT, do the rest, and remove the temporary files of "
-    "killed runs. A sealed file is kept if its size, time, key and last chunk are right, and the "
+    "killed runs, as --force does. A sealed file is kept if its size, time, key and last chunk are "
+    "right, and the "
     "manifest of OUT, where there is one, has it so; the chunks before the last are not read. With "
     "CBC: if the size, the time, and the first and the last block are right. What OUT has and IN "
     "has not is named, which --update removes";
 constexpr const char* kResumeDecrypt =
     "Keep what is complete and current in OUT, do the rest, and remove the temporary files of "
-    "killed runs. A file is kept if its size and time are right and it ends as its last chunk says "
+    "killed runs, as --force does. A file is kept if its size and time are right and it ends as "
+    "its last chunk says "
     "(with CBC: its last two blocks); what lies before that is not read";
 
 void add_writing_options(CLI::App& verb, Request& request) {
@@ -394,7 +396,10 @@ void add_writing_options(CLI::App& verb, Request& request) {
   CLI::Option* resume =
       verb.add_flag("--resume", request.resume, encrypts ? kResumeEncrypt : kResumeDecrypt);
   verb.add_flag("--force", request.force,
-                "Replace files that are in OUT; what else is there stays; not with --resume")
+                "Replace files that are in OUT, and remove the temporary files (.tabane-*.part) "
+                "of killed runs; if OUT is a single file, from its folder those of yours that "
+                "nobody has written to for an hour and no run has locked. What else is there "
+                "stays; not with --resume")
       ->excludes(resume);
   verb.add_flag("--fsync", request.fsync,
                 "Wait until each file is on the disk before it gets its name");

@@ -217,7 +217,10 @@ void add_common(CLI::App& verb, Options& options) {
 }
 
 void add_last(CLI::App& verb, Options& options) {
-  verb.add_flag("--force", options.force, "Replace books that are there");
+  verb.add_flag("--force", options.force,
+                "Replace books that are there, and remove from the folders of the new books the "
+                "temporary files (.tabane-*.part) of killed runs: those of yours that nobody has "
+                "written to for an hour and no run has locked");
   verb.add_option("-t,--threads", options.threads,
                   "Use N threads; default: one for each PU that may be used")
       ->check(CLI::Range(1, 4096))

@@ -82,13 +82,16 @@ class Places(Case):
 
     def test_what_another_run_writes_stays(self):
         """And what has such a name and is to be read."""
-        busy, book = (self.folder / f".tabane-{i:016x}.part" for i in (1, 2))
-        self.book.rename(book)
+        busy, book, fresh = (self.folder / f".tabane-{i:016x}.part" for i in (1, 2, 3))
+        os.link(self.book, book)
+        fresh.touch()
         with open(busy, "wb") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
-            done = self.run_verb("protect", book, self.protected)
+            for each in (busy, book):
+                os.utime(each, (1, 1))
+            done = self.run_verb("protect", self.book, self.protected, "--force")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertEqual({*self.folder.glob(".tabane-*")}, {busy, book})
+        self.assertEqual({*self.folder.glob(".tabane-*")}, {busy, book, fresh})
 
 
 class EarlyEnds(Case):
@@ -129,11 +132,15 @@ class EarlyEnds(Case):
             self.assertIn("no half-written book was left", self.ended_by(signal_number))
             self.assertFalse(self.temporaries())
 
-    def test_what_a_killed_run_leaves_goes_with_the_next_one(self):
+    def test_what_a_killed_run_leaves_goes_if_that_is_asked_for(self):
         self.ended_by(signal.SIGKILL)
         self.assertEqual(len(self.temporaries()), 1)
+        os.utime(self.temporaries()[0], (1, 1))
         write_book(self.book)
         done = self.run_verb("protect", self.book, self.protected)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(len(self.temporaries()), 1)
+        done = self.run_verb("protect", self.book, self.protected, "--force")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("removed: 1 temporary file of an interrupted run\n", done.stdout)
         self.assertFalse(self.temporaries())

@@ -97,14 +97,43 @@ class Whole(StreamCase):
         self.piped_ok(self.seal(b"more"), "decrypt", *self.options(), "--force", "-", self.opened)
         self.assertEqual(self.opened.read_bytes(), b"more")
 
-    def test_what_a_killed_run_left_beside_the_file_goes(self):
+    def test_what_a_killed_run_left_beside_the_file_goes_if_that_is_asked_for(self):
         self.plain.write_bytes(b"text")
-        leftover = self.folder / ".tabane-0123456789abcdef.part"
+        leftover, fresh = (self.folder / f".tabane-{i:016x}.part" for i in (1, 2))
+        fresh.write_bytes(b"another host's")
         for arguments in ((self.plain, self.sealed), ("-", self.opened)):
             leftover.write_bytes(b"half")
+            os.utime(leftover, (1, 1))
             result = self.piped_ok(b"text", "encrypt", *self.options(), *arguments)
+            self.assertNotIn(b"removed", result.stdout)
+            self.assertTrue(leftover.exists())
+            result = self.piped_ok(b"text", "encrypt", *self.options(), "--force", *arguments)
             self.assertIn(b"removed: 1 temporary file of an interrupted run", result.stdout)
             self.assertFalse(leftover.exists())
+        self.assertTrue(fresh.exists())
+
+    def test_what_is_read_is_no_leftover(self):
+        """By whatever name."""
+        self.plain.write_bytes(b"text")
+        inputs = [self.folder / f".tabane-{i:016x}.part" for i in (1, 2)]
+        for each in inputs:
+            each.write_bytes(b"text")
+            os.utime(each, (1, 1))
+        alias = self.folder / "alias"
+        os.link(inputs[0], alias)
+        with open(inputs[1], "rb") as given:
+            done = subprocess.run([TABANE, "encrypt", *self.options(), "--force", alias,
+                                   self.sealed], stdin=given, capture_output=True, timeout=60,
+                                  check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(all(each.exists() for each in inputs))
+        os.unlink(inputs[0])
+        with open(inputs[1], "rb") as given:
+            done = subprocess.run([TABANE, "encrypt", *self.options(), "--force", "-",
+                                   self.sealed], stdin=given, capture_output=True, timeout=60,
+                                  check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(inputs[1].exists())
 
     def test_summary_and_json_stay_out_of_the_stream(self):
         record = self.folder / "record"

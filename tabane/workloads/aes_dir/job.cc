@@ -323,8 +323,7 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   std::optional<OutputManifest> sealed;
   if (job.seal && out_root.valid() && !places.single_file) sealed.emplace(job);
   const bool may_have_leftovers = !sealed || !sealed->goes_on_from_an_end();
-  if (out_root.valid() && may_have_leftovers &&
-      (request.resume || request.force || places.single_file)) {
+  if (out_root.valid() && may_have_leftovers && (request.resume || request.force)) {
     const bool hides_there = request.direction == Direction::encrypt && job.hides_names;
     outcome.leftovers_removed = remove_leftovers_in(places, out_root.get(), hides_there);
   }

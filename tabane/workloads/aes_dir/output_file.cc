@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <ctime>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@ namespace tabane::workloads::aes_dir {
 namespace {
 
 constexpr mode_t kModeBits = 07777;
+constexpr std::time_t kHour = 3600;
 
 std::vector<std::string> leftovers(int directory) {
   core::Descriptor own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -44,6 +46,9 @@ core::Descriptor open_leftover(int directory, const std::string& name) {
 // A lock that others can share is enough, and all that a file which is open for reading gets from
 // NFS.
 bool lock(const core::Descriptor& file) { return ::flock(file.get(), LOCK_SH | LOCK_NB) == 0; }
+
+// Another host may be writing it, whose locks nobody sees here.
+bool is_old(const struct stat& status) { return status.st_mtime < std::time(nullptr) - kHour; }
 
 }  // namespace
 
@@ -75,14 +80,19 @@ std::size_t remove_leftovers(int directory,
   return removed;
 }
 
-std::size_t remove_own_leftovers(int directory,
-                                 const std::function<bool(const std::string& name)>& keep) {
+std::size_t remove_own_leftovers(int directory, const std::set<FileId>& keep) {
+  std::vector<std::string> names;
+  try {
+    names = leftovers(directory);
+  } catch (const core::SystemError&) {
+    return 0;  // no output waits for tidying
+  }
   std::size_t removed = 0;
-  for (const std::string& name : leftovers(directory)) {
-    if (keep(name)) continue;
+  for (const std::string& name : names) {
     const core::Descriptor file = open_leftover(directory, name);
     struct stat status {};
     if (!file.valid() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    if (keep.contains({status.st_dev, status.st_ino}) || !is_old(status)) continue;
     if (status.st_uid != ::geteuid() || !lock(file)) continue;
     if (::unlinkat(directory, name.c_str(), 0) == 0) ++removed;
   }

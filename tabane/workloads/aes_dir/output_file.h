@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 
 #include <functional>
+#include <set>
 #include <string>
 
 #include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
+#include "tabane/workloads/aes_dir/same_place.h"
 
 namespace tabane::workloads::aes_dir {
 
@@ -20,10 +22,10 @@ std::size_t remove_leftovers(
                        [](const std::string&) { return false; });
 
 // Removes what killed runs of this user left in a directory that others write to, too: files that
-// nobody writes, as their locks say, but for those that `keep` names. Returns how many; leaves what
-// cannot be removed, or read, or locked. throws: core::SystemError if the directory cannot be read.
-std::size_t remove_own_leftovers(int directory,
-                                 const std::function<bool(const std::string& name)>& keep);
+// nobody has written to for an hour by this host's clock, nor writes, as their locks say; a lock
+// may hold for one host only. Leaves those of `keep`, and what cannot be removed, or read, or
+// locked; of a directory that cannot be read, all. Returns how many.
+std::size_t remove_own_leftovers(int directory, const std::set<FileId>& keep);
 
 // Gives a file the mode of `wanted`. Set-user and set-group bits are kept only where the file has
 // the owner and group of `wanted`. throws: core::SystemError naming the file.

@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -284,7 +285,18 @@ TEST_F(OutputFileIn, LinksWhereTheFileSystemCannotRenameWithoutReplacing) {
   EXPECT_EQ(taken, EEXIST);
 }
 
-using Leftovers = TemporaryDirectory;
+struct Leftovers : TemporaryDirectory {
+  void make_old(const std::string& name) const {
+    const timespec day_ago{.tv_sec = std::time(nullptr) - 24 * 3600, .tv_nsec = 0};
+    const timespec times[2] = {day_ago, day_ago};
+    ASSERT_EQ(::utimensat(at(), name.c_str(), times, AT_SYMLINK_NOFOLLOW), 0) << name;
+  }
+  FileId identity(const std::string& name) const {
+    struct stat status {};
+    EXPECT_EQ(::fstatat(at(), name.c_str(), &status, 0), 0) << name;
+    return {status.st_dev, status.st_ino};
+  }
+};
 
 TEST_F(Leftovers, AreRemovedIfTheyAreRegularFilesOfATemporaryName) {
   put(".tabane-0123456789abcdef.part", "a");
@@ -324,21 +336,24 @@ TEST_F(Leftovers, OfOwnRunsAreRemovedWhereOthersWrite) {
   ASSERT_EQ(::mkdirat(at(), ".tabane-00000000000000d1.part", 0700), 0);
   ASSERT_EQ(::symlinkat("other", at(), ".tabane-0000000000000011.part"), 0);
   const OutputFile written(directory_, "final", 0600);
-  const auto keep = [](const std::string& name) { return name.ends_with("f0.part"); };
+  for (const std::string& name : names()) make_old(name);
+  put(".tabane-00000000000000aa.part", "just written, perhaps by another host");
+  const std::set<FileId> keep = {identity(".tabane-0123456789abcdf0.part")};
   EXPECT_EQ(remove_own_leftovers(at(), keep), 1u);
   EXPECT_EQ(names(), (Names{".tabane-0123456789abcdf0.part", ".tabane-0123456789abcde.part",
-                            ".tabane-00000000000000d1.part", ".tabane-0000000000000011.part",
-                            written.temporary_name()}));
+                            ".tabane-00000000000000aa.part", ".tabane-00000000000000d1.part",
+                            ".tabane-0000000000000011.part", written.temporary_name()}));
 }
 
 TEST_F(Leftovers, OfOthersStay) {
   const char* const name = ".tabane-0123456789abcdef.part";
   put(name, "another user's");
+  make_old(name);
   constexpr uid_t kNobody = 65534;
   if (::fchownat(at(), name, kNobody, static_cast<gid_t>(-1), 0) != 0) {
     GTEST_SKIP() << "files cannot be given away here";
   }
-  EXPECT_EQ(remove_own_leftovers(at(), [](const std::string&) { return false; }), 0u);
+  EXPECT_EQ(remove_own_leftovers(at(), {}), 0u);
   EXPECT_EQ(names(), Names{name});
 }
 
@@ -346,7 +361,7 @@ TEST_F(Leftovers, OfOthersStay) {
 TEST_F(Leftovers, AreNeverWhatAnotherThreadHasJustMade) {
   std::atomic<bool> done = false;
   std::thread remover([&] {
-    while (!done) remove_own_leftovers(at(), [](const std::string&) { return false; });
+    while (!done) remove_leftovers(at());
   });
   int failed = 0;
   for (int i = 0; i < 20'000; ++i) {
@@ -360,6 +375,7 @@ TEST_F(Leftovers, AreNeverWhatAnotherThreadHasJustMade) {
 
 TEST_F(Leftovers, CannotBeLookedForWithoutADirectory) {
   EXPECT_EQ(code_of([] { remove_leftovers(-1); }), EBADF);
+  EXPECT_EQ(remove_own_leftovers(-1, {}), 0u);
 }
 
 }  // namespace

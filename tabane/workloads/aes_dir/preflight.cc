@@ -315,6 +315,20 @@ std::size_t remove_leftovers_of_stored(int out_root) {
   return removed;
 }
 
+// By a job on a single file or a stream.
+std::set<FileId> what_is_read(const Places& places) {
+  std::set<FileId> read;
+  struct stat status {};
+  if (fstat(STDIN_FILENO, &status) == 0) read.insert({status.st_dev, status.st_ino});
+  const auto& in = places.tree.files;  // none: it is a stream
+  if (in.empty()) return read;
+  const char* const name = places.tree.name(in.front().name_at);
+  if (fstatat(places.in_root.get(), name, &status, 0) == 0) {
+    read.insert({status.st_dev, status.st_ino});
+  }
+  return read;
+}
+
 }  // namespace
 
 bool holds_files_of_trees(const Tree& tree, int root) {
@@ -342,12 +356,7 @@ std::optional<TreeId> other_tree_there(const Tree& tree, int root, const TreeId&
 }
 
 std::size_t remove_leftovers_in(const Places& places, int out_root, bool hides_names) {
-  if (places.single_file) {
-    return remove_own_leftovers(out_root, [&](const std::string& name) {
-      const auto& in = places.tree.files;  // none: it is a stream
-      return !in.empty() && name == places.tree.name(in.front().name_at);
-    });
-  }
+  if (places.single_file) return remove_own_leftovers(out_root, what_is_read(places));
   if (hides_names) return remove_leftovers_of_stored(out_root);
   DirectoryOpener directories(places.tree, out_root, false);
   // Files of IN that have such a name themselves.

@@ -39,7 +39,8 @@ struct OutputRoot {
 OutputRoot open_output_root(const Places& places, const Request& request);
 
 // Removes what a killed job left in the directories that this job writes to; beside a single file,
-// where other jobs may write, what is surely a leftover of this user's. Returns how many files.
+// where other jobs may write, by remove_own_leftovers(). Only for a job that was asked to: of names
+// nobody can tell whose they are. Returns how many files.
 std::size_t remove_leftovers_in(const Places& places, int out_root, bool hides_names);
 
 // keys_problem: what is wrong with .tabane/keys, which may be why none fits; empty: nothing.

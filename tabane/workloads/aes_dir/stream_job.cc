@@ -86,7 +86,9 @@ class Output {
     // No manifest vouches for more than the owner's permissions.
     const mode_t mode = request.direction == Direction::decrypt ? 0600 : 0666;
     directory_ = std::make_shared<core::Descriptor>(open_output_root(places, request).directory);
-    outcome.leftovers_removed = remove_leftovers_in(places, directory_->get(), false);
+    if (request.force) {
+      outcome.leftovers_removed = remove_leftovers_in(places, directory_->get(), false);
+    }
     file_.emplace(directory_, places.output_name, mode);
   }
 

@@ -1,6 +1,7 @@
 #include "tabane/workloads/aes_dir/epub/books.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <exception>
@@ -18,6 +19,7 @@
 #include "tabane/workloads/aes_dir/epub/moment.h"
 #include "tabane/workloads/aes_dir/epub/package.h"
 #include "tabane/workloads/aes_dir/output_file.h"
+#include "tabane/workloads/aes_dir/same_place.h"
 #include "tabane/workloads/aes_dir/sealed_format.h"
 
 namespace tabane::workloads::aes_dir::epub {
@@ -204,17 +206,17 @@ std::uint64_t size_or_0(const std::string& path) {
 // Where a folder cannot be opened, its books tell it.
 std::size_t remove_leftovers_beside(const std::vector<BookPaths>& books) {
   std::map<std::filesystem::path, std::filesystem::path> folders;  // with a book in them
-  std::set<std::string> read;                                      // names
+  std::set<FileId> read;
   for (const BookPaths& book : books) {
     folders.emplace(book.out.parent_path(), book.out);
-    read.insert(std::filesystem::path(book.in).filename());
+    struct stat status {};
+    if (::stat(book.in.c_str(), &status) == 0) read.insert({status.st_dev, status.st_ino});
   }
   std::size_t removed = 0;
   for (const auto& [_, book] : folders) {
     try {
       const core::Descriptor folder = core::open_parent(book, book.string());
-      removed += remove_own_leftovers(folder.get(),
-                                      [&](const std::string& name) { return read.contains(name); });
+      removed += remove_own_leftovers(folder.get(), read);
     } catch (const core::SystemError&) {
       continue;
     }
@@ -231,8 +233,9 @@ std::vector<BookResult> run(const BooksRequest& request, const BooksHooks& hooks
   for (std::size_t i = 0; i < results.size(); ++i) {
     total += results[i].bytes_in = size_or_0(request.books[i].in);
   }
-  if (const std::size_t removed = remove_leftovers_beside(request.books); removed > 0) {
-    hooks.leftovers_removed(removed);
+  if (request.replace) {
+    const std::size_t removed = remove_leftovers_beside(request.books);
+    if (removed > 0) hooks.leftovers_removed(removed);
   }
   const std::size_t window = job.window(results.size());
   std::mutex one_at_a_time;

@@ -32,7 +32,9 @@ struct BooksRequest {
   std::vector<BookPaths> books;
   Passphrase passphrase;
   unsigned threads = 0;  // 0: one for each PU that may be used
-  bool replace = false;  // regular files that are there
+  // Regular files that are there, and removes first what killed runs left beside them, as
+  // remove_own_leftovers() knows it.
+  bool replace = false;
 };
 
 struct BooksHooks {
@@ -47,7 +49,6 @@ struct BooksHooks {
       [](std::size_t, const BookResult&) {};
 };
 
-// Remove first what killed runs of this user left where the new books go.
 // Return one result a book: what is wrong with one of them does not keep the others.
 // throw: std::system_error if there is no thread to do it with.
 //
