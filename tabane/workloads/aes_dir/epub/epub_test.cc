@@ -252,5 +252,34 @@ TEST(EpubWorkers, DoAllPartsOfAllBooks) {
   }
 }
 
+TEST(EpubWorkers, AnExceptionOfABookEndsNoOtherAndReachesTheCaller) {
+  for (const unsigned threads : {2u, 4u}) {
+    Workers workers(threads);
+    std::atomic<int> done = 0;
+    const auto book = [&](std::size_t i, std::size_t) {
+      if (i == 0) throw core::Error("nobody listens");
+      ++done;
+    };
+    EXPECT_THROW(workers.run(8, book, [] {}), core::Error);
+    EXPECT_EQ(done, 7);
+  }
+}
+
+TEST(EpubWorkers, AnExceptionOfAPartKeepsNobodyWaiting) {
+  Workers workers(2);
+  std::atomic<bool> begun = false;
+  const auto book = [&](std::size_t, std::size_t) {
+    const int owner = 0;
+    workers.add(&owner, [&](std::size_t) {
+      begun = true;
+      begun.notify_all();
+      throw core::Error("cannot be told");
+    });
+    begun.wait(false);
+    workers.drop(&owner);
+  };
+  EXPECT_THROW(workers.run(1, book, [] {}), core::Error);
+}
+
 }  // namespace
 }  // namespace tabane::workloads::aes_dir::epub

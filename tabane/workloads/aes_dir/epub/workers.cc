@@ -7,6 +7,25 @@
 #include "tabane/workloads/aes_dir/crew.h"
 
 namespace tabane::workloads::aes_dir::epub {
+namespace {
+
+// Calls work without the lock, and then, also if it throws, `after` with the lock: whoever waits
+// for this work must not wait for ever.
+template <typename Work, typename After>
+void do_unlocked(std::unique_lock<std::mutex>& lock, const Work& work, const After& after) {
+  lock.unlock();
+  try {
+    work();
+  } catch (...) {
+    lock.lock();
+    after();
+    throw;
+  }
+  lock.lock();
+  after();
+}
+
+}  // namespace
 
 void Workers::run(std::size_t books, const Book& book, const std::function<void()>& tick) {
   constexpr std::chrono::milliseconds kTick(100);
@@ -23,11 +42,12 @@ void Workers::serve(std::size_t worker, std::size_t books, const Book& book) {
     } else if (next_book_ < books) {
       const std::size_t mine = next_book_++;
       ++open_books_;
-      lock.unlock();
-      book(mine, worker);
-      lock.lock();
-      --open_books_;
-      changed_.notify_all();
+      const auto close = [this] {
+        --open_books_;
+        changed_.notify_all();
+      };
+      do_unlocked(
+          lock, [&] { book(mine, worker); }, close);
     } else if (open_books_ > 0) {
       changed_.wait(lock);
     } else {
@@ -47,11 +67,12 @@ void Workers::do_part(std::deque<Queued>::iterator which, std::size_t worker,
   const Queued mine = std::move(*which);
   queue_.erase(which);
   ++running_[mine.owner];
-  lock.unlock();
-  mine.part(worker);
-  lock.lock();
-  if (--running_[mine.owner] == 0) running_.erase(mine.owner);
-  changed_.notify_all();
+  const auto end = [&] {
+    if (--running_[mine.owner] == 0) running_.erase(mine.owner);
+    changed_.notify_all();
+  };
+  do_unlocked(
+      lock, [&] { mine.part(worker); }, end);
 }
 
 void Workers::wait(const void* owner, std::size_t worker, const std::function<bool()>& done) {

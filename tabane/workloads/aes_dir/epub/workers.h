@@ -20,11 +20,13 @@ class Workers {
   explicit Workers(unsigned threads) : threads_(threads) {}
   unsigned threads() const { return threads_; }
 
-  // Calls book(0 … books - 1), each in one thread; they must not throw. Calls tick from this
-  // thread, ten times a second. throws: std::system_error if the system starts no thread.
+  // Calls book(0 … books - 1), each in one thread. Calls tick from this thread, ten times a second.
+  // throws: std::system_error if the system starts no thread; the first exception of a book, once
+  // the other threads have done the rest.
   void run(std::size_t books, const Book& book, const std::function<void()>& tick);
 
-  // Adds a part of a book, which some thread does; it must not throw. owner: tells the books apart.
+  // Adds a part of a book, which some thread does. owner: tells the books apart. A part that throws
+  // ends its thread, and counts as ended: its owner must not wait() for it, but may drop().
   void add(const void* owner, Part part);
   // Does parts of this owner until done() holds. done: true for good once its parts are done.
   void wait(const void* owner, std::size_t worker, const std::function<bool()>& done);
