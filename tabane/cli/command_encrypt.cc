@@ -449,7 +449,8 @@ void add_common_options(CLI::App& verb, Options& options) {
   verb.add_option("--engine", options.engine,
                   "Compute AES with auto (the faster one of the next two, the default), openssl, "
                   "ipsec-mb, or opencl:DEVICE, a coprocessor by its index or a part of its name; "
-                  "opencl alone is the first GPU. Where the device fails, the CPU does the rest")
+                  "opencl alone is the first GPU or, where there is none, the first accelerator or "
+                  "other device. Where the device fails, the CPU does the rest")
       ->type_name("NAME")
       ->check(engine_check());
   options.json.add_to(verb);

@@ -255,7 +255,7 @@ class Coprocessor(Case):
         self.make_tree()
         for verb in ("decrypt", "verify"):
             places = [self.plain] + [self.opened] * (verb == "decrypt")
-            self.refused(2, "decrypts and verifies aes-256-gcm", verb,
+            self.refused(2, "decrypts and verifies only aes-256-gcm", verb,
                          *self.options("aes-128-cbc"), "--engine", "opencl", *places)
         self.refused(2, "--engine opencl works on files", "encrypt", *self.options(), "--engine",
                      "opencl", "-", self.sealed)

@@ -170,7 +170,7 @@ void store_part(uint4 block, __global uchar* to, uint bytes) {
 // Encrypts or decrypts block `at` of the chunk where it is; returns the encrypted one, with 0
 // behind the end.
 uint4 work_in_place(__local const uint* t, __local const uint4* keys, __global uint4* place,
-                       const struct Chunk* chunk, uint at) {
+                    const struct Chunk* chunk, uint at) {
   const uint4 stream = encrypt(t, keys, counter_block(chunk->index, chunk->last, at + 2));
   const uint left = chunk->bytes - at * 16;
   if (left >= 16) {

@@ -165,6 +165,32 @@ TEST_F(OnADevice, MemoryThatHeldAKeyOrAPlainTextIsWiped) {
   }
 }
 
+TEST_F(OnADevice, MemoryThatHeldAnOpenedTextIsWiped) {
+  run(encryption(Cipher::aes_256_gcm, Engine::openssl, sealed));
+  for (const Direction direction : {Direction::decrypt, Direction::verify}) {
+    Faults faults;
+    faults.secret = from_text(pattern(4096, 6).substr(100, 32));  // of f4096
+    EXPECT_EQ(opened(direction, &faults).failures.size(), 0u);
+    EXPECT_GT(faults.secrets_seen, 0);
+    EXPECT_TRUE(faults.with_secret.empty());
+  }
+}
+
+TEST_F(OnADevice, NoneIsOpenedForAQuickLook) {
+  run(encryption(Cipher::aes_256_gcm, Engine::openssl, sealed));
+  Request r = request(Direction::verify, sealed, "");
+  r.engine = Engine::opencl;
+  r.quick = true;
+  Hooks hooks;
+  hooks.open_device = [](std::size_t) -> std::unique_ptr<device::Device> {
+    throw device::DeviceError(device::Failure::lost, "it was asked for");
+  };
+  const Outcome outcome = run_job(r, hooks);
+  EXPECT_TRUE(outcome.complete);
+  EXPECT_EQ(outcome.failures.size(), 0u);
+  EXPECT_EQ(outcome.device_remarks, std::vector<std::string>{});
+}
+
 TEST_F(OnADevice, WhatTheCpuHasSealedIsOpened) {
   run(encryption(Cipher::aes_256_gcm, Engine::openssl, sealed));
   for (const unsigned n : {0u, 1u, 3u}) {
@@ -226,7 +252,7 @@ TEST_F(OnADevice, OnlyWhatItCanDoIsAskedOfIt) {
     Request r = request(direction, sealed, root / "opened");
     r.engine = Engine::opencl;
     r.cipher = Cipher::aes_128_cbc;
-    EXPECT_NE(refusal(r).find("--engine opencl decrypts and verifies aes-256-gcm"),
+    EXPECT_NE(refusal(r).find("--engine opencl decrypts and verifies only aes-256-gcm"),
               std::string::npos);
   }
   Request stream = encryption(Cipher::aes_256_gcm, Engine::opencl, sealed);

@@ -76,7 +76,8 @@ void DeviceSealer::work() {
   if (slot_works_) {
     try {
       slot_.work(keys_, chunks_, used_);
-      return opens_ ? check_tags() : void();
+      if (opens_) check_tags();
+      return;
     } catch (const device::DeviceError& error) {
       aes_.note_failure(error);
       slot_works_ = false;

@@ -20,7 +20,7 @@ struct Faults {
   std::atomic<int> waits_left = std::numeric_limits<int>::max();
   std::atomic<int> buffers_left = std::numeric_limits<int>::max();
   bool has_compiler = true;
-  std::vector<std::byte> secret;  // looked for in what is written to the device
+  std::vector<std::byte> secret;  // looked for in what is written to the device and read
 
   std::mutex mutex;
   std::set<const device::Buffer*> with_secret;  // and not wiped since
@@ -33,16 +33,11 @@ class FailingQueue : public device::Queue {
       : inner_(std::move(inner)), faults_(faults) {}
 
   void write(device::Buffer& to, std::size_t offset, std::span<const std::byte> from) override {
-    const auto& secret = faults_.secret;
-    if (!secret.empty() && !std::ranges::search(from, secret).empty()) {
-      const std::lock_guard lock(faults_.mutex);
-      faults_.with_secret.insert(&to);
-      ++faults_.secrets_seen;
-    }
+    look_for_secret(to, from);
     inner_->write(to, offset, from);
   }
   void read(const device::Buffer& from, std::size_t offset, std::span<std::byte> to) override {
-    places_.push_back(to);
+    reads_.push_back({&from, to});
     inner_->read(from, offset, to);
   }
   void zero(device::Buffer& buffer) override {
@@ -61,16 +56,24 @@ class FailingQueue : public device::Queue {
   // Who is lost while it transfers leaves anything behind.
   void finish() override {
     inner_->finish();
-    const auto places = std::exchange(places_, {});
+    const auto reads = std::exchange(reads_, {});
+    for (const auto& [from, to] : reads) look_for_secret(*from, to);
     if (faults_.waits_left-- > 0) return;
-    for (const auto place : places) std::ranges::fill(place, std::byte{0xEE});
+    for (const auto& [_, to] : reads) std::ranges::fill(to, std::byte{0xEE});
     throw device::DeviceError(device::Failure::lost, "it was unplugged");
   }
 
  private:
+  void look_for_secret(const device::Buffer& of, std::span<const std::byte> bytes) {
+    if (faults_.secret.empty() || std::ranges::search(bytes, faults_.secret).empty()) return;
+    const std::lock_guard lock(faults_.mutex);
+    faults_.with_secret.insert(&of);
+    ++faults_.secrets_seen;
+  }
+
   std::unique_ptr<device::Queue> inner_;
   Faults& faults_;
-  std::vector<std::span<std::byte>> places_;
+  std::vector<std::pair<const device::Buffer*, std::span<std::byte>>> reads_;
 };
 
 class FailingDevice : public device::Device {

@@ -37,17 +37,18 @@ void check_device(const Request& request) {
   }
   if (request.direction != Direction::encrypt && request.cipher != Cipher::aes_256_gcm) {
     throw core::UsageError(
-        "--engine opencl decrypts and verifies aes-256-gcm; aes-*-cbc takes auto, openssl or "
-        "ipsec-mb there");
+        "--engine opencl decrypts and verifies only aes-256-gcm; for aes-*-cbc give auto, openssl "
+        "or ipsec-mb");
   }
   device::choose_device(device::devices(), request.device);
 }
 
 // Opens the device that the request asks for, with its programs built. Null: it asks for none, or
-// the device does not work, as `why` then tells.
+// for nothing that a device does, or the device does not work, as `why` then tells.
 std::unique_ptr<DeviceAes> open_device(const Request& request, const Hooks& hooks, unsigned threads,
                                        std::vector<std::string>& why) {
-  if (request.engine != Engine::opencl) return nullptr;
+  const bool uses_none = request.direction == Direction::verify && request.quick;
+  if (request.engine != Engine::opencl || uses_none) return nullptr;
   const device::Devices& all = device::devices();
   const std::size_t index = device::choose_device(all, request.device);
   try {
