@@ -26,7 +26,7 @@ class Refused(Case):
             self.protect_refused(text)
         write_book(self.book)
         self.book.write_bytes(self.book.read_bytes()[:-30])
-        self.protect_refused("is cut: it begins as a ZIP file")
+        self.protect_refused("is cut off: it begins as a ZIP file, but its end is missing")
         self.book.unlink()
         self.protect_refused("No such file")
         self.book.mkdir()

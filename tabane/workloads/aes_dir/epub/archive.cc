@@ -42,7 +42,7 @@ zip* open_zip(const std::string& path) {
   if (zip* const opened = zip_open(path.c_str(), ZIP_RDONLY, &code)) return opened;
   if (code == ZIP_ER_OPEN || code == ZIP_ER_READ) throw core::SystemError("open", path, errno);
   if (code == ZIP_ER_NOZIP && begins_like_zip(path)) {
-    refuse(path, "is cut: it begins as a ZIP file, and has no end of one");
+    refuse(path, "is cut off: it begins as a ZIP file, but its end is missing");
   }
   if (code == ZIP_ER_NOZIP) refuse(path, "is not a ZIP file, so it is no EPUB book");
   zip_error_t error;
