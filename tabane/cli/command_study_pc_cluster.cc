@@ -115,7 +115,7 @@ void add_pc_cluster_study(CLI::App& studies) {
   };
   verb.runs(
       [study, launcher](const core::Topology& topology, const lab::Hooks& hooks) {
-        words_of(*launcher);  // refuses none before anything is measured
+        words_of(*launcher);  // refuses an empty launcher before anything is measured
         return lab::run_pc_cluster(topology, *study, hooks);
       },
       [study, link] {

@@ -140,7 +140,7 @@ CLI::Option* StudyVerb::add_time(const char* flags, double& seconds, const std::
 
 namespace {
 
-// "tabane study ap1000 --quick -n 4": what was asked for, not where it goes.
+// "tabane study ap1000 --quick --processes 4": what was asked for, not where it goes.
 std::string command_line_of(const CLI::App& command) {
   std::string line = "tabane study " + command.get_name();
   for (const CLI::Option* option : command.get_options()) {
@@ -148,9 +148,10 @@ std::string command_line_of(const CLI::App& command) {
     const bool shows = name == "--output" || name == "--json" || name == "--wide" ||
                        name == "--quiet" || name == "--help";
     if (option->count() == 0 || shows) continue;
+    const bool is_flag = option->get_items_expected_max() == 0;
+    if (is_flag && !option->as<bool>()) continue;  // --quick=false
     line += " " + name;
-    if (option->get_items_expected_max() > 0)
-      line += " " + shell_word(fmt::format("{}", fmt::join(option->results(), ",")));
+    if (!is_flag) line += " " + shell_word(fmt::format("{}", fmt::join(option->results(), ",")));
   }
   return line;
 }

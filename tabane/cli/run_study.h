@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tabane/cli/output.h"
@@ -57,9 +57,13 @@ class StudyVerb {
   }
   // A number from 1 on.
   template <class Number>
+  CLI::Option* add_count(const char* flags, Number& target, const std::string& help) {
+    return add(flags, "N", target, help)->check(CLI::PositiveNumber);
+  }
+  template <class Number>
   CLI::Option* add_count(const char* flags, Number& target, const std::string& help,
-                         double most = std::numeric_limits<Number>::max()) {
-    return add(flags, "N", target, help)->check(CLI::Range(1.0, most));
+                         std::type_identity_t<Number> most) {
+    return add(flags, "N", target, help)->check(CLI::Range(Number{1}, most));
   }
   // Typed with units: sizes "64K", a time "10s" of 1 to 3600 seconds.
   CLI::Option* add_size(const char* flags, std::uint64_t& bytes, const std::string& help);

@@ -50,7 +50,9 @@ class Sentence(Case):
                 ("run -m 0 -i 0 -- true", "--membind and --interleave exclude each other"),
                 ("run -t two -- true", "--threads: 'two' is not a number"),
                 ("run --placement near -- true", "legal are compact, scatter, numa, none"),
-                ("study ap1000 -n 1", "--processes: '1' is not between 2 and 4096")):
+                ("study ap1000 -n 1", "--processes: '1' is not between 2 and 4096"),
+                ("study aes-folder --runs 0", "--runs: '0' is not above 0"),
+                ("study pc-cluster --ranks 0", "--ranks: '0' is not between 1 and 4096")):
             self.refused(sentence, *arguments.split())
 
     def test_tells_how_a_value_is_written(self):
