@@ -18,8 +18,8 @@
 #include "tabane/core/output_path.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/record_head.h"
-#include "tabane/lab/studies/study.h"
 #include "tabane/lab/tune/collectives.h"
+#include "tabane/lab/tune/command_line.h"
 #include "tabane/lab/tune/tune_record.h"
 
 namespace tabane::cli {

@@ -37,30 +37,6 @@ void require_option(bool legal, const char* flag, const T& value, const char* wh
   if (!legal) throw core::UsageError(fmt::format("{} {}: {}", flag, value, what_is_legal));
 }
 
-// "tabane study ap1000 --quick -n 4", without options that are false, 0 or empty.
-class CommandLine {
- public:
-  explicit CommandLine(std::string command) : text_(std::move(command)) {}
-
-  CommandLine& add(const char* flag, bool given) {
-    if (given) text_ += fmt::format(" {}", flag);
-    return *this;
-  }
-  template <class T>
-  CommandLine& add(const char* flag, const T& value) {
-    if (value != T{}) text_ += fmt::format(" {} {}", flag, value);
-    return *this;
-  }
-  template <class T>
-  CommandLine& add(const char* flag, const std::vector<T>& values) {
-    return add(flag, fmt::format("{}", fmt::join(values, ",")));
-  }
-  operator std::string() const { return text_; }  // NOLINT: reads as text
-
- private:
-  std::string text_;
-};
-
 // ---- a study under way ----
 
 // Its record, and what disturbs it meanwhile.

@@ -10,19 +10,6 @@
 namespace tabane::lab {
 namespace {
 
-TEST(StudyCommandLine, LeavesOutWhatIsFalseZeroOrEmpty) {
-  const std::string line = CommandLine("tabane study x")
-                               .add("--quick", true)
-                               .add("--loud", false)
-                               .add("--files", std::vector<int>{10, 100})
-                               .add("--sizes", std::vector<int>{})
-                               .add("-n", 4)
-                               .add("--runs", 0)
-                               .add("--dir", std::string("/tmp"))
-                               .add("--text", std::string());
-  EXPECT_EQ(line, "tabane study x --quick --files 10,100 -n 4 --dir /tmp");
-}
-
 TEST(StudyOptions, NameTheFlagTheValueAndWhatIsLegal) {
   EXPECT_NO_THROW(require_option(true, "--runs", 1, "at most 9"));
   try {

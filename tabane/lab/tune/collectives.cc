@@ -12,6 +12,7 @@
 #include "tabane/core/units.h"
 #include "tabane/lab/record_head.h"
 #include "tabane/lab/studies/study.h"
+#include "tabane/lab/tune/command_line.h"
 #include "tabane/lab/tune/search.h"
 
 namespace tabane::lab {
