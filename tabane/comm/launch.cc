@@ -240,6 +240,13 @@ bool is_one_of_several() {
   return launcher && launcher->ranks != 1;
 }
 
+std::optional<int> ranks_on_this_host() {
+  const std::optional<MpiLauncher> launcher = mpi_launcher();
+  if (!launcher) return 1;
+  const int ranks = launcher->ranks_here > 0 ? launcher->ranks_here : launcher->ranks;
+  return ranks > 0 ? std::optional(ranks) : std::nullopt;
+}
+
 double default_silence_limit() { return silence_limit(std::nullopt); }
 
 void launch(const LaunchOptions& options, const std::function<void(Comm&)>& f) {

@@ -54,6 +54,11 @@ int ranks_on_shm(const LaunchOptions& options);
 // the only one.
 bool is_one_of_several();
 
+// How many ranks an MPI launcher has started on this host (under SLURM: on that of rank 0), this
+// process among them; those of all hosts where it tells only of these. 1: no launcher; null: it
+// does not say.
+std::optional<int> ranks_on_this_host();
+
 // How long ranks are waited for that say nothing, in seconds: what TABANE_SILENCE_LIMIT in the
 // environment says, or 30; 0: for ever. throws: core::UsageError if that is no number.
 double default_silence_limit();

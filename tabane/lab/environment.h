@@ -21,8 +21,10 @@ Json read_environment(const std::string& root = "");
 // Warnings about the map of the machine itself. Every record of this machine begins with them.
 std::vector<Warning> topology_warnings(const core::Topology& topology);
 
-// Warnings that follow from the environment alone, before anything is measured.
-std::vector<Warning> environment_warnings(const Json& environment, const core::Topology& topology);
+// Warnings that follow from the environment alone, before anything is measured. own_tasks: how many
+// of those that ran at the start are not others': this program, and the ranks beside it.
+std::vector<Warning> environment_warnings(const Json& environment, const core::Topology& topology,
+                                          int own_tasks = 1);
 
 // Warnings that follow from what was measured: PUs slower than others, drift, outliers, bimodal
 // series.

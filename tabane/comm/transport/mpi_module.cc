@@ -118,6 +118,9 @@ struct Module {
 constexpr std::array<const char*, 6> kOtherLaunchers{
     "PMI_RANK", "PMI_FD", "PALS_RANKID", "FLUX_TASK_RANK", "MPI_LOCALRANKID", "JSM_NAMESPACE_RANK"};
 
+// Rank 0 is there. "4(x2),3"
+int ranks_on_first_slurm_node() { return number_in("SLURM_STEP_TASKS_PER_NODE"); }
+
 // Whether the program itself has started MPI.
 bool mpi_runs() {
   using Initialized = int(int*);
@@ -145,14 +148,22 @@ const Module& module() {
 std::optional<MpiLauncher> mpi_launcher() {
   const bool slurm = variable("SLURM_PROCID") != nullptr;
   if (variable("OMPI_COMM_WORLD_SIZE") != nullptr) {
-    return MpiLauncher{"OMPI_COMM_WORLD_SIZE", number_in("OMPI_COMM_WORLD_SIZE"), {kOpenMpi}};
+    return MpiLauncher{"OMPI_COMM_WORLD_SIZE",
+                       number_in("OMPI_COMM_WORLD_SIZE"),
+                       {kOpenMpi},
+                       number_in("OMPI_COMM_WORLD_LOCAL_SIZE")};
   }
   if (variable("PMIX_RANK") != nullptr) {
-    return MpiLauncher{
-        "PMIX_RANK", slurm ? number_in("SLURM_STEP_NUM_TASKS") : 0, {kOpenMpi, kMpich}};
+    return MpiLauncher{"PMIX_RANK",
+                       slurm ? number_in("SLURM_STEP_NUM_TASKS") : 0,
+                       {kOpenMpi, kMpich},
+                       slurm ? ranks_on_first_slurm_node() : 0};
   }
   if (variable("PMI_RANK") != nullptr && variable("PMI_SIZE") != nullptr) {
-    MpiLauncher launcher{"PMI_SIZE", number_in("PMI_SIZE"), {kMpich}};
+    MpiLauncher launcher{"PMI_SIZE",
+                         number_in("PMI_SIZE"),
+                         {kMpich},
+                         slurm ? ranks_on_first_slurm_node() : number_in("MPI_LOCALNRANKS")};
     if (slurm) launcher.modules.emplace_back(kOpenMpi);
     return launcher;
   }

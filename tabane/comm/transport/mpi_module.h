@@ -30,6 +30,7 @@ struct MpiLauncher {
   std::string variable;              // of the environment: "OMPI_COMM_WORLD_SIZE"
   int ranks = 0;                     // 0: it does not say
   std::vector<std::string> modules;  // that speak with it, the likeliest first
+  int ranks_here = 0;                // on this host, under SLURM rank 0's; 0: it does not say
 };
 // Empty: no MPI launcher. A job's shell under SLURM is none, what srun starts there is one.
 std::optional<MpiLauncher> mpi_launcher();

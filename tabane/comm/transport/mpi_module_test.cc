@@ -32,8 +32,11 @@ class MpiModule : public testing::Test {
   static void set(const char* name, const char* text) { setenv(name, text, 1); }
 
  private:
-  static constexpr std::array<const char*, 14> kNames{"TABANE_SILENCE_LIMIT",
+  static constexpr std::array<const char*, 17> kNames{"TABANE_SILENCE_LIMIT",
                                                       "OMPI_COMM_WORLD_SIZE",
+                                                      "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                                      "MPI_LOCALNRANKS",
+                                                      "SLURM_STEP_TASKS_PER_NODE",
                                                       "PMIX_RANK",
                                                       "PMI_RANK",
                                                       "PMI_SIZE",
@@ -79,6 +82,29 @@ TEST_F(MpiModule, IsThatOfTheLauncher) {
   EXPECT_EQ(mpi_launcher()->variable, "OMPI_COMM_WORLD_SIZE");
   EXPECT_EQ(mpi_launcher()->ranks, 2);
   EXPECT_EQ(mpi_launcher()->modules, std::vector<std::string>{"libtabane_mpi_openmpi.so"});
+}
+
+TEST_F(MpiModule, KnowsTheRanksOfThisHost) {
+  EXPECT_EQ(ranks_on_this_host(), 1);
+  set("PMIX_RANK", "0");
+  EXPECT_EQ(ranks_on_this_host(), std::nullopt);
+  set("SLURM_PROCID", "0");
+  set("SLURM_STEP_NUM_TASKS", "11");
+  EXPECT_EQ(ranks_on_this_host(), 11);
+  set("SLURM_STEP_TASKS_PER_NODE", "4(x2),3");
+  EXPECT_EQ(ranks_on_this_host(), 4);
+  set("OMPI_COMM_WORLD_SIZE", "8");
+  EXPECT_EQ(ranks_on_this_host(), 8);
+  set("OMPI_COMM_WORLD_LOCAL_SIZE", "2");
+  EXPECT_EQ(ranks_on_this_host(), 2);
+}
+
+TEST_F(MpiModule, KnowsTheRanksOfThisHostUnderHydra) {
+  set("PMI_RANK", "0");
+  set("PMI_SIZE", "6");
+  EXPECT_EQ(ranks_on_this_host(), 6);
+  set("MPI_LOCALNRANKS", "3");
+  EXPECT_EQ(ranks_on_this_host(), 3);
 }
 
 TEST_F(MpiModule, IsRefusedWithoutALauncherAndSpoilsNothing) {

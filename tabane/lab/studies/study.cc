@@ -44,14 +44,17 @@ std::vector<Factors> combinations(const Points& points, const std::vector<std::s
   return all;
 }
 
+namespace {
+
+// The ranks of this host are among the tasks that run; where nobody says how many, all may be.
+int own_tasks() { return comm::ranks_on_this_host().value_or(std::numeric_limits<int>::max()); }
+
+}  // namespace
+
 RunningStudy::RunningStudy(const core::Topology& topology, const About& about, bool quick)
     : record(
           (require_this_machine(topology), begin_record(topology, Kind::study, about, "", quick))),
-      disturbances_(record, topology) {
-  // The other ranks are among the tasks that run.
-  if (comm::is_one_of_several())
-    std::erase_if(record.warnings, [](const Warning& warning) { return warning.id == "busy"; });
-}
+      disturbances_(record, topology, own_tasks()) {}
 
 void RunningStudy::add(const Campaign& campaign, bool complete,
                        const std::function<std::string(const Point&)>& what) {

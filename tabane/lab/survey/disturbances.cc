@@ -14,8 +14,8 @@ void add(Record& record, std::vector<Warning> warnings) {
 
 }  // namespace
 
-Disturbances::Disturbances(Record& record, const core::Topology& topology) {
-  add(record, environment_warnings(record.environment, topology));
+Disturbances::Disturbances(Record& record, const core::Topology& topology, int own_tasks) {
+  add(record, environment_warnings(record.environment, topology, own_tasks));
 }
 
 void Disturbances::tell(Record& record) const {

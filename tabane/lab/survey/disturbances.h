@@ -11,7 +11,8 @@ namespace tabane::lab {
 class Disturbances {
  public:
   // Adds what the record's environment and the machine say: other programs, a quota, frequencies.
-  Disturbances(Record& record, const core::Topology& topology);
+  // own_tasks: as environment_warnings().
+  Disturbances(Record& record, const core::Topology& topology, int own_tasks = 1);
   // Adds what others took meanwhile, and what the samples show: drift, outliers, few runs.
   void tell(Record& record) const;
 

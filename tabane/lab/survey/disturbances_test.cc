@@ -27,5 +27,18 @@ TEST(Disturbances, AreToldOfTheMachineBeforeAndOfTheSamplesAfterwards) {
   EXPECT_EQ(std::ranges::count(ids(record), "few_runs"), 1);
 }
 
+TEST(Disturbances, DoNotTakeTheRanksOfThisProgramForOthers) {
+  const auto seen_with = [](int own_tasks) {
+    Record record;
+    record.environment["system"]["running at start"] = 5;
+    const Disturbances made(record, core::Topology::synthetic("core:4 pu:1"), own_tasks);
+    return record.warnings.empty() ? "" : record.warnings[0].seen;
+  };
+  EXPECT_EQ(seen_with(1), "other tasks running at the start: 4");
+  EXPECT_EQ(seen_with(4), "other tasks running at the start: 1");
+  EXPECT_EQ(seen_with(5), "");
+  EXPECT_EQ(seen_with(8), "");  // some of them slept
+}
+
 }  // namespace
 }  // namespace tabane::lab

@@ -72,10 +72,11 @@ void check_frequency(const Json& environment, Warnings& warnings) {
 }
 
 // The load average would still count the compiler that built this program a moment ago.
-void check_load(const Json& environment, Warnings& warnings) {
+void check_load(const Json& environment, int own_tasks, Warnings& warnings) {
   const auto running = number(environment, key::kRunning);
-  if (!running || *running <= 1) return;  // this program itself
-  warnings.push_back({"busy", fmt::format("other tasks running at the start: {:.0f}", *running - 1),
+  if (!running || *running <= own_tasks) return;
+  const double others = *running - own_tasks;
+  warnings.push_back({"busy", fmt::format("other tasks running at the start: {:.0f}", others),
                       "other programs took time, caches and memory bandwidth from the measurement",
                       "stop other programs or measure on a machine of your own, then run again"});
 }
@@ -441,13 +442,14 @@ void check_runs(const Record& record, Warnings& warnings) {
 
 }  // namespace
 
-std::vector<Warning> environment_warnings(const Json& environment, const core::Topology& topology) {
+std::vector<Warning> environment_warnings(const Json& environment, const core::Topology& topology,
+                                          int own_tasks) {
   Warnings warnings;
   check_build(environment, warnings);
   check_vectors(environment, warnings);
   check_timer(environment, warnings);
   check_quota(environment, topology, warnings);
-  check_load(environment, warnings);
+  check_load(environment, own_tasks, warnings);
   check_frequency(environment, warnings);
   check_virtual(environment, warnings);
   check_memory(environment, topology, warnings);
