@@ -27,7 +27,7 @@ std::vector<Warning> environment_warnings(const Json& environment, const core::T
                                           int own_tasks = 1);
 
 // Warnings that follow from what was measured: PUs slower than others, drift, outliers, bimodal
-// series.
+// series. Of points of a study only where more than a third scatter.
 std::vector<Warning> measurement_warnings(const Record& record);
 
 // Three sentences in plain words: what the machine is good at, what limits it, what looks wrong.

@@ -64,8 +64,11 @@ void RunningStudy::add(const Campaign& campaign, bool complete,
   add_results(record, campaign.points, what);
 }
 
-Record RunningStudy::finish() {
+Record RunningStudy::finish(std::initializer_list<std::string_view> judged) {
   disturbances_.tell(record);
+  std::erase_if(record.warnings, [&](const Warning& warning) {
+    return std::ranges::find(judged, warning.id) != judged.end();
+  });
   return std::move(record);
 }
 

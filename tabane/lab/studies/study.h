@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,8 +49,9 @@ class RunningStudy {
   // Adds the results of a campaign, how long it took and what it skipped. what: as add_results().
   void add(const Campaign& campaign, bool complete,
            const std::function<std::string(const Point&)>& what);
-  // Returns the record, with the warnings that a survey has, too.
-  Record finish();
+  // Returns the record, with the warnings that a survey has, too, but for those of which the study
+  // has its own judgement. judged: their ids, "outliers".
+  Record finish(std::initializer_list<std::string_view> judged = {});
 
   Record record;
 

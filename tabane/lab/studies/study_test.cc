@@ -33,6 +33,20 @@ TEST(RunningStudy, TellsOfAShortStudyAndOfFewRunsAsASurveyDoes) {
   EXPECT_EQ(record.find("some_study.a")->samples.size(), 2u);
 }
 
+TEST(RunningStudy, LeavesOutWhatTheStudyJudgesItself) {
+  const auto has_outliers = [](std::initializer_list<std::string_view> judged) {
+    RunningStudy study(core::Topology::detect(), {"some-study", "A study", ""}, false);
+    Result& point = study.record.results.emplace_back();
+    point.factors = {{"way", "a"}};
+    std::vector<double> samples;
+    for (int i = 0; i < 60; ++i) samples.push_back(i % 10 == 0 ? 200 : 100 + i * 7 % 11 * 0.1);
+    set_samples(point, samples);
+    return std::ranges::count(study.finish(judged).warnings, "outliers", &Warning::id) == 1;
+  };
+  EXPECT_TRUE(has_outliers({}));
+  EXPECT_FALSE(has_outliers({"outliers"}));
+}
+
 TEST(StudyTables, HaveAColumnForEachFactorThatTheirPointsHaveBesides) {
   Points points;
   for (const double n : {1, 2})

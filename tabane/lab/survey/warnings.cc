@@ -23,6 +23,7 @@ constexpr double kDriftEffect = 0.8;      // Cliff's delta: of 100 pairs 90 go t
 constexpr double kOutlierShare = 0.05;    // of the samples
 constexpr double kOutlierEffect = 0.05;   // distance from the median, as a share of it
 constexpr double kWideInterval = 0.05;    // half the width of the 95 % interval over the figure
+constexpr double kPointShare = 1.0 / 3;   // of a study: so many scatter by themselves
 constexpr double kSkewNs = 100;           // a tenth of a remote memory access would hide in less
 constexpr double kTickRateChange = 0.02;  // calibrations agree far better
 constexpr double kSwapUsed = 64.0 * 1024 * 1024;
@@ -317,13 +318,18 @@ bool has_wide_interval(const Result& result) {
          kWideInterval;
 }
 
+bool is_judged_by_samples(const Result& result) {
+  return result.repeats_one_thing() && result.value && *result.value != 0;
+}
+
 void check_samples(const Record& record, Warnings& warnings) {
   std::vector<std::string> drifting, outlying, bimodal, wide;
   for (const Result& result : record.results) {
-    if (!result.repeats_one_thing() || !result.value || *result.value == 0) continue;
+    if (!is_judged_by_samples(result)) continue;
     if (const double change = drift(result.samples); change != 0) {
       drifting.push_back(fmt::format("{} ({:+.0f} %)", result.name, 100 * change));
     }
+    if (!result.factors.empty()) continue;  // check_scatter_of_points()
     if (has_many_outliers(result.samples)) outlying.push_back(result.name);
     if (const auto states = result.states())
       bimodal.push_back(fmt::format("{} ({} for {:.0f} % of the time, else {})", result.name,
@@ -346,6 +352,32 @@ void check_samples(const Record& record, Warnings& warnings) {
       "reckon with both states; bind to other CPUs, or run again on an idle machine");
   add("wide_interval", "the 95 % interval is wider than ± 5 % of the figure: ", wide,
       "the machine changed during the measurement, or is shared with others",
+      "run again on an idle machine; do not compare small differences");
+}
+
+// Points of a study may scatter by themselves, such as those with more threads than PUs, and the
+// study shows how. Only where many do is it the machine.
+void check_scatter_of_points(const Record& record, Warnings& warnings) {
+  std::size_t points = 0, outlying = 0, bimodal = 0, wide = 0;
+  for (const Result& result : record.results) {
+    if (result.factors.empty() || !is_judged_by_samples(result)) continue;
+    ++points;
+    outlying += has_many_outliers(result.samples);
+    bimodal += result.states().has_value();
+    wide += has_wide_interval(result);
+  }
+  const auto add = [&](const char* id, std::size_t found, const char* what, const char* advice) {
+    if (static_cast<double>(found) <= kPointShare * static_cast<double>(points)) return;
+    warnings.push_back({id, fmt::format("{} of {} points {}", found, points, what),
+                        "other programs disturbed the measurement, or these points scatter by "
+                        "themselves, such as those with more threads than PUs",
+                        advice});
+  };
+  add("outliers", outlying, "have more than 5 % of their samples far outside",
+      "run again on an idle machine; medians hold, worst cases do not");
+  add("bimodal", bimodal, "have two states",
+      "reckon with both states, or run again on an idle machine");
+  add("wide_interval", wide, "have a 95 % interval wider than ± 5 % of the figure",
       "run again on an idle machine; do not compare small differences");
 }
 
@@ -403,23 +435,31 @@ void check_length(const Record& record, Warnings& warnings) {
   warnings.push_back({"quick",
                       record.kind == Kind::survey
                           ? "a quick survey: all of it lasted less than a minute"
-                          : fmt::format("a quick study: all of it lasted {}",
+                          : fmt::format("a quick study: it measured for {}",
                                         core::format_seconds(record.duration_s)),
                       "slower changes of the machine are not in the intervals",
                       "run without --quick before you rely on a figure"});
 }
 
+// Of probes, those of a study, too: they are measured in passes. Points, which have factors, and
+// figures made from them, which have no samples, are not.
 void check_passes(const Record& record, Warnings& warnings) {
+  if (record.complete) return;
+  bool has_probes = false;
   std::size_t fewest = 0;
-  for (const Result& result : record.results)
+  for (const Result& result : record.results) {
+    if (!result.factors.empty() || result.samples.empty()) continue;
+    has_probes = true;
     if (result.passes.size() > 1 && (fewest == 0 || result.passes.size() < fewest))
       fewest = result.passes.size();
-  // None has several passes when the survey was stopped in its first one.
-  if (!record.complete && !record.results.empty() && fewest < core::kFewestForInterval)
-    warnings.push_back({"few_passes",
-                        "the survey was stopped before six passes, so intervals hold less often",
-                        "an interval describes fewer moments of the machine than it should",
-                        "let the survey run to its end"});
+  }
+  // None has several passes when it was stopped in the first one.
+  if (has_probes && fewest < core::kFewestForInterval)
+    warnings.push_back(
+        {"few_passes",
+         "the measurement was stopped before six passes, so intervals hold less often",
+         "an interval describes fewer moments of the machine than it should",
+         "let it run to its end"});
 }
 
 // Of a study, whose points have factors.
@@ -437,7 +477,9 @@ void check_runs(const Record& record, Warnings& warnings) {
                    core::kFewestForInterval),
        "their intervals reach from the least to the greatest run and hold the median in less than "
        "95 % of the cases",
-       "run without --quick, or ask for more runs or for fewer points"});
+       record.quick ? "run without --quick, or ask for more runs or for fewer points"
+                    : "ask for more runs or for fewer points where there are options for it; do "
+                      "not compare small differences"});
 }
 
 }  // namespace
@@ -464,7 +506,8 @@ std::vector<Warning> measurement_warnings(const Record& record) {
   check_skew(record, warnings);
   check_slow_pus(record, warnings);
   check_samples(record, warnings);
-  if (record.kind == Kind::survey) check_passes(record, warnings);
+  check_scatter_of_points(record, warnings);
+  check_passes(record, warnings);
   if (record.kind == Kind::study) check_runs(record, warnings);
   check_length(record, warnings);
   return warnings;

@@ -256,12 +256,11 @@ TEST(MeasurementWarnings, TakeASkewSeriouslyOnlyBeyondItsOwnError) {
   EXPECT_EQ(measured({skew}), Ids{"clock_skew"});
 }
 
-// Of a survey that was stopped: in how many passes its figure was measured.
-Ids stopped_ids(std::size_t passes) {
+// Of one that was stopped: in how many passes its figure was measured.
+Ids stopped_ids(std::size_t passes, Kind kind = Kind::survey) {
   Record record;
-  record.kind = Kind::survey;
-  Result& result = record.results.emplace_back();
-  result.value = 1;
+  record.kind = kind;
+  Result& result = record.results.emplace_back(series("a", {1}));
   if (passes > 1) result.passes.resize(passes);
   return ids(measurement_warnings(record));
 }
@@ -272,6 +271,12 @@ TEST(MeasurementWarnings, SayThatAStoppedSurveySawFewMoments) {
   EXPECT_EQ(stopped_ids(core::kFewestForInterval), Ids{});
 }
 
+TEST(MeasurementWarnings, SayThatTheProbesOfAStoppedStudySawFewMoments) {
+  EXPECT_EQ(stopped_ids(1, Kind::study), Ids{"few_passes"});
+  EXPECT_EQ(stopped_ids(3, Kind::study), Ids{"few_passes"});
+  EXPECT_EQ(stopped_ids(core::kFewestForInterval, Kind::study), Ids{});
+}
+
 // A study with a point that has so many samples.
 Record study_with(std::size_t samples) {
   Record record;
@@ -279,7 +284,9 @@ Record study_with(std::size_t samples) {
   record.complete = true;
   Result point = series("study.point", std::vector<double>(samples, 1));
   point.factors = {{"way", "a"}};
-  record.results = {point, series("study.figure", {1})};  // a figure made from points has no runs
+  Result figure = series("study.figure", {1});
+  figure.samples.clear();  // it is made from points
+  record.results = {point, figure};
   return record;
 }
 
@@ -291,13 +298,51 @@ TEST(MeasurementWarnings, SayThatPointsOfAStudyHaveTooFewRunsForAnInterval) {
       << warnings[0].seen;
 }
 
+TEST(MeasurementWarnings, AskOfAStudyThatHasNoProbesForNoPasses) {
+  Record record = study_with(6);
+  record.complete = false;
+  EXPECT_EQ(ids(measurement_warnings(record)), Ids{});
+}
+
+TEST(MeasurementWarnings, AdviseToLeaveQuickOutOnlyWhereItWasGiven) {
+  Record record = study_with(5);
+  const auto advice = [&] { return measurement_warnings(record).at(0).do_this; };
+  EXPECT_EQ(advice().find("--quick"), std::string::npos) << advice();
+  record.quick = true;
+  EXPECT_NE(advice().find("without --quick"), std::string::npos) << advice();
+}
+
+// Of a study with so many of 9 points that have outliers, two states or wide intervals.
+std::vector<Warning> of_scattering(std::size_t points, bool are_points = true) {
+  Record record = finished();
+  record.kind = Kind::study;
+  for (std::size_t i = 0; i < 9; ++i) {
+    std::vector<double> samples = scattered(60);
+    if (i < points)
+      for (std::size_t k = 0; k < 60; k += 10) samples[k] = 200;
+    Result& point = record.results.emplace_back(series("study.p" + std::to_string(i), samples));
+    if (i < points) point.interval = core::Interval{50, 150};
+    if (are_points) point.factors = {{"n", static_cast<double>(i)}};
+  }
+  return measurement_warnings(record);
+}
+
+TEST(MeasurementWarnings, TellOfPointsThatScatterInOneSentenceOnlyWhereMoreThanAThirdDo) {
+  EXPECT_EQ(ids(of_scattering(3)), Ids{});
+  const auto warnings = of_scattering(4);
+  ASSERT_EQ(ids(warnings), (Ids{"outliers", "wide_interval"}));
+  EXPECT_EQ(warnings[0].seen, "4 of 9 points have more than 5 % of their samples far outside");
+  EXPECT_EQ(warnings[1].seen, "4 of 9 points have a 95 % interval wider than ± 5 % of the figure");
+  EXPECT_EQ(ids(of_scattering(1, false)), (Ids{"outliers", "wide_interval"}));  // a probe
+}
+
 TEST(MeasurementWarnings, SayThatAStudyWasQuick) {
   Record record = study_with(6);
   record.quick = true;
   record.duration_s = 25;
   const auto warnings = measurement_warnings(record);
   ASSERT_EQ(ids(warnings), Ids{"quick"});
-  EXPECT_NE(warnings[0].seen.find("a quick study: all of it lasted 25.0 s"), std::string::npos)
+  EXPECT_NE(warnings[0].seen.find("a quick study: it measured for 25.0 s"), std::string::npos)
       << warnings[0].seen;
 }
 
