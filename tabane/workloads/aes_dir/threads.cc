@@ -179,9 +179,9 @@ void work_on_device(JobState& job, Queue<SealedTask>& queue, DeviceSealer& seale
   }
 }
 
-// Null: there is no device, or it has no room for this thread, or only ends are looked at.
+// Null: there is no device, or it has no room for this thread.
 std::unique_ptr<DeviceSealer> make_sealer(const JobState& job, Engine engine, bool opens) {
-  if (job.device == nullptr || job.request.quick) return nullptr;
+  if (job.device == nullptr) return nullptr;
   try {
     return std::make_unique<DeviceSealer>(*job.device, engine, opens);
   } catch (const device::DeviceError& error) {
