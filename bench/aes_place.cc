@@ -122,8 +122,12 @@ void Place::seal(const CipherKind& kind) {
   }
   const Entrant peer = openssl_enc(kind, Direction::encrypt, 0);
   if (!peer.missing.empty()) return remove_tree(out_);
-  peer.before();
-  peer.work(1);
+  try {
+    peer.before();
+    peer.work(1);
+  } catch (const core::Error&) {  // decrypting by openssl enc then fails and says why
+    return remove_tree(out_);
+  }
   if (kind.chained() && !same(sealed_, out_)) {
     throw core::Error("tabane and openssl enc do not encrypt alike: " + kind.name);
   }

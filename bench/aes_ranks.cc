@@ -69,9 +69,10 @@ void ask_about(Panel& panel, const Tree& tree) {
 }  // namespace
 
 void ask_aes_ranks(Panel& panel) {
-  ask_about(panel, {"100 files of 4 MiB", 0, 100, 4 * kMiB});
-  ask_about(panel, {"1 file of 400 MiB", 0, 1, 400 * kMiB});
-  ask_about(panel, {"20000 files of 1 KiB", 100, 200, 1024});
+  for (const Tree& tree :
+       {Tree{"100 files of 4 MiB", 0, 100, 4 * kMiB}, Tree{"1 file of 400 MiB", 0, 1, 400 * kMiB},
+        Tree{"20000 files of 1 KiB", 100, 200, 1024}})
+    panel.part(tree.name, [&] { ask_about(panel, tree); });
 }
 
 }  // namespace tabane::bench

@@ -16,18 +16,12 @@ core::MeasureOptions few_commands(const Settings& settings) {
   return options;
 }
 
-void skip(Panel& panel, const std::string& name, const std::string& reason) {
-  Question question{name, "B/s", {}, {}};
-  question.peers.push_back({.name = "all", .target = 0, .missing = reason});
-  panel.ask(question);
-}
-
 void ask_about_large_files(Panel& panel, core::PinnedPool& pool, Usage& total) {
   const std::string name = "100 files of 4 MiB beside other programs, encrypt aes-256-gcm";
   if (!panel.wants(name)) return;
   Place place(panel.settings(), pool, total);
   const std::string missing = place.missing(2 * 100 * 4 * kMiB);
-  if (!missing.empty()) return skip(panel, name, missing);
+  if (!missing.empty()) return panel.skip(name, missing);
   place.fill(0, 100, 4 * kMiB);
   OtherPrograms programs(place);
   Question question{name, "B/s", place.tabane(gcm(), Direction::encrypt, {}), {}};
@@ -41,7 +35,7 @@ void ask_about_small_files(Panel& panel, core::PinnedPool& pool, Usage& total) {
   if (!panel.wants(name)) return;
   Place place(panel.settings(), pool, total);
   const std::string missing = place.missing(std::uint64_t{20000} * 2 * 4096);
-  if (!missing.empty()) return skip(panel, name, missing);
+  if (!missing.empty()) return panel.skip(name, missing);
   place.fill(100, 200, 1024);
   OtherPrograms programs(place);
   Question question{name, "files/s", place.tabane(gcm(), Direction::encrypt, {}), {}};
@@ -72,16 +66,19 @@ void ask_about_unchanged_trees(Panel& panel, core::PinnedPool& pool, Usage& tota
   Place place(panel.settings(), pool, total);
   const std::string missing = place.missing(std::uint64_t{200000} * 4096);
   if (!missing.empty()) {
-    if (updates) skip(panel, update, missing);
-    if (verifies) skip(panel, verify, missing);
+    panel.skip(update, missing);
+    panel.skip(verify, missing);
     return;
   }
   place.fill(400, 500, 1024);
   place.seal_once(gcm());
   const fs::path copy = place.folder() / "copy";
-  const Entrant rsync =
-      place.entrant("rsync -a", {"rsync", "-a", place.plain().string() + "/", copy}, 1);
-  if (updates && rsync.missing.empty()) rsync.work(1);
+  Entrant rsync = place.entrant("rsync -a", {"rsync", "-a", place.plain().string() + "/", copy}, 1);
+  try {
+    if (updates && rsync.missing.empty()) rsync.work(1);
+  } catch (const core::Error& error) {
+    rsync.missing = error.what();
+  }
   ask_one(panel, place, update, place.update(gcm()), rsync);
   ask_one(panel, place, verify, place.quick_verify(gcm()),
           place.entrant("find -type f, with stat",

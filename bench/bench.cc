@@ -39,6 +39,39 @@ lab::Comparison compare(const Question& question, const Entrant& peer,
   return c;
 }
 
+// A competitor of a question cannot go on.
+struct Failed {
+  Entrant* entrant;
+  std::string why;
+};
+
+// f, which throws Failed in place of what it throws itself.
+template <class F>
+F accountable(F f, Entrant& entrant) {
+  if (!f) return f;
+  return [f = std::move(f), &entrant](auto&&... arguments) {
+    try {
+      return f(std::forward<decltype(arguments)>(arguments)...);
+    } catch (const std::exception& error) {
+      throw Failed{&entrant, error.what()};
+    }
+  };
+}
+
+core::Competitor competitor(Entrant& entrant, const std::string& name) {
+  return {name, accountable(entrant.work, entrant), accountable(entrant.before, entrant),
+          accountable(entrant.timed, entrant)};
+}
+
+lab::Comparison left_out(const std::string& question, const std::string& peer,
+                         const std::string& reason) {
+  lab::Comparison c;
+  c.question = question;
+  c.peer_name = peer;
+  c.skipped = reason;
+  return c;
+}
+
 struct Answers {
   std::vector<lab::Comparison> comparisons;
   std::vector<std::pair<std::string, std::vector<double>>> costs;  // s per unit, ours first
@@ -49,15 +82,15 @@ struct Measured {
   std::vector<double> cost;  // s per unit
 };
 
-// Measures all competitors of a question in turn.
-Answers answer(const Question& question, const core::MeasureOptions& options) {
-  std::vector<core::Competitor> competitors{
-      {question.ours.name, question.ours.work, question.ours.before, question.ours.timed}};
+// Measures all competitors of a question in turn. throws: Failed.
+Answers answer(Question& question, const core::MeasureOptions& options) {
+  std::vector<core::Competitor> competitors{competitor(question.ours, question.ours.name)};
   std::vector<const Entrant*> present;
   Answers answers;
-  for (const Entrant& peer : question.peers) {
+  for (Entrant& peer : question.peers) {
+    if (peer.missing.empty()) peer.missing = question.ours.missing;
     if (peer.missing.empty()) {
-      competitors.push_back({peer.name, peer.work, peer.before, peer.timed});
+      competitors.push_back(competitor(peer, peer.name));
       present.push_back(&peer);
     } else {
       answers.comparisons.push_back(beside(question, peer));
@@ -135,7 +168,7 @@ void Panel::run() {
   for (pass_ = 0; pass_ < topic_.passes; ++pass_) {
     if (topic_.passes > 1)
       fmt::print(stderr, "{}: pass {} of {}\n", topic_.name, pass_ + 1, topic_.passes);
-    topic_.run(*this);
+    part("the rest of " + topic_.name, [&] { topic_.run(*this); });
   }
 }
 
@@ -179,18 +212,48 @@ void Panel::keep(lab::Result result) {
     lab::add_pass(*known, std::move(result));
 }
 
-std::vector<lab::Comparison> Panel::ask(const Question& question) {
+void Panel::skip(const std::string& question, const std::string& reason, const std::string& peer) {
+  if (wants(question))
+    note({.name = question, .unit = "1/s", .ours = {}, .peers = {}},
+         left_out(question, peer, reason));
+}
+
+void Panel::part(const std::string& name, const std::function<void()>& questions) {
+  try {
+    questions();
+  } catch (const std::exception& error) {
+    failed_ = true;
+    note({.name = name, .unit = "1/s", .ours = {}, .peers = {}},
+         left_out(name, "all", std::string("failed: ") + error.what()));
+  }
+}
+
+// Measures again without the peers that fail.
+std::vector<lab::Comparison> Panel::ask(Question question) {
   if (!wants(question.name)) return {};
-  Answers answers = answer(question, question.measure.value_or(settings_.measure));
+  std::optional<Answers> measured;
+  while (!measured) {
+    try {
+      measured = answer(question, question.measure.value_or(settings_.measure));
+    } catch (const Failed& failure) {
+      failed_ |= failure.entrant == &question.ours;
+      failure.entrant->missing =
+          (failure.entrant == &question.ours ? "tabane failed: " : "failed: ") + failure.why;
+    }
+  }
+  Answers& answers = *measured;
   for (const auto& [name, costs] : answers.costs)
     keep(rates_result(topic_.name, question, name, costs));
-  for (const lab::Comparison& c : answers.comparisons) {
-    Asked& one = asked(question, c);
-    one.add(c);
-    if (pass_ + 1 == topic_.passes) print(one.joined);
-  }
-  std::fflush(stdout);
+  for (const lab::Comparison& c : answers.comparisons) note(question, c);
   return std::move(answers.comparisons);
+}
+
+void Panel::note(const Question& question, const lab::Comparison& comparison) {
+  Asked& one = asked(question, comparison);
+  one.add(comparison);
+  skipped_ |= !comparison.skipped.empty();
+  if (pass_ + 1 == topic_.passes) print(one.joined);
+  std::fflush(stdout);
 }
 
 std::vector<lab::Comparison> Panel::comparisons() const {
@@ -253,23 +316,6 @@ lab::Record Panel::record() const {
   add_panel_views(record, groups_);
   record.views.insert(record.views.end(), shown_.begin(), shown_.end());
   return record;
-}
-
-std::vector<Topic> all_topics() {
-  return {{"simd", "vector kernels", ask_simd, 6},
-          {"aes", "encrypting files", ask_aes},
-          {"aes_ranks", "encrypting files on several ranks", ask_aes_ranks},
-          {"epub", "protecting e-books", ask_epub},
-          {"device", "coprocessors", ask_device},
-          {"team", "teams of processes and threads", ask_team},
-          {"comm", "messages and collectives", ask_comm},
-          {"netpipe", "ping-pongs over TCP", ask_netpipe},
-          {"solvers", "dense and sparse systems of equations", ask_solvers},
-          {"matmul", "products of multiple-precision matrices", ask_matmul},
-          {"fhe", "homomorphic encryption under support counting", ask_fhe},
-          {"time", "commands compared in turn, beside hyperfine", ask_time},
-          {"truth", "surveys beside each other and beside independent programs", ask_truth},
-          {"tune", "tuning of commands", ask_tune}};
 }
 
 }  // namespace tabane::bench

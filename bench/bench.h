@@ -1,6 +1,8 @@
 // Side by side with the peers: a topic asks questions, a question lets competitors take turns in
 // one run.
 //
+// A competitor that is missing or fails is named with the reason; the others are compared.
+//
 // Ratios are of rates, ours / peer: 1 or more means that ours is at least as fast. A target is met
 // if the ratio reaches it; "never slower" (1) also if its 95 % interval contains 1. A target of 0
 // asks for nothing: the peer only explains the others.
@@ -66,7 +68,6 @@ struct Topic {
   // in which a question was asked. From six on it is one of 95 %.
   int passes = 1;
 };
-std::vector<Topic> all_topics();
 
 // Where topics hand in their questions: asks them at once, so that their data may go afterwards. A
 // question that is asked again, in a later pass, is joined with its earlier answers.
@@ -81,7 +82,15 @@ class Panel {
   bool wants(const std::string& question) const;
   // Measures and, in the last pass, prints one line per peer; returns the comparisons. With
   // list_only prints the name.
-  std::vector<lab::Comparison> ask(const Question& question);
+  std::vector<lab::Comparison> ask(Question question);
+  // Names a question, or one of its peers, that is not measured, and why.
+  void skip(const std::string& question, const std::string& reason,
+            const std::string& peer = "all");
+  // Asks several questions. If that throws, the rest of them fails; what comes after is asked.
+  void part(const std::string& name, const std::function<void()>& questions);
+  // Whether a peer or a question was left out; whether tabane itself failed.
+  bool skipped() const { return skipped_; }
+  bool failed() const { return failed_; }
   // Keeps a figure and prints one line.
   void tell(lab::Comparison figure);
   // Keeps a table for the page, after the others, and prints it. view: has Rows.
@@ -98,6 +107,7 @@ class Panel {
     void add(const lab::Comparison& pass);
   };
   Asked& asked(const Question& question, const lab::Comparison& comparison);
+  void note(const Question& question, const lab::Comparison& comparison);
   void keep(lab::Result result);
   void print(const lab::Comparison& comparison);
   void print_header();
@@ -109,7 +119,7 @@ class Panel {
   std::vector<std::string> groups_;  // of the comparisons
   std::vector<lab::Result> results_;
   std::vector<lab::View> shown_;
-  bool header_printed_ = false;
+  bool header_printed_ = false, skipped_ = false, failed_ = false;
   int pass_ = 0;
   core::Clock& clock_ = core::tick_clock();
   double start_ = clock_.now();

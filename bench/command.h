@@ -26,4 +26,7 @@ Usage run_command(const Command& command);
 // Whether a program of this name is in PATH.
 bool in_path(const std::string& name);
 
+// A line for the shell, which is found whatever PATH says.
+inline Command shell(const std::string& line) { return {"/bin/sh", "-c", line}; }
+
 }  // namespace tabane::bench

@@ -88,34 +88,31 @@ class Rounds {
   std::size_t all() const { return settings_.quick ? 3 : 9; }
 
   double ours(std::size_t round, const Figure& figure) {
-    make(round);
+    while (surveys_.size() <= round) {
+      const fs::path record = folder_.path() / "survey.json";
+      run_command({settings_.program, "survey", "--only", "device", "--quick", "-q",
+                   "--json=" + record.string()});
+      surveys_.push_back(lab::record_from_json(lab::Json::parse(core::read_file(record))));
+    }
     const lab::Result* result = surveys_[round].find(std::string("device.0.") + figure.name);
     if (result == nullptr || !result->value)
       throw core::Error(std::string("the survey has no device.0.") + figure.name);
     return *result->value;
   }
   double clpeak(std::size_t round, const Figure& figure) {
-    make(round);
+    while (outputs_.size() <= round) {
+      const fs::path output = folder_.path() / "clpeak";
+      const bool computes = outputs_.size() < computing();
+      run_command(shell(fmt::format("{}{} > '{}'", kClpeakMoves, computes ? kClpeakComputes : "",
+                                    output.string())));
+      outputs_.push_back(core::read_file(output));
+    }
     const double found = found_by_clpeak(outputs_[round], figure);
     if (found == 0) throw core::Error(std::string("clpeak has no ") + figure.heading);
     return found;
   }
 
  private:
-  void make(std::size_t round) {
-    while (surveys_.size() <= round) {
-      const fs::path record = folder_.path() / "survey.json", output = folder_.path() / "clpeak";
-      run_command({settings_.program, "survey", "--only", "device", "--quick", "-q",
-                   "--json=" + record.string()});
-      surveys_.push_back(lab::record_from_json(lab::Json::parse(core::read_file(record))));
-      run_command(
-          {"sh", "-c",
-           fmt::format("{}{} > '{}'", kClpeakMoves,
-                       outputs_.size() < computing() ? kClpeakComputes : "", output.string())});
-      outputs_.push_back(core::read_file(output));
-    }
-  }
-
   const Settings& settings_;
   const core::ScratchFolder folder_;
   std::vector<lab::Record> surveys_;
@@ -222,14 +219,12 @@ void ask_about_commands(Panel& panel) {
 void ask_device(Panel& panel) {
   const device::Devices& all = device::devices();
   if (all.list.empty()) {
-    Question question{"coprocessors", "B/s", {}, {}};
-    question.peers.push_back({.name = "all", .target = 0, .missing = all.reason});
-    panel.ask(question);
+    panel.skip("coprocessors", all.reason);
     return;
   }
-  ask_device_kernels(panel);
-  ask_beside_clpeak(panel);
-  ask_about_commands(panel);
+  panel.part("kernels of a device", [&] { ask_device_kernels(panel); });
+  panel.part("figures of a device", [&] { ask_beside_clpeak(panel); });
+  panel.part("commands with a device", [&] { ask_about_commands(panel); });
 }
 
 }  // namespace tabane::bench

@@ -156,6 +156,16 @@ Entrant hashcat_entrant(Kernels& kernels, std::size_t group, double bytes) {
                  version_said_by("dpkg-query -W -f '${Version}' hashcat-data")};
 }
 
+void add_hashcat(Question& question, Kernels& kernels, double bytes) {
+  kernels.build_hashcat();
+  if (kernels.after([&] { kernels.ours(); }) != kernels.after([&] { kernels.hashcat(64); }))
+    throw core::Error("hashcat's AES and tabane's do not give the same bytes");
+  const bool cpu = kernels.about().kind == device::Kind::cpu;
+  for (const std::size_t group :
+       cpu ? std::vector<std::size_t>{1, 16, 64} : std::vector<std::size_t>{32, 64, 256})
+    question.peers.push_back(hashcat_entrant(kernels, group, bytes));
+}
+
 }  // namespace
 
 void ask_device_kernels(Panel& panel) {
@@ -170,16 +180,14 @@ void ask_device_kernels(Panel& panel) {
                      .amount = bytes,
                      .how = device::text_of(kernels.about())},
                     {}};
-  if (std::filesystem::exists(kHashcat)) {
-    kernels.build_hashcat();
-    if (kernels.after([&] { kernels.ours(); }) != kernels.after([&] { kernels.hashcat(64); }))
-      throw core::Error("hashcat's AES and tabane's do not give the same bytes");
-    const bool cpu = kernels.about().kind == device::Kind::cpu;
-    for (const std::size_t group :
-         cpu ? std::vector<std::size_t>{1, 16, 64} : std::vector<std::size_t>{32, 64, 256})
-      question.peers.push_back(hashcat_entrant(kernels, group, bytes));
-  } else {
+  if (!std::filesystem::exists(kHashcat)) {
     question.peers = {{.name = "hashcat's AES", .missing = "hashcat-data is not installed"}};
+  } else {
+    try {
+      add_hashcat(question, kernels, bytes);
+    } catch (const core::Error& error) {
+      question.peers = {{.name = "hashcat's AES", .missing = error.what()}};
+    }
   }
   question.measure = long_runs(panel.settings(), 15, 60);
   panel.ask(question);

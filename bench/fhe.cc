@@ -144,7 +144,7 @@ class Fhe {
 
 void ask_fhe(Panel& panel) {
   Fhe(panel).ask_all();
-  ask_fhe_pairs(panel);
+  panel.part("mining", [&] { ask_fhe_pairs(panel); });
 }
 
 }  // namespace tabane::bench

@@ -35,7 +35,7 @@ class FhePairs {
   void ask_all() {
     const bool whole = panel_.wants(kWhole), share = panel_.wants(kShare);
     if (!whole && !share) return;
-    if (panel_.settings().program.empty()) return skip("tabane was not found");
+    if (panel_.settings().program.empty()) return panel_.skip(kWhole, "tabane was not found");
     make_transactions();
     std::vector<Run> runs;
     for (int i = 0; i < (panel_.settings().quick ? 1 : 5); ++i) {
@@ -57,12 +57,6 @@ class FhePairs {
   struct Bandwidths {
     double dram = 0, l3 = 0;  // 0: not known
   };
-
-  void skip(const std::string& reason) {
-    Question question{kWhole, "s", {}, {}};
-    question.peers.push_back({.name = "all", .target = 0, .missing = reason});
-    panel_.ask(question);
-  }
 
   std::string file(const char* name) const { return (scratch_ / name).string(); }
 

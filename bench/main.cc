@@ -19,6 +19,24 @@ bool any_part_of(const std::vector<std::string>& parts, const std::string& text)
          });
 }
 
+std::vector<tabane::bench::Topic> all_topics() {
+  using namespace tabane::bench;
+  return {{"simd", "vector kernels", ask_simd, 6},
+          {"aes", "encrypting files", ask_aes},
+          {"aes_ranks", "encrypting files on several ranks", ask_aes_ranks},
+          {"epub", "protecting e-books", ask_epub},
+          {"device", "coprocessors", ask_device},
+          {"team", "teams of processes and threads", ask_team},
+          {"comm", "messages and collectives", ask_comm},
+          {"netpipe", "ping-pongs over TCP", ask_netpipe},
+          {"solvers", "dense and sparse systems of equations", ask_solvers},
+          {"matmul", "products of multiple-precision matrices", ask_matmul},
+          {"fhe", "homomorphic encryption under support counting", ask_fhe},
+          {"time", "commands compared in turn, beside hyperfine", ask_time},
+          {"truth", "surveys beside each other and beside independent programs", ask_truth},
+          {"tune", "tuning of commands", ask_tune}};
+}
+
 // build/bench/tabane_bench stands below build/tabane.
 std::string program_beside_this() {
   std::error_code error;
@@ -33,7 +51,7 @@ int main(int argc, char** argv) {
   using namespace tabane;
   std::vector<std::string> only, questions;
   std::string output, directory = "/dev/shm", program = program_beside_this();
-  bool list = false, quick = false;
+  bool list = false, quick = false, strict = false, complete = true;
   CLI::App app("Compares tabane with its peers on this machine", "tabane_bench");
   app.add_option("--only", only, "Only these topics");
   app.add_option("--question", questions, "Only questions that contain one of these texts");
@@ -42,11 +60,12 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--program", program, "The tabane to compare (that of this build)");
   app.add_flag("--list", list, "List the questions");
+  app.add_flag("--strict", strict, "Exit with 1 if a peer or a question was skipped");
   app.add_flag("--quick", quick, "A tenth of the time; wider intervals");
   CLI11_PARSE(app, argc, argv);
   try {
     bool found = false;
-    for (const bench::Topic& topic : bench::all_topics()) {
+    for (const bench::Topic& topic : all_topics()) {
       if (!only.empty() && std::find(only.begin(), only.end(), topic.name) == only.end()) continue;
       found = true;
       bench::Settings settings;
@@ -59,13 +78,14 @@ int main(int argc, char** argv) {
       settings.wanted = [&](const std::string& name) { return any_part_of(questions, name); };
       bench::Panel panel(topic, settings);
       panel.run();
+      complete = complete && !panel.failed() && !(strict && panel.skipped());
       if (output.empty() || list) continue;
       fmt::print("The page is {}\n", bench::write(panel.record(), output));
       std::fflush(stdout);
     }
     if (!found) {
       fmt::print(stderr, "tabane_bench: no such topic; there is:");
-      for (const bench::Topic& topic : bench::all_topics()) fmt::print(stderr, " {}", topic.name);
+      for (const bench::Topic& topic : all_topics()) fmt::print(stderr, " {}", topic.name);
       fmt::print(stderr, "\n");
       return 2;
     }
@@ -73,5 +93,5 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "tabane_bench: {}\n", error.what());
     return 1;
   }
-  return 0;
+  return complete ? 0 : 1;
 }

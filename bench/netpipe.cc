@@ -36,7 +36,7 @@ Command transmitter(unsigned pu, std::size_t bytes, const std::string& file) {
 double netpipe(const std::array<unsigned, 2>& pus, std::size_t bytes) {
   const core::ScratchFolder folder("tabane-netpipe");
   const std::string file = folder / "np.out";
-  Command command{"sh", "-c", "exec \"$@\" >/dev/null 2>&1", "sh"};
+  Command command{"/bin/sh", "-c", "exec \"$@\" >/dev/null 2>&1", "sh"};
   const Command receiving = netpipe_on(pus[1], bytes);
   command.insert(command.end(), receiving.begin(), receiving.end());
   core::HelperProcess receiver({.name = "NPtcp", .command = std::move(command)});

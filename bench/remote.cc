@@ -49,13 +49,7 @@ core::Work Remote::work(std::string verb) {
 }
 
 std::string beside_this_program(const std::string& name) {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto path = self.parent_path() / name;
-  if (error || !std::filesystem::exists(path)) {
-    throw core::SystemError("find", path.string(), ENOENT);
-  }
-  return path.string();
+  return std::filesystem::read_symlink("/proc/self/exe").replace_filename(name).string();
 }
 
 }  // namespace tabane::bench

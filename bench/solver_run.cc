@@ -18,7 +18,7 @@ Entrant solver_run(const Settings& settings, const std::filesystem::path& json,
   Entrant entrant{.name = name, .amount = amount, .how = text};
   if (settings.program.empty()) entrant.missing = "tabane was not found";
   entrant.timed = [text, json, last](std::uint64_t) {
-    run_command({"sh", "-c", text});
+    run_command(shell(text));
     lab::Json record = lab::Json::parse(core::read_file(json));
     if (!record.at("passed").get<bool>()) throw core::Error(text + ": the check failed");
     const double seconds = record.at("seconds").get<double>();

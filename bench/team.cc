@@ -63,12 +63,6 @@ std::uint64_t free_memory() {
   return bytes ? static_cast<std::uint64_t>(*bytes) : std::numeric_limits<std::uint64_t>::max();
 }
 
-void skip(Panel& panel, const std::string& name, const std::string& reason) {
-  Question question{name, "1/s", {}, {}};
-  question.peers.push_back({.name = "all", .target = 0, .missing = reason});
-  panel.ask(question);
-}
-
 void require_equal(std::uint64_t ours, std::uint64_t theirs, const std::string& who) {
   if (ours != theirs) throw core::Error("the team and " + who + " have different results");
 }
@@ -145,8 +139,9 @@ void ask_about_many_children(Panel& panel) {
   const std::uint64_t wanted = bytes;
   while (bytes + bytes / 8 + kGiB / 2 > free && bytes > kGiB / 4) bytes /= 2;
   if (bytes != wanted) {
-    skip(panel, children_question(wanted, tree),
-         "only " + core::format_bytes(free) + " are free: asked with " + core::format_bytes(bytes));
+    panel.skip(
+        children_question(wanted, tree),
+        "only " + core::format_bytes(free) + " are free: asked with " + core::format_bytes(bytes));
   }
   const auto memory = start_scene({"memory", std::to_string(bytes)});
   if (wants_tree) {
@@ -252,19 +247,25 @@ void write_corpus(const fs::path& path, std::uint64_t bytes) {
 
 void ask_word_count(Panel& panel, const std::string& name, std::uint64_t bytes, std::size_t pus) {
   // The file, three texts, and the tables and lists of words of all processes.
-  if (free_memory() < 5 * bytes + kGiB) return skip(panel, name, "too little free memory");
+  if (free_memory() < 5 * bytes + kGiB) return panel.skip(name, "too little free memory");
   const core::ScratchFolder scratch("tabane-bench", panel.settings().directory);
   const fs::path path = scratch / "text";
   write_corpus(path, bytes);
   const std::string piece_bytes = std::to_string(bytes / (kPiecesPerPu * pus) + 1);
-  const bool with_python = panel.wants(name + ", Python") && in_path("python3");
   const auto team = start_scene({"words", path.string(), piece_bytes, std::to_string(pus), "1"});
   const auto openmp = start_openmp({"words", path.string(), piece_bytes});
+  Entrant with_python{.name = "Python multiprocessing", .target = 5};
   std::unique_ptr<Remote> python;
-  if (with_python) {
-    python = std::make_unique<Remote>(
-        "wordcount.py", Command{"python3", beside_this_program("wordcount.py"), path.string(),
-                                std::to_string(pus)});
+  std::uint64_t words_of_python = 0;
+  try {
+    if (panel.wants(name + ", Python")) {
+      python = std::make_unique<Remote>(
+          "wordcount.py", Command{"python3", beside_this_program("wordcount.py"), path.string(),
+                                  std::to_string(pus)});
+      words_of_python = python->ask("check");
+    }
+  } catch (const core::Error& error) {
+    with_python.missing = error.what();
   }
   remove_tree(path);
   const std::uint64_t ours = team->ask("check-team");
@@ -279,15 +280,13 @@ void ask_word_count(Panel& panel, const std::string& name, std::uint64_t bytes, 
   threads.measure = few_epochs(6);
   panel.ask(threads);
   Question pool{name + ", Python", "B/s", entrant("", team->work("team"), n, 0), {}};
-  if (python) {
-    require_equal(ours, python->ask("check"), "Python");
-    pool.peers.push_back(entrant("Python multiprocessing", python->work("count"), n, 5,
-                                 fmt::format("python3 wordcount.py FILE {}; {}", pus,
-                                             version_said_by("python3 --version"))));
-  } else {
-    pool.peers.push_back(
-        {.name = "Python multiprocessing", .target = 5, .missing = "no python3 in PATH"});
+  if (python && with_python.missing.empty()) {
+    require_equal(ours, words_of_python, "Python");
+    with_python = entrant(
+        with_python.name, python->work("count"), n, 5,
+        fmt::format("python3 wordcount.py FILE {}; {}", pus, version_said_by("python3 --version")));
   }
+  pool.peers.push_back(std::move(with_python));
   pool.measure = few_epochs(3);
   panel.ask(pool);
 }
@@ -335,7 +334,7 @@ void tell_predictions(Panel& panel) {
               .figure = "with a predicted time",
               .value = verdicts.predictions / verdicts.chosen});
   if (verdicts.predictions == 0) {
-    return skip(panel, name + ", predictions that held", "no time was predicted here");
+    return panel.skip(name + ", predictions that held", "no time was predicted here");
   }
   panel.tell({.question = name,
               .unit = "ratio",
@@ -357,7 +356,7 @@ void ask_about_few_tasks(Panel& panel, std::size_t pus) {
     const auto wants = [&](std::size_t tasks) { return panel.wants(name_of(tasks)); };
     if (std::none_of(std::begin(kFewTasks), std::end(kFewTasks), wants)) continue;
     if (free_memory() < 2 * bytes) {
-      skip(panel, name_of(kFewTasks[0]), "too little free memory");
+      panel.skip(name_of(kFewTasks[0]), "too little free memory");
       continue;
     }
     const auto rounds = static_cast<std::uint64_t>(static_cast<double>(rounds_of_a_microsecond()) *
@@ -387,20 +386,20 @@ void ask_team(Panel& panel) {
   const core::Topology topology = core::Topology::detect();
   std::vector<unsigned> pus;
   for (const core::Pu& pu : topology.pus()) pus.push_back(pu.os_index);
-  ask_about_empty_team(panel);
-  ask_about_many_children(panel);
-  {
+  panel.part("empty teams", [&] { ask_about_empty_team(panel); });
+  panel.part("many children", [&] { ask_about_many_children(panel); });
+  panel.part("small tasks", [&] {
     SmallTasks tasks(panel, pus);
     tasks.ask("2x1");
     tasks.ask("1x2");
-  }
-  tell_predictions(panel);
-  ask_about_few_tasks(panel, pus.size());
+  });
+  panel.part("predictions", [&] { tell_predictions(panel); });
+  panel.part("few tasks", [&] { ask_about_few_tasks(panel, pus.size()); });
   const std::uint64_t bytes = panel.settings().quick ? 100'000'000 : 1'000'000'000;
   const std::string name =
       fmt::format("count the words of {} MB, {} x 1", bytes / 1'000'000, pus.size());
   if (panel.wants(name + ", OpenMP") | panel.wants(name + ", Python"))
-    ask_word_count(panel, name, bytes, pus.size());
+    panel.part("words", [&] { ask_word_count(panel, name, bytes, pus.size()); });
 }
 
 }  // namespace tabane::bench

@@ -25,7 +25,7 @@ constexpr const char* kOverhead = "a run of a command that does nothing";
 constexpr int kComparisons = 100, kComparisonsOfQuick = 20, kRounds = 30;
 constexpr double kMostFalse = 0.05;
 // About ten milliseconds.
-constexpr const char* kWork = "sh -c 'i=0; while [ $i -lt 10000 ]; do i=$((i + 1)); done'";
+constexpr const char* kWork = "/bin/sh -c 'i=0; while [ $i -lt 10000 ]; do i=$((i + 1)); done'";
 
 // Keeps all PUs busy in bursts of random lengths, with pauses as long.
 class BurstLoad {

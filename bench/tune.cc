@@ -105,9 +105,8 @@ std::vector<double> by_optuna(const Commands& commands, const std::string& pytho
   std::string lines;
   for (const auto& command : commands.all) lines += line_of(*command);
   core::write_file(folder / "commands", lines);
-  run_command({"sh", "-c",
-               fmt::format("{} {} {} > {}", python, beside_this_program("tune_optuna.py"),
-                           (folder / "commands").string(), (folder / "found").string())});
+  run_command(shell(fmt::format("{} {} {} > {}", python, beside_this_program("tune_optuna.py"),
+                                (folder / "commands").string(), (folder / "found").string())));
   std::istringstream found(core::read_file(folder / "found"));
   std::vector<double> regrets;
   std::size_t candidate = 0;
@@ -154,17 +153,15 @@ class Tuning300 {
     row("random search", theirs);
     figure(question, "median, beside half that of random search", ours, theirs);
     const std::string python = python_with_optuna();
-    if (python.empty()) {
-      panel_.tell({.question = question,
-                   .unit = "share",
-                   .skipped = "Optuna is not installed",
-                   .figure = "median, beside half that of TPE"});
-    } else {
+    try {
+      if (python.empty()) throw core::Error("Optuna is not installed");
       const std::vector<double> tpe = by_optuna(commands, python);
       row("Optuna TPE " +
               version_said_by(python + " -c 'import optuna; print(optuna.__version__)'"),
           tpe);
       figure(question, "median, beside half that of TPE", ours, tpe);
+    } catch (const core::Error& error) {
+      panel_.skip(question, error.what(), "Optuna TPE");
     }
     within(question, ours);
   }
@@ -254,9 +251,9 @@ void ask_false_winners(Panel& panel) {
 void ask_tune(Panel& panel) {
   Tuning300(panel).ask();
   ask_false_winners(panel);
-  ask_tune_commands(panel);
+  panel.part("real commands", [&] { ask_tune_commands(panel); });
   // The measuring under all of it.
-  ask_time(panel);
+  panel.part("tabane time", [&] { ask_time(panel); });
 }
 
 }  // namespace tabane::bench

@@ -73,7 +73,7 @@ std::vector<RealCommand> commands(const fs::path& folder, const std::string& pro
        {"buffer=1M,64M"}},
       {"openssl enc, by xargs -P",
        "openssl",
-       {"sh", "-c",
+       {"/bin/sh", "-c",
         "ls " + at +
             "/files/* | xargs -P{threads} -n{files} sh -c 'for f; do openssl enc "
             "-aes-256-ctr -pbkdf2 -iter 20000 -k x -in $f -out /dev/null; done' -"},
@@ -265,10 +265,7 @@ void ask_tune_commands(Panel& panel) {
   int winners = 0, wrong = 0;
   for (const RealCommand& command : commands(folder / "", panel.settings().program)) {
     if (!is_here(command)) {
-      panel.tell({.question = kQuestion,
-                  .unit = "share",
-                  .skipped = command.needs + " is missing",
-                  .figure = command.name});
+      panel.skip(kQuestion, command.needs + " is missing", command.name);
       continue;
     }
     const Tuned tuned = tuner.tune(command);
