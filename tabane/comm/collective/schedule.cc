@@ -110,7 +110,8 @@ void Schedule::end() noexcept {
 }
 
 // A loss is told by the wait that is under way, too. While the exception passes, messages on their
-// way are given up rather than waited for: after it nobody reads or writes the values.
+// way are given up rather than waited for: after it nobody reads or writes the values. To give one
+// up may take progress of all that is enlisted, so this call leaves the list first.
 template <class Step>
 void Schedule::keep_error(Step&& step) noexcept {
   if (is_done_) return;
@@ -119,7 +120,9 @@ void Schedule::keep_error(Step&& step) noexcept {
       Schedule& schedule;
       int before = std::uncaught_exceptions();
       ~GiveUp() {
-        if (std::uncaught_exceptions() > before) schedule.pending_.clear();
+        if (std::uncaught_exceptions() == before) return;
+        schedule.end();
+        schedule.pending_.clear();
       }
     } const give_up{*this};
     try {
@@ -133,7 +136,6 @@ void Schedule::keep_error(Step&& step) noexcept {
   } catch (...) {
     error_ = std::current_exception();
     if (group_->board() != nullptr) group_->board()->calls.forget(own_.number());
-    end();
   }
 }
 

@@ -166,6 +166,31 @@ void a_loss_that_a_call_in_the_background_hears_of_ends_the_wait() {
   }
 }
 
+// When a collective in the background ends with the loss, its large messages are on their way.
+void a_loss_ends_a_large_collective_in_the_background() {
+  using Begin = Request (*)(Comm&, std::vector<double>&);
+  constexpr Begin kSum = [](Comm& comm, std::vector<double>& values) {
+    return iall_reduce(comm, values, Operation::sum);
+  };
+  constexpr Begin kCopy = [](Comm& comm, std::vector<double>& values) {
+    return ibroadcast(comm, values, 0);
+  };
+  for (const Begin begin : {kSum, kCopy}) {
+    for (const bool throws : {true, false}) {
+      int size = 0;
+      const std::string error = error_of([&](Comm& comm) {
+        size = comm.size();
+        if (comm.rank() == 1 && throws) throw core::Error("on purpose");
+        if (comm.rank() == 1) return;
+        std::vector<double> values(6'000, 1);
+        begin(comm, values).wait();
+      });
+      require(size == 1 || has(error, throws ? "on purpose" : "rank 1"),
+              "a loss in a collective: {}", error);
+    }
+  }
+}
+
 struct Planned {
   int from, to;
   std::size_t size;
@@ -315,6 +340,7 @@ int run_all() {
     what_is_taken_in_time_is_no_loss();
     a_receive_that_an_exception_passed_takes_its_message();
     a_loss_that_a_call_in_the_background_hears_of_ends_the_wait();
+    a_loss_ends_a_large_collective_in_the_background();
     random_traffic_ends_with_the_throw();
     launch_here([](Comm&) {});  // so that MPI ends well
   } catch (const std::exception& error) {
