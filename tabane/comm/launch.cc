@@ -140,7 +140,6 @@ void throw_if_aborted(const shm::World& world) {
 }
 
 void launch_shm(const LaunchOptions& options, const Collectives& collectives, const Function& f) {
-  const int pus = static_cast<int>(team::known_topology().pus().size());
   const int ranks = ranks_on_shm(options);
   check_grid(ranks, options.grid);
   const shm::MemoryPlan plan = shm::plan_memory(ranks, options.message_bytes);
@@ -148,7 +147,7 @@ void launch_shm(const LaunchOptions& options, const Collectives& collectives, co
   if (options.show_placement) {
     options.show_placement(team::plan_places(options.placement, ranks, 1));
   }
-  shm::World world(plan, pus);
+  shm::World world(plan, team::busy_pus());
   const team::Job job{.once_per_worker = true,
                       .do_tasks = [&](team::Progress& at, std::size_t rank, std::size_t) {
                         if (at.begins(rank)) live(world, static_cast<int>(rank), collectives, f);

@@ -129,6 +129,11 @@ CgroupLimits read_cgroup_limits(const SystemFiles& files) {
   return limits;
 }
 
+int busy_pus_within(const CgroupLimits& limits, int pus) {
+  if (!limits.cpus || *limits.cpus >= pus) return pus;
+  return std::max(1, static_cast<int>(*limits.cpus));
+}
+
 std::optional<CgroupThrottling> read_cgroup_throttling(const SystemFiles& files) {
   struct Counter {
     const char *controller, *name;

@@ -20,6 +20,10 @@ struct CgroupLimits {
 
 CgroupLimits read_cgroup_limits(const SystemFiles& files);
 
+// How many of `pus` usable PUs can be busy all the time within the limits: fewer where a quota of
+// CPU time is smaller, but at least one.
+int busy_pus_within(const CgroupLimits& limits, int pus);
+
 // How often, and for how many seconds, quotas have stopped the process's group or one above it
 // since the groups were made.
 struct CgroupThrottling {

@@ -51,6 +51,13 @@ TEST(CgroupLimits, OfVersion1LeaveOutNoLimitMarks) {
   EXPECT_EQ(limits.cpuset, "0-1");
 }
 
+TEST(CgroupLimits, AQuotaLeavesFewerPusBusy) {
+  EXPECT_EQ(busy_pus_within({}, 8), 8);
+  EXPECT_EQ(busy_pus_within({.cpus = 2.5}, 8), 2);
+  EXPECT_EQ(busy_pus_within({.cpus = 0.5}, 8), 1);
+  EXPECT_EQ(busy_pus_within({.cpus = 8.5}, 8), 8);
+}
+
 TEST(CgroupLimits, OfVersion1NeedNoGroupOfVersion2BesideThem) {
   FakeMachine machine;
   machine.file("/proc/self/cgroup", "2:memory:/job\n")

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tabane/core/binding.h"
+#include "tabane/core/cgroup.h"
 
 namespace tabane::team {
 namespace {
@@ -14,6 +15,7 @@ struct Known {
   std::mutex mutex;
   std::vector<unsigned> binding;
   std::optional<core::Topology> topology;
+  int busy_pus = 1;
   using Request = std::tuple<core::PlacementPolicy, int, int>;
   std::optional<Request> request;
   core::Placement plan;
@@ -29,6 +31,8 @@ const core::Topology& read_again_if_changed(Known& now) {
   if (!now.topology || binding != now.binding) {
     now.request.reset();
     now.topology = core::Topology::detect();
+    now.busy_pus = core::busy_pus_within(core::read_cgroup_limits(core::SystemFiles()),
+                                         static_cast<int>(now.topology->pus().size()));
     now.binding = std::move(binding);
   }
   return *now.topology;
@@ -40,6 +44,13 @@ core::Topology known_topology() {
   Known& now = known();
   const std::lock_guard lock(now.mutex);
   return read_again_if_changed(now);
+}
+
+int busy_pus() {
+  Known& now = known();
+  const std::lock_guard lock(now.mutex);
+  read_again_if_changed(now);
+  return now.busy_pus;
 }
 
 core::Placement plan_places(core::PlacementPolicy policy, int processes, int threads) {

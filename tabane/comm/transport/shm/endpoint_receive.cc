@@ -1,4 +1,3 @@
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,8 +80,7 @@ void Endpoint::hand_over(Receive& receive, Unexpected& message) {
 bool Endpoint::probe(Receive& pattern) {
   world_.check_failed(rank_);
   if (finds(pattern)) return true;
-  if (world_.crowded()) sched_yield();
-  return false;
+  return world_.crowded() && waiter_.give_way([&] { return finds(pattern); });
 }
 
 bool Endpoint::finds(Receive& pattern) {

@@ -141,7 +141,8 @@ Written ShmGroupMemory::copy_claimed(int rank, std::uint64_t key, std::size_t of
 }
 
 void ShmGroupMemory::notify_all() {
-  for (Doorbell* const doorbell : doorbells_) wake(*doorbell);
+  fence_before_look(*doorbells_[own_]);  // one for all
+  for (Doorbell* const doorbell : doorbells_) wake_after_fence(*doorbell);
 }
 
 }  // namespace tabane::comm::shm

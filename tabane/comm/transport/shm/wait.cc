@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 
@@ -19,22 +20,27 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
   return syscall(SYS_futex, &word, operation, value, time_out, nullptr, 0);
 }
 
-// After this, every store that another rank made before it looked at our doorbell is visible.
-void fence_all_ranks() {
+// CLOCK_MONOTONIC is the same in all processes.
+std::uint64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// Between "I sleep" and the last look. Pairs with fence_before_look(): whose look at the doorbell
+// came first has its store seen by what follows here.
+void fence_before_sleep(const Doorbell& own) {
 #if !defined(__SANITIZE_THREAD__)
-  if (fence_before_look) std::atomic_thread_fence(std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
 #endif
-  if (!fence_before_look) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+  if (!own.writers_fence) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
 }
 
 }  // namespace
 
-bool fence_before_look = false;
-
-void prepare_waiting() {
-  if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0) {
-    fence_before_look = true;
-  }
+bool prepare_waiting() {
+  return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
 
 void ring(Doorbell& doorbell) {
@@ -55,27 +61,62 @@ Patience patience_for(int ranks, int pus) {
   return {.spins = ranks <= pus ? 1000 : 0, .yields = 200};
 }
 
-void Waiter::wait_slowly(const std::function<bool()>& ready, const std::function<void()>& check) {
-  for (;;) {
-    for (int i = 0; i < patience_.yields; ++i) {
-      if (ready()) return;
-      check();  // among ranks that compute, a yield may take as long as a sleep
-      sched_yield();
-    }
-    if (ready()) return;
-    sleep_unless(ready, check);
+void YieldCosts::note_slow(std::uint64_t begin_ns, std::uint64_t end_ns) {
+  constexpr std::uint64_t kMostOfTheTime = 16;
+  std::uint64_t since = since_ns_.load(std::memory_order_relaxed);
+  if (end_ns <= since) return;  // in a rest that another rank has begun
+  int level = level_.load(std::memory_order_relaxed);
+  std::uint64_t rest = 0;
+  if (begin_ns >= since) {  // not the slice that another rank has noted
+    const bool again = begin_ns - since < (end_ns - begin_ns) / kMostOfTheTime;
+    level = again ? std::min(level + 1, kMostLevel) : level / 2;
+    if (level >= kInARow) rest = kRestNs << (level - kInARow);
+  }
+  if (since_ns_.compare_exchange_strong(since, end_ns + rest, std::memory_order_relaxed)) {
+    level_.store(level, std::memory_order_relaxed);
   }
 }
 
+bool Waiter::yield_pays() const { return costs_ == nullptr || costs_->pays(now_ns()); }
+
+// Returns ready(). What has come during a slow yield may have come at its beginning.
+bool Waiter::yield_until(const std::function<bool()>& ready) {
+  const std::uint64_t begin = now_ns();
+  sched_yield();
+  const std::uint64_t end = now_ns();
+  const bool is_ready = ready();
+  if (is_ready && costs_ != nullptr) costs_->note(begin, end);
+  return is_ready;
+}
+
+void Waiter::wait_slowly(const std::function<bool()>& ready, const std::function<void()>& check) {
+  for (;;) {
+    if (ready()) return;
+    for (int i = 0; i < patience_.yields && yield_pays(); ++i) {
+      check();  // among ranks that compute, a yield may take as long as a sleep
+      if (yield_until(ready)) return;
+    }
+    sleep_unless(ready, check, patience_.sleep_ms);
+  }
+}
+
+bool Waiter::give_way(const std::function<bool()>& ready) {
+  if (yield_pays()) return yield_until(ready);
+  const auto no_check = [] {};
+  sleep_unless(ready, no_check, 1);
+  return ready();
+}
+
 // If ready or check throws, `sleeping` stays set: that costs the next writer a system call.
-void Waiter::sleep_unless(const std::function<bool()>& ready, const std::function<void()>& check) {
+void Waiter::sleep_unless(const std::function<bool()>& ready, const std::function<void()>& check,
+                          int most_ms) {
   // Before the doorbell says that this rank sleeps: who wakes it from then on changes it.
   const std::uint32_t rung = own_->rung.load();
   own_->sleeping.store(1);
-  fence_all_ranks();
+  fence_before_sleep(*own_);
   if (!ready()) {
     check();
-    const timespec most{patience_.sleep_ms / 1000, patience_.sleep_ms % 1000 * 1'000'000L};
+    const timespec most{most_ms / 1000, most_ms % 1000 * 1'000'000L};
     if (futex(own_->rung, FUTEX_WAIT, rung, &most) != 0 && errno == ETIMEDOUT) ++time_outs_;
   }
   own_->sleeping.store(0);

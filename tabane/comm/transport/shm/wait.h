@@ -1,9 +1,11 @@
 // Waiting for memory that another process writes: spin, then yield, then sleep.
 //
-// Who writes does not want to pay for a fence only because somebody may be asleep. So the sleeper
-// pays: it says that it sleeps, makes the kernel put a fence into every running rank (membarrier),
-// and looks once more. A writer whose look came before that fence has its store seen by the
-// sleeper's; one that looks after it sees that the rank sleeps.
+// A sleeper says that it sleeps and looks once more; a writer stores and then looks who sleeps. So
+// that one of them sees the other, both need a fence between the two. Where each rank has a PU of
+// its own, ranks seldom sleep, and a writer does not want to pay for a fence each time: the sleeper
+// pays for both and makes the kernel put a fence into every running rank (membarrier). A writer
+// whose look came before that fence has its store seen by the sleeper's; one that looks after it
+// sees that the rank sleeps. Where ranks exceed PUs they sleep often, and each makes its own fence.
 #pragma once
 
 #include <atomic>
@@ -16,28 +18,41 @@ namespace tabane::comm::shm {
 struct alignas(64) Doorbell {
   std::atomic<std::uint32_t> sleeping{0};
   std::atomic<std::uint32_t> rung{0};  // futex
+  bool writers_fence = false;          // does not change while ranks run
 };
 
+// Orders a store before the look at `doorbell` that follows it. Pairs with the fence in
+// sleep_unless().
+inline void fence_before_look(const Doorbell& doorbell) {
+#if !defined(__SANITIZE_THREAD__)  // it knows no fences
+  if (doorbell.writers_fence) std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // else membarrier does it; not the compiler
+}
+
 // Lets a sleeping rank look again; call it after the store that it waits for.
-// cost: one load of a line that hardly ever changes, unless the rank sleeps. No fence: who goes to
-// sleep makes all others' stores visible (membarrier); where the kernel cannot, a fence is made.
+// cost: one load of a line that hardly ever changes where ranks have PUs of their own; a fence
+// elsewhere; a system call if the rank sleeps.
 void wake_slowly(Doorbell& doorbell);
-extern bool fence_before_look;  // set by prepare_waiting()
-inline void wake(Doorbell& doorbell) {
-#if defined(__SANITIZE_THREAD__)  // it knows no fences
+// The same after fence_before_look() of it or another doorbell of the launch.
+inline void wake_after_fence(Doorbell& doorbell) {
+#if defined(__SANITIZE_THREAD__)
   if (doorbell.sleeping.fetch_add(0) != 0) wake_slowly(doorbell);
 #else
-  if (fence_before_look) std::atomic_thread_fence(std::memory_order_seq_cst);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  // relaxed: ordered by the fence.
   if (doorbell.sleeping.load(std::memory_order_relaxed) != 0) wake_slowly(doorbell);
 #endif
+}
+inline void wake(Doorbell& doorbell) {
+  fence_before_look(doorbell);
+  wake_after_fence(doorbell);
 }
 // Wakes it whether it says that it sleeps or not. Async-signal-safe. cost: a system call.
 void ring(Doorbell& doorbell);
 
-// Registers this process for membarrier. Before the ranks fork (sets fence_before_look for all) and
-// again in each of them.
-void prepare_waiting();
+// Registers this process for membarrier: before the ranks fork and again in each of them. Returns
+// whether the kernel has it; where it does not, writers must fence.
+bool prepare_waiting();
 
 // How long to spin and how often to yield before sleeping.
 struct Patience {
@@ -49,10 +64,40 @@ struct Patience {
 // running.
 Patience patience_for(int ranks, int pus);
 
+// Whether it pays to yield, by what all ranks of a launch have seen: one in shared memory. A yield
+// that lets another waiting rank run takes some microseconds. One that lets a program run which
+// computes takes a slice of the scheduler's, milliseconds; a rank that sleeps is put before such a
+// program when it is woken. So where such yields take nearly all of the time, three in a row, all
+// ranks sleep at once for a while, twice as long each time that it is the same afterwards.
+// A hint: no data depend on it, so all of it is relaxed.
+class YieldCosts {
+ public:
+  static constexpr std::uint64_t kSlowNs = 500'000;  // slices are 0.7 ms or more
+  static constexpr std::uint64_t kRestNs = 30'000'000;
+  static constexpr int kInARow = 3, kMostLevel = kInARow + 4;  // rests of 30 to 480 ms
+
+  bool pays(std::uint64_t now_ns) const {
+    return now_ns >= since_ns_.load(std::memory_order_relaxed);
+  }
+  // Of a yield during which what the rank waits for has come, in nanoseconds of a clock that is the
+  // same for all ranks.
+  void note(std::uint64_t begin_ns, std::uint64_t end_ns) {
+    if (end_ns - begin_ns >= kSlowNs) note_slow(begin_ns, end_ns);
+  }
+
+ private:
+  void note_slow(std::uint64_t begin_ns, std::uint64_t end_ns);
+
+  alignas(64) std::atomic<std::uint64_t> since_ns_{0};  // end of the last slow yield, or rest
+  std::atomic<int> level_{0};                           // how many were slow in a row
+};
+
 // Waits of one rank.
 class Waiter {
  public:
-  Waiter(Doorbell& own, Patience patience) : own_(&own), patience_(patience) {}
+  // costs: shared with the other ranks, or null: yields are taken to be quick.
+  Waiter(Doorbell& own, Patience patience, YieldCosts* costs = nullptr)
+      : own_(&own), patience_(patience), costs_(costs) {}
 
   // Returns once ready() is true. ready may make progress, so it is called again and again. check:
   // called from time to time, at least each 50 ms; may throw, and so may ready. After a store to
@@ -70,13 +115,20 @@ class Waiter {
   std::uint64_t time_outs() const { return time_outs_; }
 
   static void pause();
+  // For polls that the caller repeats: yields once; where that does not pay, sleeps for a
+  // millisecond at most. Returns ready(). throws: what that does.
+  bool give_way(const std::function<bool()>& ready);
 
  private:
   void wait_slowly(const std::function<bool()>& ready, const std::function<void()>& check);
-  void sleep_unless(const std::function<bool()>& ready, const std::function<void()>& check);
+  void sleep_unless(const std::function<bool()>& ready, const std::function<void()>& check,
+                    int most_ms);
+  bool yield_pays() const;
+  bool yield_until(const std::function<bool()>& ready);
 
   Doorbell* own_;
   Patience patience_;
+  YieldCosts* costs_;
   std::uint64_t time_outs_ = 0;
 };
 

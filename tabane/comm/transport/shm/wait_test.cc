@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <random>
 #include <stdexcept>
@@ -19,7 +21,7 @@ struct Flags {
 };
 
 struct Pair {
-  explicit Pair(int ranks = 2) : world(plan_memory(ranks, 0), 2) {
+  explicit Pair(int ranks = 2, int pus = 2) : world(plan_memory(ranks, 0), pus) {
     flags = new (world.allocate(sizeof(Flags)).data()) Flags;
   }
   World world;
@@ -66,12 +68,17 @@ TEST(Wait, LosesNoWakeUpAroundSleep) {
             [&](int rank) { return ping_pong(pair, rank, {.sleep_ms = kForever}, 20'000); });
 }
 
-TEST(Wait, LosesNoWakeUpWhereTheKernelHasNoMembarrier) {
-  Pair pair;
-  fence_before_look = true;
+TEST(Wait, LosesNoWakeUpWhereWritersFence) {
+  Pair pair(2, 1);
+  ASSERT_TRUE(pair.world.doorbell(0).writers_fence);
   run_ranks(pair.world,
             [&](int rank) { return ping_pong(pair, rank, {.sleep_ms = kForever}, 20'000); });
-  fence_before_look = false;
+}
+
+TEST(Wait, WritersFenceOnlyWhereRanksExceedPus) {
+  const bool has_membarrier = prepare_waiting();
+  EXPECT_EQ(World(plan_memory(2, 0), 2).doorbell(1).writers_fence, !has_membarrier);
+  EXPECT_TRUE(World(plan_memory(3, 0), 2).doorbell(2).writers_fence);
 }
 
 TEST(Wait, LosesNoWakeUpAfterYields) {
@@ -81,18 +88,18 @@ TEST(Wait, LosesNoWakeUpAfterYields) {
   });
 }
 
-TEST(Wait, WakesASleeperWhomManyWake) {
-  constexpr int kRanks = 5, kRounds = 3000;
-  Pair pair(kRanks);
+// All ranks but 0 wake rank 0, which wakes them all. With few PUs some are stopped anywhere.
+void wake_each_other(int ranks, int pus, int rounds) {
+  Pair pair(ranks, pus);
   run_ranks(pair.world, [&](int rank) {
     Waiter waiter(pair.world.doorbell(rank), {.sleep_ms = kForever});
     std::atomic<int>&count = pair.flags->value[0], &epoch = pair.flags->value[1];
     std::mt19937 random(static_cast<unsigned>(rank + 1));
-    for (int round = 1; round <= kRounds; ++round) {
+    for (int round = 1; round <= rounds; ++round) {
       if (rank == 0) {
-        waiter.wait([&] { return count.load() == round * (kRanks - 1); }, no_check);
+        waiter.wait([&] { return count.load() == round * (ranks - 1); }, no_check);
         epoch.store(round, std::memory_order_release);
-        for (int other = 1; other < kRanks; ++other) wake(pair.world.doorbell(other));
+        for (int other = 1; other < ranks; ++other) wake(pair.world.doorbell(other));
       } else {
         delay(random, 500);
         count.fetch_add(1);
@@ -103,6 +110,9 @@ TEST(Wait, WakesASleeperWhomManyWake) {
     return waiter.time_outs() == 0;
   });
 }
+
+TEST(Wait, WakesASleeperWhomManyWake) { wake_each_other(5, 5, 3000); }
+TEST(Wait, WakesASleeperWhomManyWakeWhereWritersFence) { wake_each_other(8, 2, 3000); }
 
 // What another rank may do at the worst moments: right after each look, and right after each check.
 TEST(Wait, SeesAStoreAfterAnyLookOrCheck) {
@@ -169,10 +179,65 @@ TEST(Wait, KeepsTheStateOfWhatItCalls) {
   EXPECT_EQ(calls, 7);
 }
 
-double cpu_seconds() {
+double cpu_seconds(clockid_t clock = CLOCK_PROCESS_CPUTIME_ID) {
   timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double cpu_seconds_of(pid_t pid) {
+  clockid_t clock{};
+  clock_getcpuclockid(pid, &clock);
+  return cpu_seconds(clock);
+}
+
+void bind_to_first_pu() {
+  cpu_set_t all;
+  sched_getaffinity(0, sizeof all, &all);
+  int first = 0;
+  while (!CPU_ISSET(first, &all)) ++first;
+  CPU_ZERO(&all);
+  CPU_SET(first, &all);
+  sched_setaffinity(0, sizeof all, &all);
+}
+
+// A token goes from rank to rank of one PU. Whoever yields there gives the program that computes a
+// whole slice, a thousand times as long as the token stays with a rank.
+TEST(Wait, RanksGetTheirShareOfAPuBesideAProgramThatComputes) {
+  constexpr int kRanks = 4, kEnd = -1;
+  Pair pair(kRanks, 1);
+  const pid_t busy = team::fork_child([] {
+    bind_to_first_pu();
+    for (;;) Waiter::pause();
+    return 0;
+  });
+  std::atomic<int>&token = pair.flags->value[0], &enough = pair.flags->value[1];
+  const std::vector<pid_t> ranks = fork_ranks(pair.world, [&](int rank) {
+    bind_to_first_pu();
+    Waiter waiter = pair.world.waiter(rank);
+    Doorbell& next = pair.world.doorbell((rank + 1) % kRanks);
+    int now = 0;
+    while (now != kEnd) {
+      waiter.wait([&] { return (now = token.load()) == kEnd || now % kRanks == rank; }, no_check);
+      if (now == kEnd) continue;
+      token.store(enough.load() != 0 ? kEnd : (now + 1) % kRanks);
+      wake(next);
+    }
+    wake(next);
+    return true;
+  });
+  double busy_seconds = 0, rank_seconds = 0;
+  while (busy_seconds + rank_seconds < 0.5) {
+    usleep(10'000);
+    busy_seconds = cpu_seconds_of(busy);
+    rank_seconds = 0;
+    for (const pid_t rank : ranks) rank_seconds += cpu_seconds_of(rank);
+  }
+  kill(busy, SIGKILL);
+  enough.store(1);
+  for (const pid_t rank : ranks) EXPECT_EQ(team::wait_for_child(rank), 0);
+  team::wait_for_child(busy);
+  EXPECT_GT(rank_seconds, 0.15 * busy_seconds);
 }
 
 TEST(Wait, AnIdleRankUsesLessThanAHundredthOfAPu) {
@@ -195,6 +260,47 @@ TEST(Patience, SpinsOnlyWhereEachRankHasAPu) {
   EXPECT_EQ(patience_for(3, 2).spins, 0);
   EXPECT_EQ(patience_for(2, 1).spins, 0);
   EXPECT_GT(patience_for(3, 2).yields, 0);
+}
+
+constexpr std::uint64_t kSlice = 4'000'000;
+
+// Yields that are slow, with so much time from one to the next. Returns when the last one ended.
+std::uint64_t note_slices(YieldCosts& costs, std::uint64_t begin, int slices,
+                          std::uint64_t between) {
+  for (int i = 0; i < slices; ++i) {
+    costs.note(begin, begin + kSlice);
+    begin += kSlice + between;
+  }
+  return begin - between;
+}
+
+TEST(YieldCosts, QuickOrRareSlowYieldsPay) {
+  YieldCosts costs;
+  for (std::uint64_t now = 1; now < 100'000'000; now += 2'000) costs.note(now, now + 2'000);
+  EXPECT_TRUE(costs.pays(100'000'000));
+  const std::uint64_t end = note_slices(costs, 100'000'000, 100, kSlice);
+  EXPECT_TRUE(costs.pays(end));
+}
+
+TEST(YieldCosts, SlowYieldsInARowDoNotPayForLongerAndLonger) {
+  YieldCosts costs;
+  std::uint64_t end = note_slices(costs, 1'000'000'000, 1 + YieldCosts::kInARow, 1000);
+  std::uint64_t rest = YieldCosts::kRestNs;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(costs.pays(end + rest - 1)) << i;
+    EXPECT_TRUE(costs.pays(end + rest)) << i;
+    end = note_slices(costs, end + rest, 1, 0);
+    rest *= 2;
+  }
+  for (int i = 0; i < 10; ++i) end = note_slices(costs, end + rest, 1, 0), rest *= 2;
+  EXPECT_TRUE(costs.pays(end + rest));
+}
+
+TEST(YieldCosts, OneSliceThatSeveralRanksNoteCountsOnce) {
+  YieldCosts costs;
+  const std::uint64_t begin = note_slices(costs, 1'000'000'000, 2, 1000) + 1000;
+  for (std::uint64_t rank = 0; rank < 8; ++rank) costs.note(begin - rank, begin + kSlice - rank);
+  EXPECT_TRUE(costs.pays(begin + kSlice));
 }
 
 }  // namespace

@@ -51,12 +51,15 @@ World::World(const MemoryPlan& plan, int usable_pus)
       groups_(block_.data() + plan.groups_at) {
   static_assert(sizeof(Head) <= kRecordBytes && sizeof(RankRecord) <= kRecordBytes);
   ranks_ = block_.data() + kRecordBytes;
-  for (int rank = 0; rank < plan.ranks; ++rank) new (&record(rank)) RankRecord;
+  const bool has_membarrier = prepare_waiting();
+  for (int rank = 0; rank < plan.ranks; ++rank) {
+    new (&record(rank)) RankRecord;
+    doorbell(rank).writers_fence = crowded_ || !has_membarrier;
+  }
   // The kernel's zeros are what a word of a new page set is.
   auto* const words = reinterpret_cast<PageSet::Word*>(ranks_ + index(plan.ranks) * kRecordBytes);
   const std::size_t pages = plan.group_bytes / kPageBytes;
   pages_ = PageSet({words, PageSet::words_for(pages)}, pages);
-  prepare_waiting();
 }
 
 World::~World() = default;
@@ -87,7 +90,7 @@ void World::leave(int rank) {
 pid_t World::pid(int rank) const { return record(rank).pid.load(); }
 RankState World::state(int rank) const { return record(rank).state.load(); }
 Doorbell& World::doorbell(int rank) { return record(rank).doorbell; }
-Waiter World::waiter(int rank) { return {doorbell(rank), patience_}; }
+Waiter World::waiter(int rank) { return {doorbell(rank), patience_, &head_->yield_costs}; }
 
 void World::set_phase(int rank, const char* text) {
   record(rank).phase.store(text, std::memory_order_relaxed);

@@ -114,6 +114,7 @@ class World {
     std::atomic<int> failed_rank{-1};
     // 0: no; else the rank + 1, and the code in the upper half.
     std::atomic<std::uint64_t> aborted{0};
+    YieldCosts yield_costs;  // lines of its own
   };
   struct RankRecord;
   RankRecord& record(int rank) const;
