@@ -246,9 +246,14 @@ void say_that_it_stopped(const Request& request, const Outcome& outcome, bool to
   if (outcome.complete) return;
   const bool resumable =
       request.direction != Direction::verify && request.in != kStandardStream && !to_stdout;
+  const bool may_mix_trees = request.force && request.direction == Direction::encrypt &&
+                             request.cipher == Cipher::aes_256_gcm;
   fmt::print(stderr, "tabane: stopped after {} of {} files{}\n",
              grouped(outcome.files + outcome.files_kept), grouped(outcome.files_total),
-             resumable ? "; what is done is whole, and --resume goes on with the rest" : "");
+             !resumable      ? ""
+             : may_mix_trees ? "; what is done is whole, and --resume goes on with the rest, or "
+                               "--force again where files of an older tree are left in OUT"
+                             : "; what is done is whole, and --resume goes on with the rest");
 }
 
 void print_outcome(const Options& options, const Outcome& outcome) {

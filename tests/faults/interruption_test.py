@@ -164,5 +164,72 @@ class Interruption(Case):
         self.assertEqual(snapshot(self.opened), snapshot(self.plain))
 
 
+@unittest.skipUnless(shutil.which("strace"), "strace is missing")
+class Force(Case):
+    """A kill at each step that changes OUT where --force replaces an older tree."""
+
+    CALLS = ("mkdirat", "unlinkat", "renameat", "renameat2", "linkat", "fchmod", "pwrite64",
+             "pwritev", "utimensat")
+
+    def setUp(self):
+        super().setUp()
+        (self.plain / "d").mkdir(parents=True)
+        for name in ("a", "d/b", "d/c"):
+            (self.plain / name).write_bytes(content(3000, len(name)))
+        self.older = self.folder / "older"
+        self.run_ok("encrypt", *self.options(), self.plain, self.older)
+
+    def killed(self, call, number):
+        """Whether a thread of a job with --force came to its system call of this number."""
+        shutil.rmtree(self.sealed, ignore_errors=True)
+        shutil.copytree(self.older, self.sealed)
+        job = ["encrypt", "--force", "-q", "--threads", "1", *self.options(), self.plain,
+               self.sealed]
+        result = subprocess.run(
+            ["strace", "-f", "-o", os.devnull, "-e", f"trace=?{call}", "-e",
+             f"inject=?{call}:signal=SIGKILL:when={number}", TABANE, *map(str, job)],
+            stdin=subprocess.DEVNULL, capture_output=True)
+        if b"ptrace" in result.stderr:
+            self.skipTest("nothing may be traced here")
+        self.assertIn(result.returncode, (0, -signal.SIGKILL, 128 + signal.SIGKILL), result.stderr)
+        return result.returncode != 0
+
+    def expect_one_tree(self):
+        self.run_ok("verify", *self.options(), self.sealed)
+        trees = {(self.sealed / name).read_bytes()[16:32] for name in ("a", "d/b", "d/c")}
+        self.assertEqual(len(trees), 1)
+        shutil.rmtree(self.opened, ignore_errors=True)
+        self.decrypt()
+        self.assertEqual(snapshot(self.opened), snapshot(self.plain))
+
+    def go_on(self, option, left):
+        """Whether what a kill has left is refused."""
+        shutil.rmtree(self.sealed)
+        shutil.copytree(left, self.sealed)
+        result = tabane("encrypt", option, "-q", *self.options(), self.plain, self.sealed)
+        if result.returncode == 0:
+            self.expect_one_tree()
+        else:
+            self.assertIn(b"--force", result.stderr)
+        return result.returncode != 0
+
+    def test_by_kill_at_any_step_leaves_no_mixture_of_two_trees(self):
+        kills, refusals, left = 0, 0, self.folder / "left"
+        for call in self.CALLS:
+            number = 1
+            while self.killed(call, number):
+                with self.subTest(call=call, number=number):
+                    shutil.rmtree(left, ignore_errors=True)
+                    shutil.copytree(self.sealed, left)
+                    refusals += sum(self.go_on(option, left) for option in ("--resume", "--update"))
+                    self.run_ok("encrypt", "--force", "-q", *self.options(), self.plain,
+                                self.sealed)
+                    self.expect_one_tree()
+                kills += 1
+                number += 1
+        print(f"{kills} kills, {refusals} refusals", file=sys.stderr)
+        self.assertGreater(refusals, 0)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "tabane/workloads/aes_dir/key_proof.h"
 #include "tabane/workloads/aes_dir/key_ring.h"
 #include "tabane/workloads/aes_dir/seal_manifest.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
@@ -88,6 +89,7 @@ OutputManifest::OutputManifest(JobState& job)
   }
   if (old_) make_mark(home_->get(), kMark, kMarkPath);
   if (old_) hold_against_input();
+  if (!old_) require_files_of_tree();
   job.holds_to_manifest = old_ != nullptr;
   job.was_interrupted = !trusts_old_;
   if (!job.request.update) {
@@ -153,6 +155,20 @@ void OutputManifest::hold_against_input() {
     gone_.clear();
     records_ = FileRecords(job_.tree.files.size(), home_->get());
   }
+}
+
+// Without a manifest nothing but the files shows that .tabane/keys is of this tree: --force may
+// have been stopped after it had replaced it, or somebody has put that of another tree there, which
+// others can open.
+void OutputManifest::require_files_of_tree() const {
+  const TreeSeal& seal = *job_.seal;
+  const auto other = file_of_another_tree(job_.out_root, seal.header.tree, seal.key);
+  if (!other) return;
+  throw core::Error(fmt::format(
+      "OUT ({}) has no manifest that can be read, and {} in it is not sealed with the key in {}: a "
+      "job with --force was stopped before it had replaced all of an older tree, or {} was "
+      "exchanged; begin anew with --force",
+      job_.request.out, *other, kKeysPath, kKeysPath));
 }
 
 // What lies in OUT alone would be told as added by whoever reads the tree.

@@ -20,8 +20,8 @@ class OutputManifest {
   // hides names, as it is asked to or as the tree that it goes on with does. Goes on with what the
   // manifest has; with --update, removes what stands in the way of the work, and otherwise names as
   // failures what OUT alone has: until an update has removed it, the mark stays. throws:
-  // core::SystemError; core::Error if the manifest that an update needs is damaged, or if the mark
-  // of hidden names contradicts it.
+  // core::SystemError; core::Error if the manifest that an update needs is damaged, if there is
+  // none to go on with beside files of another tree, or if the mark of hidden names contradicts it.
   explicit OutputManifest(JobState& job);
 
   // Writes the manifest when all files are written, unless an update would write what is there
@@ -42,6 +42,7 @@ class OutputManifest {
   bool keeps(Directories& directories, std::uint32_t file);
   void open_old();
   void hold_against_input();
+  void require_files_of_tree() const;
   void name_strays();
   void remove_gone();
   void remove(const Stray& gone);

@@ -8,6 +8,7 @@
 
 #include "tabane/core/file.h"
 #include "tabane/workloads/aes_dir/header_io.h"
+#include "tabane/workloads/aes_dir/key_proof.h"
 #include "tabane/workloads/aes_dir/scatter_io.h"
 
 namespace tabane::workloads::aes_dir {
@@ -148,9 +149,10 @@ std::span<std::byte> SealedFileWorker::open_last_chunk(const SealedTask& task, i
   return fits ? std::span(place, bytes) : std::span<std::byte>();
 }
 
-// Whether an output that is there has the size of this file, a header with keys of this run, and at
-// its end a chunk that these have sealed as the last, and may stay; then its record is that of the
-// output.
+// Whether an output that is there has the size of this file, was sealed with the tree's id and key
+// of this run, has at its end a chunk that was sealed as the last, and may stay; then its record is
+// that of the output. That it opens by slots of its own is not enough: those whom the new manifest
+// is for could not open it, and others could.
 bool SealedFileWorker::is_sealed(SealedTask& task, int output) {
   try {
     const std::vector<std::byte> bytes = read_header(output, task.path());
@@ -161,8 +163,10 @@ bool SealedFileWorker::is_sealed(SealedTask& task, int output) {
             sealed_bytes(task.plain_bytes_, kChunkLog2, header.bytes())) {
       return false;
     }
-    const FileKeys keys = task.job().keys.keys_of(header, bytes);
-    const std::span<std::byte> last = open_last_chunk(task, output, header, keys);
+    const TreeSeal& seal = *task.job().seal;
+    const auto keys = keys_in_tree(header, bytes, seal.header.tree, seal.key);
+    if (!keys) return false;
+    const std::span<std::byte> last = open_last_chunk(task, output, header, *keys);
     if (last.data() == nullptr) return false;
     SealedState& state = task.record().sealed;
     state = {.bytes = task.plain_bytes_, .salt = header.file_salt, .last_tag = {}};

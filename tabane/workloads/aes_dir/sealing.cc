@@ -124,8 +124,10 @@ void require_key_of_manifest(const Request& request, int out_root, const TreeSea
   const std::optional<TreeId> listed = tree_of_manifest(out_root);
   const std::string why =
       listed && *listed != seal.header.tree
-          ? fmt::format("the one is of the tree with the id {}, the other of {}; one was exchanged",
-                        hexadecimal(seal.header.tree), hexadecimal(*listed))
+          ? fmt::format(
+                "the one is of the tree with the id {}, the other of {}; one was exchanged, "
+                "or a job with --force was stopped before it had replaced both",
+                hexadecimal(seal.header.tree), hexadecimal(*listed))
           : std::string("one of them was exchanged or is damaged");
   throw core::Error(fmt::format(
       "OUT ({}): the key in {} does not fit {}: {}; nothing was changed. Put back the tree's own "
@@ -179,6 +181,9 @@ TreeSeal prepare_seal(const Request& request, const Places& places, int out_root
   TreeSeal seal = found ? std::move(*found) : new_seal(request, keys);
   if (places.single_file || out_root < 0) return seal;
   const auto bytes = encode_keys_file({seal.header.tree, seal.slots}, seal.key);
+  // --force replaces the keys before the manifest goes: a kill between leaves two that do not fit
+  // each other, which no job goes on with. An older tree's keys without its manifest would look
+  // like a first encryption that was interrupted.
   if (!found || !has_keys(out_root, bytes)) write_keys(out_root, bytes, request.fsync);
   return seal;
 }

@@ -41,6 +41,8 @@ Change with_identity(unsigned first) {
   return [=](Request& request) { request.identities.push_back(identity_of(first)); };
 }
 void with_resume(Request& request) { request.resume = true; }
+void with_update(Request& request) { request.resume = request.update = true; }
+void with_force(Request& request) { request.force = true; }
 
 class Sealing : public testing::Test {
  protected:
@@ -73,6 +75,22 @@ class Sealing : public testing::Test {
   }
   std::string refusal(std::initializer_list<Change> changes) const {
     return aes_dir::refusal(request(Direction::encrypt, "in", "sealed", changes));
+  }
+
+  // Takes a path in a sealed tree from another one, with its time.
+  void take(const std::string& path, const std::string& from) const {
+    const fs::path to = root / "sealed" / path;
+    fs::copy_file(root / from / path, to, fs::copy_options::overwrite_existing);
+    fs::last_write_time(to, fs::last_write_time(root / from / path));
+  }
+  void begin_with(const std::string& tree) const {
+    fs::remove_all(root / "sealed");
+    fs::copy(root / tree, root / "sealed", fs::copy_options::recursive);
+    for (const char* file : {"one", "sub/two"}) take(file, tree);
+  }
+  // A whole tree, which may be an older one in "sealed" later.
+  void encrypt_to(const std::string& out, std::initializer_list<Change> changes) const {
+    run_job(request(Direction::encrypt, "in", out, changes));
   }
 
   Bytes keys_bytes() const { return from_text(read_file(root / "sealed/.tabane/keys")); }
@@ -339,6 +357,67 @@ TEST_F(Sealing, BeginsAnewWhereNothingIsOrWithForce) {
   EXPECT_EQ(told_of("sealed", {with_other_key}), "");
 }
 
+// As a kill leaves a tree that --force has begun to replace, or somebody who has the keys of
+// another tree of the same key file.
+TEST_F(Sealing, GoesOnWithNothingThatAnotherTreeHasSealed) {
+  encrypt_to("old", {with_key, for_recipient(1)});
+  encrypt_to("new", {with_key});
+  const struct {
+    std::vector<const char*> replaced;
+    bool has_manifest;
+  } kills[] = {{{".tabane/keys"}, true},
+               {{".tabane/keys"}, false},
+               {{".tabane/keys", "one"}, false},
+               {{".tabane/keys", "sub/two"}, false}};
+  for (const auto& kill : kills) {
+    begin_with("old");
+    for (const char* path : kill.replaced) take(path, "new");
+    if (!kill.has_manifest) fs::remove(root / "sealed/.tabane/manifest");
+    const auto content = [&] {
+      return read_file(root / "sealed/.tabane/keys") + read_file(root / "sealed/one") +
+             read_file(root / "sealed/sub/two");
+    };
+    const std::string before = content();
+    for (const auto& goes_on : {with_resume, with_update}) {
+      const std::string why = refusal({with_key, goes_on});
+      EXPECT_NE(why.find("--force"), std::string::npos) << why;
+      EXPECT_EQ(content(), before);
+    }
+    encrypt({with_key, with_force});
+    EXPECT_EQ(told_of("sealed", {with_key}), "");
+    EXPECT_NE(told_of("sealed", {with_identity(1)}), "");
+  }
+  begin_with("new");
+  fs::remove(root / "sealed/.tabane/manifest");
+  EXPECT_EQ(encrypt({with_key, with_resume}).files_kept, 2u);
+  EXPECT_EQ(told_of("sealed", {with_key}), "");
+}
+
+// Its file of keys is lost, too, and the first file is not of the tree that others are of.
+TEST_F(Sealing, GoesOnWithNeitherOfTwoTrees) {
+  encrypt_to("old", {with_key});
+  encrypt_to("new", {with_key});
+  begin_with("old");
+  take("one", "new");
+  fs::remove_all(root / "sealed/.tabane");
+  EXPECT_NE(refusal({with_key, with_resume}).find("--force"), std::string::npos);
+}
+
+TEST_F(Sealing, KeepsOnlyWhatIsSealedWithTheKeyOfTheTree) {
+  write_file(root / "in/three", "in the older tree alone");
+  encrypt_to("old", {with_key});
+  fs::rename(root / "in/three", root / "three");
+  encrypt({with_key});
+  fs::rename(root / "three", root / "in/three");
+  take("three", "old");
+  write_file(root / "sealed/.tabane/changing", "");
+  const Outcome outcome = encrypt({with_key, with_resume});
+  EXPECT_EQ(outcome.files, 1u);
+  EXPECT_EQ(outcome.files_kept, 2u);
+  EXPECT_EQ(header_of(root / "sealed/three").tree, header_of(root / "sealed/one").tree);
+  EXPECT_EQ(told_of("sealed", {with_key}), "");
+}
+
 TEST_F(Sealing, OpensForThoseThatATreeWasRekeyedFor) {
   encrypt({with_key, for_recipient(1)});
   const MasterKey master = vectors::master();
@@ -353,7 +432,7 @@ TEST_F(Sealing, OpensForThoseThatATreeWasRekeyedFor) {
   EXPECT_EQ(told_of("sealed", {with_identity(1)}), "");
 }
 
-TEST_F(Sealing, ReadsAndGoesOnWithFilesOfVersion1) {
+TEST_F(Sealing, ReadsFilesOfVersion1AndSealsThemAnew) {
   const MasterKey master = vectors::master();
   fs::create_directories(root / "sealed/sub");
   write_file(root / "sealed/one", seal_version_1("the first file", {}, master));
@@ -362,7 +441,8 @@ TEST_F(Sealing, ReadsAndGoesOnWithFilesOfVersion1) {
   EXPECT_EQ(told_of("sealed/one", {with_key}), "");
   EXPECT_NE(told_of("sealed", {with_other_key}).find("wrong key"), std::string::npos);
   EXPECT_NE(told_of("sealed", {with_passphrase}).find("a key file"), std::string::npos);
-  EXPECT_EQ(encrypt({with_key, with_resume}).files_kept, 1u);
+  // No manifest can have it.
+  EXPECT_EQ(encrypt({with_key, with_resume}).files, 2u);
   EXPECT_EQ(told_of("sealed", {with_key}), "");
   EXPECT_NE(refusal({with_other_key, with_resume}).find("wrong key"), std::string::npos);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tabane/workloads/aes_dir/header_io.h"
+#include "tabane/workloads/aes_dir/key_proof.h"
 #include "tabane/workloads/aes_dir/stored_name.h"
 #include "tabane/workloads/aes_dir/tree_walk.h"
 
@@ -19,9 +20,7 @@ bool is_sealed_for_tree(DirectoryOpener& directories, const Tree& tree, const Tr
                                          O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!opened.valid()) return false;
     const std::vector<std::byte> bytes = read_header(opened.get(), tree.path(file));
-    const Header header = decode_header(bytes);
-    return header.source == KeySource::tree_key && header.tree == seal.header.tree &&
-           key_fits(std::span(bytes).first<kHeaderBytes>(), derive_file_keys(header, seal.key));
+    return keys_in_tree(decode_header(bytes), bytes, seal.header.tree, seal.key).has_value();
   } catch (const core::Error&) {
     return false;
   }
