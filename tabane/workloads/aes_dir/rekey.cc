@@ -63,20 +63,20 @@ std::optional<TreeKey> open_keys(int root, const FoundKeys& file, std::span<cons
 void require_key_of_tree(int root, const std::string& path, const TreeId& tree,
                          const TreeKey& key) {
   const std::optional<bool> manifest = fits_manifest(root, tree, key);
-  const std::optional<bool> files = fits_files(root, tree, key);
-  if (!manifest.value_or(true) || !files.value_or(true)) {
+  if (!manifest) {
     throw core::Error(fmt::format(
-        "{0}/{1} is not of this tree: its key does not fit {2}. One of the two was exchanged or is "
-        "damaged; nothing was changed. If it was {1}, remove it, and encrypt --resume writes it "
-        "anew",
-        path, kKeysPath, manifest.value_or(true) ? "the files" : kManifestPath));
-  }
-  if (!manifest && !files) {
-    throw core::Error(fmt::format(
-        "{} has neither a manifest nor a sealed file, so nothing shows that {} is of it; encrypt "
-        "it first",
+        "{} has no manifest, so nothing shows that {} is of it: its encryption was interrupted, "
+        "and encrypt --resume finishes it, or the manifest was removed; nothing was changed",
         path, kKeysPath));
   }
+  const std::optional<std::string> other =
+      *manifest ? file_of_another_tree(root, tree, key) : kManifestPath;
+  if (!other) return;
+  throw core::Error(fmt::format(
+      "{0}/{1} is not of this tree: its key does not fit {2}. One of the two was exchanged or is "
+      "damaged; nothing was changed. If it was {1}, remove it, and encrypt --resume writes it "
+      "anew",
+      path, kKeysPath, *other));
 }
 
 // Whether a slot that was there makes room for a new one.

@@ -24,9 +24,9 @@ struct NewOpeners {
 // for now, in words. It does not take a file from somebody who could open it before: its own slots
 // stay as they are, and so does the tree's key.
 // throws: core::UsageError if nobody is named, the tree is no directory or another job writes
-// there; core::Error if the tree has no file of keys, or one that is none, or was changed and is to
-// be kept, or whose key fits neither the manifest nor the files; WrongKey;
-// core::SystemError; as KeyRing::stretched().
+// there; core::Error if the tree has no manifest or file of keys, or one of keys that is none, or
+// was changed and is to be kept, or whose key does not fit the manifest and every sealed file;
+// WrongKey; core::SystemError; as KeyRing::stretched(). cost: reads the header of each file.
 std::string rekey(
     const std::string& tree, KeyRing& keys, const NewOpeners& openers,
     const std::function<bool()>& stop_requested = [] { return false; });

@@ -7,10 +7,12 @@
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
+#include "tabane/core/text_of_error_test.h"
 #include "tabane/workloads/aes_dir/slot_vectors.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
 #include "tabane/workloads/aes_dir/tree_manifest.h"
 #include "tabane/workloads/aes_dir/tree_seal.h"
+#include "tabane/workloads/aes_dir/version_1.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
@@ -49,6 +51,13 @@ class Rekey : public testing::Test {
   std::string rekey_with(const OpeningKeys& keys, const NewOpeners& now) const {
     KeyRing ring(keys);
     return rekey(root.string(), ring, now);
+  }
+  // The beginning of a sealed file.
+  void put_file(const char* path, const TreeSeal& by) const {
+    Header header = by.header;
+    fill_random(header.file_salt);
+    const auto fixed = encode_header(header, derive_file_keys(header, by.key));
+    write_file(root / path, as_text(Bytes(fixed.begin(), fixed.end())) + as_text(by.embedded));
   }
   std::string keys() const { return core::read_file(root / ".tabane/keys"); }
 
@@ -136,7 +145,29 @@ TEST_F(Rekey, RefusesAKeyThatNothingShowsToBeOfTheTree) {
   const std::string before = keys();
   fs::remove(root / ".tabane/manifest");
   EXPECT_THROW(rekey_with(with_master, openers({2})), core::Error);
+  put_file("a", seal);
+  EXPECT_THROW(rekey_with(with_master, openers({2})), core::Error);
   EXPECT_EQ(keys(), before);
+}
+
+// Anybody can take the tree's id for a key of his own.
+TEST_F(Rekey, AsksEveryFileThatATreeHasSealed) {
+  const std::string before = keys();
+  put_file("a", seal);
+  write_file(root / "b", "no sealed file");
+  Header header;
+  write_file(root / "c", seal_version_1("an older one", header, master));
+  const Openers anybody{.key = &master};
+  for (const TreeSeal& other :
+       {make_new_seal(anybody), make_seal(seal.header.tree, TreeKey(), seal.slots)}) {
+    put_file("d", other);
+    EXPECT_NE(
+        core::text_of_error([&] { rekey_with(with_master, openers({2})); }).find("does not fit d"),
+        std::string::npos);
+    EXPECT_EQ(keys(), before);
+  }
+  put_file("d", seal);
+  EXPECT_EQ(rekey_with(with_master, openers({2})), "the recipient " + name(2));
 }
 
 TEST_F(Rekey, WritesAChangedFileOfKeysAnewButKeepsNobodyOfIt) {

@@ -311,6 +311,34 @@ TEST_F(Sealing, SealsNothingWithAKeyThatDoesNotFitTheManifest) {
   EXPECT_EQ(read_file(root / "sealed/one"), one);
 }
 
+// He has replaced the first file, too, and removed the manifest or put his own in its place.
+TEST_F(Sealing, IsNotRekeyedWithAKeyThatOnlySomeFilesHave) {
+  encrypt({with_key, for_recipient(1)});
+  encrypt_to("evil", {for_recipient(1), for_recipient(2)});
+  const Identity own = identity_of(1);
+  KeyRing ring({.key = nullptr, .passphrase = nullptr, .identities = {&own, 1}});
+  NewOpeners now;
+  now.key = vectors::master();
+  for (const char* path : {".tabane/keys", "one"}) take(path, "evil");
+  for (const bool planted : {false, true}) {
+    fs::remove(root / "sealed/.tabane/manifest");
+    if (planted) take(".tabane/manifest", "evil");
+    const std::string refused =
+        core::text_of_error([&] { rekey((root / "sealed").string(), ring, now); });
+    EXPECT_NE(refused.find(planted ? "does not fit sub/two" : "no manifest"), std::string::npos)
+        << refused;
+    EXPECT_EQ(read_file(root / "sealed/.tabane/keys"), read_file(root / "evil/.tabane/keys"));
+  }
+  // As a rekey elsewhere would have left it.
+  rekey((root / "evil").string(), ring, now);
+  take(".tabane/keys", "evil");
+  fs::remove(root / "sealed/.tabane/manifest");
+  write_file(root / "in/secret", "a secret");
+  EXPECT_NE(refusal({with_key, with_resume}).find("sub/two in it is not sealed with the key"),
+            std::string::npos);
+  EXPECT_FALSE(fs::exists(root / "sealed/secret"));
+}
+
 TEST_F(Sealing, GoesOnWithTheTreeOfAnInterruptedJob) {
   encrypt({with_key, for_recipient(1)});
   const Bytes keys = keys_bytes();
