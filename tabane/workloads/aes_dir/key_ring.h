@@ -102,10 +102,10 @@ class KeyRing {
   void set_expected(const TreeId& tree, std::string expected);
 
   // Returns the keys of a file by its header, which `encoded` begins with. Thread-safe, but for a
-  // manifest: once its keys are given, files of version 2 have to be of the same tree's key.
-  // Whoever knows a recipient can make a key, and a manifest that is sealed with it, and put them
-  // into .tabane; but not change which key the files have. throws: WrongKey; DamageError if the
-  // header is damaged; as stretched().
+  // manifest: once its keys are given, files have to be of the same tree's key, and so of
+  // version 2. Whoever knows a recipient can make a key, and a manifest that is sealed with it, and
+  // put them into .tabane; but not change which key the files have. throws: WrongKey; DamageError
+  // if the header is damaged; as stretched().
   FileKeys keys_of(const Header& header, std::span<const std::byte> encoded,
                    Content content = Content::file);
 

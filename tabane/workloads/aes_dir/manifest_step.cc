@@ -221,6 +221,7 @@ bool looks_right(JobState& job, Directories& directories, std::uint32_t file) {
     if (there < static_cast<ssize_t>(kSlotsAt)) return false;
     const std::span begin = std::span(first).first(static_cast<std::size_t>(there));
     const Header header = decode_header(begin);
+    if (header.source != KeySource::tree_key) return false;
     // Who knows a recipient can make a manifest with salts of files of another key.
     if (!job.request.identities.empty()) job.keys.keys_of(header, begin);
     std::array<std::byte, kTagBytes> tag;

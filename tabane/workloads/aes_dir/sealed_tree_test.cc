@@ -62,6 +62,26 @@ class SealedTree : public SealsATree {
     fs::remove_all(sealed);
     EXPECT_TRUE(encrypt().failures.empty());
   }
+
+  // Puts keys and a manifest there that name the files a and b, of 10 bytes each, as they lie
+  // there.
+  void plant(const TreeSeal& by) const {
+    fs::create_directories(sealed / ".tabane");
+    write_file(sealed / ".tabane/keys",
+               as_text(encode_keys_file({by.header.tree, by.slots}, by.key)));
+    ManifestFileWriter manifest(
+        std::make_shared<const core::Descriptor>(core::open_directory(sealed / ".tabane")),
+        seal_of_manifest(by), {.tree_id = by.header.tree});
+    manifest.add({.path = "", .mode = 0755});
+    for (const char* name : {"a", "b"}) {
+      const Bytes bytes = from_text(read_file(sealed / name));
+      ManifestEntry entry{.kind = EntryKind::file, .path = name, .mode = 0644};
+      entry.sealed = {.bytes = 10, .salt = header_of(sealed / name).file_salt};
+      std::copy(bytes.end() - kTagBytes, bytes.end(), entry.sealed.last_tag.begin());
+      manifest.add(entry);
+    }
+    manifest.commit(false);
+  }
 };
 
 TEST_F(SealedTree, ComesBackWithLinksModesAndTimes) {
@@ -509,26 +529,30 @@ TEST_F(SealedTree, IsNotExchangedByWhoKnowsItsRecipient) {
   const TreeId tree = header_of(sealed / "a").tree;
   TreeKey key;
   std::vector<Slot> slots = make_slots(openers, tree, key);
-  write_file(sealed / ".tabane/keys", as_text(encode_keys_file({tree, slots}, key)));
-  const TreeSeal planted = make_seal(tree, std::move(key), std::move(slots));
-  ManifestFileWriter manifest(
-      std::make_shared<const core::Descriptor>(core::open_directory(sealed / ".tabane")),
-      seal_of_manifest(planted), {.tree_id = tree});
-  manifest.add({.path = "", .mode = 0755});
-  for (const char* name : {"a", "b"}) {
-    const Bytes bytes = from_text(read_file(sealed / name));
-    ManifestEntry entry{.kind = EntryKind::file, .path = name, .mode = 0644};
-    entry.sealed = {.bytes = 10, .salt = header_of(sealed / name).file_salt};
-    std::copy(bytes.end() - kTagBytes, bytes.end(), entry.sealed.last_tag.begin());
-    manifest.add(entry);
-  }
-  manifest.commit(false);
+  plant(make_seal(tree, std::move(key), std::move(slots)));
 
   Request back = request(Direction::decrypt, sealed, root / "opened");
   back.has_key = false;
   back.identities.push_back(std::move(own));
   EXPECT_EQ(told(back), (Lines{"a: damaged", "b: damaged"}));
   back.direction = Direction::verify;
+  back.quick = true;
+  EXPECT_EQ(told(back), (Lines{"a: damaged", "b: damaged"}));
+  EXPECT_FALSE(fs::exists(root / "opened/a"));
+}
+
+TEST_F(SealedTree, OfVersion1IsNotExchangedByWhoKnowsARecipientOfItsOwner) {
+  Request back = request(Direction::decrypt, sealed, root / "opened");
+  back.identities.push_back(vectors::identity_of(8));
+  fs::create_directory(sealed);
+  write_file(sealed / "a", seal_version_1("the file b", {}, back.key));
+  write_file(sealed / "b", seal_version_1("the file a", {}, back.key));
+  Openers openers;
+  openers.recipients = {&back.identities[0].recipient, 1};
+  plant(make_new_seal(openers));
+  EXPECT_EQ(told(back), (Lines{"a: damaged", "b: damaged"}));
+  back.direction = Direction::verify;
+  EXPECT_EQ(told(back), (Lines{"a: damaged", "b: damaged"}));
   back.quick = true;
   EXPECT_EQ(told(back), (Lines{"a: damaged", "b: damaged"}));
   EXPECT_FALSE(fs::exists(root / "opened/a"));
