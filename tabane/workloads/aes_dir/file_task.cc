@@ -243,8 +243,9 @@ bool FileTask::is_current(int directory, const char* name, std::uint64_t least, 
 }
 
 bool FileTask::may_stay(const SealedState& state) const {
-  if (!job_.records || !job_.holds_to_manifest) return true;
-  const FileRecord listed = job_.records->get(index_);
+  if (!job_.kept_by) return true;
+  const FileRecord listed =
+      job_.records ? job_.records->get(index_) : job_.kept_by->expected(index_);
   if (listed.known && listed.sealed == state) return true;
   const bool as_it_was = listed.known && listed.sealed.bytes == in_bytes() &&
                          listed.seconds == before_.st_mtim.tv_sec &&

@@ -46,9 +46,10 @@ struct JobState {
   const TreeSeal* seal = nullptr;  // of the sealed files that are written
   DeviceAes* device = nullptr;     // encrypts beside the CPU; null: there is none
   FileRecords* records = nullptr;  // what is known of them, for the manifest
-  // Whether the records are those of a manifest that was there, and whether a job was interrupted
-  // since.
-  bool holds_to_manifest = false, was_interrupted = false;
+  // The manifest that sealed files have to fit to be kept; null: there was none. And whether a job
+  // was interrupted since.
+  const TreeManifest* kept_by = nullptr;
+  bool was_interrupted = false;
   // Whether a file needs no task of its own, and was counted: as kept, or as done.
   std::function<bool(Directories&, std::uint32_t file)> settles;
   TreeManifest* manifest = nullptr;  // of the sealed tree that is read

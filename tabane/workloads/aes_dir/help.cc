@@ -120,6 +120,7 @@ class Helper : public UnitSource {
 
   void send() {
     report_.bytes_done = job_.bytes_done;
+    report_.files_unlisted = job_.files_unlisted;
     report_.failures = job_.take_failures();
     for (const auto& [file, difference] : job_.take_differences()) {
       const auto& salt = difference.salt();
@@ -180,16 +181,18 @@ Places places_of(const Start& start, Tree tree) {
 }
 
 // What the tree was held against on rank 0, which tells what is missing or does not belong.
-std::unique_ptr<TreeManifest> manifest_of(const Request& request, const Start& start,
+// sealed: the tree that is read, or gone on with.
+std::unique_ptr<TreeManifest> manifest_of(const Request& request, const Start& start, int sealed,
                                           const Places& places, KeyRing& keys) {
   if (!start.has_root) return nullptr;
-  std::unique_ptr<TreeManifest> manifest = TreeManifest::open(places.in_root.get(), keys);
+  std::unique_ptr<TreeManifest> manifest = TreeManifest::open(sealed, keys);
   if (manifest) {
     const core::Descriptor spill = open_directory(std::filesystem::temp_directory_path());
     manifest->hold_against(places.tree, request.excludes, spill.get());
     if (manifest->root() == start.root) return manifest;
   }
-  throw core::Error(fmt::format("IN ({}) is not the tree that rank 0 reads", start.in));
+  throw core::Error(fmt::format("the manifest in {} is not that of rank 0",
+                                start.slots.empty() ? start.in : start.out));
 }
 
 void work(Request& request, const Start& start, Tree tree, const RankSecrets& secrets,
@@ -199,16 +202,23 @@ void work(Request& request, const Start& start, Tree tree, const RankSecrets& se
   std::optional<TreeKey> tree_key = secrets.unpack(request);
   KeyRing keys(opening_keys(request), limits_of(request), hooks.stop_requested);
   if (tree_key) keys.set_tree(start.tree, copy_of(*tree_key));
-  const auto manifest = manifest_of(request, start, places, keys);
+  const bool seals = tree_key && !start.slots.empty();
+  const auto manifest =
+      manifest_of(request, start, seals ? out.get() : places.in_root.get(), places, keys);
   JobState job(request, places.tree, places.in_root.get(), out.get(), keys);
   job.helps = true;
   job.modes = start.modes;
   job.output_name = start.output_name;
   job.hides_names = start.hides_names;
-  job.manifest = manifest.get();
+  if (seals) {
+    job.kept_by = manifest.get();
+  } else {
+    job.manifest = manifest.get();
+  }
+  job.was_interrupted = start.was_interrupted;
   job.may_meet_leftovers = may_meet_leftovers(request, start.single_file, start.has_root);
   TreeSeal seal;
-  if (tree_key && !start.slots.empty()) {
+  if (seals) {
     seal = make_seal(start.tree, std::move(*tree_key), decode_slots(start.slots, 0));
     job.seal = &seal;
   }

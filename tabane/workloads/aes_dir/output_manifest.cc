@@ -90,7 +90,7 @@ OutputManifest::OutputManifest(JobState& job)
   if (old_) make_mark(home_->get(), kMark, kMarkPath);
   if (old_) hold_against_input();
   if (!old_) require_files_of_tree();
-  job.holds_to_manifest = old_ != nullptr;
+  job.kept_by = old_.get();
   job.was_interrupted = !trusts_old_;
   if (!job.request.update) {
     name_strays();

@@ -35,13 +35,13 @@ void members(auto& each, Start& start) {
   each(start.works, start.threads, start.plan.threads, start.plan.pus, start.plan.can_split,
        start.plan.piece_unit, start.in, start.out, start.output_name, start.single_file, start.sign,
        start.modes.opens, start.modes.authenticated, start.modes.preserve, start.modes.mask,
-       start.hides_names, start.has_root, start.root, start.tree, start.slots, start.secrets,
-       start.sizes);
+       start.hides_names, start.has_root, start.root, start.was_interrupted, start.tree,
+       start.slots, start.secrets, start.sizes);
 }
 void members(auto& each, Work& work) { each(work.units, work.end, work.stop); }
 void members(auto& each, Report& report) {
   each(report.done, report.records, report.failures, report.differences, report.bytes_done,
-       report.wants, report.stop, report.leaves, report.complaint);
+       report.files_unlisted, report.wants, report.stop, report.leaves, report.complaint);
 }
 
 team::Bytes bytes_of(auto letter) {

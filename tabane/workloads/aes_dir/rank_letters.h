@@ -37,7 +37,8 @@ struct Start {
   ModePolicy modes;
   bool hides_names = false;
   bool has_root = false;
-  Root root{};  // of the manifest
+  Root root{};  // of the manifest of what is read, or of what is gone on with
+  bool was_interrupted = false;
   TreeId tree{};
   std::vector<std::byte> slots;  // of the tree that is sealed; empty: none is
   std::vector<WrappedBlock> secrets;
@@ -77,11 +78,12 @@ struct Report {
   std::vector<Record> records;
   std::vector<std::pair<std::uint32_t, std::string>> failures;
   std::vector<Differs> differences;
-  std::uint64_t bytes_done = 0;  // in all, begun or done
-  std::uint32_t wants = 0;       // units
-  bool stop = false;             // the job is to be stopped
-  bool leaves = false;           // the last report of the rank
-  std::string complaint;         // why it could not do what it was given
+  std::uint64_t bytes_done = 0;      // in all, begun or done
+  std::uint64_t files_unlisted = 0;  // in all
+  std::uint32_t wants = 0;           // units
+  bool stop = false;                 // the job is to be stopped
+  bool leaves = false;               // the last report of the rank
+  std::string complaint;             // why it could not do what it was given
 };
 
 team::Bytes encode(const Hello& hello);

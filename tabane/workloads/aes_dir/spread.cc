@@ -112,9 +112,10 @@ Start Spread::start_of(const JobState& job, const Places& places, const PlanOpti
   start.modes = job.modes;
   start.hides_names = job.hides_names;
   if (job.out_root >= 0) start.out = places.out_path;
-  if (job.manifest) {
+  if (const TreeManifest* const manifest = job.manifest ? job.manifest : job.kept_by) {
     start.has_root = true;
-    start.root = job.manifest->root();
+    start.root = manifest->root();
+    start.was_interrupted = job.was_interrupted;
   }
   if (job.keys.tree_key()) start.tree = job.keys.tree();
   if (job.seal) {

@@ -18,6 +18,7 @@
 
 #include "tabane/comm/launch.h"
 #include "tabane/core/file.h"
+#include "tabane/core/files_test.h"
 #include "tabane/team/shared_block.h"
 #include "tabane/workloads/aes_dir/help.h"
 #include "tabane/workloads/aes_dir/tree_job_test.h"
@@ -33,7 +34,7 @@ using core::write_file;
 struct Told {
   bool complete;
   int ranks;
-  std::uint64_t files, bytes, files_kept, failures, remarks, temporaries;
+  std::uint64_t files, bytes, files_kept, files_unlisted, failures, remarks, temporaries;
   char first_failure[200], first_remark[300];
 };
 
@@ -93,10 +94,9 @@ class SpreadJob : public testing::Test {
           return help(std::move(bare), {}, world);
         }
         const Outcome outcome = run_job(make(), {}, &world);
-        *told = {outcome.complete,       outcome.ranks,
-                 outcome.files,          outcome.bytes,
-                 outcome.files_kept,     outcome.failures.size(),
-                 outcome.remarks.size(), outcome.temporaries.size()};
+        *told = {outcome.complete,        outcome.ranks,          outcome.files,
+                 outcome.bytes,           outcome.files_kept,     outcome.files_unlisted,
+                 outcome.failures.size(), outcome.remarks.size(), outcome.temporaries.size()};
         if (told->failures > 0)
           put(outcome.failures[0].path + ": " + outcome.failures[0].what, told->first_failure);
         if (told->remarks > 0) put(outcome.remarks[0], told->first_remark);
@@ -142,6 +142,36 @@ TEST_F(SpreadJob, ResumesWithAPassphrase) {
   const Told back = run([&] { return make(Direction::decrypt, sealed, again); });
   EXPECT_EQ(back.failures, 0u) << back.first_failure;
   EXPECT_EQ(difference(original, everything(again)), "");
+}
+
+// Whole files of the tree with the right sizes and times, whichever rank looks at them.
+TEST_F(SpreadJob, KeepsNoFileThatWasPutBack) {
+  const auto resuming = [&] {
+    Request r = request(Direction::encrypt, in, sealed);
+    r.resume = true;
+    return r;
+  };
+  run_job(resuming());
+  fs::copy(sealed, root / "older", fs::copy_options::recursive);
+  std::vector<fs::path> changed;
+  for (const int i : {1, 20, 40, 60, 80, 99}) {
+    for (const char* d : {"0", "1", "2", "3"}) changed.push_back(fs::path(d) / std::to_string(i));
+  }
+  changed.emplace_back("3/large");
+  for (const fs::path& path : changed) core::flip_bits(in / path, 0);
+  EXPECT_EQ(run_job(resuming()).files, changed.size());
+  for (const fs::path& path : changed) {
+    fs::copy_file(root / "older" / path, sealed / path, fs::copy_options::overwrite_existing);
+    fs::last_write_time(sealed / path, fs::last_write_time(in / path));
+  }
+  const Told rest = run(resuming);
+  EXPECT_EQ(rest.failures, 0u) << rest.first_failure;
+  EXPECT_EQ(rest.remarks, 0u) << rest.first_remark;
+  EXPECT_EQ(rest.files, changed.size());
+  EXPECT_EQ(rest.files_unlisted, changed.size());
+  const Outcome back = run_job(request(Direction::decrypt, sealed, again));
+  EXPECT_TRUE(back.failures.empty());
+  EXPECT_EQ(difference(everything(in), everything(again)), "");
 }
 
 // A rank for which OUT is another directory takes no part, which is told.

@@ -140,6 +140,8 @@ void SpreadUnits::take_report(int rank, const Report& report) {
   Helper& helper = helpers_[static_cast<std::size_t>(rank)];
   helper.heard = Clock::now();
   job_.bytes_done += report.bytes_done - std::exchange(helper.bytes_done, report.bytes_done);
+  job_.files_unlisted +=
+      report.files_unlisted - std::exchange(helper.files_unlisted, report.files_unlisted);
   for (const Report::Record& record : report.records) {
     if (!job_.records) break;
     job_.records->put(record.file, {.sealed = record.sealed,

@@ -53,7 +53,7 @@ class SpreadUnits : public UnitSource {
     Clock::time_point heard = Clock::now();
     std::set<std::size_t> units;
     unsigned wants = 0;
-    std::uint64_t bytes_done = 0;
+    std::uint64_t bytes_done = 0, files_unlisted = 0;
     bool left = false;
   };
   struct OpenFile {
