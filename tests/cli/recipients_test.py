@@ -97,6 +97,32 @@ class Pairs(PairCase):
                      "--recipient", good, self.plain, self.sealed)
         self.assertFalse(self.sealed.exists())
 
+    def test_that_are_secret_are_not_shown_where_a_file_is_wanted(self):
+        self.encrypt()
+        identity = self.me.read_text()
+        secret = identity.splitlines()[1]
+        digits = self.key.read_bytes().hex()
+        new = ["rekey", "--key-file", self.key]
+        for typed, part in ((identity, secret[20:40]), (secret, secret[20:40]),
+                            (secret.lower()[:-3], secret[20:40].lower()),
+                            (digits, digits[10:30])):
+            for words in (["encrypt", "--force", "--recipient", typed, self.plain, self.sealed],
+                          ["encrypt", "--force", "--key-file", typed, self.plain, self.sealed],
+                          ["verify", "--identity", typed, self.sealed],
+                          ["verify", "--key-file", typed, self.sealed],
+                          ["verify", "--passphrase-file", typed, self.sealed],
+                          [*new, "--recipient", typed, self.sealed],
+                          [*new, "--new-key-file", typed, self.sealed],
+                          [*new, "--new-passphrase-file", typed, self.sealed],
+                          ["rekey", "--identity", typed, "--recipient", self.recipient("me"),
+                           self.sealed]):
+                result = self.refused(2, "a secret key where the name of its file", *words)
+                self.assertNotIn(part, result.stderr.decode())
+        result = self.refused(1, "passphrase file", "verify", "--passphrase-file",
+                              "correct horse", self.sealed)
+        self.assertNotIn(b"horse", result.stderr)
+        self.run_ok("verify", *self.options(), self.sealed)
+
     def changed(self, identity):
         text = identity.read_text()
         copy = self.folder / "changed"

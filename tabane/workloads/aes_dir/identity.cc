@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <functional>
+#include <ranges>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
@@ -82,6 +83,17 @@ Identity parse_identity(std::string_view text) {
   return identity;
 }
 
+// X25519 takes numbers of 256 bits modulo 2^255 - 19, without their highest bit; slots hold the
+// text's bytes, and no identity has another text than the smallest.
+bool is_reduced(const Recipient& recipient) {
+  Recipient prime;  // little-endian
+  prime.fill(std::byte{0xff});
+  prime.front() = std::byte{0xed};
+  prime.back() = std::byte{0x7f};
+  return std::ranges::lexicographical_compare(recipient | std::views::reverse,
+                                              prime | std::views::reverse);
+}
+
 // The multiplication by any secret gives 0 for the keys that protect nothing.
 void refuse_small_order(const Recipient& recipient) {
   X25519Secret any;
@@ -109,6 +121,9 @@ Recipient parse_recipient(std::string_view text) {
   Recipient recipient{};
   if (const char* wrong = decode(text, kRecipientPrefix, recipient)) {
     throw core::UsageError(fmt::format("the recipient {}", wrong));
+  }
+  if (!is_reduced(recipient)) {
+    throw core::UsageError("the recipient belongs to no identity, so nobody could open the result");
   }
   refuse_small_order(recipient);
   return recipient;

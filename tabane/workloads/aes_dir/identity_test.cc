@@ -5,12 +5,14 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <functional>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/text_of_error_test.h"
+#include "tabane/workloads/aes_dir/keys.h"
 #include "tabane/workloads/aes_dir/slot_vectors.h"
 
 namespace tabane::workloads::aes_dir {
@@ -93,6 +95,43 @@ TEST_F(Pairs, MalformedRecipientsAreRefusedWithTheReason) {
     const std::string told = text_of_error<core::UsageError>([&] { parse_recipient(one.text); });
     EXPECT_NE(told.find(one.reason), std::string::npos) << one.what << ": " << told;
   }
+}
+
+// Their shared secret is that of another text, but a slot is bound to the text.
+TEST_F(Pairs, RecipientsThatNoIdentityHasAreRefused) {
+  Recipient with_highest_bit = parse_recipient(kRecipient);
+  with_highest_bit.back() |= std::byte{0x80};
+  Recipient of_9{}, largest{};  // 2^255 - 19 + 9; 2^255 - 19 - 3
+  of_9.fill(std::byte{0xff});
+  of_9.back() = std::byte{0x7f};
+  largest = of_9;
+  of_9.front() = std::byte{0xf6};
+  largest.front() = std::byte{0xea};
+  for (const Recipient& recipient : {with_highest_bit, of_9}) {
+    const std::string told =
+        text_of_error<core::UsageError>([&] { parse_recipient(text_of(recipient)); });
+    EXPECT_NE(told.find("no identity"), std::string::npos) << told;
+  }
+  EXPECT_EQ(parse_recipient(text_of(largest)), largest);
+}
+
+TEST_F(Pairs, SecretsGivenInPlaceOfTheirFilesAreNotShown) {
+  const std::string digits = hex(vectors::secret().bytes());
+  for (const std::string& secret :
+       {kIdentity, "# public key: " + kRecipient + "\n" + kIdentity + "\n", kIdentity.substr(0, 60),
+        digits, upper(digits) + "\n", digits.substr(1)}) {
+    for (const auto& read : {std::function<void()>([&] { read_identity_file(secret); }),
+                             std::function<void()>([&] { read_recipients(secret); }),
+                             std::function<void()>([&] { read_key_file(secret, 32); }),
+                             std::function<void()>([&] { read_passphrase_file(secret); })}) {
+      const std::string told = text_of_error<core::UsageError>(read);
+      EXPECT_NE(told.find("a secret key where the name of its file is wanted"), std::string::npos);
+      EXPECT_EQ(told.find(secret.substr(20, 20)), std::string::npos) << told;
+    }
+  }
+  const std::string told = text_of_error([] { read_passphrase_file("correct horse battery"); });
+  EXPECT_NE(told.find("no such file"), std::string::npos) << told;
+  EXPECT_EQ(told.find("horse"), std::string::npos) << told;
 }
 
 TEST_F(Pairs, MalformedFilesAreRefusedWithTheirNameAndLineWithoutShowingASecret) {

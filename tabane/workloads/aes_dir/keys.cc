@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
+#include <string_view>
 #include <utility>
 
 #include "tabane/core/error.h"
@@ -57,6 +59,16 @@ bool is_hexadecimal_text(std::span<const std::byte> text) {
          std::ranges::all_of(text, [](std::byte b) { return digit_value(b) < 16; });
 }
 
+// Of what is not the name of a file: whether it is an identity's text, all of an identity's file,
+// or the digits of a key.
+bool may_be_secret(std::string_view text) {
+  constexpr std::string_view kIdentity = "tabane-secret-key-";
+  constexpr std::size_t kFewDigits = 16;
+  const auto is_same = [](unsigned char a, unsigned char b) { return std::tolower(a) == b; };
+  if (!std::ranges::search(text, kIdentity, is_same).empty()) return true;
+  return text.size() >= kFewDigits && is_hexadecimal_text(std::as_bytes(std::span(text)));
+}
+
 bool is_zero(std::span<const std::byte> bytes) {
   std::byte all{0};
   for (const std::byte b : bytes) all |= b;
@@ -78,12 +90,31 @@ void write_and_close(core::Descriptor file, const std::string& path,
   file.close(path);
 }
 
+// A passphrase may be any text.
+core::Descriptor open_passphrase_file(const std::string& path) {
+  try {
+    return open_to_read(path);
+  } catch (const core::SystemError& error) {
+    if (error.code() != ENOENT || path.find('/') != path.npos) throw;
+    throw core::Error(
+        "passphrase file: there is no such file; its name is not shown, as it may be the "
+        "passphrase itself");
+  }
+}
+
 }  // namespace
 
 core::Descriptor open_to_read(const std::string& path) {
   core::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!file.valid()) throw core::SystemError("open", path, errno);
-  return file;
+  if (file.valid()) return file;
+  const int code = errno;
+  if (may_be_secret(path)) {
+    throw core::UsageError(
+        "a secret key where the name of its file is wanted: other users may have seen it in the "
+        "list of processes, and the shell may keep it in its history. Write it into a file that "
+        "only you can read");
+  }
+  throw core::SystemError("open", path, code);
 }
 
 std::string warning_of(const core::Descriptor& file, const std::string& path) {
@@ -125,7 +156,7 @@ KeyFile read_key_file(const std::string& path, std::size_t bytes) {
 }
 
 PassphraseFile read_passphrase_file(const std::string& path) {
-  const core::Descriptor file = open_to_read(path);
+  const core::Descriptor file = open_passphrase_file(path);
   LockedBytes<kMostOfLine + 2> buffer;  // room for the end of the longest line
   auto line = read_some(file, path, buffer.bytes());
   const auto end = std::ranges::find(line, std::byte{'\n'});

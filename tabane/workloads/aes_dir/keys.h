@@ -60,7 +60,8 @@ void write_new_key_file(const std::string& path);
 // disk when this returns. throws: core::SystemError naming the file.
 void write_new_secret_file(const std::string& path, std::span<const std::byte> bytes);
 
-// Opens a file of keys. throws: core::SystemError naming it.
+// Opens a file of keys. throws: core::SystemError naming it; core::UsageError, which does not show
+// it, if somebody has given the key itself.
 core::Descriptor open_to_read(const std::string& path);
 
 // Says that others can read an open file of keys; empty: they cannot. throws: core::SystemError.
