@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <optional>
-#include <regex>
 #include <string_view>
 
 #include "tabane/core/error.h"
@@ -45,29 +45,50 @@ Header header_of(const std::filesystem::path& path, std::string_view bytes) {
   return {std::string(bytes.substr(start, length)), start + length};
 }
 
-std::string match_of(const std::filesystem::path& path, const std::string& header,
-                     const char* pattern, const char* name) {
-  std::smatch match;
-  if (std::regex_search(header, match, std::regex(pattern))) return match[1];
+std::string_view without_spaces(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\n"), text.size()));
+  return text;
+}
+
+// What follows 'name': in the header, if it begins so, up to one of the characters `end`; without
+// both.
+std::string_view value_of(const std::filesystem::path& path, std::string_view header,
+                          std::string_view name, std::string_view begin, std::string_view end) {
+  const std::size_t found = header.find(fmt::format("'{}'", name));
+  std::string_view rest;
+  if (found != header.npos) rest = without_spaces(header.substr(found + name.size() + 2));
+  if (rest.starts_with(':')) {
+    rest = without_spaces(rest.substr(1));
+    const std::size_t length = rest.find_first_of(end, begin.size());
+    if (rest.starts_with(begin) && length != rest.npos) {
+      return rest.substr(begin.size(), length - begin.size());
+    }
+  }
   refuse(path, fmt::format("the header has no readable \"{}\"", name));
 }
 
 // Returns rows and columns.
 std::pair<std::size_t, std::size_t> shape_of(const std::filesystem::path& path,
-                                             const std::string& header) {
-  static const std::regex kNumber(R"(\d+)");
-  const std::string tuple = match_of(path, header, R"('shape'\s*:\s*\(([\d,\s]*)\))", "shape");
-  std::vector<std::size_t> sizes;
-  for (std::sregex_iterator i(tuple.begin(), tuple.end(), kNumber), end; i != end; ++i) {
-    const std::string digits = i->str();
-    if (digits.size() > 12) refuse(path, fmt::format("shape ({})", tuple));
-    sizes.push_back(std::stoull(digits));
+                                             std::string_view header) {
+  const std::string_view tuple = value_of(path, header, "shape", "(", ")");
+  constexpr std::size_t kMost = 999'999'999'999;
+  std::array<std::size_t, 2> sizes{};
+  std::size_t dimensions = 0;
+  for (std::string_view rest = without_spaces(tuple); !rest.empty(); ++dimensions) {
+    std::size_t size = 0;
+    const auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
+    rest = without_spaces(rest.substr(static_cast<std::size_t>(stop - rest.data())));
+    const bool ends = rest.empty() || rest[0] == ',';
+    if (error != std::errc() || size > kMost || dimensions == sizes.size() || !ends) {
+      refuse(path, fmt::format("an array of shape ({:.60})", tuple));
+    }
+    sizes[dimensions] = size;
+    if (!rest.empty()) rest = without_spaces(rest.substr(1));
   }
-  if (sizes.size() == 1) return {1, sizes[0]};
-  if (sizes.size() != 2) refuse(path, fmt::format("an array of shape ({})", tuple));
-  if (sizes[0] != 0 && sizes[1] > std::numeric_limits<std::size_t>::max() / 8 / sizes[0]) {
-    refuse(path, fmt::format("shape ({})", tuple));
-  }
+  if (dimensions == 1) return {1, sizes[0]};
+  const bool too_many =
+      sizes[0] != 0 && sizes[1] > std::numeric_limits<std::size_t>::max() / 8 / sizes[0];
+  if (dimensions == 0 || too_many) refuse(path, fmt::format("an array of shape ({:.60})", tuple));
   return {sizes[0], sizes[1]};
 }
 
@@ -103,12 +124,14 @@ std::optional<Type> type_named(std::string_view name) {
 Array2d read_npy(const std::filesystem::path& path) {
   const std::string bytes = core::read_file(path);
   const Header header = header_of(path, bytes);
-  const std::string name = match_of(path, header.text, R"('descr'\s*:\s*'([^']*)')", "descr");
-  const std::string order =
-      match_of(path, header.text, R"('fortran_order'\s*:\s*(True|False))", "fortran_order");
-  const auto type = name.empty() ? std::nullopt : type_named(std::string_view(name).substr(1));
+  const std::string_view name = value_of(path, header.text, "descr", "'", "'");
+  const std::string_view order = value_of(path, header.text, "fortran_order", "", ", }");
+  if (order != "True" && order != "False") {
+    refuse(path, fmt::format("the header's fortran_order is \"{:.60}\"", order));
+  }
+  const auto type = name.empty() ? std::nullopt : type_named(name.substr(1));
   if (!type || std::string_view("<>|=").find(name[0]) == std::string_view::npos) {
-    refuse(path, fmt::format("numbers of type \"{}\"", name));
+    refuse(path, fmt::format("numbers of type \"{:.60}\"", name));
   }
   constexpr bool kBigEndian = std::endian::native == std::endian::big;
   const bool reversed = (name[0] == '>' && !kBigEndian) || (name[0] == '<' && kBigEndian);

@@ -1,5 +1,6 @@
 #include "tabane/workloads/npy.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -79,8 +80,50 @@ TEST_F(Npy, TellsWhatIsWrong) {
   expect_refused("8 bytes of numbers where 2 x 2 of 8 bytes should be");
   make("{'descr': '<f8', 'fortran_order': False, 'shape': (999999999999, 999999999999), }", "");
   expect_refused("shape (999999999999, 999999999999)");
+  for (const char* shape : {"()", "(-1, 2)", "(1 2)", "(1, x)", "(,)", "1, 2"}) {
+    make(fmt::format("{{'descr': '<f8', 'fortran_order': False, 'shape': {}, }}", shape), "");
+    expect_refused("shape");
+  }
+  make("{'descr': '<f8', 'fortran_order': Maybe, 'shape': (2, 2), }", "");
+  expect_refused("fortran_order is \"Maybe\"");
   make("{'fortran_order': False, 'shape': (2, 2), }", "");
   expect_refused("no readable \"descr\"");
+}
+
+// Headers of the largest size, and ones cut anywhere or with any byte changed: read or refused.
+TEST_F(Npy, SurvivesHostileHeaders) {
+  for (const std::string& filling : {std::string(65000, ' '), std::string(65000, '1'),
+                                     std::string(65000, ','), std::string(65000, '\'')}) {
+    make("{'descr': '<f8', 'fortran_order': False, 'shape': (" + filling + "2, 2), }", "");
+    EXPECT_THROW(read_npy(file_), core::UsageError) << filling[0];
+    make("{'descr': '" + filling + "', 'fortran_order': False, 'shape': (2, 2), }", "");
+    EXPECT_THROW(read_npy(file_), core::UsageError) << filling[0];
+    make(filling, "");
+    EXPECT_THROW(read_npy(file_), core::UsageError) << filling[0];
+  }
+  const std::string good = "{'descr': '|u1', 'fortran_order': False, 'shape': (1, 2), }";
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    std::string cut = good.substr(0, i);
+    for (const char byte : {'\0', '\'', '(', ')', ':', ',', '9', '-', ' ', '\xff'}) {
+      std::string changed = good;
+      changed[i] = byte;
+      for (const std::string& text : {cut, changed}) {
+        make(text, "ab");
+        try {
+          EXPECT_EQ(read_npy(file_).values.size(), 2U) << text;
+        } catch (const core::UsageError&) {
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Npy, ReadsHeadersAsOthersWriteThem) {
+  for (const char* text : {"{'shape':(2,),'fortran_order':True,'descr':'|u1'}",
+                           "{ 'descr' : '|u1' , 'shape' : ( 1 , 2 ) , 'fortran_order' : False }"}) {
+    make(text, "ab");
+    EXPECT_EQ(read_npy(file_).values, (std::vector<double>{'a', 'b'})) << text;
+  }
 }
 
 }  // namespace
