@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 #include "tabane/core/error.h"
 
@@ -27,7 +29,8 @@ Side side_named(const std::string& what, std::string_view text) {
   return side;
 }
 
-void set_side(Problem& problem, std::string_view part) {
+// named: whether the text has named a side already.
+void set_side(Problem& problem, std::string_view part, std::array<bool, kSides>& named) {
   const std::size_t equals = part.find('=');
   const auto name = std::ranges::find(kSideNames, part.substr(0, equals));
   if (equals == std::string_view::npos || name == kSideNames.end()) {
@@ -37,8 +40,11 @@ void set_side(Problem& problem, std::string_view part) {
         part));
   }
   const std::string what = fmt::format("--boundary {}", *name);
-  problem.sides[static_cast<std::size_t>(name - kSideNames.begin())] =
-      side_named(what, part.substr(equals + 1));
+  const auto side = static_cast<std::size_t>(name - kSideNames.begin());
+  if (std::exchange(named[side], true)) {
+    throw core::UsageError(fmt::format("{} is given twice; give it once", what));
+  }
+  problem.sides[side] = side_named(what, part.substr(equals + 1));
 }
 
 }  // namespace
@@ -64,9 +70,10 @@ Values values_named(const std::string& what, const std::string& text) {
 
 void set_boundary(Problem& problem, const std::string& text) {
   std::string_view left = text;
+  std::array<bool, kSides> named{};
   while (true) {
     const std::size_t comma = left.find(',');
-    set_side(problem, left.substr(0, comma));
+    set_side(problem, left.substr(0, comma), named);
     if (comma == std::string_view::npos) return;
     left.remove_prefix(comma + 1);
   }

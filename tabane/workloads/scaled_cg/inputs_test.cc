@@ -58,6 +58,8 @@ TEST(Boundary, NamesSides) {
   for (const char* text : {"", "west", "up=1", "west=1,", "west=neumannx", "west="}) {
     EXPECT_NE(refusal([&] { set_boundary(problem, text); }), "") << text;
   }
+  EXPECT_EQ(refusal([&] { set_boundary(problem, "west=1,east=0,west=2"); }),
+            "--boundary west is given twice; give it once");
 }
 
 }  // namespace
