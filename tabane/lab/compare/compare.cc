@@ -30,7 +30,7 @@ bool of_one_machine(const Record& a, const Record& b) {
 
 int rank_of(const FigureRatio& figure) {
   if (figure.finding == Finding::none) return 2;
-  return figure.finding == Finding::unknown ? 1 : 0;
+  return figure.finding == Finding::unknown || figure.finding == Finding::few ? 1 : 0;
 }
 
 void sort_for_reading(std::vector<FigureRatio>& figures) {
@@ -55,6 +55,8 @@ std::string text_of(Finding finding, const std::string& unit) {
       return is_speed(unit) ? "slower" : "worse";
     case Finding::other:
       return "different";
+    case Finding::few:
+      return "too few samples";
     case Finding::unknown:
       break;
   }
@@ -89,12 +91,14 @@ class Scatters {
 
 std::string sentence_about(const BesideBaseline& other, const std::string& label,
                            std::optional<double> scatter, double threshold) {
-  const std::size_t unknown = other.count(Finding::unknown), none = other.count(Finding::none);
+  const std::size_t unknown = other.count(Finding::unknown), few = other.count(Finding::few);
+  const std::size_t undecided = unknown + few + other.count(Finding::none);
   std::string text = fmt::format("{}: {} of {} figures differ from the baseline", label,
-                                 other.figures.size() - unknown - none, other.figures.size());
+                                 other.figures.size() - undecided, other.figures.size());
+  if (few > 0) text += fmt::format("; {} may differ, but too few samples show it", few);
   if (unknown > 0) text += fmt::format("; {} without an interval and not judged", unknown);
   text += fmt::format(". Differences below {} do not count.", show_percent(threshold));
-  if (none + 1 > other.figures.size() - unknown && scatter == std::nullopt) return text;
+  if (undecided == other.figures.size() && scatter == std::nullopt) return text;
   return text + (scatter ? fmt::format(" Two runs on one machine differ by about {} here (one "
                                        "standard deviation); the intervals include this scatter.",
                                        show_percent(std::expm1(*scatter)))

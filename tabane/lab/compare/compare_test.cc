@@ -59,7 +59,8 @@ Comparisons compared(Record a, Record b, double threshold = 0.05) {
 
 std::size_t differing(const Comparisons& all) {
   const BesideBaseline& other = all.others.at(0);
-  return other.figures.size() - other.count(Finding::none) - other.count(Finding::unknown);
+  return other.figures.size() - other.count(Finding::none) - other.count(Finding::few) -
+         other.count(Finding::unknown);
 }
 
 std::string refusal_of(const std::vector<Side>& sides) {
@@ -117,6 +118,55 @@ TEST(Compare, SeesHardlyAnyDifferenceBetweenTwoRunsOnOneMachine) {
     EXPECT_FALSE(all.regression());
   }
   EXPECT_LE(differences, 12u);  // 1 % of 1200
+}
+
+// Figures that have two states, 1 and 1.4 times a base, each of which comes with the same chance.
+Record of_two_states(unsigned seed, std::size_t samples, double slower = 1) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  Record record;
+  for (int i = 0; i < 60; ++i) {
+    std::vector<double> seen;
+    for (std::size_t k = 0; k < samples; ++k) {
+      seen.push_back((random() % 2 == 0 ? 1 : 1.4) * std::exp(0.003 * normal(random)));
+      if (i == 7) seen.back() *= slower;
+    }
+    record.results.push_back(figure(fmt::format("figure.{}", i), "s", Better::lower, seen));
+  }
+  return record;
+}
+
+TEST(Compare, NamesNoDifferenceBecauseAFewSamplesAreAllInOneState) {
+  constexpr int kComparisons = 500;
+  for (const std::size_t samples : {6, 7, 8, 12, 20, 30}) {
+    int wrong = 0, regressions = 0;
+    for (unsigned seed = 0; seed < kComparisons; ++seed) {
+      const Comparisons all =
+          compared(of_two_states(2 * seed, samples), of_two_states(2 * seed + 1, samples));
+      wrong += differing(all) > 0;
+      regressions += all.regression();
+    }
+    EXPECT_LE(wrong, kComparisons / 100) << samples << " samples";
+    EXPECT_LE(regressions, kComparisons / 100) << samples << " samples";
+  }
+}
+
+TEST(Compare, FindsWhatDiffersBetweenTwoStatesWithEnoughSamples) {
+  const Comparisons few = compared(of_two_states(1, 6), of_two_states(2, 6, 3));
+  EXPECT_EQ(few.others.at(0).figures.at(0).name, "figure.7");
+  EXPECT_EQ(few.others[0].figures[0].finding, Finding::few);
+  EXPECT_FALSE(few.regression());
+  const Rows table = figure_table({{"a", {}}, {"b", {}}}, 0, few.others[0], false);
+  EXPECT_EQ(table.rows.at(0).back().text, "too few samples");
+  EXPECT_NE(few.record.sentences.at(0).find("1 may differ, but too few samples show it"),
+            std::string::npos)
+      << few.record.sentences[0];
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    const Comparisons enough =
+        compared(of_two_states(2 * seed, 20), of_two_states(2 * seed + 1, 20, 3));
+    ASSERT_EQ(enough.others.at(0).figures.at(0).name, "figure.7");
+    EXPECT_EQ(enough.others[0].figures[0].finding, Finding::worse) << seed;
+  }
 }
 
 TEST(Compare, FindsAMachineThatBecameSlowerByThirtyPerCent) {

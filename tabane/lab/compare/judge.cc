@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "tabane/core/rank_sum.h"
 #include "tabane/lab/record/points.h"
 
 namespace tabane::lab {
@@ -18,13 +19,17 @@ constexpr double kFalseDiscoveries = 0.01;
 
 // Two-sided, of a ratio that is 1 in truth. The half of the interval on the side of 1 tells the
 // standard deviation of the logarithm.
-double chance_of(const FigureRatio& figure) {
+double chance_by_interval(const FigureRatio& figure) {
   const double log_ratio = std::log(figure.ratio);
   const double end = log_ratio > 0 ? figure.interval->low : figure.interval->high;
   const double half = std::abs(log_ratio - std::log(end));
   if (log_ratio == 0) return 1;
   if (half == 0) return 0;
   return std::erfc(kNormal95 * std::abs(log_ratio) / half / std::numbers::sqrt2);
+}
+
+double chance_of(const FigureRatio& figure) {
+  return std::max(chance_by_interval(figure), figure.chance_of_samples);
 }
 
 core::Interval widened(double ratio, core::Interval interval, double scatter) {
@@ -34,10 +39,11 @@ core::Interval widened(double ratio, core::Interval interval, double scatter) {
 }
 
 // The largest chance that still counts: the k-th smallest of m with chance <= 1 % k / m.
-double greatest_chance_that_counts(const std::vector<FigureRatio>& ratios) {
+double greatest_chance_that_counts(const std::vector<FigureRatio>& ratios,
+                                   double (*chance)(const FigureRatio&)) {
   std::vector<double> chances;
   for (const FigureRatio& figure : ratios)
-    if (figure.interval) chances.push_back(chance_of(figure));
+    if (figure.interval) chances.push_back(chance(figure));
   std::sort(chances.begin(), chances.end());
   const auto m = static_cast<double>(chances.size());
   double greatest = -1;
@@ -98,8 +104,10 @@ std::vector<FigureRatio> ratios_of(const Record& baseline, const Record& other,
       continue;
     }
     FigureRatio figure{a.name, a.unit, a.better, *a.value, *b->value, *b->value / *a.value};
-    if (bounded(a) && bounded(*b))
+    if (bounded(a) && bounded(*b)) {
       figure.interval = independent_ratio_interval(*b->value, *b->interval, *a.value, *a.interval);
+      figure.chance_of_samples = core::rank_sum_chance(a.samples, b->samples);
+    }
     ratios.push_back(std::move(figure));
   }
   return ratios;
@@ -121,12 +129,15 @@ std::optional<double> scatter_of(const std::vector<FigureRatio>& ratios) {
 void judge(std::vector<FigureRatio>& ratios, double scatter, double threshold) {
   for (FigureRatio& figure : ratios)
     if (figure.interval) figure.interval = widened(figure.ratio, *figure.interval, scatter);
-  const double counts = greatest_chance_that_counts(ratios);
+  const double counts = greatest_chance_that_counts(ratios, chance_of);
+  const double counts_by_interval = greatest_chance_that_counts(ratios, chance_by_interval);
   const double floor = std::log1p(threshold);
   for (FigureRatio& figure : ratios) {
     if (!figure.interval) continue;
-    const bool differs = chance_of(figure) <= counts && std::abs(std::log(figure.ratio)) > floor;
-    figure.finding = differs ? direction(figure) : Finding::none;
+    const bool large = std::abs(std::log(figure.ratio)) > floor;
+    const bool differs = large && chance_of(figure) <= counts;
+    const bool may_differ = large && chance_by_interval(figure) <= counts_by_interval;
+    figure.finding = differs ? direction(figure) : may_differ ? Finding::few : Finding::none;
     const double least = figure.ratio > 1 ? figure.interval->low : 1 / figure.interval->high;
     figure.regression = figure.finding == Finding::worse && std::log(least) > floor;
   }

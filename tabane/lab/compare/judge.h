@@ -16,6 +16,7 @@ enum class Finding {
   better,   // than the baseline
   worse,    // than the baseline
   other,    // it differs, and neither direction is better
+  few,      // the intervals say that it differs, but so few samples may lie so by chance
   unknown,  // without an interval of both nothing can be said
 };
 
@@ -26,6 +27,7 @@ struct FigureRatio {
   double ratio = 1;                // value / baseline
   // 95 % of the ratio, with what two runs on one machine differ by; null without either's interval.
   std::optional<core::Interval> interval = {};
+  double chance_of_samples = 1;  // core::rank_sum_chance() of both records' samples
   Finding finding = Finding::unknown;
   bool regression = false;  // worse by more than the threshold with its whole interval
 };
@@ -54,7 +56,9 @@ std::vector<FigureRatio> ratios_of(const Record& baseline, const Record& other,
 std::optional<double> scatter_of(const std::vector<FigureRatio>& ratios);
 
 // Widens the intervals by the scatter (a standard deviation of logarithms), finds the differences
-// and the regressions among all figures together.
+// and the regressions among all figures together. A difference must be too large for chance both by
+// the interval, which takes logarithms of medians for normal, and by the ranks of the samples,
+// whatever their distribution: six samples of a thing that has two states may all be of one state.
 // threshold: smaller differences do not count; 0.05 is 5 %.
 // source: at most 1 % of the differences named are chance by Benjamini and Hochberg, Controlling
 // the false discovery rate, J. Royal Statistical Society B 57, 1995.
