@@ -228,6 +228,7 @@ MasterKey derive_master_key(std::span<const std::byte> passphrase,
       reinterpret_cast<const char*>(passphrase.data()), passphrase.size(), in(parameters.salt),
       parameters.salt.size(), std::uint64_t{1} << parameters.log2_n, parameters.r, parameters.p,
       memory + (std::uint64_t{1} << 20), out(master.bytes()), kMasterKeyBytes);
+  wipe_stack();  // where PBKDF2 and HMAC inside have their results
   require(good == 1, "scrypt (its memory may not be there)");
   return master;
 }
