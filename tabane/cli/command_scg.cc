@@ -12,6 +12,7 @@
 #include "tabane/cli/solver.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
+#include "tabane/core/units.h"
 #include "tabane/workloads/npy.h"
 #include "tabane/workloads/picture.h"
 #include "tabane/workloads/scaled_cg/block.h"
@@ -61,9 +62,10 @@ Problem problem_of(const Options& options) {
 }
 
 void check_settings(const Settings& settings) {
-  if (std::isfinite(settings.tolerance) && settings.tolerance > 0) return;
+  if (settings.tolerance > 0 && settings.tolerance < 1) return;
   throw core::UsageError(
-      fmt::format("--tolerance: {} is not a positive number", settings.tolerance));
+      fmt::format("--tolerance: {} is not between 0 and 1; at 1, no iteration would be left to do",
+                  settings.tolerance));
 }
 
 void check_outputs(const Options& options) {
@@ -82,8 +84,9 @@ comm::LaunchOptions launch_options(const Options& options, const Problem& proble
   return launch;
 }
 
-bool wants_values(const Options& options) {
-  return !options.output.empty() || !options.picture.empty();
+Extras extras_of(const Options& options, const Problem& problem) {
+  return {.values = !options.output.empty() || !options.picture.empty(),
+          .proof = options.settings.prove || needs_proof(problem)};
 }
 
 // Then no process knows the memory of all before they talk.
@@ -96,13 +99,13 @@ Outcome run(const Options& options, const Problem& problem, const comm::LaunchOp
   Settings settings = options.settings;
   settings.grid = launch.grid;
   settings.measure_limit = true;
-  const bool wanted = wants_values(options);
+  const Extras extras = extras_of(options, problem);
   if (on_several_machines(launch)) {
-    check_memory(problem, wanted, workloads::usable_memory_of_all(comm));
+    check_memory(problem, extras, workloads::usable_memory_of_all(comm));
   }
   std::vector<double> values;
-  Outcome outcome = solve(comm, problem, settings, wanted ? &values : nullptr);
-  if (comm.rank() != 0) return outcome;
+  Outcome outcome = solve(comm, problem, settings, extras.values ? &values : nullptr);
+  if (comm.rank() != 0 || !outcome.solution.check.passed()) return outcome;
   if (!options.output.empty()) {
     workloads::write_npy(options.output, problem.rows, problem.columns, values);
   }
@@ -113,17 +116,34 @@ Outcome run(const Options& options, const Problem& problem, const comm::LaunchOp
   return outcome;
 }
 
+double share_of_proof(const Outcome& outcome) {
+  return outcome.proof.seconds / (outcome.proof.seconds + outcome.solution.seconds);
+}
+
+// What is known of the error of u.
+std::string error_text(const Outcome& outcome) {
+  const Proof& proof = outcome.proof;
+  if (!proof.asked) return "error of u: not bounded; --prove bounds it\n";
+  const std::string cost =
+      fmt::format("{} more iterations, {}, {:.0f} % of the whole time", proof.iterations,
+                  core::format_seconds(proof.seconds), 100 * share_of_proof(outcome));
+  const int digits = static_cast<int>(std::clamp(-std::log10(proof.bound), 0.0, 16.0));
+  if (digits == 0) return fmt::format("error of u: no digit is proved ({})\n", cost);
+  return fmt::format("error of u: at most {:.2g} of its largest value, {} digits proved ({})\n",
+                     proof.bound, digits, cost);
+}
+
 std::string text_of(const Outcome& outcome) {
   const double points = static_cast<double>(outcome.rows) * static_cast<double>(outcome.columns) *
                         static_cast<double>(outcome.iterations);
   return fmt::format(
       "{} x {} unknowns on {} x {} ranks: {}{} iterations, {:.3g} ns per unknown and iteration\n"
-      "{}rates count {:.0f} operations per unknown and iteration (the least is {:.0f}); {:.0f} "
+      "{}{}rates count {:.0f} operations per unknown and iteration (the least is {:.0f}); {:.0f} "
       "bytes pass\n",
       outcome.rows, outcome.columns, outcome.solution.rows, outcome.solution.columns,
       outcome.converged ? "" : "not yet converged after ", outcome.iterations,
       points > 0 ? 1e9 * outcome.solution.seconds / points : 0, solution_text(outcome.solution),
-      kOperations, kLeastOperations, outcome.bytes_per_unknown);
+      error_text(outcome), kOperations, kLeastOperations, outcome.bytes_per_unknown);
 }
 
 lab::Json json_of(const Outcome& outcome) {
@@ -131,6 +151,12 @@ lab::Json json_of(const Outcome& outcome) {
   json["unknowns"] = {outcome.rows, outcome.columns};
   json["iterations"] = outcome.iterations;
   json["converged"] = outcome.converged;
+  const Proof& proof = outcome.proof;
+  json["error_bound"] = std::isfinite(proof.bound) ? lab::Json(proof.bound) : lab::Json(nullptr);
+  json["proof"] = proof.asked ? lab::Json{{"iterations", proof.iterations},
+                                          {"seconds", proof.seconds},
+                                          {"share_of_time", share_of_proof(outcome)}}
+                              : lab::Json(nullptr);
   json["operations_per_unknown_and_iteration"] = kOperations;
   json["least_operations_per_unknown_and_iteration"] = kLeastOperations;
   json["bytes_per_unknown_and_iteration"] = outcome.bytes_per_unknown;
@@ -142,7 +168,7 @@ void scg(const Options& options, int& exit_code) {
   const Problem problem = problem_of(options);
   const comm::LaunchOptions launch = launch_options(options, problem);
   if (!on_several_machines(launch)) {
-    check_memory(problem, wants_values(options), workloads::usable_memory());
+    check_memory(problem, extras_of(options, problem), workloads::usable_memory());
   }
   check_outputs(options);
   const auto outcome = comm::launch_result<Outcome>(
@@ -152,8 +178,7 @@ void scg(const Options& options, int& exit_code) {
     fmt::print("{}", text_of(*outcome));
   }
   options.solver.json.write(json_of(*outcome));
-  const bool done = outcome->converged || options.settings.most_iterations > 0;
-  exit_code = done && outcome->solution.check.passed() ? kOk : kVerification;
+  exit_code = outcome->solution.check.passed() ? kOk : kVerification;
 }
 
 void add_options(CLI::App& verb, Options& options) {
@@ -181,15 +206,20 @@ void add_options(CLI::App& verb, Options& options) {
                   "west=1,east=neumann,south=neumann:0.5 (default: u is 0)")
       ->type_name("SIDE=VALUE,...");
   verb.add_option("--tolerance", options.settings.tolerance,
-                  "Stop where the residual has fallen to X times its first norm (default 2e-12)")
+                  "Stop where the residual has fallen to X times its first norm; the largest "
+                  "error, in parts of the largest u, where it is proved (default 2e-12)")
       ->type_name("X");
   verb.add_option("--iterations", options.settings.most_iterations,
-                  "Stop after N iterations at the latest (default: 20 for each row and column, at "
-                  "least 10000, and then it has failed)")
+                  "Fail if N iterations, those of the proof included, do not suffice (default: 20 "
+                  "for each row and column, at least 10000, and ten times as many for the proof)")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
-  verb.add_option("-o,--output", options.output, "Write u to an NPY file")->type_name("FILE");
-  verb.add_option("--picture", options.picture, "Write a picture of u to a PNG file")
+  verb.add_flag("--prove", options.settings.prove,
+                "Prove a bound on the error of u, and iterate until it is within the tolerance; "
+                "always done where k varies by more than 10000");
+  verb.add_option("-o,--output", options.output, "Write u, if it passes the check, to an NPY file")
+      ->type_name("FILE");
+  verb.add_option("--picture", options.picture, "Write a picture of u, if it passes, to a PNG file")
       ->type_name("FILE");
   options.solver.add_to(verb);
 }
@@ -206,7 +236,8 @@ void add_scg_command(CLI::App& app, int& exit_code) {
       "  tabane scg -n 300x600 -k k.npy --boundary west=1,east=0,north=neumann,south=neumann\n"
       "                                       what flows through a layer whose k varies\n"
       "  tabane scg -n 1000 --picture u.png   draws the solution\n"
-      "  mpirun -n 4 tabane scg -n 2000       on the ranks of MPI");
+      "  mpirun -n 4 tabane scg -n 2000       on the ranks of MPI\n"
+      "\nExit code 4: it did not converge, or the answer failed its check.");
   add_options(*verb, *options);
   verb->callback([options, &exit_code] { scg(*options, exit_code); });
 }

@@ -10,7 +10,8 @@ namespace tabane::workloads {
 
 struct Check {
   double residual = 0, tolerance = 0;
-  bool passed() const { return residual <= tolerance; }  // not for NaN
+  bool complete = true;  // whether the solver came to its end, and proved what it was to prove
+  bool passed() const { return complete && residual <= tolerance; }  // not for NaN
 };
 
 struct Solution {

@@ -1,8 +1,10 @@
 """tabane scg: what it solves and writes, what it refuses, and how it ends."""
 
 import json
+import math
 import os
 import pathlib
+import random
 import shutil
 import signal
 import struct
@@ -11,6 +13,7 @@ import sys
 import tempfile
 import time
 import unittest
+from fractions import Fraction
 
 TABANE = sys.argv.pop(1)
 MODULE = pathlib.Path(TABANE).parent / "modules/comm/libtabane_mpi_openmpi.so"
@@ -37,6 +40,58 @@ def read_npy(path):
     content = path.read_bytes()
     begin = 10 + struct.unpack_from("<H", content, 8)[0]
     return struct.unpack_from(f"<{(len(content) - begin) // 8}d", content, begin)
+
+
+def exact_solution(n, k, f, mean):
+    """u for west=1, north=neumann, east=neumann:0.25 and 0 in the south, as rationals: by Bareiss's
+    elimination without fractions, within the band."""
+    k = [[Fraction(number) for number in row] for row in k]
+    width = n + Fraction(1, 2)
+    size = n * n
+    band, right = [[Fraction(0)] * (n + 1) for _ in range(size)], []
+    for i in range(n):
+        for j in range(n):
+            row, known = n * i + j, Fraction(f[i][j]) / width ** 2
+            for r, c in ((i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)):
+                if 0 <= r < n and 0 <= c < n:
+                    face = mean(k[i][j], k[r][c])
+                    if n * r + c > row:
+                        band[row][n * r + c - row] = -face
+                else:
+                    face = k[i][j] if r == n or c < 0 else 0
+                    known += 1 * face if c < 0 else Fraction(1, 4) / width if c == n else 0
+                band[row][0] += face
+            right.append(known)
+    whole = math.lcm(*(number.denominator for row in band for number in row),
+                     *(number.denominator for number in right))
+    band = [[int(number * whole) for number in row] for row in band]
+    right = [int(number * whole) for number in right]
+    before = 1
+    for row in range(size):
+        pivot = band[row][0]
+        if row and row + n < size:
+            band[row + n] = [number * before for number in band[row + n]]
+            right[row + n] *= before
+        for i in range(1, min(n + 1, size - row)):
+            factor, other = band[row][i], band[row + i]
+            for j in range(n + 1):
+                above = band[row][i + j] if i + j <= n else 0
+                other[j] = (pivot * other[j] - factor * above) // before
+            right[row + i] = (pivot * right[row + i] - factor * right[row]) // before
+        before = pivot
+    for row in reversed(range(size)):
+        rest = before * right[row] - sum(band[row][i] * right[row + i]
+                                         for i in range(1, min(n + 1, size - row)))
+        right[row] = rest // band[row][0]
+    return [Fraction(number, before) for number in right]
+
+
+def arithmetic(a, b):
+    return (a + b) / 2
+
+
+def harmonic(a, b):
+    return 2 * a * b / (a + b)
 
 
 def children(pid):
@@ -116,7 +171,9 @@ class Scg(unittest.TestCase):
         self.refused("four Neumann sides", "--boundary",
                      "west=neumann,east=neumann,north=neumann,south=neumann")
         self.refused("is not SIDE=VALUE", "--boundary", "up=1")
-        self.refused("--tolerance", "--tolerance", 0)
+        for tolerance in (0, -1, 1, 10, "inf", "nan"):
+            self.refused("is not between 0 and 1", "--tolerance", tolerance)
+        self.refused("--boundary west is given twice", "--boundary", "west=1,west=2")
         self.refused("neither a number nor a file", "-f", self.folder / "none.npy")
 
     def test_arrays_that_do_not_fit(self):
@@ -137,9 +194,77 @@ class Scg(unittest.TestCase):
             self.refused("no such folder/u", "-n", 4000, option, self.folder / "no such folder/u")
         self.assertLess(time.monotonic() - begin, 60)
 
-    def test_asking_for_few_iterations_is_no_failure(self):
-        told = self.solved("-n", 100, "--iterations", 7)
-        self.assertEqual((7, False, True), (told["iterations"], told["converged"], told["passed"]))
+    def test_what_fails_ends_with_4_and_writes_nothing(self):
+        array, picture = self.folder / "u.npy", self.folder / "u.png"
+        for more in ((), ("--prove",)):
+            done = scg("-n", 100, "--iterations", 5, "-o", array, "--picture", picture, *more)
+            self.assertEqual(4, done.returncode, done.stdout + done.stderr)
+            self.assertIn("not yet converged after 5 iterations", done.stdout)
+            self.assertIn("FAILED", done.stdout)
+            self.assertFalse(array.exists() or picture.exists())
+        done = scg("-n", 100, "--iterations", 5, "--json")
+        told = json.loads(done.stdout)
+        self.assertEqual((5, False, False), (told["iterations"], told["converged"], told["passed"]))
+        self.assertEqual(5, self.solved("-n", 3, "--iterations", 5)["iterations"] + 2)
+
+    def test_the_error_is_bounded_where_k_varies_much_or_on_request(self):
+        self.assertIsNone(self.solved("-n", 30)["error_bound"])
+        self.assertIn("error of u: not bounded; --prove bounds it", scg("-n", 30).stdout)
+        told = self.solved("-n", 30, "--prove")
+        self.assertLessEqual(told["error_bound"], 2e-12)
+        self.assertIn("digits proved", scg("-n", 30, "--prove").stdout)
+        k = write_npy(self.folder / "k.npy", [[1e-12 if j == 10 else 1.0 for j in range(20)]
+                                              for i in range(20)])
+        options = ["-k", k, "-f", 0, "--boundary", "west=1,east=neumann,north=neumann,south=neumann"]
+        out = self.folder / "u.npy"
+        ways = [(["--ranks", ranks], ()) for ranks in (1, 4)]
+        if MODULE.exists() and shutil.which("mpirun.openmpi"):
+            ways.append(([], ("mpirun.openmpi", "--oversubscribe", "-n", "3")))
+        for way, before in ways:
+            told = self.solved(*options, *way, "-o", out, before=before)
+            self.assertLessEqual(told["error_bound"], 2e-12)
+            self.assertGreater(told["proof"]["iterations"], 0)
+            for u in read_npy(out):
+                self.assertAlmostEqual(1, u, delta=2e-12)
+        done = scg(*options, "--iterations", 300)
+        self.assertEqual(4, done.returncode, done.stdout)
+        self.assertIn("FAILED", done.stdout)
+
+    def test_what_passes_is_what_exact_rationals_say(self):
+        """No answer passes that is wrong by more than the tolerance; ordinary ones do."""
+        n, passed = 12, 0
+        numbers = random.Random(1)
+        cases = [(0, 1, harmonic), (3, 1, arithmetic), (9, 0, arithmetic), (10, 0, harmonic),
+                 (12, 0, arithmetic), (12, 1, harmonic), (15, 0, harmonic), (15, 1, arithmetic),
+                 (60, 0, arithmetic), (60, 1, harmonic)]
+        for digits, flow, mean in cases:
+            with self.subTest(digits=digits, flow=flow, mean=mean.__name__):
+                # A wall around an island, and holes elsewhere. Of few bits, and harmonic means of two
+                # numbers only, so that no fraction grows too long.
+                small = 2.0 ** -math.ceil(digits * math.log2(10))
+                low = [[max(abs(i - 6), abs(j - 6)) == 3 or numbers.random() < 0.2
+                        for j in range(n)] for i in range(n)]
+                k = [[(small if low[i][j] else 1) *
+                      (numbers.randint(4, 8) if mean is arithmetic else 1)
+                      for j in range(n)] for i in range(n)]
+                f = [[flow * numbers.randint(-8, 8) for j in range(n)] for i in range(n)]
+                files = ["-k", write_npy(self.folder / "k.npy", k),
+                         "-f", write_npy(self.folder / "f.npy", f)]
+                out = self.folder / "u.npy"
+                out.unlink(missing_ok=True)
+                done = scg(*files, "--boundary", "west=1,north=neumann,east=neumann:0.25", "-o", out,
+                           "--mean", mean.__name__, "--ranks", 2)
+                self.assertIn(done.returncode, (0, 4), done.stderr)
+                self.assertEqual(done.returncode == 0, out.exists())
+                if digits <= 15:
+                    self.assertEqual(0, done.returncode, done.stdout)
+                if done.returncode == 0:
+                    right = exact_solution(n, k, f, mean)
+                    most = Fraction(2e-12 if digits > 4 else 1e-9) * max(abs(u) for u in right)
+                    for u, v in zip(right, read_npy(out)):
+                        self.assertLessEqual(abs(u - Fraction(v)), most)
+                    passed += 1
+        self.assertGreaterEqual(passed, 8)
 
     def test_a_killed_rank_ends_the_run(self):
         process = subprocess.Popen([TABANE, "scg", "-n", "3000", "--ranks", "2"],

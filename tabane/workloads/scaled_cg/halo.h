@@ -23,6 +23,12 @@ class Halo {
   // Waits for the neighbours' edges, which place() then writes into the frame of p.
   void wait();
   void place(const Field& p);
+  // All three, for the edges of p as it is.
+  void exchange(const Field& p) {
+    begin(p);
+    wait();
+    place(p);
+  }
 
   // Of (p, A p): the products over the edges between unknowns of this rank and of its neighbours to
   // the north and to the west; the others count the rest. After place().

@@ -26,10 +26,11 @@ constexpr double operations(double unknowns, double iterations) {
 // Every line that is written was read before: stores past the caches would save nothing.
 constexpr double bytes_per_unknown(bool uniform) { return uniform ? 56 : 88; }
 
-// p, r and x, two couplings of each unknown where they differ; on rank 0 the result, and the parts
-// of the ranks that it is made of.
-constexpr double memory_bytes_per_unknown(bool uniform, bool with_values) {
-  return (uniform ? 24 : 40) + (with_values ? 24 : 0);
+// p, r and x, two couplings of each unknown where they differ; for a proof the couplings anyhow,
+// the lower half of x, and w in two halves; on rank 0 the result, and the parts of the ranks that
+// it is made of.
+constexpr double memory_bytes_per_unknown(bool uniform, bool proof, bool with_values) {
+  return (uniform && !proof ? 24 : 40) + (proof ? 24 : 0) + (with_values ? 24 : 0);
 }
 
 // Reductions over all ranks.

@@ -72,10 +72,12 @@ void check(const Problem& problem) {
   }
 }
 
-double mesh_width(const Problem& problem) {
-  return 1 / (static_cast<double>(problem.columns - 1) + distance_to(problem, kWest) +
-              distance_to(problem, kEast));
+double squares_across(const Problem& problem) {
+  return static_cast<double>(problem.columns - 1) + distance_to(problem, kWest) +
+         distance_to(problem, kEast);
 }
+
+double mesh_width(const Problem& problem) { return 1 / squares_across(problem); }
 
 double x_of(const Problem& problem, std::size_t column) {
   return mesh_width(problem) * (static_cast<double>(column) + distance_to(problem, kWest));
@@ -91,20 +93,31 @@ bool is_uniform(const Problem& problem) {
          });
 }
 
-double needed_bytes(const Problem& problem, bool with_values) {
-  const double unknowns = static_cast<double>(problem.rows) * static_cast<double>(problem.columns);
-  return unknowns * memory_bytes_per_unknown(is_uniform(problem), with_values);
+double contrast_of(const Problem& problem) {
+  if (problem.k.is_constant()) return 1;
+  const auto [least, most] = std::ranges::minmax(problem.k.array.values);
+  return most / least;
 }
 
-void check_memory(const Problem& problem, bool with_values, double usable) {
-  const double needed = needed_bytes(problem, with_values);
+bool needs_proof(const Problem& problem) {
+  constexpr double kMostTrusted = 1e4;
+  return contrast_of(problem) > kMostTrusted;
+}
+
+double needed_bytes(const Problem& problem, const Extras& extras) {
+  const double unknowns = static_cast<double>(problem.rows) * static_cast<double>(problem.columns);
+  return unknowns * memory_bytes_per_unknown(is_uniform(problem), extras.proof, extras.values);
+}
+
+void check_memory(const Problem& problem, const Extras& extras, double usable) {
+  const double needed = needed_bytes(problem, extras);
   if (needed <= usable) return;
-  const double side =
-      std::sqrt(usable / memory_bytes_per_unknown(is_uniform(problem), with_values));
+  const double unknowns = static_cast<double>(problem.rows) * static_cast<double>(problem.columns);
   throw core::UsageError(fmt::format(
       "a mesh of {} x {} takes {}, and {} are free: the largest that fits is -n {:.0f}",
       problem.rows, problem.columns, core::format_bytes(static_cast<std::uint64_t>(needed)),
-      core::format_bytes(static_cast<std::uint64_t>(usable)), std::floor(side)));
+      core::format_bytes(static_cast<std::uint64_t>(usable)),
+      std::floor(std::sqrt(usable / (needed / unknowns)))));
 }
 
 }  // namespace tabane::workloads::scaled_cg

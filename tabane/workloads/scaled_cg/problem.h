@@ -54,7 +54,8 @@ struct Problem {
 // would not be determined).
 void check(const Problem& problem);
 
-// The side of a square.
+// Squares in the rectangle's width, halves included; the side of a square: 1 / squares_across().
+double squares_across(const Problem& problem);
 double mesh_width(const Problem& problem);
 // Where an unknown stands: from the west side; from the north side.
 double x_of(const Problem& problem, std::size_t column);
@@ -63,10 +64,19 @@ double y_of(const Problem& problem, std::size_t row);
 // Whether all unknowns have the same stencil: k constant, and u given on all sides.
 bool is_uniform(const Problem& problem);
 
+// The largest k, divided by the smallest.
+double contrast_of(const Problem& problem);
+// Whether k varies so much that a small residual alone says too little of u.
+bool needs_proof(const Problem& problem);
+
+// What a solution takes memory for, beside the unknowns themselves.
+struct Extras {
+  bool values = false;  // rank 0 puts all unknowns together
+  bool proof = false;
+};
 // Bytes that a solution takes on all ranks together, beside the arrays of the problem.
-// with_values: rank 0 puts all unknowns together.
-double needed_bytes(const Problem& problem, bool with_values);
+double needed_bytes(const Problem& problem, const Extras& extras);
 // throws: core::UsageError with the largest n that fits if `usable` bytes do not suffice.
-void check_memory(const Problem& problem, bool with_values, double usable);
+void check_memory(const Problem& problem, const Extras& extras, double usable);
 
 }  // namespace tabane::workloads::scaled_cg

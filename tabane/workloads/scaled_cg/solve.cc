@@ -9,6 +9,7 @@
 #include "tabane/workloads/scaled_cg/gather.h"
 #include "tabane/workloads/scaled_cg/iterate.h"
 #include "tabane/workloads/scaled_cg/model.h"
+#include "tabane/workloads/scaled_cg/prove.h"
 #include "tabane/workloads/scaled_cg/verify.h"
 
 namespace tabane::workloads::scaled_cg {
@@ -69,10 +70,15 @@ Outcome solve(comm::Comm& comm, const Problem& problem, const Settings& settings
   solution.columns = grid.columns;
   solution.operations = operations(static_cast<double>(problem.rows * problem.columns),
                                    static_cast<double>(progress.iterations));
-  // Not more than was asked for.
-  const double reached = settings.most_iterations > 0 ? progress.residual : 0;
-  solution.check = verify(comm, problem, scaled, halo, std::max(settings.tolerance, reached),
-                          progress.iterations);
+  solution.check = verify(comm, problem, scaled, halo, settings.tolerance, progress.iterations);
+  solution.check.complete = progress.converged;
+  if (settings.prove || needs_proof(problem)) {
+    const std::size_t left = settings.most_iterations > 0 ? most - progress.iterations : 10 * most;
+    const Proof& proof = outcome.proof =
+        prove(comm, problem, scaled, halo, settings.tolerance, left);
+    if (std::isfinite(proof.bound)) solution.check = {proof.residual, settings.tolerance};
+    outcome.converged = solution.check.complete = proof.bound <= settings.tolerance;
+  }
   solution.steps = steps.gather();
   solution.seconds = solution.steps.seconds_of_slowest();
   if (values != nullptr) *values = gather_field(comm, problem, grid, scaled.x);

@@ -8,7 +8,9 @@
 
 #include "tabane/comm/launch.h"
 #include "tabane/simd/targets_test.h"
+#include "tabane/workloads/scaled_cg/iterate.h"
 #include "tabane/workloads/scaled_cg/model.h"
+#include "tabane/workloads/scaled_cg/verify.h"
 
 namespace tabane::workloads::scaled_cg {
 namespace {
@@ -202,12 +204,60 @@ TEST(SolveMesh, OfNothingIsNothing) {
 TEST(SolveMesh, HasAllStepsInXWhereverItStops) {
   const Problem problem = Manufactured{true, true}.problem(30, 30);
   for (std::size_t most = 1; most <= 12; ++most) {
-    const Outcome outcome = solved(problem, 2, {.most_iterations = most}).first;
-    EXPECT_EQ(outcome.iterations, most);
-    EXPECT_FALSE(outcome.converged);
-    EXPECT_TRUE(outcome.solution.check.passed()) << outcome.solution.check.residual;
-    EXPECT_GT(outcome.solution.check.residual, 0.999 * outcome.solution.check.tolerance);
+    comm::launch({.ranks = 2, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
+      const Block block = block_of(problem, choose_grid(2, problem), comm.rank());
+      System system(problem, block);
+      Halo halo(comm, block);
+      comm::Steps steps(comm, {"direction", "update", "halo", "waiting", "reductions", "rest"});
+      const Progress progress = iterate(comm, system, halo, steps, 1e-12, most);
+      system.unscale();
+      EXPECT_EQ(progress.iterations, most);
+      const double residual = verify(comm, problem, system, halo, 1e-12, most).residual;
+      EXPECT_NEAR(residual / progress.residual, 1, 1e-3);
+    });
   }
+}
+
+TEST(SolveMesh, FailsWhereItHasNotConverged) {
+  for (const Problem& problem :
+       {Problem{.rows = 30, .columns = 30}, Manufactured{true, true}.problem(30, 30)}) {
+    for (const bool prove : {false, true}) {
+      const Outcome outcome = solved(problem, 2, {.most_iterations = 5, .prove = prove}).first;
+      EXPECT_EQ(outcome.iterations, 5U);
+      EXPECT_FALSE(outcome.converged || outcome.solution.check.passed()) << prove;
+    }
+  }
+}
+
+TEST(SolveMesh, BoundsTheErrorWhereItIsAskedToOrKVariesMuch) {
+  const auto [plain, u] = solved({.rows = 50, .columns = 40});
+  EXPECT_FALSE(plain.proof.asked);
+  const auto [asked, v] = solved({.rows = 50, .columns = 40}, 2, {.prove = true});
+  EXPECT_LE(asked.proof.bound, 2e-12);
+  EXPECT_TRUE(asked.solution.check.passed() && asked.converged);
+  EXPECT_LT(largest_difference(u, v), 1e-11);
+  Problem jump{.rows = 12, .columns = 12};
+  jump.k.array = {12, 12, std::vector<double>(144, 1)};
+  for (const auto& [least, asks] : {std::pair{1e-4, false}, {0.9e-4, true}}) {
+    jump.k.array.values[77] = least;
+    const Outcome outcome = solved(jump).first;
+    EXPECT_EQ(outcome.proof.asked, asks);
+    EXPECT_TRUE(outcome.solution.check.passed());
+  }
+}
+
+// As much as nothing leads from the islands to the sides: u is 1e15 times larger than without.
+TEST(SolveMesh, IsRightOnIslandsOfLargeK) {
+  Problem problem{.rows = 24, .columns = 24};
+  problem.k.array = {24, 24, {}};
+  for (std::size_t i = 0; i < 576; ++i) {
+    problem.k.array.values.push_back(i / 24 % 8 > 1 && i % 8 > 1 ? 1 : 1e-15);
+  }
+  const auto [outcome, u] = solved(problem, 2);
+  EXPECT_TRUE(outcome.solution.check.passed()) << outcome.proof.bound;
+  const auto [finer, v] = solved(problem, 1, {.tolerance = 5e-14});
+  EXPECT_TRUE(finer.solution.check.passed()) << finer.proof.bound;
+  EXPECT_LT(largest_difference(u, v), 3e-12 * std::ranges::max(v));
 }
 
 // Where k differs by orders of magnitude, beta is at times far below 1.

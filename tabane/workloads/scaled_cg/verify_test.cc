@@ -9,7 +9,7 @@
 namespace tabane::workloads::scaled_cg {
 namespace {
 
-Check check_of(const Problem& problem, const std::vector<double>& u) {
+Check check_of(const Problem& problem, const std::vector<double>& u, std::size_t iterations = 10) {
   return comm::launch_result<Check>({.ranks = 1, .transport = comm::TransportKind::shm},
                                     [&](comm::Comm& comm) {
                                       const Block block = block_of(problem, {1, 1}, 0);
@@ -19,7 +19,7 @@ Check check_of(const Problem& problem, const std::vector<double>& u) {
                                         system.x.row(static_cast<std::ptrdiff_t>(
                                             i / problem.columns))[i % problem.columns] = u[i];
                                       }
-                                      return verify(comm, problem, system, halo, 1e-12, 10);
+                                      return verify(comm, problem, system, halo, 1e-12, iterations);
                                     })
       .value();
 }
@@ -39,6 +39,13 @@ TEST(Verify, FailsAnythingElse) {
   EXPECT_EQ(check_of(problem, {0, 0}).residual, 1);
   EXPECT_FALSE(check_of(problem, {0, 0}).passed());
   EXPECT_FALSE(check_of(problem, {std::nan(""), 1.0 / 27}).passed());
+}
+
+TEST(Verify, AllowsForRoundingNoMoreThanThereIs) {
+  const Problem problem{.rows = 100, .columns = 100};
+  const double tolerance = check_of(problem, std::vector<double>(10000, 0.07), 900).tolerance;
+  EXPECT_GT(tolerance, 2e-12);
+  EXPECT_LT(tolerance, 3e-11);
 }
 
 TEST(Verify, LeavesRoomForRoundingButNeverForASolutionThatIsNone) {
