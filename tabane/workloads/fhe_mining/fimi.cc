@@ -36,20 +36,20 @@ class Parser {
       if (digit < 10) {
         number_ = std::min(10 * number_ + digit, kTooLarge);
         in_number_ = true;
-      } else if (c == '\n') {
-        end_line();
-      } else if (c == ' ' || c == '\t' || c == '\r') {
+      } else if (c == '\n' || c == '\r') {
+        if (c == '\r' || last_ != '\r') end_line();
+      } else if (c == ' ' || c == '\t') {
         end_number();
       } else {
         refuse_byte(c);
       }
-      at_line_begin_ = c == '\n';
+      last_ = c;
     }
   }
 
   // The last line may have no end.
   void end() {
-    if (!at_line_begin_) end_line();
+    if (last_ != '\n' && last_ != '\r') end_line();
   }
 
  private:
@@ -94,7 +94,8 @@ class Parser {
   const std::function<void(std::span<const Item>)>& take_;
   std::vector<Item> items_;
   std::uint64_t line_ = 1, number_ = 0;
-  bool in_number_ = false, ascending_ = true, at_line_begin_ = true;
+  bool in_number_ = false, ascending_ = true;
+  char last_ = '\n';
 };
 
 bool can_be_read_twice(int file, const std::string& name) {

@@ -1,5 +1,6 @@
 // Transactions from a text file in the format of the FIMI repository: one transaction a line, the
-// numbers of its items separated by blanks. An empty line is a transaction without items.
+// numbers of its items separated by blanks. An empty line is a transaction without items. Lines end
+// with \n, \r\n or \r.
 //
 // source: fimi.uantwerpen.be/data.
 #pragma once

@@ -43,8 +43,16 @@ TEST_F(Fimi, ALineIsATransaction) {
 
 TEST_F(Fimi, TheLastLineNeedsNoEnd) { EXPECT_EQ(read("1 2\n3"), (Transactions{{1, 2}, {3}})); }
 
-TEST_F(Fimi, BlanksTabsAndCarriageReturnsSeparate) {
-  EXPECT_EQ(read(" 1\t 2 \r\n3  4\r\n"), (Transactions{{1, 2}, {3, 4}}));
+TEST_F(Fimi, BlanksAndTabsSeparate) {
+  EXPECT_EQ(read(" 1\t 2 \n3  4\n"), (Transactions{{1, 2}, {3, 4}}));
+}
+
+TEST_F(Fimi, LinesEndAsOnAnySystem) {
+  EXPECT_EQ(read("1 2\r\n3\r\n\r\n4\r\n"), (Transactions{{1, 2}, {3}, {}, {4}}));
+  EXPECT_EQ(read("1 2\r3\r\r4\r"), (Transactions{{1, 2}, {3}, {}, {4}}));
+  EXPECT_EQ(read("1 2\r3"), (Transactions{{1, 2}, {3}}));
+  EXPECT_EQ(read("1\r2\n3\n\r"), (Transactions{{1}, {2}, {3}, {}}));
+  EXPECT_NE(complaint("1\r2\rx").find("db.dat:3: 'x'"), std::string::npos);
 }
 
 TEST_F(Fimi, AnEmptyLineIsATransactionWithoutItems) {

@@ -16,18 +16,18 @@
 namespace tabane::workloads::mp_matmul {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\f\v";
+constexpr std::string_view kBlanks = " \t\f\v";
 
 struct Word {
   std::string_view text;
   std::size_t line, column;  // from 1
 };
 
-// The words of each line that has some.
+// The words of each line that has some; lines end with \n, \r\n or \r.
 std::vector<std::vector<Word>> rows_of(std::string_view text) {
   std::vector<std::vector<Word>> rows;
   for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
     const std::string_view whole = text.substr(0, end);
     const std::string_view line = whole.substr(0, std::min(whole.find('#'), whole.size()));
     std::vector<Word> words;
@@ -39,7 +39,8 @@ std::vector<std::vector<Word>> rows_of(std::string_view text) {
       at = stop;
     }
     if (!words.empty()) rows.push_back(std::move(words));
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t mark = text.substr(end).starts_with("\r\n") ? 2 : 1;
+    text.remove_prefix(std::min(end + mark, text.size()));
   }
   return rows;
 }

@@ -31,6 +31,14 @@ TEST(MpTextFile, ReadsRowsOfDecimalNumbers) {
   EXPECT_EQ(read("").rows(), 0);
 }
 
+TEST(MpTextFile, LinesEndAsOnAnySystem) {
+  for (const char* const end : {"\n", "\r\n", "\r"}) {
+    const Matrix m = read(std::string("# m") + end + "1 2" + end + end + "3 4" + end);
+    EXPECT_EQ(m.rows(), 2);
+    EXPECT_EQ(m.columns(), 2);
+  }
+}
+
 TEST(MpTextFile, RoundsOnce) {
   mpfr_t tenth;
   mpfr_init2(tenth, 200);
