@@ -100,7 +100,7 @@ class Solvers {
         n, grid.substr(0, 1), grid.substr(2, 1));
   }
 
-  static double operations(int n) { return 2.0 / 3 * n * n * n + 2.0 * n * n; }
+  static double operations(int n) { return 2.0 / 3 * n * n * n + 1.5 * n * n; }
 
   void linpack(int n, double over_hpl) {
     const double amount = operations(n);
