@@ -184,7 +184,7 @@ class Comm {
                    sizeof(T), rank());
   }
   // Returns what recv() with the same arguments would take at once, or nothing. T: the elements
-  // that `count` counts.
+  // that `count` counts. throws: core::LostError, too, if rank `from` has returned and left none.
   template <Sendable T = std::byte>
   std::optional<Received> probe(int from, int tag = 0) {
     Arrival arrival;

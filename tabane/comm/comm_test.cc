@@ -137,7 +137,7 @@ TEST_P(CommOnRanks, SeesAMessageBeforeItReceivesIt) {
   run(2, [](Comm& comm) {
     if (comm.rank() == 0) {
       comm.send(1, std::vector<double>{1, 2, 3}, 6);
-      return;
+      return barrier(comm);
     }
     std::optional<Received> seen;
     while (!seen) seen = comm.probe<double>(any_source, any_tag);
@@ -147,6 +147,7 @@ TEST_P(CommOnRanks, SeesAMessageBeforeItReceivesIt) {
     require(!comm.probe(0, 5).has_value());
     require_equal(comm.recv_view<double>(seen->source, seen->tag)[2], 3.0);
     require(!comm.probe(0).has_value());
+    barrier(comm);
   });
 }
 
@@ -155,13 +156,14 @@ TEST_P(CommOnRanks, ProbesForWhatAReceiveWithTheSameArgumentsTakes) {
     if (comm.rank() == 0) {
       comm.send(1, 1, 6);
       comm.send(1, 2);
-      return;
+      return barrier(comm);
     }
     require_equal(comm.wait_for_message<int>(0).tag, 0);
     require_equal(comm.probe<int>(0)->tag, 0);
     require_equal(comm.recv<int>(0), 2);
     require(!comm.probe(0).has_value());
     require_equal(comm.recv<int>(0, 6), 1);
+    barrier(comm);
   });
 }
 
@@ -442,6 +444,18 @@ TEST_P(CommOnRanks, DoesNotWaitForARankThatHasReturned) {
     });
   });
   EXPECT_NE(error.find("returned from"), error.npos) << error;
+}
+
+TEST_P(CommOnRanks, DoesNotProbeForWhatARankThatHasReturnedWillNotSend) {
+  const std::string error = error_of<core::Error>([&] {
+    run(2, [](Comm& comm) {
+      if (comm.rank() == 0) return comm.send(1, 1);
+      while (!comm.probe(0)) continue;
+      comm.recv<int>(0);
+      while (!comm.probe(0)) continue;
+    });
+  });
+  EXPECT_NE(error.find("rank 0 has returned from"), error.npos) << error;
 }
 
 TEST_P(CommOnRanks, EndsWithReceivesThatNobodyWaitedFor) {

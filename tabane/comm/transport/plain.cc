@@ -284,8 +284,12 @@ bool PlainTransport::probe(int from, const Label& label, Arrival& arrival) {
   const std::lock_guard lock(world_->mutex);
   world_->throw_if_failed();
   const Message* const found = mailbox().find(from, label);
-  if (found != nullptr) arrival = found->arrival;
-  return found != nullptr;
+  if (found == nullptr) {
+    if (from != any_source) world_->throw_if_in_vain(*shared_, rank(), from);
+    return false;
+  }
+  arrival = found->arrival;
+  return true;
 }
 
 void PlainTransport::wait_until(int peer, const std::function<bool()>& ready) {

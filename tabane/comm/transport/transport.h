@@ -172,8 +172,8 @@ class Transport {
                                          std::span<const std::byte> bytes) = 0;
   virtual std::unique_ptr<Pending> irecv(int from, const Label& label,
                                          std::span<std::byte> into) = 0;
-  // Whether a message is there that recv() would take at once; false also if none can come any
-  // more.
+  // Whether a message is there that recv() would take at once. throws: core::LostError if there is
+  // none, and `from` has returned.
   virtual bool probe(int from, const Label& label, Arrival& arrival) = 0;
 
   // Waits until ready() is true, which rank `peer` (any_source: any) will bring about by messages.

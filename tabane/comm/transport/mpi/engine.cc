@@ -147,6 +147,15 @@ void Engine::lose_as_told(int rank, const std::string& text) {
   lose(core::LostError(rank, pid(rank), text));
 }
 
+void Engine::throw_in_vain(int returned) {
+  const core::LostError error(returned, pid(returned),
+                              fmt::format("rank {} has returned from its function while rank {} "
+                                          "waits for it",
+                                          returned, rank()));
+  if (!in_vain_) in_vain_.emplace(error);
+  throw core::LostError(error);
+}
+
 void Engine::throw_again() {
   fail(*loss_);
   throw core::LostError(*loss_);
@@ -172,11 +181,12 @@ bool Engine::settle(MPI_Request& request) {
 }
 
 void Engine::withdraw(int peer) {
+  const core::LostError why = left_behind("a message to rank " + std::to_string(peer));
   try {
-    notices_.tell_withdrawal(peer);
+    notices_.tell_withdrawal(peer, {why.rank(), why.what()});
   } catch (const core::Error&) {  // MPI has failed too: its launcher ends the others
   }
-  break_off(left_behind("a message to rank " + std::to_string(peer)));
+  break_off(why);
 }
 
 void Engine::leave_receive(int peer) {
@@ -191,14 +201,14 @@ void Engine::leave_collective(const core::LostError& loss, MPI_Request& request,
 }
 
 core::LostError Engine::left_behind(const std::string& what) const {
+  if (in_vain_) return *in_vain_;
   return {rank(), pid(rank()), phase(), "an exception passed " + what + " on its way"};
 }
 
 void Engine::check_not_withdrawn(int rank) {
   notices_.read();
-  if (!notices_.has_withdrawn(rank)) return;
-  lose(rank, {},
-       "an exception passed a message to rank " + std::to_string(this->rank()) + " on its way");
+  const Lost* const why = notices_.withdrawal_of(rank);
+  if (why != nullptr) lose(core::LostError(why->rank, pid(why->rank), why->text));
 }
 
 void Engine::throw_failed(int code, const char* call, int peer) {

@@ -67,6 +67,8 @@ class Engine {
   [[noreturn]] void lose(int rank, std::string_view phase, std::string_view how);
   // As lose(), of a failure of which all ranks are told by the one that failed.
   [[noreturn]] void lose_as_told(int rank, const std::string& text);
+  // A rank has returned that this one waits for. The world is whole for the others.
+  [[noreturn]] void throw_in_vain(int returned);
   // What the rank's next call throws, if it is the first.
   void break_off(const core::LostError& loss);
   // For whoever communicates. throws: core::LostError, again, if the world has ended for this rank.
@@ -140,6 +142,7 @@ class Engine {
   [[noreturn]] void throw_again();
   void start_heartbeat(double silence_limit_s);
   void check_silence();
+  // Why a message is left: what this rank has waited for in vain, or an exception of the user's.
   core::LostError left_behind(const std::string& what) const;
   const char* phase() const {
     if (phase_ != nullptr && *phase_ != '\0') return phase_;
@@ -159,8 +162,9 @@ class Engine {
   bool all_know_ = false;  // of a failure
   bool settled_in_vain_ = false;
   bool has_groups_ = false;
-  std::optional<core::LostError> loss_;  // the first
-  std::optional<Lost> lost_;             // the same, if it is of another rank
+  std::optional<core::LostError> loss_;     // the first
+  std::optional<Lost> lost_;                // the same, if it is of another rank
+  std::optional<core::LostError> in_vain_;  // the first wait for a rank that has returned
   const char* phase_ = nullptr;
   std::atomic<const char*> call_{nullptr};
   Clock::time_point last_look_ = Clock::now();  // for notices

@@ -32,7 +32,7 @@ Notices::~Notices() {
     MPI_Comm_free(&comm_);
   } else if (!requests_.empty()) {
     static_cast<void>(told_.release());  // MPI may still read them
-    static_cast<void>(withdrawal_.release());
+    for (auto& withdrawal : withdrawals_) static_cast<void>(withdrawal.release());
   }
 }
 
@@ -50,9 +50,12 @@ void Notices::tell_failure(const Lost& lost) {
   tell_all();
 }
 
-void Notices::tell_withdrawal(int rank) {
-  withdrawal_->event = Event::withdrew;
-  tell(*withdrawal_, rank);
+void Notices::tell_withdrawal(int rank, const Lost& why) {
+  Notice& withdrawal = *withdrawals_.emplace_back(std::make_unique<Notice>());
+  withdrawal.event = Event::withdrew;
+  withdrawal.lost = why.rank;
+  copy_text(withdrawal.text, why.text);
+  tell(withdrawal, rank);
 }
 
 void Notices::tell(const Notice& notice, int rank) {
@@ -93,6 +96,7 @@ void Notices::read() {
     if (notice.event == Event::withdrew) {
       withdrawn_.push_back(rank);
       state.withdrew = Clock::now();
+      state.why = {notice.lost, notice.text.data()};
     } else {
       state.returned = Clock::now();
       state.collectives = notice.collectives;
@@ -121,7 +125,7 @@ int Notices::who_of_all_is_gone(std::span<const int> group) const {
   return gone;
 }
 
-void Notices::check_in_vain(const Awaited& awaited) const {
+void Notices::check_in_vain(const Awaited& awaited) {
   for (const int rank : withdrawn_) {
     if (is_past(of(rank).withdrew)) engine_.check_not_withdrawn(rank);
   }
@@ -135,10 +139,7 @@ void Notices::check_in_vain(const Awaited& awaited) const {
     gone = who_of_all_is_gone(awaited.group);
   }
   if (gone == kNobody) return;
-  throw core::LostError(gone, engine_.pid(gone),
-                        "rank " + std::to_string(gone) +
-                            " has returned from its function while rank " +
-                            std::to_string(engine_.rank()) + " waits for it");
+  engine_.throw_in_vain(gone);
 }
 
 }  // namespace tabane::comm::mpi

@@ -43,26 +43,29 @@ class Notices {
   // What the others are told, once: this rank has returned after so many collectives, or failed.
   void tell_return(std::uint64_t collectives);
   void tell_failure(const Lost& lost);
-  // Tells one rank that a message to it is not to be trusted.
-  void tell_withdrawal(int rank);
+  // Tells one rank that a message to it is not to be trusted, and why.
+  void tell_withdrawal(int rank, const Lost& why);
   // Whether all that was told has left.
   bool are_sent();
 
   // throws: core::LostError if a rank has failed.
   void read();
+  // Why a rank has withdrawn a message to this one; null if it has not.
+  const Lost* withdrawal_of(int rank) const {
+    return of(rank).withdrew != Clock::time_point::max() ? &of(rank).why : nullptr;
+  }
   // Whether all ranks, this one too, have returned.
-  bool has_withdrawn(int rank) const { return of(rank).withdrew != Clock::time_point::max(); }
   bool all_returned() const { return returned_count_ == static_cast<int>(ranks_.size()); }
 
   // throws: core::LostError if the rank, or all ranks, that could end the wait have returned; or if
   // one has withdrawn a message some time ago and not told of its failure yet.
-  void check_in_vain(const Awaited& awaited) const;
+  void check_in_vain(const Awaited& awaited);
 
  private:
   enum class Event : std::uint8_t { returned, failed, withdrew };
   struct Notice {
     Event event = Event::returned;
-    int lost = 0;  // who has failed
+    int lost = 0;  // who has failed or returned
     std::uint64_t collectives = 0;
     std::array<char, 511> text{};
   };
@@ -70,6 +73,7 @@ class Notices {
     Clock::time_point returned = Clock::time_point::max();  // max(): it has not
     Clock::time_point withdrew = Clock::time_point::max();
     std::uint64_t collectives = 0;
+    Lost why{};  // it withdrew
   };
   void tell(const Notice& notice, int rank);
   void tell_all();
@@ -83,8 +87,8 @@ class Notices {
   std::vector<State> ranks_;
   int returned_count_ = 0;
   std::unique_ptr<Notice> told_ = std::make_unique<Notice>();
-  std::vector<int> withdrawn_;  // ranks
-  std::unique_ptr<Notice> withdrawal_ = std::make_unique<Notice>();
+  std::vector<int> withdrawn_;                        // ranks
+  std::vector<std::unique_ptr<Notice>> withdrawals_;  // of this rank
   std::vector<MPI_Request> requests_;
 };
 

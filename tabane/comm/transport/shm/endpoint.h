@@ -81,7 +81,8 @@ class Endpoint {
   // Whatever can be done without waiting; stops early once `enough`.
   void progress(const bool& enough);
 
-  // Looks for a message that `pattern` would get. Fills in pattern's from and envelope.
+  // Looks for a message that `pattern` would get. Fills in pattern's from and envelope. throws:
+  // core::LostError, also if its source has returned.
   bool probe(Receive& pattern);
   bool finds(Receive& pattern);
 

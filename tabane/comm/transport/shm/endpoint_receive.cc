@@ -79,8 +79,11 @@ void Endpoint::hand_over(Receive& receive, Unexpected& message) {
 
 bool Endpoint::probe(Receive& pattern) {
   world_.check_failed(rank_);
-  if (finds(pattern)) return true;
-  return world_.crowded() && waiter_.give_way([&] { return finds(pattern); });
+  bool found = finds(pattern);
+  if (!found && pattern.source != any_source) {  // or this rank itself may still send one
+    world_.check(rank_, pattern.source, [&] { return found = finds(pattern); });
+  }
+  return found || (world_.crowded() && waiter_.give_way([&] { return finds(pattern); }));
 }
 
 bool Endpoint::finds(Receive& pattern) {

@@ -273,7 +273,11 @@ TEST(ShmTransport, SendsToItself) {
 
 TEST(ShmTransport, ProbesWithoutTaking) {
   run(2, 0, [](Transport& t) {
-    if (t.rank() == 0) return t.send(1, {9, {}}, content(77, 1));
+    if (t.rank() == 0) {
+      t.send(1, {9, {}}, content(77, 1));
+      t.recv(1, {10, {}}, {});
+      return;
+    }
     Arrival arrival;
     while (!t.probe(any_source, {any_tag, {}}, arrival)) continue;
     EXPECT_EQ(arrival.bytes, 77u);
@@ -282,6 +286,7 @@ TEST(ShmTransport, ProbesWithoutTaking) {
     Bytes in(77);
     t.recv(0, {9, {}}, in);
     EXPECT_FALSE(t.probe(0, {9, {}}, arrival));
+    t.send(0, {10, {}}, {});
   });
 }
 
