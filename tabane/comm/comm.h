@@ -69,7 +69,7 @@ class View {
 class Request {
  public:
   // rank: the one that waits, for errors.
-  Request(std::unique_ptr<Pending> pending, std::size_t element_bytes, int rank)
+  Request(PendingPtr pending, std::size_t element_bytes, int rank)
       : pending_(std::move(pending)), element_bytes_(element_bytes), rank_(rank) {}
   bool test() { return pending_->test(); }
   Received wait() {
@@ -84,7 +84,7 @@ class Request {
   friend std::optional<std::size_t> wait_any(std::span<Request>);
   friend std::optional<std::size_t> test_any(std::span<Request>);
 
-  std::unique_ptr<Pending> pending_;
+  PendingPtr pending_;
   std::size_t element_bytes_;
   int rank_;
   bool told_ = false;  // by wait(), wait_any() or test_any(), that it is complete or has failed

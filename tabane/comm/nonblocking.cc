@@ -12,7 +12,7 @@ Request begin(Comm& comm, Call call) {
   require_root(comm.group(), call);
   comm.transport().check_alive();
   call.number = comm.group().next_call();
-  return Request(std::make_unique<Schedule>(comm.group().shared_from_this(), call), 1, comm.rank());
+  return {Schedule::begin(comm.group().shared_from_this(), call), 1, comm.rank()};
 }
 
 void require_values(Operation operation) {

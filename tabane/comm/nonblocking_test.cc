@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "tabane/comm/ends_test.h"
@@ -90,6 +91,30 @@ TEST_P(NonBlocking, LeavesTheValuesAloneAfterAnError) {
     ends.note(comm.rank(), Ends::finished);
   });
   EXPECT_EQ(ends.count(Ends::finished), 2);
+}
+
+// More than have lines at once. The others have the values of the rank that has left its calls.
+TEST_P(NonBlocking, CallsThatAnExceptionPassesDisturbNoLaterOnes) {
+  run(3, [](Comm& comm) {
+    for (int round = 0; round < 30; ++round) {
+      std::array<int, 12> ones;
+      ones.fill(1);
+      try {
+        std::vector<Request> sums;
+        for (int& one : ones) sums.push_back(iall_reduce(comm, std::span(&one, 1), Operation::sum));
+        if (comm.rank() == round % 4) throw core::Error("on purpose");
+        wait_all(sums);
+        require_equal(std::ranges::count(ones, 3), std::ssize(ones));
+      } catch (const core::Error&) {
+        if (comm.rank() != round % 4) throw;
+      }
+      for (int i = 0; i < 20; ++i) {
+        int value = i;
+        iall_reduce(comm, std::span(&value, 1), Operation::sum).wait();
+        require_equal(value, 3 * i);
+      }
+    }
+  });
 }
 
 TEST_P(NonBlocking, ALateMessageDoesNotChangeTheValuesAfterAnError) {

@@ -21,6 +21,7 @@ class SharedBoard {
   ChunkRing ring;
   Slots slots;
   CallRecords calls;
+  OpenLines open_lines;
 
  private:
   SharedBoard(int rank, const BoardLayout& layout, GroupMemory& memory)
@@ -28,7 +29,8 @@ class SharedBoard {
         root_lines(memory.bytes().data(), layout, rank, memory),
         ring(memory.bytes().data(), layout, rank, memory),
         slots(memory.bytes().data(), layout, rank, memory),
-        calls(memory.bytes().data(), layout, rank, memory) {}
+        calls(memory.bytes().data(), layout, rank, memory),
+        open_lines(memory.bytes().data(), layout, rank, memory) {}
 };
 
 }  // namespace tabane::comm

@@ -22,7 +22,7 @@ std::size_t flag_bytes(int ranks) {
   const auto p = static_cast<std::size_t>(ranks),
              leaders = static_cast<std::size_t>(leaders_of(ranks));
   return (2 + 2 * p + 2 * leaders + 2 * p + p + kRingChunks + p) * kLineBytes +
-         p * kCallRecordBytes;
+         p * (kCallRecordBytes + kOpenLines * kLineBytes);
 }
 
 std::size_t wanted_slot_bytes(int ranks) {
@@ -55,7 +55,8 @@ BoardLayout::BoardLayout(int the_ranks, std::size_t bytes)
   progress = chunks + kRingChunks * (kLineBytes + chunk_bytes);
   slots = progress + p * kLineBytes;
   calls = slots + 2 * p * slot_bytes;
-  end = calls + p * kCallRecordBytes;
+  open_lines = calls + p * kCallRecordBytes;
+  end = open_lines + p * kOpenLines * kLineBytes;
 }
 
 std::size_t board_bytes(int ranks) {

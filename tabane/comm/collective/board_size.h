@@ -23,12 +23,14 @@ inline constexpr std::size_t kLineValueBytes = 48;  // the largest values that o
 inline constexpr int kRingChunks = 4;
 inline constexpr std::uint32_t kRecordedCalls = 8;                    // of each rank
 inline constexpr std::size_t kCallRecordBytes = kRecordedCalls * 32;  // of each rank
+inline constexpr std::uint32_t kOpenLines = 8;                        // of each rank
 
-//   +---------+-------+--------------+------------+--------------------+-----------------+-------+
-//   | tickets | lines | leader lines | root lines | ring               | slots           | calls |
-//   | release | 2 p   | 2 p / width  | 2 p        | p counters, chunks | p counters, 2 p | 8 p   |
-//   +---------+-------+--------------+------------+--------------------+-----------------+-------+
-// of p ranks. Offsets and sizes in bytes, all multiples of a line.
+//   +---------+-------+---------+-------+--------------------+-----------------+-------+-------+
+//   | tickets | lines | leader  | root  | ring               | slots           | calls | open  |
+//   | release |       | lines   | lines |                    |                 |       | lines |
+//   |         | 2 p   | 2 p / w | 2 p   | p counters, chunks | p counters, 2 p | 8 p   | 8 p   |
+//   +---------+-------+---------+-------+--------------------+-----------------+-------+-------+
+// of p ranks; w: width. Offsets and sizes in bytes, all multiples of a line.
 struct BoardLayout {
   // bytes: of the memory, at least least_board_bytes(). The same on all ranks.
   BoardLayout(int ranks, std::size_t bytes);
@@ -37,7 +39,8 @@ struct BoardLayout {
   int width;    // ranks that one leader speaks for, in algorithms of two levels
   int leaders;  // ceil(ranks / width)
   std::size_t chunk_bytes, slot_bytes;  // what fits into one
-  std::size_t lines, leader_lines, root_lines, consumed, chunks, progress, slots, calls, end;
+  std::size_t lines, leader_lines, root_lines, consumed, chunks, progress, slots, calls, open_lines,
+      end;
 };
 
 }  // namespace tabane::comm

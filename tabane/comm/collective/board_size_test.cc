@@ -7,7 +7,7 @@ namespace {
 
 TEST(BoardSize, IsSmallAndInPages) {
   EXPECT_EQ(board_bytes(1), 0u);
-  for (const int ranks : {2, 3, 8, 16}) EXPECT_LE(board_bytes(ranks), 140u * 1024) << ranks;
+  for (const int ranks : {2, 3, 8, 16}) EXPECT_LE(board_bytes(ranks), 150u * 1024) << ranks;
   for (int ranks = 2; ranks <= 512; ++ranks) {
     EXPECT_EQ(board_bytes(ranks) % 4096, 0u);
     EXPECT_LE(board_bytes(ranks), 1024u * 1024);

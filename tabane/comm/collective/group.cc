@@ -3,6 +3,7 @@
 #include "tabane/comm/collective/board.h"
 #include "tabane/comm/collective/call_records.h"
 #include "tabane/comm/collective/choice.h"
+#include "tabane/comm/collective/schedule.h"
 
 namespace tabane::comm {
 
@@ -27,6 +28,17 @@ void Group::set_choice(std::shared_ptr<const ChoiceTable> choice) {
 std::span<std::byte> Group::scratch(std::size_t bytes) {
   if (scratch_.size() < bytes) scratch_.resize(bytes);
   return std::span(scratch_).first(bytes);
+}
+
+std::unique_ptr<Schedule> Group::take_schedule() {
+  if (schedules_.empty()) return nullptr;
+  std::unique_ptr<Schedule> one = std::move(schedules_.back());
+  schedules_.pop_back();
+  return one;
+}
+
+void Group::keep_schedule(std::unique_ptr<Schedule> ended) {
+  schedules_.push_back(std::move(ended));
 }
 
 }  // namespace tabane::comm

@@ -15,6 +15,7 @@ namespace tabane::comm {
 
 class CallWatch;    // call_records.h
 class ChoiceTable;  // choice.h
+class Schedule;     // schedule.h
 class SharedBoard;  // board.h
 
 class Group : public std::enable_shared_from_this<Group> {
@@ -41,6 +42,10 @@ class Group : public std::enable_shared_from_this<Group> {
   // Returns scratch of that size, aligned for every type. The next call ends it.
   std::span<std::byte> scratch(std::size_t bytes);
 
+  // Those whose calls have ended, for later ones. Returns null if there is none.
+  std::unique_ptr<Schedule> take_schedule();
+  void keep_schedule(std::unique_ptr<Schedule> ended);
+
   // Whether each rank makes sure that its neighbour is in the same collective: see
   // Comm::check_collectives(). Must be the same on all ranks.
   bool compares_calls() const { return compares_calls_; }
@@ -60,6 +65,7 @@ class Group : public std::enable_shared_from_this<Group> {
   std::unique_ptr<CallWatch> watch_;
   std::atomic<const char*>* call_;
   std::vector<std::byte> scratch_;
+  std::vector<std::unique_ptr<Schedule>> schedules_;
   std::uint32_t calls_ = 0;
 #ifdef NDEBUG
   bool compares_calls_ = false;

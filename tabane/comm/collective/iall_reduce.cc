@@ -19,71 +19,60 @@ void combine_in_order(Rounds& rounds) {
   copy_bytes(rounds.values, std::span(rounds.scratch).first(bytes));
 }
 
-// values: of this rank, into which all are combined.
-Rounds rounds_with_places(const Call& call, std::span<std::byte> values, int ranks) {
-  return {.all = {},
-          .scratch = std::vector<std::byte>(static_cast<std::size_t>(ranks) * values.size()),
-          .values = values,
-          .combine = *call.combine,
-          .ranks = ranks};
+// Places in the scratch for the values of all ranks that are combined into these.
+auto places_of(Rounds& rounds, std::span<std::byte> values) {
+  rounds.values = values;
+  rounds.scratch.resize(static_cast<std::size_t>(rounds.ranks) * values.size());
+  return [&rounds, size = values.size()](int rank) {
+    return std::span(rounds.scratch).subspan(static_cast<std::size_t>(rank) * size, size);
+  };
 }
 
 // Each rank gets the values of all others and combines them in the order of ranks.
 // cost: one round; p - 1 messages of n bytes from each rank.
-Rounds all_to_each(const Group& group, const Call& call) {
+void add_all_to_each(Rounds& rounds, const Group& group, const Call& call) {
   const int p = group.size(), self = group.rank();
-  Rounds rounds = rounds_with_places(call, call.values, p);
-  const std::span<std::byte> places(rounds.scratch);
-  const auto place = [&](int rank) {
-    return places.subspan(static_cast<std::size_t>(rank) * call.bytes, call.bytes);
-  };
-  Round& round = rounds.all.emplace_back();
-  round.receives.reserve(static_cast<std::size_t>(p));
-  round.sends.reserve(static_cast<std::size_t>(p));
+  const auto place = places_of(rounds, call.values);
   for (int rank = 0; rank < p; ++rank) {
     if (rank == self) continue;
-    round.receives.push_back({rank, place(rank)});
-    round.sends.push_back({rank, call.values});
+    rounds.receive(rank, place(rank));
+    rounds.send(rank, call.values);
   }
   copy_bytes(place(self), call.values);
-  round.then = combine_in_order;
-  return rounds;
+  rounds.end_round(combine_in_order);
 }
 
 // Each rank combines one segment of the values, in the order of ranks, and hands it to all.
 // cost: two rounds; 2 (p - 1) messages of n / p bytes from each rank.
-Rounds by_segments(const Group& group, const Call& call) {
+void add_by_segments(Rounds& rounds, const Group& group, const Call& call) {
   const int p = group.size(), self = group.rank();
   const auto part = [&](int rank) {
     const Segment of = segment(call.bytes, call.element.bytes, p, rank);
     return call.values.subspan(of.begin, of.size());
   };
   const std::span<std::byte> own = part(self);
-  Rounds rounds = rounds_with_places(call, own, p);
-  const std::span<std::byte> places(rounds.scratch);
-  rounds.all.resize(2);
+  const auto place = places_of(rounds, own);
   for (int rank = 0; rank < p; ++rank) {
     if (rank == self) continue;
-    const auto place = places.subspan(static_cast<std::size_t>(rank) * own.size(), own.size());
-    if (!own.empty()) {
-      rounds.all[0].receives.push_back({rank, place});
-      rounds.all[1].sends.push_back({rank, own});
-    }
-    if (part(rank).empty()) continue;
-    rounds.all[0].sends.push_back({rank, part(rank)});
-    rounds.all[1].receives.push_back({rank, part(rank)});
+    if (!own.empty()) rounds.receive(rank, place(rank));
+    if (!part(rank).empty()) rounds.send(rank, part(rank));
   }
-  copy_bytes(places.subspan(static_cast<std::size_t>(self) * own.size(), own.size()), own);
-  if (!own.empty()) rounds.all[0].then = combine_in_order;
-  return rounds;
+  copy_bytes(place(self), own);
+  rounds.end_round(own.empty() ? nullptr : combine_in_order);
+  for (int rank = 0; rank < p; ++rank) {
+    if (rank == self) continue;
+    if (!own.empty()) rounds.send(rank, own);
+    if (!part(rank).empty()) rounds.receive(rank, part(rank));
+  }
+  rounds.end_round();
 }
 
 }  // namespace
 
 // In the order of ranks, ((v0 v1) v2) v3, whatever the size.
-Rounds rounds_of_all_reduce(const Group& group, const Call& call) {
+void add_all_reduce(Rounds& rounds, const Group& group, const Call& call) {
   const bool is_small = call.bytes <= kMostBytes && group.size() <= kMostRanks;
-  return is_small ? all_to_each(group, call) : by_segments(group, call);
+  is_small ? add_all_to_each(rounds, group, call) : add_by_segments(rounds, group, call);
 }
 
 }  // namespace tabane::comm

@@ -4,15 +4,13 @@ namespace tabane::comm {
 
 // Dissemination, as barrier_messages.
 // cost: ceil(log2 p) rounds of one empty message.
-Rounds rounds_of_barrier(const Group& group) {
+void add_barrier(Rounds& rounds, const Group& group) {
   const int p = group.size(), self = group.rank();
-  Rounds rounds;
   for (int distance = 1; distance < p; distance *= 2) {
-    Round& round = rounds.all.emplace_back();
-    round.sends.push_back({(self + distance) % p, {}});
-    round.receives.push_back({(self + p - distance) % p, {}});
+    rounds.send((self + distance) % p, {});
+    rounds.receive((self + p - distance) % p, {});
+    rounds.end_round();
   }
-  return rounds;
 }
 
 }  // namespace tabane::comm

@@ -6,20 +6,19 @@ namespace tabane::comm {
 // counted from the root, without the lowest bit that is set, and hands them to all whose parent it
 // is, the largest subtree first.
 // cost: ceil(log2 p) messages of n bytes one after the other.
-Rounds rounds_of_broadcast(const Group& group, const Call& call) {
+void add_broadcast(Rounds& rounds, const Group& group, const Call& call) {
   const int p = group.size(), number = (group.rank() - call.root + p) % p;
   const auto rank_of = [&](int of) { return (of + call.root) % p; };
   int bit = 1;
   while (bit < p && (number & bit) == 0) bit *= 2;
-  Rounds rounds;
   if (number != 0) {
-    rounds.all.emplace_back().receives.push_back({rank_of(number - bit), call.values});
+    rounds.receive(rank_of(number - bit), call.values);
+    rounds.end_round();
   }
-  Round& round = rounds.all.emplace_back();
   for (int below = bit / 2; below > 0; below /= 2) {
-    if (number + below < p) round.sends.push_back({rank_of(number + below), call.values});
+    if (number + below < p) rounds.send(rank_of(number + below), call.values);
   }
-  return rounds;
+  rounds.end_round();
 }
 
 }  // namespace tabane::comm

@@ -135,6 +135,70 @@ const std::byte* RootLines::read(int rank, Word word) {
   return from.values;
 }
 
+OpenLines::OpenLines(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory)
+    : memory_(&memory),
+      lines_(at<BoardLine>(board, layout.open_lines)),
+      ranks_(layout.ranks),
+      rank_(rank) {}
+
+Word OpenLines::begin(const Call& call) {
+  flush();
+  Waiting use{word_of(++uses_, digest(signature_of(call))), call.number, true, call.bytes, {}};
+  std::ranges::copy(call.values, use.values.begin());
+  if (waiting_.empty() && has_line(uses_)) {
+    write(use);
+  } else {
+    waiting_.push_back(use);
+  }
+  return use.word;
+}
+
+void OpenLines::write_waiting() {
+  while (!waiting_.empty() && has_line(written_ + 1)) {
+    write(waiting_.front());
+    waiting_.erase(waiting_.begin());  // there are few
+  }
+}
+
+// Of the next use to be written. Who has left the older one by an error has not seen all its lines.
+bool OpenLines::has_line(std::uint32_t use) const {
+  const std::uint32_t older = use - kOpenLines / 2;
+  if (open_[older % kOpenLines]) return false;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const std::uint32_t seen = use_of(line(rank, older).word.load(std::memory_order_acquire));
+    if (static_cast<std::int32_t>(seen - older) < 0) return false;
+  }
+  return true;
+}
+
+void OpenLines::write(const Waiting& use) {
+  written_ = use_of(use.word);
+  open_[written_ % kOpenLines] = use.is_open;
+  put(line(rank_, written_), use.word, use.number, std::span(use.values).first(use.bytes));
+  memory_->notify_all();
+}
+
+bool OpenLines::is_written(Word word) const {
+  return static_cast<std::int32_t>(written_ - use_of(word)) >= 0;
+}
+
+const std::byte* OpenLines::look(int rank, Word word, std::uint32_t number) const {
+  const BoardLine& from = line(rank, use_of(word));
+  if (!has_come(from, word)) return nullptr;
+  check(rank_, word, number, rank, from);
+  return from.values;
+}
+
+void OpenLines::end(Word word) {
+  if (is_written(word)) {
+    open_[use_of(word) % kOpenLines] = false;
+    return;
+  }
+  for (Waiting& use : waiting_) {
+    if (use.word == word) use.is_open = false;
+  }
+}
+
 void RootLines::end(Word word) {
   put(line(rank_, use_of(word)), word, call_, {});
   memory_->notify_all();

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "tabane/comm/collective/board_size.h"
 #include "tabane/comm/collective/call.h"
@@ -90,6 +91,51 @@ class RootLines {
   int rank_;
   std::uint32_t uses_ = 0, call_ = 0;
   std::array<int, 2> root_of_{any_source, any_source};  // by parity of the use; any_source: none
+};
+
+// Lines of all ranks for all ranks, for calls that do not block: several uses are open at once. A
+// rank takes a line again when all ranks have begun the use that is half of the lines older, and it
+// has ended that one itself, as all did before they began it with the line's last use. What finds
+// no line waits on its rank.
+class OpenLines {
+ public:
+  OpenLines(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory);
+
+  int ranks() const { return ranks_; }
+
+  // Begins a use. The other ranks see the values when there is a line for them: now, or in flush().
+  Word begin(const Call& call);
+  void flush() {
+    if (!waiting_.empty()) write_waiting();
+  }
+  bool is_written(Word word) const;
+  // Returns the values of rank's line, null if they are not there yet. number: of the call. throws:
+  // MessageError if the other rank's call differs.
+  const std::byte* look(int rank, Word word, std::uint32_t number) const;
+  void end(Word word);  // this rank reads no line of the use any more
+
+ private:
+  struct Waiting {
+    Word word;
+    std::uint32_t number;
+    bool is_open;
+    std::size_t bytes;
+    std::array<std::byte, kLineValueBytes> values;
+  };
+
+  BoardLine& line(int rank, std::uint32_t use) const {
+    return lines_[static_cast<std::uint32_t>(rank) * kOpenLines + use % kOpenLines];
+  }
+  bool has_line(std::uint32_t use) const;
+  void write(const Waiting& use);
+  void write_waiting();
+
+  GroupMemory* memory_;
+  BoardLine* lines_;
+  int ranks_, rank_;
+  std::uint32_t uses_ = 0, written_ = 0;
+  std::array<bool, kOpenLines> open_{};  // of those written, by use
+  std::vector<Waiting> waiting_;         // the uses after written_
 };
 
 }  // namespace tabane::comm

@@ -77,6 +77,7 @@ class OnTop : public Transport {
     return below_.probe(from, label, arrival);
   }
   std::atomic<const char*>& call() override { return below_.call(); }
+  void progress() override { below_.progress(); }
   void wait_until(int peer, const std::function<bool()>& ready) override {
     below_.wait_until(peer, ready);
   }

@@ -5,39 +5,59 @@
 #include <utility>
 
 #include "tabane/comm/collective/board.h"
+#include "tabane/comm/collective/in_order.h"
 
 namespace tabane::comm {
 namespace {
 
-Rounds rounds_of(const Group& group, const Call& call) {
-  if (group.size() == 1) return {};
-  switch (call.kind) {
-    case Kind::barrier:
-      return rounds_of_barrier(group);
-    case Kind::broadcast:
-      return rounds_of_broadcast(group, call);
-    case Kind::all_reduce:
-      return rounds_of_all_reduce(group, call);
-    default:
-      throw core::UsageError(fmt::format("{} has no form that does not block", name_of(call.kind)));
-  }
+bool goes_by_lines(const Group& group, const Call& call) {
+  return group.board() != nullptr && call.kind != Kind::broadcast && call.bytes <= kLineValueBytes;
 }
 
 }  // namespace
 
-Schedule::Schedule(std::shared_ptr<Group> group, const Call& call)
-    : group_(std::move(group)),
-      own_{signature_of(call), call.root, CallRecord::kNonBlocking},
-      lookout_(*group_),
-      label_{pending_tag_of(own_.number()), call.element.type},
-      rounds_(rounds_of(*group_, call)) {
-  if (group_->size() > 1 && group_->compares_calls()) add_comparison();
+PendingPtr Schedule::begin(std::shared_ptr<Group> group, const Call& call) {
+  std::unique_ptr<Schedule> one = group->take_schedule();
+  if (one == nullptr) one.reset(new Schedule(*group));
+  one->start(std::move(group), call);
+  return PendingPtr(one.release());
+}
+
+void Schedule::start(std::shared_ptr<Group> group, const Call& call) {
+  group_ = std::move(group);
+  own_ = {signature_of(call), call.root, CallRecord::kNonBlocking};
+  lookout_.restart();
+  label_ = {pending_tag_of(own_.number()), call.element.type};
+  rounds_.values = call.values;
+  if (call.combine != nullptr) rounds_.combine = *call.combine;
+  rounds_.ranks = group_->size();
+  exceptions_ = std::uncaught_exceptions();
+  round_ = tested_ = 0;
+  is_compared_ = is_done_ = false;
   if (group_->board() != nullptr) group_->board()->calls.write(own_);
+  if (goes_by_lines(*group_, call)) {
+    word_ = group_->board()->open_lines.begin(call);
+  } else if (group_->size() > 1) {
+    add_rounds(call);
+  }
   advance();
   if (!is_done_) group_->transport().enlist(*this);
 }
 
-Schedule::~Schedule() {
+Schedule::~Schedule() { finish(); }
+
+// Its group may end here, and with it all that the group keeps.
+void Schedule::release() noexcept {
+  finish();
+  pending_.clear();
+  rounds_.clear();
+  word_.reset();
+  error_ = nullptr;
+  const std::shared_ptr<Group> group = std::move(group_);
+  group->keep_schedule(std::unique_ptr<Schedule>(this));
+}
+
+void Schedule::finish() noexcept {
   if (is_done_) return;
   // While an exception takes the rank away, its peers may be waiting for it.
   if (std::uncaught_exceptions() == exceptions_) {
@@ -46,40 +66,82 @@ Schedule::~Schedule() {
     } catch (...) {  // the rank hears of it in its next call
     }
   }
-  group_->transport().strike(*this);
+  end();
 }
 
-// As the blocking collectives do on groups without shared memory; but nobody waits for it here.
-void Schedule::add_comparison() {
-  const int p = group_->size(), self = group_->rank(), before = (self + p - 1) % p;
-  Round round;
-  round.sends.push_back({(self + 1) % p, std::as_bytes(std::span(&own_, 1))});
-  round.receives.push_back({before, std::as_writable_bytes(std::span(&other_, 1))});
-  rounds_.all.insert(rounds_.all.begin(), std::move(round));
-  is_compared_ = true;
+// The comparison is as that of the blocking collectives on groups without shared memory; but nobody
+// waits for it here.
+void Schedule::add_rounds(const Call& call) {
+  const int p = group_->size(), self = group_->rank();
+  is_compared_ = group_->compares_calls();
+  if (is_compared_) {
+    rounds_.send((self + 1) % p, std::as_bytes(std::span(&own_, 1)));
+    rounds_.receive((self + p - 1) % p, std::as_writable_bytes(std::span(&other_, 1)));
+    rounds_.end_round();
+  }
+  switch (call.kind) {
+    case Kind::barrier:
+      return add_barrier(rounds_, *group_);
+    case Kind::broadcast:
+      return add_broadcast(rounds_, *group_, call);
+    case Kind::all_reduce:
+      return add_all_reduce(rounds_, *group_, call);
+    default:
+      throw core::UsageError(fmt::format("{} has no form that does not block", name_of(call.kind)));
+  }
 }
 
-void Schedule::begin(const Round& round) {
+void Schedule::begin_round(std::size_t round) {
   Transport& transport = group_->transport();
-  const Label label = is_compared_ && round_ == 0 ? Label{kComparisonTag, {}} : label_;
-  pending_.reserve(round.receives.size() + round.sends.size());
-  for (const Round::Receive& one : round.receives) {
-    pending_.push_back(transport.irecv(one.from, label, one.bytes));
+  const Label label = is_compared_ && round == 0 ? Label{kComparisonTag, {}} : label_;
+  const Round before = round == 0 ? Round{} : rounds_.all[round - 1], &now = rounds_.all[round];
+  for (std::size_t i = before.receives_end; i < now.receives_end; ++i) {
+    pending_.push_back(transport.irecv(rounds_.receives[i].from, label, rounds_.receives[i].bytes));
   }
-  for (const Round::Send& one : round.sends) {
-    pending_.push_back(transport.isend(one.to, label, one.bytes));
+  for (std::size_t i = before.sends_end; i < now.sends_end; ++i) {
+    pending_.push_back(transport.isend(rounds_.sends[i].to, label, rounds_.sends[i].bytes));
   }
 }
 
-bool Schedule::is_complete(const Round& round) {
+bool Schedule::is_complete(std::size_t round) {
+  const std::size_t first = round == 0 ? 0 : rounds_.all[round - 1].receives_end;
+  const std::size_t receives = rounds_.all[round].receives_end - first;
   for (; tested_ < pending_.size(); ++tested_) {
     if (!pending_[tested_]->test()) return false;
-    if (tested_ >= round.receives.size()) continue;
+    if (tested_ >= receives) continue;
     const Arrival& got = pending_[tested_]->arrival;
-    const std::size_t wanted = round.receives[tested_].bytes.size();
+    const std::size_t wanted = rounds_.receives[first + tested_].bytes.size();
     if (got.bytes == wanted) continue;
     throw MessageError(fmt::format("rank {} calls {}: rank {} sent {} bytes where it expects {}",
                                    group_->rank(), describe(own_), got.source, got.bytes, wanted));
+  }
+  return true;
+}
+
+bool Schedule::pass_rounds() {
+  for (; round_ < rounds_.all.size(); ++round_) {
+    if (pending_.empty()) begin_round(round_);
+    if (!is_complete(round_)) return false;
+    pending_.clear();
+    tested_ = 0;
+    if (is_compared_ && round_ == 0) {
+      compare(group_->rank(), own_, rounds_.receives[0].from, other_);
+    } else if (const auto then = rounds_.all[round_].then) {
+      then(rounds_);
+    }
+  }
+  return true;
+}
+
+// In the order of ranks, as the blocking all_reduce by flags.
+bool Schedule::read_lines() {
+  OpenLines& lines = group_->board()->open_lines;
+  lines.flush();
+  for (; tested_ < static_cast<std::size_t>(rounds_.ranks); ++tested_) {
+    const auto rank = static_cast<int>(tested_);
+    const std::byte* const values = lines.look(rank, *word_, own_.number());
+    if (values == nullptr) return false;
+    if (!rounds_.values.empty()) add_in_order(rounds_.combine, rounds_.values, rank, values);
   }
   return true;
 }
@@ -90,23 +152,13 @@ void Schedule::advance() {
     bool& flag;
     ~Release() { flag = false; }
   } const release{is_advancing_};
-  for (; round_ < rounds_.all.size(); ++round_) {
-    Round& round = rounds_.all[round_];
-    if (pending_.empty()) begin(round);
-    if (!is_complete(round)) return;
-    pending_.clear();
-    tested_ = 0;
-    if (is_compared_ && round_ == 0) {
-      compare(group_->rank(), own_, round.receives[0].from, other_);
-    } else if (round.then != nullptr) {
-      round.then(rounds_);
-    }
-  }
-  end();
+  if (word_ ? read_lines() : pass_rounds()) end();
 }
 
 void Schedule::end() noexcept {
-  if (!std::exchange(is_done_, true)) group_->transport().strike(*this);
+  if (std::exchange(is_done_, true)) return;
+  if (word_) group_->board()->open_lines.end(*word_);
+  group_->transport().strike(*this);
 }
 
 // A loss is told by the wait that is under way, too. While the exception passes, messages on their
@@ -148,15 +200,49 @@ void Schedule::look() {
   keep_error([this] { lookout_.look(own_); });
 }
 
-bool Schedule::test() {
-  keep_error([this] { advance(); });
+bool Schedule::step() {
+  keep_error([this] {
+    if (word_) group_->transport().check_alive();
+    advance();
+  });
   if (error_) std::rethrow_exception(error_);
   return is_done_;
 }
 
+// Whom it waits for. While its own line is not written, nobody has ended the call and left.
+int Schedule::awaited() const {
+  const bool is_written = group_->board()->open_lines.is_written(*word_);
+  return is_written ? static_cast<int>(tested_) : any_source;
+}
+
+bool Schedule::test() {
+  if (step()) return true;
+  keep_error([this] {
+    lookout_.look(own_);
+    if (!word_) return;
+    group_->transport().progress();
+    if (is_done_) return;
+    group_->transport().memory()->check(awaited(), [this, before = awaited()] {
+      advance();
+      return is_done_ || awaited() != before;
+    });
+  });
+  if (error_) std::rethrow_exception(error_);
+  return is_done_;
+}
+
+void Schedule::wait_for_lines() {
+  while (!is_done_) {
+    group_->transport().memory()->wait(awaited(), [this, before = awaited()] {
+      advance();
+      return is_done_ || awaited() != before;
+    });
+  }
+}
+
 void Schedule::wait() {
-  if (test()) return;
-  keep_error([this] { wait_until([this] { return test(); }); });
+  if (step()) return;
+  keep_error([this] { word_ ? wait_for_lines() : wait_until([this] { return test(); }); });
   if (error_) std::rethrow_exception(error_);
 }
 

@@ -6,18 +6,26 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "tabane/comm/collective/call.h"
 #include "tabane/comm/collective/call_records.h"
 #include "tabane/comm/collective/group.h"
+#include "tabane/comm/collective/lines.h"
 
 namespace tabane::comm {
 
 struct Rounds;
 
+// Its messages are those that follow the last round's.
 struct Round {
+  std::size_t receives_end = 0, sends_end = 0;
+  void (*then)(Rounds& rounds) = nullptr;  // null: nothing
+};
+
+struct Rounds {
   struct Send {
     int to;
     std::span<const std::byte> bytes;
@@ -26,63 +34,84 @@ struct Round {
     int from;
     std::span<std::byte> bytes;
   };
-  std::vector<Send> sends;
-  std::vector<Receive> receives;
-  void (*then)(Rounds& rounds) = nullptr;  // null: nothing
-};
 
-struct Rounds {
+  void send(int to, std::span<const std::byte> bytes) { sends.push_back({to, bytes}); }
+  void receive(int from, std::span<std::byte> bytes) { receives.push_back({from, bytes}); }
+  void end_round(void (*then)(Rounds& rounds) = nullptr) {
+    all.push_back({receives.size(), sends.size(), then});
+  }
+  // Keeps the memory.
+  void clear() {
+    all.clear();
+    receives.clear();
+    sends.clear();
+  }
+
   std::vector<Round> all;
-  std::vector<std::byte> scratch = {};  // that they point into
+  std::vector<Receive> receives;
+  std::vector<Send> sends;
+  std::vector<std::byte> scratch;  // that they point into
   // Of the call, for what is done with the values.
-  std::span<std::byte> values = {};
-  Combine combine = {};
+  std::span<std::byte> values;
+  Combine combine;
   int ranks = 0;
 };
 
 // Of two ranks or more. The values must stay until it is
 // complete.
-Rounds rounds_of_barrier(const Group& group);
-Rounds rounds_of_broadcast(const Group& group, const Call& call);
-Rounds rounds_of_all_reduce(const Group& group, const Call& call);
+void add_barrier(Rounds& rounds, const Group& group);
+void add_broadcast(Rounds& rounds, const Group& group, const Call& call);
+void add_all_reduce(Rounds& rounds, const Group& group, const Call& call);
 
-// It makes progress in every wait of its rank, and in test(). Each outstanding call of a group has
-// a tag of its own, of which there are 16384. What goes wrong is thrown by test() and wait().
-class Schedule : public Pending, private Background {
+// Makes progress in every wait of its rank, and in test(). Each outstanding call of a group has a
+// tag of its own, of which there are 16384. Barriers and reductions of a few bytes need no messages
+// where the ranks share memory: each rank writes a line that all others read. What goes wrong is
+// thrown by test() and wait().
+class Schedule final : public Pending, private Background {
  public:
-  // Begins it; call.number is the group's next_call(). All ranks of the group begin their
-  // collectives in the same order.
-  Schedule(std::shared_ptr<Group> group, const Call& call);
+  // Begins a call; call.number is the group's next_call(). All ranks of the group begin their
+  // collectives in the same order. The group keeps its memory for later ones.
+  static PendingPtr begin(std::shared_ptr<Group> group, const Call& call);
   ~Schedule() override;
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
+  void release() noexcept override;
   bool test() override;
   void wait() override;
   void wait_until(const std::function<bool()>& ready) override;
 
  private:
-  void add_comparison();
+  explicit Schedule(const Group& group) : lookout_(group) {}
+  void start(std::shared_ptr<Group> group, const Call& call);
+  void add_rounds(const Call& call);
   void progress() override;
   void look() override;
+  bool step();
   void advance();
-  void begin(const Round& round);
-  bool is_complete(const Round& round);
+  bool pass_rounds();
+  void begin_round(std::size_t round);
+  bool is_complete(std::size_t round);
+  bool read_lines();
+  int awaited() const;
+  void wait_for_lines();
+  void finish() noexcept;
   void end() noexcept;
   template <class Step>
   void keep_error(Step&& step) noexcept;
 
-  std::shared_ptr<Group> group_;
+  std::shared_ptr<Group> group_;  // null: of no call
   CallRecord own_, other_;
   Lookout lookout_;
   Label label_;
+  std::optional<Word> word_;  // of its lines; nothing: it goes by messages
   Rounds rounds_;
   std::size_t round_ = 0,
-              tested_ = 0;    // the round under way, and how many of its messages are done
+              tested_ = 0;    // the round under way, and how many of its messages (lines) are done
   bool is_compared_ = false;  // the first round is the comparison with a neighbour
-  bool is_advancing_ = false, is_done_ = false;
+  bool is_advancing_ = false, is_done_ = true;
   std::exception_ptr error_;
-  int exceptions_ = std::uncaught_exceptions();
+  int exceptions_ = 0;
   std::vector<std::unique_ptr<Pending>> pending_;  // ends before what it points into
 };
 

@@ -50,14 +50,17 @@ class PlainMemory : public GroupMemory {
   std::span<std::byte> bytes() override { return {shared_.memory.get(), shared_.memory_bytes}; }
 
   void wait(int peer, const std::function<bool()>& ready) override {
-    const int ranks = static_cast<int>(shared_.members.size());
-    comm::wait_until(world_, shared_.members[static_cast<std::size_t>(rank_)], ready, [&] {
-      for (int other = 0; other < ranks; ++other) {
-        if (other != rank_ && (peer == any_source || other == peer)) {
-          world_.throw_if_in_vain(shared_, rank_, other);
-        }
-      }
-    });
+    comm::wait_until(world_, shared_.members[static_cast<std::size_t>(rank_)], ready,
+                     [&] { throw_if_in_vain(peer); });
+  }
+  void check(int peer, const std::function<bool()>& ready) override {
+    std::unique_lock lock(world_.mutex);
+    const std::uint64_t seen = world_.changes();
+    lock.unlock();
+    if (ready()) return;
+    lock.lock();
+    world_.throw_if_failed();
+    if (world_.changes() == seen) throw_if_in_vain(peer);
   }
   void notify(int) override { notify_all(); }
   std::uint64_t open(std::span<std::byte> bytes) override {
@@ -85,6 +88,14 @@ class PlainMemory : public GroupMemory {
   }
 
  private:
+  // Under the mutex.
+  void throw_if_in_vain(int peer) {
+    for (int other = 0; other < static_cast<int>(shared_.members.size()); ++other) {
+      if (other != rank_ && (peer == any_source || other == peer)) {
+        world_.throw_if_in_vain(shared_, rank_, other);
+      }
+    }
+  }
   // Under the mutex, so that no close() returns meanwhile.
   template <class Copy>
   Written at_window(int rank, std::uint64_t key, std::size_t offset, std::size_t bytes,
@@ -138,6 +149,7 @@ class PlainTransport : public Transport {
   std::unique_ptr<Transport> make_group(std::span<const int> members,
                                         const MemoryRequest& request) override;
 
+  void progress() override { backgrounds().progress(); }
   void wait_until(int peer, const std::function<bool()>& ready) override;
   void enlist(Background& background) override { backgrounds().enlist(background); }
   void strike(Background& background) override { backgrounds().strike(background); }

@@ -43,6 +43,8 @@ class Parcel {
 class Pending {
  public:
   virtual ~Pending() = default;  // one that is not complete is waited for
+  // Instead of delete: its memory may be kept for another one.
+  virtual void release() noexcept { delete this; }
   // Makes progress. Returns whether it is complete. throws: as send() and recv().
   virtual bool test() = 0;
   virtual void wait() = 0;
@@ -53,6 +55,13 @@ class Pending {
   }
   Arrival arrival;  // of a receive, once complete
 };
+
+struct ReleasePending {
+  ReleasePending() = default;
+  ReleasePending(std::default_delete<Pending>) {}  // of one that keeps no memory
+  void operator()(Pending* one) const noexcept { one->release(); }
+};
+using PendingPtr = std::unique_ptr<Pending, ReleasePending>;
 
 // What became of a write into another rank's window, or a read of it. closed: it is not open any
 // more, or what is to be written or read lies outside it. refused: the system does not permit it.
@@ -99,6 +108,8 @@ class GroupMemory {
   // until that rank calls notify. peer: any_source if it takes all ranks of the group. throws:
   // core::LostError as recv().
   virtual void wait(int peer, const std::function<bool()>& ready) = 0;
+  // The same throws at once, for who does something else until ready() is true.
+  virtual void check(int peer, const std::function<bool()>& ready) = 0;
   // For a rank that has written what others may wait for. cost: a load per rank that is awake.
   virtual void notify(int rank) = 0;
   virtual void notify_all() = 0;
@@ -176,6 +187,8 @@ class Transport {
   // none, and `from` has returned.
   virtual bool probe(int from, const Label& label, Arrival& arrival) = 0;
 
+  // Makes progress of all that this rank has begun, in all of its groups.
+  virtual void progress() = 0;
   // Waits until ready() is true, which rank `peer` (any_source: any) will bring about by messages.
   virtual void wait_until(int peer, const std::function<bool()>& ready) = 0;
   // From now on until strike(), in all waits of this rank, whatever their group.

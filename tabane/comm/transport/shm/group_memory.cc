@@ -79,14 +79,17 @@ void ShmGroupMemory::wait(int peer, const std::function<bool()>& ready) {
     besides_.progress();
     return false;
   };
-  const auto check = [&] {
-    for (std::size_t rank = 0; rank < members_.size(); ++rank) {
-      if (peer != any_source && rank != static_cast<std::size_t>(peer)) continue;
-      if (members_[rank] != self_) world_->check(self_, members_[rank], ready);
-    }
+  waiter_.wait(polls, [&] {
+    check(peer, ready);
     besides_.look();
-  };
-  waiter_.wait(polls, check);
+  });
+}
+
+void ShmGroupMemory::check(int peer, const std::function<bool()>& ready) {
+  for (std::size_t rank = 0; rank < members_.size(); ++rank) {
+    if (peer != any_source && rank != static_cast<std::size_t>(peer)) continue;
+    if (members_[rank] != self_) world_->check(self_, members_[rank], ready);
+  }
 }
 
 void ShmGroupMemory::notify(int rank) { wake(*doorbells_[static_cast<std::size_t>(rank)]); }

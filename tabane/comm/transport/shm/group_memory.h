@@ -39,6 +39,7 @@ class ShmGroupMemory : public GroupMemory {
 
   std::span<std::byte> bytes() override { return bytes_; }
   void wait(int peer, const std::function<bool()>& ready) override;
+  void check(int peer, const std::function<bool()>& ready) override;
   void notify(int rank) override;
   void notify_all() override;
   std::uint64_t open(std::span<std::byte> bytes) override;

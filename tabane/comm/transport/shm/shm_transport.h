@@ -41,6 +41,7 @@ class ShmTransport : public Transport {
                                  std::span<const std::byte> bytes) override;
   std::unique_ptr<Pending> irecv(int from, const Label& label, std::span<std::byte> into) override;
   bool probe(int from, const Label& label, Arrival& arrival) override;
+  void progress() override { endpoint_->progress(false); }
   void wait_until(int peer, const std::function<bool()>& ready) override;
   void enlist(Background& background) override { endpoint_->backgrounds().enlist(background); }
   void strike(Background& background) override { endpoint_->backgrounds().strike(background); }

@@ -1,0 +1,85 @@
+// A program of its own: it counts what the whole process allocates.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <vector>
+
+#include "tabane/comm/collectives.h"
+#include "tabane/comm/launch.h"
+#include "tabane/comm/nonblocking.h"
+
+namespace {
+
+std::atomic<std::size_t> allocations = 0;
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  ++allocations;
+  if (void* const memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace tabane::comm {
+namespace {
+
+constexpr int kCalls = 100;
+
+// Of this rank, in `f` after it has been called for as long.
+std::size_t allocations_in(const std::function<void()>& f) {
+  for (int i = 0; i < kCalls; ++i) f();
+  const std::size_t before = allocations;
+  for (int i = 0; i < kCalls; ++i) f();
+  return allocations - before;
+}
+
+void require_at_most(std::size_t most, std::size_t taken, const char* what) {
+  if (taken <= most) return;
+  throw core::Error(std::string(what) + ": " + std::to_string(taken) + " allocations");
+}
+
+TEST(NonBlockingAllocations, SmallCallsTakeNoneOnceTheGroupHasItsMemory) {
+  for (const int ranks : {1, 2, 5}) {
+    launch({.ranks = ranks, .transport = TransportKind::shm}, [](Comm& comm) {
+      std::vector<double> values(6);
+      const std::size_t of_sums =
+          allocations_in([&] { iall_reduce(comm, values, Operation::sum).wait(); });
+      require_at_most(0, of_sums, "sums");
+      require_at_most(0, allocations_in([&] { ibarrier(comm).wait(); }), "barriers");
+    });
+  }
+}
+
+TEST(NonBlockingAllocations, SeveralAtOnceTakeNoneEither) {
+  launch({.ranks = 3, .transport = TransportKind::shm}, [](Comm& comm) {
+    std::vector<std::vector<int>> values(20, std::vector<int>(2));
+    std::vector<Request> sums;
+    sums.reserve(values.size());
+    const auto call = [&] {
+      for (auto& one : values) sums.push_back(iall_reduce(comm, one, Operation::max));
+      wait_all(sums);
+      sums.clear();
+    };
+    require_at_most(0, allocations_in(call), "sums at once");
+  });
+}
+
+// The transport's, of each message.
+TEST(NonBlockingAllocations, LargerCallsTakeOnlyThoseOfTheirMessages) {
+  launch({.ranks = 3, .transport = TransportKind::shm}, [](Comm& comm) {
+    std::vector<double> values(100);
+    const std::size_t taken =
+        allocations_in([&] { iall_reduce(comm, values, Operation::sum).wait(); });
+    const auto messages = static_cast<std::size_t>(comm.size() - 1) * 2;
+    require_at_most(2 * messages * kCalls, taken, "larger sums");
+  });
+}
+
+}  // namespace
+}  // namespace tabane::comm
