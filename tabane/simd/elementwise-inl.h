@@ -1,5 +1,5 @@
 // The frame of all kernels that write a vector: destination aligned, no access outside the data,
-// and every element computed from the operands as they were before the call.
+// each element computed and stored once, so that an operand may be the destination.
 
 #if defined(TABANE_SIMD_ELEMENTWISE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TABANE_SIMD_ELEMENTWISE_INL_H_
@@ -13,6 +13,8 @@
 
 #include <cstddef>
 #include <cstdint>
+
+#include "tabane/simd/habits.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tabane::simd::HWY_NAMESPACE {
@@ -101,13 +103,23 @@ HWY_INLINE void for_vectors(D d, T* to, std::size_t i, std::size_t n, const Valu
   for (; i + lanes <= n; i += lanes) store(value(d, i), d, to + i);
 }
 
-// value(d, i): the results of elements [i, i + Lanes(d)).
-//
-// A store that crosses cache lines costs as much as two, a streaming store must be aligned: so
-// stores begin at the first aligned element. The elements before it and behind the last whole
-// vector are the first and the last vector of the data, computed before anything is stored (an
-// operand may be the destination) and stored, unaligned, when the rest is done. Where they overlap
-// it, both hold the same.
+// `count` elements from i on, fewer than Lanes(d), in parts of 1, 2, 4 … as its bits say: the small
+// ones first where the elements end at a whole vector of the destination, else last. So no part
+// crosses a cache line, which costs as much as two stores, or a page, which costs ten.
+template <bool kSmallFirst, std::size_t kPart, class D, class T, class Value>
+HWY_INLINE void store_parts(D d, T* to, std::size_t i, std::size_t count, const Value& value) {
+  if constexpr (kPart < hn::MaxLanes(D())) {
+    if ((count & kPart) != 0) {
+      const hn::CappedTag<T, kPart> part;
+      const std::size_t at = i + (kSmallFirst ? count & (kPart - 1) : count & ~(2 * kPart - 1));
+      hn::StoreU(value(part, at), part, to + at);
+    }
+    store_parts<kSmallFirst, 2 * kPart>(d, to, i, count, value);
+  }
+}
+
+// value(d, i): the results of elements [i, i + Lanes(d)). Whole vectors begin at the first aligned
+// element of the destination.
 template <int kFours, int kPages, class D, class T, class Value, class StoreTo>
 HWY_INLINE void for_elements(D d, T* to, std::size_t n, const Value& value, StoreTo store) {
   const std::size_t lanes = hn::Lanes(d);
@@ -117,13 +129,10 @@ HWY_INLINE void for_elements(D d, T* to, std::size_t n, const Value& value, Stor
     return;
   }
   const std::size_t begin = misaligned_elements(to, lanes);
-  const bool has_last = (n - begin) % lanes != 0;
-  if (HWY_LIKELY(begin == 0 && !has_last))
-    return for_vectors<kFours, kPages>(d, to, 0, n, value, store);
-  const auto first = value(d, 0), last = value(d, n - lanes);
+  const std::size_t left = (n - begin) % lanes;
+  if (HWY_UNLIKELY(begin != 0)) store_parts<true, 1>(d, to, 0, begin, value);
   for_vectors<kFours, kPages>(d, to, begin, n, value, store);
-  hn::StoreU(first, d, to);
-  hn::StoreU(last, d, to + (n - lanes));
+  if (HWY_UNLIKELY(left != 0)) store_parts<false, 1>(d, to, n - left, left, value);
 }
 
 // Through the caches. The loop depends on where the arrays, Value::kArrays with the destination,
@@ -133,28 +142,33 @@ HWY_INLINE void for_elements(D d, T* to, std::size_t n, const Value& value, Stor
 //   where they just fill it, 4, a fifth faster there on Sapphire Rapids;
 //   beyond it 8, so that at most 16 loads stand in the loop: with more, Zen 5 reads its
 //   second-level cache at half speed, as if prefetchers that follow each load of a loop ran out of
-//   entries. With AVX-512 of half the width, which on Sapphire Rapids is a tenth faster from there
-//   on.
+//   entries.
 template <class D, class T, class Value>
 HWY_INLINE void store_elements(D d, T* to, std::size_t n, const Value& value) {
   constexpr std::size_t kKiB = 1024;
   const std::size_t bytes = n * sizeof(T) * Value::kArrays;
+#if HWY_ARCH_X86 && HWY_MAX_BYTES == 64
+  constexpr std::size_t kNear = 64 * kKiB;
+  if (bytes <= kNear ? habits().half_vectors_near : habits().half_vectors_far) {
+    const hn::Half<D> half;
+    if (bytes <= kNear) return for_elements<4, 1>(half, to, n, value, PlainStore());
+    return for_elements<2, 1>(half, to, n, value, PlainStore());
+  }
+#endif
   if (bytes <= 40 * kKiB) return for_elements<4, 1>(d, to, n, value, PlainStore());
   if (bytes <= 64 * kKiB) return for_elements<1, 1>(d, to, n, value, PlainStore());
-#if HWY_ARCH_X86 && HWY_MAX_BYTES == 64
-  for_elements<2, 1>(hn::Half<D>(), to, n, value, PlainStore());
-#else
   for_elements<2, 1>(d, to, n, value, PlainStore());
-#endif
 }
 
 // The same past the caches: saves reading the destination's lines before they are overwritten.
 template <class D, class T, class Value>
 HWY_INLINE void stream_elements(D d, T* to, std::size_t n, const Value& value) {
-  // Eight pages read at once: on Sapphire Rapids copy and scale are 1.3 times as fast as in one
-  // stream, add and triad 1.02 times.
   constexpr int kPages = Value::kArrays == 1 ? 1 : Value::kArrays == 2 ? 8 : 4;
-  for_elements<4, kPages>(d, to, n, value, StreamStore());
+  if (kPages > 1 && habits().several_pages) {
+    for_elements<4, kPages>(d, to, n, value, StreamStore());
+  } else {
+    for_elements<4, 1>(d, to, n, value, StreamStore());
+  }
   hwy::FlushStream();
 }
 

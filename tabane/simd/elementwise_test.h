@@ -29,7 +29,7 @@ TYPED_TEST_SUITE_P(Elementwise);
 
 TYPED_TEST_P(Elementwise, GivesHandWorkedNumbers) {
   using T = typename TypeParam::Element;
-  on_every_target([] {
+  on_every_target_and_habit([] {
     const std::vector<T> x{1, 2, 3, 4, 5}, y{10, 20, 30, 40, 50};
     std::vector<T> out = y;
     TypeParam::run(x, y, out, {});
@@ -40,7 +40,7 @@ TYPED_TEST_P(Elementwise, GivesHandWorkedNumbers) {
 
 TYPED_TEST_P(Elementwise, AgreesWithThePlainLoopAtEveryAlignmentInEveryWayOfStoring) {
   using T = typename TypeParam::Element;
-  on_every_target([] {
+  on_every_target_and_habit([] {
     for (const std::size_t n : sizes_of_every_loop()) {
       for (std::size_t offset = 0; offset < 8; ++offset) {
         Placed<T> x(some_values<T>(n, 1), (offset * 3) % 8);
@@ -62,7 +62,7 @@ TYPED_TEST_P(Elementwise, AgreesWithThePlainLoopAtEveryAlignmentInEveryWayOfStor
 
 TYPED_TEST_P(Elementwise, WorksInPlace) {
   using T = typename TypeParam::Element;
-  on_every_target([] {
+  on_every_target_and_habit([] {
     for (const std::size_t n : sizes_of_every_loop()) {
       const auto x = some_values<T>(n, 1), y = some_values<T>(n, 2);
       std::vector<T> expected = x, out = x;
@@ -75,7 +75,7 @@ TYPED_TEST_P(Elementwise, WorksInPlace) {
 
 TYPED_TEST_P(Elementwise, LeavesTheNeighboursAlone) {
   using T = typename TypeParam::Element;
-  on_every_target([] {
+  on_every_target_and_habit([] {
     for (const std::size_t n : sizes_of_every_loop()) {
       const auto x = some_values<T>(n, 1), y = some_values<T>(n, 2);
       for (std::size_t offset = 0; offset < 8; ++offset) {

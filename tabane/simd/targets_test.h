@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tabane/simd/habits.h"
 #include "tabane/simd/target.h"
 
 namespace tabane::simd {
@@ -23,6 +24,17 @@ void on_every_target(F f) {
     const ScopedTarget target(name);
     ASSERT_EQ(target_name(), name);
     f();
+  }
+}
+
+// Calls f on every target as processors of every habit do.
+template <class F>
+void on_every_target_and_habit(F f) {
+  for (const bool intel : {false, true}) {
+    SCOPED_TRACE(intel ? "as Intel" : "as Zen 4");
+    const ScopedHabits habits(
+        {.several_pages = intel, .half_vectors_near = !intel, .half_vectors_far = intel});
+    on_every_target(f);
   }
 }
 

@@ -1,0 +1,44 @@
+#include "tabane/simd/habits.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace tabane::simd {
+namespace {
+
+constexpr unsigned kZen3And4 = 0x19;  // only Zen 4 of them has vectors of 512 bits
+
+Processor this_processor() {
+  Processor processor;
+#if defined(__x86_64__)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(0, &a, &b, &c, &d) == 0) return processor;
+  for (const unsigned word : {b, d, c})
+    processor.vendor.append(reinterpret_cast<const char*>(&word), sizeof word);
+  __get_cpuid(1, &a, &b, &c, &d);
+  processor.family = (a >> 8 & 0xf) + (a >> 20 & 0xff);
+#endif
+  return processor;
+}
+
+Habits& current() {
+  static Habits habits = habits_of(this_processor());
+  return habits;
+}
+
+}  // namespace
+
+// Source of the family: Intel, Software Developer's Manual, volume 2, CPUID; AMD's is the same.
+Habits habits_of(const Processor& processor) {
+  const bool intel = processor.vendor == "GenuineIntel";
+  const bool zen4 = processor.vendor == "AuthenticAMD" && processor.family == kZen3And4;
+  return {.several_pages = intel, .half_vectors_near = zen4, .half_vectors_far = intel};
+}
+
+const Habits& habits() { return current(); }
+
+ScopedHabits::ScopedHabits(const Habits& habits) : before_(current()) { current() = habits; }
+ScopedHabits::~ScopedHabits() { current() = before_; }
+
+}  // namespace tabane::simd
