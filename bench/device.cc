@@ -15,6 +15,7 @@
 #include "tabane/core/file.h"
 #include "tabane/core/topology.h"
 #include "tabane/device/module.h"
+#include "tabane/simd/generate.h"
 
 namespace tabane::bench {
 namespace {
@@ -158,9 +159,9 @@ class Bus {
 
   // All of it is used once, so that there is memory behind it.
   Bus() {
-    to_->zero(*out_);
+    std::ranges::copy(simd::generated_bytes(kBytes), from_host_->bytes().begin());
+    to_->write(*out_, 0, from_host_->bytes());
     to_->finish();
-    std::ranges::fill(from_host_->bytes(), std::byte{1});
     carry();
   }
 

@@ -11,8 +11,8 @@
 #include "tabane/core/memory.h"
 #include "tabane/core/pinned_pool.h"
 #include "tabane/core/topology.h"
+#include "tabane/simd/generate.h"
 #include "tabane/simd/peak.h"
-#include "tabane/simd/set.h"
 
 namespace tabane::bench {
 namespace {
@@ -147,7 +147,7 @@ void ask_in_cache(Panel& panel, const Place& place) {
     if (!panel.wants(kernel.name + ", " + place.name)) continue;
     if (region.size() == 0) {
       region = core::Region(bytes + (std::size_t{64} << 10), {.pages = core::PageSize::huge});
-      region.touch();
+      simd::generate(region.as<double>());
     }
     const Arrays arrays = arrays_at(region.as<double>().data(), kernel, place);
     panel.ask(cache_question(kernel, place, arrays, panel.settings().measure));
@@ -164,9 +164,7 @@ class MemoryArrays {
     pool.run([&](std::size_t w) {
       double* const first = region_.as<double>().data() + 3 * w * n;
       parts_[w] = {first, first + n, first + 2 * n, n, simd::Streaming::always()};
-      simd::set({parts_[w].x, n}, 1.0);
-      simd::set({parts_[w].y, n}, 2.0);
-      simd::set({parts_[w].z, n}, 3.0);
+      simd::generate({first, 3 * n});
     });
   }
   const Arrays& part(std::size_t worker) const { return parts_[worker]; }

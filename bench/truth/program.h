@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -64,7 +65,9 @@ inline void bind_to(unsigned pu) {
   }
 }
 
-// Zeroed memory at a multiple of 2 MiB, in huge pages where the system gives them; never returned.
+// Memory at a multiple of 2 MiB, in huge pages where the system gives them; never returned. It
+// holds numbers in [1, 2) of which no two are alike: zeros would be moved faster than anything
+// else.
 inline void* huge_pages(std::size_t bytes) {
   constexpr std::size_t kHuge = std::size_t{2} << 20;
   const std::size_t whole = (bytes + kHuge - 1) / kHuge * kHuge;
@@ -74,7 +77,10 @@ inline void* huge_pages(std::size_t bytes) {
     std::exit(1);
   }
   madvise(memory, whole, MADV_HUGEPAGE);
-  std::memset(memory, 0, whole);
+  for (std::size_t i = 0; i < whole / sizeof(double); ++i) {
+    const std::uint64_t number = 0x3ff0000000000000 | i * 0x9e3779b97f4a7c15 >> 12;
+    std::memcpy(static_cast<char*>(memory) + i * sizeof number, &number, sizeof number);
+  }
   return memory;
 }
 

@@ -1,15 +1,18 @@
-// memory.bandwidth.over_size, memory.bandwidth.cores, memcpy: bandwidth as curves.
+// memory.bandwidth.over_size, memory.bandwidth.cores, memcpy: bandwidth as curves; memory.zeros.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/keep.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/level_sets.h"
 #include "tabane/lab/probes/plan.h"
+#include "tabane/simd/generate.h"
+#include "tabane/simd/set.h"
 
 namespace tabane::lab {
 namespace {
@@ -125,6 +128,35 @@ void run_over_cores(const Probe& probe, ProbeContext& context) {
   context.report(std::move(table));
 }
 
+// ---- zeros ----
+
+// The set holds generated numbers again when this ends.
+void run_zeros(const Probe& probe, ProbeContext& context) {
+  const MemoryLevel& dram = memory_levels(context).back();
+  require_possible(dram);
+  const core::ScopedBinding binding(home_pu(context));
+  WorkingSet& set = core_set(context, dram);
+  const Loop& numbers = core_roofs(context, dram, set, Mix::write).front();
+  std::uint64_t zeroed = 0;  // passes
+  const core::Work write_zeros = [&](std::uint64_t passes) {
+    for (std::uint64_t i = 0; i < passes; ++i) {
+      const Arrays arrays = set.next(Mix::write);
+      simd::set(arrays.a, 0.0, arrays.streaming);
+    }
+    zeroed = passes;
+  };
+  const auto restore = [&] { set.generate_last(std::exchange(zeroed, 0)); };
+  const auto series = core::measure_interleaved(
+      {{"zeros", write_zeros, restore}, {numbers.name, numbers.on(set), restore}},
+      measure_options(context, context.budget_seconds() / 2));
+  restore();
+  Result result = probe.result();
+  result.details["working_set_bytes"] = set.bytes();
+  result.details["of_other_numbers"] = core::median(rates(series[1], numbers.bytes(set)));
+  set_samples(result, rates(series[0], numbers.bytes(set)));
+  context.report(std::move(result));
+}
+
 // ---- memcpy ----
 
 struct Blocks {
@@ -137,8 +169,8 @@ void run_memcpy(const Probe& probe, ProbeContext& context) {
   const Blocks& blocks = context.memory().keep<Blocks>("memcpy", [&] {
     const core::MemoryOptions options{.pages = core::PageSize::huge, .copied_by_forks = false};
     Blocks made{core::Region(largest, options), core::Region(largest, options)};
-    std::memset(made.source.data(), 1, largest);
-    std::memset(made.target.data(), 1, largest);
+    simd::generate(made.source.as<double>());
+    simd::generate(made.target.as<double>());
     return made;
   });
   std::vector<std::uint64_t> sizes;
@@ -182,7 +214,7 @@ std::vector<Probe> bandwidth_probes(const core::Topology&) {
                   .what = "bandwidth of one core over the size of its working set",
                   .unit = "B/s",
                   .better = Better::higher,
-                  .version = 2,
+                  .version = 3,
                   .seconds = 5,
                   .quick_seconds = 1};
   over_size.run = run_over_size;
@@ -190,21 +222,30 @@ std::vector<Probe> bandwidth_probes(const core::Topology&) {
                    .what = "bandwidth from memory over the number of cores at work",
                    .unit = "B/s",
                    .better = Better::higher,
-                   .version = 2,
+                   .version = 3,
                    .seconds = 4,
                    .quick_seconds = 0.6};
   over_cores.run = run_over_cores;
+  Probe zeros{.name = "memory.zeros",
+              .what =
+                  "bandwidth at which one core writes zeros to memory, which on some processors "
+                  "is twice that of other numbers",
+              .unit = "B/s",
+              .better = Better::higher,
+              .seconds = 0.5,
+              .quick_seconds = 0.1};
+  zeros.run = run_zeros;
   Probe memcpy_probe{.name = "memcpy",
                      .what =
                          "the C library's memcpy at the block size where it is fastest; "
                          "copied bytes count once",
                      .unit = "B/s",
                      .better = Better::higher,
-                     .version = 2,
+                     .version = 3,
                      .seconds = 2,
                      .quick_seconds = 0.5};
   memcpy_probe.run = run_memcpy;
-  return {over_size, over_cores, memcpy_probe};
+  return {over_size, over_cores, zeros, memcpy_probe};
 }
 
 }  // namespace tabane::lab

@@ -15,6 +15,13 @@ TEST(MemcpyProbe, GivesACurveAndItsBestPoint) {
   EXPECT_DOUBLE_EQ(*run.result("memcpy").value, *std::max_element(curve.y.begin(), curve.y.end()));
 }
 
+TEST(Zeros, AreWrittenBesideOtherNumbers) {
+  const ProbeRun run = run_probe(bandwidth_probes, "memory.zeros", true, 0.05);
+  const Result& result = run.result("memory.zeros");
+  EXPECT_GT(*result.value, 1e8);
+  EXPECT_GT(result.number_detail("of_other_numbers").value(), 1e8);
+}
+
 TEST(BandwidthOverCores, EndsWithAllCores) {
   const auto curves = [] {
     const ProbeRun run = run_probe(bandwidth_probes, "memory.bandwidth.cores", true, 0.05);

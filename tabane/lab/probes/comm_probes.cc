@@ -24,6 +24,7 @@
 #include "tabane/lab/probes/bound_threads.h"
 #include "tabane/lab/probes/core_to_core.h"
 #include "tabane/lab/probes/plan.h"
+#include "tabane/simd/generate.h"
 #include "tabane/team/shared_block.h"
 
 namespace tabane::lab {
@@ -108,7 +109,7 @@ RankWorkload line_trips(std::atomic<std::uint64_t>& line) {
 // An iteration copies so many bytes inside rank 0; the others rest.
 RankWorkload copies(std::size_t bytes) {
   return [bytes](comm::Grid& grid) -> RankWork {
-    return [works = grid.all().rank() == 0, from = std::vector<std::byte>(bytes),
+    return [works = grid.all().rank() == 0, from = simd::generated_bytes(bytes),
             to = std::vector<std::byte>(bytes)](std::uint64_t iterations) mutable {
       for (std::uint64_t i = 0; works && i < iterations; ++i) {
         std::memcpy(to.data(), from.data(), to.size());
@@ -168,7 +169,7 @@ void report(const Probe& probe, ProbeContext& context, RankSamples samples, Json
 // An iteration is a round trip.
 RankWorkload ping_pong(std::size_t bytes) {
   return [bytes](comm::Grid& grid) -> RankWork {
-    return [&ranks = grid.all(), out = std::vector<std::byte>(bytes),
+    return [&ranks = grid.all(), out = simd::generated_bytes(bytes),
             in = std::vector<std::byte>(bytes)](std::uint64_t iterations) mutable {
       const int peer = 1 - ranks.rank();
       for (std::uint64_t i = 0; i < iterations; ++i) {

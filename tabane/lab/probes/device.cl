@@ -31,8 +31,8 @@ __kernel void multiply_add(__global T* out, NUMBER factor, uint rounds) {
   out[get_global_id(0)] = a + b + c + d + e + f + g + h;
 }
 
-// Data are zeros, so that nothing is written, which would be traffic, too. A group reads a block of
-// its own once; neighbours read beside each other. One block each, not
+// Data are positive, so that nothing is written, which would be traffic, too. A group reads a block
+// of its own once; neighbours read beside each other. One block each, not
 // several: on CPUs an item does all its work before the next one begins, and would jump from block
 // to block where memory is fast one line after the other.
 __kernel void read_all(__global const T* data, __global NUMBER* out) {
@@ -45,5 +45,5 @@ __kernel void read_all(__global const T* data, __global NUMBER* out) {
   NUMBER total = 0;
 #pragma unroll
   for (uint k = 0; k < sizeof(T) / sizeof(NUMBER); ++k) total += parts[k];
-  if (total != 0) out[0] = total;
+  if (total < 0) out[0] = total;
 }

@@ -9,6 +9,7 @@
 
 #include "tabane/core/statistics.h"
 #include "tabane/lab/probes/device_source.h"
+#include "tabane/simd/generate.h"
 
 namespace tabane::lab {
 namespace {
@@ -74,6 +75,9 @@ class Measuring {
         std::min<std::size_t>(static_cast<std::size_t>(std::clamp<double>(wanted, kLeast, kMost)),
                               about_.largest_buffer_bytes / 4) /
         4096 * 4096;
+    numbers_.resize(bytes_ / sizeof(float));
+    for (std::size_t i = 0; i < numbers_.size(); ++i)
+      numbers_[i] = static_cast<float>(simd::generated(i));
     data_ = filled(bytes_);
   }
 
@@ -92,10 +96,9 @@ class Measuring {
  private:
   void add(DeviceFigure figure) { found_.figures.push_back(std::move(figure)); }
 
-  // Zeros, in memory that is really there.
   std::unique_ptr<device::Buffer> filled(std::size_t bytes) {
     auto buffer = device_.buffer(bytes);
-    queue_->zero(*buffer);
+    queue_->write(*buffer, 0, std::as_bytes(std::span(numbers_)).first(bytes));
     queue_->finish();
     return buffer;
   }
@@ -105,12 +108,12 @@ class Measuring {
   // Each with the memory that it needs alone.
   void transfers() {
     {
-      std::vector<std::byte> pageable(bytes_, std::byte{0});
+      const std::span<std::byte> pageable = std::as_writable_bytes(std::span(numbers_));
       transfer("pageable", "memory as malloc gives it", pageable);
       mapped(pageable);
     }
     const auto pinned = device_.host_memory(bytes_);
-    std::ranges::fill(pinned->bytes(), std::byte{0});
+    std::ranges::copy(std::as_bytes(std::span(numbers_)), pinned->bytes().begin());
     transfer("pinned", "pinned memory", pinned->bytes());
   }
 
@@ -283,6 +286,7 @@ class Measuring {
     const std::size_t bytes = bytes_ / 4;
     const auto buffer = device_.buffer(bytes);
     const auto pinned = device_.host_memory(bytes);
+    std::ranges::copy(std::as_bytes(std::span(numbers_)).first(bytes), pinned->bytes().begin());
     const auto other = device_.queue();
     Compute compute = build_multiply_add("float", 4);
     const auto copy = [&] {
@@ -341,7 +345,10 @@ class Measuring {
   std::unique_ptr<device::Queue> queue_;
   std::size_t group_ = 0, items_ = 0, bytes_ = 0;
   std::unique_ptr<device::Buffer> out_;
-  std::unique_ptr<device::Buffer> data_;  // bytes_ of zeros, which transfers leave
+  // Positive and without a pattern, as lines of zeros may be moved faster: bytes_ of the host, and
+  // of the device, which transfers leave as they are.
+  std::vector<float> numbers_;
+  std::unique_ptr<device::Buffer> data_;
   DeviceFigures found_;
 };
 

@@ -147,7 +147,7 @@ std::vector<Probe> device_probes(const core::Topology&) {
               .what = "coprocessors by OpenCL: transfers, launches, memory, arithmetic, overlap",
               .unit = "several",
               .better = Better::neither,
-              .version = 1,
+              .version = 2,
               .seconds = 24,
               .quick_seconds = 8};
   probe.run = run_device;

@@ -9,6 +9,7 @@
 #include "tabane/simd/axpy.h"
 #include "tabane/simd/copy.h"
 #include "tabane/simd/dot.h"
+#include "tabane/simd/generate.h"
 #include "tabane/simd/scale.h"
 #include "tabane/simd/set.h"
 #include "tabane/simd/sum.h"
@@ -36,7 +37,6 @@ void run_sum(const Arrays& v) { core::keep(simd::sum(v.a)); }
 void run_sum_of_squares(const Arrays& v) { core::keep(simd::sum_of_squares(v.a)); }
 void run_dot(const Arrays& v) { core::keep(simd::dot(v.a, v.b)); }
 void run_axpy(const Arrays& v) { simd::axpy(kScalar, v.a, v.b); }
-// Brings values back that the other kernels have made small.
 void run_set(const Arrays& v) { simd::set(v.a, 1.0, v.streaming); }
 void run_copy(const Arrays& v) { simd::copy(v.a, v.b, v.streaming); }
 void run_scale(const Arrays& v) { simd::scale(kScalar, v.a, v.b, v.streaming); }
@@ -117,7 +117,7 @@ WorkingSet::WorkingSet(std::size_t bytes)
     : region_(bytes + kSpareBytes, {.pages = core::PageSize::huge, .copied_by_forks = false}) {
   memory_ = region_.as<double>();
   cut(bytes);
-  std::ranges::fill(memory_.first((windows_ * window_ + kSpareBytes) / 8), 1.0);
+  simd::generate(memory_.first((windows_ * window_ + kSpareBytes) / 8));
 }
 
 WorkingSet::WorkingSet(WorkingSet& owner, std::size_t offset, std::size_t bytes)
@@ -150,6 +150,14 @@ Arrays WorkingSet::next(Mix mix) {
   if (arrays_of(mix) > 1) arrays.b = all.subspan(stride, count);
   if (arrays_of(mix) > 2) arrays.c = all.subspan(2 * stride, count);
   return arrays;
+}
+
+void WorkingSet::generate_last(std::uint64_t passes) {
+  const auto windows = static_cast<std::size_t>(std::min<std::uint64_t>(passes, windows_));
+  for (std::size_t back = 1; back <= windows; ++back) {
+    const std::size_t window = (at_ + windows_ - back) % windows_;
+    simd::generate(memory_.subspan(window * window_ / 8, (window_ + kSpareBytes) / 8));
+  }
 }
 
 namespace {

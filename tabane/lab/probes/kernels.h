@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -56,8 +57,9 @@ std::span<const Kernel> vector_kernels();
 // arrays would not give: they would push each other out. A set larger than kWindow is walked in
 // windows: every pass works on the next one, so that a pass is short, and finds its data where the
 // whole set lies, as the window was left many passes ago. The calling thread touches the memory
-// first; huge pages are asked for, so that address translation does not hide the caches; forks do
-// not copy it.
+// first, with generated values (simd/generate.h): zeros, or one line again and again, would move
+// faster on some processors. Huge pages are asked for, so that address translation does not hide
+// the caches; forks do not copy it.
 class WorkingSet {
  public:
   static constexpr std::size_t kWindow = std::size_t{16} << 20;
@@ -68,8 +70,14 @@ class WorkingSet {
   WorkingSet(WorkingSet& owner, std::size_t offset, std::size_t bytes);
   // The arrays of the next pass: whole cache lines, at least one for each.
   Arrays next(Mix mix);
+  // Generates the values anew on which the last passes worked: `set` leaves one number everywhere,
+  // others make numbers small.
+  void generate_last(std::uint64_t passes);
   // Whether every pass works on the same arrays.
   bool is_whole() const { return windows_ == 1; }
+  // Passes after which the first arrays are used again.
+  std::size_t windows() const { return windows_; }
+  std::size_t bytes() const { return windows_ * window_; }
   // Elements of each of them.
   std::size_t elements(Mix mix) const;
 

@@ -1,7 +1,6 @@
 // numa.*: what it costs that a PU of one node uses the memory of another.
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <limits>
 #include <map>
@@ -25,6 +24,7 @@
 #include "tabane/lab/probes/bound_threads.h"
 #include "tabane/lab/probes/chase.h"
 #include "tabane/lab/probes/plan.h"
+#include "tabane/simd/generate.h"
 
 namespace tabane::lab {
 namespace {
@@ -172,7 +172,7 @@ std::optional<double> farthest(const Cells& ratios, bool greatest) {
 double seconds_to_write(core::Region& region) {
   core::Clock& clock = core::tick_clock();
   const double begin = clock.now();
-  std::memset(region.data(), 1, region.size());
+  simd::generate(region.as<double>());
   core::keep(region.data());
   return clock.now() - begin;
 }
@@ -185,7 +185,8 @@ double seconds_to_write_together(core::Region& region, std::span<const unsigned>
   run_bound(pus, [&](std::size_t i) {
     std::byte* mine = region.data() + i * part;
     begins[i] = clock.now();
-    std::memset(mine, 2, part);
+    simd::generate(region.as<double>().subspan(i * part / sizeof(double), part / sizeof(double)),
+                   simd::Streaming::always());
     core::keep(mine);
     ends[i] = clock.now();
   });
@@ -257,7 +258,7 @@ void run_bandwidth(const Probe& probe, ProbeContext& context) {
   });
 
   Json details = {{"bytes", bytes},
-                  {"access", "memset from the first PU of the row's node"},
+                  {"access", "written from the first PU of the row's node"},
                   {"lowest_share_of_pages_on_node", or_null(found.lowest_share)}};
   const auto report = [&](const std::string& suffix, std::string what, Cells values) {
     context.report(View{.name = probe.name + suffix,
@@ -281,7 +282,7 @@ void run_bandwidth(const Probe& probe, ProbeContext& context) {
   report(".second", "Further writes of the column's memory by one PU of the row",
          std::move(found.second));
   if (!context.quick()) {
-    details["access"] = "memset from all PUs of the row's node, a part each";
+    details["access"] = "written from all PUs of the row's node, a part each";
     report(".all_pus", "Further writes of the column's memory by all PUs of the row",
            std::move(found.all_pus));
   }
@@ -351,7 +352,7 @@ std::optional<double> loaded_latency(const Nodes& nodes, std::size_t row, std::s
   std::vector<double> samples;
   for (std::size_t sample = 0; sample < kSamples + 1; ++sample) {
     const double seconds = follow_under_load(chase, kLoads, pool, threads, 0, [&](std::size_t i) {
-      std::memset(written[i - 1]->data(), 1, written[i - 1]->size());
+      simd::generate(written[i - 1]->as<double>());
     });
     // In the first one the others get their pages.
     if (sample > 0 && seconds > 0) samples.push_back(1e9 * seconds / kLoads);
@@ -433,7 +434,7 @@ std::vector<Probe> numa_probes(const core::Topology& topology) {
   bandwidth.what = "Bandwidth of writing local memory from one PU, once its pages are there";
   bandwidth.unit = "B/s";
   bandwidth.better = Better::higher;
-  bandwidth.version = 2;
+  bandwidth.version = 3;
   bandwidth.seconds = std::clamp(0.5 * nodes * nodes, 2.0, 20.0);
   bandwidth.quick_seconds = std::clamp(0.15 * nodes * nodes, 0.2, 5.0);
   bandwidth.run = run_bandwidth;

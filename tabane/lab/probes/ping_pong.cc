@@ -20,6 +20,7 @@
 #include "tabane/comm/launch.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
+#include "tabane/simd/generate.h"
 
 namespace tabane::lab {
 namespace {
@@ -231,7 +232,7 @@ void SocketLink::round_trips(std::vector<std::byte>& message, std::uint64_t iter
 RankWorkload message_ping_pong(std::size_t bytes) {
   return [bytes](comm::Grid& grid) -> RankWork {
     return [&ranks = grid.all(),
-            message = std::vector<std::byte>(bytes)](std::uint64_t iterations) mutable {
+            message = simd::generated_bytes(bytes)](std::uint64_t iterations) mutable {
       if (ranks.rank() > 1) return;
       const int peer = 1 - ranks.rank();
       for (std::uint64_t i = 0; i < iterations; ++i) {
@@ -246,7 +247,7 @@ RankWorkload message_ping_pong(std::size_t bytes) {
 RankWorkload socket_ping_pong(std::shared_ptr<SocketLink> link, std::size_t bytes) {
   return [link = std::move(link), bytes](comm::Grid&) -> RankWork {
     if (!link) return {};
-    return [link, message = std::vector<std::byte>(bytes)](std::uint64_t iterations) mutable {
+    return [link, message = simd::generated_bytes(bytes)](std::uint64_t iterations) mutable {
       link->round_trips(message, iterations);
     };
   };
