@@ -84,7 +84,9 @@ Chase& memory_chase(ProbeContext& context) {
   const MemoryLevel& dram = memory_levels(context).back();
   require_possible(dram);
   const auto make = [&](core::PageSize pages) {
-    const std::uint64_t bytes = std::min<std::uint64_t>(dram.core_bytes, std::uint64_t{1} << 30);
+    // One stream of the three that have room there.
+    const std::uint64_t bytes =
+        std::min<std::uint64_t>(dram.core_bytes / 3, std::uint64_t{1} << 30);
     return std::make_unique<Chase>(std::vector<std::uint64_t>{bytes / kLineBytes * kLineBytes},
                                    core::MemoryOptions{.pages = pages});
   };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/keep.h"
@@ -39,6 +40,8 @@ const MemoryLevel& level_named(const std::string& name, ProbeContext& context) {
   return *std::ranges::find(levels, name, &MemoryLevel::name);
 }
 
+bool is_memory(const MemoryLevel& level) { return level.name == "dram"; }
+
 // ---- one core ----
 
 // What is measured in turn at a level: the roofs of every mix that is asked for, multiply-adds on
@@ -53,7 +56,9 @@ class CoreVisit {
       if (is_asked(mix)) add_roofs(mix);
     fma_ = add({"fma", core::repeat([] { core::keep(simd::peak_fma<double>(kFmaIterations)); })});
     for (const Kernel& kernel : vector_kernels())
-      if (is_asked(kernel)) kernels_[kernel.name] = add(started(loop_of(kernel)));
+      if (is_asked(kernel))
+        kernels_[kernel.name] =
+            add(started(loop_of(kernel), kernel.mix != Mix::read && kernel.mix != Mix::read2));
     context_.progress(0.3);
     const double seconds =
         0.7 * context_.budget_seconds() / static_cast<double>(competitors_.size());
@@ -73,9 +78,8 @@ class CoreVisit {
     std::vector<Loop> loops;
   };
 
-  // `set` always runs: it makes values normal again that other kernels have made small.
   bool is_asked(const Kernel& kernel) const {
-    return kernel.name == "set" || find(probes_, kernel_name(kernel, level_)) != nullptr;
+    return find(probes_, kernel_name(kernel, level_)) != nullptr;
   }
   bool is_asked(Mix mix) const {
     if (find(probes_, bandwidth_name(mix, level_, "core")) != nullptr) return true;
@@ -84,7 +88,14 @@ class CoreVisit {
     });
   }
 
-  core::Competitor started(const Loop& loop) { return {loop.name, loop.on(set_)}; }
+  // Before each, what the kernel before it has written is generated anew.
+  core::Competitor started(const Loop& loop, bool writes = false) {
+    const auto work = [this, writes, pass = loop.on(set_)](std::uint64_t iterations) {
+      pass(iterations);
+      written_ = writes ? iterations : 0;
+    };
+    return {loop.name, work, [this] { set_.generate_last(std::exchange(written_, 0)); }};
+  }
   std::size_t add(core::Competitor competitor) {
     competitors_.push_back(std::move(competitor));
     return competitors_.size() - 1;
@@ -111,6 +122,7 @@ class CoreVisit {
     result.details["loop"] = loop->name;
     result.details["counting"] = kCounting;
     result.details["simd_target"] = simd::target_name();
+    if (is_memory(level_)) result.details[kGainOfHalf] = gain_of_half(context_, level_, set_);
     set_samples(result, rates(*series, loop->bytes(set_)));
     return result;
   }
@@ -149,6 +161,7 @@ class CoreVisit {
   std::map<Mix, Roofs> roofs_;
   std::map<std::string, std::size_t> kernels_;
   std::size_t fma_ = 0;
+  std::uint64_t written_ = 0;  // passes of the last one, if it is a kernel that writes
 };
 
 void run_on_core(std::span<const Probe> probes, const MemoryLevel& level, ProbeContext& context) {
@@ -166,7 +179,7 @@ std::vector<Probe> core_probes(const MemoryLevel& level) {
                                           name_of(mix), level.name),
                       .unit = "B/s",
                       .better = Better::higher,
-                      .version = 2});
+                      .version = 3});
   for (const Kernel& kernel : vector_kernels())
     probes.push_back({.name = kernel_name(kernel, level),
                       .what = fmt::format("{} of doubles on one core with the data in {}",
@@ -175,7 +188,7 @@ std::vector<Probe> core_probes(const MemoryLevel& level) {
                       .better = Better::higher,
                       .limit_how = "roofline, measured in turn: FMA peak, and the best of many "
                                    "loops that only load and store the same",
-                      .version = 2});
+                      .version = 3});
   for (Probe& probe : probes) {
     probe.seconds = 0.5;
     probe.quick_seconds = 0.1;
@@ -221,6 +234,7 @@ void run_on_machine(std::span<const Probe> probes, const MemoryLevel& level,
     result.details["counting"] = kCounting;
     result.details["simd_target"] = simd::target_name();
     result.details[detail::kSynchronisation] = kStartedTogether;
+    if (is_memory(level)) result.details[kGainOfHalf] = gain_of_half(context, level, sets);
     const double bytes = loops[i].bytes(sets.front()) * static_cast<double>(cores);
     if (refuse_disturbed(result, series[step * i], rates(series[step * i], bytes)) &&
         is_own(level) && cores > 1 && context.topology().cpu_kinds().empty())
@@ -241,7 +255,7 @@ std::vector<Probe> machine_probes(const MemoryLevel& level) {
                 // Cores do not share their own caches; what they share has no limit known
                 // beforehand.
                 .limit_how = is_own(level) ? "cores × one core alone, measured in turn" : "",
-                .version = 2,
+                .version = 3,
                 .seconds = 0.8,
                 .quick_seconds = 0.2,
                 .group = fmt::format("{} on all cores", level.name)};

@@ -88,6 +88,26 @@ TEST(Fastest, FindsTheSoundLoopAmongSlowOnes) {
   EXPECT_EQ(best.front().name, sound.name);
 }
 
+// Data of 48 MiB beside a cache of 32 that the system does not state: half of them fit it.
+TEST(GainOfHalf, TellsMemoryFromACache) {
+  const auto machine = [](double cache, double data) {
+    return [=](bool half) { return (half ? data / 2 : data) <= cache ? 100e9 : 40e9; };
+  };
+  EXPECT_DOUBLE_EQ(gain_of_half(machine(32, 48)).interval.low, 2.5);
+  EXPECT_DOUBLE_EQ(gain_of_half(machine(32, 384)).value, 1);
+}
+
+TEST(LevelProbes, SayHowMuchHalfOfTheDataOfMemoryGain) {
+  for (const char* name :
+       {"memory.bandwidth.copy.dram.core", "memory.bandwidth.copy.dram.machine"}) {
+    const ProbeRun run = run_probe(level_probes, name, true, 0.1);
+    const Json& gain = run.result(name).details[kGainOfHalf];
+    ASSERT_EQ(gain.size(), 3u) << name;
+    EXPECT_LE(gain[1], gain[0]);
+    EXPECT_GE(gain[2], gain[0]);
+  }
+}
+
 TEST(RefuseDisturbed, GivesNoFigureOfThreadsThatDidNotRun) {
   core::Series series;
   series.samples = {1, 1, 1, 1, 1};

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
+#include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/time_together.h"
 
@@ -47,7 +49,7 @@ const std::vector<Loop>& core_roofs(ProbeContext& context, const MemoryLevel& le
 MachineSets::MachineSets(ProbeContext& context, const MemoryLevel& level) {
   const std::vector<unsigned> pus = one_pu_per_core(context.topology());
   try {
-    pool_ = std::make_unique<core::PinnedPool>(pus);
+    pool_ = std::make_shared<core::PinnedPool>(pus);
   } catch (const core::SystemError& error) {
     throw NotHere(error.what());
   }
@@ -76,6 +78,14 @@ core::Competitor MachineSets::start(const Loop& loop, std::size_t workers) {
   return competitor;
 }
 
+MachineSets MachineSets::halves() {
+  MachineSets halves;
+  halves.pool_ = pool_;
+  for (const auto& set : sets_)
+    halves.sets_.push_back(std::make_shared<WorkingSet>(*set, 0, set->bytes() / 2));
+  return halves;
+}
+
 void MachineSets::on_thread(std::size_t thread, const std::function<void()>& work) {
   pool_->run([&](std::size_t i) {
     if (i == thread) work();
@@ -87,6 +97,55 @@ Loop best_on_machine(ProbeContext& context, const MemoryLevel& level, MachineSet
     return fastest(roofs_of(mix), 1,
                    [&](const Loop& loop) { return sets.start(loop, sets.size()); })
         .front();
+  });
+}
+
+core::Ratio gain_of_half(const std::function<double(bool half)>& walk) {
+  constexpr int kWalks = 6;  // the fewest that give an interval
+  std::vector<double> half, whole;
+  for (int i = 0; i < kWalks; ++i) {
+    half.push_back(walk(true));
+    whole.push_back(walk(false));
+  }
+  return core::interleaved_ratio(half, whole);
+}
+
+namespace {
+
+Json as_detail(const core::Ratio& ratio) {
+  return Json{ratio.value, ratio.interval.low, ratio.interval.high};
+}
+
+}  // namespace
+
+Json gain_of_half(ProbeContext& context, const MemoryLevel& level, WorkingSet& set) {
+  return context.memory().keep<Json>("gain." + level.name + ".core", [&] {
+    const Loop& loop = core_roofs(context, level, set, Mix::copy).front();
+    WorkingSet part(set, 0, set.bytes() / 2);
+    return as_detail(gain_of_half([&](bool half) {
+      WorkingSet& walked = half ? part : set;
+      const core::Work work = loop.on(walked);
+      work(walked.windows());
+      core::Clock& clock = core::tick_clock();
+      const double begin = clock.now();
+      work(walked.windows());
+      return static_cast<double>(walked.windows()) * loop.bytes(walked) / (clock.now() - begin);
+    }));
+  });
+}
+
+Json gain_of_half(ProbeContext& context, const MemoryLevel& level, MachineSets& sets) {
+  return context.memory().keep<Json>("gain." + level.name + ".machine", [&] {
+    const Loop loop = best_on_machine(context, level, sets, Mix::copy);
+    MachineSets halves = sets.halves();
+    return as_detail(gain_of_half([&](bool half) {
+      MachineSets& walked = half ? halves : sets;
+      const core::Competitor walk = walked.start(loop, walked.size());
+      const std::size_t windows = walked.front().windows();
+      walk.timed(windows);
+      return static_cast<double>(windows) * loop.bytes(walked.front()) /
+             std::abs(walk.timed(windows));
+    }));
   });
 }
 

@@ -40,16 +40,33 @@ class MachineSets {
   // itself.
   core::Competitor start(const Loop& loop, std::size_t workers);
   core::PinnedPool& pool() { return *pool_; }
+  // Halves of the sets for the same threads; used in turn with the whole ones.
+  MachineSets halves();
   // work() on one thread.
   void on_thread(std::size_t thread, const std::function<void()>& work);
 
  private:
-  std::unique_ptr<core::PinnedPool> pool_;
+  MachineSets() = default;
+
+  std::shared_ptr<core::PinnedPool> pool_;
   std::vector<std::shared_ptr<WorkingSet>> sets_;
 };
 
 // The fastest roof of a mix on all threads, searched once a survey.
 Loop best_on_machine(ProbeContext& context, const MemoryLevel& level, MachineSets& sets, Mix mix);
+
+// The detail of results from memory that tells how much faster the best copy is on half of the
+// data: [value, low, high]. Clearly above 1, the data are partly in a cache that the system does
+// not state.
+inline constexpr const char* kGainOfHalf = "gain_of_half_the_data";
+
+// walk(half): B/s of going through the data, or half of them, once they have been gone through
+// alone. Takes both in turn a few times.
+core::Ratio gain_of_half(const std::function<double(bool half)>& walk);
+
+// Those of a core and of all cores; measured once a survey.
+Json gain_of_half(ProbeContext& context, const MemoryLevel& level, WorkingSet& set);
+Json gain_of_half(ProbeContext& context, const MemoryLevel& level, MachineSets& sets);
 
 // Whether other programs had the CPUs too often for the samples to say anything.
 bool disturbed(const core::Series& series);

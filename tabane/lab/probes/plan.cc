@@ -16,6 +16,7 @@ constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kMiB = 1024 * kKiB;
 constexpr std::uint64_t kUnknownL1 = 32 * kKiB;
 constexpr std::uint64_t kUnknownDram = 256 * kMiB;
+constexpr std::uint64_t kStreams = 3;  // of a triad
 
 std::uint64_t usable_memory(const core::Topology& topology) {
   std::uint64_t bytes = 0;
@@ -64,7 +65,7 @@ core::MeasureOptions parallel_options(const ProbeContext& context, double second
 
 std::string base_pages() { return core::format_bytes(core::page_bytes()) + " pages"; }
 
-std::vector<MemoryLevel> memory_levels(const core::Topology& topology, bool quick) {
+std::vector<MemoryLevel> memory_levels(const core::Topology& topology) {
   std::vector<MemoryLevel> levels;
   std::uint64_t before = 0;  // working set of the level before
   std::uint64_t last_one = kUnknownL1, last_all = kUnknownL1;
@@ -84,11 +85,9 @@ std::vector<MemoryLevel> memory_levels(const core::Topology& topology, bool quic
   const std::uint64_t memory = usable_memory(topology);
   const std::uint64_t most = memory == 0 ? kUnknownDram : memory / 6;
   const std::uint64_t cores = topology.core_count();
-  const std::uint64_t times = quick ? 5 : 8;  // half the last cache
-  MemoryLevel dram{
-      "dram", std::min(known ? times * last_one / 2 : kUnknownDram, most),
-      std::max<std::uint64_t>(std::min(known ? times * last_all / 2 : kUnknownDram, most) / cores,
-                              4 * kMiB)};
+  const std::uint64_t wanted = known ? kStreams * 4 * last_one : kUnknownDram;
+  MemoryLevel dram{"dram", std::min(wanted, most),
+                   std::max<std::uint64_t>(std::min(wanted, most / cores), 4 * kMiB)};
   if (known && most < 2 * last_all)
     dram.impossible = fmt::format(
         "twice the last-level cache, {}, is needed to leave it; of the memory that may be used a "
@@ -100,7 +99,7 @@ std::vector<MemoryLevel> memory_levels(const core::Topology& topology, bool quic
 
 const std::vector<MemoryLevel>& memory_levels(ProbeContext& context) {
   return context.memory().keep<std::vector<MemoryLevel>>(
-      "levels", [&] { return memory_levels(context.topology(), context.quick()); });
+      "levels", [&] { return memory_levels(context.topology()); });
 }
 
 void require_possible(const MemoryLevel& level) {

@@ -38,13 +38,14 @@ struct MemoryLevel {
   std::string impossible = {};      // why it cannot be measured here; empty: it can
 };
 
-// Half of each cache (and at least twice the level before it), and for DRAM four times the last
-// level cache: of one instance for a core alone, of all instances divided by the cores for all
-// cores. Without known caches: l1 as 16 KiB and dram as 256 MiB. DRAM sets are cut to a sixth of
-// the memory, on this machine of what may be used of it now; below twice the last cache, most of
-// what they ask for would come from there: then the level is impossible. quick: 2.5 times instead
-// of four.
-std::vector<MemoryLevel> memory_levels(const core::Topology& topology, bool quick = false);
+// Half of each cache (and at least twice the level before it), and for DRAM twelve times the last
+// level cache, so that each of a triad's three streams is four times what a core can reach: for
+// every core, also when all work, as the first of them may work alone, and virtual machines do not
+// tell which cores share a cache. Without known caches: l1 as 16 KiB and dram as 256 MiB. The DRAM
+// sets of a core, and those of all cores together, are cut to a sixth of the memory, on this
+// machine of what may be used of it now; below twice the last caches, most of what they ask for
+// would come from there: then the level is impossible.
+std::vector<MemoryLevel> memory_levels(const core::Topology& topology);
 
 // Those of this survey: decided once, before its own memory leaves less.
 const std::vector<MemoryLevel>& memory_levels(ProbeContext& context);

@@ -16,7 +16,7 @@ TEST(OnePuPerCore, LeavesOutTheSecondPusOfCores) {
   EXPECT_EQ(cores.size(), 8u);
 }
 
-TEST(MemoryLevels, AreHalfOfEachCacheAndFourTimesTheLastForMemory) {
+TEST(MemoryLevels, AreHalfOfEachCacheAndForMemoryFourTimesTheLastForEachStream) {
   // Two packages with 32 MiB shared by 8 cores each, 512 KiB and 32 KiB of their own.
   const auto levels =
       memory_levels(core::Topology::synthetic("pack:2 [numa(memory=64GB)] l3:1(size=33554432) "
@@ -29,8 +29,17 @@ TEST(MemoryLevels, AreHalfOfEachCacheAndFourTimesTheLastForMemory) {
   EXPECT_EQ(levels[2].core_bytes, 16u << 20);
   EXPECT_EQ(levels[2].machine_bytes, 2u << 20);
   EXPECT_EQ(levels[3].name, "dram");
-  EXPECT_EQ(levels[3].core_bytes, 128u << 20);
-  EXPECT_EQ(levels[3].machine_bytes, 16u << 20);
+  EXPECT_EQ(levels[3].core_bytes, 384u << 20);
+  EXPECT_EQ(levels[3].machine_bytes, 384u << 20);
+}
+
+TEST(MemoryLevels, OfAllCoresTogetherTakeASixthOfTheMemoryAtMost) {
+  // 96 cores with 16 MiB each, as 12 caches of 128 MiB.
+  const auto levels = memory_levels(core::Topology::synthetic(
+      "pack:1 [numa(memory=192GiB)] l3:12(size=134217728) l2:8 l1d:1 core:1 pu:1"));
+  EXPECT_EQ(levels.back().core_bytes, 12 * (std::uint64_t{128} << 20));
+  EXPECT_LE(96 * levels.back().machine_bytes, (std::uint64_t{192} << 30) / 6);
+  EXPECT_TRUE(levels.back().impossible.empty());
 }
 
 TEST(MemoryLevels, RefuseMemoryThatCannotBeToldFromTheLastCache) {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <tuple>
 
+#include "tabane/lab/probes/level_sets.h"
 #include "tabane/lab/record/text.h"
 
 namespace tabane::lab {
@@ -61,6 +63,7 @@ class Rules {
     for (const Result& result : record_.results) {
       together(result.name);
       below_roof(result);
+      past_the_caches(result);
     }
     for (const char* mix : {"read", "set", "copy", "triad"}) {
       farther(fmt::format("memory.bandwidth.{}.", mix), ".core", true);
@@ -91,6 +94,18 @@ class Rules {
                       {result.name}});
   }
 
+  void past_the_caches(const Result& result) {
+    const auto gain = result.details.find(kGainOfHalf);
+    if (!result.value || gain == result.details.end() || !gain->is_array()) return;
+    const double low = gain->at(1).get<double>();
+    if (low <= kTolerance) return;
+    found_.push_back(
+        {kPartlyCache,
+         fmt::format("{} {}, but {:.2f} times as much from half of the data", result.name,
+                     show(*result.value, result.unit), gain->at(0).get<double>()),
+         {result.name}});
+  }
+
   // higher: near levels have higher figures.
   void farther(const std::string& prefix, const std::string& suffix, bool higher) {
     std::optional<Known> near;
@@ -103,23 +118,37 @@ class Rules {
     }
   }
 
+  // What reads and writes, by how much of its bytes it reads, or writes, is limited by each alone.
   void bus(const std::string& scope) {
     const auto read = known(record_, "memory.bandwidth.read.dram" + scope);
     const auto set = known(record_, "memory.bandwidth.set.dram" + scope);
-    const auto copy = known(record_, "memory.bandwidth.copy.dram" + scope);
-    if (!read || !set || !copy) return;
-    const Known both{
-        "read and set together",
-        read->value + set->value,
-        {read->interval.low + set->interval.low, read->interval.high + set->interval.high},
-        read->unit};
-    if (surely_more(*copy, both))
-      add("above_the_bus", "copying cannot move more than reading and writing together", *copy,
-          both);
+    for (const auto& [mix, reads, writes] : {std::tuple("copy", 1, 1), std::tuple("triad", 2, 1)}) {
+      const auto both = known(record_, fmt::format("memory.bandwidth.{}.dram{}", mix, scope));
+      if (!both) continue;
+      if (!at_most(*both, read, reads + writes, reads)) at_most(*both, set, reads + writes, writes);
+    }
   }
 
+  // Whether the contradiction is found: `of` parts of `all` are what the other figure is about.
+  bool at_most(const Known& both, const std::optional<Known>& part, double all, double of) {
+    if (!part) return false;
+    Known most = *part;
+    most.interval.low *= all / of;
+    most.interval.high *= all / of;
+    if (!surely_more(both, most)) return false;
+    add("above_the_bus",
+        fmt::format("the first cannot be more than {:g} times the other", all / of), both, most);
+    return true;
+  }
+
+  // Intervals that meet, as one is wide, do not save medians of which each lies outside the
+  // other's.
   void same(const std::optional<Known>& a, const std::optional<Known>& b) {
-    if (a && b && (surely_more(*a, *b) || surely_more(*b, *a)))
+    const auto apart = [](const Known& more, const Known& less) {
+      return surely_more(more, less) || (more.value > kTolerance * less.interval.high &&
+                                         more.interval.low > kTolerance * less.value);
+    };
+    if (a && b && (apart(*a, *b) || apart(*b, *a)))
       add("differs", "two probes give the same quantity different figures", *a, *b);
   }
 
@@ -139,7 +168,7 @@ class Rules {
       same(known(record_, "memory.latency.dram"), known(record_, "numa.latency"));
   }
 
-  void add(const char* id, const char* why, const Known& a, const Known& b) {
+  void add(const char* id, const std::string& why, const Known& a, const Known& b) {
     found_.push_back({id, fmt::format("{}, {}: {}", a.text(), b.text(), why), {a.name, b.name}});
   }
 

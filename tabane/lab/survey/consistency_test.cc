@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tabane/lab/probes/level_sets.h"
+
 namespace tabane::lab {
 namespace {
 
@@ -69,6 +71,39 @@ TEST(Contradictions, SeeACopyThatMovesMoreThanTheBus) {
   add(record, "memory.bandwidth.set.dram.machine", 20e9);
   add(record, "memory.bandwidth.copy.dram.machine", 45e9);
   EXPECT_EQ(ids(record), Ids{"above_the_bus"});
+}
+
+// Reading is faster than writing: the sum of both would allow what the writing does not.
+TEST(Contradictions, SeeACopyThatWritesMoreThanWritingAlone) {
+  Record record;
+  add(record, "memory.bandwidth.read.dram.machine", 80e9);
+  add(record, "memory.bandwidth.set.dram.machine", 40e9);
+  add(record, "memory.bandwidth.copy.dram.machine", 116e9);
+  EXPECT_EQ(ids(record), Ids{"above_the_bus"});
+  record.results[2].name = "memory.bandwidth.triad.dram.machine";  // a third of it is written
+  EXPECT_EQ(ids(record), Ids{});
+}
+
+TEST(Contradictions, SeeOneQuantityTwiceAlsoBesideAWideInterval) {
+  Record record;
+  add(record, "memory.bandwidth.copy.dram.machine", 116e9, 40e9);
+  Curve copy{"copy", {1, 2}, {58e9, 64e9}, {57e9, 58e9}, {59e9, 90e9}};
+  View view{.name = "memory.bandwidth.cores", .title = ""};
+  view.content = Curves{{"cores", "", false}, {"bandwidth", "B/s", false}, {copy}};
+  record.views.push_back(view);
+  EXPECT_EQ(ids(record), Ids{"differs"});
+}
+
+TEST(Contradictions, SeeMemoryOfWhichHalfIsFaster) {
+  Record record;
+  add(record, "memory.bandwidth.copy.dram.machine", 116e9);
+  record.results[0].details[kGainOfHalf] = {1.6, 1.5, 1.7};
+  ASSERT_EQ(ids(record), Ids{"partly_cache"});
+  EXPECT_EQ(contradictions(record)[0].seen,
+            "memory.bandwidth.copy.dram.machine 116 GB/s, but 1.60 times as much from half of the "
+            "data");
+  record.results[0].details[kGainOfHalf] = {1.02, 0.98, 1.08};
+  EXPECT_EQ(ids(record), Ids{});
 }
 
 TEST(Contradictions, SeeOneQuantityTwice) {

@@ -416,9 +416,15 @@ void check_last_cache(const Record& record, Warnings& warnings) {
 
 void check_consistency(const Record& record, Warnings& warnings) {
   constexpr const char* kRoof = "roof_too_low";
-  std::vector<std::string> roofs, pairs;
+  std::vector<std::string> roofs, cached, pairs;
   for (const Contradiction& one : contradictions(record))
-    (one.id == kRoof ? roofs : pairs).push_back(one.seen);
+    (one.id == kRoof ? roofs : one.id == kPartlyCache ? cached : pairs).push_back(one.seen);
+  if (!cached.empty())
+    warnings.push_back({kPartlyCache, list_of(cached),
+                        "a cache is larger than the system states, or there was too little memory "
+                        "for data of four times its size in each array",
+                        "take these figures for more than memory gives; run again when more memory "
+                        "is free"});
   if (!roofs.empty())
     warnings.push_back({kRoof, list_of(roofs),
                         "no loop that was tried as the roof is as fast as this figure",
