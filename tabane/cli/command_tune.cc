@@ -94,7 +94,7 @@ Judging judging_of(const Options& options) {
     throw core::UsageError("--higher-is-better is of --metric");
   }
   if (!options.timeout.empty()) judging.timeout_seconds = seconds_of("--timeout", options.timeout);
-  if (judging.repeat < 1) throw core::UsageError("--repeat: use at least 1");
+  if (judging.repeat.value_or(1) < 1) throw core::UsageError("--repeat: use at least 1");
   return judging;
 }
 
@@ -242,7 +242,7 @@ class CommandTuning {
                            .add("--check", shell_word_or_none(judging_.check))
                            .add("--prepare", shell_word_or_none(judging_.prepare))
                            .add("--ignore-output", judging_.ignore_output)
-                           .add("--repeat", judging_.repeat == 1 ? 0 : judging_.repeat)
+                           .add("--repeat", judging_.repeat.value_or(0))
                            .add("--budget", options_.budget)
                            .add("--runs", options_.runs)) +
            " -- " + shell_line(request.command);
@@ -340,7 +340,8 @@ void add_judging(CLI::App& verb, Options& options) {
   verb.add_option("--timeout", options.timeout,
                   "End runs after TIME; default: 10 times the first run")
       ->type_name("TIME");
-  verb.add_option("--repeat", judging.repeat, "Take N runs of a short command as one measurement")
+  verb.add_option("--repeat", judging.repeat,
+                  "Make one sample of N runs (default: as many as take 100 ms)")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
 }

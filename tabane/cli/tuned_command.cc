@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "tabane/cli/more_lines.h"
 #include "tabane/core/cgroup.h"
@@ -13,18 +14,22 @@
 #include "tabane/core/units.h"
 #include "tabane/lab/campaign/progress.h"
 #include "tabane/lab/commands/line.h"
+#include "tabane/lab/commands/others_load.h"
 
 namespace tabane::cli {
 namespace {
 
-constexpr double kTimeoutFactor = 10;  // of the first run
-constexpr double kLeastTimeout = 1;    // seconds
-constexpr double kTooShort = 10e-3;    // seconds: starting it is most of it
-constexpr double kStartMatters = 1;    // seconds, of which the start of tabane is about 1 %
+constexpr double kTimeoutFactor = 10;   // of the first run
+constexpr double kLeastTimeout = 1;     // seconds
+constexpr double kTooShort = 10e-3;     // seconds: starting it is most of it
+constexpr double kSample = 0.1;         // seconds: shorter runs are repeated
+constexpr double kFewestSamples = 100;  // that a budget is to hold for that
+constexpr double kStartMatters = 1;     // seconds, of which the start of tabane is about 1 %
 // Of a first run where the budget has no time.
 constexpr double kLongestFirst = 300;
 constexpr double kMemoryShare = 0.9;  // of what can be used without being killed
 constexpr std::size_t kMostShown = 2000;
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 constexpr int kFewestTries = 2;  // so that what is printed can be compared
 
 std::string tail(const std::string& text) {
@@ -54,7 +59,10 @@ const char* unit_of(Goal goal) {
 
 TunedCommand::TunedCommand(const TunePlan& plan, Judging judging,
                            std::function<bool()> stop_requested)
-    : plan_(plan), judging_(std::move(judging)), stop_requested_(std::move(stop_requested)) {
+    : plan_(plan),
+      judging_(std::move(judging)),
+      stop_requested_(std::move(stop_requested)),
+      repeat_(judging_.repeat.value_or(1)) {
   if (judging_.goal != Goal::metric) return;
   try {
     metric_.emplace(judging_.metric, std::regex::ECMAScript | std::regex::multiline);
@@ -120,14 +128,15 @@ std::vector<lab::ChildCommand> TunedCommand::commands(const Setting& setting,
   return all;
 }
 
-TunedCommand::Measured TunedCommand::measure(std::size_t candidate, double timeout,
+TunedCommand::Measured TunedCommand::measure(std::size_t candidate, double run_limit, double limit,
                                              bool as_printed) {
   const lab::tune::Candidate& levels = plan_.space().candidates()[candidate];
   const std::vector<lab::ChildCommand> started = commands(plan_.setting(levels), as_printed);
   Measured measured;
   double seconds = 0, cpu = 0, peak = 0;
-  for (int i = 0; i < judging_.repeat; ++i) {
-    const lab::ChildRun run = run_children(started, {.timeout_seconds = timeout - seconds,
+  for (int i = 0; i < repeat_; ++i) {
+    const double left = limit - seconds;
+    const lab::ChildRun run = run_children(started, {.timeout_seconds = std::min(run_limit, left),
                                                      .stop_requested = stop_requested_,
                                                      .ends_first_without_memory = true});
     seconds += run.seconds;
@@ -135,6 +144,7 @@ TunedCommand::Measured TunedCommand::measure(std::size_t candidate, double timeo
     peak = std::max(peak, run.peak_bytes.value_or(0));
     measured.last = run;
     measured.timed_out = run.timed_out;
+    measured.stopped = run.timed_out && left <= run_limit;
     if (run.timed_out) break;
     if (run.memory_exhausted) measured.refused = "the memory was exhausted: ";
     if (!run.ok()) {
@@ -143,7 +153,7 @@ TunedCommand::Measured TunedCommand::measure(std::size_t candidate, double timeo
     }
     measured.refused.clear();
   }
-  const double n = judging_.repeat;
+  const double n = repeat_;
   switch (judging_.goal) {
     case Goal::time:
       measured.value = seconds / n;
@@ -179,7 +189,7 @@ void TunedCommand::try_out(const lab::tune::Budget& budget) {
   for (int i = 0; i < std::max(kFewestTries, judging_.warmups); ++i) {
     run_line(judging_.prepare, "--prepare");
     const double limit = limit_of_first(budget);
-    const Measured measured = measure(0, limit, false);
+    const Measured measured = measure(0, limit, kUnlimited, false);
     if (measured.timed_out)
       throw core::Error(fmt::format("the command as started is not finished after {} ({})",
                                     core::format_seconds(limit),
@@ -202,20 +212,30 @@ void TunedCommand::try_out(const lab::tune::Budget& budget) {
         "the command prints something else each time, so what candidates print is not compared; "
         "use --check to tell right results from wrong ones");
   if (!judging_.ignore_output) output_hash_ = hash;
-  timeout_seconds_ = judging_.timeout_seconds.value_or(
-      std::max(kLeastTimeout, kTimeoutFactor * first_seconds_ * judging_.repeat));
+  timeout_seconds_ =
+      judging_.timeout_seconds.value_or(std::max(kLeastTimeout, kTimeoutFactor * first_seconds_));
 }
 
 void TunedCommand::know_first(const lab::ChildRun& run, const lab::tune::Budget& budget) {
   first_seconds_ = run.seconds;
   first_peak_bytes_ = run.peak_bytes;
   // A gain would be one of starting, which the line to use takes part in again.
-  if (judging_.goal == Goal::time && first_seconds_ * judging_.repeat < kTooShort)
+  if (judging_.goal == Goal::time && first_seconds_ * repeat_ < kTooShort)
     throw core::UsageError(
         fmt::format("one run takes {}, and starting it is most of that: tune a larger problem, "
                     "or --repeat {:.0f}",
-                    core::format_seconds(first_seconds_), std::ceil(0.1 / first_seconds_)));
-  lab::tune::require_one_round(budget, first_seconds_ * judging_.repeat);
+                    core::format_seconds(first_seconds_), std::ceil(kSample / first_seconds_)));
+  repeat_ = judging_.repeat.value_or(repeat_for(budget));
+  lab::tune::require_one_round(budget, first_seconds_ * repeat_);
+}
+
+// A short run says little: it meets other load or it does not. What is no time is not repeated: the
+// metric of one run is what the command says.
+int TunedCommand::repeat_for(const lab::tune::Budget& budget) const {
+  if (judging_.goal == Goal::metric || judging_.goal == Goal::memory) return 1;
+  double seconds = kSample;
+  if (budget.seconds > 0) seconds = std::min(seconds, budget.seconds / kFewestSamples);
+  return static_cast<int>(std::max(1.0, std::ceil(seconds / std::max(first_seconds_, 1e-6))));
 }
 
 // Shards print their parts each, and what is the user's own may print something else.
@@ -238,15 +258,15 @@ lab::tune::Outcome TunedCommand::run(const lab::tune::Trial& trial) {
   if (!outcome.refused.empty()) return ended();
   run_line(judging_.prepare, "--prepare");
   // A limit of another value than time cannot be seen while the command runs.
-  const double worst = judging_.goal == Goal::time ? trial.limit * judging_.repeat
-                                                   : std::numeric_limits<double>::infinity();
-  const double timeout = std::min(timeout_seconds_, worst);
+  const double worst = judging_.goal == Goal::time ? trial.limit * repeat_ : kUnlimited;
+  const lab::OthersLoad others;
   const Measured measured =
-      measure(trial.candidate, timeout, trial.phase == lab::tune::Phase::proof);
+      measure(trial.candidate, timeout_seconds_, worst, trial.phase == lab::tune::Phase::proof);
+  outcome.others_pus = others.busy_pus();
   outcome.value = measured.value;
   outcome.refused = measured.refused;
   if (measured.timed_out) {
-    outcome.stopped = worst <= timeout_seconds_;
+    outcome.stopped = measured.stopped;
     if (!outcome.stopped)
       outcome.refused =
           fmt::format("not finished after {}", core::format_seconds(timeout_seconds_));

@@ -24,7 +24,7 @@ struct Judging {
   std::string check, prepare;             // lines for the shell; empty: none
   std::string input;                      // file; empty: none
   std::optional<double> timeout_seconds;  // null: 10 times the first run
-  int repeat = 1;                         // runs that are measured as one
+  std::optional<int> repeat;              // runs that are one sample; null: as they are short
   int warmups = 2;                        // runs as started before anything counts, at least 2
 };
 
@@ -54,10 +54,13 @@ class TunedCommand {
   struct Measured {
     double value = 0;
     bool timed_out = false;
+    bool stopped = false;  // all of its runs together, at their limit
     std::string refused;
     lab::ChildRun last;
   };
-  Measured measure(std::size_t candidate, double timeout, bool as_printed);
+  // run_limit: seconds of one run; limit: of all of them.
+  Measured measure(std::size_t candidate, double run_limit, double limit, bool as_printed);
+  int repeat_for(const lab::tune::Budget& budget) const;
   bool prints_the_same(const lab::tune::Trial& trial, const Measured& measured) const;
   std::vector<lab::ChildCommand> commands(const Setting& setting, bool as_printed) const;
   void know_first(const lab::ChildRun& run, const lab::tune::Budget& budget);
@@ -70,7 +73,8 @@ class TunedCommand {
   Judging judging_;
   std::function<bool()> stop_requested_;
   std::optional<std::regex> metric_;
-  double first_seconds_ = 0, timeout_seconds_ = 0;
+  double first_seconds_ = 0, timeout_seconds_ = 0;  // of a run
+  int repeat_ = 1;
   std::optional<double> first_peak_bytes_;
   std::string output_hash_;  // empty: not compared
   std::vector<std::string> warnings_;

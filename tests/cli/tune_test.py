@@ -34,7 +34,7 @@ class InFolder(unittest.TestCase):
 
 # Sleeps longer the more blocks there are: what is best is known.
 SLOW = ["sh", "-c", "sleep 0.0{block}"]
-VARIED = ["-r", "24", "--vary", "block=8,1", "--only", "block"]
+VARIED = ["-r", "24", "--repeat", "1", "--vary", "block=8,1", "--only", "block"]
 
 
 class Winner(InFolder):
@@ -98,7 +98,7 @@ class Proof(InFolder):
 
     @unittest.skipIf(os.cpu_count() < 2, "there is one PU")
     def test_starts_the_line_of_shards_that_is_printed(self):
-        result = self.tune("-r", "24", "--shards", "--only", "processes", "--most-processes", "2",
+        result = self.tune("-r", "24", "--repeat", "1", "--shards", "--only", "processes", "--most-processes", "2",
                            "--", "sh", "-c", "sleep 0.$((3 - {processes}))",
                            **self.log_starts_of("seq"))
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -107,7 +107,7 @@ class Proof(InFolder):
         self.check_starts()
 
     def test_starts_a_line_without_tabane_where_runs_are_short(self):
-        result = self.tune("-r", "24", "--only", "threads", "--", "sh", "-c",
+        result = self.tune("-r", "24", "--repeat", "1", "--only", "threads", "--", "sh", "-c",
                            "sleep 0.0${OMP_NUM_THREADS:-9}", **self.log_starts_of("env"))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, "Use from now on\n\n  env OMP_NUM_THREADS=1 ")
@@ -131,6 +131,21 @@ class Effort(InFolder):
         self.assertIn("use at least 18", result.stderr)
         self.assertEqual(self.runs(), 0)
 
+    def test_of_short_commands_is_several_runs_a_sample(self):
+        result = self.tune("-r", "18", "--vary", "block=2,3", "--only", "block", "--",
+                           "sh", "-c", "echo x >> log; sleep 0.0{block}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        runs = self.record()["views"][0]["details"]["tuning"]["runs"]
+        self.assertGreaterEqual(self.runs(), 2 * len(runs))
+        for run in runs:
+            self.assertLess(run["value"], run["seconds"])
+
+    def test_tells_what_load_there_was(self):
+        result = self.tune(*VARIED, "--", *SLOW)
+        self.assertIn("busy with other programs", result.stdout)
+        for run in self.record()["views"][0]["details"]["tuning"]["runs"]:
+            self.assertGreaterEqual(run["others_pus"], 0)
+
     def test_of_time_below_one_round_is_refused_after_one_run(self):
         result = self.tune("--budget", "1s", "--", "sh", "-c", "echo x >> log; sleep 0.1")
         self.assertEqual(result.returncode, 2)
@@ -143,7 +158,7 @@ class Effort(InFolder):
         self.assertIn("not finished after 300 ms", result.stderr)
 
     def test_has_as_many_warm_ups_as_are_asked_for(self):
-        result = self.tune("-w", "5", "-r", "18", "--vary", "block=2,3", "--only", "block", "--",
+        result = self.tune("-w", "5", "-r", "18", "--repeat", "1", "--vary", "block=2,3", "--only", "block", "--",
                            "sh", "-c", "echo x >> log; sleep 0.0{block}")
         self.assertEqual(result.returncode, 0, result.stderr)
         runs = self.record()["views"][0]["details"]["tuning"]["runs"]
@@ -230,7 +245,7 @@ class Candidates(InFolder):
 
 class Shards(InFolder):
     def test_are_started_together(self):
-        result = self.tune("-r", "24", "--shards", "--only", "processes", "--most-processes", "2",
+        result = self.tune("-r", "24", "--repeat", "1", "--shards", "--only", "processes", "--most-processes", "2",
                            "--ignore-output", "--", "sh", "-c",
                            "echo {index} of {processes} >> said; sleep 0.01")
         self.assertEqual(result.returncode, 0, result.stderr)

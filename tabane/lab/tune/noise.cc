@@ -15,6 +15,9 @@ constexpr double kLeastDisturbance = 0.2;     // of a logarithm
 constexpr double kOutlier = 4;                // deviations of a difference of two
 constexpr int kPasses = 3;                    // from the usual deviation to that of these runs
 
+constexpr double kBeyondChance = 1.645;     // normal deviations: once in 20
+constexpr std::size_t kFewestForDrift = 8;  // for its distribution to be normal
+
 double square(double x) { return x * x; }
 double share_below(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 double density(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi); }
@@ -59,6 +62,26 @@ void Noise::learn(const std::vector<std::vector<double>>& runs_of) {
     deviation_ = std::sqrt(squares / weight);
     disturbed_share_ = disturbed / repeated;
   }
+}
+
+bool drifts(std::span<const double> in_order) {
+  const std::size_t count = in_order.size();
+  if (count < kFewestForDrift) return false;
+  std::vector<double> sorted(in_order.begin(), in_order.end());
+  std::sort(sorted.begin(), sorted.end());
+  double before = 0, steps = 0, squares = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), in_order[i]);
+    // From the middle one; that of equal values is their mean.
+    const double rank = double((first - sorted.begin()) + (last - sorted.end())) / 2;
+    if (i > 0) steps += square(rank - before);
+    squares += square(rank);
+    before = rank;
+  }
+  const double n = double(count);
+  const double variance =
+      4 * (n - 2) * (5 * square(n) - 2 * n - 9) / (5 * n * (n + 1) * square(n - 1));
+  return steps < (2 - kBeyondChance * std::sqrt(variance)) * squares;
 }
 
 double Noise::chance_disturbed(const Belief& expected, double value) const {

@@ -33,6 +33,11 @@ class Noise {
   double deviation_ = kUsual, disturbed_share_ = kUsuallyDisturbed;
 };
 
+// Whether neighbours among these values are more alike than chance makes them (once in 20). Too few
+// values never are. source: Bartels, The rank version of von Neumann's ratio test for randomness,
+// 1982. cost: O(n log n).
+bool drifts(std::span<const double> in_order);
+
 // By how much a disturbance makes a run worse, at most.
 extern const double kWorstDisturbance;
 

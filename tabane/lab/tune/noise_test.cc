@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <random>
+#include <vector>
 
 namespace tabane::lab::tune {
 namespace {
@@ -43,6 +46,28 @@ TEST(Noise, ARunWorseThanExpectedMayHaveBeenDisturbed) {
   EXPECT_GT(noise.chance_disturbed(expected, 0.8), 0.9);
   EXPECT_LT(noise.chance_disturbed(expected, 0.0), 0.02);
   EXPECT_LT(noise.chance_disturbed(expected, -0.3), 0.01);
+}
+
+TEST(Drift, IsSeenInTheOrderOfValuesOnly) {
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> normal;
+  int in_order = 0, by_chance = 0;
+  constexpr int kSeries = 400;
+  for (int i = 0; i < kSeries; ++i) {
+    std::vector<double> values;
+    for (int k = 0; k < 30; ++k) values.push_back(normal(random) + (k < 15 ? 0 : 2));
+    in_order += drifts(values);
+    std::shuffle(values.begin(), values.end(), random);
+    by_chance += drifts(values);
+  }
+  EXPECT_GT(in_order, 0.9 * kSeries);
+  EXPECT_LT(by_chance, 0.08 * kSeries);
+}
+
+TEST(Drift, IsNoneOfEqualOrFewValues) {
+  EXPECT_FALSE(drifts(std::vector<double>(50, 1.0)));
+  EXPECT_FALSE(drifts(std::vector<double>{1, 2, 3}));
+  EXPECT_FALSE(drifts({}));
 }
 
 }  // namespace

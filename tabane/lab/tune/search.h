@@ -39,10 +39,11 @@ std::string_view to_string(Phase phase);
 
 // What one run gave.
 struct Outcome {
-  double value = 0;       // what is made best: > 0, less is better
-  double seconds = 0;     // that the run took
-  bool stopped = false;   // at its limit: value is too low
-  std::string refused{};  // why the candidate is out of the question; empty: it is not
+  double value = 0;                    // what is made best: > 0, less is better
+  double seconds = 0;                  // that the run took
+  bool stopped = false;                // at its limit: value is too low
+  std::string refused{};               // why the candidate is out of the question; empty: it is not
+  std::optional<double> others_pus{};  // busy with other programs meanwhile; null: not known
 };
 
 struct Trial {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 
 #include "tabane/core/error.h"
 #include "tabane/lab/environment.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr const char* kDetail = "tuning";
 constexpr std::size_t kMostShown = 12;   // candidates of a table
 constexpr double kWorthMoreRuns = 1.03;  // a gain that is not sure
+constexpr double kLoadToTell = 0.1;      // PUs that are busy with other programs
 constexpr const char* kWhatToUse = "tune.table.1";
 
 TuneData data_of(const Space& space, const Tuning& tuning, const Told& told) {
@@ -59,6 +61,47 @@ std::string times_as(const Told& told, const core::Ratio& ratio) {
                      told.goal == "wall time" ? "fast" : "good");
 }
 
+struct LoadOfOthers {
+  double mean = 0, most = 0;  // PUs, over the time of all runs, and during one
+};
+
+// Null if the system did not tell.
+std::optional<LoadOfOthers> others_load(std::span<const Run> runs) {
+  LoadOfOthers load;
+  double seconds = 0;
+  for (const Run& run : runs) {
+    if (!run.outcome.others_pus) continue;
+    load.mean += *run.outcome.others_pus * run.outcome.seconds;
+    load.most = std::max(load.most, *run.outcome.others_pus);
+    seconds += run.outcome.seconds;
+  }
+  if (seconds <= 0) return std::nullopt;
+  load.mean /= seconds;
+  return load;
+}
+
+// What load did to the proof.
+std::vector<std::string> notes_of_load(const Tuning& tuning) {
+  std::vector<std::string> notes;
+  if (!tuning.proof || !tuning.proof->fresh) return notes;
+  if (tuning.proof->left_out > 0)
+    notes.push_back(fmt::format(
+        "{} of {} rounds of the proof do not count: the command as you start it took other times "
+        "at other moments, beyond chance, and in these rounds it was slower than in its quiet "
+        "ones. Something else used the machine.",
+        tuning.proof->left_out, tuning.proof->winner.size()));
+  std::vector<Run> proof;
+  for (const Run& run : tuning.runs)
+    if (run.trial.phase == Phase::proof) proof.push_back(run);
+  const auto others = others_load(proof);
+  if (others && others->mean > kLoadToTell)
+    notes.push_back(fmt::format(
+        "other programs kept {:.1f} PUs busy during the proof, so that it may not hold without "
+        "them.",
+        others->mean));
+  return notes;
+}
+
 // All cells are text, which stands in one column as it is read.
 void add_what_to_use(Record& record, const TuneData& data) {
   const Tuning& tuning = data.tuning;
@@ -76,13 +119,16 @@ void add_what_to_use(Record& record, const TuneData& data) {
                            gain_text(tuning.proof->ratio)});
   }
   rows.rows.push_back({"runs", std::to_string(tuning.runs.size())});
+  if (const auto others = others_load(tuning.runs))
+    rows.rows.push_back({"busy with other programs meanwhile",
+                         fmt::format("{:.2f} PUs, at most {:.2f}", others->mean, others->most)});
   rows.rows.push_back({"to use", data.told.line});
   if (!data.told.other_line.empty()) rows.rows.push_back({"or", data.told.other_line});
   add_table(record, "What to use", std::move(rows), "");
 }
 
 Entry raced_gain(const TuneData& data, std::size_t candidate) {
-  const core::Ratio gain = in_race(data.tuning.runs, 0, candidate).ratio;
+  const core::Ratio gain = rounds_of(data.tuning.runs, Phase::racing, 0, candidate).ratio;
   if (gain.pairs == 0) return {};
   const bool enough = gain.pairs >= core::kFewestForInterval;
   return {gain.value, "ratio", enough ? std::optional(gain.interval) : std::nullopt};
@@ -179,6 +225,7 @@ Json json_of(const Space& space, const std::vector<Run>& runs) {
                 {"value", run.outcome.value},
                 {"seconds", run.outcome.seconds}};
     if (run.outcome.stopped) one["stopped"] = true;
+    if (run.outcome.others_pus) one["others_pus"] = *run.outcome.others_pus;
     if (!run.outcome.refused.empty()) one["refused"] = clean_utf8(run.outcome.refused);
     all.push_back(std::move(one));
   }
@@ -235,6 +282,12 @@ std::string headline(const Space& space, const Tuning& tuning, const Told& told)
   const std::string best = space.text(space.candidates()[tuning.best]);
   if (tuning.chosen() != 0)
     return fmt::format("{}: {} as you started it.", best, times_as(told, tuning.proof->ratio));
+  const bool loaded = tuning.proof && tuning.proof->left_out > 0;
+  if (loaded && tuning.proof->ratio.pairs < kFewestPairs)
+    return fmt::format(
+        "No winner is named: too few rounds of the proof were quiet ({} of {}). The best of the "
+        "search was {}. Tune again when less else runs, or with a larger budget.",
+        tuning.proof->ratio.pairs, tuning.proof->winner.size(), best);
   if (tuning.best == 0 || !tuning.proof || tuning.proof->ratio.pairs == 0)
     return fmt::format("Nothing was found that is {} the command as you start it.", more(told));
   if (!tuning.proof->fresh)
@@ -269,6 +322,7 @@ Record tune_record(const core::Topology& topology, const Space& space, const Tun
   add_not_tried(record, data);
   add_results(record, data);
   hold_apart(record, data);
+  for (const std::string& note : notes_of_load(tuning)) record.sentences.push_back("Note: " + note);
   for (const std::string& warning : told.warnings) record.sentences.push_back("Note: " + warning);
   record.sentences.push_back(headline(space, tuning, told));
   return record;
@@ -298,6 +352,7 @@ std::vector<Run> runs_of(const Record& record, const Space& space) {
       run.outcome.seconds = one.at("seconds").get<double>();
       run.outcome.stopped = one.value("stopped", false);
       run.outcome.refused = one.value("refused", std::string());
+      if (one.contains("others_pus")) run.outcome.others_pus = one.at("others_pus").get<double>();
       const bool legal = run.trial.candidate < space.candidates().size() &&
                          run.trial.phase >= Phase::screening && run.trial.phase <= Phase::proof &&
                          (run.outcome.value > 0 || !run.outcome.refused.empty()) &&

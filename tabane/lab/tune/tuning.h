@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "tabane/core/statistics.h"
@@ -26,12 +27,19 @@ struct Budget {
 // What stands between a tuning and its command. throws: Stopped.
 using RunCandidate = std::function<Outcome(const Trial& trial)>;
 
-// The winner beside the command as started, measured afresh, in turn.
+// The winner beside the command as started, measured afresh, in turn: now and then during the
+// search, and after it.
 struct Proof {
   std::vector<double> as_started, winner;  // values, in turn
   core::Ratio ratio;                       // how many times better the winner is
   bool fresh = true;                       // false: stopped before; these are of the race
+  std::size_t left_out = 0;                // rounds that are not in the ratio
 
+  // Leaves out what other load may have made. in_order: values of the command as started from all
+  // over the tuning, as they were taken. If they disagree beyond chance, only those rounds count in
+  // which it was as fast as in its quiet times: load makes a command slower, so a gain that is only
+  // there under load begins with a slow run as started.
+  void leave_out_load(std::span<const double> in_order);
   // Whether the winner may be named: the whole interval says that it is better.
   bool wins() const;
 };
@@ -61,7 +69,8 @@ void require_one_round(const Budget& budget, double run_seconds);
 Tuning tune_command(const Space& space, const Budget& budget, const RunCandidate& run,
                     const Hooks& hooks = {}, const std::vector<Run>& earlier = {});
 
-// Values of two candidates in those rounds of the race in which both ran to the end.
-Proof in_race(const std::vector<Run>& runs, std::size_t as_started, std::size_t winner);
+// Values of two candidates in those rounds of a phase, of the race or the proof, in which both ran
+// to the end.
+Proof rounds_of(std::span<const Run> runs, Phase phase, std::size_t as_started, std::size_t winner);
 
 }  // namespace tabane::lab::tune

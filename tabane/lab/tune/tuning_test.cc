@@ -6,6 +6,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <random>
+#include <utility>
+#include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/lab/tune/synthetic_command.h"
@@ -41,6 +44,128 @@ TEST(Tuning, NamesFewWinnersWhereNothingMatters) {
     winners += tune_command(command.space(), {.runs = 60}, runner(command)).chosen() != 0;
   }
   EXPECT_LE(winners, 4);
+}
+
+// A machine on which something else runs and pauses in turn. While it runs each setting is slower,
+// by how much is drawn anew each time. Time passes by the runs themselves.
+class LoadedCommand {
+ public:
+  static constexpr double kQuiet = 20, kLoaded = 80;  // in runs as started
+  static constexpr double kNoise = 0.03;
+
+  // gain: of the placement "compact"; whatever else is changed makes it 3 % slower.
+  LoadedCommand(double gain, unsigned seed) : gain_(gain), random_(seed) {
+    left_ = uniform(0, kQuiet + kLoaded);
+    quiet_ = left_ > kLoaded;
+    if (quiet_) left_ -= kLoaded;
+    change_load();
+  }
+
+  static const Space& space() {
+    static const Space space({{.name = "placement", .levels = {kAsStarted, "compact", "scatter"}},
+                              {.name = "allocator", .levels = {kAsStarted, "jemalloc"}},
+                              {.name = "huge pages", .levels = {kAsStarted, "yes"}}});
+    return space;
+  }
+  double true_seconds(std::size_t candidate) const {
+    if (candidate == 0) return 1;
+    return space().candidates()[candidate][0] == 1 ? 1 / gain_ : 1.03;
+  }
+  Outcome run(std::size_t candidate) {
+    if (left_ <= 0) {
+      quiet_ = !quiet_;
+      left_ = quiet_ ? kQuiet : kLoaded;
+      change_load();
+    }
+    const double noise = std::exp(kNoise * std::normal_distribution<double>()(random_));
+    const double seconds = true_seconds(candidate) * slower_[candidate] * noise;
+    left_ -= seconds;
+    return {.value = seconds, .seconds = seconds};
+  }
+
+ private:
+  double uniform(double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random_);
+  }
+  void change_load() {
+    for (double& times : slower_) times = quiet_ ? 1 : uniform(1.2, 1.6);
+  }
+
+  double gain_;
+  std::mt19937_64 random_;
+  bool quiet_ = true;
+  double left_ = 0;
+  std::vector<double> slower_ = std::vector<double>(space().candidates().size(), 1);
+};
+
+constexpr int kTunings = 100;
+
+// How many of the tunings name a winner that is one, and one that is none.
+std::pair<int, int> winners_under_load(double gain, int runs) {
+  int right = 0, wrong = 0;
+  for (unsigned seed = 0; seed < kTunings; ++seed) {
+    LoadedCommand command(gain, seed);
+    const RunCandidate run = [&](const Trial& trial) { return command.run(trial.candidate); };
+    const std::size_t chosen = tune_command(LoadedCommand::space(), {.runs = runs}, run).chosen();
+    if (chosen != 0) ++(command.true_seconds(chosen) < 1 ? right : wrong);
+  }
+  return {right, wrong};
+}
+
+TEST(Tuning, NamesNoWinnerForLoadThatComesAndGoes) {
+  for (const int runs : {120, 300}) {
+    const int wrong = winners_under_load(1 / 1.03, runs).second;
+    EXPECT_LE(wrong, kTunings / 20) << runs;
+  }
+}
+
+TEST(Tuning, FindsTrueWinnersUnderLoadThatComesAndGoes) {
+  const auto [right, wrong] = winners_under_load(1.3, 300);
+  EXPECT_GE(right, 0.9 * kTunings);
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Proof, LeavesOutRoundsUnderLoadOnly) {
+  const std::vector<double> quiet = {1, 1.02, 0.99, 1.01, 1, 1.03, 0.98, 1.02};
+  std::vector<double> loaded = quiet;
+  for (double& seconds : loaded) seconds *= 1.4;
+  Proof proof;
+  proof.as_started = quiet;
+  proof.as_started.insert(proof.as_started.end(), loaded.begin(), loaded.end());
+  proof.winner.assign(proof.as_started.size(), 1.1);
+  proof.ratio = core::interleaved_ratio(proof.as_started, proof.winner);
+  proof.leave_out_load(proof.as_started);
+  EXPECT_EQ(proof.left_out, loaded.size());
+  EXPECT_EQ(proof.ratio.pairs, quiet.size());
+  EXPECT_NEAR(proof.ratio.value, 1 / 1.1, 0.02);
+
+  // The same values in an order of chance: that is how the command is.
+  Proof mixed;
+  for (std::size_t i = 0; i < quiet.size(); ++i) {
+    const bool slow_first = i % 3 == 0;
+    mixed.as_started.push_back(slow_first ? loaded[i] : quiet[i]);
+    mixed.as_started.push_back(slow_first ? quiet[i] : loaded[i]);
+  }
+  mixed.winner.assign(mixed.as_started.size(), 0.9);
+  mixed.ratio = core::interleaved_ratio(mixed.as_started, mixed.winner);
+  mixed.leave_out_load(mixed.as_started);
+  EXPECT_EQ(mixed.left_out, 0u);
+  EXPECT_EQ(mixed.ratio.pairs, mixed.winner.size());
+}
+
+TEST(Tuning, SpreadsTheProofOverTheSearch) {
+  SyntheticCommand command(k72Pus, contended(), 3);
+  const Tuning tuning = tune_command(command.space(), {.runs = 200}, runner(command));
+  std::size_t proofs = 0, before_the_end = 0, last_of_search = 0;
+  for (std::size_t i = 0; i < tuning.runs.size(); ++i)
+    if (tuning.runs[i].trial.phase != Phase::proof) last_of_search = i;
+  for (std::size_t i = 0; i < tuning.runs.size(); ++i) {
+    if (tuning.runs[i].trial.phase != Phase::proof) continue;
+    ++proofs;
+    before_the_end += i < last_of_search;
+  }
+  EXPECT_GE(before_the_end, 10u);
+  EXPECT_GE(proofs, before_the_end + 6);
 }
 
 TEST(Tuning, KeepsWhatIsKnownWhenItIsStoppedAndGoesOnFromThere) {
@@ -110,6 +235,21 @@ TEST_F(OfRecord, HoldsTheRunsSoThatTheTuningCanGoOn) {
     EXPECT_EQ(runs[i].outcome.value, tuning.runs[i].outcome.value);
   }
   EXPECT_EQ(kept_of(read).at("command").at(0), "./work");
+}
+
+TEST_F(OfRecord, SaysWhatLoadThereWas) {
+  EXPECT_EQ(to_json(record()).dump().find("others_pus"), std::string::npos);  // not known
+  for (auto& run : tuning.runs) run.outcome.others_pus = 0.25;
+  tuning.proof->left_out = 3;
+  const Record read = record_from_json(to_json(record()));
+  EXPECT_EQ(runs_of(read, command.space()).back().outcome.others_pus, 0.25);
+  const std::string all = to_json(read).dump();
+  EXPECT_NE(all.find("0.25 PUs, at most 0.25"), std::string::npos);
+  EXPECT_NE(all.find("other programs kept 0.2 PUs busy during the proof"), std::string::npos);
+  EXPECT_NE(all.find("Note: 3 of "), std::string::npos);
+  tuning.proof->ratio.pairs = kFewestPairs - 1;
+  EXPECT_NE(record().sentences.back().find("No winner is named: too few rounds"),
+            std::string::npos);
 }
 
 TEST_F(OfRecord, IsRefusedForAnotherSpaceOrMachine) {
