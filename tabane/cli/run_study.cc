@@ -68,6 +68,22 @@ void print_warnings(const lab::Record& record) {
   }
 }
 
+namespace {
+
+// Null also where there is nothing to show yet.
+std::optional<lab::Record> run_unless_stopped(
+    const std::function<std::optional<lab::Record>(const lab::Hooks&)>& run,
+    const lab::Hooks& hooks) {
+  try {
+    return run(hooks);
+  } catch (const lab::Stopped&) {
+    fmt::print(stderr, "tabane: stopped before anything was measured\n");
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
 void run_study(const StudyOptions& options,
                const std::function<std::optional<lab::Record>(const lab::Hooks&)>& run,
                const std::function<void()>& print_more) {
@@ -80,9 +96,9 @@ void run_study(const StudyOptions& options,
   hooks.progress = [&progress](const std::string& what, double done, double left) {
     progress.show(what, done, left);
   };
-  const std::optional<lab::Record> record = run(hooks);
+  const std::optional<lab::Record> record = run_unless_stopped(run, hooks);
   progress.clear();
-  if (!record) return;
+  if (!record) return StopOnSignal::die_as_asked();
   if (!options.json.to_stdout()) print_study(*record, options.wide);
   if (print_more) print_more();
   std::fflush(stdout);
