@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -40,6 +41,8 @@ struct Options {
   bool quiet = false;
   bool dry_run = false;
   std::string part, tuned;
+  std::string launcher;           // of --tuned
+  std::vector<std::string> vary;  // of --tuned
   std::string program;
 };
 
@@ -90,10 +93,32 @@ Tuned read_tuned(const std::string& file, const core::Topology& topology) {
   }
 }
 
+// What is started is the user's, and what becomes part of the command: a file may be anybody's.
+// throws: core::UsageError for a launcher or a value of the tuning that was not given, too.
+void require_given(const Options& options, const Tuned& tuned) {
+  const auto refuse = [&](const std::string& why) {
+    throw core::UsageError(
+        fmt::format("--tuned {}: {}: a file brings nothing to run; give what "
+                    "you gave to 'tabane tune'",
+                    options.tuned, why));
+  };
+  if (options.launcher != tuned.launcher)
+    refuse(tuned.launcher.empty() ? "it was tuned without --launcher"
+                                  : "it was tuned with --launcher " + shell_word(tuned.launcher));
+  for (const auto& [name, value] : tuned.setting.values) {
+    const bool given = std::ranges::any_of(options.vary, [&](const std::string& text) {
+      const auto [own, values] = parse_vary(text);
+      return own == name && std::ranges::find(values, value) != values.end();
+    });
+    if (!given) refuse(fmt::format("it was tuned with --vary {} and puts {} there", name, value));
+  }
+}
+
 // Starts the command as it was found to be best. Returns only if it cannot be started.
 int run_tuned(const Options& options, const std::vector<std::string>& command) {
   const core::Topology topology = core::Topology::detect();
   const Tuned tuned = read_tuned(options.tuned, topology);
+  require_given(options, tuned);
   std::vector<std::string> words =
       start_words(tuned.setting, command, tuned.launcher, tuned.shards,
                   std::filesystem::read_symlink("/proc/self/exe").string());
@@ -182,6 +207,15 @@ void add_run_command(CLI::App& app, int& exit_code) {
       ->excludes("--threads")
       ->excludes("--huge-pages")
       ->excludes("--malloc");
+  verb->add_option("--launcher", options->launcher,
+                   "With --tuned: start it by LINE, the one that was given to 'tabane tune'")
+      ->type_name("LINE")
+      ->needs("--tuned");
+  verb->add_option("--vary", options->vary,
+                   "With --tuned: the values that were given to 'tabane tune'; FILE chooses")
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUES")
+      ->needs("--tuned");
   verb->add_flag("--dry-run", options->dry_run, "Only show on stdout what would be done");
   verb->add_flag("-q,--quiet", options->quiet, "Show no binding map and no warnings");
   verb->add_option("COMMAND", options->program, "The command with its arguments, after --")

@@ -258,6 +258,16 @@ class CommandTuning {
     return word.empty() ? "" : shell_word(word);
   }
 
+  std::string line_by_file() const {
+    const TuneRequest& request = plan_.request();
+    std::vector<std::string> words = {"tabane", "run", "--tuned", options_.save};
+    if (!request.launcher.empty()) words.insert(words.end(), {"--launcher", request.launcher});
+    for (const std::string& vary : request.vary) words.insert(words.end(), {"--vary", vary});
+    words.emplace_back("--");
+    words.insert(words.end(), request.command.begin(), request.command.end());
+    return shell_line(words);
+  }
+
   void print_lines() const {
     if (options_.json.to_stdout() || !setting_) return;
     if (options_.export_as == "slurm") {
@@ -267,9 +277,7 @@ class CommandTuning {
     if (setting_->as_started) return;
     fmt::print("\nUse from now on\n\n  {}\n", lines_.to_use);
     if (!lines_.other.empty()) fmt::print("\n{}\n\n  {}\n", lines_.what_is_other, lines_.other);
-    if (!options_.save.empty())
-      fmt::print("\nor\n\n  tabane run --tuned {} -- {}\n", shell_word(options_.save),
-                 shell_line(plan_.request().command));
+    if (!options_.save.empty()) fmt::print("\nor\n\n  {}\n", line_by_file());
   }
 
   const Options& options_;

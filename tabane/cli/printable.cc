@@ -24,9 +24,7 @@ std::string escaped(std::string_view bytes) {
   return text;
 }
 
-}  // namespace
-
-std::string printable(std::string_view bytes) {
+std::string with_escapes(std::string_view bytes, std::string_view backslash) {
   std::string text;
   while (!bytes.empty()) {
     const Character character = first_character(bytes);
@@ -34,13 +32,18 @@ std::string printable(std::string_view bytes) {
     if (character.bytes == 0 || can_mislead(character.code)) {
       text += escaped(here);
     } else {
-      if (character.code == '\\') text += '\\';
-      text += here;
+      text += character.code == '\\' ? backslash : here;
     }
     bytes.remove_prefix(here.size());
   }
   return text;
 }
+
+}  // namespace
+
+std::string printable(std::string_view bytes) { return with_escapes(bytes, "\\\\"); }
+
+std::string without_controls(std::string_view bytes) { return with_escapes(bytes, "\\"); }
 
 std::string lossy_utf8(std::string_view bytes) {
   std::string text;

@@ -12,6 +12,9 @@ namespace tabane::cli {
 // cursor or pass for another line.
 std::string printable(std::string_view bytes);
 
+// The same, but backslashes stay: for text that is read, not matched with a name.
+std::string without_controls(std::string_view bytes);
+
 // Valid UTF-8: each byte that belongs to no character becomes U+FFFD.
 std::string lossy_utf8(std::string_view bytes);
 

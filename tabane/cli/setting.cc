@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tabane/cli/shell_words.h"
 #include "tabane/core/error.h"
 #include "tabane/lab/commands/line.h"
@@ -151,7 +153,10 @@ Setting setting_from_json(const lab::Json& json) {
   try {
     const auto word = [&](const char* key) {
       const lab::Json& value = json.at(key);
-      return value.is_null() ? std::string() : value.get<std::string>();
+      const std::string word = value.is_null() ? std::string() : value.get<std::string>();
+      if (!std::ranges::all_of(word, [](char c) { return 'a' <= c && c <= 'z'; }))
+        throw UsageError(fmt::format("its {} is none", key));
+      return word;
     };
     const auto number = [&](const char* key) {
       const lab::Json& value = json.at(key);

@@ -54,6 +54,23 @@ class Compare(unittest.TestCase):
         self.assertIn("30 figures: no difference seen", done.stdout)
         self.assertNotIn("figure.3 ", done.stdout)
 
+    def test_what_steers_a_terminal_is_shown_as_text(self):
+        def spoil(value):
+            if isinstance(value, dict):
+                return {key: spoil(one) for key, one in value.items()}
+            if isinstance(value, list):
+                return [spoil(one) for one in value]
+            return value + "\x1b[2J\u202e\n" if isinstance(value, str) and value not in (
+                "survey", "lower", "higher", "s", "B/s") else value
+
+        done = self.compare(self.write("a.json", spoil(record(1))),
+                            self.write("b.json", spoil(record(2, slower=2))), "--all")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(r"\x1b[2J", done.stdout)
+        for text in (done.stdout, done.stderr):
+            self.assertNotIn("\x1b", text)
+            self.assertNotIn("\u202e", text)
+
     def test_a_record_shows_no_difference_to_itself(self):
         a = self.write("a.json", record(1))
         done = self.compare(a, a, "--all")

@@ -44,10 +44,12 @@ class Winner(InFolder):
         self.assertRegex(result.stdout, r"block 1: [\d.]+ \[[\d.]+, [\d.]+\] times as fast as")
         self.assertIn("Use from now on", result.stdout)
         self.assertIn("sleep 0.01", result.stdout)
-        again = self.tabane("run", "--tuned", "tuned.json", "--dry-run", "--", *SLOW)
+        self.assertIn("tabane run --tuned tuned.json --vary block=8,1 -- sh -c", result.stdout)
+        tuned = ["run", "--tuned", "tuned.json", "--vary", "block=8,1"]
+        again = self.tabane(*tuned, "--dry-run", "--", *SLOW)
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("sleep 0.01", again.stdout)
-        shown = self.tabane("run", "-q", "--tuned", "tuned.json", "--", "echo", "{block}")
+        shown = self.tabane(*tuned, "-q", "--", "echo", "{block}")
         self.assertEqual(shown.stdout, "1\n", shown.stderr)
 
     def test_is_not_named_where_nothing_matters(self):
@@ -298,6 +300,49 @@ class Refusal(InFolder):
     def test_of_a_file_that_is_no_tuning(self):
         (self.path / "tuned.json").write_text("{}")
         self.assertEqual(self.tabane("run", "--tuned", "tuned.json", "--", "true").returncode, 2)
+
+
+class Foreign(InFolder):
+    """A file of somebody else, with what its command was not tuned with."""
+
+    def setUp(self):
+        super().setUp()
+        self.assertEqual(self.tune(*VARIED, "--", *SLOW).returncode, 0)
+        self.tuned = self.record()
+
+    def run_tuned(self, *options, **changed):
+        kept = self.tuned["views"][0]["details"]["tuning"]["kept"]
+        kept.update({key: value for key, value in changed.items() if key in kept})
+        kept["setting"].update({key: value for key, value in changed.items() if key not in kept})
+        (self.path / "tuned.json").write_text(json.dumps(self.tuned))
+        return self.tabane("run", "-q", "--tuned", "tuned.json", *options, "--", "echo", "{block}")
+
+    def test_brings_no_launcher(self):
+        line = "sh -c 'touch launched; echo \x1b[2J'"
+        result = self.run_tuned("--vary", "block=8,1", launcher=line)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("it was tuned with --launcher", result.stderr)
+        self.assertNotIn("\x1b", result.stderr)
+        self.assertFalse((self.path / "launched").exists())
+        result = self.run_tuned("--vary", "block=8,1", "--launcher", "env A={processes}",
+                                launcher="env A={processes}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_brings_no_values(self):
+        values = {"block": "1; touch valued \x1b[2J"}
+        for options in ([], ["--vary", "block=8,1"], ["--vary", "other=1; touch valued \x1b[2J"]):
+            result = self.run_tuned(*options, values=values)
+            self.assertEqual(result.returncode, 2, result.stdout)
+            self.assertIn("it was tuned with --vary block and puts 1; touch valued", result.stderr)
+            self.assertNotIn("\x1b", result.stderr)
+
+    def test_brings_no_words_but_those_of_settings(self):
+        for key in ("placement", "memory", "allocator"):
+            result = self.run_tuned("--vary", "block=8,1", **{key: "near\x1b[2J"})
+            self.assertEqual(result.returncode, 2)
+            self.assertNotIn("\x1b", result.stderr)
+            self.tuned = json.loads((self.path / "tuned.json").read_text())
+            self.tuned["views"][0]["details"]["tuning"]["kept"]["setting"][key] = None
 
 
 class Interrupted(InFolder):

@@ -17,7 +17,6 @@
 namespace tabane::lab::tune {
 namespace {
 
-constexpr const char* kDetail = "tuning";
 constexpr std::size_t kMostShown = 12;   // candidates of a table
 constexpr double kWorthMoreRuns = 1.03;  // a gain that is not sure
 constexpr double kLoadToTell = 0.1;      // PUs that are busy with other programs

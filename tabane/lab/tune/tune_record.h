@@ -13,6 +13,9 @@
 
 namespace tabane::lab::tune {
 
+// Where a record keeps what it needs to go on with the tuning and to apply it.
+inline constexpr const char* kDetail = "tuning";
+
 // What the record tells that the tuning does not know.
 struct Told {
   std::string command;           // as the user starts it now
