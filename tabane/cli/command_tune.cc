@@ -332,8 +332,8 @@ void add_judging(CLI::App& verb, Options& options) {
       ->type_name("WHAT")
       ->check(one_of({"time", "cpu", "memory", "cost"}));
   verb.add_option("--metric", judging.metric,
-                  "Make the number best that this regular expression finds in what the command "
-                  "prints, in its first group; the last one counts")
+                  "Make the number best that this regular expression (as of grep -E) finds in a "
+                  "line that the command prints, in its first group; the last one counts")
       ->type_name("REGEX");
   verb.add_flag("--higher-is-better", judging.higher_is_better, "Of --metric");
   verb.add_option("--check", judging.check,

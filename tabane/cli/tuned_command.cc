@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -63,26 +62,7 @@ TunedCommand::TunedCommand(const TunePlan& plan, Judging judging,
       judging_(std::move(judging)),
       stop_requested_(std::move(stop_requested)),
       repeat_(judging_.repeat.value_or(1)) {
-  if (judging_.goal != Goal::metric) return;
-  try {
-    metric_.emplace(judging_.metric, std::regex::ECMAScript | std::regex::multiline);
-  } catch (const std::regex_error& error) {
-    throw core::UsageError(fmt::format("--metric '{}': {}", judging_.metric, error.what()));
-  }
-  if (metric_->mark_count() < 1)
-    throw core::UsageError("--metric '" + judging_.metric +
-                           "': put the number in a group, for example 'GFLOPS: ([0-9.]+)'");
-}
-
-std::optional<double> TunedCommand::metric_in(const std::string& output) const {
-  std::optional<double> last;
-  for (std::sregex_iterator at(output.begin(), output.end(), *metric_), end; at != end; ++at) {
-    const std::string text = (*at)[1];
-    double value = 0;
-    const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (code == std::errc() && stop != text.data() && std::isfinite(value)) last = value;
-  }
-  return last;
+  if (judging_.goal == Goal::metric) metric_.emplace(judging_.metric);
 }
 
 void TunedCommand::run_line(const std::string& line, const char* what) {
@@ -169,7 +149,7 @@ TunedCommand::Measured TunedCommand::measure(std::size_t candidate, double run_l
       break;
     case Goal::metric: {
       if (measured.timed_out) break;
-      const auto value = metric_in(measured.last.output);
+      const auto value = metric_->last_in(measured.last.output);
       if (!value || *value <= 0)
         measured.refused = value ? fmt::format("its metric is {}, not above 0", *value)
                                  : "nothing that it printed matches --metric";

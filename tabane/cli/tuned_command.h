@@ -3,10 +3,10 @@
 
 #include <functional>
 #include <optional>
-#include <regex>
 #include <string>
 #include <vector>
 
+#include "tabane/cli/metric.h"
 #include "tabane/cli/tune_plan.h"
 #include "tabane/lab/tune/tuning.h"
 
@@ -18,7 +18,7 @@ const char* unit_of(Goal goal);          // "s"
 
 struct Judging {
   Goal goal = Goal::time;
-  std::string metric;  // a regular expression, for Goal::metric
+  std::string metric;  // as of Metric, for Goal::metric
   bool higher_is_better = false;
   bool ignore_output = false;
   std::string check, prepare;             // lines for the shell; empty: none
@@ -30,7 +30,7 @@ struct Judging {
 
 class TunedCommand {
  public:
-  // throws: core::UsageError for a metric that is no regular expression or has no group.
+  // throws: core::UsageError for a metric that is none.
   TunedCommand(const TunePlan& plan, Judging judging, std::function<bool()> stop_requested);
 
   // Runs the command as started, before anything is measured: whether it works, how long it takes,
@@ -67,12 +67,11 @@ class TunedCommand {
   double limit_of_first(const lab::tune::Budget& budget) const;
   void run_line(const std::string& line, const char* what);
   std::string no_memory_for(std::size_t candidate) const;
-  std::optional<double> metric_in(const std::string& output) const;
 
   const TunePlan& plan_;
   Judging judging_;
   std::function<bool()> stop_requested_;
-  std::optional<std::regex> metric_;
+  std::optional<Metric> metric_;
   double first_seconds_ = 0, timeout_seconds_ = 0;  // of a run
   int repeat_ = 1;
   std::optional<double> first_peak_bytes_;

@@ -56,8 +56,11 @@ std::string there_is_no(const CLI::App& app, const CLI::App& verb,
   return fmt::format("'{}' is an argument too many{}", word, advice);
 }
 
-// CLI11's sentences, where ours is clearer: the parts that matter, and where they go.
+// CLI11's sentences, where ours is clearer: the parts that matter, and where they go. Matching
+// recurs for every character, and an argument may be of any length.
 std::string in_our_words(const std::string& sentence) {
+  constexpr std::size_t kLongest = 4096;
+  if (sentence.size() > kLongest) return sentence;
   static const std::pair<std::regex, std::string> kWords[] = {
       {std::regex("(.*) is required"), "$1 is missing"},
       {std::regex("(.*) excludes (.*)"), "$1 and $2 exclude each other"},

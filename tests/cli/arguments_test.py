@@ -33,6 +33,11 @@ class Case(unittest.TestCase):
 
 
 class Sentence(Case):
+    def test_is_said_of_a_very_long_argument(self):
+        result = tabane("study", "ap1000", "-n", "n" * 100_000)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("nnnn", result.stderr)
+
     def test_names_what_is_wrong_and_what_is_legal(self):
         for arguments, sentence in (
                 ("surevy", "there is no 'surevy'; legal are survey, report"),
