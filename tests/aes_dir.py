@@ -96,6 +96,11 @@ class Case(unittest.TestCase):
         return self.run_ok("decrypt", *self.options(), "--preserve", *more, self.sealed,
                            self.opened)
 
+    def leave(self, path, data=b"half"):
+        """As a killed run does: with the sticky bit."""
+        path.write_bytes(data)
+        path.chmod(0o1600)
+
     def names_of_temporaries(self, root):
         return [path for path in snapshot(root) if path.endswith(b".part")]
 

@@ -35,6 +35,13 @@ inline std::string replace_file(const std::filesystem::path& path, std::string_v
   return path.string();
 }
 
+// Makes a file with the mark of what a killed run leaves; its name must be a temporary one.
+inline void leave_behind(const std::filesystem::path& path, std::string_view content) {
+  write_file(path, content);
+  std::filesystem::permissions(path, std::filesystem::perms::sticky_bit,
+                               std::filesystem::perm_options::add);
+}
+
 inline void flip_bits(const std::filesystem::path& path, std::size_t at, int bits = 1) {
   std::string bytes = read_file(path);
   bytes.at(at) = static_cast<char>(bytes.at(at) ^ bits);

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kPrefix = ".tabane-", kSuffix = ".part";
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 constexpr std::size_t kDigits = 16;
-constexpr mode_t kPermissions = 0777;
+constexpr mode_t kPermissions = 0777, kPermissionsAndIds = 06777;
 
 std::uint64_t random_number() {
   std::uint64_t number = 0;
@@ -70,6 +70,10 @@ bool is_temporary_name(std::string_view name) {
          name.substr(kPrefix.size(), kDigits).find_first_not_of(kHexDigits) == name.npos;
 }
 
+bool is_leftover(std::string_view name, mode_t mode) {
+  return S_ISREG(mode) && (mode & S_ISVTX) != 0 && is_temporary_name(name);
+}
+
 TemporaryFile::TemporaryFile(int directory, std::string final_name, mode_t mode, std::string shown)
     : directory_(directory),
       final_name_(std::move(final_name)),
@@ -87,7 +91,7 @@ void TemporaryFile::create(mode_t mode) {
   std::uint64_t number = next_number();
   for (int attempt = 1;; ++attempt) {
     put_temporary_name(number, name_);
-    file_.reset(::openat(directory_, name_, kFlags, mode & kPermissions));
+    file_.reset(::openat(directory_, name_, kFlags, (mode & kPermissions) | S_ISVTX));
     if (file_.valid()) {
       if (attempt == kAttempts || lock(file_.get())) return;
       ::unlinkat(directory_, name_, 0);
@@ -100,11 +104,22 @@ void TemporaryFile::create(mode_t mode) {
   }
 }
 
-void TemporaryFile::rename(bool replace) {
+// The mark goes when the file has its name: a run that is killed in between leaves a whole file
+// with a bit that means nothing.
+void TemporaryFile::rename(bool replace, bool sticky) {
   // Holds the lock until the file has its name.
   const Descriptor locked(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
   if (!locked.valid()) throw SystemError("fcntl", shown_, errno);
   file_.close(shown_);
+  take_name(replace);
+  struct stat named {};
+  if (sticky || ::fstat(locked.get(), &named) != 0 || (named.st_mode & S_ISVTX) == 0) return;
+  if (::fchmod(locked.get(), named.st_mode & kPermissionsAndIds) != 0) {
+    throw SystemError("fchmod", shown_, errno);
+  }
+}
+
+void TemporaryFile::take_name(bool replace) {
   if (replace) require_replaceable(directory_, final_name_, shown_);
   const char* final_name = final_name_.c_str();
   const unsigned flags = replace ? 0 : RENAME_NOREPLACE;

@@ -10,15 +10,19 @@
 
 namespace tabane::core {
 
-// ".tabane-" + 16 hexadecimal digits + ".part": what a killed run may leave.
+// ".tabane-" + 16 hexadecimal digits + ".part". A user's file may have such a name, too.
 bool is_temporary_name(std::string_view name);
+
+// Whether a file is what a killed run has left, by its name and its mode as stat() gives it: a
+// TemporaryFile has the sticky bit, which means nothing else for a regular file.
+bool is_leftover(std::string_view name, mode_t mode);
 
 class TemporaryFile {
  public:
   // Makes a new file under a random name, so that nothing that lies there is written to or
   // followed. directory: open as long as this lives. final_name: for rename(). mode: permissions,
-  // before the umask. shown: what errors call the file; empty: final_name. throws: SystemError
-  // naming it.
+  // before the umask; to them the sticky bit is added until rename(). shown: what errors call the
+  // file; empty: final_name. throws: SystemError naming it.
   TemporaryFile(int directory, std::string final_name, mode_t mode, std::string shown = {});
   ~TemporaryFile();  // removes it unless it was renamed
   TemporaryFile(TemporaryFile&&) = delete;
@@ -28,12 +32,13 @@ class TemporaryFile {
   const char* name() const { return name_; }
 
   // Closes the file and gives it its final name. replace: a regular file of that name; nothing else
-  // is ever replaced. throws: SystemError, also (EEXIST) if the name is taken; Error if something
-  // has the name that is not a regular file.
-  void rename(bool replace);
+  // is ever replaced. sticky: the file keeps this bit. throws: SystemError, also (EEXIST) if the
+  // name is taken; Error if something has the name that is not a regular file.
+  void rename(bool replace, bool sticky = false);
 
  private:
   void create(mode_t mode);
+  void take_name(bool replace);
   void rename_after_looking();
 
   int directory_;

@@ -100,9 +100,9 @@ class Whole(StreamCase):
     def test_what_a_killed_run_left_beside_the_file_goes_if_that_is_asked_for(self):
         self.plain.write_bytes(b"text")
         leftover, fresh = (self.folder / f".tabane-{i:016x}.part" for i in (1, 2))
-        fresh.write_bytes(b"another host's")
+        self.leave(fresh, b"another host's")
         for arguments in ((self.plain, self.sealed), ("-", self.opened)):
-            leftover.write_bytes(b"half")
+            self.leave(leftover)
             os.utime(leftover, (1, 1))
             result = self.piped_ok(b"text", "encrypt", *self.options(), *arguments)
             self.assertNotIn(b"removed", result.stdout)
@@ -117,7 +117,7 @@ class Whole(StreamCase):
         self.plain.write_bytes(b"text")
         inputs = [self.folder / f".tabane-{i:016x}.part" for i in (1, 2)]
         for each in inputs:
-            each.write_bytes(b"text")
+            self.leave(each, b"text")
             os.utime(each, (1, 1))
         alias = self.folder / "alias"
         os.link(inputs[0], alias)

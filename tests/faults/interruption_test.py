@@ -146,7 +146,7 @@ class Interruption(Case):
     def test_by_another_run_into_the_same_place_is_refused(self):
         process = start("encrypt", *self.options(), self.plain, self.sealed)
         # It has its lock when it writes the first file.
-        while process.poll() is None and not (self.sealed / ".tabane").exists():
+        while process.poll() is None and not (self.sealed / ".tabane" / "keys").exists():
             time.sleep(0.0005)
         process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)

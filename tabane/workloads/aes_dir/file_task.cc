@@ -55,7 +55,7 @@ void JobState::note(std::uint32_t file, const DiffersFromManifest& difference) {
 
 bool JobState::is_leftover(std::uint32_t file, const std::exception& error) const {
   return may_meet_leftovers && dynamic_cast<const DamageError*>(&error) &&
-         core::is_temporary_name(tree.name(tree.files[file].name_at));
+         core::is_leftover(tree.name(tree.files[file].name_at), S_IFREG | tree.files[file].mode);
 }
 
 bool JobState::can_be_redone(std::uint32_t file, const std::exception& error) {

@@ -230,7 +230,7 @@ TEST_F(HiddenNames, AreHiddenByAJobThatGoesOnAfterAKill) {
   fs::remove(sealed / ".tabane/manifest");
   fs::remove(stored("secret-d/c"));
   fs::remove_all(in / ".tabane");
-  write_file(stored("secret-e").parent_path() / ".tabane-0123456789abcdef.part", "half");
+  core::leave_behind(stored("secret-e").parent_path() / ".tabane-0123456789abcdef.part", "half");
   const Outcome outcome = run_job(resuming());
   EXPECT_EQ(outcome.files, 1u);
   EXPECT_EQ(outcome.leftovers_removed, 1u);
@@ -243,7 +243,8 @@ TEST_F(HiddenNames, LeaveNothingOfKilledJobs) {
   Request back = request(Direction::decrypt, sealed, root / "opened");
   EXPECT_EQ(told(back), Lines{});
   const Lines places = {"", "secret-d", "secret-d/e"};
-  for (const std::string& place : places) write_file(root / "opened" / place / part, "half");
+  for (const std::string& place : places)
+    core::leave_behind(root / "opened" / place / part, "half");
   back.resume = true;
   EXPECT_EQ(run_job(back).leftovers_removed, 3u);
   EXPECT_EQ(everything(root / "opened"), everything(in));
@@ -251,7 +252,7 @@ TEST_F(HiddenNames, LeaveNothingOfKilledJobs) {
   fs::remove_all(in / ".tabane");
   const auto before = everything(sealed).size();
   for (const fs::path& place : {sealed, sealed / ".tabane", stored("secret-b").parent_path()}) {
-    write_file(place / part, "half");
+    core::leave_behind(place / part, "half");
   }
   write_file(sealed / ".tabane/changing", "");  // an update that ends looks for none
   EXPECT_EQ(run_job(updating()).leftovers_removed, 3u);

@@ -298,7 +298,11 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   std::optional<WritableForNow> writable;
   if (out_root.valid() && !places.single_file && !made_root) writable.emplace(out_root.get());
   std::optional<JobLock> lock;
-  if (out_root.valid() && !places.single_file) lock.emplace(out_root.get(), request.out);
+  const bool seals =
+      request.cipher == Cipher::aes_256_gcm && request.direction == Direction::encrypt;
+  if (out_root.valid() && !places.single_file) {
+    lock.emplace(out_root.get(), seals ? LockedTree::sealed : LockedTree::plain, request.out);
+  }
   JobState job(request, places.tree, places.in_root.get(), out_root.get(), keys);
   job.stream = stream.get();
   job.modes = {.opens = request.direction == Direction::decrypt,
@@ -307,7 +311,7 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
                .mask = process_umask()};
   job.output_name = places.output_name;
   TreeSeal seal;
-  if (request.cipher == Cipher::aes_256_gcm && request.direction == Direction::encrypt) {
+  if (seals) {
     // Derives keys before the clock runs.
     const auto prepare = [&] { seal = prepare_seal(request, places, out_root.get(), keys); };
     if (is_stopped_in(prepare)) return outcome;

@@ -7,17 +7,21 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "tabane/core/error.h"
+#include "tabane/workloads/aes_dir/tree.h"
+#include "tabane/workloads/aes_dir/tree_home.h"
 
 namespace tabane::workloads::aes_dir {
 namespace {
 
-constexpr const char* kName = ".tabane-0000000000000000.part";
 constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-[[noreturn]] void throw_held(const std::string& path) {
-  throw core::UsageError(fmt::format("another job is writing into OUT ({}); wait for it", path));
+[[noreturn]] void throw_held(const std::string& path, const char* what = "") {
+  throw core::UsageError(
+      fmt::format("another job is writing into OUT ({}){}; wait for it", path, what));
 }
 
 // Nobody else can open it, and so lock it.
@@ -27,61 +31,87 @@ bool is_private(int file) {
          (status.st_mode & 077) == 0;
 }
 
-core::Descriptor open_there(int directory) {
-  core::Descriptor file(openat(directory, kName, kFlags));
+core::Descriptor open_there(int home) {
+  core::Descriptor file(openat(home, kLockName, kFlags));
   if (file.valid() && !is_private(file.get())) file.reset();
   return file;
 }
 
-core::Descriptor make(int directory) {
-  return core::Descriptor(openat(directory, kName, kFlags | O_CREAT | O_EXCL, 0600));
+core::Descriptor make(int home) {
+  return core::Descriptor(openat(home, kLockName, kFlags | O_CREAT | O_EXCL, 0600));
 }
 
 // False: whoever had it has removed it meanwhile.
-bool has_its_name(int directory, int file) {
+bool has_its_name(int home, int file) {
   struct stat mine {
   }, named{};
-  return fstat(file, &mine) == 0 && fstatat(directory, kName, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+  return fstat(file, &mine) == 0 && fstatat(home, kLockName, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
          mine.st_ino == named.st_ino && mine.st_dev == named.st_dev;
 }
 
 }  // namespace
 
-JobLock::JobLock(int directory, const std::string& path) : directory_(directory) {
+JobLock::JobLock(int root, LockedTree tree, const std::string& path) : root_(root) {
+  if (tree == LockedTree::sealed) {
+    lock_home(path);
+  } else {
+    lock_root(path);
+    if (is_held(root)) throw_held(path);
+  }
+}
+
+void JobLock::lock_root(const std::string& path) {
+  core::Descriptor directory(openat(root_, ".", kDirectory));  // its own opening has its own lock
+  if (!directory.valid()) return;
+  if (flock(directory.get(), LOCK_EX | LOCK_NB) == 0) {
+    lock_ = std::move(directory);
+  } else if (errno == EWOULDBLOCK) {
+    throw_held(path, ", or another program has locked that directory");
+  }
+}
+
+// Whatever else is wrong with .tabane is told by those who need it.
+void JobLock::lock_home(const std::string& path) {
+  made_home_ = mkdirat(root_, kOwnDirectory, 0777) == 0;
+  home_.reset(openat(root_, kOwnDirectory, kDirectory));
+  if (!home_.valid()) return;
   constexpr int kAttempts = 100;  // each against a job that has just ended
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    core::Descriptor file = make(directory);
+    core::Descriptor file = make(home_.get());
     if (!file.valid()) {
       if (errno != EEXIST) return;
-      file = open_there(directory);
+      file = open_there(home_.get());
       if (!file.valid()) {
         if (errno == ENOENT) continue;
         return;
       }
     }
-    if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-      if (errno == EWOULDBLOCK) throw_held(path);
-      unlinkat(directory, kName, 0);
+    const bool locked = flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+    if (!locked && errno == EWOULDBLOCK) throw_held(path);
+    if (!has_its_name(home_.get(), file.get())) continue;
+    if (!locked) {
+      unlinkat(home_.get(), kLockName, 0);
       return;
     }
-    if (!has_its_name(directory, file.get())) continue;
-    file_ = std::move(file);
+    lock_ = std::move(file);
     return;
   }
 }
 
-// It has its name as long as it is locked: nobody removes another's.
 JobLock::~JobLock() {
-  if (file_.valid()) unlinkat(directory_, kName, 0);
+  if (!home_.valid()) return;
+  if (lock_.valid() && has_its_name(home_.get(), lock_.get())) unlinkat(home_.get(), kLockName, 0);
+  if (made_home_) unlinkat(root_, kOwnDirectory, AT_REMOVEDIR);
 }
 
-bool JobLock::is_held(int directory) {
-  const core::Descriptor file = open_there(directory);
+bool JobLock::is_held(int root) {
+  const core::Descriptor home(openat(root, kOwnDirectory, kDirectory));
+  const core::Descriptor file = home.valid() ? open_there(home.get()) : core::Descriptor();
   return file.valid() && flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-void JobLock::require_free(int directory, const std::string& path) {
-  if (is_held(directory)) throw_held(path);
+void JobLock::require_free(int root, const std::string& path) {
+  if (is_held(root)) throw_held(path);
 }
 
 }  // namespace tabane::workloads::aes_dir

@@ -7,29 +7,38 @@
 
 namespace tabane::workloads::aes_dir {
 
-// The lock is a file that only its owner can open: the directory itself can be locked by everybody
-// who can read it, which would let others hold up a job. It has the name of a temporary file, so
-// what a killed job leaves of it is removed like those.
+// What a job writes: its lock must not take a name that a file of the user may have.
+enum class LockedTree {
+  sealed,  // the lock is a file in .tabane that only its owner can open
+  plain    // the lock is that of the directory itself, which whoever can read it can take, too
+};
+
 class JobLock {
  public:
   // Never waits, and holds nothing where that cannot be: the directory cannot be written to, the
-  // file is not this user's alone, or the file system has no locks. directory: outlives the lock.
-  // throws: core::UsageError naming `path`, its name, if another job of this user holds it.
-  JobLock(int directory, const std::string& path);
-  ~JobLock();  // removes the file
+  // file is not this user's alone, or the file system has no such locks. root: outlives the lock; a
+  // directory .tabane that a sealed tree lacks is made. throws: core::UsageError naming `path`, the
+  // name of the root, if another job of this user holds it.
+  JobLock(int root, LockedTree tree, const std::string& path);
+  ~JobLock();  // removes the file, and a directory that it has made and nobody has used
   JobLock(const JobLock&) = delete;
   JobLock& operator=(const JobLock&) = delete;
 
-  bool holds() const { return file_.valid(); }
+  bool holds() const { return lock_.valid(); }
 
-  // Whether another job of this user holds it; takes nothing.
-  static bool is_held(int directory);
-  // throws: core::UsageError as above; takes nothing.
-  static void require_free(int directory, const std::string& path);
+  // Whether another job of this user writes the sealed tree; takes nothing.
+  static bool is_held(int root);
+  // throws: core::UsageError as above, for a sealed tree; takes nothing.
+  static void require_free(int root, const std::string& path);
 
  private:
-  int directory_;
-  core::Descriptor file_;
+  void lock_home(const std::string& path);
+  void lock_root(const std::string& path);
+
+  int root_;
+  bool made_home_ = false;
+  core::Descriptor home_;
+  core::Descriptor lock_;
 };
 
 }  // namespace tabane::workloads::aes_dir

@@ -19,65 +19,79 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr LockedTree kSealed = LockedTree::sealed, kPlain = LockedTree::plain;
+
 class Lock : public testing::Test {
  protected:
   // What is in the directory.
   std::set<std::string> names() const { return core::names_in(path); }
+  bool is_free(LockedTree tree) const { return JobLock(directory.get(), tree, "here").holds(); }
 
   const core::ScratchFolder folder{"tabane-test"};
-  const fs::path path = folder.path();
+  const fs::path path = folder.path(), lock_file = path / ".tabane/lock";
   const core::Descriptor directory = core::open_directory(path);
 };
 
 TEST_F(Lock, IsHeldByOneAtATimeAndLeavesNothing) {
-  {
-    const JobLock first(directory.get(), "here");
-    EXPECT_TRUE(first.holds());
-    EXPECT_THROW(JobLock(directory.get(), "here"), core::UsageError);
-    EXPECT_THROW(JobLock::require_free(directory.get(), "here"), core::UsageError);
-    EXPECT_EQ(remove_leftovers(directory.get()), 0u);
+  for (const LockedTree tree : {kSealed, kPlain}) {
+    {
+      const JobLock first(directory.get(), tree, "here");
+      EXPECT_TRUE(first.holds());
+      EXPECT_EQ(JobLock::is_held(directory.get()), tree == kSealed);
+      EXPECT_THROW(JobLock(directory.get(), tree, "here"), core::UsageError);
+      EXPECT_THROW(JobLock(directory.get(), kPlain, "here"), core::UsageError);
+      if (tree == kSealed) {
+        EXPECT_THROW(JobLock::require_free(directory.get(), "here"), core::UsageError);
+      }
+      EXPECT_EQ(remove_leftovers(directory.get()), 0u);
+    }
+    EXPECT_TRUE(names().empty());
+    JobLock::require_free(directory.get(), "here");
+    EXPECT_TRUE(is_free(tree));
   }
+}
+
+TEST_F(Lock, OfAPlainTreeTakesNoName) {
+  const JobLock lock(directory.get(), kPlain, "here");
   EXPECT_TRUE(names().empty());
-  JobLock::require_free(directory.get(), "here");
-  EXPECT_TRUE(JobLock(directory.get(), "here").holds());
 }
 
 // Whoever can read a directory can lock it.
-TEST_F(Lock, IsNotHeldByALockOfTheDirectory) {
+TEST_F(Lock, OfASealedTreeIsNotHeldByALockOfTheDirectory) {
   const core::Descriptor other = core::open_directory(path);
   ASSERT_EQ(flock(other.get(), LOCK_EX | LOCK_NB), 0);
-  JobLock::require_free(directory.get(), "here");
-  EXPECT_TRUE(JobLock(directory.get(), "here").holds());
+  EXPECT_FALSE(JobLock::is_held(directory.get()));
+  EXPECT_TRUE(is_free(kSealed));
 }
 
-TEST_F(Lock, IsAFileThatOnlyItsOwnerCanOpenAndALeftoverIfTheJobIsKilled) {
-  const JobLock lock(directory.get(), "here");
-  ASSERT_EQ(names().size(), 1u);
-  EXPECT_TRUE(core::is_temporary_name(*names().begin()));
-  EXPECT_EQ(fs::status(path / *names().begin()).permissions(), fs::perms{0600});
+TEST_F(Lock, OfASealedTreeIsAFileInItsOwnDirectoryThatOnlyItsOwnerCanOpen) {
+  const JobLock lock(directory.get(), kSealed, "here");
+  EXPECT_EQ(names(), std::set<std::string>{".tabane"});
+  EXPECT_EQ(fs::status(lock_file).permissions(), fs::perms{0600});
 }
 
 TEST_F(Lock, IsNotThatOfAFileThatOthersCanOpen) {
-  std::string name;
-  {
-    const JobLock lock(directory.get(), "here");
-    name = *names().begin();
-  }
-  const core::Descriptor planted(openat(directory.get(), name.c_str(), O_CREAT | O_RDWR, 0644));
-  ASSERT_EQ(fchmod(planted.get(), 0644), 0);
+  fs::create_directory(path / ".tabane");
+  core::replace_file(lock_file, "", fs::perms{0644});
+  const core::Descriptor planted(open(lock_file.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(flock(planted.get(), LOCK_EX | LOCK_NB), 0);
-  EXPECT_FALSE(JobLock(directory.get(), "here").holds());
-  JobLock::require_free(directory.get(), "here");
-  EXPECT_EQ(names().size(), 1u);
+  EXPECT_FALSE(is_free(kSealed));
+  EXPECT_FALSE(JobLock::is_held(directory.get()));
+  EXPECT_TRUE(fs::exists(lock_file));
 }
 
 TEST_F(Lock, IsTakenOverFromAKilledJob) {
-  std::optional<JobLock> lock(std::in_place, directory.get(), "here");
-  const std::string name = *names().begin();
+  fs::create_directory(path / ".tabane");
+  core::replace_file(lock_file, "", fs::perms{0600});
+  EXPECT_TRUE(is_free(kSealed));
+  EXPECT_EQ(core::names_in(path / ".tabane"), std::set<std::string>{});
+}
+
+TEST_F(Lock, RemovesNoOtherFileThanItsOwn) {
+  std::optional<JobLock> lock(std::in_place, directory.get(), kSealed, "here");
+  core::replace_file(lock_file, "another's", fs::perms{0600});
   lock.reset();
-  core::Descriptor(openat(directory.get(), name.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
-  EXPECT_TRUE(JobLock(directory.get(), "here").holds());
-  EXPECT_TRUE(names().empty());
+  EXPECT_EQ(core::read_file(lock_file), "another's");
 }
 
 }  // namespace

@@ -236,7 +236,7 @@ TEST_F(Job, ResumesByDoingOnlyWhatIsMissingOrChanged) {
   const std::string kept = read_file(root / "sealed/65536");
   fs::remove(root / "sealed/sub/1");
   write_file(root / "in/16", "other content");
-  write_file(root / "sealed/.tabane-0123456789abcdef.part", "of a killed run");
+  core::leave_behind(root / "sealed/.tabane-0123456789abcdef.part", "of a killed run");
   Request again = request(Direction::encrypt, "in", "sealed");
   again.resume = true;
   const Outcome outcome = run_job(again);

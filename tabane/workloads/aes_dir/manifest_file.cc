@@ -1,8 +1,5 @@
 #include "tabane/workloads/aes_dir/manifest_file.h"
 
-#include <sys/stat.h>
-
-#include <cerrno>
 #include <utility>
 
 #include "tabane/workloads/aes_dir/openssl.h"
@@ -26,9 +23,7 @@ void ManifestFileWriter::write(std::span<const std::byte> sealed) {
 Root ManifestFileWriter::commit(bool fsync) {
   writer_->finish();
   chunks_->finish();
-  struct stat as_made {};
-  if (fstat(file_.fd(), &as_made) != 0) throw core::SystemError("stat", kManifestPath, errno);
-  file_.commit(as_made, {.replace = true, .fsync = fsync});
+  file_.commit({.replace = true, .fsync = fsync});
   return sum_.finish();
 }
 

@@ -14,8 +14,8 @@
 
 namespace tabane::workloads::aes_dir {
 
-// Removes the temporary files of a killed run from an open directory, but for those that `keep`
-// names; returns how many.
+// Removes the temporary files of a killed run from an open directory (core::is_leftover()), but for
+// those that `keep` names; returns how many.
 // throws: core::SystemError if the directory cannot be read, or naming the file that stays.
 std::size_t remove_leftovers(
     int directory, const std::function<bool(const std::string& name)>& keep =
@@ -28,8 +28,9 @@ std::size_t remove_leftovers(
 std::size_t remove_own_leftovers(int directory, const std::set<FileId>& keep);
 
 // Gives a file the mode of `wanted`. Set-user and set-group bits are kept only where the file has
-// the owner and group of `wanted`. throws: core::SystemError naming the file.
-void set_mode(int file, const struct stat& wanted, const std::string& name);
+// the owner and group of `wanted`; those of `stay`, if it has them. throws: core::SystemError
+// naming the file.
+void set_mode(int file, const struct stat& wanted, const std::string& name, mode_t stay = 0);
 
 class OutputFile {
  public:
@@ -46,9 +47,11 @@ class OutputFile {
   };
   // Gives the file the mode (see set_mode()) and the times of `wanted` and its final name, and
   // closes it. throws: core::SystemError, also (EEXIST) if the name is taken; core::Error if
-  // something has the name that is not a regular file. Only a failed fsync of the directory leaves
+  // something has the name that is not a regular file. Only what fails once it has its name leaves
   // the file there.
   void commit(const struct stat& wanted, Commit how);
+  // The same with the mode and the times that it has.
+  void commit(Commit how);
 
  private:
   core::SharedDescriptor directory_;

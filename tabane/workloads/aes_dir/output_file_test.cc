@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
@@ -201,7 +202,7 @@ TEST_F(OutputFileIn, DropsSetUserAndSetGroupBitsOfOtherOwners) {
 
 TEST_F(OutputFileIn, NeverHasSpecialBitsBeforeCommit) {
   OutputFile file(directory_, "final", 07700);
-  EXPECT_EQ(status(*names().begin()).st_mode & 07777u, 0700u);
+  EXPECT_EQ(status(*names().begin()).st_mode & 07777u, 01700u);  // the mark of a leftover
 }
 
 TEST_F(OutputFileIn, MayBeMadeTwiceAtOnceUnderOneName) {
@@ -286,6 +287,9 @@ TEST_F(OutputFileIn, LinksWhereTheFileSystemCannotRenameWithoutReplacing) {
 }
 
 struct Leftovers : TemporaryDirectory {
+  void leave(const std::string& name, std::string_view text) const {
+    core::leave_behind(folder_ / name, text);
+  }
   void make_old(const std::string& name) const {
     const timespec day_ago{.tv_sec = std::time(nullptr) - 24 * 3600, .tv_nsec = 0};
     const timespec times[2] = {day_ago, day_ago};
@@ -299,9 +303,9 @@ struct Leftovers : TemporaryDirectory {
 };
 
 TEST_F(Leftovers, AreRemovedIfTheyAreRegularFilesOfATemporaryName) {
-  put(".tabane-0123456789abcdef.part", "a");
-  put(".tabane-0123456789abcdf0.part", "b");
-  put(".tabane-0123456789abcde.part", "short");
+  leave(".tabane-0123456789abcdef.part", "a");
+  leave(".tabane-0123456789abcdf0.part", "b");
+  leave(".tabane-0123456789abcde.part", "short");
   put("other", "c");
   ASSERT_EQ(::mkdirat(at(), ".tabane-00000000000000d1.part", 0700), 0);
   ASSERT_EQ(::symlinkat("other", at(), ".tabane-0000000000000011.part"), 0);
@@ -311,9 +315,33 @@ TEST_F(Leftovers, AreRemovedIfTheyAreRegularFilesOfATemporaryName) {
   EXPECT_EQ(remove_leftovers(at()), 0u);
 }
 
+TEST_F(Leftovers, AreNotTheFilesOfUsersThatHaveSuchNames) {
+  put(".tabane-0000000000000000.part", "a user's");
+  make_old(".tabane-0000000000000000.part");
+  EXPECT_EQ(remove_leftovers(at()), 0u);
+  EXPECT_EQ(remove_own_leftovers(at(), {}), 0u);
+  // Neither what was written under such a name, with whatever mode.
+  for (const mode_t mode : {0644u, 0600u, 0444u}) {
+    source_.st_mode = S_IFREG | mode;
+    OutputFile(directory_, ".tabane-0000000000000001.part", mode).commit(source_, {true});
+    EXPECT_EQ(status(".tabane-0000000000000001.part").st_mode, S_IFREG | mode);
+    EXPECT_EQ(remove_leftovers(at()), 0u);
+    EXPECT_EQ(remove_own_leftovers(at(), {}), 0u);
+  }
+}
+
+TEST_F(Leftovers, AreWhatAKilledRunLeaves) {
+  std::optional<OutputFile> written(std::in_place, directory_, "final", 0640);
+  const std::string name = written->temporary_name();
+  EXPECT_TRUE(core::is_leftover(name, status(name).st_mode));
+  EXPECT_EQ(remove_leftovers(at()), 0u);  // it is locked
+  core::write_all(written->fd(), "text", 4, name);
+  EXPECT_TRUE(core::is_leftover(name, status(name).st_mode));
+}
+
 TEST_F(Leftovers, AreKeptIfTheirNamesAreWanted) {
-  put(".tabane-0123456789abcdef.part", "a");
-  put(".tabane-0123456789abcdf0.part", "b");
+  leave(".tabane-0123456789abcdef.part", "a");
+  leave(".tabane-0123456789abcdf0.part", "b");
   const auto keep = [](const std::string& name) { return name.ends_with("ef.part"); };
   EXPECT_EQ(remove_leftovers(at(), keep), 1u);
   EXPECT_EQ(names(), Names{".tabane-0123456789abcdef.part"});
@@ -323,21 +351,21 @@ TEST_F(Leftovers, AreAllFoundAmongMany) {
   for (int i = 0; i < 1000; ++i) {
     char name[32];
     std::snprintf(name, sizeof name, ".tabane-%016x.part", static_cast<unsigned>(i));
-    put(name, "");
+    leave(name, "");
   }
   EXPECT_EQ(remove_leftovers(at()), 1000u);
   EXPECT_EQ(names(), Names{});
 }
 
 TEST_F(Leftovers, OfOwnRunsAreRemovedWhereOthersWrite) {
-  put(".tabane-0123456789abcdef.part", "a");
-  put(".tabane-0123456789abcdf0.part", "wanted");
-  put(".tabane-0123456789abcde.part", "short");
+  leave(".tabane-0123456789abcdef.part", "a");
+  leave(".tabane-0123456789abcdf0.part", "wanted");
+  leave(".tabane-0123456789abcde.part", "short");
   ASSERT_EQ(::mkdirat(at(), ".tabane-00000000000000d1.part", 0700), 0);
   ASSERT_EQ(::symlinkat("other", at(), ".tabane-0000000000000011.part"), 0);
   const OutputFile written(directory_, "final", 0600);
   for (const std::string& name : names()) make_old(name);
-  put(".tabane-00000000000000aa.part", "just written, perhaps by another host");
+  leave(".tabane-00000000000000aa.part", "just written, perhaps by another host");
   const std::set<FileId> keep = {identity(".tabane-0123456789abcdf0.part")};
   EXPECT_EQ(remove_own_leftovers(at(), keep), 1u);
   EXPECT_EQ(names(), (Names{".tabane-0123456789abcdf0.part", ".tabane-0123456789abcde.part",
@@ -347,7 +375,7 @@ TEST_F(Leftovers, OfOwnRunsAreRemovedWhereOthersWrite) {
 
 TEST_F(Leftovers, OfOthersStay) {
   const char* const name = ".tabane-0123456789abcdef.part";
-  put(name, "another user's");
+  leave(name, "another user's");
   make_old(name);
   constexpr uid_t kNobody = 65534;
   if (::fchownat(at(), name, kNobody, static_cast<gid_t>(-1), 0) != 0) {

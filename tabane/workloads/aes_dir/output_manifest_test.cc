@@ -158,7 +158,7 @@ TEST_F(Update, ThatWasInterruptedIsToldAndFinishedByTheNext) {
   write_file(sealed / ".tabane/manifest", manifest);
   write_file(sealed / ".tabane/changing", "");
   fs::remove(sealed / "b");
-  write_file(sealed / "d/.tabane-0123456789abcdef.part", "half");
+  core::leave_behind(sealed / "d/.tabane-0123456789abcdef.part", "half");
   const Request verify = request(Direction::verify, sealed, "");
   EXPECT_NE(refusal(verify).find("--update or --resume finishes it"), std::string::npos);
   EXPECT_EQ(refusal(verifying_without_manifest()), "");
@@ -282,7 +282,7 @@ TEST_F(Update, AtWorkIsToldByWhoCannotOpenTheTree) {
   fs::remove(sealed / ".tabane/manifest");
   EXPECT_NE(refusal(verify).find("has no manifest"), std::string::npos);
   const core::Descriptor directory(open(sealed.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const JobLock lock(directory.get(), sealed);
+  const JobLock lock(directory.get(), LockedTree::sealed, sealed);
   EXPECT_NE(refusal(verify).find("is being changed by another job"), std::string::npos)
       << refusal(verify);
 }

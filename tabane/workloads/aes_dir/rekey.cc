@@ -128,7 +128,7 @@ std::vector<Slot> new_slots(const FoundKeys& file, const TreeKey& key, const New
 std::string rekey(const std::string& tree, KeyRing& keys, const NewOpeners& openers,
                   const std::function<bool()>& stop_requested) {
   const core::Descriptor root = open_tree(tree);
-  const JobLock lock(root.get(), tree);
+  const JobLock lock(root.get(), LockedTree::sealed, tree);
   const std::vector<std::byte> bytes = require_keys(root.get(), tree);
   const FoundKeys file = find(bytes, tree);
   const std::optional<TreeKey> key = open_keys(root.get(), file, bytes, keys);

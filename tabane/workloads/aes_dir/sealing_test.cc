@@ -344,7 +344,7 @@ TEST_F(Sealing, GoesOnWithTheTreeOfAnInterruptedJob) {
   const Bytes keys = keys_bytes();
   const std::string kept = read_file(root / "sealed/sub/two");
   fs::remove(root / "sealed/one");
-  write_file(root / "sealed/.tabane/.tabane-0123456789abcdef.part", "of a killed run");
+  core::leave_behind(root / "sealed/.tabane/.tabane-0123456789abcdef.part", "of a killed run");
   const Outcome outcome = encrypt({with_key, for_recipient(1), with_resume});
   EXPECT_EQ(outcome.files, 1u);
   EXPECT_EQ(outcome.files_kept, 1u);

@@ -235,6 +235,7 @@ TEST_F(SpreadJob, NamesLeftoversWhereNoManifestTells) {
     const fs::path directory = sealed / std::to_string(d);
     fs::copy_file(directory / "large", directory / half);
     fs::resize_file(directory / half, kLarge - 1'000'000);
+    fs::permissions(directory / half, fs::perms::sticky_bit, fs::perm_options::add);
   }
   const Told back = run([&] {
     Request alone = request(Direction::decrypt, sealed, again);

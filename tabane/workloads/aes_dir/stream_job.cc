@@ -100,9 +100,7 @@ class Output {
   // throws: core::SystemError for what a file system says only at the end.
   void finish() {
     if (file_) {
-      struct stat as_made {};
-      if (fstat(file_->fd(), &as_made) != 0) throw core::SystemError("stat", name(), errno);
-      file_->commit(as_made, {.replace = request_.force, .fsync = request_.fsync});
+      file_->commit({.replace = request_.force, .fsync = request_.fsync});
     } else if (stream_.valid()) {
       // EINVAL, EROFS: there is nothing to wait for.
       if (request_.fsync && fsync(stream_.get()) != 0 && errno != EINVAL && errno != EROFS) {

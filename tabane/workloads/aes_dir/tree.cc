@@ -184,7 +184,7 @@ class Scanner {
       tree_.links.push_back({append_name(tree_.names, name), directory});
     } else if (!S_ISREG(status.st_mode)) {
       tree_.specials.push_back(path_of(directory, name));
-    } else if (temporaries_ == Temporaries::leave_out && core::is_temporary_name(name)) {
+    } else if (temporaries_ == Temporaries::leave_out && core::is_leftover(name, status.st_mode)) {
       tree_.temporaries.push_back(path_of(directory, name));
     } else {
       tree_.files.push_back({append_name(tree_.names, name),

@@ -56,8 +56,8 @@ core::Descriptor open_own_file(int directory, const char* name, const char* path
 }
 
 std::vector<std::string> strangers_at_home(int root) {
-  constexpr std::array<std::string_view, 4> kNames = {kName, "manifest", "changing",
-                                                      "hidden-names"};
+  constexpr std::array<std::string_view, 5> kNames = {kName, "manifest", "changing", "hidden-names",
+                                                      kLockName};
   core::Descriptor home = open_home(root, false);
   std::unique_ptr<DIR, int (*)(DIR*)> stream(home.valid() ? fdopendir(home.get()) : nullptr,
                                              &closedir);
@@ -91,9 +91,7 @@ void write_keys(int root, std::span<const std::byte> bytes, bool fsync) {
   auto home = std::make_shared<const core::Descriptor>(open_home(root, true));
   OutputFile file(std::move(home), kName, 0666);
   core::write_all_at(file.fd(), bytes.data(), bytes.size(), 0, kKeysPath);
-  struct stat made {};
-  if (fstat(file.fd(), &made) != 0) throw core::SystemError("stat", kKeysPath, errno);
-  file.commit(made, {.replace = true, .fsync = fsync});
+  file.commit({.replace = true, .fsync = fsync});
 }
 
 }  // namespace tabane::workloads::aes_dir

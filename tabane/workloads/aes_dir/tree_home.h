@@ -21,6 +21,9 @@ core::Descriptor open_home(int root, bool make);
 // regular file. Returns none that is valid if it is missing.
 core::Descriptor open_own_file(int directory, const char* name, const char* path);
 
+// The lock of the job that changes the tree, a file in .tabane; see job_lock.h.
+inline constexpr const char* kLockName = "lock";
+
 // Returns the names in .tabane that no job gives. throws: core::SystemError.
 std::vector<std::string> strangers_at_home(int root);
 

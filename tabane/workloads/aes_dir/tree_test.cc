@@ -218,17 +218,19 @@ TEST_F(Scan, KeepsLinksWithoutFollowingThemAndLeavesSpecialFilesOut) {
 }
 
 TEST_F(Scan, NamesFilesWithATemporaryNameButNotOtherThingsOfThatName) {
-  file(".tabane-0123456789abcdef.part", 3);
+  core::leave_behind(folder_.path() / ".tabane-0123456789abcdef.part", "cut");
   file(".tabane-0123456789abcde.part");
+  file(".tabane-0000000000000000.part");  // a user's
   directory(".tabane-fedcba9876543210.part");
   const Tree tree = scan(root(), {});
   EXPECT_EQ(tree.temporaries, Names{".tabane-0123456789abcdef.part"});
-  EXPECT_EQ(file_paths(tree), Names{".tabane-0123456789abcde.part"});
+  EXPECT_EQ(file_paths(tree),
+            (Names{".tabane-0000000000000000.part", ".tabane-0123456789abcde.part"}));
   EXPECT_EQ(tree.directories.size(), 2u);
 }
 
 TEST_F(Scan, TakesFilesWithATemporaryNameIfAsked) {
-  file(".tabane-0123456789abcdef.part", 3);
+  core::leave_behind(folder_.path() / ".tabane-0123456789abcdef.part", "cut");
   const Tree tree = scan(root(), {}, Temporaries::take);
   EXPECT_EQ(file_paths(tree), Names{".tabane-0123456789abcdef.part"});
   EXPECT_TRUE(tree.temporaries.empty());
