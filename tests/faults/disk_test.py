@@ -178,6 +178,31 @@ class Permissions(Disk):
         except PermissionError as error:
             self.skipTest(f"another user cannot run the program: {error}")
 
+    def test_of_directories_do_not_keep_an_update_from_removing(self):
+        """Those of others do, and are told each time until they let it."""
+        self.make_tree()
+        for folder in (self.plain, self.plain / "a", self.plain / "a" / "b"):
+            folder.chmod(0o555)
+        for i, name in enumerate(("f3", "f4")):
+            arguments = ["encrypt", *self.options(), *(["--update"] if i else []), self.plain,
+                         self.sealed]
+            self.assertEqual(self.run_as_user(*arguments).returncode, 0)
+            (self.plain / "a" / name).unlink()
+        self.assertEqual(self.run_as_user(*arguments).returncode, 0)
+        self.run_ok("verify", *self.options(), self.sealed)
+        if not self.user:
+            return
+        (self.plain / "a" / "f5").unlink()
+        os.chown(self.sealed / "a", 0, 0)
+        for _ in range(2):
+            result = self.run_as_user(*arguments)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn(b"a/f5: ", result.stderr)
+            self.assertNotEqual(tabane("verify", *self.options(), self.sealed).returncode, 0)
+        os.chown(self.sealed / "a", NOBODY, -1)
+        self.assertEqual(self.run_as_user(*arguments).returncode, 0)
+        self.run_ok("verify", *self.options(), self.sealed)
+
     def test_of_files_and_directories_that_cannot_be_read_are_told(self):
         self.make_tree()
         (self.plain / "a" / "f4").chmod(0)

@@ -11,6 +11,7 @@
 
 #include "tabane/workloads/aes_dir/key_proof.h"
 #include "tabane/workloads/aes_dir/key_ring.h"
+#include "tabane/workloads/aes_dir/modes.h"
 #include "tabane/workloads/aes_dir/seal_manifest.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
 
@@ -191,6 +192,7 @@ void OutputManifest::remove_gone() {
       remove(*gone);
     } catch (const core::SystemError& error) {
       failures_.push_back({gone->path, error.what()});  // as a directory with a stranger's file
+      keeps_mark_ = true;  // the manifest that is written will not have it
     }
   }
   gone_.clear();
@@ -208,6 +210,7 @@ void OutputManifest::remove(const Stray& gone) {
   }
   const std::string name = gone.path.substr(from);
   if (!exists(parent.get(), name.c_str())) return;
+  let_owner_work(parent.get());
   remove_name(parent.get(), name.c_str(), gone.directory ? AT_REMOVEDIR : 0, gone.path);
   ++removed_;
 }

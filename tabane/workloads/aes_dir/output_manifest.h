@@ -19,7 +19,7 @@ class OutputManifest {
   // finish(): whoever reads the tree meanwhile, or after a kill, is told. Decides whether the job
   // hides names, as it is asked to or as the tree that it goes on with does. Goes on with what the
   // manifest has; with --update, removes what stands in the way of the work, and otherwise names as
-  // failures what OUT alone has: until an update has removed it, the mark stays. throws:
+  // failures what OUT alone has: until an update could remove it, the mark stays. throws:
   // core::SystemError; core::Error if the manifest that an update needs is damaged, if there is
   // none to go on with beside files of another tree, or if the mark of hidden names contradicts it.
   explicit OutputManifest(JobState& job);

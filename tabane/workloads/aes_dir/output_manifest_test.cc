@@ -193,6 +193,20 @@ TEST_F(Update, RemovesWhatAnInterruptedOneHadAddedAndNothingOfStrangers) {
   EXPECT_FALSE(fs::exists(sealed / "d/e/f"));
 }
 
+TEST_F(Update, IsNotDoneUntilWhatCouldNotBeRemovedIsGone) {
+  write_file(sealed / "d/e/of-a-stranger", "kept");
+  fs::remove_all(in / "d/e");
+  for (int i = 0; i < 2; ++i) {
+    const Outcome outcome = update();
+    ASSERT_EQ(outcome.failures.size(), 1u) << i;
+    EXPECT_EQ(outcome.failures[0].path, "d/e");
+    EXPECT_NE(refusal(request(Direction::verify, sealed, "")).find("--update"), std::string::npos);
+  }
+  fs::remove(sealed / "d/e/of-a-stranger");
+  EXPECT_TRUE(update().failures.empty());
+  expect_same_as_input();
+}
+
 Request with_passphrase(Request r) {
   r.passphrase = Passphrase::of(std::as_bytes(std::span("a passphrase")));
   r.passphrase_log2_n = 10;
