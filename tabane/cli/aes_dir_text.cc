@@ -98,6 +98,29 @@ std::string reason_of(const Failure& failure) {
   return failure.what;
 }
 
+// Of a list that is not shown to its end.
+std::string rest_text(std::size_t more) {
+  if (more == 0) return "";
+  return fmt::format("and {} more, which -v or --json lists\n", grouped(more));
+}
+
+// A line for each path, as `line` says.
+std::string lines_of(const std::vector<std::string>& paths, std::size_t most,
+                     fmt::format_string<std::string> line) {
+  std::string text;
+  const std::size_t shown = std::min(most, paths.size());
+  for (std::size_t i = 0; i < shown; ++i) text += fmt::format(line, printable(paths[i]));
+  return text + rest_text(paths.size() - shown);
+}
+
+lab::Json list_of(const std::vector<std::string>& paths) {
+  lab::Json list = lab::Json::array();
+  for (const std::string& path : paths) {
+    list.push_back({{"path", lossy_utf8(path)}, {"path_percent_encoded", percent_encoded(path)}});
+  }
+  return list;
+}
+
 lab::Json rate_or_null(double amount, double seconds) {
   if (seconds <= 0) return nullptr;
   return amount / seconds;
@@ -228,25 +251,16 @@ std::string failures_text(const Outcome& outcome, std::size_t most) {
     text += fmt::format("{}: {}\n", printable(failure.path.empty() ? "." : failure.path),
                         printable(reason_of(failure)));
   }
-  if (shown < outcome.failures.size()) {
-    text += fmt::format("and {} more, which -v or --json lists\n",
-                        grouped(outcome.failures.size() - shown));
-  }
-  return text;
+  return text + rest_text(outcome.failures.size() - shown);
+}
+
+std::string removals_text(const Outcome& outcome, std::size_t most) {
+  return lines_of(outcome.would_remove, most, "would remove: {}\n");
 }
 
 std::string temporaries_text(const Outcome& outcome, std::size_t most) {
-  std::string text;
-  const std::size_t shown = std::min(most, outcome.temporaries.size());
-  for (std::size_t i = 0; i < shown; ++i) {
-    text += fmt::format("left out: {} has the name of an interrupted run's temporary file\n",
-                        printable(outcome.temporaries[i]));
-  }
-  if (shown < outcome.temporaries.size()) {
-    text += fmt::format("and {} more, which -v or --json lists\n",
-                        grouped(outcome.temporaries.size() - shown));
-  }
-  return text;
+  return lines_of(outcome.temporaries, most,
+                  "left out: {} has the name of an interrupted run's temporary file\n");
 }
 
 lab::Json to_json(const Request& request, const Outcome& outcome) {
@@ -258,11 +272,6 @@ lab::Json to_json(const Request& request, const Outcome& outcome) {
          {"reason", lossy_utf8(reason_of(failure))},
          {"difference",
           failure.difference.empty() ? lab::Json(nullptr) : lab::Json(failure.difference)}});
-  }
-  lab::Json temporaries = lab::Json::array();
-  for (const std::string& path : outcome.temporaries) {
-    temporaries.push_back(
-        {{"path", lossy_utf8(path)}, {"path_percent_encoded", percent_encoded(path)}});
   }
   const bool worked = !request.dry_run;
   const double seconds = worked ? outcome.seconds : 0;
@@ -291,8 +300,9 @@ lab::Json to_json(const Request& request, const Outcome& outcome) {
           {"symlinks", outcome.symlinks},
           {"special_files", outcome.special},
           {"excluded", outcome.excluded},
-          {"temporary_files", temporaries},
+          {"temporary_files", list_of(outcome.temporaries)},
           {"removed", if_worked(outcome.removed)},
+          {"would_remove", list_of(outcome.would_remove)},
           {"leftovers_removed", if_worked(outcome.leftovers_removed)},
           {"seconds", worked ? lab::Json(outcome.seconds) : lab::Json(nullptr)},
           {"bytes_per_second", rate_or_null(static_cast<double>(outcome.bytes), seconds)},

@@ -32,7 +32,9 @@ std::vector<std::string> warnings_of(const workloads::aes_dir::Request& request,
 // terminal.
 std::string failures_text(const workloads::aes_dir::Outcome& outcome, std::size_t most);
 
-// The same for files that were left out because of their names.
+// The same for what a dry run of an update found that it would remove, and for files that were left
+// out because of their names.
+std::string removals_text(const workloads::aes_dir::Outcome& outcome, std::size_t most);
 std::string temporaries_text(const workloads::aes_dir::Outcome& outcome, std::size_t most);
 
 lab::Json to_json(const workloads::aes_dir::Request& request,

@@ -156,6 +156,15 @@ TEST(FailuresText, SaysHowManyItLeavesOut) {
   EXPECT_EQ(failures_text(outcome, 1), "a: b\nand 4 more, which -v or --json lists\n");
 }
 
+TEST(RemovalsText, NamesEachOnALineOfItsOwn) {
+  Outcome outcome;
+  EXPECT_EQ(removals_text(outcome, 9), "");
+  outcome.would_remove = {"a\nb", "d/", "d/e"};
+  EXPECT_EQ(removals_text(outcome, 2),
+            "would remove: a\\nb\nwould remove: d/\nand 1 more, which -v or --json lists\n");
+  EXPECT_EQ(to_json({.dry_run = true}, outcome)["would_remove"][2]["path"], "d/e");
+}
+
 TEST(Json, HoldsNamesThatAreNotUtf8) {
   Outcome outcome = some_outcome();
   outcome.failures = {{"a\xff", "a\xff: open: No such file"}};

@@ -1,5 +1,6 @@
 // tabane encrypt, decrypt, verify: files and directory trees under AES.
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "tabane/cli/aes_dir_text.h"
 #include "tabane/cli/command.h"
@@ -25,6 +27,7 @@
 #include "tabane/core/output_path.h"
 #include "tabane/workloads/aes_dir/help.h"
 #include "tabane/workloads/aes_dir/job.h"
+#include "tabane/workloads/aes_dir/key_ring.h"
 
 namespace tabane::cli {
 namespace {
@@ -257,15 +260,15 @@ void say_that_it_stopped(const Request& request, const Outcome& outcome, bool to
 }
 
 void print_outcome(const Options& options, const Outcome& outcome) {
+  const std::size_t most = options.verbose ? SIZE_MAX : kFailuresShown;
   if (!options.quiet && !options.json.to_stdout()) {
     std::FILE* const to = options.output_on_stdout ? stderr : stdout;
     std::fputs(summary_text(options.request, outcome).c_str(), to);
+    std::fputs(removals_text(outcome, most).c_str(), to);
     std::fflush(to);
   }
-  const std::size_t most = options.verbose ? outcome.failures.size() : kFailuresShown;
   std::fputs(failures_text(outcome, most).c_str(), stderr);
-  std::fputs(temporaries_text(outcome, options.verbose ? SIZE_MAX : kFailuresShown).c_str(),
-             stderr);
+  std::fputs(temporaries_text(outcome, most).c_str(), stderr);
   if (!outcome.failures.empty()) {
     fmt::print(stderr, "tabane: {} {}\n",
                outcome.failures.size() == 1
@@ -277,6 +280,20 @@ void print_outcome(const Options& options, const Outcome& outcome) {
     warn(warning);
   }
   say_that_it_stopped(options.request, outcome, options.output_on_stdout);
+}
+
+// The answer that is typed, if somebody is there to type one.
+bool says_yes(std::uint64_t files, std::uint64_t of) {
+  if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) return false;
+  fmt::print(stderr, "IN does not have {} of the {} files in OUT. Type yes to remove them: ",
+             grouped(files), grouped(of));
+  pollfd terminal{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  while (poll(&terminal, 1, 100) <= 0) {
+    if (StopOnSignal::requested()) throw Stopped();
+  }
+  std::array<char, 80> line;
+  const ssize_t got = read(STDIN_FILENO, line.data(), line.size());
+  return got > 0 && std::string_view(line.data(), static_cast<std::size_t>(got)) == "yes\n";
 }
 
 // Each thread holds several files at once.
@@ -329,7 +346,8 @@ int run(Options& options, comm::Comm* ranks, bool& lost) {
       run_job(options.request,
               {.stop_requested = [] { return StopOnSignal::requested(); },
                .places_are_fit = [&options] { options.json.allow_errors(); },
-               .progress = [&progress](const Progress& now) { progress.show(now); }},
+               .progress = [&progress](const Progress& now) { progress.show(now); },
+               .may_remove = says_yes},
               ranks);
   lost = outcome.lost_ranks;
   progress.clear();
@@ -397,7 +415,9 @@ constexpr const char* kResumeDecrypt =
 void add_writing_options(CLI::App& verb, Request& request) {
   const bool encrypts = request.direction == Direction::encrypt;
   verb.add_flag("--dry-run", request.dry_run,
-                "Look at everything, write nothing, show what would be done");
+                encrypts ? "Look at everything, write nothing, show what would be done; with "
+                           "--update, list what would be removed"
+                         : "Look at everything, write nothing, show what would be done");
   CLI::Option* resume =
       verb.add_flag("--resume", request.resume, encrypts ? kResumeEncrypt : kResumeDecrypt);
   verb.add_flag("--force", request.force,
@@ -421,6 +441,10 @@ void add_writing_options(CLI::App& verb, Request& request) {
           "Bring OUT up to date by its manifest: seal what is new or has changed, remove what "
           "IN no longer has, look at the rest without opening it")
       ->excludes("--force");
+  verb.add_flag("--delete", request.remove_most,
+                "Let --update remove what IN no longer has even if that is more than half of the "
+                "files in OUT, and more than ten; otherwise it asks on a terminal, or refuses")
+      ->needs("--update");
 }
 
 void add_manifest_options(CLI::App& verb, Options& options) {

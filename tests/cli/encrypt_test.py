@@ -635,6 +635,44 @@ class Existing(Case):
         self.decrypt()
         self.assertEqual(snapshot(self.opened), snapshot(self.plain))
 
+    def answer(self, typed, *arguments):
+        """Runs on a terminal where this is typed."""
+        ours, theirs = pty.openpty()
+        os.write(ours, typed)
+        done = subprocess.run([TABANE, *map(str, arguments)], stdin=theirs, stdout=subprocess.PIPE,
+                              stderr=theirs, start_new_session=True, timeout=60)
+        os.close(theirs)
+        os.close(ours)
+        return done.returncode
+
+    def test_update_removes_most_of_a_tree_only_if_that_is_meant(self):
+        shutil.rmtree(self.plain)
+        gone = self.plain / "gone"
+        for hide in ([], ["--hide-names"]):
+            gone.mkdir(parents=True)
+            for i in range(11):
+                (gone / f"f{i}").write_bytes(b"x")
+            self.encrypt(*hide)
+            shutil.rmtree(gone)
+            before = without_home(snapshot(self.sealed))
+            update = ["encrypt", "--update", *self.options(), self.plain, self.sealed]
+            self.refused(2, "--delete", *update)
+            listed = self.run_ok(*update, "--dry-run").stdout
+            for i in range(11):
+                self.assertIn(b"would remove: gone/f%d\n" % i, listed)
+            record = json.loads(self.run_ok(*update, "--dry-run", "--json").stdout)
+            paths = [entry["path"] for entry in record["would_remove"]]
+            self.assertEqual(len(paths), 11 if hide else 12)
+            self.assertEqual(self.answer(b"no\n", *update), 2)
+            self.assertEqual(without_home(snapshot(self.sealed)), before)
+            if hide:
+                self.assertEqual(self.answer(b"yes\n", *update), 0)
+            else:
+                self.run_ok(*update, "--delete")
+            self.run_ok("verify", *self.options(), self.sealed)
+            self.assertEqual(list(self.run_ok(*update, "--dry-run").stdout.split(b"\n")[1:]), [b""])
+            shutil.rmtree(self.sealed)
+
     def test_resume_does_what_is_missing_and_what_changed(self):
         self.encrypt()
         before = snapshot(self.sealed)
@@ -663,7 +701,8 @@ class Json(Case):
     KEYS = ["schema_version", "kind", "tabane_version", "cipher", "engine", "threads", "ranks",
             "dry_run", "complete", "files_total", "input_bytes_total", "directories", "files_done",
             "input_bytes_done", "files_kept", "files_sealed_anew", "links", "symlinks",
-            "special_files", "excluded", "temporary_files", "removed", "leftovers_removed",
+            "special_files", "excluded", "temporary_files", "removed", "would_remove",
+            "leftovers_removed",
             "seconds", "bytes_per_second", "files_per_second", "copy_bytes_per_second",
             "copy_files_per_second", "share_of_copy_speed", "share_of_copy_speed_interval",
             "authenticated", "warnings", "root", "failures"]

@@ -221,7 +221,17 @@ void take_manifest(const Request& request, const Places& places, const TreeManif
   outcome.links = manifest.links();
 }
 
-// Whether the job was asked to stop while the step derived a key.
+// What an update would remove; changes nothing.
+std::vector<std::string> removals(const Request& request, const Places& places, KeyRing& keys,
+                                  const Hooks& hooks) {
+  const OutputRoot out = open_output_root(places, request);
+  JobState job(request, places.tree, places.in_root.get(), out.directory.get(), keys);
+  const TreeSeal seal = prepare_seal(request, places, out.directory.get(), keys);
+  job.seal = &seal;
+  return OutputManifest(job, hooks).would_remove();
+}
+
+// Whether the job was asked to stop while the step derived a key or waited for an answer.
 bool is_stopped_in(const std::function<void()>& step) {
   try {
     step();
@@ -281,7 +291,9 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   outcome.threads = plan.threads;
   outcome.ranks = spread.ranks();
   if (request.dry_run) {
-    outcome.complete = true;
+    outcome.complete = !is_stopped_in([&] {
+      if (request.update) outcome.would_remove = removals(request, places, keys, hooks);
+    });
     return outcome;
   }
 
@@ -326,7 +338,10 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
     };
   }
   std::optional<OutputManifest> sealed;
-  if (job.seal && out_root.valid() && !places.single_file) sealed.emplace(job);
+  const auto begin_tree = [&] {
+    if (job.seal && out_root.valid() && !places.single_file) sealed.emplace(job, hooks);
+  };
+  if (is_stopped_in(begin_tree)) return outcome;
   const bool may_have_leftovers = !sealed || !sealed->goes_on_from_an_end();
   if (out_root.valid() && may_have_leftovers && (request.resume || request.force)) {
     const bool hides_there = request.direction == Direction::encrypt && job.hides_names;

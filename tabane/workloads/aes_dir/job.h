@@ -21,6 +21,8 @@ struct Outcome {
   std::uint64_t files_kept = 0;        // complete and current already
   std::uint64_t files_unlisted = 0;    // whole and sealed anew: the manifest in OUT had others
   std::uint64_t removed = 0;           // files and directories that the input no longer has
+  std::vector<std::string>
+      would_remove;  // those, of a dry run of an update; directories end in '/'
   std::uint64_t files_total = 0, bytes_total = 0, directories = 0;
   std::uint64_t links = 0;  // symbolic ones: sealed, restored or looked at
   std::uint64_t symlinks = 0, special = 0, excluded = 0, leftovers_removed = 0;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <tuple>
 #include <utility>
 
 #include "tabane/workloads/aes_dir/key_proof.h"
@@ -67,7 +68,7 @@ bool is_being_changed(int root) { return exists(root, kMarkPath); }
 
 bool is_marked_as_hidden(int root) { return exists(root, kHiddenPath); }
 
-OutputManifest::OutputManifest(JobState& job)
+OutputManifest::OutputManifest(JobState& job, const Hooks& hooks)
     : job_(job),
       home_(std::make_shared<const core::Descriptor>(open_home(job.out_root, true))),
       records_(job.tree.files.size(), home_->get()) {
@@ -88,20 +89,29 @@ OutputManifest::OutputManifest(JobState& job)
         "was changed",
         job.tree.failures[0].path, job.tree.failures[0].what));
   }
-  if (old_) make_mark(home_->get(), kMark, kMarkPath);
+  const bool updates = job.request.update;
+  if (old_ && !updates) make_mark(home_->get(), kMark, kMarkPath);
   if (old_) hold_against_input();
   if (!old_) require_files_of_tree();
   job.kept_by = old_.get();
   job.was_interrupted = !trusts_old_;
-  if (!job.request.update) {
+  if (!updates) {
     name_strays();
     return;
   }
+  if (!trusts_old_) find_strays();
+  if (job.request.dry_run) return;
+  require_meant(hooks);
+  make_mark(home_->get(), kMark, kMarkPath);
   remove_gone();
-  if (trusts_old_) return;
-  gone_ = strays_of(job.out_root, job.tree, *job.seal, job.hides_names);
-  std::erase_if(gone_, &Stray::of_stranger);
-  remove_gone();
+}
+
+std::vector<std::string> OutputManifest::would_remove() const {
+  std::vector<std::string> paths;
+  for (const Stray& gone : gone_) {
+    paths.push_back((gone.plain.empty() ? gone.path : gone.plain) + (gone.directory ? "/" : ""));
+  }
+  return paths;
 }
 
 // A manifest decides; the mark, which anybody can make or remove, where there is none to be read.
@@ -139,12 +149,13 @@ void OutputManifest::hold_against_input() {
   try {
     old_->merge_with(job_.tree, [&](const ManifestEntry* listed, const TreeWalk* found) {
       if (listed == nullptr) return;
+      listed_files_ += listed->kind == EntryKind::file;
       const bool stays = found != nullptr && found->kind() == listed->kind;
       if (stays && listed->kind == EntryKind::file) {
         records_.put(found->index(), record_of(*listed));
       } else if (!stays && old_->head().hidden_names) {
         if (listed->kind == EntryKind::file) {
-          gone_.push_back({text_of_stored(listed->stored_name), false});
+          gone_.push_back({text_of_stored(listed->stored_name), false, false, listed->path});
         }
       } else if (!stays && listed->kind != EntryKind::link) {
         gone_.push_back({listed->path, listed->kind == EntryKind::directory});
@@ -183,6 +194,34 @@ void OutputManifest::name_strays() {
                      : stray.directory ? "is a directory in OUT, but not in IN; --update removes it"
                                        : "is in OUT, but not in IN; --update removes it"});
   }
+}
+
+// Adds what an interrupted job may have left, and the manifest does not have.
+void OutputManifest::find_strays() {
+  for (Stray& stray : strays_of(job_.out_root, job_.tree, *job_.seal, job_.hides_names)) {
+    if (!stray.of_stranger) gone_.push_back(std::move(stray));
+  }
+  const auto place = [](const Stray& gone) { return std::tie(gone.path, gone.directory); };
+  std::ranges::stable_sort(gone_, [&](const Stray& a, const Stray& b) {
+    const int order = compare_paths(a.path, b.path);
+    return order != 0 ? order < 0 : a.directory < b.directory;
+  });
+  const auto again = std::ranges::unique(gone_, {}, place);
+  gone_.erase(again.begin(), again.end());
+}
+
+// An IN that is empty, such as a disk that is not mounted, must not empty OUT.
+void OutputManifest::require_meant(const Hooks& hooks) const {
+  constexpr std::uint64_t kFew = 10;
+  const auto files =
+      static_cast<std::uint64_t>(std::ranges::count(gone_, false, &Stray::directory));
+  const std::uint64_t all = std::max(files, listed_files_);
+  if (files <= kFew || 2 * files <= all || job_.request.remove_most) return;
+  if (hooks.may_remove(files, all)) return;
+  throw core::UsageError(fmt::format(
+      "--update would remove {} of {} files in OUT ({}), which IN ({}) does not have; nothing was "
+      "changed. --dry-run lists them, and --delete removes them",
+      files, all, job_.request.out, job_.request.in));
 }
 
 // From the leaves up. Before the work, since a file and a directory may have changed places.

@@ -19,10 +19,16 @@ class OutputManifest {
   // finish(): whoever reads the tree meanwhile, or after a kill, is told. Decides whether the job
   // hides names, as it is asked to or as the tree that it goes on with does. Goes on with what the
   // manifest has; with --update, removes what stands in the way of the work, and otherwise names as
-  // failures what OUT alone has: until an update could remove it, the mark stays. throws:
-  // core::SystemError; core::Error if the manifest that an update needs is damaged, if there is
-  // none to go on with beside files of another tree, or if the mark of hidden names contradicts it.
-  explicit OutputManifest(JobState& job);
+  // failures what OUT alone has: until an update could remove it, the mark stays. A dry run of an
+  // update changes nothing and only finds what it would remove. throws: core::SystemError;
+  // core::Error if the manifest that an update needs is damaged, if there is none to go on with
+  // beside files of another tree, or if the mark of hidden names contradicts it; core::UsageError if
+  // an update would remove too much.
+  OutputManifest(JobState& job, const Hooks& hooks);
+
+  // Paths of what a dry run has found, as the plain tree had them as far as that is known;
+  // directories end in '/'.
+  std::vector<std::string> would_remove() const;
 
   // Writes the manifest when all files are written, unless an update would write what is there
   // already. Returns the root, or nothing if that could not be done, which is a failure: also if
@@ -44,6 +50,8 @@ class OutputManifest {
   void hold_against_input();
   void require_files_of_tree() const;
   void name_strays();
+  void find_strays();
+  void require_meant(const Hooks& hooks) const;
   void remove_gone();
   void remove(const Stray& gone);
   Root write(std::vector<Failure>& failures);
@@ -52,9 +60,10 @@ class OutputManifest {
   core::SharedDescriptor home_;
   FileRecords records_;
   std::unique_ptr<TreeManifest> old_;
-  bool trusts_old_ = false;  // no update was interrupted since it was written
-  std::vector<Stray> gone_;  // of the sealed tree, directories before what lies in them
-  bool keeps_mark_ = false;  // there is something that only an update removes
+  bool trusts_old_ = false;         // no update was interrupted since it was written
+  std::vector<Stray> gone_;         // of the sealed tree, directories before what lies in them
+  std::uint64_t listed_files_ = 0;  // in the manifest
+  bool keeps_mark_ = false;         // there is something that only an update removes
   std::vector<Failure> failures_;
   std::uint64_t removed_ = 0;
 };

@@ -43,7 +43,10 @@ struct Request {
   bool dry_run = false;  // plan and check, write nothing
   bool resume = false;   // keep what is complete and current
   bool update = false;   // with resume: bring a sealed tree up to date, by its manifest
-  bool force = false;    // replace what is there
+  // With update: remove what IN lacks even if that is more than half of the files, and more than
+  // ten, of which Hooks::may_remove() is asked otherwise.
+  bool remove_most = false;
+  bool force = false;  // replace what is there
   bool fsync = false;
   bool preserve = false;          // modes as they are, see modes.h
   bool hide_names = false;        // encrypt: a directory's names and structure only in the manifest
@@ -70,6 +73,10 @@ struct Hooks {
   // Once, when neither OUT nor the record lies where the job reads or writes other things.
   std::function<void()> places_are_fit = [] {};
   std::function<void(const Progress&)> progress = [](const Progress&) {};  // ten times a second
+  // Asks whether an update may remove so many of the files of OUT, where that needs a yes. May
+  // throw Stopped.
+  std::function<bool(std::uint64_t files, std::uint64_t of)> may_remove =
+      [](std::uint64_t, std::uint64_t) { return false; };
   // Opens the coprocessor with this index; tests have one that fails.
   std::function<std::unique_ptr<device::Device>(std::size_t)> open_device = device::open_device;
 };

@@ -179,7 +179,7 @@ TreeSeal prepare_seal(const Request& request, const Places& places, int out_root
   if (found && !places.single_file) require_key_of_manifest(request, out_root, *found);
   if (found) require_recipients(request, *found);
   TreeSeal seal = found ? std::move(*found) : new_seal(request, keys);
-  if (places.single_file || out_root < 0) return seal;
+  if (places.single_file || out_root < 0 || request.dry_run) return seal;
   const auto bytes = encode_keys_file({seal.header.tree, seal.slots}, seal.key);
   // --force replaces the keys before the manifest goes: a kill between leaves two that do not fit
   // each other, which no job goes on with. An older tree's keys without its manifest would look

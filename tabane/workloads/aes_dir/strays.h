@@ -13,6 +13,7 @@ struct Stray {
   std::string path;  // in the sealed tree
   bool directory;
   bool of_stranger = false;  // a file that is not sealed with the tree's key
+  std::string plain = {};    // its path in the plain tree, if that is another one and is known
 };
 
 // Looks through the sealed tree below `sealed` for files and directories that the plain tree lacks,
