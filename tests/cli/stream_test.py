@@ -246,6 +246,15 @@ class Refused(StreamCase):
         self.refused_stream("is a directory", "encrypt", *self.options(), "-", self.plain)
         self.refused_stream("--key-file", "encrypt", "--key-file", "/dev/stdin", "-", "-")
 
+    def test_what_is_no_sealed_stream_is_told(self):
+        for data, why in ((b"x" * 1000, b"not a sealed file"), (b"x" * 95, b"inside its header"),
+                          (b"TBNSEAL\x03" + b"x" * 1000, b"it says 3")):
+            for verb, out in (("decrypt", ["-"]), ("verify", [])):
+                result = piped(data, verb, *self.options(), "-", *out)
+                self.assertEqual(result.returncode, 1, result.stderr)
+                self.assertIn(why, result.stderr)
+                self.assertEqual(result.stdout, b"")
+
     def test_out_that_is_in(self):
         self.plain.write_bytes(b"text")
         for target in (self.plain, "-"):

@@ -148,7 +148,7 @@ std::vector<std::byte> read_header(StandardInput& input) {
     header.resize(before + input.read(std::span(header).subspan(before)));
   };
   read_until(kHeaderBytes);
-  if (header.size() < kHeaderBytes || header[kVersionAt] == std::byte{1}) return header;
+  if (header.size() < kHeaderBytes || header[kVersionAt] != std::byte{2}) return header;
   read_until(kSlotsAt);
   if (header.size() == kSlotsAt) read_until(header_bytes(header));
   return header;
