@@ -40,6 +40,9 @@ void make_mark(int home, const char* name, const char* path) {
   if (!mark.valid()) throw core::SystemError("make", path, errno);
 }
 
+// A file may be where a directory was.
+bool is_gone(int error) { return error == ENOENT || error == ENOTDIR; }
+
 // Whoever contradicts a manifest wants names in the open, or files where nobody looks for them.
 void require_mark(int root, bool hidden) {
   if (is_marked_as_hidden(root) == hidden) return;
@@ -237,18 +240,24 @@ void OutputManifest::remove_gone() {
   gone_.clear();
 }
 
-// Component by component, so that no link leads elsewhere.
+// Component by component, so that no link leads elsewhere. An interrupted job may have put
+// something of another kind there already, which has a line of its own if it is gone, too.
 void OutputManifest::remove(const Stray& gone) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   core::Descriptor parent(fcntl(job_.out_root, F_DUPFD_CLOEXEC, 0));
   std::size_t from = 0;
   for (std::size_t end; (end = gone.path.find('/', from)) != gone.path.npos; from = end + 1) {
     parent.reset(openat(parent.get(), gone.path.substr(from, end - from).c_str(), kFlags));
-    if (!parent.valid() && errno == ENOENT) return;
+    if (!parent.valid() && is_gone(errno)) return;
     if (!parent.valid()) throw core::SystemError("open", gone.path, errno);
   }
   const std::string name = gone.path.substr(from);
-  if (!exists(parent.get(), name.c_str())) return;
+  struct stat there {};
+  if (fstatat(parent.get(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (is_gone(errno)) return;
+    throw core::SystemError("stat", gone.path, errno);
+  }
+  if (S_ISDIR(there.st_mode) != gone.directory && !trusts_old_) return;
   let_owner_work(parent.get());
   remove_name(parent.get(), name.c_str(), gone.directory ? AT_REMOVEDIR : 0, gone.path);
   ++removed_;

@@ -104,6 +104,33 @@ TEST_F(Update, TakesAFileThatBecameADirectoryAndTheOtherWay) {
   expect_same_as_input();
 }
 
+// Both kinds of change, each done already when the next update begins.
+TEST_F(Update, GoesOnWhereAFileAndADirectoryHaveChangedPlaces) {
+  const std::string manifest = read_file(sealed / ".tabane/manifest");
+  fs::remove(in / "a");
+  fs::create_directory(in / "a");
+  write_file(in / "a/inside", "x");
+  fs::remove_all(in / "d");
+  write_file(in / "d", "a file now");
+  EXPECT_TRUE(update().failures.empty());
+  const auto interrupt = [&] {
+    write_file(sealed / ".tabane/manifest", manifest);
+    write_file(sealed / ".tabane/changing", "");
+  };
+  interrupt();
+  EXPECT_EQ(told(updating()), Lines{});
+  expect_same_as_input();
+  // And back again before it could end.
+  interrupt();
+  fs::remove_all(in / "a");
+  write_file(in / "a", "a");
+  fs::remove(in / "d");
+  fs::create_directories(in / "d/e");
+  write_file(in / "d/c", "d/c");
+  EXPECT_EQ(told(updating()), Lines{});
+  expect_same_as_input();
+}
+
 TEST_F(Update, MakesAnewWhatIsMissingOrCutInTheSealedTree) {
   fs::remove(sealed / "a");
   fs::resize_file(sealed / "d/long", 1000);
