@@ -673,6 +673,13 @@ class Existing(Case):
             self.assertEqual(list(self.run_ok(*update, "--dry-run").stdout.split(b"\n")[1:]), [b""])
             shutil.rmtree(self.sealed)
 
+    def test_reads_a_tree_where_no_directory_for_temporary_files_is(self):
+        self.encrypt()
+        environment = os.environ | {"TMPDIR": str(self.folder / "missing")}
+        for verb, more in (("verify", []), ("verify", ["--quick"]), ("decrypt", [self.opened])):
+            result = tabane(verb, *self.options(), self.sealed, *more, env=environment)
+            self.assertEqual(result.returncode, 0, result.stderr)
+
     def test_resume_does_what_is_missing_and_what_changed(self):
         self.encrypt()
         before = snapshot(self.sealed)

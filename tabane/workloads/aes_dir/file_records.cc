@@ -14,7 +14,8 @@ namespace {
 
 constexpr const char* kWhat = "temporary file for the records of the files";
 
-// Where the file system makes no files without a name, a named one loses it at once.
+// Where the file system makes no files without a name, a named one loses it at once. None that is
+// valid if there can be none.
 core::Descriptor unnamed_file(int directory) {
   core::Descriptor file(::openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file.valid()) return file;
@@ -23,19 +24,20 @@ core::Descriptor unnamed_file(int directory) {
   const std::string name =
       fmt::format(".tabane-{:016x}.part", number);  // a leftover if we die here
   file.reset(::openat(directory, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file.valid()) throw core::SystemError("make", kWhat, errno);
-  if (::unlinkat(directory, name.c_str(), 0) != 0) throw core::SystemError("remove", kWhat, errno);
+  if (file.valid() && ::unlinkat(directory, name.c_str(), 0) != 0) {
+    throw core::SystemError("remove", kWhat, errno);
+  }
   return file;
 }
 
 }  // namespace
 
 FileRecords::FileRecords(std::uint64_t count, int spill_directory, std::uint64_t most_in_memory) {
-  if (count <= most_in_memory) {
+  if (count > most_in_memory) spilled_ = unnamed_file(spill_directory);
+  if (!spilled_.valid()) {
     in_memory_.resize(count);
     return;
   }
-  spilled_ = unnamed_file(spill_directory);
   // Zeros, which say that no record is known.
   if (::ftruncate(spilled_.get(), static_cast<off_t>(count * sizeof(FileRecord))) != 0) {
     throw core::SystemError("ftruncate", kWhat, errno);

@@ -27,8 +27,9 @@ class FileRecords {
  public:
   static constexpr std::uint64_t kMostInMemory = 1'000'000;  // 80 MB
 
-  // spill_directory: open; where the file without a name is made if there are more records than
-  // most_in_memory. throws: core::SystemError.
+  // spill_directory: where a file without a name is made if there are more records than
+  // most_in_memory; where that cannot be, they are held in memory all the same. throws:
+  // core::SystemError.
   FileRecords(std::uint64_t count, int spill_directory,
               std::uint64_t most_in_memory = kMostInMemory);
 

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
@@ -30,8 +31,10 @@ class Records : public testing::Test {
 
 TEST_F(Records, AreTheSameInMemoryAndInAFile) {
   constexpr std::uint64_t kCount = 1000;
-  for (const std::uint64_t most_in_memory : {kCount, std::uint64_t{10}}) {
-    FileRecords records(kCount, place.get(), most_in_memory);
+  for (const auto& [directory, most_in_memory] :
+       {std::pair(place.get(), kCount), std::pair(place.get(), std::uint64_t{10}),
+        std::pair(-1, std::uint64_t{10})}) {
+    FileRecords records(kCount, directory, most_in_memory);
     for (std::uint64_t i = 0; i < kCount; i += 2) records.put(i, record_of(i));
     for (std::uint64_t i = 0; i < kCount; ++i) {
       EXPECT_EQ(records.get(i), i % 2 == 0 ? record_of(i) : FileRecord{}) << i;

@@ -10,7 +10,6 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -187,8 +186,7 @@ std::unique_ptr<TreeManifest> manifest_of(const Request& request, const Start& s
   if (!start.has_root) return nullptr;
   std::unique_ptr<TreeManifest> manifest = TreeManifest::open(sealed, keys);
   if (manifest) {
-    const core::Descriptor spill = open_directory(std::filesystem::temp_directory_path());
-    manifest->hold_against(places.tree, request.excludes, spill.get());
+    manifest->hold_against(places.tree, request.excludes);
     if (manifest->root() == start.root) return manifest;
   }
   throw core::Error(fmt::format("the manifest in {} is not that of rank 0",

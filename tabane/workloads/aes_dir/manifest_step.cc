@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <filesystem>
 #include <span>
 
 #include "tabane/workloads/aes_dir/header_io.h"
@@ -76,13 +74,6 @@ void require_root(const Request& request, const Root& root) {
       fmt::format("the root of IN ({}) is {}, not {}: the tree was replaced by another state of "
                   "it, or by another tree",
                   request.in, text_of_root(root), text_of_root(*request.root)));
-}
-
-core::Descriptor temporary_directory() {
-  const std::string path = std::filesystem::temp_directory_path();
-  core::Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.valid()) throw core::SystemError("open", path, errno);
-  return directory;
 }
 
 // The salt of what may be a sealed file.
@@ -159,7 +150,7 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& 
     if (is_being_changed(root)) refuse_tree_being_changed(request);
     const auto other = other_tree_there(places.tree, root, manifest->head().tree_id);
     if (manifest->head().hidden_names) unhide(request, *manifest, places);
-    manifest->hold_against(places.tree, request.excludes, temporary_directory().get());
+    manifest->hold_against(places.tree, request.excludes);
     if (other && lists_files(*manifest, places.tree)) {
       refuse_manifest_of_another_tree(request, manifest->head().tree_id, *other);
     }

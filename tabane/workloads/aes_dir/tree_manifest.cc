@@ -3,7 +3,8 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "tabane/core/temporary_file.h"
@@ -18,6 +19,13 @@ bool could_not_be_seen(const Tree& tree, const std::string& path) {
   return std::ranges::any_of(tree.failures, [&](const Failure& failure) {
     return path == failure.path || failure.path.empty() || path.starts_with(failure.path + '/');
   });
+}
+
+// None that is valid if there is no such directory.
+core::Descriptor temporary_directory() {
+  std::error_code ignored;
+  const std::string path = std::filesystem::temp_directory_path(ignored);
+  return core::Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 }  // namespace
@@ -81,9 +89,8 @@ void TreeManifest::for_each(const std::function<void(const ManifestEntry&)>& eac
   });
 }
 
-void TreeManifest::hold_against(const Tree& tree, const std::vector<std::string>& excludes,
-                                int spill_directory) {
-  files_.emplace(tree.files.size(), spill_directory);
+void TreeManifest::hold_against(const Tree& tree, const std::vector<std::string>& excludes) {
+  files_.emplace(tree.files.size(), temporary_directory().get());
   merge_with(tree, [&](const ManifestEntry* listed, const TreeWalk* found) {
     if (found == nullptr) {
       if (is_excluded(excludes, listed->path)) return;

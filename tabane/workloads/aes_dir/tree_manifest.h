@@ -50,9 +50,9 @@ class TreeManifest {
   void for_each(const std::function<void(const ManifestEntry&)>& each);
 
   // Reads it all and notes what it says of the files of a tree, and which entries are missing,
-  // added or of another kind. excludes: of the scan. spill_directory: see FileRecords.
-  void hold_against(const Tree& tree, const std::vector<std::string>& excludes,
-                    int spill_directory);
+  // added or of another kind. excludes: of the scan. cost: see FileRecords, which may write to the
+  // directory for temporary files.
+  void hold_against(const Tree& tree, const std::vector<std::string>& excludes);
 
   // After hold_against(): what a file should be; not known: it is not in the manifest. Thread-safe.
   FileRecord expected(std::uint64_t file) const { return files_->get(file); }
