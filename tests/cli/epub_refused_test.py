@@ -2,17 +2,19 @@
 
 import os
 import pathlib
+import re
 import struct
 import subprocess
 import sys
 import unittest
+import urllib.parse
 import warnings
 import zipfile
 import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import epub_lcp
-from epub_books import PASSPHRASE, Case, contents_of, noise, write_book
+from epub_books import PASSPHRASE, Case, contents_of, noise, write_book, write_contents
 
 
 class Refused(Case):
@@ -105,6 +107,37 @@ class Refused(Case):
         self.protect_refused("pass is encrypted by ZIP")
         write_book(self.book, method=zipfile.ZIP_BZIP2)
         self.protect_refused("is compressed by method 12")
+
+    def test_changed_lists_of_what_is_encrypted(self):
+        write_book(self.book)
+        self.protect()
+        contents = contents_of(self.protected)
+        listed = contents["META-INF/encryption.xml"].decode()
+        aes = "http://www.w3.org/2001/04/xmlenc#aes256-cbc"
+        begin = listed.index("<enc:EncryptedData")
+        end = listed.index("</enc:EncryptedData>") + len("</enc:EncryptedData>")
+        one = re.search('CipherReference URI="([^"]*)"', listed).group(1)
+        for name, changed in (
+                ("OPS/", listed[:begin] + "</encryption>"),
+                ("OPS/", None),
+                (urllib.parse.unquote(one), listed[:begin] + listed[end:]),
+                (urllib.parse.unquote(one), listed.replace(aes, aes.replace("256", "128"), 1)),
+                (urllib.parse.unquote(one),
+                 listed.replace(aes, "http://www.idpf.org/2008/embedding")),
+                ("META-INF/license.lcpl", re.sub('CipherReference URI="[^"]*"',
+                                                 'CipherReference URI="META-INF/license.lcpl"',
+                                                 listed)),
+                ("OPS/gone", listed.replace(one, "OPS/gone"))):
+            altered = dict(contents)
+            if changed is None:
+                del altered["META-INF/encryption.xml"]
+            else:
+                altered["META-INF/encryption.xml"] = changed.encode()
+            book = write_contents(self.folder / "altered.epub", altered, zipfile.ZIP_DEFLATED)
+            done = self.run_verb("unprotect", book, self.opened)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(f"altered.epub: {name}", done.stderr)
+            self.assertFalse(self.opened.exists())
 
     def test_already_protected(self):
         write_book(self.book)

@@ -89,6 +89,12 @@ struct Source {
       : archive(path), package(read_package(archive)), encryption(archive) {}
 };
 
+// Whether an entry needs the licence's key in a protected book.
+bool needs_key(const Source& book, const Entry& entry) {
+  return !is_rewritten(entry) && !stays_clear(book.package, entry.name) &&
+         !book.encryption.obfuscated().contains(entry.name);
+}
+
 Key new_key() {
   Key key;
   fill_random(key.bytes());
@@ -124,11 +130,10 @@ void protect(const Way& way, const Terms& terms, const Key& user,
   out.add_text(kMimetypeName, std::string(kMimetype), false);
   for (const Entry& entry : book.archive.entries()) {
     if (is_rewritten(entry)) continue;
-    if (stays_clear(book.package, entry.name) ||
-        book.encryption.obfuscated().contains(entry.name)) {
-      copy(way, book.archive, entry, out);
-    } else {
+    if (needs_key(book, entry)) {
       encrypt(way, book, entry, key, pipeline, out);
+    } else {
+      copy(way, book.archive, entry, out);
     }
   }
   out.add_text(kEncryptionName, book.encryption.text(), true);
@@ -148,11 +153,27 @@ Key opened(const Archive& book, const Licence& licence, const Key& user) {
                                 licence.hint.empty() ? "" : "; its hint is: " + licence.hint));
 }
 
-void require_all_listed(const Archive& book, const EncryptionXml& encryption) {
-  for (const auto& [name, how] : encryption.by_licence()) {
-    if (book.find(name) != nullptr) continue;
-    throw core::Error(
-        fmt::format("{}: {}, which {} names, is missing", book.path(), name, kEncryptionName));
+// Nothing authenticates the list of encrypted resources: a resource that it does not name, or not
+// as what the licence's key has encrypted, would stay encrypted.
+void require_right_list(const Source& book) {
+  const auto refuse = [&](const std::string& name, const std::string& why) {
+    throw core::Error(fmt::format("{}: {}{}; {} was changed, or another program made the book",
+                                  book.archive.path(), name, why, kEncryptionName));
+  };
+  if (const auto& foreign = book.encryption.foreign()) {
+    refuse(foreign->first,
+           fmt::format(" is encrypted in another way than by the licence ({})", foreign->second));
+  }
+  const auto& listed = book.encryption.by_licence();
+  for (const auto& [name, how] : listed) {
+    const Entry* const entry = book.archive.find(name);
+    if (entry == nullptr) refuse(name, ", which is listed as encrypted, is missing");
+    if (is_rewritten(*entry)) refuse(name, ", which is listed as encrypted, is no resource");
+  }
+  for (const Entry& entry : book.archive.entries()) {
+    if (!needs_key(book, entry) || listed.contains(entry.name)) continue;
+    refuse(entry.name, fmt::format(" is not listed in {}, but the licence is for all resources",
+                                   kEncryptionName));
   }
 }
 
@@ -170,7 +191,7 @@ void unprotect(const Way& way, const Key& user) {
   const Source book(way.paths.in);
   const Licence licence = read_licence(book.archive);
   const Key key = opened(book.archive, licence, user);
-  require_all_listed(book.archive, book.encryption);
+  require_right_list(book);
   way.result.title = book.package.title;
   way.result.obfuscated = book.encryption.obfuscated().size();
   if (const std::string ended = expiry(licence.rights, utc_now()); !ended.empty()) {

@@ -82,9 +82,10 @@ void EncryptionXml::read() {
     const std::string name =
         percent_decoded(attribute(child(child(data, "CipherData"), "CipherReference"), "URI"));
     const std::string algorithm = attribute(child(data, "EncryptionMethod"), "Algorithm");
-    if (is_by_licence(data) && algorithm == kAes256Cbc) {
+    const bool by_licence = is_by_licence(data);
+    if (by_licence && algorithm == kAes256Cbc) {
       by_licence_[name] = how_of(data);
-    } else if (is_obfuscation(algorithm)) {
+    } else if (!by_licence && is_obfuscation(algorithm)) {
       obfuscated_[name] = algorithm;
     } else if (!foreign_) {
       foreign_ = {name, algorithm.empty() ? "an algorithm without a name" : algorithm};
