@@ -1,6 +1,7 @@
 #include "tabane/cli/aes_dir_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -241,6 +242,15 @@ std::vector<std::string> warnings_of(const Request& request, const Outcome& outc
                     files_text(outcome.files_total)));
   }
   return warnings;
+}
+
+std::string text_of_keys_inside(const KeyFiles& files, const char* what, const std::string& place,
+                                bool sealed) {
+  const std::vector<std::string> inside = files.inside(place);
+  if (inside.empty()) return "";
+  return fmt::format("{} lies in {} ({}): {}", fmt::join(inside, ", "), what, place,
+                     sealed ? "who gets that, has what opens it, too"
+                            : "what is encrypted with it does not give it back; keep another copy");
 }
 
 std::string failures_text(const Outcome& outcome, std::size_t most) {

@@ -28,6 +28,11 @@ std::string summary_text(const workloads::aes_dir::Request& request,
 std::vector<std::string> warnings_of(const workloads::aes_dir::Request& request,
                                      const workloads::aes_dir::Outcome& outcome);
 
+// The warning that a file of keys lies in a place of this name; empty: none does. sealed: the place
+// is that of what is encrypted.
+std::string text_of_keys_inside(const workloads::aes_dir::KeyFiles& files, const char* what,
+                                const std::string& place, bool sealed);
+
 // Lines "path: reason", at most `most` of them and then how many there are more; safe to print on a
 // terminal.
 std::string failures_text(const workloads::aes_dir::Outcome& outcome, std::size_t most);

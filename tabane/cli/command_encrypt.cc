@@ -139,6 +139,14 @@ void require_not_stdin(const std::optional<std::string>& file, const char* optio
       fmt::format("IN and {} cannot both be standard input; give another FILE", option));
 }
 
+void note_key_files(Options& options) {
+  KeyFiles& files = options.request.key_files;
+  files.add(options.key_file);
+  files.add(options.passphrase_file);
+  for (const std::string& path : options.recipients) files.add(path, false);
+  for (const std::string& path : options.identities) files.add(path);
+}
+
 void check_standard_streams(Options& options) {
   const Request& request = options.request;
   if (request.in == kStandardStream) {
@@ -181,6 +189,7 @@ void complete_request(Options& options) {
                     options.cipher, key_bytes(request.cipher)));
   }
   check_standard_streams(options);
+  note_key_files(options);
   request.record = options.json.file();
   // Nobody would read it.
   request.measure_copy = !options.quiet || options.json.given();
@@ -201,7 +210,16 @@ void read_pairs(const Options& options, Request& request) {
   }
 }
 
+// IN may be missing, or a stream.
+void warn_of_keys_inside(const Request& request) {
+  const bool encrypts = request.direction == Direction::encrypt;
+  warn(text_of_keys_inside(request.key_files, "IN", request.in, !encrypts));
+  if (request.direction == Direction::verify) return;
+  warn(text_of_keys_inside(request.key_files, "OUT", request.out, encrypts));
+}
+
 void read_key(const Options& options, Request& request) {
+  warn_of_keys_inside(request);
   const bool encrypts = request.direction == Direction::encrypt;
   request.has_key = options.key_file.has_value();
   read_pairs(options, request);

@@ -23,6 +23,7 @@
 #include "tabane/core/units.h"
 #include "tabane/workloads/aes_dir/epub/books.h"
 #include "tabane/workloads/aes_dir/epub/moment.h"
+#include "tabane/workloads/aes_dir/key_files.h"
 
 namespace tabane::cli {
 namespace {
@@ -184,12 +185,24 @@ std::function<Provider()> provider_of(const Options& options) {
   return [provider] { return std::move(*provider); };
 }
 
+// No book and no record may replace what the passphrase or the provider's key is read from.
+void require_apart_from_keys(const Options& options, const std::vector<BookPaths>& books) {
+  workloads::aes_dir::KeyFiles files;
+  for (const auto& path : {options.passphrase_file, options.certificate, options.private_key}) {
+    files.add(path);
+  }
+  for (const BookPaths& book : books) files.require_none("-o", book.out);
+  if (!options.json.file().empty()) files.require_none("--json", options.json.file());
+}
+
 int run(const Options& options, Verb verb) {
-  options.json.check();
+  options.json.check(false);
   check_terms(options);
   BooksRequest request{.books = places_of(options.books, options.output, options.force),
                        .threads = static_cast<unsigned>(options.threads.value_or(0)),
                        .replace = options.force};
+  require_apart_from_keys(options, request.books);
+  options.json.allow_errors();
   make_memory_unreadable();
   const auto provider = verb == Verb::protect ? provider_of(options) : nullptr;
   request.passphrase = read_passphrase(options.passphrase_file, verb == Verb::protect);

@@ -16,6 +16,7 @@
 #include "tabane/cli/unreadable_memory.h"
 #include "tabane/core/error.h"
 #include "tabane/workloads/aes_dir/epub/books.h"
+#include "tabane/workloads/aes_dir/key_files.h"
 
 namespace tabane::cli {
 namespace {
@@ -140,7 +141,11 @@ Inspected inspect(const std::string& path, const std::optional<Key>& user) {
 }
 
 int run(const Options& options) {
-  options.json.check();
+  options.json.check(false);
+  workloads::aes_dir::KeyFiles files;
+  files.add(options.passphrase_file);
+  if (!options.json.file().empty()) files.require_none("--json", options.json.file());
+  options.json.allow_errors();
   if (std::ranges::find(options.books, "") != options.books.end()) {
     throw core::UsageError("BOOK \"\": is not the name of a file");
   }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "tabane/cli/aes_dir_text.h"
 #include "tabane/cli/command.h"
 #include "tabane/cli/options.h"
 #include "tabane/cli/passphrase_prompt.h"
@@ -105,6 +106,18 @@ void require_somebody(const Options& options) {
       "--new-passphrase");
 }
 
+void look_at_key_files(const Options& options) {
+  KeyFiles files;
+  for (const auto& path : {options.key_file, options.passphrase_file, options.new_key_file,
+                           options.new_passphrase_file}) {
+    files.add(path);
+  }
+  for (const std::string& path : options.identities) files.add(path);
+  for (const std::string& path : options.recipients) files.add(path, false);
+  files.require_none("TREE", options.tree + "/.tabane/keys");
+  warn(text_of_keys_inside(files, "TREE", options.tree, true));
+}
+
 void run(const Options& options) {
   std::string openers;
   if (options.list) {
@@ -112,6 +125,7 @@ void run(const Options& options) {
   } else {
     require_somebody(options);
     openers_of(options.tree);  // nobody likes to type a passphrase for nothing
+    look_at_key_files(options);
     make_memory_unreadable();
     const Given given = read_given(options);
     const NewOpeners now = read_new(options);

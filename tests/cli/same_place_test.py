@@ -7,7 +7,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from aes_dir import TABANE, Case, content, snapshot
+from aes_dir import TABANE, Case, content, snapshot, tabane
 
 # A user and mount namespace of its own: what is mounted there is seen by nobody else.
 UNSHARE = ["unshare", "--user", "--map-root-user", "--mount"]
@@ -20,6 +20,88 @@ def mounts_can_be_tried():
         return subprocess.run([*UNSHARE, "sh", "-c", script], capture_output=True).returncode == 0
     except OSError:
         return False
+
+
+class KeyFiles(Case):
+    """No output replaces what a key is read from."""
+
+    def setUp(self):
+        super().setUp()
+        self.make_tree()
+        self.phrase = self.folder / "phrase"
+        self.phrase.write_bytes(b"a long passphrase\n")
+        self.phrase.chmod(0o600)
+        self.alias = self.folder / "alias"
+        os.link(self.key, self.alias)
+        self.identity = self.folder / "me"
+        self.public = self.folder / "me.pub"
+        self.public.write_bytes(self.run_ok("keygen", "--pair", self.identity).stdout)
+        self.keys = [self.key, self.phrase, self.identity, self.public]
+
+    def contents(self):
+        return [path.read_bytes() for path in self.keys]
+
+    def test_by_a_record(self):
+        self.encrypt("--recipient", self.public)
+        before = self.contents()
+        for output in (self.key, self.alias):
+            self.refused(2, "file of keys", "encrypt", *self.options(), f"--json={output}",
+                         self.plain, self.folder / "new")
+            self.refused(2, "file of keys", "verify", *self.options(), f"--json={output}",
+                         self.sealed)
+        self.refused(2, "file of keys", "verify", "--identity", self.identity,
+                     f"--json={self.identity}", self.sealed)
+        self.refused(2, "file of keys", "encrypt", "--recipient", self.public,
+                     f"--json={self.public}", self.plain, self.folder / "new")
+        self.refused(2, "file of keys", "decrypt", "--passphrase-file", self.phrase,
+                     f"--json={self.phrase}", self.sealed, self.opened)
+        self.assertEqual(self.contents(), before)
+
+    def test_by_a_file(self):
+        before = self.contents()
+        for option, key in (("--key-file", self.key), ("--passphrase-file", self.phrase),
+                            ("--recipient", self.public)):
+            self.refused(2, "file of keys", "encrypt", option, key, "--force",
+                         self.plain / "a" / "f3", key)
+        self.refused(2, "file of keys", "encrypt", "--key-file", self.key, "--force",
+                     self.plain / "a" / "f3", self.alias)
+        self.assertEqual(self.contents(), before)
+
+    def test_by_a_file_of_a_tree(self):
+        self.opened.mkdir()
+        key = self.opened / "f0"
+        key.write_bytes(self.key.read_bytes())
+        self.encrypt()
+        result = tabane("decrypt", "--force", "--key-file", key, self.sealed, self.opened)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn(b"f0: a file of keys", result.stderr)
+        self.assertEqual(key.read_bytes(), self.key.read_bytes())
+
+    def test_by_a_book(self):
+        for more in (["--force", "-o", self.phrase], [f"--json={self.phrase}", "-o", "new"]):
+            result = tabane("epub", "protect", *more, "--passphrase-file", self.phrase, self.key)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn(b"file of keys", result.stderr)
+        result = tabane("epub", "inspect", f"--json={self.phrase}", "--passphrase-file",
+                        self.phrase, self.key)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertEqual(self.phrase.read_bytes(), b"a long passphrase\n")
+
+    def test_inside_in_or_out_are_told(self):
+        key = self.plain / "a" / "key"
+        key.write_bytes(self.key.read_bytes())
+        options = ["--key-file", key]
+        told = self.run_ok("encrypt", *options, self.plain, self.sealed).stderr
+        self.assertIn(os.fsencode(key) + b" lies in IN", told)
+        inside = self.sealed / "a" / "mine"
+        inside.write_bytes(self.key.read_bytes())
+        inside.chmod(0o600)
+        for command in (["encrypt", "--force", "--key-file", inside, self.plain, self.sealed],
+                        ["verify", "--key-file", inside, self.sealed],
+                        ["rekey", "--add", "--key-file", inside, "--recipient", self.public,
+                         self.sealed]):
+            self.assertIn(os.fsencode(inside) + b" lies in ", tabane(*command).stderr)
+        self.assertNotIn(b" lies in ", tabane("verify", *self.options(), self.sealed).stderr)
 
 
 class SamePlace(Case):

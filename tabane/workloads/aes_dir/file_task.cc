@@ -290,6 +290,9 @@ void FileTask::commit() {
   if (output_) {
     // A rank that was given up must not replace what has been done in its place.
     if (job_.helps && job_.stop) throw Stopped();
+    if (job_.request.key_files.find(out_directory_->get(), out_name_.c_str()) != nullptr) {
+      throw core::Error("a file of keys that this job reads is there, which nothing replaces");
+    }
     output_->commit(wanted(),
                     {.replace = job_.request.force || job_.request.resume || job_.replaces,
                      .fsync = job_.request.fsync});

@@ -121,6 +121,7 @@ void require_record_apart(const Request& request, const struct stat& in, const P
   };
   if (is_file(in, record.path)) refuse("IN");
   if (is_output(record.path, places)) refuse("OUT");
+  request.key_files.require_none("--json", record.path);
   if (S_ISDIR(in.st_mode)) {
     require_apart_from_all(places.tree, request.in, record);
     const core::Descriptor out(open(places.out_path.c_str(), kPath));

@@ -159,6 +159,7 @@ void place_single_output(const Request& request, const struct stat& in, const fs
     }
     out /= name;
   }
+  if (!to_stdout) request.key_files.require_none("OUT", out);
   if (S_ISREG(in.st_mode) && is_same_file(in, out.string())) {
     throw core::UsageError("OUT is IN; give another place for the output");
   }

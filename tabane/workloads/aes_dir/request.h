@@ -12,6 +12,7 @@
 #include "tabane/workloads/aes_dir/cbc_cipher.h"
 #include "tabane/workloads/aes_dir/engine.h"
 #include "tabane/workloads/aes_dir/identity.h"
+#include "tabane/workloads/aes_dir/key_files.h"
 #include "tabane/workloads/aes_dir/keys.h"
 #include "tabane/workloads/aes_dir/root.h"
 
@@ -33,6 +34,7 @@ struct Request {
   // A file that the caller is going to write, given by --json; empty: none. It must neither be IN
   // or OUT nor lie there, nor in a sealed tree that IN is a part of.
   std::string record;
+  KeyFiles key_files;     // that the caller reads what follows from; nothing replaces them
   MasterKey key;          // used if there is no passphrase; AES-128 takes the first 16 bytes
   bool has_key = true;    // false: only a passphrase, identities or recipients
   Passphrase passphrase;  // this and the next two: not for CBC
