@@ -357,9 +357,9 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
     run_job_threads(job, plan, engine, hooks, compares ? &copies : nullptr);
   } else {
     outcome.threads = spread.run(job, places, plan, cut, engine, hooks);
-    outcome.remarks = spread.remarks();
     outcome.lost_ranks = spread.lost();
   }
+  outcome.remarks = spread.remarks();
   if (device && !device->remark().empty()) outcome.device_remarks.push_back(device->remark());
   if (!job.stop) outcome.copy_share = share_of_copying(copies.all(), copies.now());
   if (sealed) outcome.removed = sealed->removed();

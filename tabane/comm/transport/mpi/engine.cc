@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -50,6 +52,18 @@ void Engine::check_silence() {
   lose(silent, {},
        fmt::format("its host {} has been silent for {} s", heartbeat_->host_of(silent),
                    heartbeat_->limit().count()));
+}
+
+// Some launchers go on without a process that has ended, of which MPI then tells nobody. Who has
+// returned may end as soon as all have.
+void Engine::check_neighbours() {
+  constexpr std::chrono::milliseconds kPause(100);
+  if (last_look_ - last_neighbours_ < kPause || notices_.all_returned()) return;
+  last_neighbours_ = last_look_;
+  for (const int rank : library_.neighbours()) {
+    const auto process = static_cast<pid_t>(pid(rank));
+    if (::kill(process, 0) != 0 && errno == ESRCH) lose(rank, {}, "its process has ended");
+  }
 }
 
 Engine::~Engine() {
@@ -234,6 +248,7 @@ void Engine::check_alive(const Awaited& awaited) {
   if (heartbeat_) check_silence();
   notices_.read();
   notices_.check_in_vain(awaited);
+  check_neighbours();
 }
 
 // A yield to another program costs a whole time slice, so a rank with a PU of its own yields only

@@ -142,6 +142,7 @@ class Engine {
   [[noreturn]] void throw_again();
   void start_heartbeat(double silence_limit_s);
   void check_silence();
+  void check_neighbours();
   // Why a message is left: what this rank has waited for in vain, or an exception of the user's.
   core::LostError left_behind(const std::string& what) const;
   const char* phase() const {
@@ -167,7 +168,8 @@ class Engine {
   std::optional<core::LostError> in_vain_;  // the first wait for a rank that has returned
   const char* phase_ = nullptr;
   std::atomic<const char*> call_{nullptr};
-  Clock::time_point last_look_ = Clock::now();  // for notices
+  Clock::time_point last_look_ = Clock::now();        // for notices
+  Clock::time_point last_neighbours_ = Clock::now();  // the same for processes
   std::vector<Receipt*> receipts_;
   std::size_t cursor_ = 0;
   Backgrounds backgrounds_;

@@ -1,6 +1,7 @@
 #include "tabane/comm/transport/mpi/library.h"
 
 #include <sched.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -79,14 +80,29 @@ Library::Library() {
   int *tag_bound = nullptr, found = 0;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&tag_bound), &found);
   if (found) most_tag_ = *tag_bound;
-  const long pid = getpid();
-  pids_.resize(static_cast<std::size_t>(size));
-  MPI_Allgather(&pid, 1, MPI_LONG, pids_.data(), 1, MPI_LONG, MPI_COMM_WORLD);
+  meet(size);
   crowded_ = some_host_is_crowded();
   plays_hosts_ = std::getenv("TABANE_MPI_EACH_RANK_A_HOST") != nullptr;
   host_ = host_of_this_rank(plays_hosts_, rank_);
   spans_hosts_ = differs_between_ranks(host_);
   operations_.emplace(MPI_COMM_WORLD, crowded_);
+}
+
+void Library::meet(int size) {
+  struct Process {
+    long pid = getpid(), kernel = color_of_host(), names = 0;
+  };
+  Process own;
+  struct stat names {};
+  if (stat("/proc/self/ns/pid", &names) == 0) own.names = static_cast<long>(names.st_ino);
+  std::vector<Process> all(static_cast<std::size_t>(size));
+  MPI_Allgather(&own, 3, MPI_LONG, all.data(), 3, MPI_LONG, MPI_COMM_WORLD);
+  for (int rank = 0; rank < size; ++rank) {
+    const Process& one = all[static_cast<std::size_t>(rank)];
+    pids_.push_back(one.pid);
+    const bool is_seen = one.kernel == own.kernel && one.names == own.names && own.names != 0;
+    if (rank != rank_ && is_seen) neighbours_.push_back(rank);
+  }
 }
 
 void Library::require_permitted() const {

@@ -21,6 +21,8 @@ class Library {
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(pids_.size()); }
   std::span<const long> pids() const { return pids_; }
+  // The other ranks whose processes this one sees: on the same kernel, with the same numbers.
+  std::span<const int> neighbours() const { return neighbours_; }
   int most_tag() const { return most_tag_; }
   // What MPI calls this host. The environment's TABANE_MPI_EACH_RANK_A_HOST lets each rank play
   // one, for tests.
@@ -47,6 +49,7 @@ class Library {
 
  private:
   Library();
+  void meet(int size);
   ~Library();
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
@@ -56,6 +59,7 @@ class Library {
   int rank_ = 0, most_tag_ = 32767;
   std::string host_;
   std::vector<long> pids_;
+  std::vector<int> neighbours_;
   std::optional<Operations> operations_;
 };
 
