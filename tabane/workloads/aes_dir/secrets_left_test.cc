@@ -79,6 +79,11 @@ class SecretsLeft : public SealsATree {
     write_file(in / "a", "a file");
     write_file(in / "b", std::string(300'000, 'b'));
   }
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "sanitizers have terabytes of memory of their own";
+#endif
+  }
 
   // In a process of its own, so that this one has nothing that others get from it.
   void draw_secrets() {
