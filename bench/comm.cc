@@ -168,8 +168,10 @@ class CommTopic {
       ask_of_parts("all-gather", ranks);
       ask_of_parts("reduce-scatter", ranks);
       ask_checks(ranks);
-      if (ranks == 2) ask_overlap(8), ask_overlap(64 * 1024);
+      if (ranks == 2) ask_non_blocking(), ask_overlap(8), ask_overlap(64 * 1024);
     }
+    ask_all_to_all(4, 1024 * 1024);
+    ask_all_to_all(3, 8 * 1024 * 1024);
     field_.reset();
     tell_memory();
   }
@@ -256,6 +258,16 @@ class CommTopic {
     panel_.ask(question);
   }
 
+  void ask_non_blocking() {
+    const std::string name = "non-blocking all-reduce of 8 B, 2 ranks on 2 cores";
+    if (!panel_.wants(name)) return;
+    Field& two = field(2);
+    Question question{name, "1/s", two.ours("", "non-blocking-sum", 1), {}, options()};
+    question.peers.push_back(two.ours("blocking", "sum", 1, 0.8));
+    two.add_mpis(question, "non-blocking-sum", 1, 3);
+    panel_.ask(question);
+  }
+
   // In step, the ranks copy and add themselves, so beside is not to cost more than in turn. Where
   // one of them is late, its lateness is hidden: at best 4 / 3 times as fast.
   void ask_overlap(std::size_t bytes) {
@@ -292,6 +304,17 @@ class CommTopic {
     Field& all = field(ranks);
     Question question{name, "1/s", all.ours("", verb, 1), {}, options()};
     all.add_mpis(question, verb, 1, ranks > 2 ? 2 : 1.43);
+    panel_.ask(question);
+  }
+
+  void ask_all_to_all(int ranks, std::size_t bytes) {
+    const std::string name = fmt::format("all-to-all of {} a pair, {} ranks on 2 cores",
+                                         core::format_bytes(bytes), ranks);
+    if (!panel_.wants(name)) return;
+    const std::string verb = "all-to-all-" + std::to_string(bytes);
+    Field& all = field(ranks);
+    Question question{name, "1/s", all.ours("", verb, 1), {}, options()};
+    all.add_mpis(question, verb, 1, 1.1);
     panel_.ask(question);
   }
 

@@ -32,6 +32,17 @@ class MpiMessages {
     MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     return result;
   }
+  double non_blocking_sum(double value) {
+    double result = 0;
+    MPI_Request request;
+    MPI_Iallreduce(&value, &result, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return result;
+  }
+  void all_to_all(std::span<const std::byte> out, std::span<std::byte> in) {
+    MPI_Alltoall(out.data(), count(out) / size_, MPI_BYTE, in.data(), count(in) / size_, MPI_BYTE,
+                 MPI_COMM_WORLD);
+  }
   void broadcast(std::span<std::byte> bytes, int root) {
     MPI_Bcast(bytes.data(), count(bytes), MPI_BYTE, root, MPI_COMM_WORLD);
   }

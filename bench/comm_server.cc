@@ -17,6 +17,7 @@
 #include "bench/comm_work.h"
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
+#include "tabane/comm/nonblocking.h"
 #include "tabane/core/keep.h"
 
 namespace tabane::bench {
@@ -31,6 +32,13 @@ class CommMessages {
   void recv(int from, std::span<std::byte> bytes) { comm_.recv(from, bytes); }
   void barrier() { comm::barrier(comm_); }
   double sum(double value) { return comm::all_reduce(comm_, value, comm::Operation::sum); }
+  double non_blocking_sum(double value) {
+    comm::iall_reduce(comm_, std::span(&value, 1), comm::Operation::sum).wait();
+    return value;
+  }
+  void all_to_all(std::span<const std::byte> out, std::span<std::byte> in) {
+    comm::all_to_all(comm_, out, in);
+  }
   void broadcast(std::span<std::byte> bytes, int root) { comm::broadcast(comm_, bytes, root); }
   void gather(std::span<const std::byte> part, std::span<std::byte> all) {
     comm::gather(comm_, part, all, 0);

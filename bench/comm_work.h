@@ -59,7 +59,7 @@ inline int serve_ranks(Turns& turns, int rank, const RankWork& work) {
 
 // Messages: rank(), size(), send(to, bytes), recv(from, bytes), barrier(), sum(double),
 // broadcast(bytes, root), gather(part, all), scatter(all, part, root), all_gather(part, all),
-// reduce_scatter(doubles, block).
+// reduce_scatter(doubles, block), all_to_all(out, in), non_blocking_sum(double).
 template <class Messages>
 class CommWork {
  public:
@@ -73,6 +73,15 @@ class CommWork {
     work_["sum"] = repeated([this] {
       require(m_.sum(m_.rank() + 1.0) == m_.size() * (m_.size() + 1) / 2.0, "all-reduce");
     });
+    work_["non-blocking-sum"] = repeated([this] {
+      require(m_.non_blocking_sum(m_.rank() + 1.0) == m_.size() * (m_.size() + 1) / 2.0,
+              "non-blocking all-reduce");
+    });
+    for (const std::size_t bytes : {1024 * 1024, 8 * 1024 * 1024}) {
+      work_["all-to-all-" + std::to_string(bytes)] = [this, bytes](std::uint64_t count) {
+        return all_to_all(bytes, count);
+      };
+    }
     work_["broadcast"] = [this](std::uint64_t count) { return broadcast(count); };
     work_["scatter"] = [this](std::uint64_t count) { return scatter(count); };
     work_["all-gather"] = [this](std::uint64_t count) { return all_gather(count); };
@@ -153,6 +162,25 @@ class CommWork {
       m_.all_gather(out_, in_);
       for (std::size_t rank = 0; rank < size; ++rank) {
         require(in_[(rank + 1) * kPartBytes - 1] == static_cast<std::byte>(i + rank), "all-gather");
+      }
+    }
+    return 0;
+  }
+
+  // So many bytes from each to each.
+  std::uint64_t all_to_all(std::size_t bytes, std::uint64_t count) {
+    const auto size = static_cast<std::size_t>(m_.size());
+    const auto own = static_cast<std::size_t>(m_.rank());
+    out_.resize(bytes * size);
+    in_.resize(bytes * size);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      for (std::size_t rank = 0; rank < size; ++rank) {
+        out_[(rank + 1) * bytes - 1] = static_cast<std::byte>(i + rank + 3 * own);
+      }
+      m_.all_to_all(out_, in_);
+      for (std::size_t rank = 0; rank < size; ++rank) {
+        require(in_[(rank + 1) * bytes - 1] == static_cast<std::byte>(i + own + 3 * rank),
+                "all-to-all");
       }
     }
     return 0;
