@@ -123,7 +123,8 @@ std::vector<lab::TimeContender> contenders_of(const TimePlan& plan,
          .run =
              [&timed, stop_requested](double timeout_seconds) {
                return lab::run_child(timed.command, {.timeout_seconds = timeout_seconds,
-                                                     .stop_requested = stop_requested});
+                                                     .stop_requested = stop_requested,
+                                                     .most_kept_bytes = 0});
              },
          .prepare = [&timed, stop_requested] { run_around(timed.prepare, stop_requested); },
          .conclude = [&timed, stop_requested] { run_around(timed.conclude, stop_requested); }});

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -221,6 +222,29 @@ class BadCommand(unittest.TestCase):
         result = run(*FEW, "--timeout", "200ms", "sleep 60")
         self.assertEqual(result.returncode, 1)
         self.assertIn("not finished after", result.stderr)
+
+    def test_that_does_not_end_in_time_is_told_at_its_limit(self):
+        begin = time.monotonic()
+        result = run("-N", "--timeout", "1s", "sh -c 'trap : TERM; while :; do sleep 0.1; done'")
+        all_seconds = time.monotonic() - begin
+        self.assertEqual(result.returncode, 1)
+        told = re.search(r"not finished after ([\d.]+) s", result.stderr)
+        self.assertLess(float(told[1]), all_seconds - 0.9)  # without the second after SIGTERM
+
+    def test_is_killed_with_tabane(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder, "log")
+            with subprocess.Popen([TABANE, "time", "-q", f"echo $$ >> {log}; exec sleep 1000"],
+                                  stderr=subprocess.DEVNULL) as process:
+                while not log.exists() or not log.read_text().endswith("\n"):
+                    time.sleep(0.01)
+                process.kill()
+            command = pathlib.Path("/proc", log.read_text().split()[0])
+            for _ in range(1000):
+                if not command.exists() or "\nState:\tZ" in (command / "status").read_text():
+                    return
+                time.sleep(0.01)
+            self.fail("it runs on")
 
     def test_that_leaves_processes_is_told_and_they_are_ended(self):
         with tempfile.TemporaryDirectory() as folder:

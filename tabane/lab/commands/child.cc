@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -29,6 +29,7 @@
 #include "tabane/core/units.h"
 #include "tabane/lab/campaign/progress.h"
 #include "tabane/lab/commands/child_streams.h"
+#include "tabane/lab/commands/spawn.h"
 #include "tabane/team/process_tree.h"
 
 namespace tabane::lab {
@@ -41,8 +42,9 @@ constexpr double kLookAgainSeconds = 0.25;
 // For a command that is asked to end to take away what it has made.
 constexpr double kGraceSeconds = 1;
 constexpr std::size_t kMostErrorBytes = 8192;
-constexpr int kStandardInput = 0, kStandardOutput = 1, kStandardError = 2;  // of the command
-constexpr int kEndsFirst = 1000;  // the kernel's highest badness
+constexpr std::size_t kStandardInput = 0, kStandardOutput = 1,
+                      kStandardError = 2;  // of the command
+constexpr int kEndsFirst = 1000;           // the kernel's highest badness
 
 double seconds_since(SteadyClock::time_point start) {
   return Seconds(SteadyClock::now() - start).count();
@@ -60,32 +62,6 @@ core::Descriptor open_file(const std::string& path, int flags) {
   if (!file.valid()) throw core::SystemError("open", path, errno);
   return file;
 }
-
-class SpawnActions {
- public:
-  SpawnActions() {
-    posix_spawn_file_actions_init(&files_);
-    posix_spawnattr_init(&attributes_);
-    // Without a terminal of its own a command that asks for one fails at once, and does not wait.
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSID);
-  }
-  ~SpawnActions() {
-    posix_spawn_file_actions_destroy(&files_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnActions(const SpawnActions&) = delete;
-  SpawnActions& operator=(const SpawnActions&) = delete;
-
-  void connect(int descriptor, int as) {
-    posix_spawn_file_actions_adddup2(&files_, descriptor, as);
-  }
-  const posix_spawn_file_actions_t* files() const { return &files_; }
-  const posix_spawnattr_t* attributes() const { return &attributes_; }
-
- private:
-  posix_spawn_file_actions_t files_;
-  posix_spawnattr_t attributes_;
-};
 
 // A command that is about to start, or runs.
 class Child {
@@ -125,7 +101,7 @@ class Child {
   const ChildCommand& command_;
   std::string file_;
   std::vector<std::string> variables_;
-  SpawnActions actions_;
+  std::array<int, 3> streams_ = {-1, -1, -1};  // of the command: descriptors of this process
   core::Descriptor input_, output_file_, end_;
   std::unique_ptr<PipeReader> output_, errors_;
   pid_t pid_ = 0;
@@ -134,30 +110,30 @@ class Child {
 
 void Child::open_streams(const ChildLimits& limits) {
   input_ = open_file(command_.input.empty() ? "/dev/null" : command_.input, O_RDONLY);
-  actions_.connect(input_.get(), kStandardInput);
+  streams_[kStandardInput] = input_.get();
   if (command_.output == OutputTo::terminal) return;
   errors_ = std::make_unique<PipeReader>(kMostErrorBytes, false);
-  actions_.connect(errors_->writing_end(), kStandardError);
+  streams_[kStandardError] = errors_->writing_end();
   if (command_.output == OutputTo::kept) {
-    output_ = std::make_unique<PipeReader>(limits.most_kept_bytes, true);
-    actions_.connect(output_->writing_end(), kStandardOutput);
+    output_ = std::make_unique<PipeReader>(limits.most_kept_bytes, limits.most_kept_bytes > 0);
+    streams_[kStandardOutput] = output_->writing_end();
     return;
   }
   output_file_ = command_.output == OutputTo::file
                      ? open_file(command_.output_file, O_WRONLY | O_CREAT | O_TRUNC)
                      : open_file("/dev/null", O_WRONLY);
-  actions_.connect(output_file_.get(), kStandardOutput);
+  streams_[kStandardOutput] = output_file_.get();
 }
 
 void Child::start(bool ends_first_without_memory) {
   const std::vector<char*> arguments = pointers(command_.arguments);
-  std::vector<char*> variables = pointers(variables_);
-  const int failed = posix_spawn(&pid_, file_.c_str(), actions_.files(), actions_.attributes(),
-                                 arguments.data(), variables.data());
-  if (failed != 0) {
-    pid_ = 0;
-    throw core::SystemError("start", command_.arguments[0], failed);
-  }
+  const std::vector<char*> variables = pointers(variables_);
+  const pid_t started = spawn({.file = file_.c_str(),
+                               .arguments = arguments.data(),
+                               .variables = variables.data(),
+                               .streams = streams_});
+  if (started < 0) throw core::SystemError("start", command_.arguments[0], errno);
+  pid_ = started;
   running_ = true;
   end_.reset(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   if (!end_.valid()) throw core::SystemError("pidfd_open", command_.arguments[0], errno);
@@ -388,13 +364,14 @@ void Run::wait() {
   bool asked = false, stopped = false;
   while (running()) {
     wait_for_news(deadline - seconds_since(start_));
-    run_.seconds = seconds_since(start_);
+    const double now = seconds_since(start_);
+    if (!run_.timed_out) run_.seconds = now;
     for (const auto& child : children_) {
       child->look();
       if (failed_ == nullptr && child->has_failed()) failed_ = child.get();
     }
     if (!running()) break;
-    const bool too_long = run_.seconds >= deadline;
+    const bool too_long = now >= deadline;
     if (asked) {
       if (too_long) break;  // what is left is killed
       continue;
@@ -404,7 +381,7 @@ void Run::wait() {
     run_.timed_out = too_long;
     asked = true;
     ask_all_to_end();
-    deadline = run_.seconds + kGraceSeconds;
+    deadline = now + kGraceSeconds;
   }
   if (stopped) throw Stopped();
 }

@@ -1,5 +1,6 @@
 // Commands of the user, run and measured: one process or several that together are one run. Each
-// has a session of its own, without a terminal, and nothing of it outlives the run.
+// has a session of its own, without a terminal, and nothing of it outlives the run. If this process
+// is killed, so is each command, but not what it has started.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ namespace tabane::lab {
 enum class OutputTo {
   nothing,   // /dev/null
   terminal,  // the standard output and error of this process
-  kept,      // ChildRun::output, and its hash
+  kept,      // read, through a pipe: ChildRun::output, and its hash
   file,      // ChildCommand::output_file, made or replaced
 };
 
@@ -39,12 +40,14 @@ struct ChildLimits {
   std::function<bool()> stop_requested = [] { return false; };
   // Where the system runs out of memory, it ends these commands first and this process last.
   bool ends_first_without_memory = false;
-  std::size_t most_kept_bytes = std::size_t{1} << 20;  // of each output, the last ones
+  // Of each output, the last ones; 0: none, and no hash, so that reading it costs little.
+  std::size_t most_kept_bytes = std::size_t{1} << 20;
 };
 
 // What one run took: of all its processes together and of those they have waited for.
 struct ChildRun {
-  double seconds = 0;  // by the monotonic clock, from before the first start to the last end
+  // By the monotonic clock, from before the first start to the last end, or to the time-out.
+  double seconds = 0;
   double user_seconds = 0, system_seconds = 0;
   // Sum over the commands of the largest process of each. Null where it is not above what this
   // process has itself: the system counts from there.

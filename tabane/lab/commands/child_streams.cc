@@ -44,19 +44,26 @@ PipeReader::PipeReader(std::size_t most_bytes, bool hashed) : kept_(most_bytes, 
   reading_.reset(ends[0]);
   writing_.reset(ends[1]);
   fcntl(reading_.get(), F_SETFL, O_NONBLOCK);
+  if (most_bytes == 0 && !hashed) nothing_.reset(open("/dev/null", O_WRONLY | O_CLOEXEC));
+}
+
+// Returns the number of bytes taken; 0 at the end; -1 with errno.
+ssize_t PipeReader::take() {
+  constexpr std::size_t kMostMoved = std::size_t{1} << 20;
+  if (nothing_.valid())
+    return splice(reading_.get(), nullptr, nothing_.get(), nullptr, kMostMoved, SPLICE_F_NONBLOCK);
+  std::array<char, 65536> bytes;
+  const ssize_t n = read(reading_.get(), bytes.data(), bytes.size());
+  if (n > 0) kept_.add({bytes.data(), static_cast<std::size_t>(n)});
+  return n;
 }
 
 void PipeReader::read_some() {
   // Who writes without end is not read without end.
   constexpr int kMostReads = 64;
-  std::array<char, 65536> bytes;
   for (int i = 0; i < kMostReads; ++i) {
-    const ssize_t n = read(reading_.get(), bytes.data(), bytes.size());
-    if (n > 0) {
-      kept_.add({bytes.data(), static_cast<std::size_t>(n)});
-    } else if (n == 0 || errno != EINTR) {
-      return;
-    }
+    const ssize_t n = take();
+    if (n == 0 || (n < 0 && errno != EINTR)) return;
   }
 }
 

@@ -30,7 +30,7 @@ class KeptText {
 // news of the pipe: waking for it would take time from a command that is about to end.
 class PipeReader {
  public:
-  // throws: core::SystemError.
+  // most_bytes: 0: what is read is thrown away. throws: core::SystemError.
   PipeReader(std::size_t most_bytes, bool hashed);
 
   int writing_end() const { return writing_.get(); }
@@ -40,7 +40,10 @@ class PipeReader {
   KeptText& kept() { return kept_; }
 
  private:
+  ssize_t take();
+
   core::Descriptor reading_, writing_;
+  core::Descriptor nothing_;  // where most_bytes is 0
   KeptText kept_;
 };
 

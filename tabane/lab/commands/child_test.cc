@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "tabane/core/binding.h"
+#include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
@@ -49,6 +50,24 @@ TEST(Child, ThatCannotBeStartedIsASystemError) {
     }
   }
   EXPECT_THROW(run_child({.arguments = {"true"}, .input = "/nonexistent"}), core::SystemError);
+}
+
+TEST(Child, OutputIsReadAlsoWhereNothingIsKept) {
+  const ChildRun run = run_child(kept("head -c 3000000 /dev/zero; echo why >&2"),
+                                 {.timeout_seconds = 60, .most_kept_bytes = 0});
+  EXPECT_TRUE(run.ok()) << how_it_ended(run);  // it would wait for its output to be read
+  EXPECT_EQ(run.output, "");
+  EXPECT_EQ(run.output_sha256, "");
+  EXPECT_EQ(run.errors, "why\n");
+}
+
+TEST(Child, ThatIsAskedToEndIsTimedToItsLimit) {
+  core::Clock& clock = core::tick_clock();
+  const double start = clock.now();
+  const ChildRun run = run_child(command_of_line("trap : TERM; while :; do sleep 0.05; done"),
+                                 {.timeout_seconds = 0.2});
+  EXPECT_TRUE(run.timed_out);
+  EXPECT_LT(run.seconds, clock.now() - start - 0.9);  // without the second that it was given to end
 }
 
 TEST(Child, HasItsArgumentsEnvironmentInputAndPlaces) {
