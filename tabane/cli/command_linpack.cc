@@ -54,10 +54,10 @@ int block_of(int n, const Options& options, comm::GridShape grid) {
   return options.block > 0 ? options.block : linpack::default_block(n, grid);
 }
 
-// given: bytes that this process holds before the ranks start.
-void require_fits(int n, const Options& options, const Place& place, double given) {
+void require_fits(int n, const Options& options, const Place& place) {
   if (place.mpi) return;  // see agree()
-  linpack::require_memory(n, block_of(n, options, place.grid), place.grid, place.memory, given);
+  linpack::require_memory(n, block_of(n, options, place.grid), place.grid, place.memory,
+                          !options.matrix.empty());
 }
 
 std::vector<double> read_right_side(const std::string& file, int n) {
@@ -77,7 +77,7 @@ std::unique_ptr<linpack::System> read_system(const Options& options, const Place
       throw core::UsageError(fmt::format("{} is {} x {}, and only a square matrix can be solved",
                                          options.matrix, rows, columns));
     }
-    require_fits(rows, options, place, 8.0 * rows * rows);
+    require_fits(rows, options, place);
   });
   std::vector<double> b;
   if (!options.right_side.empty()) b = read_right_side(options.right_side, matrix.rows);
@@ -88,7 +88,7 @@ std::unique_ptr<linpack::System> read_system(const Options& options, const Place
 std::unique_ptr<linpack::System> make_system(const Options& options, const Place& place) {
   if (!options.matrix.empty()) return read_system(options, place);
   const int n = options.n >= 0 ? options.n : linpack::default_size(place.ranks, place.memory);
-  require_fits(n, options, place, 0);
+  require_fits(n, options, place);
   return std::make_unique<linpack::RandomSystem>(n, options.seed);
 }
 

@@ -123,9 +123,14 @@ class Linpack(unittest.TestCase):
         self.file("b.mtx", RIGHT_SIDE)
         self.file("nan.mtx", BANNER + "array real general\n1 1\nnan\n")
         self.file("huge.mtx", BANNER + "coordinate real general\n999999 999999 0\n")
-        for bad, part in ((["-n", "-1"], "between 0"),
+        self.file("vast.mtx", BANNER + "coordinate real general\n100000000 100000000 0\n")
+        for bad, part in ((["-n", "-1"], "between 1"),
+                          (["-n", "0"], "between 1"),
+                          (["--seed", "-1"], "'-1' is not between 0 and 18446744073709551615"),
+                          (["--seed", "18446744073709551616"], "is not between 0 and"),
                           (["-n", "900000"], "the largest n that fits is"),
-                          (["--matrix", "huge.mtx"], "the largest n that fits is"),
+                          (["--matrix", "huge.mtx"], "the largest n that fits is "),
+                          (["--matrix", "vast.mtx"], "the largest n that fits is "),
                           (["--block", "0"], "between 1"),
                           (["--grid", "2by2"], "2x3"),
                           (["--grid", "2x2", "--ranks", "3"], "--ranks"),
@@ -174,3 +179,4 @@ class Linpack(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
+                self.assertNotIn("fits is 0", result.stderr)

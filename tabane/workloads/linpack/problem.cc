@@ -10,6 +10,14 @@
 #include "tabane/workloads/linpack/model.h"
 
 namespace tabane::workloads::linpack {
+namespace {
+
+double bytes_of(double n, int block, comm::GridShape grid, bool from_file) {
+  const double file = from_file ? n * n * sizeof(double) : 0;
+  return bytes_needed(n, block, grid.rows, grid.columns) + file;
+}
+
+}  // namespace
 
 // Measured on two ranks; other grids as if each had two ranks' share of columns.
 int default_block(int n, comm::GridShape grid) {
@@ -28,23 +36,23 @@ int default_size(int ranks, double memory) {
   return n < 1000 ? n : n / 500 * 500;
 }
 
-int largest_that_fits(double memory, int block, comm::GridShape grid) {
+int largest_that_fits(double memory, int block, comm::GridShape grid, bool from_file) {
   int fits = 0, too_large = kMostEquations + 1;
   while (too_large - fits > 1) {
     const int n = fits + (too_large - fits) / 2;
-    (bytes_needed(n, block, grid.rows, grid.columns) <= memory ? fits : too_large) = n;
+    (bytes_of(n, block, grid, from_file) <= memory ? fits : too_large) = n;
   }
   return fits;
 }
 
-void require_memory(int n, int block, comm::GridShape grid, double memory, double given) {
-  const double needed = bytes_needed(n, block, grid.rows, grid.columns);
-  if (needed + given <= memory) return;
+void require_memory(int n, int block, comm::GridShape grid, double memory, bool from_file) {
+  const double needed = bytes_of(n, block, grid, from_file);
+  if (needed <= memory) return;
   throw core::UsageError(
       fmt::format("{} equations need {}, and there are {}: the largest n that fits is {}", n,
-                  core::format_bytes(static_cast<std::uint64_t>(needed + given)),
+                  core::format_bytes(static_cast<std::uint64_t>(needed)),
                   core::format_bytes(static_cast<std::uint64_t>(memory)),
-                  largest_that_fits(memory - given, block, grid)));
+                  largest_that_fits(memory, block, grid, from_file)));
 }
 
 }  // namespace tabane::workloads::linpack

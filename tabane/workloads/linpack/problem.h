@@ -15,11 +15,11 @@ int default_block(int n, comm::GridShape grid);
 // less. memory: bytes of all ranks.
 int default_size(int ranks, double memory);
 
-// The largest n whose system fits into so many bytes, in panels of `block` columns.
-int largest_that_fits(double memory, int block, comm::GridShape grid);
+// The largest n whose system fits into so many bytes, in panels of `block` columns. from_file: with
+// the matrix that the ranks share with the caller, who has read it.
+int largest_that_fits(double memory, int block, comm::GridShape grid, bool from_file = false);
 
-// throws: core::UsageError, naming the largest n that fits, if the system does not fit. given: what
-// the ranks share with the caller, such as a matrix read from a file; in bytes.
-void require_memory(int n, int block, comm::GridShape grid, double memory, double given = 0);
+// throws: core::UsageError, naming the largest n that fits, if the system does not fit.
+void require_memory(int n, int block, comm::GridShape grid, double memory, bool from_file = false);
 
 }  // namespace tabane::workloads::linpack

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tabane/core/error.h"
+#include "tabane/core/text_of_error_test.h"
 #include "tabane/workloads/linpack/model.h"
 
 namespace tabane::workloads::linpack {
@@ -30,9 +31,17 @@ TEST(Memory, OfTheLargestThatFitsSuffices) {
   }
 }
 
-TEST(Memory, ThatTheCallerHoldsCounts) {
-  EXPECT_NO_THROW(require_memory(1000, 64, {1, 1}, 20e6));
-  EXPECT_THROW(require_memory(1000, 64, {1, 1}, 20e6, 15e6), core::UsageError);
+TEST(Memory, OfAMatrixFromAFileCounts) {
+  EXPECT_NO_THROW(require_memory(1000, 64, {1, 1}, 16e6));
+  EXPECT_THROW(require_memory(1000, 64, {1, 1}, 16e6, true), core::UsageError);
+  const int n = largest_that_fits(1e9, 64, {1, 1}, true);
+  EXPECT_GT(n, 5000);
+  EXPECT_NO_THROW(require_memory(n, 64, {1, 1}, 1e9, true));
+  // The file alone would be larger than the memory: that says nothing of the n that fits.
+  EXPECT_NE(core::text_of_error<core::UsageError>([] {
+              require_memory(100000000, 64, {1, 1}, 1e9, true);
+            }).find("the largest n that fits is " + std::to_string(n)),
+            std::string::npos);
 }
 
 TEST(DefaultSize, KeepsToAnEighthOfTheMemory) {
