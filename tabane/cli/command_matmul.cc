@@ -268,7 +268,7 @@ void add_options(CLI::App& verb, Options& options) {
   verb.add_option("-n", options.n,
                   "Multiply random N x N matrices, of numbers below the square roots of 2 and 3 "
                   "(default 1000)")
-      ->check(CLI::Range(0, mp::kMostRows))
+      ->check(CLI::Range(1, mp::kMostRows))
       ->type_name("N")
       ->excludes(left);
   verb.add_option("--bits", options.bits,
@@ -278,6 +278,7 @@ void add_options(CLI::App& verb, Options& options) {
   verb.add_flag("--complex", options.is_complex, "Multiply random complex matrices")
       ->excludes(left);
   verb.add_option("--seed", options.seed, "Draw other random numbers (default 1)")
+      ->check(whole_number())
       ->type_name("N")
       ->excludes(left);
   verb.add_option("--rounding", options.rounding,

@@ -22,15 +22,20 @@ void add_options(CLI::App& verb, Options& options) {
   GenerateSettings& settings = options.settings;
   verb.add_option("FILE", options.file, "The file to write; - is stdout")->required();
   verb.add_option("--transactions", settings.transactions, "Make N transactions (default 10000)")
+      ->check(whole_number())
       ->type_name("N");
-  verb.add_option("--items", settings.items, "Of the items 1 to N (default 100)")->type_name("N");
+  verb.add_option("--items", settings.items, "Of the items 1 to N (default 100)")
+      ->check(whole_number())
+      ->type_name("N");
   verb.add_option("--mean-transaction", settings.mean_transaction,
                   "The mean number of items in a transaction (default 10)")
       ->type_name("X");
   verb.add_option("--mean-pattern", settings.mean_pattern,
                   "The mean number of items in a pattern: what is bought together (default 4)")
       ->type_name("X");
-  verb.add_option("--patterns", settings.patterns, "Make N patterns (default 100)")->type_name("N");
+  verb.add_option("--patterns", settings.patterns, "Make N patterns (default 100)")
+      ->check(whole_number())
+      ->type_name("N");
   verb.add_option("--correlation", settings.correlation,
                   "The mean share of items that a pattern has of the one before (default 0.5)")
       ->type_name("X");
@@ -42,6 +47,7 @@ void add_options(CLI::App& verb, Options& options) {
                   "No patterns: each item is in a transaction with probability X")
       ->type_name("X");
   verb.add_option("--seed", settings.seed, "The same seed gives the same file (default 1)")
+      ->check(whole_number())
       ->type_name("N");
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "tabane/cli/options.h"
 #include "tabane/cli/printable.h"
 #include "tabane/core/error.h"
 #include "tabane/workloads/fhe_mining/apriori.h"
@@ -47,6 +48,7 @@ std::vector<CLI::Option*> SchemeOptions::add_to(CLI::App& verb) {
           verb.add_option("--ring-degree", degree,
                           "The degree of the ring, a power of two (default: the least that is "
                           "secure and suffices)")
+              ->check(whole_number())
               ->type_name("N"),
           verb.add_flag("--insecure-parameters", allow_insecure,
                         "Take a ring degree with less than 128 bits of security; every output is "

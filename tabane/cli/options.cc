@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <limits>
 
 #include "tabane/cli/layout.h"
 
@@ -72,6 +75,19 @@ CLI::Validator one_of(const std::vector<std::string>& names) {
         return fmt::format("there is no '{}'; legal are {}", given, fmt::join(names, ", "));
       },
       fmt::format("{{{}}}", fmt::join(names, ",")));
+}
+
+CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](std::string& given) {
+        std::uint64_t number = 0;
+        const char* const end = given.data() + given.size();
+        const auto [rest, error] = std::from_chars(given.data(), end, number);
+        if (error == std::errc() && rest == end) return std::string();
+        return fmt::format("Value {} not in range 0 to {}", given,
+                           std::numeric_limits<std::uint64_t>::max());
+      },
+      "");
 }
 
 std::string OptionText::synopsis() const {

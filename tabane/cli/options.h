@@ -16,6 +16,9 @@ void fit_help_to_terminal(CLI::App& app);
 // A check of an option's value; --help, the man page and the completions know the names from it.
 CLI::Validator one_of(const std::vector<std::string>& names);
 
+// A check of a value that goes into an unsigned integer, which CLI11 would let wrap around.
+CLI::Validator whole_number();
+
 // An option as users see it.
 struct OptionText {
   std::vector<std::string> names;   // with their dashes, the short one first; none: a positional

@@ -226,6 +226,10 @@ class Refusals(Case):
         self.refused("exclude each other", self.shop, "--min-support", 1, "--plain", "--hide-slots")
         self.refused("-p: ranks take the place", self.shop, "--min-support", 1, "--ranks", 2,
                      "-p", 3)
+        for option in ("--transactions", "--items", "--patterns", "--seed"):
+            self.refused("'-1' is not between 0 and 18446744073709551615", "generate", option, -1,
+                         self.folder / "made")
+        self.refused("'-1' is not between 0", self.shop, "--min-support", 1, "--ring-degree", -1)
         self.refused("would be insecure", self.shop, "--min-support", 1, "--ring-degree", 1024)
         self.refused("power of two", self.shop, "--min-support", 1, "--ring-degree", 1000)
         self.refused("no such folder", self.shop, "--min-support", 1, "--rules",
