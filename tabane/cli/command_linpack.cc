@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -120,6 +120,20 @@ std::string title_of(const Options& options, const linpack::Answer& answer) {
                      solution.rows, solution.columns, answer.block);
 }
 
+// A warning where the estimate leaves an error of a per cent possible.
+constexpr int kFewDigits = 2;
+
+// Of the largest element of x, for which doubles hold 15.
+int right_digits(double error) {
+  return static_cast<int>(std::clamp(-std::log10(error), 0.0, 15.0));
+}
+
+std::string digits_text(int digits) {
+  if (digits == 0) return "perhaps no digit of x is right";
+  return fmt::format("about {} {} of x {} right", digits, digits == 1 ? "digit" : "digits",
+                     digits == 1 ? "is" : "are");
+}
+
 void report(const Options& options, const linpack::Answer& answer) {
   const workloads::Solution& solution = answer.solution;
   if (answer.defect >= 0) {
@@ -127,20 +141,23 @@ void report(const Options& options, const linpack::Answer& answer) {
         "the matrix is singular: in column {} no pivot is left, so no x or many solve it",
         answer.defect + 1));
   }
-  if (answer.pivot_ratio < answer.n * std::numeric_limits<double>::epsilon()) {
+  const int digits = right_digits(answer.error);
+  const bool passed = solution.check.passed();
+  if (passed && digits < kFewDigits) {
     fmt::print(stderr,
-               "tabane: the matrix is nearly singular: its smallest pivot is {:.2g} times the "
-               "largest, and x may have no correct digits\n",
-               answer.pivot_ratio);
+               "tabane: {}: the matrix is nearly singular, or its rows differ too much in scale\n",
+               digits_text(digits));
   }
   if (!options.solver.quiet && !options.solver.json.to_stdout()) {
-    fmt::print("{}{}", title_of(options, answer), solution_text(solution));
+    fmt::print("{}{}", title_of(options, answer),
+               solution_text(solution, passed ? digits_text(digits) + "\n" : ""));
   }
   lab::Json json = to_json(solution);
   json["n"] = answer.n;
   json["block"] = answer.block;
   json["look_ahead"] = options.look_ahead;
-  json["pivot_ratio"] = answer.pivot_ratio;
+  json["error_estimate"] = answer.error;
+  json["right_digits"] = passed ? lab::Json(digits) : lab::Json(nullptr);
   json["matrix"] = options.matrix.empty() ? lab::Json(nullptr) : lab::Json(options.matrix);
   json["seed"] = options.matrix.empty() ? lab::Json(options.seed) : lab::Json(nullptr);
   options.solver.json.write(json);
@@ -178,12 +195,13 @@ void add_options(CLI::App& verb, Options& options) {
           ->type_name("FILE");
   verb.add_option("-n", options.n,
                   "Solve N equations with random numbers (default: what takes some seconds)")
-      ->check(CLI::Range(0, linpack::kMostEquations))
+      ->check(CLI::Range(1, linpack::kMostEquations))
       ->type_name("N")
       ->excludes(matrix);
   verb.add_option("--seed", options.seed,
                   "Draw other random numbers; those of one seed are the same on any grid "
                   "(default 1)")
+      ->check(whole_number())
       ->type_name("N")
       ->excludes(matrix);
   verb.add_option("--rhs", options.right_side,

@@ -90,7 +90,7 @@ comm::LaunchOptions SolverOptions::launch_options() const {
   return options;
 }
 
-std::string solution_text(const Solution& solution) {
+std::string solution_text(const Solution& solution, const std::string& answer) {
   std::string text = fmt::format("{}, {}", core::format_seconds(solution.seconds),
                                  core::format_value(solution.rate(), "FLOP/s"));
   if (solution.limit > 0) {
@@ -99,6 +99,7 @@ std::string solution_text(const Solution& solution) {
   }
   text += fmt::format("\nresidual {:.3g}, at most {:.3g}: {}\n", solution.check.residual,
                       solution.check.tolerance, solution.check.passed() ? "PASSED" : "FAILED");
+  text += answer;
   const std::string steps = steps_text(solution);
   return steps.empty() ? text : text + "\n" + steps;
 }

@@ -29,7 +29,7 @@ class Elimination {
         steps_(steps),
         options_(options) {}
 
-  int run();
+  Eliminated run();
 
  private:
   // Every second panel lies in the same place.
@@ -44,7 +44,7 @@ class Elimination {
   void begin_broadcast(int number);
   void finish_broadcast(int number);
   void look_after_messages();
-  void keep_triangle(int number);
+  void keep_factors(int number);
   void update(int number, int first, int count);
   void update_tile(Panel& panel, RowExchange* exchange, int first, int count);
 
@@ -93,13 +93,12 @@ void Elimination::look_after_messages() {
   }
 }
 
-// The substitution needs U: its part in the panel goes back to the matrix.
-void Elimination::keep_triangle(int number) {
+// The solves that follow need them: they go back to the matrix.
+void Elimination::keep_factors(int number) {
   Panel& from = panel(number);
-  if (!is_mine(number) || !from.has_diagonal()) return;
   const int column = layout_.columns.count_before(from.first());
   for (int j = 0; j < from.width(); ++j) {
-    std::copy_n(from.top(0, j), from.width(), matrix_.at(from.first_row(), column + j));
+    std::copy_n(from.lower(0, j), from.rows(), matrix_.at(from.first_row(), column + j));
   }
 }
 
@@ -147,9 +146,9 @@ void Elimination::update(int number, int first, int end) {
 
 // Each panel: where the next one's columns are, they are brought up to date first, factorised and
 // sent; then all bring the rest up to date, while the panel travels.
-int Elimination::run() {
+Eliminated Elimination::run() {
   const auto in = steps_.in(kUpdate);
-  int defect = -1;
+  Eliminated done;
   const int panels = layout_.panels();
   for (int number = 0; number <= panels; ++number) {
     const int last = number - 1;  // the panel whose effect is due
@@ -166,24 +165,27 @@ int Elimination::run() {
           column += layout_.width_of(number);
         }
         factorise_panel(number);
-        keep_triangle(number);
       }
       begin_broadcast(number);
+      if (is_mine(number)) keep_factors(number);
     }
     if (last >= 0 && options_.look_ahead) update(last, column, layout_.local_columns);
     if (number < panels) {
       if (!is_mine(number)) finish_broadcast(number);
-      if (defect < 0) defect = panel(number).defect();
+      if (done.defect < 0) done.defect = panel(number).defect();
+      for (int i = 0; i < panel(number).width(); ++i) {
+        done.pivots.push_back(panel(number).pivot(i));
+      }
     }
   }
   for (int number = 0; number < 2; ++number) finish_broadcast(number);
-  return defect;
+  return done;
 }
 
 }  // namespace
 
-int eliminate_all(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix, Panels& panels,
-                  comm::Steps& steps, const EliminationOptions& options) {
+Eliminated eliminate_all(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix,
+                         Panels& panels, comm::Steps& steps, const EliminationOptions& options) {
   return Elimination(grid, layout, matrix, panels, steps, options).run();
 }
 

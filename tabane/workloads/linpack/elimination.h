@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "tabane/comm/grid.h"
 #include "tabane/workloads/linpack/local_matrix.h"
@@ -19,10 +20,16 @@ struct EliminationOptions {
   bool look_ahead = true;
 };
 
-// Makes A, in place, the upper triangle U of P A = L U, and b the vector L^-1 P b. Below the
-// diagonal blocks, what is left in the matrix has no meaning. Returns the first column that has no
-// pivot, as all its elements are zero, or -1; the same on all ranks, which all call it.
-int eliminate_all(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix, Panels& panels,
-                  comm::Steps& steps, const EliminationOptions& options = {});
+struct Eliminated {
+  int defect = -1;  // the first column that has no pivot, as all its elements are zero, or -1
+  std::vector<int> pivots;  // the row that was exchanged with row i in step i
+};
+
+// Makes A, in place, the factors of A = P1 L1 P2 L2 ... U, a P and an L for each panel, and b the
+// vector L^-1 P b: U from the diagonal on and the columns of L, without the ones on their
+// diagonals, below it. Returns the same on all ranks, which all call it.
+Eliminated eliminate_all(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix,
+                         Panels& panels, comm::Steps& steps,
+                         const EliminationOptions& options = {});
 
 }  // namespace tabane::workloads::linpack

@@ -13,7 +13,7 @@ inline double operations(double n) { return 2 * n * n * n / 3 + 3 * n * n / 2; }
 inline double bytes_needed(double n, int block, int rows, int columns) {
   const double panel = (n / rows + block + 16) * block;
   const double swapped = rows > 1 ? 3 * (n / columns + block) * block : 0;
-  return 8 * ((n + 16 * rows) * (n + 1) + rows * columns * (2 * panel + swapped + 4 * n));
+  return 8 * ((n + 16 * rows) * (n + 1) + rows * columns * (2 * panel + swapped + 10 * n));
 }
 
 }  // namespace tabane::workloads::linpack

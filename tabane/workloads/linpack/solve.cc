@@ -5,6 +5,8 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/workloads/blas.h"
+#include "tabane/workloads/linpack/accuracy.h"
+#include "tabane/workloads/linpack/factors.h"
 #include "tabane/workloads/linpack/model.h"
 #include "tabane/workloads/linpack/problem.h"
 #include "tabane/workloads/linpack/substitution.h"
@@ -12,20 +14,6 @@
 
 namespace tabane::workloads::linpack {
 namespace {
-
-struct Eliminated {
-  int defect;
-  std::vector<double> x;
-};
-
-Eliminated run(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix, Panels& panels,
-               comm::Steps& steps, const EliminationOptions& options) {
-  Eliminated done{eliminate_all(grid, layout, matrix, panels, steps, options), {}};
-  if (done.defect < 0) done.x = substitute(grid, layout, matrix, steps);
-  const auto in = steps.in(kWaiting);
-  comm::barrier(grid.all());
-  return done;
-}
 
 // And solves a small system, so that the ranks have code and buffers at hand when the clock starts.
 void measure_limit(comm::Grid& grid, Answer& answer) {
@@ -56,15 +44,24 @@ Answer solve(comm::Comm& comm, const System& system, const Options& options) {
   Panels panels{Panel(layout), Panel(layout)};
   comm::Steps steps = make_steps(comm);
   comm::barrier(comm);
-  Eliminated done = run(grid, layout, matrix, panels, steps, options.elimination);
+  const Eliminated done = eliminate_all(grid, layout, matrix, panels, steps, options.elimination);
   answer.defect = done.defect;
-  comm.set_phase("check");
-  answer.pivot_ratio = pivot_ratio(grid, layout, matrix);
+  std::vector<double> x;
+  if (answer.defect < 0) x = substitute(grid, layout, matrix, steps);
+  {
+    const auto in = steps.in(kWaiting);
+    comm::barrier(comm);
+  }
   solution.steps = steps.gather();
   solution.seconds = solution.steps.seconds_of_slowest();
   solution.operations = operations(answer.n);
-  if (answer.defect < 0) solution.check = verify(grid, layout, system, done.x);
-  if (comm.rank() == 0) answer.x = std::move(done.x);
+  if (answer.defect >= 0) return answer;
+  comm.set_phase("check");
+  const Verified verified = verify(grid, layout, system, x);
+  solution.check = verified.check;
+  Factors factors(grid, layout, matrix, done.pivots);
+  answer.error = estimate_error(factors, x, verified.doubt);
+  if (comm.rank() == 0) answer.x = std::move(x);
   return answer;
 }
 

@@ -22,11 +22,11 @@ struct Options {
 struct Answer {
   Solution solution;
   int n = 0, block = 0;
-  int defect = -1;         // the first column, from 0, that has no pivot: then there is no x; or -1
-  double pivot_ratio = 1;  // smallest over largest: a small one warns that x may have few digits
-  std::vector<double> x;   // on rank 0
+  int defect = -1;        // the first column, from 0, that has no pivot: then there is no x; or -1
+  double error = 0;       // of any x[i], at most and about, over the largest |x[i]|: see accuracy.h
+  std::vector<double> x;  // on rank 0
 
-  auto fields() { return std::tie(solution, n, block, defect, pivot_ratio, x); }
+  auto fields() { return std::tie(solution, n, block, defect, error, x); }
 };
 
 // Solves the system on all ranks, which all call it, and checks x. Its steps and seconds are those

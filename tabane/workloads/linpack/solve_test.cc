@@ -129,10 +129,10 @@ TEST(SolveDense, TellsInWhichColumnASingularMatrixHasNoPivot) {
   }
 }
 
-TEST(SolveDense, MeasuresHowNearlySingularAMatrixIs) {
-  const double tiny = 1e-17;
-  const Answer answer = solve_on({1, 2}, GivenSystem(2, {1, 0, 0, tiny}), {.block = 1});
-  EXPECT_EQ(answer.pivot_ratio, tiny);
+// Only its rows' scales differ, so x is exact. The ratio of the pivots would have warned of it.
+TEST(SolveDense, DoesNotDoubtADiagonal) {
+  const Answer answer = solve_on({1, 2}, GivenSystem(2, {1, 0, 0, 1e-17}), {.block = 1});
+  EXPECT_LE(answer.error, 1e-15);
   EXPECT_EQ(answer.x, (std::vector<double>{1, 1}));
 }
 

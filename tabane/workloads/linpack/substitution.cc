@@ -1,8 +1,6 @@
 #include "tabane/workloads/linpack/substitution.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <span>
 
 #include "tabane/comm/collectives.h"
@@ -109,20 +107,6 @@ std::vector<double> substitute(comm::Grid& grid, const Layout& layout, LocalMatr
                                comm::Steps& steps) {
   const auto in = steps.in(kSubstitution);
   return Substitution(grid, layout, matrix).run();
-}
-
-double pivot_ratio(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix) {
-  double smallest = std::numeric_limits<double>::infinity(), largest = 0;
-  for (int local = 0; local < layout.rows.count_before(layout.n); ++local) {
-    const int i = layout.rows.global(local);
-    if (layout.columns.owner(i) != grid.my_column()) continue;
-    const double pivot = std::abs(*matrix.at(local, layout.columns.count_before(i)));
-    smallest = std::min(smallest, pivot);
-    largest = std::max(largest, pivot);
-  }
-  smallest = comm::all_reduce(grid.all(), smallest, comm::Operation::min);
-  largest = comm::all_reduce(grid.all(), largest, comm::Operation::max);
-  return layout.n == 0 ? 1 : largest == 0 ? 0 : smallest / largest;
 }
 
 }  // namespace tabane::workloads::linpack

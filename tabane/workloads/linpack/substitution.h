@@ -14,8 +14,4 @@ namespace tabane::workloads::linpack {
 std::vector<double> substitute(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix,
                                comm::Steps& steps);
 
-// The smallest absolute value on U's diagonal over the largest; the same on all ranks, which all
-// call it. 0 for a singular matrix, 1 for n = 0.
-double pivot_ratio(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix);
-
 }  // namespace tabane::workloads::linpack
