@@ -184,7 +184,9 @@ void require_no_other_threads() {
       "locked in the children; " +
           others +
           ". Start them after the team's work, or end them before (OpenMP: "
-          "omp_pause_resource_all), or set allow_other_threads",
+          "omp_pause_resource_all), or set allow_other_threads if the tasks use neither their "
+          "locks "
+          "nor their pool (with OpenMP they would wait for ever)",
       others);
 }
 

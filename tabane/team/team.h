@@ -52,9 +52,12 @@ struct TeamOptions {
   int threads = automatic;    // in each process
   core::PlacementPolicy placement = core::PlacementPolicy::per_numa_node;
   ForkOrder fork = ForkOrder::tree;
-  bool prepare_memory = false;       // see prepare_for_fork() in fork_cost.h
-  bool allow_other_threads = false;  // fork while other threads run; locks they hold stay locked
-  bool measure_memory = false;       // fill in TeamReport::shared_share; the processes wait for it
+  bool prepare_memory = false;  // see prepare_for_fork() in fork_cost.h
+  // Fork while other threads run. Locks that they hold stay locked in the processes, and pools that
+  // they form wait there for threads that are not: tasks that use OpenMP after a parallel region of
+  // the caller never end.
+  bool allow_other_threads = false;
+  bool measure_memory = false;  // fill in TeamReport::shared_share; the processes wait for it
   // Default: half of what the system and its control groups leave, because results exist twice
   // when they arrive.
   std::optional<std::size_t> most_result_bytes = {};

@@ -348,6 +348,7 @@ TEST_F(FaultyTeam, RefusesToForkWhileOtherThreadsRunAndNamesThem) {
     } catch (const core::UsageError& error) {
       EXPECT_TRUE(holds(error, "other threads run")) << error.what();
       EXPECT_TRUE(holds(error, "allow_other_threads")) << error.what();
+      EXPECT_TRUE(holds(error, "with OpenMP they would wait for ever")) << error.what();
     }
     Team allowed({.processes = 2, .threads = 2, .allow_other_threads = true});
     EXPECT_EQ(allowed.map<int>(9, [](std::size_t) { return 1; }), std::vector<int>(9, 1));
