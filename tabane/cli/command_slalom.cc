@@ -109,20 +109,15 @@ int run(const Options& options) {
   }
   comm::LaunchOptions launch = options.launch_options();
   std::optional<core::ScratchFolder> folder;
-  const auto in_folder = [&](const char* name) {
-    if (!folder) folder.emplace("slalom");
-    return (*folder / name).string();
-  };
   slalom::Problem problem{.patches = options.patches,
                           .grid = launch.grid,
                           .block = options.block,
                           .answer = options.answer,
                           .picture = options.picture};
-  // The benchmark reads and writes files.
-  if (problem.answer.empty()) problem.answer = in_folder("answer");
   problem.geometry = options.geometry;
-  if (problem.geometry.empty()) {
-    problem.geometry = in_folder("geom");
+  if (problem.geometry.empty()) {  // the benchmark reads a file
+    folder.emplace("slalom");
+    problem.geometry = *folder / "geom";
     core::write_output(problem.geometry, slalom::default_geometry_text());
   }
   const slalom::Geometry geometry = slalom::read_geometry(problem.geometry);

@@ -107,6 +107,26 @@ class Slalom(unittest.TestCase):
         self.assertEqual(len(radiosities(self.answer.read_text())), record["patches"])
         self.assertIn("patches: ", done.stderr)
 
+    def test_ends_with_4_and_writes_nothing_if_the_check_fails(self):
+        self.geom.write_text(BOX.replace("1.27", "1e-322"))  # where a double has few digits
+        for answer in ("answer", "/dev/stdout"):
+            said = self.run_slalom("--patches", 60, "--geom", self.geom, "-o", answer, "--picture",
+                                   self.folder / "box.png", code=4).stdout
+            self.assertIn("FAILED", said)
+            self.assertNotIn("60 patches:", said)
+            self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["geom"])
+
+    def test_gives_every_colour_its_digits(self):
+        lines = BOX.splitlines()
+        lines[4:] = (line.replace("1.27", light) for line, light in
+                     zip(lines[4:], ("1.27e-9", "1.27", "1.27e9")))
+        self.geom.write_text("\n".join(lines))
+        said = self.run_slalom("--patches", 60, "--geom", self.geom, "-o", self.answer).stdout
+        self.assertIn("PASSED", said)
+        for value, due, unit in zip(radiosities(self.answer.read_text())[0], FIRST_OF_60,
+                                    (1e-9, 1, 1e9)):
+            self.assertAlmostEqual(value / unit, due, delta=1.1e-8)
+
     def test_refuses_what_is_not_a_box(self):
         for old, new, line, sentence in (
                 (" 9.0", " 100", 1, "size 2 of the box is 100; expected 1 or more and less than "

@@ -20,9 +20,9 @@ std::string answer_text(const Geometry& geometry, const Region& region,
                    patch.face + 1, patch.w, patch.h, geometry.depth(patch.face), patch.width,
                    patch.height);
   }
-  fmt::format_to(out, "\n patch  face          red        green         blue\n");
+  fmt::format_to(out, "\n patch  face              red            green             blue\n");
   for (std::size_t i = 0; i < n; ++i) {
-    fmt::format_to(out, FMT_COMPILE("{:6} {:5} {:12.8f} {:12.8f} {:12.8f}\n"), i + 1,
+    fmt::format_to(out, FMT_COMPILE("{:6} {:5} {:16.9g} {:16.9g} {:16.9g}\n"), i + 1,
                    region.patches[i].face + 1, radiosities[i], radiosities[n + i],
                    radiosities[2 * n + i]);
   }

@@ -43,7 +43,9 @@ Outcome solve_largest(comm::Comm& comm, const Problem& problem, const Limits& li
     if (!failed && !better) return seconds;
     best = std::move(outcome);
     if (is_root && !failed) {
-      core::write_output(problem.answer, core::read_file(one.answer));
+      if (!problem.answer.empty()) {
+        core::write_output(problem.answer, core::read_file(one.answer));
+      }
       if (!problem.picture.empty()) {
         core::write_output(problem.picture, core::read_file(one.picture));
       }

@@ -7,7 +7,9 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/core/output_path.h"
+#include "tabane/core/scratch_folder.h"
 #include "tabane/core/units.h"
 #include "tabane/workloads/blas.h"
 #include "tabane/workloads/slalom/answer.h"
@@ -81,7 +83,9 @@ class Run {
     radiosities_ = substitute(geometry_, region_, *couplings_, factors, grid_, steps_);
     const auto in = steps_.in(kStorer);
     if (!is_root()) return;
-    core::write_output(problem_.answer, answer_text(geometry_, region_, radiosities_));
+    // Where nobody takes it for right before it has been checked.
+    folder_.emplace("slalom");
+    core::write_file(*folder_ / "answer", answer_text(geometry_, region_, radiosities_));
   }
 
   void set_up() {
@@ -101,7 +105,11 @@ class Run {
     comm::broadcast(grid_.all(), radiosities_, 0);
     outcome.solution.check = verify(geometry_, region_, couplings_->distribution(),
                                     couplings_->sums(), radiosities_, grid_.all());
-    if (is_root() && !problem_.picture.empty()) {
+    if (!is_root() || !outcome.solution.check.passed()) return;
+    if (!problem_.answer.empty()) {
+      core::write_output(problem_.answer, core::read_file(*folder_ / "answer"));
+    }
+    if (!problem_.picture.empty()) {
       write_png(problem_.picture, picture_of_light(geometry_, region_, radiosities_));
     }
   }
@@ -114,6 +122,7 @@ class Run {
   std::optional<Couplings> couplings_;
   Check row_sums_;
   std::vector<double> radiosities_;
+  std::optional<core::ScratchFolder> folder_;  // of the answer
 };
 
 }  // namespace

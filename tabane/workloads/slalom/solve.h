@@ -19,8 +19,8 @@ struct Problem {
   int patches = 0;
   comm::GridShape grid = {};  // 0: see grid_of()
   int block = 0;              // columns of a panel; 0: see default_block()
-  std::string answer;         // file to write
-  std::string picture = {};   // file to write; empty: none
+  std::string answer = {};    // file to write if the checks pass; empty: none
+  std::string picture = {};   // the same
 };
 
 struct Outcome {
@@ -41,7 +41,7 @@ struct Outcome {
 void check(const Geometry& geometry, int patches, comm::GridShape grid, int block,
            double usable_bytes);
 
-// Solves, writes the answer, verifies, and draws the picture. All ranks call it. Returns the same
+// Solves, verifies, writes the answer and draws the picture. All ranks call it. Returns the same
 // checks on all ranks, and all else on rank 0. throws: as read_geometry(); core::SystemError.
 Outcome solve(comm::Comm& comm, const Problem& problem);
 

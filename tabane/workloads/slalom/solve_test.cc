@@ -157,6 +157,35 @@ TEST_F(SolveLight, HoldsForAnyBox) {
   EXPECT_NEAR(light, 17.5 / 0.001, 1e-3);
 }
 
+// The dark colours are left as they are, and are written with as many digits as the others.
+TEST_F(SolveLight, GivesDarkAndBrightColoursTheSameDigits) {
+  std::string text = default_geometry_text();
+  const auto replace = [&](const std::string& light, std::size_t from) {
+    const std::size_t at = text.find("1.27", from);
+    text.replace(at, 4, light);
+    return at + light.size();
+  };
+  replace("1.27e9", replace("1.27", replace("1.27e-9", 0)));
+  core::write_file(geometry_, text);
+  EXPECT_TRUE(solve(2, {}, 60).solution.check.passed());
+  const auto found = radiosities();
+  for (std::size_t q = 0; q < kColours; ++q) {
+    const double unit = std::array{1e-9, 1.0, 1e9}[q];
+    EXPECT_NEAR(found[0][q] / unit, kOf60[q][0], 1.01e-8);
+  }
+}
+
+TEST_F(SolveLight, WritesNothingThatFailsItsCheck) {
+  std::string text = default_geometry_text();
+  for (std::size_t at = 0; (at = text.find("1.27", at)) != std::string::npos; ++at) {
+    text.replace(at, 4, "1e-322");  // where a double has few digits
+  }
+  core::write_file(geometry_, text);
+  core::write_file(answer_, "of an earlier run");
+  EXPECT_FALSE(solve(1, {}, 60).solution.check.passed());
+  EXPECT_EQ(core::read_file(answer_), "of an earlier run");
+}
+
 TEST_F(SolveLight, FindsTheLargestInTime) {
   const Problem problem{.geometry = geometry_, .answer = answer_};
   const Limits limits{.seconds = 60, .most = 300};
