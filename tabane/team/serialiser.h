@@ -76,6 +76,24 @@ inline constexpr bool points_elsewhere<std::basic_string_view<C, Traits>> = true
 template <class T, std::size_t N>
 inline constexpr bool points_elsewhere<std::span<T, N>> = true;
 
+// Makes 0 of what lay in memory between the members of copied elements: it is nobody's business. No
+// work for types without padding.
+template <class T>
+void clear_padding([[maybe_unused]] std::span<std::byte> elements) {
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_clear_padding)
+  if constexpr (!std::has_unique_object_representations_v<T>) {
+    alignas(T) std::array<std::byte, sizeof(T)> one;
+    for (std::size_t at = 0; at < elements.size(); at += sizeof(T)) {
+      std::memcpy(one.data(), elements.data() + at, sizeof(T));
+      __builtin_clear_padding(reinterpret_cast<T*>(one.data()));
+      std::memcpy(elements.data() + at, one.data(), sizeof(T));
+    }
+  }
+#endif
+#endif
+}
+
 template <class T>
 struct Serialiser<T, std::enable_if_t<std::is_trivially_copyable_v<T>>> {
   static_assert(!points_elsewhere<T>,
@@ -85,6 +103,7 @@ struct Serialiser<T, std::enable_if_t<std::is_trivially_copyable_v<T>>> {
     const std::size_t end = out.size();
     out.resize(end + sizeof(T));
     std::memcpy(out.data() + end, &value, sizeof(T));
+    clear_padding<T>(std::span(out).subspan(end));
   }
   static T get(Reader& in) {
     std::array<std::byte, sizeof(T)> bytes;
@@ -108,6 +127,7 @@ struct SequenceSerialiser {
       out.resize(end + value.size() * sizeof(Element));
       if (!value.empty()) {
         std::memcpy(out.data() + end, value.data(), value.size() * sizeof(Element));
+        clear_padding<Element>(std::span(out).subspan(end));
       }
     } else {
       for (const auto& element : value) put_value(out, static_cast<const Element&>(element));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 
@@ -62,6 +64,31 @@ TEST(Serialiser, CopiesTriviallyCopyableTypesAsTheyAre) {
   EXPECT_EQ(there_and_back(Point{3, -4}), (Point{3, -4}));
   EXPECT_EQ(there_and_back(NoDefault(7)), NoDefault(7));
   EXPECT_EQ(there_and_back(std::optional<int>(5)), 5);
+}
+
+struct Padded {
+  char first;
+  double second;
+  char third;
+};
+
+TEST(Serialiser, WritesNothingOfWhatLiesBetweenMembers) {
+#if defined(__clang__)
+  GTEST_SKIP() << "this compiler cannot clear it";
+#endif
+  std::vector<Padded> values(3);
+  std::memset(static_cast<void*>(values.data()), 0xaa, values.size() * sizeof(Padded));
+  for (Padded& value : values) value.first = 1, value.second = 2.5, value.third = 3;
+  const auto bytes_that_leak = [](const Bytes& bytes) {
+    return std::ranges::count(bytes, std::byte{0xaa});
+  };
+  Bytes one, all;
+  put_value(one, values[0]);
+  put_value(all, values);
+  EXPECT_EQ(bytes_that_leak(one), 0);
+  EXPECT_EQ(bytes_that_leak(all), 0);
+  const auto back = there_and_back(values);
+  EXPECT_TRUE(back[2].first == 1 && back[2].second == 2.5 && back[2].third == 3);
 }
 
 TEST(Serialiser, ReturnsStringsWithAnyContent) {
