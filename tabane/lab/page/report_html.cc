@@ -7,6 +7,7 @@
 #include "tabane/lab/page/report.h"
 #include "tabane/lab/page/report_sections.h"
 #include "tabane/lab/page/report_style.h"
+#include "tabane/lab/record/share_text.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/survey/advice.h"
 
@@ -159,9 +160,8 @@ std::string tile(const Result& result, const std::string& title) {
   const Shown shown = shown_in(*result.value, result.unit);
   std::string of;
   if (const auto share = result.of_limit())
-    of =
-        share_bar(*share, "bar") + fmt::format("<div class=of>{} of {}</div>", show_percent(*share),
-                                               e(show(result.limit->value, result.unit)));
+    of = share_bar(*share, "bar") + fmt::format("<div class=of>{} of {}</div>", show_share(result),
+                                                e(show(result.limit->value, result.unit)));
   else if (result.interval)
     of = fmt::format("<div class=of>95 %: {} – {}</div>", shown.number(result.interval->low),
                      shown.number(result.interval->high));

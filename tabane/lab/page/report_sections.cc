@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tabane/lab/page/plot.h"
+#include "tabane/lab/record/share_text.h"
 #include "tabane/lab/record/text.h"
 
 namespace tabane::lab {
@@ -98,7 +99,7 @@ std::string states_of(const Result& r) {
 std::string share_of(const Result& r) {
   const auto share = r.share_of_limit();
   if (!share) return "";
-  std::string text = show_percent(share->value) + share_bar(share->value, "share");
+  std::string text = show_share(r) + share_bar(share->value, "share");
   if (share->pairs > 1)
     text += fmt::format("<span class=what>{} – {}</span>", show_percent(share->interval.low),
                         show_percent(share->interval.high));

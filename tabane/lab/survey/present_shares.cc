@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tabane/lab/record/share_text.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/survey/present.h"
 
@@ -20,8 +21,9 @@ std::vector<Bar> sorted_bars(const Record& record) {
     if (!share || !std::isfinite(share->value)) continue;
     Bar bar{family(result.name), result.name, share->value};
     if (share->pairs > 1) bar.interval = share->interval;
-    bar.remark = fmt::format("{} of {}: {}", show(*result.value, result.unit),
-                             show(result.limit->value, result.unit), result.limit->how);
+    bar.remark =
+        fmt::format("{} of {}, {}: {}", show(*result.value, result.unit),
+                    show(result.limit->value, result.unit), show_share(result), result.limit->how);
     if (std::find(order.begin(), order.end(), bar.group) == order.end()) order.push_back(bar.group);
     bars.push_back(std::move(bar));
   }
