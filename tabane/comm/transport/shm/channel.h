@@ -15,6 +15,7 @@
 // which flips the other. So no bit has two writers, and blocks come back in any order.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -23,6 +24,7 @@
 #include <span>
 
 #include "tabane/comm/transport/shm/direct_copy.h"
+#include "tabane/comm/transport/shm/way_choice.h"
 
 namespace tabane::comm::shm {
 
@@ -81,10 +83,15 @@ inline std::uint32_t lines_for(std::size_t bytes) {
 struct alignas(128) Control {
   std::atomic<std::uint32_t> consumed{0};  // lines, published now and then
   std::atomic<std::uint32_t> released_records{0};
-  std::atomic<std::uint32_t> called_records{0};  // flipped: the sender is to look at the record
-  std::atomic<std::uint64_t> released{0};        // one bit a block
-  std::atomic<std::uint32_t> takes_views{0};     // the receiver took its last large message so
+  std::atomic<std::uint32_t> called_records{0};      // flipped: the sender is to look at the record
+  std::atomic<std::uint64_t> released{0};            // one bit a block
+  std::atomic<std::uint32_t> takes_views{0};         // the receiver took its last large message so
+  std::array<std::atomic<Way>, kWayClasses> ways{};  // as the receiver has decided
 };
+
+inline std::atomic<Way>& way_of(Control& control, std::size_t bytes) {
+  return control.ways[static_cast<std::size_t>(way_class(bytes))];
+}
 
 // Where the parts are. A channel of zeros is an empty one.
 struct ChannelLayout {
@@ -185,6 +192,10 @@ class Sender {
   bool receiver_takes_views() const {
     return layout_.control->takes_views.load(std::memory_order_relaxed) != 0;
   }
+  // relaxed: hints, on which no data depend.
+  Way way(std::size_t bytes) const {
+    return way_of(*layout_.control, bytes).load(std::memory_order_relaxed);
+  }
   // The sender has seen what became of its message: once released, too, the record is free.
   void leave_record(int record) {
     own_records_ &= ~(1u << record);
@@ -253,6 +264,11 @@ class Receiver {
       copy_lines(first, into);
     }
   }
+  // Whether the line after the next one has come, too.
+  bool is_behind() const {
+    const Line& line = layout_.lines[(position_ + 1) & mask_];
+    return line.sequence.load(std::memory_order_relaxed) == position_ + 2;
+  }
   // Goes on behind `lines` lines, from which nothing will be read any more. Returns whether the
   // sender may wait for that.
   bool consume(std::uint32_t lines) {
@@ -266,6 +282,9 @@ class Receiver {
   void release_blocks(int first, std::uint32_t blocks);
   void release_record(int index) { flip(layout_.control->released_records, index); }
   void call_sender(int record) { flip(layout_.control->called_records, record); }
+  void choose_way(std::size_t bytes, Way way) {
+    way_of(*layout_.control, bytes).store(way, std::memory_order_relaxed);
+  }
   // Tells the sender which way is better for the next message of such a size.
   void take_views(bool yes) {
     std::atomic<std::uint32_t>& told = layout_.control->takes_views;

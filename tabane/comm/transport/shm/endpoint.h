@@ -19,11 +19,10 @@ namespace tabane::comm::shm {
 
 struct NoChannel;
 
-// Measured where a line takes 180 ns to the other core, and where it takes 40 (a shared cache).
-// Messages larger than this are copied directly, if the kernel lets us: one copy and two system
-// calls instead of two copies. A receiver that takes views reads what lies in blocks without any
-// copy, so there only messages that are larger still.
-inline constexpr std::size_t kDirectBytes = 12 * 1024, kDirectBytesOfViews = 64 * 1024;
+// Messages larger than this may be copied directly, if the kernel lets us: one copy and two system
+// calls instead of two copies; see way_choice.h. A receiver that takes views reads what lies in
+// blocks without any copy, so there only what does not fit into blocks.
+inline constexpr std::size_t kDirectBytes = 12 * 1024;
 // Of such messages, from this size on both sides copy: a smaller one is faster if its bytes change
 // caches only once.
 inline constexpr std::size_t kSharedCopyBytes = 256 * 1024;
@@ -110,6 +109,8 @@ class Endpoint {
     std::array<Receive*, kRecords> repeats{};  // whose direct copy was refused
     std::uint32_t held_blocks = 0;             // of parcels and unexpected messages
     Direct direct = Direct::unknown;
+    WayTries tries;  // as sender
+    WayTimes times;  // as receiver
   };
 
   Peer& peer(int rank) { return *peers_[static_cast<std::size_t>(rank)]; }
@@ -127,7 +128,7 @@ class Endpoint {
   bool begin(Peer& peer, Send& send);
   bool announce_direct(Peer& peer, Send& send);
   bool may_copy_directly(Peer& peer, int to);
-  std::size_t direct_from(const Peer& peer) const;
+  static bool wants_direct(Peer& peer, std::size_t bytes);
   bool put_piece(Peer& peer, Send& send);
   void advance_direct(Send& send);
   void repeat_in_pieces(Peer& peer, Send& send);
@@ -149,6 +150,8 @@ class Endpoint {
   bool take_unexpected(Receive& receive, int from);
   void hand_over(Receive& receive, Unexpected& unexpected);
   void note_taste(const Receive& receive);  // of a receive that has its message
+  // A message has come that way since then; its whole time is so much longer.
+  void note_way(Peer& peer, std::size_t bytes, Way way, std::uint64_t begin_ns, double factor);
   void open_direct(Peer& peer, Receive& receive, int record);
   void advance_direct(Receive& receive);
   void stop_direct(Receive& receive) noexcept;

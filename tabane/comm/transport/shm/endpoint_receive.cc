@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tabane/comm/transport/shm/endpoint.h"
+#include "tabane/team/control.h"
 
 namespace tabane::comm::shm {
 
@@ -62,6 +63,13 @@ void Endpoint::note_taste(const Receive& receive) {
   if (receive.envelope.bytes > kDirectBytes && receive.from != rank_) {
     peer(receive.from).in.take_views(receive.keeps);
   }
+}
+
+void Endpoint::note_way(Peer& peer, std::size_t bytes, Way way, std::uint64_t begin_ns,
+                        double factor) {
+  const auto ns = factor * static_cast<double>(team::now_ns() - begin_ns);
+  const Way faster = peer.times.note(bytes, way, ns);
+  if (faster != Way::undecided) peer.in.choose_way(bytes, faster);
 }
 
 void Endpoint::hand_over(Receive& receive, Unexpected& message) {
@@ -166,6 +174,12 @@ void Endpoint::arrive_in_pieces(Peer& peer, int from, const Line& line) {
   } else {
     choose_place(peer, from, envelope_of(line));
   }
+  // If more of it has come already, its time would be that of half of the work.
+  const bool goes_to_buffer = arriving.receive != nullptr && arriving.into != nullptr;
+  if (goes_to_buffer && arriving.kind != LineKind::repeat && arriving.total > kDirectBytes &&
+      peer.times.wants(arriving.total) && !peer.in.is_behind()) {
+    arriving.begin_ns = team::now_ns();
+  }
   take_piece(peer, line);
 }
 
@@ -246,6 +260,11 @@ void Endpoint::take_piece(Peer& peer, const Line& line) {
 
 void Endpoint::finish_arriving(Peer& peer) {
   const Arriving arriving = std::exchange(peer.arriving, {});
+  if (arriving.begin_ns != 0) {
+    // The sender has filled the first piece before.
+    const double part = static_cast<double>(kPieceBytes) / static_cast<double>(arriving.total);
+    note_way(peer, arriving.total, Way::blocks, arriving.begin_ns, 1 + part);
+  }
   if (arriving.kind == LineKind::run && !arriving.stays) {
     peer.in.release_blocks(arriving.first_block, peer.in.blocks_for(arriving.total));
     wake(*peer.doorbell);
@@ -279,6 +298,7 @@ void Endpoint::open_direct(Peer& peer, Receive& receive, int index) {
   record.receiver = getpid();
   shm::begin(record);
   receive.record = index;
+  receive.begin_ns = peer.times.wants(record.bytes) ? team::now_ns() : 0;
   direct_receives_.push_back(receive);
   if (record.bytes >= kSharedCopyBytes) {
     peer.in.call_sender(index);
@@ -308,6 +328,9 @@ void Endpoint::advance_direct(Receive& receive) {
 }
 
 void Endpoint::finish_direct(Peer& peer, Receive& receive, int record) {
+  if (receive.begin_ns != 0) {
+    note_way(peer, receive.envelope.bytes, Way::direct, receive.begin_ns, 1);
+  }
   receive.leave();
   receive.record = -1;
   peer.in.release_record(record);

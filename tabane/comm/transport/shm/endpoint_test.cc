@@ -17,6 +17,11 @@
 namespace tabane::comm::shm {
 namespace {
 
+// What rank 1 has decided about messages from rank 0.
+void choose_way(World& world, Way way) {
+  for (std::atomic<Way>& one : ChannelLayout(world.channel(0, 1)).control->ways) one.store(way);
+}
+
 // While a receive waits for the rest of a message, another rank may die, and it is abandoned.
 TEST(Endpoint, GivesTheBlocksOfAnAbandonedMessageBackOnce) {
   World world(plan_memory(2, 0), 2);
@@ -93,6 +98,7 @@ constexpr std::byte kOld{7}, kNew{8};
 struct LostMessage {
   explicit LostMessage(std::size_t size) : bytes(size, kOld), into(size) {
     for (const int rank : {0, 1}) world.enter(rank);
+    choose_way(world, Way::direct);
     send.to = 1;
     send.envelope = {.tag = 1, .bytes = size};
     send.bytes = bytes.data();
@@ -146,11 +152,12 @@ TEST(Endpoint, WaitsForACopyThatIsBeingMadeWhenItsSenderHearsOfALoss) {
   EXPECT_LT(complete, 400);
 }
 
-// A copy straight from the sender is the cheaper way into a buffer, blocks the cheaper way to a
-// view.
+// A copy straight from the sender may be the cheaper way into a buffer, blocks are the cheaper way
+// to a view.
 TEST(Endpoint, SendsLargeMessagesAsTheReceiverTakesThem) {
   World world(plan_memory(2, 0), 2);
   for (const int rank : {0, 1}) world.enter(rank);
+  choose_way(world, Way::direct);
   Endpoint sender(world, 0), receiver(world, 1);
   const std::vector<std::byte> bytes(kDirectBytes + 4096, kOld);
   std::vector<std::byte> into(bytes.size());
@@ -176,10 +183,47 @@ TEST(Endpoint, SendsLargeMessagesAsTheReceiverTakesThem) {
   EXPECT_EQ(ways, "ddbbd") << "each message goes as the one before was taken";
 }
 
+// Which way messages go, one after the other: d(irectly) or through b(locks).
+std::string ways_of(std::size_t size, Way chosen) {
+  World world(plan_memory(2, 0), 2);
+  for (const int rank : {0, 1}) world.enter(rank);
+  Endpoint sender(world, 0), receiver(world, 1);
+  const std::vector<std::byte> bytes(size, kOld);
+  std::vector<std::byte> into(size);
+  std::string ways;
+  for (int i = 0; i < 4; ++i) {
+    choose_way(world, chosen);
+    Send send;
+    send.to = 1;
+    send.envelope = {.tag = 1, .bytes = size};
+    send.bytes = bytes.data();
+    sender.start(send);
+    ways += send.record >= 0 ? 'd' : 'b';
+    PostedReceive receive(receiver);
+    receive->tag = 1;
+    receive->into = into;
+    receive.start();
+    while (!sender.test(send) || !receive->complete) receiver.progress(false);
+    EXPECT_EQ(into, bytes);
+  }
+  return ways;
+}
+
+TEST(Endpoint, SendsLargeMessagesTheWayThatTheReceiverHasChosen) {
+  for (const std::size_t size : {16 * 1024, 64 * 1024, 256 * 1024}) {
+    EXPECT_EQ(ways_of(size, Way::blocks), "bbbb") << size;
+    EXPECT_EQ(ways_of(size, Way::direct), "dddd") << size;
+    EXPECT_EQ(ways_of(size, Way::undecided), "bdbd") << size;
+  }
+  EXPECT_EQ(ways_of(kDirectBytes, Way::direct), "bbbb");
+  EXPECT_EQ(ways_of(kMostTriedBytes + 1, Way::blocks), "dddd");
+}
+
 // A send that was abandoned before it could begin is announced later, with bytes of the endpoint's.
 TEST(Endpoint, TakesAbandonedMessagesBackAtItsEnd) {
   World world(plan_memory(2, 0), 2);
   for (const int rank : {0, 1}) world.enter(rank);
+  choose_way(world, Way::direct);
   Endpoint receiver(world, 1);
   std::vector<std::byte> into(100'000);
   PostedReceive receive(receiver);

@@ -103,7 +103,8 @@ struct Receive : Waiting<Receive> {
   int from = 0;
   Envelope envelope = {};
   Stored stored = {};
-  int record = -1;  // of a direct copy at work
+  int record = -1;             // of a direct copy at work
+  std::uint64_t begin_ns = 0;  // of that, if its time is of use; else 0
 };
 
 // Whether the bytes that came may be read as what `receive` wants, and there is room for them.
@@ -135,7 +136,8 @@ struct Arriving {
   int first_block = 0;  // of a run
   int record = -1;      // of a repeat
   std::size_t done = 0;
-  std::size_t total = 0;  // 0: nothing is arriving
+  std::size_t total = 0;       // 0: nothing is arriving
+  std::uint64_t begin_ns = 0;  // if its time is of use; else 0
 };
 
 // From its start until it is complete or withdrawn it waits in a list.
