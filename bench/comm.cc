@@ -10,12 +10,14 @@
 
 #include "bench/bench.h"
 #include "bench/comm_turn.h"
+#include "bench/comm_work.h"
 #include "bench/command.h"
 #include "bench/peer_version.h"
 #include "bench/remote.h"
 #include "tabane/comm/transport/shm/memory_plan.h"
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
+#include "tabane/core/helper_process.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/topology.h"
 #include "tabane/core/units.h"
@@ -152,16 +154,18 @@ class CommTopic {
   CommTopic(Panel& panel, std::array<unsigned, 2> pus) : panel_(panel), pus_(pus) {}
 
   void ask_all() {
-    ask_half_round_trip(8, 1 / 0.6);
-    ask_half_round_trip(512, 1 / 0.7);
-    ask_half_round_trip(32 * 1024, 1 / 0.4);
-    ask_half_round_trip(2 * 1024 * 1024, 1 / 0.9);
+    constexpr double kOverOpenMpi[] = {1 / 0.6, 1.5, 5, 2.5, 3, 4, 1.3, 1.7};
+    for (std::size_t i = 0; i < std::size(kPingPongBytes); ++i)
+      ask_half_round_trip(kPingPongBytes[i], kOverOpenMpi[i]);
+    for (std::size_t i = 1; i < std::size(kPingPongBytes); ++i)
+      ask_half_round_trip_of_views(kPingPongBytes[i], kOverOpenMpi[i]);
     ask_view();
     ask_idle();
     for (const int ranks : {2, 8, 16}) {
       ask_collective("barrier", "barrier", ranks);
       ask_collective("all-reduce of 8 B", "sum", ranks);
       ask_collective("broadcast of 4 KiB", "broadcast", ranks);
+      if (ranks > 2) ask_beside_busy_program(ranks);
       if (ranks == 8) ask_gather(ranks);
       if (ranks == 16) continue;
       ask_of_parts("scatter", ranks);
@@ -202,8 +206,21 @@ class CommTopic {
     Question question{name, "1/s", two.ours("", verb, 2), {}, options()};
     if (bytes == 8) {
       question.peers.push_back(two.ours("two bare flags in shared memory", "flags", 2, 1 / 1.6));
+    } else {
+      question.peers.push_back(two.ours("two copies by hand through shared memory",
+                                        fmt::format("two-copies-{}", bytes), 2, 0.6));
     }
     two.add_mpis(question, verb, 2, target);
+    panel_.ask(question);
+  }
+
+  // The receiver reads the message where it is; an MPI has to copy it.
+  void ask_half_round_trip_of_views(std::size_t bytes, double target) {
+    const std::string name = "half round trip, view of " + core::format_bytes(bytes);
+    if (!panel_.wants(name)) return;
+    Field& two = field(2);
+    Question question{name, "1/s", two.ours("", fmt::format("view-{}", bytes), 2), {}, options()};
+    two.add_mpis(question, "ping-pong-" + std::to_string(bytes), 2, target);
     panel_.ask(question);
   }
 
@@ -246,6 +263,21 @@ class CommTopic {
     }
     all.add_mpis(question, verb, 1, ranks > 2 ? 2 : 1 / 0.7);
     panel_.ask(question);
+  }
+
+  void ask_beside_busy_program(int ranks) {
+    for (const auto& [what, verb] :
+         {std::pair{"barrier", "barrier"}, {"all-reduce of 8 B", "sum"}}) {
+      const std::string name =
+          fmt::format("{}, {} ranks on 2 cores beside one busy program", what, ranks);
+      if (!panel_.wants(name)) continue;
+      Field& all = field(ranks);
+      core::HelperProcess busy({.name = "sh", .command = shell("while :; do :; done")});
+      Question question{name, "1/s", all.ours("", verb, 1), {}, options()};
+      all.add_mpis(question, verb, 1, 5);
+      panel_.ask(question);
+      busy.end_within(0);
+    }
   }
 
   void ask_checks(int ranks) {
@@ -348,9 +380,7 @@ void ask_comm(Panel& panel) {
     if (pu.smt == 0) cores.push_back(pu.os_index);
   }
   if (cores.size() < 2) {
-    Question question{"messages between two cores", "1/s", {}, {}};
-    question.peers.push_back({.name = "all", .missing = "there is one core"});
-    panel.ask(question);
+    panel.skip("messages between two cores", "there is one core");
     return;
   }
   CommTopic(panel, {cores[0], cores[1]}).ask_all();

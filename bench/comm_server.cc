@@ -4,11 +4,15 @@
 // Usage: tabane_bench_comm RANKS TURNS_FILE.
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <numeric>
 #include <thread>
@@ -104,6 +108,45 @@ std::uint64_t ping_pong_flags(Turns& turns, int rank, std::uint64_t count) {
   return 0;
 }
 
+// What two processes do that share memory and nothing else: the sender copies in, the receiver out.
+struct TwoCopies {
+  struct alignas(128) Side {
+    std::atomic<std::uint64_t> sent;
+    std::byte bytes[std::ranges::max(kPingPongBytes)];
+  } of_rank[2];
+};
+
+std::uint64_t ping_pong_two_copies(TwoCopies& shared, int rank, std::size_t bytes,
+                                   std::uint64_t count) {
+  TwoCopies::Side &own = shared.of_rank[rank], &other = shared.of_rank[1 - rank];
+  std::vector<std::byte> out(bytes), in(bytes);
+  const std::uint64_t start = own.sent.load();
+  const auto send = [&](std::uint64_t number) {
+    std::memcpy(own.bytes, out.data(), bytes);
+    own.sent.store(number, std::memory_order_release);
+  };
+  for (std::uint64_t i = start + 1; i <= start + count; ++i) {
+    if (rank == 0) send(i);
+    wait_for(other.sent, i);
+    std::memcpy(in.data(), other.bytes, bytes);
+    if (rank == 1) send(i);
+  }
+  return 0;
+}
+
+// --- views ---
+
+std::uint64_t ping_pong_view(comm::Comm& comm, std::size_t bytes, std::uint64_t count) {
+  const std::vector<std::byte> out(bytes);
+  const int peer = 1 - comm.rank();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (comm.rank() == 0) comm.send(peer, out);
+    core::keep(comm.recv_view<std::byte>(peer).values().back());
+    if (comm.rank() == 1) comm.send(peer, out);
+  }
+  return 0;
+}
+
 // --- a rank that waits ---
 
 std::uint64_t cpu_ns(pid_t pid) {
@@ -135,7 +178,15 @@ std::uint64_t idle_ppm(comm::Comm& comm) {
   return static_cast<std::uint64_t>(1e3 * static_cast<double>(used) / passed.count());
 }
 
-void serve_comm(comm::Comm& comm, const std::string& turns_file) {
+// Memory of zeros that the ranks forked later share.
+TwoCopies& shared_by_ranks() {
+  void* const memory =
+      mmap(nullptr, sizeof(TwoCopies), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw core::SystemError("mmap", "memory of two ranks", errno);
+  return *static_cast<TwoCopies*>(memory);
+}
+
+void serve_comm(comm::Comm& comm, const std::string& turns_file, TwoCopies& shared) {
   Turns turns(turns_file, comm.size());
   CommMessages messages(comm);
   CommWork work(messages);
@@ -178,6 +229,13 @@ void serve_comm(comm::Comm& comm, const std::string& turns_file) {
     add("view-and-use", ping_pong_values<true, true>);
     work.add("flags",
              [&](std::uint64_t count) { return ping_pong_flags(turns, comm.rank(), count); });
+    for (const std::size_t bytes : kPingPongBytes) {
+      work.add(fmt::format("two-copies-{}", bytes), [&comm, &shared, bytes](std::uint64_t count) {
+        return ping_pong_two_copies(shared, comm.rank(), bytes, count);
+      });
+      work.add(fmt::format("view-{}", bytes),
+               [&comm, bytes](std::uint64_t count) { return ping_pong_view(comm, bytes, count); });
+    }
     work.add("idle", [&](std::uint64_t) { return idle_ppm(comm); });
   }
   serve_ranks(turns, comm.rank(), work.work());
@@ -190,8 +248,9 @@ int main(int argc, char** argv) {
   using namespace tabane;
   try {
     if (argc != 3) throw core::UsageError("usage: tabane_bench_comm RANKS TURNS_FILE");
+    bench::TwoCopies& shared = bench::shared_by_ranks();
     comm::launch({.ranks = std::stoi(argv[1]), .transport = comm::TransportKind::shm},
-                 [&](comm::Comm& comm) { bench::serve_comm(comm, argv[2]); });
+                 [&](comm::Comm& comm) { bench::serve_comm(comm, argv[2], shared); });
   } catch (const std::exception& error) {
     fmt::print(stderr, "tabane_bench_comm: {}\n", error.what());
     return 2;

@@ -19,6 +19,10 @@ inline void require(bool right, const char* what) {
   if (!right) throw core::Error(std::string("a wrong result: ") + what);
 }
 
+// Of the messages that go to and fro.
+inline constexpr std::size_t kPingPongBytes[] = {8,         512,       4 * 1024,   16 * 1024,
+                                                 32 * 1024, 64 * 1024, 256 * 1024, 2 * 1024 * 1024};
+
 // What a rank does `count` times, by verb.
 using RankWork = std::map<std::string, Served>;
 
@@ -64,7 +68,7 @@ template <class Messages>
 class CommWork {
  public:
   explicit CommWork(Messages& messages) : m_(messages) {
-    for (const std::size_t bytes : {8, 512, 32 * 1024, 2 * 1024 * 1024}) {
+    for (const std::size_t bytes : kPingPongBytes) {
       work_["ping-pong-" + std::to_string(bytes)] = [this, bytes](std::uint64_t count) {
         return ping_pong(bytes, count);
       };
