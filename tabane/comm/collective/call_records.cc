@@ -129,6 +129,7 @@ void Lookout::look(const CallRecord& own) {
 }
 
 void CallWatch::look() {
+  group_.board()->open_lines.flush();  // of calls that an exception has passed, too
   if (!number_) return;
   if (const auto own = group_.board()->calls.read_own(*number_)) lookout_.look(*own);
 }

@@ -10,6 +10,8 @@
 namespace tabane::comm {
 namespace {
 
+constexpr std::size_t kMostKeptBytes = 64 * 1024;  // of scratch, for later calls
+
 bool goes_by_lines(const Group& group, const Call& call) {
   return group.board() != nullptr && call.kind != Kind::broadcast && call.bytes <= kLineValueBytes;
 }
@@ -40,7 +42,7 @@ void Schedule::start(std::shared_ptr<Group> group, const Call& call) {
   } else if (group_->size() > 1) {
     add_rounds(call);
   }
-  advance();
+  keep_error([this] { advance(); });  // test() and wait() throw it
   if (!is_done_) group_->transport().enlist(*this);
 }
 
@@ -51,6 +53,7 @@ void Schedule::release() noexcept {
   finish();
   pending_.clear();
   rounds_.clear();
+  if (rounds_.scratch.capacity() > kMostKeptBytes) rounds_.scratch = {};
   word_.reset();
   error_ = nullptr;
   const std::shared_ptr<Group> group = std::move(group_);

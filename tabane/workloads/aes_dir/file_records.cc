@@ -23,7 +23,8 @@ core::Descriptor unnamed_file(int directory) {
   fill_random(std::as_writable_bytes(std::span(&number, 1)));
   const std::string name =
       fmt::format(".tabane-{:016x}.part", number);  // a leftover if we die here
-  file.reset(::openat(directory, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  file.reset(
+      ::openat(directory, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_ISVTX | 0600));
   if (file.valid() && ::unlinkat(directory, name.c_str(), 0) != 0) {
     throw core::SystemError("remove", kWhat, errno);
   }

@@ -237,6 +237,19 @@ TEST_F(HiddenNames, AreHiddenByAJobThatGoesOnAfterAKill) {
   EXPECT_FALSE(fs::exists(sealed / "secret-d"));
 }
 
+// No name of IN leads to a file in OUT, so the manifest tells the key.
+TEST_F(HiddenNames, GetTheirKeysBackFromTheManifest) {
+  told(hiding());
+  fs::remove(sealed / ".tabane/keys");
+  EXPECT_TRUE(run_job(resuming()).failures.empty());
+  EXPECT_TRUE(told(request(Direction::verify, sealed, "")).empty());
+  // Keys and manifest are gone: those of a new tree would fit nothing that is there.
+  fs::remove(sealed / ".tabane/keys");
+  fs::remove(sealed / ".tabane/manifest");
+  EXPECT_NE(refusal(resuming()).find("nothing was changed"), std::string::npos);
+  EXPECT_FALSE(fs::exists(sealed / ".tabane/keys"));
+}
+
 TEST_F(HiddenNames, LeaveNothingOfKilledJobs) {
   const char* const part = ".tabane-0123456789abcdef.part";
   EXPECT_EQ(told(hiding()), Lines{});

@@ -61,6 +61,9 @@ void require_mark(int root, bool hidden) {
                   kManifestPath, error.what()));
 }
 
+constexpr const char* kOfSomebodyElse =
+    "; what it holds is not of this tree: move it away, decrypt and verify refuse until then";
+
 bool has_time(const struct stat& status, const FileRecord& record) {
   return status.st_mtim.tv_sec == record.seconds && status.st_mtim.tv_nsec == record.nanoseconds;
 }
@@ -93,9 +96,10 @@ OutputManifest::OutputManifest(JobState& job, const Hooks& hooks)
         job.tree.failures[0].path, job.tree.failures[0].what));
   }
   const bool updates = job.request.update;
-  if (old_ && !updates) make_mark(home_->get(), kMark, kMarkPath);
+  const bool had_old = old_ != nullptr;
   if (old_) hold_against_input();
   if (!old_) require_files_of_tree();
+  if (had_old && !updates) make_mark(home_->get(), kMark, kMarkPath);
   job.kept_by = old_.get();
   job.was_interrupted = !trusts_old_;
   if (!updates) {
@@ -127,6 +131,7 @@ void OutputManifest::decide_on_names() {
     throw core::UsageError("OUT shows its names; --hide-names begins anew with --force");
   }
   job_.hides_names = job_.request.hide_names || (job_.request.resume && marked);
+  if (job_.request.dry_run) return;
   if (job_.hides_names) {
     make_mark(home_->get(), kHidden, kHiddenPath);
   } else {
@@ -233,7 +238,9 @@ void OutputManifest::remove_gone() {
     try {
       remove(*gone);
     } catch (const core::SystemError& error) {
-      failures_.push_back({gone->path, error.what()});  // as a directory with a stranger's file
+      const bool holds_more = error.code() == ENOTEMPTY || error.code() == EEXIST;
+      failures_.push_back(
+          {gone->path, std::string(error.what()) + (holds_more ? kOfSomebodyElse : "")});
       keeps_mark_ = true;  // the manifest that is written will not have it
     }
   }
@@ -258,6 +265,9 @@ void OutputManifest::remove(const Stray& gone) {
     throw core::SystemError("stat", gone.path, errno);
   }
   if (S_ISDIR(there.st_mode) != gone.directory && !trusts_old_) return;
+  if (job_.request.key_files.find(parent.get(), name.c_str()) != nullptr) {
+    throw core::SystemError("remove the file of keys", gone.path, EBUSY);
+  }
   let_owner_work(parent.get());
   remove_name(parent.get(), name.c_str(), gone.directory ? AT_REMOVEDIR : 0, gone.path);
   ++removed_;

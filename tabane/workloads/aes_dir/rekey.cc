@@ -69,14 +69,19 @@ void require_key_of_tree(int root, const std::string& path, const TreeId& tree,
         "and encrypt --resume finishes it, or the manifest was removed; nothing was changed",
         path, kKeysPath));
   }
-  const std::optional<std::string> other =
-      *manifest ? file_of_another_tree(root, tree, key) : kManifestPath;
-  if (!other) return;
+  const auto other = *manifest ? file_of_another_tree(root, tree, key) : std::nullopt;
+  if (*manifest && !other) return;
+  if (other) {
+    throw core::Error(fmt::format(
+        "{}: the key in {} fits the manifest, but does not fit {}, which is of another tree or was "
+        "exchanged; nothing was changed. Remove it or put it right, and leave {} as it is",
+        path, kKeysPath, *other, kKeysPath));
+  }
   throw core::Error(fmt::format(
       "{0}/{1} is not of this tree: its key does not fit {2}. One of the two was exchanged or is "
       "damaged; nothing was changed. If it was {1}, remove it, and encrypt --resume writes it "
       "anew",
-      path, kKeysPath, *other));
+      path, kKeysPath, kManifestPath));
 }
 
 // Whether a slot that was there makes room for a new one.

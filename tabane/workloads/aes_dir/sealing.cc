@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "tabane/workloads/aes_dir/header_io.h"
 #include "tabane/workloads/aes_dir/key_proof.h"
 #include "tabane/workloads/aes_dir/manifest_file.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
@@ -71,6 +72,39 @@ bool has_keys(int root, std::span<const std::byte> bytes) {
   return there && std::ranges::equal(*there, bytes);
 }
 
+// The tree that OUT has: by the slots of the files that IN has there or, where there are none, as
+// with hidden names, by those of the manifest. throws: core::Error if they do not open.
+std::optional<TreeSeal> seal_there(const Places& places, int out_root, KeyRing& keys) {
+  auto seal = seal_of_files(places.tree, out_root, places.output_name, keys);
+  if (seal || places.single_file) return seal;
+  const core::Descriptor manifest = open_own_file(out_root, kManifestPath, kManifestPath);
+  if (!manifest.valid()) return std::nullopt;
+  Header header;
+  std::vector<Slot> slots;
+  try {
+    const std::vector<std::byte> bytes = read_header(manifest.get(), kManifestPath);
+    header = decode_header(bytes);
+    if (header.source != KeySource::tree_key) return std::nullopt;
+    slots = decode_slots(std::span(bytes).subspan(kSlotsAt, header.slots_bytes), kSlotsAt);
+  } catch (const DamageError&) {
+    return std::nullopt;
+  }
+  auto key = keys.open(header.tree, slots);
+  if (!key)
+    throw core::Error("wrong key: it does not fit the manifest in OUT; nothing was written");
+  return make_seal(header.tree, std::move(*key), std::move(slots));
+}
+
+// A tree whose key nothing tells gets no other one. throws: core::Error.
+void require_no_tree(const Request& request, int out_root, const TreeSeal& seal) {
+  const auto other = file_of_another_tree(out_root, seal.header.tree, seal.key);
+  if (!other) return;
+  throw core::Error(fmt::format(
+      "OUT ({}): nothing that can be read there tells the key of {}; nothing was changed. Put back "
+      "{} from a copy, or begin anew with --force",
+      request.out, *other, kKeysPath));
+}
+
 // Where .tabane/keys was changed, the files in OUT have what it should have, unless the tree was
 // rekeyed. why: none of its slots gives the tree's key; empty: one does, which is not to be relied
 // on alone.
@@ -79,7 +113,7 @@ std::optional<TreeSeal> seal_beside_changed_keys(const Request& request, const P
                                                  const std::string& why, KeyRing& keys) {
   std::optional<TreeSeal> seal;
   try {
-    seal = seal_of_files(places.tree, out_root, "", keys);
+    seal = seal_there(places, out_root, keys);
   } catch (const core::Error&) {
     if (!why.empty()) throw core::Error(why);
     throw core::Error(fmt::format(
@@ -96,12 +130,12 @@ std::optional<TreeSeal> seal_to_go_on_with(const Request& request, const Places&
   if (!request.resume || out_root < 0) return std::nullopt;
   std::optional<std::vector<std::byte>> bytes;
   if (!places.single_file) bytes = read_keys(out_root);
-  if (!bytes) return seal_of_files(places.tree, out_root, places.output_name, keys);
+  if (!bytes) return seal_there(places, out_root, keys);
   FoundKeys file;
   try {
     file = find_keys(*bytes);
   } catch (const DamageError&) {
-    return seal_of_files(places.tree, out_root, "", keys);
+    return seal_there(places, out_root, keys);
   }
   const auto has_mac = [&](const TreeKey& key) { return mac_fits(*bytes, file.tree, key); };
   Opened opened = open_keys(file, keys, has_mac);
@@ -179,7 +213,9 @@ TreeSeal prepare_seal(const Request& request, const Places& places, int out_root
   if (found && !places.single_file) require_key_of_manifest(request, out_root, *found);
   if (found) require_recipients(request, *found);
   TreeSeal seal = found ? std::move(*found) : new_seal(request, keys);
-  if (places.single_file || out_root < 0 || request.dry_run) return seal;
+  if (places.single_file || out_root < 0) return seal;
+  if (!found && request.resume) require_no_tree(request, out_root, seal);
+  if (request.dry_run) return seal;
   const auto bytes = encode_keys_file({seal.header.tree, seal.slots}, seal.key);
   // --force replaces the keys before the manifest goes: a kill between leaves two that do not fit
   // each other, which no job goes on with. An older tree's keys without its manifest would look

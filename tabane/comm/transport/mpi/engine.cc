@@ -62,7 +62,11 @@ void Engine::check_neighbours() {
   last_neighbours_ = last_look_;
   for (const int rank : library_.neighbours()) {
     const auto process = static_cast<pid_t>(pid(rank));
-    if (::kill(process, 0) != 0 && errno == ESRCH) lose(rank, {}, "its process has ended");
+    if (::kill(process, 0) == 0 || errno != ESRCH) continue;
+    // MPI looks for what the process has told before it makes progress.
+    for (const auto until = Clock::now() + kPause; Clock::now() < until;) notices_.read();
+    if (notices_.all_returned()) return;
+    lose(rank, {}, "its process has ended");
   }
 }
 

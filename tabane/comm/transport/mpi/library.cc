@@ -1,10 +1,12 @@
 #include "tabane/comm/transport/mpi/library.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
@@ -100,7 +102,9 @@ void Library::meet(int size) {
   for (int rank = 0; rank < size; ++rank) {
     const Process& one = all[static_cast<std::size_t>(rank)];
     pids_.push_back(one.pid);
-    const bool is_seen = one.kernel == own.kernel && one.names == own.names && own.names != 0;
+    // All live now. Cloned machines have the same kernel and names, but not this process.
+    const bool is_seen = one.kernel == own.kernel && one.names == own.names && own.names != 0 &&
+                         (::kill(static_cast<pid_t>(one.pid), 0) == 0 || errno == EPERM);
     if (rank != rank_ && is_seen) neighbours_.push_back(rank);
   }
 }

@@ -125,6 +125,7 @@ void Endpoint::wait(Receive& receive) try {
     return receive.complete;
   };
   waiter_.wait(ready, [&] {
+    polls += kNarrowPolls / 10;  // a yield or a sleep may take as long as many polls
     if (!in) in.emplace(world_.call(rank_), "recv");
     world_.check(rank_, from, ready);
     backgrounds_.look();
@@ -147,6 +148,7 @@ bool Endpoint::take_next(Receive& receive) {
     return line != nullptr || ++polls > kNarrowPolls;
   };
   waiter_.wait(ready, [&] {
+    polls += kNarrowPolls / 10;  // a yield or a sleep may take as long as many polls
     if (!in) in.emplace(world_.call(rank_), "recv");
     world_.check(rank_, from, ready);
     backgrounds_.look();

@@ -128,7 +128,7 @@ class Endpoint {
   bool begin(Peer& peer, Send& send);
   bool announce_direct(Peer& peer, Send& send);
   bool may_copy_directly(Peer& peer, int to);
-  static bool wants_direct(Peer& peer, std::size_t bytes);
+  static bool wants_direct(Peer& peer, Send& send);
   bool put_piece(Peer& peer, Send& send);
   void advance_direct(Send& send);
   void repeat_in_pieces(Peer& peer, Send& send);

@@ -87,7 +87,7 @@ bool Endpoint::begin(Peer& peer, Send& send) {
   if (!out.has_lines(1)) return false;
   if (send.kind == LineKind::run) {  // not if a direct copy was refused
     const std::size_t bytes = send.envelope.bytes;
-    if (bytes > kDirectBytes && may_copy_directly(peer, send.to) && wants_direct(peer, bytes) &&
+    if (bytes > kDirectBytes && may_copy_directly(peer, send.to) && wants_direct(peer, send) &&
         announce_direct(peer, send)) {
       return true;
     }
@@ -108,14 +108,16 @@ bool Endpoint::begin(Peer& peer, Send& send) {
   return true;
 }
 
-bool Endpoint::wants_direct(Peer& peer, std::size_t bytes) {
+bool Endpoint::wants_direct(Peer& peer, Send& send) {
+  const std::size_t bytes = send.envelope.bytes;
   if (peer.out.receiver_takes_views()) {
     const std::size_t half = peer.out.block_count() / 2 * peer.out.block_bytes();
     return bytes > std::max<std::size_t>(half, 16 * 1024);
   }
   if (bytes > kMostTriedBytes) return true;
-  const Way decided = peer.out.way(bytes);
-  return (decided == Way::undecided ? peer.tries.next(bytes) : decided) == Way::direct;
+  if (send.way == Way::undecided) send.way = peer.out.way(bytes);
+  if (send.way == Way::undecided) send.way = peer.tries.next(bytes);
+  return send.way == Way::direct;
 }
 
 bool Endpoint::may_copy_directly(Peer& peer, int to) {

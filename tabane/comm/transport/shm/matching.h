@@ -153,6 +153,7 @@ struct Send : Waiting<Send> {
   int first_block = 0;  // of a run
   int record = -1;
   std::unique_ptr<std::byte[]> own = nullptr;  // the bytes, after their owner has gone
+  Way way = Way::undecided;                    // of a large message, once it was tried
 };
 
 }  // namespace tabane::comm::shm

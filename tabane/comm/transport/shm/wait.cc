@@ -112,14 +112,15 @@ void Waiter::sleep_unless(const std::function<bool()>& ready, const std::functio
                           int most_ms) {
   // Before the doorbell says that this rank sleeps: who wakes it from then on changes it.
   const std::uint32_t rung = own_->rung.load();
-  own_->sleeping.store(1);
+  // Within the ready() of another sleep, which goes on after this one.
+  const bool is_within = own_->sleeping.exchange(1) != 0;
   fence_before_sleep(*own_);
   if (!ready()) {
     check();
     const timespec most{most_ms / 1000, most_ms % 1000 * 1'000'000L};
     if (futex(own_->rung, FUTEX_WAIT, rung, &most) != 0 && errno == ETIMEDOUT) ++time_outs_;
   }
-  own_->sleeping.store(0);
+  if (!is_within) own_->sleeping.store(0);
 }
 
 }  // namespace tabane::comm::shm
