@@ -153,10 +153,10 @@ Setting setting_from_json(const lab::Json& json) {
   try {
     const auto word = [&](const char* key) {
       const lab::Json& value = json.at(key);
-      const std::string word = value.is_null() ? std::string() : value.get<std::string>();
-      if (!std::ranges::all_of(word, [](char c) { return 'a' <= c && c <= 'z'; }))
-        throw UsageError(fmt::format("its {} is none", key));
-      return word;
+      const std::string text = value.is_null() ? std::string() : value.get<std::string>();
+      if (!std::ranges::all_of(text, [](char c) { return 'a' <= c && c <= 'z'; }))
+        throw UsageError(fmt::format("its {} is not one that tabane tune writes", key));
+      return text;
     };
     const auto number = [&](const char* key) {
       const lab::Json& value = json.at(key);
