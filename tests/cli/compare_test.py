@@ -25,7 +25,7 @@ def record(seed, slower=1.0, version=1):
                         "version": version})
     results.append({"name": "memcpy", "what": "", "unit": "B/s", "better": "higher",
                     "value": 20e9, "interval": None, "samples": [], "limit": None,
-                    "limit_how": None, "details": {}, "version": 2})
+                    "limit_how": None, "details": {}, "version": 3})
     return {"schema_version": 2, "kind": "survey", "name": "survey", "title": "", "source": "",
             "tabane_version": "", "started": "", "duration_s": 0, "complete": True, "quick": False,
             "command_line": "", "machine": {"name": "alpha", "cpu_model": "invented"},

@@ -235,7 +235,7 @@ TEST(Compare, SaysNothingAboutFiguresWithoutInterval) {
   Record survey = run_of({});
   survey.results.push_back(
       figure("memcpy", "B/s", Better::higher, {20e9, 20e9, 20e9, 20e9, 20e9, 20e9, 20e9}));
-  survey.results.back().version = 2;
+  survey.results.back().version = 3;
   const Comparisons all = compared(survey, published("pc-cluster"));
   ASSERT_EQ(all.others.at(0).figures.size(), 1u);
   const FigureRatio& memcpy = all.others[0].figures[0];

@@ -238,8 +238,12 @@ void Proof::leave_out_load(std::span<const double> in_order) {
     steps.push_back(std::abs(std::log(in_order[i] / in_order[i - 1])));
   const double limit = *std::min_element(in_order.begin(), in_order.end()) *
                        std::exp(kQuietSpread * core::median(steps));
-  std::vector<double> quiet_as_started, quiet_winner;
+  std::vector<double> quiet(in_order.begin(), in_order.end());
+  std::erase_if(quiet, [&](double value) { return value > limit; });
+  const double usual = core::median(quiet);
+  std::vector<double> quiet_as_started, quiet_winner, at_most_usual;
   for (std::size_t i = 0; i < winner.size(); ++i) {
+    at_most_usual.push_back(std::min(as_started[i], usual));
     if (as_started[i] > limit) continue;
     quiet_as_started.push_back(as_started[i]);
     quiet_winner.push_back(winner[i]);
@@ -247,6 +251,11 @@ void Proof::leave_out_load(std::span<const double> in_order) {
   left_out = winner.size() - quiet_winner.size();
   ratio = quiet_winner.empty() ? core::Ratio()
                                : core::interleaved_ratio(quiet_as_started, quiet_winner);
+  if (ratio.pairs >= kFewestPairs || winner.size() < kFewestPairs) return;
+  const core::Ratio of_all = core::interleaved_ratio(at_most_usual, winner);
+  if (!surely_better(of_all)) return;
+  ratio = of_all;
+  left_out = 0;
 }
 
 void require_one_round(const Budget& budget, double run_seconds) {

@@ -38,7 +38,9 @@ struct Proof {
   // Leaves out what other load may have made. in_order: values of the command as started from all
   // over the tuning, as they were taken. If they disagree beyond chance, only those rounds count in
   // which it was as fast as in its quiet times: load makes a command slower, so a gain that is only
-  // there under load begins with a slow run as started.
+  // there under load begins with a slow run as started. Where too few are left, all may count, but
+  // the command as started as if it had never been slower than usual in its quiet times: what is
+  // better even so is better.
   void leave_out_load(std::span<const double> in_order);
   // Whether the winner may be named: the whole interval says that it is better.
   bool wins() const;

@@ -153,6 +153,21 @@ TEST(Proof, LeavesOutRoundsUnderLoadOnly) {
   EXPECT_EQ(mixed.ratio.pairs, mixed.winner.size());
 }
 
+// All rounds of the proof have met load, which slows both; quiet runs as started came before.
+TEST(Proof, UnderLoadAloneIsHeldToQuietTimes) {
+  std::vector<double> in_order = {1, 1.02, 0.99, 1.01, 1, 1.03, 0.98, 1.02, 1.01, 0.99};
+  for (int i = 0; i < 10; ++i) in_order.push_back(1.4 + 0.01 * (i % 3));
+  for (const auto& [winner, wins] : {std::pair{0.5, true}, std::pair{1.1, false}}) {
+    Proof proof;
+    proof.as_started.assign(in_order.end() - 10, in_order.end());
+    proof.winner.assign(10, winner);
+    proof.ratio = core::interleaved_ratio(proof.as_started, proof.winner);
+    ASSERT_TRUE(proof.wins());
+    proof.leave_out_load(in_order);
+    EXPECT_EQ(proof.wins(), wins) << winner;
+  }
+}
+
 TEST(Tuning, SpreadsTheProofOverTheSearch) {
   SyntheticCommand command(k72Pus, contended(), 3);
   const Tuning tuning = tune_command(command.space(), {.runs = 200}, runner(command));

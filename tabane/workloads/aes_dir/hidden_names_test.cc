@@ -239,6 +239,7 @@ TEST_F(HiddenNames, AreHiddenByAJobThatGoesOnAfterAKill) {
 
 // No name of IN leads to a file in OUT, so the manifest tells the key.
 TEST_F(HiddenNames, GetTheirKeysBackFromTheManifest) {
+  fs::remove_all(in / ".tabane");
   told(hiding());
   fs::remove(sealed / ".tabane/keys");
   EXPECT_TRUE(run_job(resuming()).failures.empty());
