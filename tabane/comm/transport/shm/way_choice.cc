@@ -4,16 +4,19 @@
 
 namespace tabane::comm::shm {
 
+double WayTimes::Times::median() const {
+  auto sorted = per_byte;
+  std::ranges::sort(sorted);
+  return sorted[kSamples / 2];
+}
+
 Way WayTimes::note(std::size_t bytes, Way way, double ns) {
   Class& of_size = classes_[index(bytes)];
   Times& times = way == Way::blocks ? of_size.blocks : of_size.direct;
-  const double per_byte = ns / static_cast<double>(bytes);
-  const double least = times.least_per_byte;
-  times.least_per_byte = times.count == 0 ? per_byte : std::min(least, per_byte);
-  ++times.count;
+  if (times.count < kSamples) times.per_byte[times.count++] = ns / static_cast<double>(bytes);
   if (std::min(of_size.blocks.count, of_size.direct.count) < kSamples) return Way::undecided;
   of_size.decided = true;
-  return of_size.direct.least_per_byte < of_size.blocks.least_per_byte ? Way::direct : Way::blocks;
+  return of_size.direct.median() < of_size.blocks.median() ? Way::direct : Way::blocks;
 }
 
 Way WayTries::next(std::size_t bytes) {

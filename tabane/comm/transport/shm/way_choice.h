@@ -3,7 +3,7 @@
 // depends on the caches that the two PUs share, and on whether the machine is a virtual one, where
 // pages cost more: for 64 KiB it has been 2.8 and 7.4 us, or 9 and 7.5 us, on the same machine. So
 // the first messages of each size go both ways in turn, and the receiver, who sees how long they
-// take, decides by the best of several.
+// take, decides by the median of several: the best would favour a way that is only sometimes fast.
 #pragma once
 
 #include <array>
@@ -33,10 +33,11 @@ class WayTimes {
   Way note(std::size_t bytes, Way way, double ns);
 
  private:
-  static constexpr int kSamples = 3;
+  static constexpr std::size_t kSamples = 5;
   struct Times {
-    int count = 0;
-    double least_per_byte = 0;
+    std::size_t count = 0;
+    std::array<double, kSamples> per_byte{};
+    double median() const;
   };
   struct Class {
     Times blocks, direct;
