@@ -1,6 +1,7 @@
 """Verbs that measure, interrupted before they have anything to show, end by the signal."""
 
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -21,7 +22,7 @@ VERBS = {
 
 def catches(process, which):
     status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-    caught = int(next(line for line in status.splitlines() if line.startswith("SigCgt")).split()[1], 16)
+    caught = int(re.search(r"^SigCgt:\s*(\w+)", status, re.MULTILINE)[1], 16)
     return caught >> (which - 1) & 1
 
 

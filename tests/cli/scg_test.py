@@ -215,7 +215,8 @@ class Scg(unittest.TestCase):
         self.assertIn("digits proved", scg("-n", 30, "--prove").stdout)
         k = write_npy(self.folder / "k.npy", [[1e-12 if j == 10 else 1.0 for j in range(20)]
                                               for i in range(20)])
-        options = ["-k", k, "-f", 0, "--boundary", "west=1,east=neumann,north=neumann,south=neumann"]
+        options = ["-k", k, "-f", 0, "--boundary",
+                   "west=1,east=neumann,north=neumann,south=neumann"]
         out = self.folder / "u.npy"
         ways = [(["--ranks", ranks], ()) for ranks in (1, 4)]
         if MODULE.exists() and shutil.which("mpirun.openmpi"):
@@ -239,8 +240,8 @@ class Scg(unittest.TestCase):
                  (60, 0, arithmetic), (60, 1, harmonic)]
         for digits, flow, mean in cases:
             with self.subTest(digits=digits, flow=flow, mean=mean.__name__):
-                # A wall around an island, and holes elsewhere. Of few bits, and harmonic means of two
-                # numbers only, so that no fraction grows too long.
+                # A wall around an island, and holes elsewhere. Of few bits, and harmonic means of
+                # two numbers only, so that no fraction grows too long.
                 small = 2.0 ** -math.ceil(digits * math.log2(10))
                 low = [[max(abs(i - 6), abs(j - 6)) == 3 or numbers.random() < 0.2
                         for j in range(n)] for i in range(n)]
@@ -252,8 +253,8 @@ class Scg(unittest.TestCase):
                          "-f", write_npy(self.folder / "f.npy", f)]
                 out = self.folder / "u.npy"
                 out.unlink(missing_ok=True)
-                done = scg(*files, "--boundary", "west=1,north=neumann,east=neumann:0.25", "-o", out,
-                           "--mean", mean.__name__, "--ranks", 2)
+                done = scg(*files, "--boundary", "west=1,north=neumann,east=neumann:0.25",
+                           "-o", out, "--mean", mean.__name__, "--ranks", 2)
                 self.assertIn(done.returncode, (0, 4), done.stderr)
                 self.assertEqual(done.returncode == 0, out.exists())
                 if digits <= 15:

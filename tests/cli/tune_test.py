@@ -100,7 +100,8 @@ class Proof(InFolder):
 
     @unittest.skipIf(os.cpu_count() < 2, "there is one PU")
     def test_starts_the_line_of_shards_that_is_printed(self):
-        result = self.tune("-r", "24", "--repeat", "1", "--shards", "--only", "processes", "--most-processes", "2",
+        result = self.tune("-r", "24", "--repeat", "1", "--shards", "--only", "processes",
+                           "--most-processes", "2",
                            "--", "sh", "-c", "sleep 0.$((3 - {processes}))",
                            **self.log_starts_of("seq"))
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -134,7 +135,8 @@ class Effort(InFolder):
         self.assertEqual(self.runs(), 0)
 
     def test_of_short_commands_is_several_runs_a_sample(self):
-        result = self.tune("-r", "18", "--vary", "block=2,3", "--only", "block", "--",
+        result = self.tune("-r", "18", "--vary", "block=2,3",
+                           "--only", "block", "--",
                            "sh", "-c", "echo x >> log; sleep 0.0{block}")
         self.assertEqual(result.returncode, 0, result.stderr)
         runs = self.record()["views"][0]["details"]["tuning"]["runs"]
@@ -160,7 +162,8 @@ class Effort(InFolder):
         self.assertIn("not finished after 300 ms", result.stderr)
 
     def test_has_as_many_warm_ups_as_are_asked_for(self):
-        result = self.tune("-w", "5", "-r", "18", "--repeat", "1", "--vary", "block=2,3", "--only", "block", "--",
+        result = self.tune("-w", "5", "-r", "18", "--repeat", "1", "--vary", "block=2,3",
+                           "--only", "block", "--",
                            "sh", "-c", "echo x >> log; sleep 0.0{block}")
         self.assertEqual(result.returncode, 0, result.stderr)
         runs = self.record()["views"][0]["details"]["tuning"]["runs"]
@@ -247,7 +250,8 @@ class Candidates(InFolder):
 
 class Shards(InFolder):
     def test_are_started_together(self):
-        result = self.tune("-r", "24", "--repeat", "1", "--shards", "--only", "processes", "--most-processes", "2",
+        result = self.tune("-r", "24", "--repeat", "1", "--shards", "--only", "processes",
+                           "--most-processes", "2",
                            "--ignore-output", "--", "sh", "-c",
                            "echo {index} of {processes} >> said; sleep 0.01")
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -22,8 +22,8 @@ class OutputManifest {
   // failures what OUT alone has: until an update could remove it, the mark stays. A dry run of an
   // update changes nothing and only finds what it would remove. throws: core::SystemError;
   // core::Error if the manifest that an update needs is damaged, if there is none to go on with
-  // beside files of another tree, or if the mark of hidden names contradicts it; core::UsageError if
-  // an update would remove too much.
+  // beside files of another tree, or if the mark of hidden names contradicts it;
+  // core::UsageError if an update would remove too much.
   OutputManifest(JobState& job, const Hooks& hooks);
 
   // Paths of what a dry run has found, as the plain tree had them as far as that is known;
