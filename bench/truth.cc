@@ -82,7 +82,7 @@ class TruthTopic {
     if (agree) tell_agreement();
     if (programs) tell_group(kPrograms, programs_);
     if (likwid_here) tell_group(kLikwid, likwid_);
-    if (likwid && !likwid_here) skip(kLikwid, kLikwid, "no likwid-bench in PATH");
+    if (likwid && !likwid_here) panel_.skip(kLikwid, "no likwid-bench in PATH", kLikwid);
     if (duration) tell_durations();
   }
 
@@ -130,12 +130,6 @@ class TruthTopic {
                  .samples = std::move(samples)});
   }
 
-  void skip(const char* group, const std::string& name, const std::string& reason) {
-    Question question{group, "", {}, {}};
-    question.peers.push_back({.name = name, .work = {}, .missing = reason});
-    panel_.ask(question);
-  }
-
   void tell_agreement() {
     const auto intervals = interval_pairs(records_);
     const auto shares = share_pairs(records_);
@@ -173,13 +167,13 @@ class TruthTopic {
     std::vector<bool> below, near;
     for (const Program& program : group.programs) {
       const auto missing = group.missing.find(program.name);
-      if (missing != group.missing.end()) skip(name, program.name, missing->second);
+      if (missing != group.missing.end()) panel_.skip(name, missing->second, program.name);
       for (const Finding& finding : program.findings) {
         const auto found = group.samples.find(program.name + ": " + finding.line);
         const auto said = said_of(records_, finding.result, finding.roofs);
         if (missing != group.missing.end() || found == group.samples.end()) continue;
         if (!said) {
-          skip(name, found->first, "a survey has no " + finding.result);
+          panel_.skip(name, "a survey has no " + finding.result, found->first);
           continue;
         }
         add_row(rows, found->first, finding, *said, found->second);
