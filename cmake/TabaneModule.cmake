@@ -1,9 +1,16 @@
-# tabane_module(NAME HEADERS … SOURCES … DEPENDS … PRIVATE_DEPENDS … [PRECOMPILE …]):
-#   one static library tabane_NAME, alias tabane::NAME.
-# tabane_tests(NAME SOURCES … DEPENDS … [LABELS …] [PRECOMPILE …] [SERIAL]):
-#   one GoogleTest program NAME_test of the module's x_test.cc files.
-# SERIAL: no other test runs meanwhile. PRECOMPILE names the large headers of others that most of
-# the sources include.
+# Libraries and tests of a folder. Sources are found, not listed: x.cc belongs to the library,
+# x_test.cc to a test, x_fuzz.cc to a fuzzer and the test that shares its harness.
+#
+# tabane_module(NAME [HEADERS …] [EXCEPT REGEX…] [EXTRA …] DEPENDS … PRIVATE_DEPENDS …
+#               [PRECOMPILE …]):
+#   a static library tabane_NAME, alias tabane::NAME, of the sources below this folder whose path
+#   no REGEX matches, and EXTRA ones. HEADERS are installed.
+# tabane_tests(NAME [SOURCES …] [EXTRA …] DEPENDS … [LABELS …] [PRECOMPILE …] [SERIAL]):
+#   one GoogleTest program NAME_test, of SOURCES or else of those x_test.cc below this folder that
+#   no earlier call named, and of EXTRA ones. SERIAL: no other test runs meanwhile.
+# tabane_unity(TARGET):
+#   where TABANE_UNITY is on, compiles up to eight sources of one folder at once.
+# PRECOMPILE names the large headers of others that most of the sources include.
 
 add_library(tabane_build_flags INTERFACE)
 target_compile_options(
@@ -13,7 +20,11 @@ target_compile_options(
 # library wrote (GCC bugs 105329 and 105651, mended in 13).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12\\.")
   target_compile_options(tabane_build_flags INTERFACE -Wno-restrict -Wno-stringop-overflow
-                                                 -Wno-array-bounds)
+                                                 -Wno-stringop-overread -Wno-array-bounds)
+endif()
+# Sources compiled at once look to GCC like headers, which should keep to themselves what is theirs.
+if(TABANE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(tabane_build_flags INTERFACE -Wno-subobject-linkage)
 endif()
 if(TABANE_SANITIZE)
   target_compile_options(
@@ -22,9 +33,33 @@ if(TABANE_SANITIZE)
   target_link_options(tabane_build_flags INTERFACE -fsanitize=${TABANE_SANITIZE})
 endif()
 
+function(tabane_unity target)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    get_filename_component(path ${source} ABSOLUTE)
+    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${path}/..)
+    string(MAKE_C_IDENTIFIER ${folder} folder)
+    file(STRINGS ${path} several_times REGEX "hwy/foreach_target.h" LIMIT_COUNT 1)
+    if(several_times)  # compiles itself, once for each target
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    else()
+      math(EXPR batch "${count_${folder}} + 0")
+      math(EXPR count_${folder} "${batch} + 1")
+      math(EXPR batch "${batch} / 8")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${batch})
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TABANE_UNITY} UNITY_BUILD_MODE GROUP)
+endfunction()
+
 function(tabane_module name)
-  cmake_parse_arguments(ARG "" "" "HEADERS;SOURCES;DEPENDS;PRIVATE_DEPENDS;PRECOMPILE" ${ARGN})
-  add_library(tabane_${name} STATIC ${ARG_SOURCES})
+  cmake_parse_arguments(
+    ARG "" "" "HEADERS;EXCEPT;EXTRA;DEPENDS;PRIVATE_DEPENDS;PRECOMPILE" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cc)
+  foreach(regex "_test\\.cc$" "_fuzz(_main)?\\.cc$" ${ARG_EXCEPT})
+    list(FILTER sources EXCLUDE REGEX ${regex})
+  endforeach()
+  add_library(tabane_${name} STATIC ${sources} ${ARG_EXTRA})
   add_library(tabane::${name} ALIAS tabane_${name})
   set_target_properties(tabane_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
   target_sources(
@@ -35,23 +70,28 @@ function(tabane_module name)
     PUBLIC ${ARG_DEPENDS}
     PRIVATE ${ARG_PRIVATE_DEPENDS} $<BUILD_INTERFACE:tabane_build_flags>)
   target_compile_features(tabane_${name} PUBLIC cxx_std_20)
+  tabane_unity(tabane_${name})
   if(ARG_PRECOMPILE)
     target_precompile_headers(tabane_${name} PRIVATE ${ARG_PRECOMPILE})
   endif()
   set_property(GLOBAL APPEND PROPERTY TABANE_MODULES tabane_${name})
-  list(TRANSFORM ARG_HEADERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE absolute)
-  set_property(GLOBAL APPEND PROPERTY TABANE_PUBLIC_HEADERS ${absolute})
 endfunction()
 
 function(tabane_tests name)
   if(NOT TABANE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "SERIAL" "" "SOURCES;DEPENDS;LABELS;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "" "SOURCES;EXTRA;DEPENDS;LABELS;PRECOMPILE" ${ARGN})
+  if(NOT ARG_SOURCES)
+    file(GLOB_RECURSE ARG_SOURCES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *_test.cc)
+    get_property(named DIRECTORY PROPERTY TABANE_NAMED_TESTS)
+    list(REMOVE_ITEM ARG_SOURCES ${named})
+  endif()
+  set_property(DIRECTORY APPEND PROPERTY TABANE_NAMED_TESTS ${ARG_SOURCES})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
-  add_executable(${name}_test ${ARG_SOURCES})
+  add_executable(${name}_test ${ARG_SOURCES} ${ARG_EXTRA})
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gtest_main tabane_build_flags)
   target_precompile_headers(${name}_test PRIVATE <gtest/gtest.h> ${ARG_PRECOMPILE})
   gtest_discover_tests(

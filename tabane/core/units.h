@@ -7,6 +7,8 @@
 
 namespace tabane::core {
 
+inline constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
+
 // Reads "4096", "64K", "64KiB" (binary) or "64kB" (decimal); K M G T, any case for the binary short
 // form. throws: UsageError with the legal forms, also for negative and overflowing sizes.
 std::uint64_t parse_size(std::string_view text);

@@ -4,7 +4,7 @@ namespace tabane::simd {
 namespace {
 
 template <class T>
-T plain(std::span<const T> x, std::span<const T> y) {
+T plain_dot(std::span<const T> x, std::span<const T> y) {
   T s = 0;
   for (std::size_t i = 0; i < x.size(); ++i) s += x[i] * y[i];
   return s;
@@ -12,7 +12,9 @@ T plain(std::span<const T> x, std::span<const T> y) {
 
 }  // namespace
 
-double dot_reference(std::span<const double> x, std::span<const double> y) { return plain(x, y); }
-float dot_reference(std::span<const float> x, std::span<const float> y) { return plain(x, y); }
+double dot_reference(std::span<const double> x, std::span<const double> y) {
+  return plain_dot(x, y);
+}
+float dot_reference(std::span<const float> x, std::span<const float> y) { return plain_dot(x, y); }
 
 }  // namespace tabane::simd

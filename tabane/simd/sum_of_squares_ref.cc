@@ -4,7 +4,7 @@ namespace tabane::simd {
 namespace {
 
 template <class T>
-T plain(std::span<const T> x) {
+T plain_sum_of_squares(std::span<const T> x) {
   T s = 0;
   for (const T v : x) s += v * v;
   return s;
@@ -12,7 +12,7 @@ T plain(std::span<const T> x) {
 
 }  // namespace
 
-double sum_of_squares_reference(std::span<const double> x) { return plain(x); }
-float sum_of_squares_reference(std::span<const float> x) { return plain(x); }
+double sum_of_squares_reference(std::span<const double> x) { return plain_sum_of_squares(x); }
+float sum_of_squares_reference(std::span<const float> x) { return plain_sum_of_squares(x); }
 
 }  // namespace tabane::simd

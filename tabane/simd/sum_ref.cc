@@ -4,7 +4,7 @@ namespace tabane::simd {
 namespace {
 
 template <class T>
-T plain(std::span<const T> x) {
+T plain_sum(std::span<const T> x) {
   T s = 0;
   for (const T v : x) s += v;
   return s;
@@ -12,7 +12,7 @@ T plain(std::span<const T> x) {
 
 }  // namespace
 
-double sum_reference(std::span<const double> x) { return plain(x); }
-float sum_reference(std::span<const float> x) { return plain(x); }
+double sum_reference(std::span<const double> x) { return plain_sum(x); }
+float sum_reference(std::span<const float> x) { return plain_sum(x); }
 
 }  // namespace tabane::simd

@@ -72,7 +72,7 @@ std::string held_apart(const Json& a, const Json& b) {
 
 namespace {
 
-std::string why_not(const Result& a, const Result& b) {
+std::string why_not_compared(const Result& a, const Result& b) {
   if (a.version != b.version)
     return fmt::format("measured in different ways: version {} of the probe, {} in the baseline",
                        b.version, a.version);
@@ -99,7 +99,7 @@ std::vector<FigureRatio> ratios_of(const Record& baseline, const Record& other,
   for (const Result& a : baseline.results) {
     const Result* b = other.find(a.name);
     if (b == nullptr) continue;
-    if (std::string reason = why_not(a, *b); !reason.empty()) {
+    if (std::string reason = why_not_compared(a, *b); !reason.empty()) {
       left_out.push_back({a.name, std::move(reason)});
       continue;
     }

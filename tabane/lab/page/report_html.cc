@@ -16,14 +16,14 @@ namespace {
 
 std::string e(std::string_view text) { return escape_html(text); }
 
-std::string text_of(const Json& object, const char* key) {
+std::string text_at(const Json& object, const char* key) {
   const auto it = object.find(key);
   return it != object.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
 std::string machine_name(const Record& record) {
   for (const char* key : {"name", "cpu_model"})
-    if (const std::string text = text_of(record.machine, key); !text.empty()) return text;
+    if (const std::string text = text_at(record.machine, key); !text.empty()) return text;
   return "This machine";
 }
 
@@ -74,8 +74,8 @@ std::string counted(std::size_t n, const char* what) {
 std::string lead(const Record& record, const std::string& heading) {
   std::vector<std::string> parts;
   for (const std::string& part :
-       {record.source, record.kind == Kind::survey ? "" : text_of(record.machine, "name"),
-        text_of(record.machine, "cpu_model"), text_of(record.machine, "summary")})
+       {record.source, record.kind == Kind::survey ? "" : text_at(record.machine, "name"),
+        text_at(record.machine, "cpu_model"), text_at(record.machine, "summary")})
     if (!part.empty() && part != heading &&
         std::find(parts.begin(), parts.end(), part) == parts.end())
       parts.push_back(part);
@@ -177,7 +177,7 @@ std::string headlines_section(const Record& record) {
     for (const auto& [name, title] : choice) {
       const Result* result = name == nullptr ? nullptr : record.find(name);
       if (result == nullptr || !result->value) continue;
-      const std::string pages = text_of(result->details, detail::kPageSize);
+      const std::string pages = text_at(result->details, detail::kPageSize);
       tiles += tile(*result, pages.empty() ? title : fmt::format("{}, {}", title, pages));
       break;
     }

@@ -21,12 +21,10 @@ std::string share_bar(double share, const char* kind) {
 
 namespace {
 
-std::string e(std::string_view text) { return escape_html(text); }
-
 constexpr const char* kNone = "<td class=none>–</td>";
 
 std::string number(const Entry& entry) {
-  return entry.none() ? kNone : fmt::format("<td class=n>{}</td>", e(text_of(entry)));
+  return entry.none() ? kNone : fmt::format("<td class=n>{}</td>", escape_html(text_of(entry)));
 }
 
 std::string section(const char* id, const char* title, const std::string& about,
@@ -51,8 +49,8 @@ std::string peer_row(const Comparison& c) {
   if (c.ratio) ratio = Entry(c.ratio->value, "ratio", c.ratio->interval);
   const bool same = c.ratio && c.ratio->undecided();
   return fmt::format("{}<td>{}<span class=what>{}</span></td>{}<td class=n>{}{}</td>{}{}</tr>",
-                     number({c.ours, c.unit}), e(c.peer_name), e(c.peer_how),
-                     number({c.peer, c.unit}), e(text_of(ratio)),
+                     number({c.ours, c.unit}), escape_html(c.peer_name), escape_html(c.peer_how),
+                     number({c.peer, c.unit}), escape_html(text_of(ratio)),
                      same ? "<span class=what>no difference seen</span>" : "",
                      number({c.target, "ratio"}), met(c));
 }
@@ -60,10 +58,10 @@ std::string peer_row(const Comparison& c) {
 std::string figure_row(const Comparison& c) {
   const std::string bound =
       c.limit ? fmt::format("<td class=n>{} {}</td>", c.at_least ? "at least" : "at most",
-                            e(text_of({c.limit, c.unit})))
+                            escape_html(text_of(Entry(c.limit, c.unit))))
               : kNone;
-  return fmt::format("{}<td colspan=3>{}</td>{}{}</tr>", number({c.value, c.unit}), e(c.figure),
-                     bound, met(c));
+  return fmt::format("{}<td colspan=3>{}</td>{}{}</tr>", number({c.value, c.unit}),
+                     escape_html(c.figure), bound, met(c));
 }
 
 // ---- all results ----
@@ -92,8 +90,8 @@ std::string states_of(const Result& r) {
   const auto states = r.states();
   if (!states) return "";
   return fmt::format("<span class=what>two states: {} for {} of the time, else {}</span>",
-                     e(show(states->high, r.unit)), show_percent(states->high_share),
-                     e(show(states->low, r.unit)));
+                     escape_html(show(states->high, r.unit)), show_percent(states->high_share),
+                     escape_html(show(states->low, r.unit)));
 }
 
 std::string share_of(const Result& r) {
@@ -111,17 +109,18 @@ std::string result_row(const Result& r) {
   const auto cell = [](const std::string& text) {
     return text.empty() ? kNone : fmt::format("<td class=n>{}</td>", text);
   };
-  std::string row = fmt::format("<tr><th>{}<span class=what>{}</span></th>", e(r.name), e(r.what));
-  row +=
-      r.value ? fmt::format("<td class=n>{}{}</td>", e(shown(*r.value)), states_of(r))
-      : r.reason.empty()
-          ? kNone
-          : fmt::format("<td class=none>not measured<span class=what>{}</span></td>", e(r.reason));
+  std::string row = fmt::format("<tr><th>{}<span class=what>{}</span></th>", escape_html(r.name),
+                                escape_html(r.what));
+  row += r.value ? fmt::format("<td class=n>{}{}</td>", escape_html(shown(*r.value)), states_of(r))
+         : r.reason.empty()
+             ? kNone
+             : fmt::format("<td class=none>not measured<span class=what>{}</span></td>",
+                           escape_html(r.reason));
   row += cell(r.interval ? fmt::format("{} – {}", shown.number(r.interval->low),
                                        shown.number(r.interval->high))
                          : "");
-  row += r.limit ? fmt::format("<td class=n title=\"{}\">{}</td>", e(r.limit->how),
-                               e(show(r.limit->value, r.unit)))
+  row += r.limit ? fmt::format("<td class=n title=\"{}\">{}</td>", escape_html(r.limit->how),
+                               escape_html(show(r.limit->value, r.unit)))
                  : kNone;
   row += cell(share_of(r));
   row += cell(r.samples.empty() ? ""
@@ -144,10 +143,10 @@ std::string family(const Record& record, const Result& result) {
 
 std::string plain(const Json& value) {
   if (value.is_null()) return "<span class=none>not readable</span>";
-  if (value.is_string()) return e(value.get_ref<const std::string&>());
+  if (value.is_string()) return escape_html(value.get_ref<const std::string&>());
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_number_float()) return fmt::format("{:.4g}", value.get<double>());
-  return e(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return escape_html(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace
@@ -159,10 +158,11 @@ std::string comparisons_section(const Record& record) {
       "<th class=n>peer</th><th class=n>times as fast</th><th class=n>target</th><th></th></tr>"
       "</thead><tbody>";
   for (const Comparison& c : record.comparisons) {
-    out += fmt::format("<tr><th>{}</th>", e(c.question));
+    out += fmt::format("<tr><th>{}</th>", escape_html(c.question));
     if (!c.skipped.empty())
       out += fmt::format("<td colspan=6>{}: not measured, {}</td></tr>",
-                         e(c.figure.empty() ? c.peer_name : c.figure), e(c.skipped));
+                         escape_html(c.figure.empty() ? c.peer_name : c.figure),
+                         escape_html(c.skipped));
     else
       out += c.figure.empty() ? peer_row(c) : figure_row(c);
   }
@@ -184,7 +184,7 @@ std::string results_section(const Record& record) {
     if (std::find(families.begin(), families.end(), one) == families.end()) families.push_back(one);
   }
   for (const std::string& one : families) {
-    out += fmt::format("<tr class=group><th colspan=8>{}</th></tr>", e(one));
+    out += fmt::format("<tr class=group><th colspan=8>{}</th></tr>", escape_html(one));
     for (const Result& result : record.results)
       if (family(record, result) == one) out += result_row(result);
   }
@@ -199,7 +199,8 @@ std::string skipped_section(const Record& record) {
   if (record.skipped.empty()) return "";
   std::string out = "<tbody>";
   for (const auto& s : record.skipped)
-    out += fmt::format("<tr><th>{}</th><td>{}</td></tr>", e(s.name), e(s.reason));
+    out +=
+        fmt::format("<tr><th>{}</th><td>{}</td></tr>", escape_html(s.name), escape_html(s.reason));
   return section("skipped", "Not measured", "", out);
 }
 
@@ -207,10 +208,10 @@ std::string environment_section(const Record& record) {
   if (record.environment.empty()) return "";
   std::string out = "<section id=environment><h2>Environment</h2><div class=groups>";
   for (const auto& [name, group] : record.environment.items()) {
-    out += fmt::format("<div class=group><h3>{}</h3><dl>", e(name));
+    out += fmt::format("<div class=group><h3>{}</h3><dl>", escape_html(name));
     if (group.is_object()) {
       for (const auto& [key, value] : group.items())
-        out += fmt::format("<dt>{}</dt><dd>{}</dd>", e(key), plain(value));
+        out += fmt::format("<dt>{}</dt><dd>{}</dd>", escape_html(key), plain(value));
     } else {
       out += fmt::format("<dt></dt><dd>{}</dd>", plain(group));
     }
@@ -227,7 +228,8 @@ std::string checklist_section(const Record& record) {
     const char* kind = row.status == "kept" ? "kept" : row.status == "partly" ? "partly" : "na";
     out += fmt::format(
         "<tr><td class=n>{}</td><td>{}</td><td class=\"status {}\">{}</td><td>{}</td></tr>",
-        e(row.rule), e(row.text), kind, e(row.status), e(row.evidence));
+        escape_html(row.rule), escape_html(row.text), kind, escape_html(row.status),
+        escape_html(row.evidence));
   }
   return section(
       "checklist", "How far to trust this",
@@ -244,7 +246,8 @@ std::string reproduce_section(const Record& record, bool has_figures) {
   return fmt::format(
       "<section id=reproduce><h2>Do it again</h2><pre>{}</pre><p>with tabane {}. The record itself "
       "is inside this page, in the element <code>record</code>{}.</p></section>\n",
-      e(record.command_line.empty() ? command : record.command_line), e(record.tabane_version),
+      escape_html(record.command_line.empty() ? command : record.command_line),
+      escape_html(record.tabane_version),
       has_figures ? "; every figure can be drawn again with <code>gnuplot NAME.gp</code> in the "
                     "report's directory"
                   : "");

@@ -8,6 +8,7 @@
 
 #include "tabane/core/binding.h"
 #include "tabane/core/keep.h"
+#include "tabane/core/units.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/level_sets.h"
 #include "tabane/lab/probes/plan.h"
@@ -17,8 +18,8 @@
 namespace tabane::lab {
 namespace {
 
-constexpr std::uint64_t kKiB = 1024;
-constexpr std::uint64_t kMiB = 1024 * kKiB;
+using core::kKiB;
+using core::kMiB;
 constexpr Mix kCurves[] = {Mix::read, Mix::write, Mix::copy, Mix::triad};
 
 void add_point(Curve& curve, double x, const std::vector<double>& samples) {

@@ -13,7 +13,7 @@
 namespace tabane::lab {
 namespace {
 
-constexpr std::size_t kLineBytes = 64;
+constexpr std::size_t kChaseLine = 64;
 constexpr std::uint64_t kMostRead = std::uint64_t{256} << 20;  // more than any cache keeps
 constexpr std::uint64_t kWarmUpLoads = 1 << 15, kWarmUpOfTheLargest = 1 << 16;
 
@@ -25,7 +25,7 @@ core::MemoryOptions not_copied(core::MemoryOptions options) {
 }  // namespace
 
 Chase::Chase(std::vector<std::uint64_t> sizes, const core::MemoryOptions& options)
-    : region_(sizes.back() + kLineBytes, not_copied(options)),
+    : region_(sizes.back() + kChaseLine, not_copied(options)),
       sizes_(std::move(sizes)),
       at_(sizes_.size()) {
   const auto large = std::ranges::count_if(sizes_, [](auto size) { return size > kLinkedAnew; });
@@ -45,13 +45,13 @@ void Chase::prepare(std::size_t size) {
   const std::size_t place = large ? sizes_.size() - size : 0;
   if (!large || at_[size] == nullptr)
     at_[size] = link_random_cycle(region_.as<std::byte>().subspan(place * sizeof(void*), bytes),
-                                  kLineBytes);
-  for (std::uint64_t i = 0; i < std::min(bytes, kMostRead); i += kLineBytes)
+                                  kChaseLine);
+  for (std::uint64_t i = 0; i < std::min(bytes, kMostRead); i += kChaseLine)
     core::keep(*reinterpret_cast<volatile std::uint64_t*>(region_.data() + i));
   // Page tables, too, are cached: long chases find theirs there.
   const bool largest = large && size + 1 == sizes_.size();
   follow(size,
-         std::min<std::uint64_t>(bytes / kLineBytes, largest ? kWarmUpOfTheLargest : kWarmUpLoads));
+         std::min<std::uint64_t>(bytes / kChaseLine, largest ? kWarmUpOfTheLargest : kWarmUpLoads));
 }
 
 void Chase::follow(std::size_t size, std::uint64_t loads) {
@@ -87,7 +87,7 @@ Chase& memory_chase(ProbeContext& context) {
     // One stream of the three that have room there.
     const std::uint64_t bytes =
         std::min<std::uint64_t>(dram.core_bytes / 3, std::uint64_t{1} << 30);
-    return std::make_unique<Chase>(std::vector<std::uint64_t>{bytes / kLineBytes * kLineBytes},
+    return std::make_unique<Chase>(std::vector<std::uint64_t>{bytes / kChaseLine * kChaseLine},
                                    core::MemoryOptions{.pages = pages});
   };
   Held& huge = context.memory().keep<Held>(kHugeChase, [&] {

@@ -21,7 +21,7 @@ using device::Kind;
 constexpr std::size_t kMost = std::size_t{256} << 20;
 constexpr std::size_t kLeast = std::size_t{16} << 20;
 constexpr double kBytesPerSecond = 400 << 20;  // of the time that all takes
-constexpr int kFewest = 3;                     // samples
+constexpr int kFewestSamples = 3;              // samples
 constexpr std::size_t kReads = 16;             // vectors that an item reads
 constexpr std::size_t kReadGroup = 256;        // items
 constexpr double kLaunchSeconds = 5e-3;        // timed at once, beside which a start is little
@@ -38,7 +38,7 @@ std::vector<double> times_of(double budget, const auto& work) {
   work();
   std::vector<double> times;
   double spent = 0;
-  while (times.size() < kFewest || (spent < budget && times.size() < 1000)) {
+  while (times.size() < kFewestSamples || (spent < budget && times.size() < 1000)) {
     times.push_back(seconds_of(work));
     spent += times.back();
   }
@@ -308,7 +308,7 @@ class Measuring {
                         Better::higher,
                         {}};
     double spent = 0;
-    while (figure.samples.size() < kFewest || spent < share_) {
+    while (figure.samples.size() < kFewestSamples || spent < share_) {
       const double c = seconds_of([&] {
         copy();
         other->finish();

@@ -17,6 +17,7 @@
 #include "tabane/core/measurement.h"
 #include "tabane/core/memory.h"
 #include "tabane/core/topology.h"
+#include "tabane/core/units.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/chase.h"
 #include "tabane/lab/probes/loaded_latency.h"
@@ -25,9 +26,9 @@
 namespace tabane::lab {
 namespace {
 
-constexpr std::uint64_t kKiB = 1024;
-constexpr std::uint64_t kMiB = 1024 * kKiB;
-constexpr std::uint64_t kSmallest = 4 * kKiB;
+using core::kKiB;
+using core::kMiB;
+constexpr std::uint64_t kSmallestSet = 4 * kKiB;
 constexpr std::uint64_t kUnknownLastLevel = 32 * kMiB;
 constexpr std::uint64_t kLineBytes = 64;
 constexpr std::uint64_t kCycleAdds = 64;
@@ -66,7 +67,7 @@ Plan plan_sizes(const ProbeContext& context) {
   // Large cycles take long to link: one an octave, when quick one in three.
   const double small_step = context.quick() ? 2 : std::exp2(1.0 / 3);
   const double large_step = context.quick() ? 8 : 2;
-  double size = static_cast<double>(kSmallest);
+  double size = static_cast<double>(kSmallestSet);
   while (size < static_cast<double>(plan.dram)) {
     plan.sizes.push_back(whole_lines(size));
     size *= size < static_cast<double>(Chase::kLinkedAnew) / 2 ? small_step : large_step;

@@ -20,7 +20,7 @@
 namespace tabane::lab {
 namespace {
 
-constexpr std::uint64_t kFmaIterations = 1024;
+constexpr std::uint64_t kFmasOfLevel = 1024;
 constexpr Mix kBandwidths[] = {Mix::read, Mix::write, Mix::copy, Mix::triad};
 
 std::string bandwidth_name(Mix mix, const MemoryLevel& level, const char* scope) {
@@ -54,7 +54,7 @@ class CoreVisit {
   void run() {
     for (const Mix mix : kMixes)
       if (is_asked(mix)) add_roofs(mix);
-    fma_ = add({"fma", core::repeat([] { core::keep(simd::peak_fma<double>(kFmaIterations)); })});
+    fma_ = add({"fma", core::repeat([] { core::keep(simd::peak_fma<double>(kFmasOfLevel)); })});
     for (const Kernel& kernel : vector_kernels())
       if (is_asked(kernel))
         kernels_[kernel.name] =
@@ -135,7 +135,7 @@ class CoreVisit {
     const auto [best, moving] = roof(kernel.mix);
     // Every kernel takes one addition, multiplication or FMA an element; the peak counts an FMA
     // twice.
-    const double fma_flops = static_cast<double>(simd::peak_fma<double>(kFmaIterations));
+    const double fma_flops = static_cast<double>(simd::peak_fma<double>(kFmasOfLevel));
     const double fmas = kernel.flops > 0 ? 2 * elements / fma_flops : 0;
     std::vector<double> limit;
     for (std::size_t i = 0; i < moving->samples.size(); ++i)

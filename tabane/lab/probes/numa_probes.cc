@@ -20,6 +20,7 @@
 #include "tabane/core/memory.h"
 #include "tabane/core/pinned_pool.h"
 #include "tabane/core/topology.h"
+#include "tabane/core/units.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/bound_threads.h"
 #include "tabane/lab/probes/chase.h"
@@ -29,7 +30,7 @@
 namespace tabane::lab {
 namespace {
 
-constexpr std::uint64_t kMiB = 1024 * 1024;
+using core::kMiB;
 constexpr std::uint64_t kSmallest = 4 * kMiB;
 constexpr int kMostRepeats = 3;  // in one pass
 

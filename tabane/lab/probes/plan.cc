@@ -12,8 +12,8 @@
 namespace tabane::lab {
 namespace {
 
-constexpr std::uint64_t kKiB = 1024;
-constexpr std::uint64_t kMiB = 1024 * kKiB;
+using core::kKiB;
+using core::kMiB;
 constexpr std::uint64_t kUnknownL1 = 32 * kKiB;
 constexpr std::uint64_t kUnknownDram = 256 * kMiB;
 constexpr std::uint64_t kStreams = 3;  // of a triad

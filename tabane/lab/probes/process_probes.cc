@@ -31,7 +31,7 @@
 namespace tabane::lab {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+using core::kMiB;
 constexpr std::size_t kGiB = std::size_t{1} << 30;
 
 core::MemoryOptions pages_of(core::PageSize pages) {

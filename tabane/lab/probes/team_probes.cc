@@ -13,6 +13,7 @@
 #include "tabane/core/memory.h"
 #include "tabane/core/statistics.h"
 #include "tabane/core/system_files.h"
+#include "tabane/core/units.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/bound_threads.h"
 #include "tabane/lab/probes/plan.h"
@@ -22,7 +23,7 @@
 namespace tabane::lab {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+using core::kMiB;
 constexpr int kFewest = 8, kMost = 32;
 constexpr std::size_t kLeastRounds = 2, kMostRounds = 40;  // in one pass
 

@@ -19,7 +19,7 @@ namespace tabane::lab {
 namespace aes_folder {
 namespace {
 
-constexpr About kAbout = {
+constexpr About kAboutAesFolder = {
     "aes-folder", "Encrypting a directory, file by file",
     "M. Shirase (Future University Hakodate): Parallel encryption on the many-core coprocessor "
     "Xeon Phi (2 x Xeon E5-2640, Xeon Phi 5110P), about 2015"};
@@ -246,7 +246,7 @@ std::string place_sentence(const Place& place) {
       place.directory);
 }
 
-std::string what_of(const Point& point) {
+std::string aes_folder_what(const Point& point) {
   if (point.factors.find("chains_by") != nullptr)
     return "time of AES-128-CBC of chains in memory, " + point.text("chains_by");
   if (point.factors.find("variant") == nullptr) return "time of " + point.text("implementation");
@@ -269,7 +269,7 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
                       const Hooks& hooks) {
   using namespace aes_folder;
   check_options(options);
-  RunningStudy study(topology, kAbout, options.quick);
+  RunningStudy study(topology, kAboutAesFolder, options.quick);
   Record& record = study.record;
   const Place place = find_place(options.directory);
   const auto pus = static_cast<unsigned>(topology.pus().size());
@@ -295,7 +295,7 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
   for (const Folder& folder : plan.folders)
     if (folder.files == most_files) campaign.add(causes_block(bench, plan, folder));
   if (device) campaign.add(device_block(*device, plan));
-  study.add(campaign, campaign.run({.passes = plan.passes}), what_of);
+  study.add(campaign, campaign.run({.passes = plan.passes}), aes_folder_what);
   if (!device) record.skipped.push_back({"coprocessor", no_device});
   if (record.complete && !std::ranges::any_of(campaign.points, is_of_files))
     throw core::Error("nothing could be measured: " + campaign.skipped.back().reason);

@@ -5,12 +5,12 @@
 namespace tabane::lab {
 namespace {
 
-constexpr About kAbout = {
+constexpr About kAboutAp1000 = {
     "ap1000", "Messages, broadcast, global functions, gathering and barriers",
     "T. Shimizu, T. Horie, H. Ishihata (Fujitsu Laboratories): Performance evaluation of the "
     "AP1000 (64 to 512 SPARC cells), 1992"};
 
-std::string what_of(const Point& point) {
+std::string ap1000_what(const Point& point) {
   const std::string part = point.text("part"), way = point.text("way");
   return part == "pingpong" ? "half a round trip, " + way : part + ", " + way;
 }
@@ -28,7 +28,7 @@ void note_unmeasured(Campaign& campaign, double most_seconds) {
 
 std::optional<Record> run_ap1000(const core::Topology& topology, const Ap1000Options& options,
                                  const Hooks& hooks) {
-  RunningStudy study(topology, kAbout, options.quick);
+  RunningStudy study(topology, kAboutAp1000, options.quick);
   const double usual = options.quick ? 20 : 120;
   const double budget = options.budget_seconds > 0 ? options.budget_seconds : usual;
   const double most = options.most_seconds > 0 ? options.most_seconds : 2 * budget;
@@ -46,7 +46,7 @@ std::optional<Record> run_ap1000(const core::Topology& topology, const Ap1000Opt
     if (!runner.shows) return;
     // What the machine refused is noted already.
     if (complete && campaign.skipped.empty()) note_unmeasured(campaign, most);
-    study.add(campaign, complete, what_of);
+    study.add(campaign, complete, ap1000_what);
     ap1000::add_views(study.record, campaign.points, runner.transport, runner.pus);
     shown = study.finish();
   });

@@ -28,7 +28,7 @@ namespace linpack = workloads::linpack;
 namespace scaled_cg = workloads::scaled_cg;
 namespace slalom = workloads::slalom;
 
-constexpr About kAbout = {
+constexpr About kAboutApplications = {
     "ap1000-applications", "LINPACK, SCG and SLALOM: what the mechanisms are worth to applications",
     "T. Shimizu, T. Horie, H. Ishihata (Fujitsu Laboratories): Performance evaluation of the "
     "AP1000 (64 to 512 SPARC cells), 1992"};
@@ -173,7 +173,7 @@ Block block_of_largest(Runner& runner, double seconds, const std::vector<int>& r
   return block;
 }
 
-std::string what_of(const Point& point) {
+std::string ap1000_applications_what(const Point& point) {
   const std::string application = point.text("application");
   if (application == "slalom in time") return "SLALOM, the most patches in the time given";
   return application + ", mechanisms: " + point.text("mechanisms");
@@ -221,7 +221,7 @@ std::string key_of(const Factors& factors) {
 std::optional<Record> run_ap1000_applications(const core::Topology& topology,
                                               const Ap1000ApplicationsOptions& options,
                                               const Hooks& hooks) {
-  RunningStudy study(topology, kAbout, options.quick);
+  RunningStudy study(topology, kAboutApplications, options.quick);
   if (comm::is_one_of_several()) {
     throw core::UsageError(
         "the study starts its ranks itself: run it without an MPI launcher, or one of tabane "
@@ -244,7 +244,7 @@ std::optional<Record> run_ap1000_applications(const core::Topology& topology,
   const double budget = options.quick ? 20 : 120;
   const bool complete = campaign.run(
       {.budget_seconds = options.budget_seconds > 0 ? options.budget_seconds : budget});
-  study.add(campaign, complete, what_of);
+  study.add(campaign, complete, ap1000_applications_what);
   add_views(study.record, campaign.points, runner.last, runner.pictures());
   return study.finish();
 }

@@ -19,7 +19,7 @@
 namespace tabane::lab {
 namespace {
 
-constexpr About kAbout = {
+constexpr About kAboutHa8000 = {
     "ha8000", "Clock-level timing, running on a chosen CPU, memory in a chosen place, SIMD", ""};
 constexpr const char* kHere = "this machine";
 constexpr const char* kReport = "HA8000 (Opteron 8356)";
@@ -241,7 +241,7 @@ void climb_ladder(Study& study) {
 
 Record run_ha8000(const core::Topology& topology, bool quick, const Hooks& hooks) {
   const Record& report = published("ha8000");
-  RunningStudy running(topology, kAbout, quick);
+  RunningStudy running(topology, kAboutHa8000, quick);
   Record& record = running.record;
   record.source = report.source + "; its machine: " + report.title;
   add_probes(

@@ -24,7 +24,7 @@ namespace {
 using namespace pc_cluster;
 namespace mp_matmul = workloads::mp_matmul;
 
-constexpr About kAbout = {
+constexpr About kAboutPcCluster = {
     "pc-cluster", "Double and multiple precision, copying, and messages: machines compared",
     "T. Kouya (Shizuoka Institute of Science and Technology): Performance evaluation of PC "
     "clusters using x86_64 dual-core CPUs, 2006"};
@@ -189,7 +189,7 @@ void note_refused_sockets(Campaign& campaign) {
 
 // ---- all ----
 
-std::string what_of(const Point& point) {
+std::string pc_cluster_what(const Point& point) {
   const std::string part = point.text("part");
   if (part == "mpfr")
     return fmt::format("MPFR: {}, seconds over the cores that do it", point.text("operation"));
@@ -244,7 +244,7 @@ std::optional<Record> run_on_ranks(RunningStudy study, const PcClusterOptions& o
     campaign.skip("matrix products, MPFR, copying, sockets and shm inside the node",
                   "an MPI launcher has started this: run the study without it for these");
     const bool complete = campaign.run(campaign_options(options));
-    study.add(campaign, complete, what_of);
+    study.add(campaign, complete, pc_cluster_what);
     add_views(study.record, campaign.points);
     shown = study.finish();
     LinkRequest no_more;
@@ -270,7 +270,7 @@ std::optional<Record> run_on_ranks(RunningStudy study, const PcClusterOptions& o
 std::optional<Record> run_pc_cluster(const core::Topology& topology,
                                      const PcClusterOptions& options, const Hooks& hooks) {
   check(options);
-  RunningStudy study(topology, kAbout, options.quick);
+  RunningStudy study(topology, kAboutPcCluster, options.quick);
   if (comm::is_one_of_several()) return run_on_ranks(std::move(study), options, hooks);
   add_probes(study.record, topology, std::vector<std::string>{"memcpy"}, hooks);
   if (!study.record.complete) return study.finish();
@@ -293,7 +293,7 @@ std::optional<Record> run_pc_cluster(const core::Topology& topology,
     }
     const bool complete = campaign.run(campaign_options(options));
     if (complete) note_refused_sockets(campaign);
-    study.add(campaign, complete, what_of);
+    study.add(campaign, complete, pc_cluster_what);
     add_views(study.record, campaign.points);
   });
   return study.finish();

@@ -94,7 +94,7 @@ Json ask(const ProcessThreadMeters::Ask& meter, const Json& request) {
 
 namespace {
 
-constexpr About kAbout = {
+constexpr About kAboutProcessThread = {
     "process-thread", "Teams of processes and threads at allocation-heavy work",
     "T. Umayabara, H. Yamana (Waseda University): Scalable parallel processing combining processes "
     "and threads on many-core shared-memory machines (4 x Xeon E7-8880 v3, 72 cores), about 2018"};
@@ -358,7 +358,7 @@ std::string words_sentence(const ProcessThreadOptions& options) {
                          : "the files of " + options.text_directory);
 }
 
-std::string what_of(const Point& point) {
+std::string process_thread_what(const Point& point) {
   const Level* part = point.factors.find("part");
   if (part != nullptr && part->word() == "automatic")
     return fmt::format("time of {} with {}, processes x threads chosen by a sample in this time",
@@ -381,7 +381,7 @@ Record run_process_thread(const core::Topology& topology, const ProcessThreadOpt
                           const ProcessThreadMeters& meters, const Hooks& hooks) {
   using namespace process_thread;
   check_options(options);
-  RunningStudy study(topology, kAbout, options.quick);
+  RunningStudy study(topology, kAboutProcessThread, options.quick);
   Record& record = study.record;
   const int pus = static_cast<int>(topology.pus().size());
   Setup setup = make_setup(pus, options, meters);
@@ -399,7 +399,7 @@ Record run_process_thread(const core::Topology& topology, const ProcessThreadOpt
     campaign.add({.what = workload,
                   .planned_seconds = setup.effort_of(workload).budget_seconds / setup.passes,
                   .body = [&](Visit& visit) { measure_workload(visit, setup, workload, pus); }});
-  study.add(campaign, campaign.run({.passes = setup.passes}), what_of);
+  study.add(campaign, campaign.run({.passes = setup.passes}), process_thread_what);
   record.sentences.push_back(words_sentence(setup.options));
   if (std::ranges::any_of(setup.options.workloads, mines))
     record.sentences.push_back(mining_sentence(mining_transactions(setup.options.scale)));

@@ -19,7 +19,7 @@ constexpr double kTimesTheFirst = 10, kLeastTimeout = 10;
 constexpr int kSignalBase = 128;
 constexpr double kShowSeconds = 0.1;
 
-struct Sample {
+struct Turn {
   double seconds = 0;
   std::vector<std::pair<const char*, double>> beside;
   bool failed = false, left_processes = false;
@@ -49,9 +49,9 @@ class Turns {
 
  private:
   void measure();
-  Sample take(std::size_t i);
+  Turn take(std::size_t i);
   ChildRun run_once(std::size_t i);
-  void keep(const std::vector<Sample>& samples);
+  void keep(const std::vector<Turn>& samples);
   bool enough();
   void judge();
   void show(std::size_t i);
@@ -105,9 +105,9 @@ ChildRun Turns::run_once(std::size_t i) {
   throw CommandFailed(text, run.errors);
 }
 
-Sample Turns::take(std::size_t i) {
+Turn Turns::take(std::size_t i) {
   show(i);
-  Sample sample;
+  Turn sample;
   ChildRun all;
   for (int k = 0; k < effort_.repeat; ++k) {
     const ChildRun run = run_once(i);
@@ -137,7 +137,7 @@ Sample Turns::take(std::size_t i) {
   return sample;
 }
 
-void Turns::keep(const std::vector<Sample>& samples) {
+void Turns::keep(const std::vector<Turn>& samples) {
   for (std::size_t i = 0; i < samples.size(); ++i) {
     Point& point = timings_.points[i];
     point.samples.push_back(samples[i].seconds);
@@ -189,7 +189,7 @@ void Turns::measure() {
   const core::RoundsEnd end = core::in_rounds(
       contenders_.size(), options, clock_, measuring_since_,
       [this](std::size_t i) { return take(i); },
-      [this](const std::vector<Sample>& samples) { keep(samples); },
+      [this](const std::vector<Turn>& samples) { keep(samples); },
       [this](int) { return enough(); });
   timings_.end = end == core::RoundsEnd::enough   ? TimeEnd::known
                  : end == core::RoundsEnd::budget ? TimeEnd::budget
@@ -217,6 +217,15 @@ Timings time_in_turn(const std::vector<TimeContender>& contenders, const TimeEff
                      core::Clock& clock, const Hooks& hooks) {
   TABANE_ASSERT(!contenders.empty());
   return Turns(contenders, effort, clock, hooks).run();
+}
+
+const std::vector<double>& seen_with(const Point& point, const char* what) {
+  return point.beside.find(what)->second;
+}
+
+std::optional<core::Interval> with_ends(const core::Interval& interval) {
+  if (!std::isfinite(interval.low) || !std::isfinite(interval.high)) return std::nullopt;
+  return interval;
 }
 
 }  // namespace tabane::lab

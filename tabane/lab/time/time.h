@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -91,6 +92,12 @@ class CommandFailed : public core::Error {
 // the whole rounds so far. throws: CommandFailed, unless ignore_failure; as the contenders.
 Timings time_in_turn(const std::vector<TimeContender>& contenders, const TimeEffort& effort,
                      core::Clock& clock, const Hooks& hooks);
+
+// What was seen of each run as well, by the name that the contender gave it.
+const std::vector<double>& seen_with(const Point& point, const char* what);
+
+// The interval, if both its ends are finite.
+std::optional<core::Interval> with_ends(const core::Interval& interval);
 
 // The confidence of each of so many intervals that together hold with `confidence`.
 double confidence_of_each(double confidence, std::size_t intervals);

@@ -36,11 +36,6 @@ bool is_wide(const Timings& timings) {
   return high > kWide * low;
 }
 
-std::optional<core::Interval> with_ends(const core::Interval& interval) {
-  if (!std::isfinite(interval.low) || !std::isfinite(interval.high)) return std::nullopt;
-  return interval;
-}
-
 void add_ratio_bars(Record& record, const std::vector<TimeContender>& contenders,
                     const Timings& timings) {
   if (contenders.size() < 2) return;

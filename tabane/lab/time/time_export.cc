@@ -21,10 +21,6 @@ Json numbers(const std::vector<double>& values) {
 
 Json interval(const core::Interval& ends) { return {number(ends.low), number(ends.high)}; }
 
-const std::vector<double>& seen_with(const Point& point, const char* what) {
-  return point.beside.find(what)->second;
-}
-
 double median_of_sum(const Point& point, const char* a, const char* b) {
   std::vector<double> sum = seen_with(point, a);
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += seen_with(point, b)[i];

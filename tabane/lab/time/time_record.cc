@@ -21,10 +21,6 @@ constexpr double kWorthAWord = 1.05;
 // What takes less is mostly the start of a process, or of the shell.
 constexpr double kShort = 1e-3, kShortForShell = 10e-3;
 
-const std::vector<double>& seen_with(const Point& point, const char* what) {
-  return point.beside.find(what)->second;
-}
-
 std::vector<double> sum_of(const Point& point, const char* a, const char* b) {
   std::vector<double> sum = seen_with(point, a);
   const std::vector<double>& more = seen_with(point, b);
@@ -38,11 +34,6 @@ std::optional<double> known_median(std::vector<double> values) {
   std::erase_if(values, [](double value) { return std::isnan(value); });
   if (values.empty() || 2 * values.size() < all) return std::nullopt;
   return core::median(values);
-}
-
-std::optional<core::Interval> with_ends(const core::Interval& interval) {
-  if (!std::isfinite(interval.low) || !std::isfinite(interval.high)) return std::nullopt;
-  return interval;
 }
 
 // A time of 0 is less than what the system counts in.

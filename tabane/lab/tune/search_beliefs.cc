@@ -6,7 +6,7 @@
 namespace tabane::lab::tune {
 namespace {
 
-constexpr double kOutlier = 3;  // standard deviations, from which a run counts less
+constexpr double kSurprising = 3;  // standard deviations, from which a run counts less
 constexpr double kUsualContention = 0.03;
 
 double log_seconds(const std::optional<FittedLaw>& law, double workers) {
@@ -22,7 +22,7 @@ void Search::tell_surrogate(const Observation& observation) {
   const Belief before = (*surrogate_)[observation.candidate];
   double variance = std::pow(noise(), 2) / observation.weight;
   const double surprise = std::abs(observation.value - before.mean);
-  const double usual = kOutlier * std::sqrt(variance + before.variance);
+  const double usual = kSurprising * std::sqrt(variance + before.variance);
   if (surprise > usual) variance *= std::pow(surprise / usual, 2);
   told_variance_[observation.candidate] = variance;
   surrogate_->observe(observation.candidate, observation.value, variance);

@@ -9,7 +9,7 @@ namespace {
 // Two levels of equal amount need not behave alike: one is the command as started.
 constexpr double kAlike = 0.9;
 
-double square(double x) { return x * x; }
+double squared(double x) { return x * x; }
 
 // Matérn's with 3/2, which lets slopes change but not jump.
 double matern(double distance) {
@@ -57,25 +57,25 @@ double Kernel::log_workers(const Candidate& candidate) const {
 }
 
 double Kernel::operator()(const Candidate& a, const Candidate& b) const {
-  double sum = square(prior_.offset), shape = 1, words = 0, words_in_shape = 0, pairs = 0;
+  double sum = squared(prior_.offset), shape = 1, words = 0, words_in_shape = 0, pairs = 0;
   for (std::size_t d = 0; d < scales_.size(); ++d) {
     const double r = correlation(d, a[d], b[d]);
     if (scales_[d] == Scale::processes || scales_[d] == Scale::threads) {
-      sum += square(prior_.workers) * r;
+      sum += squared(prior_.workers) * r;
       shape *= r;
     } else {
       const bool word = scales_[d] == Scale::choice;
-      sum += square(word ? prior_.choice : prior_.amount) * r;
+      sum += squared(word ? prior_.choice : prior_.amount) * r;
       pairs += words * r;  // over all earlier ones
       words += r;
       words_in_shape += r;
     }
   }
   const double total = matern(std::abs(log_workers(a) - log_workers(b)) / prior_.total_octaves);
-  sum += total * (square(prior_.total) + square(prior_.choice_total) * words_in_shape);
-  sum += square(prior_.shape) * shape + square(prior_.choice_shape) * shape * words_in_shape +
-         square(prior_.pair) * pairs;
-  return a == b ? sum + square(prior_.own) : sum;
+  sum += total * (squared(prior_.total) + squared(prior_.choice_total) * words_in_shape);
+  sum += squared(prior_.shape) * shape + squared(prior_.choice_shape) * shape * words_in_shape +
+         squared(prior_.pair) * pairs;
+  return a == b ? sum + squared(prior_.own) : sum;
 }
 
 Surrogate::Surrogate(const std::vector<Candidate>& candidates, const Kernel& kernel,
@@ -96,11 +96,11 @@ void Surrogate::observe(std::size_t candidate, double value, double variance) {
   }
   const double total = std::max<double>(covariance[candidate], 0) + variance;
   const double surprise = value - beliefs_[candidate].mean;
-  log_likelihood_ -= 0.5 * (std::log(total) + square(surprise) / total);
+  log_likelihood_ -= 0.5 * (std::log(total) + squared(surprise) / total);
   const auto scale = static_cast<float>(1 / std::sqrt(total));
   for (std::size_t i = 0; i < n; ++i) {
     beliefs_[i].mean += covariance[i] * surprise / total;
-    beliefs_[i].variance -= square(covariance[i]) / total;
+    beliefs_[i].variance -= squared(covariance[i]) / total;
     covariance[i] *= scale;
   }
   rows_.push_back(std::move(covariance));

@@ -8,7 +8,7 @@
 namespace tabane::workloads::aes_dir {
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{256} << 10;  // half of a usual second-level cache
+constexpr std::size_t kPartBytes = std::size_t{256} << 10;  // half of a usual second-level cache
 // Of one lane, at least. Short ones cost system calls; 16 lanes go with a core that has a second
 // level of 1 MiB or more, of which these take half.
 constexpr std::size_t kSliceBytes = std::size_t{32} << 10;
@@ -50,7 +50,7 @@ struct CbcFileWorker::OpenFile {
 
 CbcFileWorker::CbcFileWorker(std::span<const std::byte> key, Engine engine, DeviceAes* device)
     : cipher_(key, engine),
-      slice_(std::max(kSliceBytes, kBufferBytes / cipher_.lanes())),
+      slice_(std::max(kSliceBytes, kPartBytes / cipher_.lanes())),
       device_(device) {
   if (device_ != nullptr) open_slot(key);
   if (!slot_) buffer_.reserve((cipher_.lanes() + 1) * (slice_ + kLaneGap));
@@ -250,11 +250,11 @@ void CbcFileWorker::decrypt(CbcTask& task, std::uint64_t first, std::uint64_t co
       throw ChangedWhileRead();
     }
   }
-  buffer_.reserve(kBufferBytes);
-  for (std::uint64_t at = first; at < end; at += kBufferBytes) {
+  buffer_.reserve(kPartBytes);
+  for (std::uint64_t at = first; at < end; at += kPartBytes) {
     if (task.job().stop || task.failed()) throw Stopped();
-    decrypt_group(task, at,
-                  static_cast<std::size_t>(std::min<std::uint64_t>(kBufferBytes, end - at)), iv);
+    decrypt_group(task, at, static_cast<std::size_t>(std::min<std::uint64_t>(kPartBytes, end - at)),
+                  iv);
   }
 }
 

@@ -15,7 +15,7 @@
 namespace tabane::workloads::aes_dir {
 namespace {
 
-constexpr std::size_t kMostFiles = 32;
+constexpr std::size_t kFilesTried = 32;
 
 struct Ending {
   Block iv, block;           // the block before the last, or the IV; the last block
@@ -54,8 +54,8 @@ Tried try_endings(const Request& request, const Tree& tree, int root) {
                    Engine::openssl);
   DirectoryOpener directories(tree, root, false);
   Tried tried;
-  const std::size_t step = std::max<std::size_t>(1, tree.files.size() / kMostFiles);
-  for (std::size_t i = 0; i < tree.files.size() && tried.files < kMostFiles; i += step) {
+  const std::size_t step = std::max<std::size_t>(1, tree.files.size() / kFilesTried);
+  for (std::size_t i = 0; i < tree.files.size() && tried.files < kFilesTried; i += step) {
     const TreeFile& file = tree.files[i];
     try {
       const core::SharedDescriptor directory = directories.open(file.directory);

@@ -9,7 +9,7 @@
 namespace tabane::workloads::aes_dir {
 namespace {
 
-constexpr std::uint64_t kMostChunks = std::uint64_t{1} << 32;
+constexpr std::uint64_t kLimitOfChunks = std::uint64_t{1} << 32;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ ChunkWriter::ChunkWriter(const FileKeys& keys, std::size_t chunk_bytes, Sink sin
 }
 
 void ChunkWriter::seal(bool last) {
-  if (index_ == kMostChunks) throw core::Error("has more than 2^32 chunks");
+  if (index_ == kLimitOfChunks) throw core::Error("has more than 2^32 chunks");
   const std::span<std::byte> sealed(buffer_.data(), filled_ + kTagBytes);
   cipher_.seal(static_cast<std::uint32_t>(index_++), last, sealed.first(filled_), sealed);
   filled_ = 0;
@@ -58,7 +58,7 @@ bool ChunkReader::open_next() {
   ahead_ = here < whole ? 0 : source_({buffer_.data() + whole, whole});
   ended_ = ahead_ == 0;
   if (here < kTagBytes) throw DamageError("the file ends inside a chunk", offset_ + here);
-  if (index_ == kMostChunks) throw DamageError("the file has more than 2^32 chunks", offset_);
+  if (index_ == kLimitOfChunks) throw DamageError("the file has more than 2^32 chunks", offset_);
   plain_ = here - kTagBytes;
   at_ = 0;
   const std::span<std::byte> chunk(buffer_.data(), here);

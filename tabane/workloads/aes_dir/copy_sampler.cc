@@ -12,7 +12,7 @@
 namespace tabane::workloads::aes_dir {
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{128} << 10;
+constexpr std::size_t kCopyBytes = std::size_t{128} << 10;
 // What is copied first is in the caches when the unit reads it, so it must be a small part of that;
 // and many short copies say more than a few long ones.
 constexpr std::uint32_t kFewestFiles = 4, kPartOfFiles = 16;
@@ -88,7 +88,7 @@ double CopySampler::amount_of(const Unit& unit) const {
 void CopySampler::copy_part(int in, int out, Part part) {
   for (std::uint64_t at = 0; at < part.bytes;) {
     const auto want =
-        static_cast<std::size_t>(std::min<std::uint64_t>(part.bytes - at, kBufferBytes));
+        static_cast<std::size_t>(std::min<std::uint64_t>(part.bytes - at, kCopyBytes));
     const std::size_t got = core::read_all_at(in, in_.data(), want, part.offset + at, "a copy");
     if (got == 0) return;
     core::write_all_at(out, random_.data(), got, at, "a copy");
@@ -100,9 +100,9 @@ void CopySampler::copy_part(int in, int out, Part part) {
 // removing the copies is no part of copying.
 double CopySampler::copy(const Unit& unit, const std::vector<Part>& parts) {
   if (!random_.data()) {
-    in_.reserve(kBufferBytes);
-    random_.reserve(kBufferBytes);
-    fill_random({random_.data(), kBufferBytes});
+    in_.reserve(kCopyBytes);
+    random_.reserve(kCopyBytes);
+    fill_random({random_.data(), kCopyBytes});
   }
   const core::SharedDescriptor from = directories_.open(tree_.files[parts.front().file].directory);
   std::vector<std::unique_ptr<OutputFile>> copies;

@@ -16,8 +16,8 @@
 namespace tabane::workloads::aes_dir {
 namespace {
 
-constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr int kOpenToLock = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+constexpr int kOpenFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 [[noreturn]] void throw_held(const std::string& path, const char* what = "") {
   throw core::UsageError(
@@ -32,13 +32,13 @@ bool is_private(int file) {
 }
 
 core::Descriptor open_there(int home) {
-  core::Descriptor file(openat(home, kLockName, kFlags));
+  core::Descriptor file(openat(home, kLockName, kOpenToLock));
   if (file.valid() && !is_private(file.get())) file.reset();
   return file;
 }
 
 core::Descriptor make(int home) {
-  return core::Descriptor(openat(home, kLockName, kFlags | O_CREAT | O_EXCL, 0600));
+  return core::Descriptor(openat(home, kLockName, kOpenToLock | O_CREAT | O_EXCL, 0600));
 }
 
 // False: whoever had it has removed it meanwhile.
@@ -61,7 +61,7 @@ JobLock::JobLock(int root, LockedTree tree, const std::string& path) : root_(roo
 }
 
 void JobLock::lock_root(const std::string& path) {
-  core::Descriptor directory(openat(root_, ".", kDirectory));  // its own opening has its own lock
+  core::Descriptor directory(openat(root_, ".", kOpenFolder));  // its own opening has its own lock
   if (!directory.valid()) return;
   if (flock(directory.get(), LOCK_EX | LOCK_NB) == 0) {
     lock_ = std::move(directory);
@@ -73,7 +73,7 @@ void JobLock::lock_root(const std::string& path) {
 // Whatever else is wrong with .tabane is told by those who need it.
 void JobLock::lock_home(const std::string& path) {
   made_home_ = mkdirat(root_, kOwnDirectory, 0777) == 0;
-  home_.reset(openat(root_, kOwnDirectory, kDirectory));
+  home_.reset(openat(root_, kOwnDirectory, kOpenFolder));
   if (!home_.valid()) return;
   constexpr int kAttempts = 100;  // each against a job that has just ended
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -105,7 +105,7 @@ JobLock::~JobLock() {
 }
 
 bool JobLock::is_held(int root) {
-  const core::Descriptor home(openat(root, kOwnDirectory, kDirectory));
+  const core::Descriptor home(openat(root, kOwnDirectory, kOpenFolder));
   const core::Descriptor file = home.valid() ? open_there(home.get()) : core::Descriptor();
   return file.valid() && flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }

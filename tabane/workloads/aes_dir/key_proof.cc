@@ -17,7 +17,7 @@
 namespace tabane::workloads::aes_dir {
 namespace {
 
-constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+constexpr int kOpenToRead = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
 bool fits(std::span<const std::byte> bytes, const TreeId& tree, const TreeKey& key,
           Content content) {
@@ -37,7 +37,7 @@ void for_files_of_trees(int root, const Each& each) {
   for (const TreeFile& file : found.files) {
     try {
       const core::Descriptor opened(
-          openat(directories.open(file.directory)->get(), found.name(file.name_at), kFlags));
+          openat(directories.open(file.directory)->get(), found.name(file.name_at), kOpenToRead));
       if (!opened.valid()) continue;
       const std::string path = found.path(file);
       const std::vector<std::byte> bytes = read_header(opened.get(), path);

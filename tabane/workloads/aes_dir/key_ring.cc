@@ -18,7 +18,7 @@
 namespace tabane::workloads::aes_dir {
 namespace {
 
-constexpr std::size_t kVersionAt = 7, kSourceAt = 9, kParametersAt = 11;  // in the header
+constexpr std::size_t kVersionByte = 7, kSourceAt = 9, kParametersAt = 11;  // in the header
 constexpr std::size_t kCheckAt = kHeaderBytes - kKeyCheckBytes;
 
 // Threads that nobody waits for, until the process ends: then they must not use the crypto library
@@ -213,7 +213,7 @@ FileKeys KeyRing::keys_of(const Header& header, std::span<const std::byte> encod
                           Content content) {
   if (header.source == KeySource::tree_key) return keys_of_tree(header, encoded, content);
   if (manifest_key_)
-    throw DamageError("sealed in version 1, whose files no manifest has", kVersionAt);
+    throw DamageError("sealed in version 1, whose files no manifest has", kVersionByte);
   FileKeys keys = derive_file_keys(header, master_for(header), content);
   if (key_fits(encoded.first<kHeaderBytes>(), keys)) return keys;
   throw WrongKey("", kCheckAt);

@@ -12,8 +12,8 @@
 namespace tabane::workloads::aes_dir {
 namespace {
 
-constexpr std::array<unsigned char, 8> kMagic = {'T', 'B', 'N', 'K', 'E', 'Y', 'S', 2};
-constexpr std::size_t kTableAt = kMagic.size() + kTreeIdBytes, kMacBytes = 32;
+constexpr std::array<unsigned char, 8> kKeysMagic = {'T', 'B', 'N', 'K', 'E', 'Y', 'S', 2};
+constexpr std::size_t kTableAt = kKeysMagic.size() + kTreeIdBytes, kMacBytes = 32;
 
 using Mac = std::array<std::byte, kMacBytes>;
 
@@ -29,14 +29,14 @@ Mac mac_of(std::span<const std::byte> bytes, const TreeId& tree, const TreeKey& 
 // Returns the slots' bytes.
 std::span<const std::byte> read_head(std::span<const std::byte> bytes, TreeId& tree) {
   if (bytes.size() < kTableAt + kMacBytes) throw DamageError("it ends too early", bytes.size());
-  if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size() - 1) != 0) {
+  if (std::memcmp(bytes.data(), kKeysMagic.data(), kKeysMagic.size() - 1) != 0) {
     throw DamageError("not a file of keys", 0);
   }
-  if (std::to_integer<unsigned>(bytes[7]) != kMagic[7]) {
+  if (std::to_integer<unsigned>(bytes[7]) != kKeysMagic[7]) {
     throw VersionError("written", std::to_integer<unsigned>(bytes[7]), "2", 7);
   }
   if (bytes.size() > kMostOfKeysFile) throw DamageError("it is too long", kMostOfKeysFile);
-  std::ranges::copy(bytes.subspan(kMagic.size(), kTreeIdBytes), tree.begin());
+  std::ranges::copy(bytes.subspan(kKeysMagic.size(), kTreeIdBytes), tree.begin());
   return bytes.subspan(kTableAt, bytes.size() - kTableAt - kMacBytes);
 }
 
@@ -44,8 +44,8 @@ std::span<const std::byte> read_head(std::span<const std::byte> bytes, TreeId& t
 
 std::vector<std::byte> encode_keys_file(const KeysFile& file, const TreeKey& key) {
   std::vector<std::byte> bytes(kTableAt);
-  std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
-  std::ranges::copy(file.tree, bytes.begin() + kMagic.size());
+  std::memcpy(bytes.data(), kKeysMagic.data(), kKeysMagic.size());
+  std::ranges::copy(file.tree, bytes.begin() + kKeysMagic.size());
   const auto slots = encode_slots(file.slots);
   bytes.insert(bytes.end(), slots.begin(), slots.end());
   const Mac mac = mac_of(bytes, file.tree, key);

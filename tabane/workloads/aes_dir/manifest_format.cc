@@ -7,13 +7,13 @@
 namespace tabane::workloads::aes_dir {
 namespace {
 
-constexpr std::array<unsigned char, 8> kMagic = {'T', 'B', 'N', 'M', 'A', 'N', 'I', 2};
-constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
-constexpr std::size_t kHeadBytes = kMagic.size() + kTreeIdBytes + 8 + 1;
+constexpr std::array<unsigned char, 8> kManifestMagic = {'T', 'B', 'N', 'M', 'A', 'N', 'I', 2};
+constexpr std::size_t kManifestBuffer = std::size_t{64} << 10;
+constexpr std::size_t kManifestHeadBytes = kManifestMagic.size() + kTreeIdBytes + 8 + 1;
 constexpr std::size_t kFixedBytes = 4 + 8 + 4;  // of an entry: mode and time
 constexpr unsigned kHiddenNames = 1;            // the only flag
 constexpr std::uint8_t kEnd = 0;                // in the place of a kind
-constexpr std::uint32_t kModeBits = 07777;
+constexpr std::uint32_t kPermissionBits = 07777;
 
 // '/' before every other byte; there is no 0 in a path.
 int rank(char c) { return c == '/' ? 0 : static_cast<unsigned char>(c); }
@@ -78,8 +78,8 @@ const char* PathOrder::refuse(EntryKind kind, std::string_view path) {
 
 ManifestWriter::ManifestWriter(const ManifestHead& head, Sink sink)
     : hidden_names_(head.hidden_names), sink_(std::move(sink)) {
-  buffer_.reserve(kBufferBytes + kFixedBytes);
-  put(std::as_bytes(std::span(kMagic)));
+  buffer_.reserve(kManifestBuffer + kFixedBytes);
+  put(std::as_bytes(std::span(kManifestMagic)));
   put(head.tree_id);
   put_number(head.generation, 8);
   put_number(head.hidden_names ? kHiddenNames : 0, 1);
@@ -91,8 +91,8 @@ void ManifestWriter::flush() {
 }
 
 void ManifestWriter::put(std::span<const std::byte> bytes) {
-  if (buffer_.size() + bytes.size() > kBufferBytes) flush();
-  if (bytes.size() > kBufferBytes) {
+  if (buffer_.size() + bytes.size() > kManifestBuffer) flush();
+  if (bytes.size() > kManifestBuffer) {
     sink_(bytes);
   } else {
     buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
@@ -100,7 +100,7 @@ void ManifestWriter::put(std::span<const std::byte> bytes) {
 }
 
 void ManifestWriter::put_number(std::uint64_t value, std::size_t bytes) {
-  if (buffer_.size() + bytes > kBufferBytes) flush();
+  if (buffer_.size() + bytes > kManifestBuffer) flush();
   append_number(buffer_, value, bytes);
 }
 
@@ -118,7 +118,7 @@ void ManifestWriter::add(const ManifestEntry& entry) {
   TABANE_ASSERT(wrong == nullptr);
   put_number(static_cast<std::uint8_t>(entry.kind), 1);
   put_text(entry.path);
-  put_number(entry.mode & kModeBits, 4);
+  put_number(entry.mode & kPermissionBits, 4);
   put_number(static_cast<std::uint64_t>(entry.seconds), 8);
   put_number(entry.nanoseconds, 4);
   if (entry.kind == EntryKind::file) {
@@ -141,24 +141,24 @@ void ManifestWriter::finish() {
 }
 
 ManifestReader::ManifestReader(Source source)
-    : source_(std::move(source)), buffer_(2 * kBufferBytes) {
-  const std::byte* head = need(kMagic.size());
-  if (std::memcmp(head, kMagic.data(), kMagic.size() - 1) != 0) {
+    : source_(std::move(source)), buffer_(2 * kManifestBuffer) {
+  const std::byte* head = need(kManifestMagic.size());
+  if (std::memcmp(head, kManifestMagic.data(), kManifestMagic.size() - 1) != 0) {
     throw DamageError("not a manifest", 0);
   }
-  if (std::to_integer<unsigned>(head[kMagic.size() - 1]) != kMagic.back()) {
-    throw VersionError("a manifest", std::to_integer<unsigned>(head[kMagic.size() - 1]), "2",
-                       kMagic.size() - 1);
+  if (std::to_integer<unsigned>(head[kManifestMagic.size() - 1]) != kManifestMagic.back()) {
+    throw VersionError("a manifest", std::to_integer<unsigned>(head[kManifestMagic.size() - 1]),
+                       "2", kManifestMagic.size() - 1);
   }
-  head = need(kHeadBytes) + kMagic.size();
+  head = need(kManifestHeadBytes) + kManifestMagic.size();
   std::copy_n(head, kTreeIdBytes, head_.tree_id.begin());
   head_.generation = number_at(head + kTreeIdBytes, 8);
   const auto flags = std::to_integer<unsigned>(head[kTreeIdBytes + 8]);
   if ((flags & ~kHiddenNames) != 0) {
-    throw DamageError("a flag of the manifest is not known here", kHeadBytes - 1);
+    throw DamageError("a flag of the manifest is not known here", kManifestHeadBytes - 1);
   }
   head_.hidden_names = (flags & kHiddenNames) != 0;
-  at_ += kHeadBytes;
+  at_ += kManifestHeadBytes;
 }
 
 const std::byte* ManifestReader::need(std::size_t bytes) {
@@ -194,7 +194,7 @@ void ManifestReader::text(std::string& text, const char* what) {
   }
   text.clear();
   while (text.size() < length) {
-    const auto here = std::min<std::size_t>(length - text.size(), kBufferBytes);
+    const auto here = std::min<std::size_t>(length - text.size(), kManifestBuffer);
     text.append(reinterpret_cast<const char*>(need(here)), here);
     at_ += here;
   }
@@ -207,7 +207,7 @@ void ManifestReader::read_entry(EntryKind kind, ManifestEntry& entry) {
   if (const char* wrong = order_.refuse(kind, entry.path)) throw DamageError(wrong, from);
   const std::uint64_t fixed = offset();
   entry.mode = static_cast<std::uint32_t>(number(4));
-  if (entry.mode > kModeBits) throw DamageError("the mode is not legal", fixed);
+  if (entry.mode > kPermissionBits) throw DamageError("the mode is not legal", fixed);
   entry.seconds = static_cast<std::int64_t>(number(8));
   entry.nanoseconds = static_cast<std::uint32_t>(number(4));
   if (entry.nanoseconds >= 1'000'000'000) throw DamageError("the time is not legal", fixed + 12);

@@ -16,7 +16,7 @@
 namespace tabane::workloads::aes_dir {
 namespace {
 
-constexpr std::array<unsigned char, 7> kMagic = {'T', 'B', 'N', 'S', 'E', 'A', 'L'};
+constexpr std::array<unsigned char, 7> kSealedMagic = {'T', 'B', 'N', 'S', 'E', 'A', 'L'};
 constexpr std::size_t kFieldBytes = 64;  // of the header: what the keys depend on
 constexpr int kAes256Gcm = 1;
 constexpr std::uint64_t kMostChunks = std::uint64_t{1} << 32;
@@ -30,7 +30,7 @@ unsigned version_of(KeySource source) { return source == KeySource::tree_key ? 2
 
 std::array<std::byte, kFieldBytes> encode_fields(const Header& header) {
   std::array<std::byte, kFieldBytes> bytes{};
-  std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
+  std::memcpy(bytes.data(), kSealedMagic.data(), kSealedMagic.size());
   bytes[7] = static_cast<std::byte>(version_of(header.source));
   bytes[8] = static_cast<std::byte>(kAes256Gcm);
   bytes[9] = static_cast<std::byte>(header.source);
@@ -189,7 +189,8 @@ Header decode_header(std::span<const std::byte> sealed) {
   const auto refuse_if = [](bool bad, std::size_t offset, const char* what) {
     if (bad) throw DamageError(what, offset);
   };
-  refuse_if(std::memcmp(sealed.data(), kMagic.data(), kMagic.size()) != 0, 0, "not a sealed file");
+  refuse_if(std::memcmp(sealed.data(), kSealedMagic.data(), kSealedMagic.size()) != 0, 0,
+            "not a sealed file");
   if (value(7) < 1 || value(7) > 2) throw VersionError("sealed", value(7), "1 and 2", 7);
   refuse_if(value(8) != kAes256Gcm, 8, "sealed with a cipher that is not known here");
   refuse_if(value(9) > 2 || version_of(static_cast<KeySource>(value(9))) != value(7), 9,

@@ -266,7 +266,6 @@ void work_cbc(JobState& job, Queue<CbcTask>& queue, Engine engine, CopyPairs* co
 // Calls `work` in each thread of the plan; see run_job_threads().
 void run_threads(JobState& job, const Plan& plan, const std::function<void()>& work,
                  const Hooks& hooks, UnitSource* source) {
-  using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kTell(100), kTick(1);
   const auto work_or_stop = [&](std::size_t) {
     try {
@@ -283,12 +282,12 @@ void run_threads(JobState& job, const Plan& plan, const std::function<void()>& w
                     .files_total = job.tree.files.size(),
                     .bytes_total = bytes_total});
   };
-  auto told = Clock::now();
+  auto told = std::chrono::steady_clock::now();
   run_crew(plan.threads, work_or_stop, source ? kTick : kTell, [&] {
     if (source) {
       source->tick();
-      if (Clock::now() - told < kTell) return;
-      told = Clock::now();
+      if (std::chrono::steady_clock::now() - told < kTell) return;
+      told = std::chrono::steady_clock::now();
     }
     if (hooks.stop_requested()) job.stop = true;
     report();

@@ -16,7 +16,7 @@
 namespace tabane::workloads::fhe_mining {
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+constexpr std::size_t kInputBuffer = std::size_t{1} << 20;
 constexpr std::uint64_t kTooLarge = std::uint64_t{1} << 40;  // no digit moves a number beyond it
 
 std::string named(unsigned char byte) {
@@ -121,7 +121,7 @@ void FimiFile::for_each(const std::function<void(std::span<const Item>)>& take) 
     parser.parse(bytes_);
     return parser.end();
   }
-  std::vector<char> buffer(kBufferBytes);
+  std::vector<char> buffer(kInputBuffer);
   std::uint64_t at = 0;
   for (std::size_t got = 0;
        (got = core::read_all_at(file_.get(), buffer.data(), buffer.size(), at, name_)) > 0;

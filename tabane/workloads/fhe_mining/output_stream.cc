@@ -9,7 +9,7 @@
 namespace tabane::workloads::fhe_mining {
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+constexpr std::size_t kOutputBuffer = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -23,15 +23,15 @@ OutputStream::OutputStream(const std::filesystem::path& path, mode_t mode, Repla
   }
   if (replace == Replace::no && place.exists) throw core::SystemError("open", shown_, EEXIST);
   folder_ = core::open_parent(place.path, shown_);
-  buffer_.reserve(kBufferBytes);  // it never moves, so nothing of it is left behind
+  buffer_.reserve(kOutputBuffer);  // it never moves, so nothing of it is left behind
   file_.emplace(folder_.get(), place.path.filename(), mode, shown_);
 }
 
 OutputStream::~OutputStream() { wipe(std::as_writable_bytes(std::span(buffer_))); }
 
 void OutputStream::write(std::string_view bytes) {
-  if (buffer_.size() + bytes.size() > kBufferBytes) flush();
-  if (bytes.size() > kBufferBytes) {
+  if (buffer_.size() + bytes.size() > kOutputBuffer) flush();
+  if (bytes.size() > kOutputBuffer) {
     const int file = file_ ? file_->fd() : stream_.get();
     return core::write_all(file, bytes.data(), bytes.size(), shown_);
   }

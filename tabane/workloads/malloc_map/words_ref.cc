@@ -8,7 +8,7 @@ namespace tabane::workloads::malloc_map {
 namespace {
 
 // By the values of ASCII: the library's isalpha() follows the locale.
-bool in_word(char c, WordRule rule) {
+bool is_in_word(char c, WordRule rule) {
   if (rule == WordRule::letters) return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
   return c != ' ' && c != '\t' && c != '\n' && c != '\v' && c != '\f' && c != '\r';
 }
@@ -28,7 +28,7 @@ std::map<std::string, std::uint64_t> count_words_plain(std::string_view text, Wo
     word.clear();
   };
   for (const char c : text) {
-    if (!in_word(c, rule)) {
+    if (!is_in_word(c, rule)) {
       end_word();
     } else {
       const bool upper = rule == WordRule::letters && c >= 'A' && c <= 'Z';

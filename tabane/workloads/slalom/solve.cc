@@ -54,8 +54,8 @@ class Run {
  private:
   // It takes longer than a problem that is too small to come near it: 0 then.
   double measure_limit() {
-    constexpr int kLeastPatches = 1000;
-    return problem_.patches < kLeastPatches ? 0 : measure_product_rate(grid_.all());
+    constexpr int kFewPatches = 1000;
+    return problem_.patches < kFewPatches ? 0 : measure_product_rate(grid_.all());
   }
 
   bool is_root() { return grid_.all().rank() == 0; }

@@ -29,7 +29,7 @@ using Memory = std::unique_ptr<BIO, Free<BIO_free>>;
 constexpr unsigned kKeyBits = 2048;
 constexpr long kYear = 365L * 24 * 3600;
 
-const unsigned char* in(std::string_view text) {
+const unsigned char* bytes_in(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
@@ -132,11 +132,11 @@ std::string Provider::sign(std::string_view text) const {
   require(digest &&
               EVP_DigestSignInit(digest.get(), nullptr, EVP_sha256(), nullptr, state_->key.get()) ==
                   1 &&
-              EVP_DigestSign(digest.get(), nullptr, &size, in(text), text.size()) == 1,
+              EVP_DigestSign(digest.get(), nullptr, &size, bytes_in(text), text.size()) == 1,
           "a signature");
   std::string signature(size, '\0');
   require(EVP_DigestSign(digest.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
-                         in(text), text.size()) == 1,
+                         bytes_in(text), text.size()) == 1,
           "a signature");
   signature.resize(size);
   return signature;
@@ -145,7 +145,7 @@ std::string Provider::sign(std::string_view text) const {
 SignatureCheck check_signature(std::string_view text, std::string_view algorithm,
                                std::string_view certificate, std::string_view signature) {
   SignatureCheck check;
-  const unsigned char* der = in(certificate);
+  const unsigned char* der = bytes_in(certificate);
   const Certificate parsed(d2i_X509(nullptr, &der, static_cast<long>(certificate.size())));
   if (!parsed) {
     check.problem = "its certificate cannot be read";
@@ -167,8 +167,8 @@ SignatureCheck check_signature(std::string_view text, std::string_view algorithm
   const Digest digest(EVP_MD_CTX_new());
   require(digest && EVP_DigestVerifyInit(digest.get(), nullptr, EVP_sha256(), nullptr, key) == 1,
           "a signature");
-  check.good =
-      EVP_DigestVerify(digest.get(), in(signature), signature.size(), in(text), text.size()) == 1;
+  check.good = EVP_DigestVerify(digest.get(), bytes_in(signature), signature.size(), bytes_in(text),
+                                text.size()) == 1;
   if (!check.good) check.problem = "the licence was altered after it was signed";
   return check;
 }
