@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMostLinks = 40;  // as the kernel's
-constexpr mode_t kPermissions = 0777;
+constexpr mode_t kNewFile = 0777;
 
 fs::path parent_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : ".";
@@ -57,7 +57,7 @@ bool is_link(const fs::path& path) {
 void set_mode(int file, mode_t mode, const fs::path& path) {
   struct stat made {};
   if (::fstat(file, &made) != 0) throw SystemError("fstat", path.string(), errno);
-  if ((made.st_mode & kPermissions) != mode && ::fchmod(file, mode) != 0) {
+  if ((made.st_mode & kNewFile) != mode && ::fchmod(file, mode) != 0) {
     throw SystemError("fchmod", path.string(), errno);
   }
 }
@@ -125,7 +125,7 @@ void write_output(const fs::path& path, std::string_view bytes) {
   const Descriptor folder = open_parent(place.path, path.string());
   struct stat there {};
   const bool replaces = ::stat(place.path.c_str(), &there) == 0;
-  const mode_t mode = replaces ? there.st_mode & kPermissions : 0666;
+  const mode_t mode = replaces ? there.st_mode & kNewFile : 0666;
   TemporaryFile file(folder.get(), place.path.filename(), mode, path.string());
   if (replaces) set_mode(file.fd(), mode, path);
   write_all(file.fd(), bytes.data(), bytes.size(), path.string());

@@ -13,7 +13,7 @@ constexpr double kNoticed = 0.05;
 
 std::string percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
 
-std::string loss_of(const ScalabilityLaw& law, int threads) {
+std::string share_lost(const ScalabilityLaw& law, int threads) {
   return std::to_string(threads) + " threads of one process lose " +
          percent(1 - law.efficiency(threads));
 }
@@ -42,7 +42,7 @@ std::string one_process(const Choice& choice, const ReasonFacts& facts) {
     }
   }
   return text + (choice.shape.threads > 1
-                     ? "its " + loss_of(choice.in_process, choice.shape.threads)
+                     ? "its " + share_lost(choice.in_process, choice.shape.threads)
                      : "more would gain nothing");
 }
 
@@ -65,7 +65,7 @@ std::string why(const Choice& choice, const ReasonFacts& facts) {
   if (1 - choice.in_process.efficiency(threads) < kNoticed) {
     return "the processes share least: " + size + ", " + forks;
   }
-  return "threads slow each other: " + loss_of(choice.in_process, threads) + "; " + size + ", " +
+  return "threads slow each other: " + share_lost(choice.in_process, threads) + "; " + size + ", " +
          forks;
 }
 

@@ -17,7 +17,7 @@ constexpr double kFewestRuns = 6;  // threads, processes, what starting each cos
 constexpr std::size_t kMostTasks = 65536;  // in one run, for each worker at most 1024
 constexpr std::size_t kFewestBaseTasks = 4;
 constexpr std::size_t kFewestBegunTasks = 2;  // of work that has shown already what a task takes
-constexpr double kWaiting = 0.5;              // of the time of a task, on a PU
+constexpr double kSampleWaiting = 0.5;        // of the time of a task, on a PU
 constexpr double kRunsInBudget = 60;
 constexpr double kLongRun = 0.01, kShortRun = 200e-6;  // seconds for each worker
 // With so many tasks per worker the time until all are done is taken, which holds what handing out
@@ -26,8 +26,8 @@ constexpr double kLongRun = 0.01, kShortRun = 200e-6;  // seconds for each worke
 constexpr std::size_t kManyRounds = 32;
 constexpr double kEven = 0.15;
 constexpr std::size_t kRepeats = 3;
-constexpr double kCheap = 0.04;  // of the budget
-constexpr double kNoise = 0.05;  // of the runs on one worker
+constexpr double kCheap = 0.04;        // of the budget
+constexpr double kSampleNoise = 0.05;  // of the runs on one worker
 constexpr std::size_t kMostSizes = 4096;
 
 }  // namespace
@@ -103,7 +103,7 @@ void Sampler::measure_base() {
   const std::size_t fewest = begun_ != nullptr ? kFewestBegunTasks : kFewestBaseTasks;
   base_tasks_ = std::max(count_for({}, 1), std::min(most_tasks(), fewest));
   const Trial trial = run({}, base_tasks_);
-  waits_ = trial.cpu_share < kWaiting;
+  waits_ = trial.cpu_share < kSampleWaiting;
   task_seconds_ = trial.seconds / double(base_tasks_);
   learn_sizes(trial, 1);
 }
@@ -157,7 +157,7 @@ void Sampler::learn_sizes(const Trial& trial, double slowdown) {
   variation_ = sizes.size() > 1 ? core::standard_deviation(sizes) / core::mean(sizes) : 0;
   const double few = variation_ / std::sqrt(double(sizes.size()));
   const double unseen = std::max(0.0, 1 - double(sizes.size()) / double(n_));
-  task_error_ = std::hypot(few * std::sqrt(unseen), kNoise);
+  task_error_ = std::hypot(few * std::sqrt(unseen), kSampleNoise);
 }
 
 std::optional<double> Sampler::scatter() const {

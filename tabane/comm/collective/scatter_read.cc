@@ -6,7 +6,7 @@
 namespace tabane::comm {
 namespace {
 
-void read_part(Group& group, const Call& call) {
+void read_own_part(Group& group, const Call& call) {
   WindowTalk talk(group, call);
   const Place place = talk.receive_place();
   const Written read =
@@ -22,7 +22,7 @@ void read_part(Group& group, const Call& call) {
 // the root is not in this scatter any more.
 // cost: 2 (p - 1) messages of a few bytes; n bytes copied by each rank.
 void scatter_read(Group& group, const Call& call) {
-  if (group.rank() != call.root) return read_part(group, call);
+  if (group.rank() != call.root) return read_own_part(group, call);
   const int p = group.size();
   std::span<const std::byte> all = call.in;
   if (call.layout != Layout::block) {

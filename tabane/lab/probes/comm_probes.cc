@@ -181,14 +181,14 @@ RankWorkload ping_pong(std::size_t bytes) {
   };
 }
 
-void run_latency(const Probe& probe, ProbeContext& context) {
+void run_message_latency(const Probe& probe, ProbeContext& context) {
   const std::vector<unsigned> pus = nearest_pair(context);
   RankSamples samples = measure_beside_line(pus, ping_pong(kSmallBytes), context);
   for (double& seconds : samples[0]) seconds /= 2;
   report(probe, context, std::move(samples), {{"bytes", kSmallBytes}, {"pus", pus}});
 }
 
-void run_bandwidth(const Probe& probe, ProbeContext& context) {
+void run_message_bandwidth(const Probe& probe, ProbeContext& context) {
   const std::vector<unsigned> pus = nearest_pair(context);
   RankSamples samples = measure_on(
       pus,
@@ -232,7 +232,7 @@ void run_collective(const Probe& probe, ProbeContext& context, const RankWorkloa
          {{"ranks", pus.size()}, {"pus", pus}});
 }
 
-Probe probe_of(std::string name, std::string what) {
+Probe message_probe(std::string name, std::string what) {
   return {.name = std::move(name),
           .what = std::move(what),
           .unit = "s",
@@ -243,7 +243,7 @@ Probe probe_of(std::string name, std::string what) {
 }
 
 Probe collective_probe(std::string name, std::string what, RankWorkload workload) {
-  Probe probe = probe_of(std::move(name), std::move(what));
+  Probe probe = message_probe(std::move(name), std::move(what));
   probe.limit_how =
       "a line that goes from rank 0 to the last, measured in turn: at least one has to";
   probe.run = [workload = std::move(workload)](const Probe& about, ProbeContext& context) {
@@ -252,32 +252,33 @@ Probe collective_probe(std::string name, std::string what, RankWorkload workload
   return probe;
 }
 
-Probe latency_probe() {
-  Probe probe =
-      probe_of("comm.latency", "Half a round trip of 8 bytes between ranks on the nearest two PUs");
+Probe message_latency_probe() {
+  Probe probe = message_probe("comm.latency",
+                              "Half a round trip of 8 bytes between ranks on the nearest two PUs");
   probe.limit_how = "a line that goes to and fro between the same two PUs, measured in turn";
-  probe.run = run_latency;
+  probe.run = run_message_latency;
   return probe;
 }
 
 Probe bandwidth_probe() {
-  Probe probe = probe_of("comm.bandwidth",
-                         "Bandwidth of messages of 1 MiB between ranks on the nearest two PUs: the "
-                         "receiver copies out of the sender's memory");
+  Probe probe =
+      message_probe("comm.bandwidth",
+                    "Bandwidth of messages of 1 MiB between ranks on the nearest two PUs: the "
+                    "receiver copies out of the sender's memory");
   probe.unit = "B/s";
   probe.better = Better::higher;
   probe.limit_how =
       "memcpy of 1 MiB inside one rank, measured in turn: a message has to be copied at least "
       "once; "
       "the cost of fetching from another core's cache is not in it";
-  probe.run = run_bandwidth;
+  probe.run = run_message_bandwidth;
   return probe;
 }
 
 }  // namespace
 
 std::vector<Probe> comm_probes(const core::Topology&) {
-  return {latency_probe(), bandwidth_probe(),
+  return {message_latency_probe(), bandwidth_probe(),
           collective_probe("comm.barrier", "A barrier of ranks on all PUs, at most 16", barriers),
           collective_probe("comm.all_reduce",
                            "The sum of one number of each rank on all PUs, at most 16", sums),

@@ -78,8 +78,8 @@ void fma_chain(std::uint64_t operations) {
 // ratio is the latency in core cycles, whatever the core's rate does meanwhile. The fastest epoch
 // of each counts: a sibling on the same core takes issue slots from the additions, which need one
 // in every cycle, and hardly any from a chain that waits.
-void run_latency(const Probe& probe, ProbeContext& context,
-                 void (*operation_chain)(std::uint64_t)) {
+void run_operation_latency(const Probe& probe, ProbeContext& context,
+                           void (*operation_chain)(std::uint64_t)) {
   const core::ScopedBinding binding(home_pu(context));
   const auto in_chains = [](void (*f)(std::uint64_t)) {
     return [f](std::uint64_t iterations) { f(iterations * kChain); };
@@ -110,7 +110,7 @@ Probe latency_probe(const char* operation, void (*operation_chain)(std::uint64_t
   probe.run = [operation_chain, needs_fma = std::string_view(operation) == "fma"](
                   const Probe& about, ProbeContext& context) {
     if (needs_fma && !has_fma()) throw NotHere("this processor has no fused multiply-add");
-    run_latency(about, context, operation_chain);
+    run_operation_latency(about, context, operation_chain);
   };
   return probe;
 }

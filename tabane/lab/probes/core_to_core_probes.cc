@@ -56,7 +56,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 // Calls attempt() until it is true. Gives up at the deadline or when the partner did, so that a
 // partner that the system does not let run cannot stall the survey.
 template <class Attempt>
-bool insist(Duel& duel, double deadline, Attempt attempt) {
+bool insist_on_pair(Duel& duel, double deadline, Attempt attempt) {
   for (unsigned tries = 1; !attempt(); ++tries) {
     if (tries % 65536 != 0) continue;
     if (duel.given_up || core::tick_clock().now() > deadline) {
@@ -78,10 +78,10 @@ bool take_turns(Duel& duel, std::uint64_t epoch, bool first, double deadline) {
       return line.compare_exchange_strong(expected, mine + 1, std::memory_order_acq_rel,
                                           std::memory_order_relaxed);
     };
-    if (!insist(duel, deadline, swap)) return false;
+    if (!insist_on_pair(duel, deadline, swap)) return false;
   }
-  return !first ||
-         insist(duel, deadline, [&] { return line.load(std::memory_order_acquire) == end; });
+  return !first || insist_on_pair(duel, deadline,
+                                  [&] { return line.load(std::memory_order_acquire) == end; });
 }
 
 void play_first(Duel& duel, int epochs) {
@@ -101,7 +101,8 @@ void play_first(Duel& duel, int epochs) {
 
 void play_second(Duel& duel, int epochs) {
   const double deadline = core::tick_clock().now() + kMostPairSeconds;
-  if (!insist(duel, deadline, [&] { return duel.ready.load(std::memory_order_acquire); })) return;
+  if (!insist_on_pair(duel, deadline, [&] { return duel.ready.load(std::memory_order_acquire); }))
+    return;
   for (int epoch = 0; epoch < kWarmUpEpochs + epochs; ++epoch)
     if (!take_turns(duel, static_cast<std::uint64_t>(epoch), false, deadline)) return;
 }

@@ -183,7 +183,7 @@ std::unique_ptr<core::ScopedBinding> bind_home(ProbeContext& context, Json& deta
   }
 }
 
-void run_latency(const Probe& probe, ProbeContext& context) {
+void run_memory_latency(const Probe& probe, ProbeContext& context) {
   using Held = std::unique_ptr<Chase>;
   Json details = Json::object();
   const auto binding = bind_home(context, details);
@@ -238,7 +238,7 @@ std::vector<Probe> latency_probes(const core::Topology& topology) {
   probe.version = 2;
   probe.seconds = 9;
   probe.quick_seconds = 2;
-  probe.run = run_latency;
+  probe.run = run_memory_latency;
   return {probe, loaded_latency_probe(topology)};
 }
 

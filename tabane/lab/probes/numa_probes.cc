@@ -243,7 +243,7 @@ void for_each_cell(ProbeContext& context, const Nodes& nodes,
   }
 }
 
-void run_bandwidth(const Probe& probe, ProbeContext& context) {
+void run_node_bandwidth(const Probe& probe, ProbeContext& context) {
   const Nodes nodes = find_nodes(context);
   const auto cells = static_cast<double>(nodes.rows.size() * nodes.columns.size());
   const double seconds = context.budget_seconds() / cells;
@@ -361,7 +361,7 @@ std::optional<double> loaded_latency(const Nodes& nodes, std::size_t row, std::s
   return samples.empty() ? std::nullopt : std::optional(core::median(samples));
 }
 
-void run_latency(const Probe& probe, ProbeContext& context) {
+void run_node_latency(const Probe& probe, ProbeContext& context) {
   const Nodes nodes = find_nodes(context);
   const auto cells = static_cast<double>(nodes.rows.size() * nodes.columns.size());
   const core::MeasureOptions options =
@@ -438,7 +438,7 @@ std::vector<Probe> numa_probes(const core::Topology& topology) {
   bandwidth.version = 3;
   bandwidth.seconds = std::clamp(0.5 * nodes * nodes, 2.0, 20.0);
   bandwidth.quick_seconds = std::clamp(0.15 * nodes * nodes, 0.2, 5.0);
-  bandwidth.run = run_bandwidth;
+  bandwidth.run = run_node_bandwidth;
 
   Probe latency;
   latency.name = "numa.latency";
@@ -448,7 +448,7 @@ std::vector<Probe> numa_probes(const core::Topology& topology) {
   latency.version = 2;
   latency.seconds = std::clamp(0.25 * nodes * nodes, 1.0, 10.0);
   latency.quick_seconds = std::clamp(0.15 * nodes * nodes, 0.3, 5.0);
-  latency.run = run_latency;
+  latency.run = run_node_latency;
   return {bandwidth, latency};
 }
 

@@ -54,7 +54,7 @@ std::vector<std::uint64_t> lengths(const std::vector<Chains>& works) {
   return found;
 }
 
-std::string size_of(std::uint64_t bytes) { return show(static_cast<double>(bytes), "B"); }
+std::string size_text(std::uint64_t bytes) { return show(static_cast<double>(bytes), "B"); }
 
 // A part of the device's time, never below 0: the parts are of runs of their own.
 Entry share(double part, double whole) { return {std::max(0.0, part / whole), "share"}; }
@@ -105,7 +105,7 @@ core::Ratio speed(const DeviceData& data, const Chains& chains) {
 }
 
 Curve with_transfers(const DeviceData& data, const std::vector<Chains>& works) {
-  Curve curve{.name = size_of(works.front().bytes), .x = {}, .y = {}};
+  Curve curve{.name = size_text(works.front().bytes), .x = {}, .y = {}};
   for (const Chains& chains : works) {
     const core::Ratio ratio = speed(data, chains);
     add_place(curve, static_cast<double>(chains.count), ratio.value, ratio.interval);
@@ -114,7 +114,7 @@ Curve with_transfers(const DeviceData& data, const std::vector<Chains>& works) {
 }
 
 Curve without_transfers(const DeviceData& data, const std::vector<Chains>& works) {
-  Curve curve{.name = size_of(works.front().bytes) + ", no transfers", .x = {}, .y = {}};
+  Curve curve{.name = size_text(works.front().bytes) + ", no transfers", .x = {}, .y = {}};
   for (const Chains& chains : works) {
     add_place(curve, static_cast<double>(chains.count),
               data.find(chains, "cpu")->median() / data.seen(chains, kKernel), {});
@@ -134,7 +134,7 @@ void look_for_crossing(const DeviceData& data, const std::vector<Chains>& works,
   }
   const auto at = crossover(counts, std::vector<double>(ratios.size(), 1), ratios);
   if (!at) return;
-  const std::string size = size_of(works.front().bytes);
+  const std::string size = size_text(works.front().bytes);
   answer.crossings.push_back(fmt::format("from {:.0f} of {} on", *at, size));
   curves.marks.push_back({*at, size});
 }

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 FileId id_of(const struct stat& status) { return {status.st_dev, status.st_ino}; }
 
 // The file, and the directories that it lies in.
-std::vector<FileId> places_of(const std::string& path, const FileId& id) {
+std::vector<FileId> places_of_keys(const std::string& path, const FileId& id) {
   std::vector<FileId> places = {id};
   std::error_code error;
   const fs::path folder = fs::canonical(path, error).parent_path();
@@ -60,7 +60,7 @@ std::vector<std::string> KeyFiles::inside(const fs::path& place) const {
   struct stat there {};
   if (stat(place.c_str(), &there) != 0) return paths;
   for (const KeyFile& file : files_) {
-    const std::vector<FileId> places = places_of(file.path, file.id);
+    const std::vector<FileId> places = places_of_keys(file.path, file.id);
     const bool lies_there = std::ranges::find(places, id_of(there)) != places.end();
     if (file.is_secret && lies_there) paths.push_back(file.path);
   }

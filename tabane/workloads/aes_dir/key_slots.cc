@@ -18,7 +18,7 @@ using Bytes = std::vector<std::byte>;
 constexpr std::size_t kCountBytes = 2, kHeadBytes = 3;  // of the table; of a slot
 constexpr std::string_view kFieldsLabel = "tabane slot 2";
 
-std::span<const std::byte> text_bytes(std::string_view text) {
+std::span<const std::byte> label_bytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
@@ -62,7 +62,7 @@ void append_fields(Bytes& bytes, const Slot& slot) {
 // What the tag of a wrapped key covers beside the key.
 Bytes authenticated(const Slot& slot, const TreeId& tree) {
   Bytes bytes;
-  append(bytes, text_bytes(kFieldsLabel));
+  append(bytes, label_bytes(kFieldsLabel));
   append(bytes, tree);
   bytes.push_back(static_cast<std::byte>(slot.kind));
   append_fields(bytes, slot);

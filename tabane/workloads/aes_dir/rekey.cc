@@ -47,8 +47,8 @@ FoundKeys find(std::span<const std::byte> bytes, const std::string& tree) {
 }
 
 // Somebody may have put slots of a key of his own before the others.
-std::optional<TreeKey> open_keys(int root, const FoundKeys& file, std::span<const std::byte> bytes,
-                                 KeyRing& keys) {
+std::optional<TreeKey> open_tree_keys(int root, const FoundKeys& file,
+                                      std::span<const std::byte> bytes, KeyRing& keys) {
   SlotTrials trials;
   auto key = keys.open(
       file.tree, file.found.slots,
@@ -136,7 +136,7 @@ std::string rekey(const std::string& tree, KeyRing& keys, const NewOpeners& open
   const JobLock lock(root.get(), LockedTree::sealed, tree);
   const std::vector<std::byte> bytes = require_keys(root.get(), tree);
   const FoundKeys file = find(bytes, tree);
-  const std::optional<TreeKey> key = open_keys(root.get(), file, bytes, keys);
+  const std::optional<TreeKey> key = open_tree_keys(root.get(), file, bytes, keys);
   if (!key) throw WrongKey(describe(file.found.slots), 0);
   const bool whole = mac_fits(bytes, file.tree, *key) && file.found.unreadable.empty();
   if (openers.keeps && !whole) {

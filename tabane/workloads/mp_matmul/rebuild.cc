@@ -10,14 +10,14 @@
 namespace tabane::workloads::mp_matmul {
 namespace {
 
-constexpr std::size_t kBlockBytes = std::size_t{1} << 19;
+constexpr std::size_t kRebuildBytes = std::size_t{1} << 19;
 
 }  // namespace
 
 Rebuild::Rebuild(const Moduli& moduli) : moduli_(moduli) {
   const auto primes = static_cast<std::size_t>(moduli.count());
   const auto digits = static_cast<std::size_t>(moduli.out_digits);
-  block_ = std::clamp<std::size_t>(kBlockBytes / (sizeof(double) * (primes + digits)), 8, 512);
+  block_ = std::clamp<std::size_t>(kRebuildBytes / (sizeof(double) * (primes + digits)), 8, 512);
   limbs_ = digits * static_cast<std::size_t>(moduli.out_bits) / GMP_NUMB_BITS + 2;
   wide_.resize(block_ * primes);
   digits_.resize(block_ * digits);

@@ -27,8 +27,8 @@ struct alignas(64) ShmGroupMemory::Window {
 
 namespace {
 
-bool copy_all(pid_t pid, std::span<std::byte> here, std::byte* there,
-              decltype(process_vm_writev)& copy) {
+bool copy_every(pid_t pid, std::span<std::byte> here, std::byte* there,
+                decltype(process_vm_writev)& copy) {
   while (!here.empty()) {
     const iovec local{here.data(), here.size()};
     const iovec remote{there, here.size()};
@@ -137,7 +137,7 @@ Written ShmGroupMemory::copy_claimed(int rank, std::uint64_t key, std::size_t of
   Written written = Written::closed;
   if (theirs.open.load() == key && offset <= theirs.bytes && here.size() <= theirs.bytes - offset) {
     const pid_t pid = world_->pid(members_[static_cast<std::size_t>(rank)]);
-    written = copy_all(pid, here, theirs.begin + offset, copy) ? Written::yes : Written::refused;
+    written = copy_every(pid, here, theirs.begin + offset, copy) ? Written::yes : Written::refused;
   }
   writing.store(0);
   return written;

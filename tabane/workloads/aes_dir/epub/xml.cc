@@ -7,7 +7,7 @@
 namespace tabane::workloads::aes_dir::epub {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMostXmlBytes = std::uint64_t{64} << 20;
 
 // pugixml removes a node by a recursion into its children.
 struct Shallow : pugi::xml_tree_walker {
@@ -18,7 +18,7 @@ struct Shallow : pugi::xml_tree_walker {
 }  // namespace
 
 void load_xml(const Archive& book, const Entry& entry, pugi::xml_document& document) {
-  const std::string text = book.text_of(entry, kMostBytes);
+  const std::string text = book.text_of(entry, kMostXmlBytes);
   const pugi::xml_parse_result result =
       document.load_buffer(text.data(), text.size(), pugi::parse_default | pugi::parse_declaration);
   if (!result) {
