@@ -164,12 +164,12 @@ Sample multiply(const mp_matmul::Matrix& a, const mp_matmul::Matrix& b, int rank
 
 Block parallel_block(const std::vector<int>& numbers, bool quick) {
   const int n = quick ? 64 : 150;
-  struct Operands {
+  struct Pair {
     mp_matmul::Matrix a, b;
   };
   std::vector<Contender> contenders;
   for (const int bits : quick ? std::vector{128, 1024} : std::vector{128, 512, 1024, 4096}) {
-    const auto operands = std::make_shared<const Operands>(Operands{
+    const auto operands = std::make_shared<const Pair>(Pair{
         mp_matmul::random_matrix(n, n, bits, 2, 1), mp_matmul::random_matrix(n, n, bits, 3, 2)});
     for (const int ranks : numbers)
       contenders.push_back({{{"part", "parallel"}, {"bits", bits}, {"n", n}, {"ranks", ranks}},
