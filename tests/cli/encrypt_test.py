@@ -577,13 +577,17 @@ class Existing(Case):
         self.encrypt()
 
     def test_directory_that_another_program_has_locked_is_used(self):
-        self.sealed.mkdir()
-        directory = os.open(self.sealed, os.O_RDONLY)
-        self.addCleanup(os.close, directory)
-        fcntl.flock(directory, fcntl.LOCK_EX)
+        """As by flock(1) around the command."""
+        for path in (self.sealed, self.opened):
+            path.mkdir()
+            directory = os.open(path, os.O_RDONLY)
+            self.addCleanup(os.close, directory)
+            fcntl.flock(directory, fcntl.LOCK_EX)
         self.encrypt()
+        self.decrypt()
         self.run_ok("encrypt", *self.options(), self.plain / "f1", self.sealed / "more")
-        self.assertEqual(self.names_of_temporaries(self.sealed), [])
+        for path in (self.sealed, self.opened):
+            self.assertEqual(self.names_of_temporaries(path), [])
 
     def test_output_is_refused(self):
         self.encrypt()

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string_view>
 #include <utility>
 
 #include "tabane/core/error.h"
+#include "tabane/workloads/aes_dir/output_file.h"
 #include "tabane/workloads/aes_dir/tree.h"
 #include "tabane/workloads/aes_dir/tree_home.h"
 
@@ -19,9 +21,11 @@ namespace {
 constexpr int kOpenToLock = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 constexpr int kOpenFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-[[noreturn]] void throw_held(const std::string& path, const char* what = "") {
-  throw core::UsageError(
-      fmt::format("another job is writing into OUT ({}){}; wait for it", path, what));
+// Tells the lock of a plain tree from other temporary files, to those who meet a leftover, too.
+constexpr std::string_view kText = "A job of tabane writes into this directory.\n";
+
+[[noreturn]] void throw_held(const std::string& path) {
+  throw core::UsageError(fmt::format("another job is writing into OUT ({}); wait for it", path));
 }
 
 // Nobody else can open it, and so lock it.
@@ -49,24 +53,48 @@ bool has_its_name(int home, int file) {
          mine.st_ino == named.st_ino && mine.st_dev == named.st_dev;
 }
 
+// Whether a temporary file is the lock of a job that is at work. Its mode does not count: some file
+// systems keep none.
+bool is_announcement(int root, const char* name) {
+  const core::Descriptor file(openat(root, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status {};
+  char text[kText.size()];
+  return file.valid() && fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_uid == geteuid() &&
+         pread(file.get(), text, sizeof text, 0) == static_cast<ssize_t>(sizeof text) &&
+         std::string_view(text, sizeof text) == kText &&
+         flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 }  // namespace
 
 JobLock::JobLock(int root, LockedTree tree, const std::string& path) : root_(root) {
   if (tree == LockedTree::sealed) {
     lock_home(path);
   } else {
-    lock_root(path);
-    if (is_held(root)) throw_held(path);
+    announce();
+    require_free(root, path);
+    require_unannounced(path);
   }
 }
 
-void JobLock::lock_root(const std::string& path) {
-  core::Descriptor directory(openat(root_, ".", kOpenFolder));  // its own opening has its own lock
-  if (!directory.valid()) return;
-  if (flock(directory.get(), LOCK_EX | LOCK_NB) == 0) {
-    lock_ = std::move(directory);
-  } else if (errno == EWOULDBLOCK) {
-    throw_held(path, ", or another program has locked that directory");
+// Where the file system has no locks, the file would be taken for a leftover.
+void JobLock::announce() {
+  try {
+    announced_.emplace(root_, "lock", 0600);
+  } catch (const core::SystemError&) {
+    return;
+  }
+  const bool written =
+      write(announced_->fd(), kText.data(), kText.size()) == static_cast<ssize_t>(kText.size());
+  if (!written || !is_announcement(root_, announced_->name())) announced_.reset();
+}
+
+// Each job makes its own file before it looks for others'.
+void JobLock::require_unannounced(const std::string& path) const {
+  for (const std::string& name : temporary_names(root_)) {
+    const bool own = announced_ && name == announced_->name();
+    if (!own && is_announcement(root_, name.c_str())) throw_held(path);
   }
 }
 

@@ -1,16 +1,19 @@
 // Keeps two jobs of one user out of one directory tree.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "tabane/core/file.h"
+#include "tabane/core/temporary_file.h"
 
 namespace tabane::workloads::aes_dir {
 
-// What a job writes: its lock must not take a name that a file of the user may have.
+// What a job writes: its lock must not take a name that a file of the user may have, and is a file
+// that only its owner can open, as whoever opens it can lock it, too.
 enum class LockedTree {
-  sealed,  // the lock is a file in .tabane that only its owner can open
-  plain    // the lock is that of the directory itself, which whoever can read it can take, too
+  sealed,  // .tabane/lock
+  plain    // a temporary file in the root, known by its text
 };
 
 class JobLock {
@@ -18,13 +21,14 @@ class JobLock {
   // Never waits, and holds nothing where that cannot be: the directory cannot be written to, the
   // file is not this user's alone, or the file system has no such locks. root: outlives the lock; a
   // directory .tabane that a sealed tree lacks is made. throws: core::UsageError naming `path`, the
-  // name of the root, if another job of this user holds it.
+  // name of the root, if another job of this user holds it; of two that begin to write a plain tree
+  // at the same moment, perhaps to both. cost: lists the root of a plain tree.
   JobLock(int root, LockedTree tree, const std::string& path);
   ~JobLock();  // removes the file, and a directory that it has made and nobody has used
   JobLock(const JobLock&) = delete;
   JobLock& operator=(const JobLock&) = delete;
 
-  bool holds() const { return lock_.valid(); }
+  bool holds() const { return lock_.valid() || announced_; }
 
   // Whether another job of this user writes the sealed tree; takes nothing.
   static bool is_held(int root);
@@ -33,12 +37,14 @@ class JobLock {
 
  private:
   void lock_home(const std::string& path);
-  void lock_root(const std::string& path);
+  void announce();
+  void require_unannounced(const std::string& path) const;
 
   int root_;
   bool made_home_ = false;
   core::Descriptor home_;
   core::Descriptor lock_;
+  std::optional<core::TemporaryFile> announced_;
 };
 
 }  // namespace tabane::workloads::aes_dir

@@ -51,17 +51,38 @@ TEST_F(Lock, IsHeldByOneAtATimeAndLeavesNothing) {
   }
 }
 
-TEST_F(Lock, OfAPlainTreeTakesNoName) {
+TEST_F(Lock, OfAPlainTreeIsATemporaryFileThatOnlyItsOwnerCanOpen) {
   const JobLock lock(directory.get(), kPlain, "here");
-  EXPECT_TRUE(names().empty());
+  ASSERT_EQ(names().size(), 1u);
+  const std::string name = *names().begin();
+  const auto mode = static_cast<mode_t>(fs::status(path / name).permissions());
+  EXPECT_TRUE(core::is_leftover(name, S_IFREG | mode));
+  EXPECT_EQ(mode & 077, 0u);
 }
 
-// Whoever can read a directory can lock it.
-TEST_F(Lock, OfASealedTreeIsNotHeldByALockOfTheDirectory) {
+// Whoever can read a directory can lock it, and a user may do so around a whole command.
+TEST_F(Lock, IsNotHeldByALockOfTheDirectory) {
   const core::Descriptor other = core::open_directory(path);
   ASSERT_EQ(flock(other.get(), LOCK_EX | LOCK_NB), 0);
   EXPECT_FALSE(JobLock::is_held(directory.get()));
   EXPECT_TRUE(is_free(kSealed));
+  EXPECT_TRUE(is_free(kPlain));
+}
+
+TEST_F(Lock, OfAPlainTreeIsNoOtherTemporaryFile) {
+  const core::TemporaryFile of_a_single_file(directory.get(), "out", 0600);
+  EXPECT_TRUE(is_free(kPlain));
+}
+
+TEST_F(Lock, OfAPlainTreeIsALeftoverOfAKilledJob) {
+  const fs::path left = path / ".tabane-0123456789abcdef.part";
+  {
+    const JobLock lock(directory.get(), kPlain, "here");
+    fs::copy_file(path / *names().begin(), left);
+  }
+  fs::permissions(left, fs::perms{01600});
+  EXPECT_TRUE(is_free(kPlain));
+  EXPECT_EQ(remove_leftovers(directory.get()), 1u);
 }
 
 TEST_F(Lock, OfASealedTreeIsAFileInItsOwnDirectoryThatOnlyItsOwnerCanOpen) {

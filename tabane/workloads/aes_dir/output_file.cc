@@ -9,7 +9,6 @@
 #include <ctime>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/workloads/aes_dir/modes.h"
@@ -20,7 +19,21 @@ namespace {
 constexpr mode_t kModeBits = 07777;
 constexpr std::time_t kHour = 3600;
 
-// Those that may be leftovers, by their name.
+// Invalid, for example, where this user may not read it.
+core::Descriptor open_leftover(int directory, const std::string& name) {
+  return core::Descriptor(
+      ::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+}
+
+// A lock that others can share is enough, and all that a file which is open for reading gets from
+// NFS.
+bool lock(const core::Descriptor& file) { return ::flock(file.get(), LOCK_SH | LOCK_NB) == 0; }
+
+// Another host may be writing it, whose locks nobody sees here.
+bool is_old(const struct stat& status) { return status.st_mtime < std::time(nullptr) - kHour; }
+
+}  // namespace
+
 std::vector<std::string> temporary_names(int directory) {
   core::Descriptor own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(own.valid() ? ::fdopendir(own.get()) : nullptr,
@@ -37,21 +50,6 @@ std::vector<std::string> temporary_names(int directory) {
   if (errno != 0) throw core::SystemError("readdir", "", errno);
   return found;
 }
-
-// Invalid, for example, where this user may not read it.
-core::Descriptor open_leftover(int directory, const std::string& name) {
-  return core::Descriptor(
-      ::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-}
-
-// A lock that others can share is enough, and all that a file which is open for reading gets from
-// NFS.
-bool lock(const core::Descriptor& file) { return ::flock(file.get(), LOCK_SH | LOCK_NB) == 0; }
-
-// Another host may be writing it, whose locks nobody sees here.
-bool is_old(const struct stat& status) { return status.st_mtime < std::time(nullptr) - kHour; }
-
-}  // namespace
 
 std::size_t remove_leftovers(int directory,
                              const std::function<bool(const std::string& name)>& keep) {

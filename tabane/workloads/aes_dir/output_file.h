@@ -7,12 +7,16 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/workloads/aes_dir/same_place.h"
 
 namespace tabane::workloads::aes_dir {
+
+// The names in an open directory that temporary files have. throws: core::SystemError.
+std::vector<std::string> temporary_names(int directory);
 
 // Removes the temporary files of a killed run from an open directory (core::is_leftover()), but for
 // those that `keep` names; returns how many.
