@@ -143,24 +143,32 @@ class Interruption(Case):
                 shutil.rmtree(self.sealed)
                 shutil.rmtree(self.opened)
 
-    def test_by_another_run_into_the_same_place_is_refused(self):
-        process = start("encrypt", *self.options(), self.plain, self.sealed)
-        # It has its lock when it writes the first file.
-        while process.poll() is None and not (self.sealed / ".tabane" / "keys").exists():
+    def others_are_refused(self, process, has_lock, *others):
+        while process.poll() is None and not has_lock():
             time.sleep(0.0005)
         process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         try:
             if process.poll() is not None:
                 self.skipTest("this machine was too fast: the first run had ended")
-            result = tabane("encrypt", *self.options(), "--resume", self.plain, self.sealed)
-            self.assertEqual(result.returncode, 2, result.stderr)
-            self.assertIn(b"another", result.stderr)
+            for other in others:
+                result = tabane(other[0], *self.options(), *other[1:])
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(b"another", result.stderr)
         finally:
             process.send_signal(signal.SIGCONT)
             _, errors = process.communicate()
         self.assertEqual(process.returncode, 0, errors)
-        self.decrypt()
+
+    def test_by_another_run_into_the_same_place_is_refused(self):
+        process = start("encrypt", *self.options(), self.plain, self.sealed)
+        # It has its lock when it writes the first file.
+        self.others_are_refused(process, (self.sealed / ".tabane" / "keys").exists,
+                                ("encrypt", "--resume", self.plain, self.sealed))
+        process = start("decrypt", *self.options(), "--preserve", self.sealed, self.opened)
+        self.others_are_refused(process, (self.opened / "d0").exists,
+                                ("decrypt", "--resume", self.sealed, self.opened),
+                                ("encrypt", "--force", self.plain, self.opened))
         self.assertEqual(snapshot(self.opened), snapshot(self.plain))
 
 

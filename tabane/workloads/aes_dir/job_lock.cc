@@ -68,14 +68,15 @@ bool is_announcement(int root, const char* name) {
 
 }  // namespace
 
-JobLock::JobLock(int root, LockedTree tree, const std::string& path) : root_(root) {
+// The other constructor has ended: what throws here leaves nothing behind.
+JobLock::JobLock(int root, LockedTree tree, const std::string& path) : JobLock(root) {
   if (tree == LockedTree::sealed) {
     lock_home(path);
   } else {
     announce();
     require_free(root, path);
-    require_unannounced(path);
   }
+  require_unannounced(path);
 }
 
 // Where the file system has no locks, the file would be taken for a leftover.

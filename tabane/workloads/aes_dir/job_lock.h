@@ -21,8 +21,8 @@ class JobLock {
   // Never waits, and holds nothing where that cannot be: the directory cannot be written to, the
   // file is not this user's alone, or the file system has no such locks. root: outlives the lock; a
   // directory .tabane that a sealed tree lacks is made. throws: core::UsageError naming `path`, the
-  // name of the root, if another job of this user holds it; of two that begin to write a plain tree
-  // at the same moment, perhaps to both. cost: lists the root of a plain tree.
+  // name of the root, if another job of this user holds one of the two; of jobs that begin at the
+  // same moment, perhaps to all. cost: lists the root.
   JobLock(int root, LockedTree tree, const std::string& path);
   ~JobLock();  // removes the file, and a directory that it has made and nobody has used
   JobLock(const JobLock&) = delete;
@@ -36,6 +36,7 @@ class JobLock {
   static void require_free(int root, const std::string& path);
 
  private:
+  explicit JobLock(int root) : root_(root) {}
   void lock_home(const std::string& path);
   void announce();
   void require_unannounced(const std::string& path) const;

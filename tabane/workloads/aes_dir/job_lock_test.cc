@@ -38,8 +38,10 @@ TEST_F(Lock, IsHeldByOneAtATimeAndLeavesNothing) {
       const JobLock first(directory.get(), tree, "here");
       EXPECT_TRUE(first.holds());
       EXPECT_EQ(JobLock::is_held(directory.get()), tree == kSealed);
-      EXPECT_THROW(JobLock(directory.get(), tree, "here"), core::UsageError);
+      const std::set<std::string> before = names();
+      EXPECT_THROW(JobLock(directory.get(), kSealed, "here"), core::UsageError);
       EXPECT_THROW(JobLock(directory.get(), kPlain, "here"), core::UsageError);
+      EXPECT_EQ(names(), before);
       if (tree == kSealed) {
         EXPECT_THROW(JobLock::require_free(directory.get(), "here"), core::UsageError);
       }
