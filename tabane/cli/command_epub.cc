@@ -201,6 +201,10 @@ int run(const Options& options, Verb verb) {
   BooksRequest request{.books = places_of(options.books, options.output, options.force),
                        .threads = static_cast<unsigned>(options.threads.value_or(0)),
                        .replace = options.force};
+  for (const BookPaths& book : request.books) {
+    require_record_apart(options.json.file(), book.in);
+    require_record_apart(options.json.file(), book.out);
+  }
   require_apart_from_keys(options, request.books);
   options.json.allow_errors();
   make_memory_unreadable();

@@ -10,6 +10,7 @@
 
 #include "tabane/cli/command.h"
 #include "tabane/cli/command_epub.h"
+#include "tabane/cli/epub_places.h"
 #include "tabane/cli/options.h"
 #include "tabane/cli/output.h"
 #include "tabane/cli/printable.h"
@@ -145,6 +146,7 @@ int run(const Options& options) {
   workloads::aes_dir::KeyFiles files;
   files.add(options.passphrase_file);
   if (!options.json.file().empty()) files.require_none("--json", options.json.file());
+  for (const std::string& book : options.books) require_record_apart(options.json.file(), book);
   options.json.allow_errors();
   if (std::ranges::find(options.books, "") != options.books.end()) {
     throw core::UsageError("BOOK \"\": is not the name of a file");

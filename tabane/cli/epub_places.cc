@@ -9,6 +9,7 @@
 
 #include "tabane/cli/output.h"
 #include "tabane/core/error.h"
+#include "tabane/core/output_path.h"
 #include "tabane/workloads/aes_dir/same_place.h"
 
 namespace tabane::cli {
@@ -91,6 +92,19 @@ std::vector<BookPaths> places_of(const std::vector<std::string>& books, const st
   require_free(places, force);
   if (folder) require_writable_directory(output);
   return places;
+}
+
+void require_record_apart(const std::string& record, const fs::path& book) {
+  if (record.empty() || book.empty()) return;
+  const fs::path place = fs::absolute(core::follow_output_path(record).path);
+  const fs::path other = fs::absolute(book);
+  const auto id = identity_of(place), folder = identity_of(place.parent_path());
+  const bool is_book = id && id == identity_of(other);
+  const bool becomes_it =
+      place.filename() == other.filename() && folder && folder == identity_of(other.parent_path());
+  if (!is_book && !becomes_it) return;
+  throw core::UsageError(
+      fmt::format("--json ({}) is the book {}; give another file", record, book.string()));
 }
 
 }  // namespace tabane::cli

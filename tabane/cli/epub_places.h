@@ -1,6 +1,7 @@
 // Where new books go.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -14,5 +15,9 @@ namespace tabane::cli {
 // read, by whatever name.
 std::vector<workloads::aes_dir::epub::BookPaths> places_of(const std::vector<std::string>& books,
                                                            const std::string& output, bool force);
+
+// throws: core::UsageError if the record of --json would replace a book, which may not be there
+// yet, by whatever name; core::SystemError. record: a path, or empty.
+void require_record_apart(const std::string& record, const std::filesystem::path& book);
 
 }  // namespace tabane::cli

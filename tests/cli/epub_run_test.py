@@ -33,6 +33,25 @@ class Places(Case):
         self.refused(self.run_verb("protect", self.book, self.book), "is the book", code=2)
         self.not_there(self.folder / "no" / "where.epub", "No such file", code=1)
 
+    def test_a_record_replaces_no_book(self):
+        before = self.book.read_bytes()
+        (self.folder / "link").symlink_to(self.book)
+        (self.folder / "alias").hardlink_to(self.book)
+        (self.folder / "here").symlink_to(".")
+        (self.folder / "there").symlink_to(self.protected)
+        for name in ("book.epub", "link", "alias", "here/book.epub", "protected.epub",
+                     "here/protected.epub", "there"):
+            json = f"--json={self.folder / name}"
+            with self.subTest(json=json):
+                for verb in ("protect", "unprotect"):
+                    self.refused(self.run_verb(verb, self.book, self.protected, json),
+                                 "is the book", code=2)
+                if "protected" not in name and name != "there":
+                    self.refused(self.epub("inspect", json, self.book), "is the book", code=2)
+                self.assertEqual(self.book.read_bytes(), before)
+        done = self.epub("inspect", f"--json={self.folder / 'json'}", self.book)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_options_that_mean_nothing(self):
         for wrong in (("--print", "-3"), ("--copy", "x"), ("--end", "2026-02-30"),
                       ("--start", "2026-02-03", "--end", "2026-02-03"), ("--threads", "0")):
