@@ -508,7 +508,8 @@ class Selection(Case):
             mine = self.opened / "a" / ".tabane-00000000000000ff.part"
             mine.write_bytes(b"mine")
             for again in ("--force", "--resume"):
-                self.run_ok("decrypt", *options, again, self.sealed, self.opened)
+                told = self.run_ok("decrypt", *options, again, self.sealed, self.opened).stderr
+                self.assertIn(b"OUT keeps a/.tabane-00000000000000ff.part, named like", told)
                 self.assertEqual(mine.read_bytes(), b"mine")
             shutil.rmtree(self.sealed)
             shutil.rmtree(self.opened)

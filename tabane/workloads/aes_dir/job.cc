@@ -345,7 +345,10 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   const bool may_have_leftovers = !sealed || !sealed->goes_on_from_an_end();
   if (out_root.valid() && may_have_leftovers && (request.resume || request.force)) {
     const bool hides_there = request.direction == Direction::encrypt && job.hides_names;
-    outcome.leftovers_removed = remove_leftovers_in(places, out_root.get(), hides_there);
+    Leftovers leftovers = remove_leftovers_in(places, out_root.get(), hides_there);
+    outcome.leftovers_removed = leftovers.removed;
+    // A resumed sealed tree tells of whatever IN does not have.
+    if (!sealed || !request.resume) outcome.unmarked = std::move(leftovers.unmarked);
   }
 
   const auto device = open_device(request, hooks, plan.threads, outcome.device_remarks);

@@ -29,6 +29,9 @@ struct Outcome {
   // Left out when decrypting or verifying: paths of files with the name of a temporary one that are
   // not whole, are not in the manifest, or are of CBC, which tells nothing of either.
   std::vector<std::string> temporaries;
+  // Paths in OUT of files that stay, and may be leftovers: see Leftovers. A sealed tree that is
+  // resumed has failures for them.
+  std::vector<std::string> unmarked;
   std::vector<Failure> failures;  // in the order of the tree
   // Files of version 1 were opened as a tree, which no manifest vouches for.
   bool version_1_tree = false;

@@ -52,7 +52,8 @@ std::vector<std::string> temporary_names(int directory) {
 }
 
 std::size_t remove_leftovers(int directory,
-                             const std::function<bool(const std::string& name)>& keep) {
+                             const std::function<bool(const std::string& name)>& keep,
+                             std::vector<std::string>* unmarked) {
   std::size_t removed = 0;
   for (const std::string& name : temporary_names(directory)) {
     if (keep(name)) continue;
@@ -61,10 +62,15 @@ std::size_t remove_leftovers(int directory,
       if (errno == ENOENT) continue;
       throw core::SystemError("fstatat", name, errno);
     }
-    if (!core::is_leftover(name, status.st_mode)) continue;
+    const bool marked = core::is_leftover(name, status.st_mode);
+    if (!marked && (unmarked == nullptr || !S_ISREG(status.st_mode))) continue;
     const core::Descriptor file = open_leftover(directory, name);
     // Another job is writing it.
     if (file.valid() && !lock(file) && errno == EWOULDBLOCK) continue;
+    if (!marked) {
+      unmarked->push_back(name);
+      continue;
+    }
     int result = ::unlinkat(directory, name.c_str(), 0);
     if (result != 0 && errno == EACCES) {
       let_owner_work(directory);

@@ -19,11 +19,14 @@ namespace tabane::workloads::aes_dir {
 std::vector<std::string> temporary_names(int directory);
 
 // Removes the temporary files of a killed run from an open directory (core::is_leftover()), but for
-// those that `keep` names; returns how many.
+// those that `keep` names; returns how many. unmarked: gets what only has such a name and nobody
+// has locked.
 // throws: core::SystemError if the directory cannot be read, or naming the file that stays.
 std::size_t remove_leftovers(
-    int directory, const std::function<bool(const std::string& name)>& keep =
-                       [](const std::string&) { return false; });
+    int directory,
+    const std::function<bool(const std::string& name)>& keep =
+        [](const std::string&) { return false; },
+    std::vector<std::string>* unmarked = nullptr);
 
 // Removes what killed runs of this user left in a directory that others write to, too: files that
 // nobody has written to for an hour by this host's clock, nor writes, as their locks say; a lock

@@ -356,9 +356,9 @@ std::optional<TreeId> other_tree_there(const Tree& tree, int root, const TreeId&
   return other;
 }
 
-std::size_t remove_leftovers_in(const Places& places, int out_root, bool hides_names) {
-  if (places.single_file) return remove_own_leftovers(out_root, what_is_read(places));
-  if (hides_names) return remove_leftovers_of_stored(out_root);
+Leftovers remove_leftovers_in(const Places& places, int out_root, bool hides_names) {
+  if (places.single_file) return {remove_own_leftovers(out_root, what_is_read(places))};
+  if (hides_names) return {remove_leftovers_of_stored(out_root)};
   DirectoryOpener directories(places.tree, out_root, false);
   // Files of IN that have such a name themselves.
   std::set<std::pair<std::uint32_t, std::string>> own;
@@ -366,22 +366,29 @@ std::size_t remove_leftovers_in(const Places& places, int out_root, bool hides_n
     const char* const name = places.tree.name(file.name_at);
     if (core::is_temporary_name(name)) own.emplace(file.directory, name);
   }
-  std::size_t removed = 0;
+  Leftovers found;
   if (const core::Descriptor home = open_home(out_root, false); home.valid()) {
-    removed += remove_leftovers(home.get());
+    found.removed += remove_leftovers(home.get());
   }
   for (std::uint32_t i = 0; i < places.tree.directories.size(); ++i) {
     try {
       const core::SharedDescriptor directory = directories.open(i);
       if (places.tree.has_place(identity_of(directory->get()))) continue;  // refused later
-      removed += remove_leftovers(directory->get(), [&](const std::string& name) {
-        return own.contains({i, name});
-      });
+      std::vector<std::string> unmarked;
+      found.removed += remove_leftovers(
+          directory->get(),
+          [&](const std::string& name) {
+            return own.contains({i, name});
+          },
+          &unmarked);
+      for (const std::string& name : unmarked) {
+        found.unmarked.push_back(fs::path(places.tree.path(i)) / name);
+      }
     } catch (const core::SystemError&) {
       continue;  // not made yet, or told when a file goes there
     }
   }
-  return removed;
+  return found;
 }
 
 void require_key_fits(const Tree& tree, int root, const std::string& keys_problem, KeyRing& keys) {

@@ -38,10 +38,17 @@ struct OutputRoot {
 // throws: core::SystemError; core::UsageError for a single file where a job writes a tree.
 OutputRoot open_output_root(const Places& places, const Request& request);
 
+struct Leftovers {
+  std::size_t removed = 0;
+  // Paths in OUT that have the name of a temporary file, but not its mark, which some file systems
+  // do not keep.
+  std::vector<std::string> unmarked = {};
+};
+
 // Removes what a killed job left in the directories that this job writes to; beside a single file,
 // where other jobs may write, by remove_own_leftovers(). Only for a job that was asked to: of names
-// nobody can tell whose they are. Returns how many files.
-std::size_t remove_leftovers_in(const Places& places, int out_root, bool hides_names);
+// nobody can tell whose they are. Tells of unmarked ones only in trees whose names show.
+Leftovers remove_leftovers_in(const Places& places, int out_root, bool hides_names);
 
 // keys_problem: what is wrong with .tabane/keys, which may be why none fits; empty: nothing.
 // throws: core::Error if headers can be read and none fits the key.

@@ -87,7 +87,7 @@ class Output {
     const mode_t mode = request.direction == Direction::decrypt ? 0600 : 0666;
     directory_ = std::make_shared<core::Descriptor>(open_output_root(places, request).directory);
     if (request.force) {
-      outcome.leftovers_removed = remove_leftovers_in(places, directory_->get(), false);
+      outcome.leftovers_removed = remove_leftovers_in(places, directory_->get(), false).removed;
     }
     file_.emplace(directory_, places.output_name, mode);
   }
