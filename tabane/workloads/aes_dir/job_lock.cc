@@ -22,7 +22,7 @@ constexpr int kOpenToLock = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 constexpr int kOpenFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 // Tells the lock of a plain tree from other temporary files, to those who meet a leftover, too.
-constexpr std::string_view kText = "A job of tabane writes into this directory.\n";
+constexpr std::string_view kTextOfLock = "A job of tabane writes into this directory.\n";
 
 [[noreturn]] void throw_held(const std::string& path) {
   throw core::UsageError(fmt::format("another job is writing into OUT ({}); wait for it", path));
@@ -58,11 +58,11 @@ bool has_its_name(int home, int file) {
 bool is_announcement(int root, const char* name) {
   const core::Descriptor file(openat(root, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
-  char text[kText.size()];
+  char text[kTextOfLock.size()];
   return file.valid() && fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
          status.st_uid == geteuid() &&
          pread(file.get(), text, sizeof text, 0) == static_cast<ssize_t>(sizeof text) &&
-         std::string_view(text, sizeof text) == kText &&
+         std::string_view(text, sizeof text) == kTextOfLock &&
          flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
@@ -86,8 +86,8 @@ void JobLock::announce() {
   } catch (const core::SystemError&) {
     return;
   }
-  const bool written =
-      write(announced_->fd(), kText.data(), kText.size()) == static_cast<ssize_t>(kText.size());
+  const bool written = write(announced_->fd(), kTextOfLock.data(), kTextOfLock.size()) ==
+                       static_cast<ssize_t>(kTextOfLock.size());
   if (!written || !is_announcement(root_, announced_->name())) announced_.reset();
 }
 
