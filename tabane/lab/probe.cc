@@ -1,6 +1,7 @@
 #include "tabane/lab/probe.h"
 
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 
@@ -10,19 +11,9 @@
 namespace tabane::lab {
 namespace {
 
-// Glob with '*' for any run of characters; everything else stands for itself.
-bool glob_matches(std::string_view pattern, std::string_view text) {
-  if (pattern.empty()) return text.empty();
-  if (pattern.front() == '*') {
-    return glob_matches(pattern.substr(1), text) ||
-           (!text.empty() && glob_matches(pattern, text.substr(1)));
-  }
-  return !text.empty() && pattern.front() == text.front() &&
-         glob_matches(pattern.substr(1), text.substr(1));
-}
-
 bool selects(std::string_view pattern, std::string_view name) {
-  if (pattern.find('*') != std::string_view::npos) return glob_matches(pattern, name);
+  if (pattern.find('*') != std::string_view::npos)
+    return fnmatch(std::string(pattern).c_str(), std::string(name).c_str(), 0) == 0;
   const auto below = [](std::string_view inner, std::string_view outer) {
     return inner.starts_with(outer) && inner.size() > outer.size() && inner[outer.size()] == '.';
   };
