@@ -94,14 +94,14 @@ class FhePairs {
     const lab::Json& how = json.at("encryption");
     if (how.at("insecure_parameters").get<bool>()) throw core::Error("parameters are not secure");
     return {.all_s = usage.wall_seconds,
-            .count_s = how.at("count_seconds"),
-            .key_s = how.at("key_seconds"),
-            .encrypt_s = how.at("encrypt_seconds"),
-            .decrypt_s = how.at("decrypt_seconds"),
+            .count_s = how.at("count_seconds").get<double>(),
+            .key_s = how.at("key_seconds").get<double>(),
+            .encrypt_s = how.at("encrypt_seconds").get<double>(),
+            .decrypt_s = how.at("decrypt_seconds").get<double>(),
             .peak_bytes = static_cast<double>(usage.peak_resident_bytes),
-            .products = how.at("products"),
-            .blocks = how.at("blocks"),
-            .database_bytes = how.at("database_bytes")};
+            .products = how.at("products").get<double>(),
+            .blocks = how.at("blocks").get<double>(),
+            .database_bytes = how.at("database_bytes").get<double>()};
   }
 
   // What two cores can read, by the survey's probes.

@@ -25,6 +25,7 @@ MAY_INCLUDE = {
 }
 
 HWLOC_FILES = {f"tabane/core/{name}.cc" for name in ("topology", "placement", "memory")}
+JSON_FILES = {"tabane/lab/record/json.cc", "tabane/workloads/aes_dir/epub/licence.cc"}
 MPI_FOLDER = "tabane/comm/transport/mpi/"
 OPENCL_FOLDER = "tabane/device/opencl/"
 ASSERTION = "tabane/core/error.cc"  # ends the process where the programmer was wrong
@@ -80,6 +81,8 @@ def include_findings(path, quote, name):
         yield "only tests include x_test.h"
     if re.match(r"hwloc[./]", name) and path not in HWLOC_FILES:
         yield "only core/topology.cc, placement.cc and memory.cc include hwloc"
+    if name.startswith("nlohmann/") and path not in JSON_FILES:
+        yield "only lab/record/json.cc and epub/licence.cc include nlohmann/json"
     parts = name.split("/")
     if parts[0] != "tabane" or len(parts) < 3:
         return
@@ -217,6 +220,8 @@ CASES = [
     ("tabane/core/clock.cc", "#include <hwloc.h>", "hwloc"),
     ("tabane/lab/a.cc", "#include <hwloc/glibc-sched.h>", "hwloc"),
     ("tabane/core/topology.cc", "#include <hwloc.h>", None),
+    ("tabane/lab/record/view.h", "#include <nlohmann/json.hpp>", "nlohmann"),
+    ("tabane/lab/record/json.cc", "#include <nlohmann/json.hpp>", None),
     ("tabane/core/a.cc", "#include <tabane/core/error.h>", 'included as "tabane/core/error.h"'),
     ("tabane/core/a.cc", '#include "error.h"', "not \"error.h\""),
     ("tabane/core/a_test.cc", '#include "error.h"', "not \"error.h\""),

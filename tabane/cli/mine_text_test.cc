@@ -44,9 +44,9 @@ TEST(MineText, IsJsonInTheOrderOfTheItems) {
   Outcome outcome = found();
   outcome.encryption.emplace();
   const lab::Json how = mine_json(outcome)["encryption"];
-  EXPECT_TRUE(how["insecure_parameters"]);
+  EXPECT_TRUE(how["insecure_parameters"].get<bool>());
   EXPECT_TRUE(how["security_bits"].is_null());
-  EXPECT_FALSE(how["audited"]);
+  EXPECT_FALSE(how["audited"].get<bool>());
 }
 
 }  // namespace

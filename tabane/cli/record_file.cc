@@ -5,7 +5,7 @@
 #include "tabane/cli/printable.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/lab/record/json_text.h"
+#include "tabane/lab/record/json.h"
 #include "tabane/lab/survey/present.h"
 #include "tabane/lab/tune/tune_record.h"
 
@@ -16,7 +16,7 @@ namespace {
 // Of all keys and texts: what is shown of a record must not steer a terminal. Only what a tuning
 // keeps for itself, which is compared and not shown, stays as it is.
 lab::Json without_controls_in(const lab::Json& json) {
-  if (json.is_string()) return without_controls(json.get_ref<const std::string&>());
+  if (json.is_string()) return without_controls(json.text());
   if (!json.is_structured()) return json;
   lab::Json all = json.is_array() ? lab::Json::array() : lab::Json::object();
   for (const auto& [key, value] : json.items()) {
@@ -35,7 +35,7 @@ lab::Json without_controls_in(const lab::Json& json) {
 lab::Record read_record(const std::string& file) {
   const std::string text = core::read_file(file);
   try {
-    lab::Record record = lab::record_from_json(without_controls_in(lab::json_from_text(text)));
+    lab::Record record = lab::record_from_json(without_controls_in(lab::Json::parse(text)));
     // Surveys of earlier versions have views without notes.
     if (record.kind == lab::Kind::survey) lab::present(record);
     return record;

@@ -40,7 +40,7 @@ std::string command_line_recorded(const std::vector<std::string>& arguments) {
   for (const std::string& word : words) argv.push_back(word.c_str());
   testing::internal::CaptureStdout();
   app.parse(static_cast<int>(argv.size()), argv.data());
-  return lab::Json::parse(testing::internal::GetCapturedStdout()).at("command_line");
+  return lab::Json::parse(testing::internal::GetCapturedStdout()).at("command_line").text();
 }
 
 TEST(StudyVerb, RecordsWhatWasAskedForAndNotWhereItGoes) {

@@ -5,7 +5,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/lab/page/report.h"
-#include "tabane/lab/record/json_text.h"
+#include "tabane/lab/record/json.h"
 #include "tabane/lab/record/record.h"
 #include "tabane/lab/survey/present.h"
 
@@ -15,7 +15,7 @@ namespace {
 // As `tabane report` does.
 bool open_record(std::string_view text, Record& record) {
   try {
-    record = record_from_json(json_from_text(text));
+    record = record_from_json(Json::parse(text));
     if (record.kind == Kind::survey) present(record);
     return true;
   } catch (const core::Error&) {

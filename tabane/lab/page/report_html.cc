@@ -281,7 +281,7 @@ std::string render_html(const Record& record, const std::vector<Figure>& figures
                            other_tables_section(record) + results_section(record) +
                            skipped_section(record) + environment_section(record) +
                            checklist_section(record) + reproduce_section(record, !figures.empty());
-  const std::string json = to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string json = to_json(record).dump(-1, Json::Invalid::replaced);
   return head(record) + "<body>\n" + top(record) + "<main>" + contents(body) + body + "</main>\n" +
          "<script type=\"application/json\" id=record>" + escape_script(json) +
          "</script>\n</body></html>\n";

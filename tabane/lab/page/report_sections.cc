@@ -143,10 +143,10 @@ std::string family(const Record& record, const Result& result) {
 
 std::string plain(const Json& value) {
   if (value.is_null()) return "<span class=none>not readable</span>";
-  if (value.is_string()) return escape_html(value.get_ref<const std::string&>());
+  if (value.is_string()) return escape_html(value.text());
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_number_float()) return fmt::format("{:.4g}", value.get<double>());
-  return escape_html(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return escape_html(value.dump(-1, Json::Invalid::replaced));
 }
 
 }  // namespace

@@ -96,11 +96,11 @@ void report_figures(const Probe& probe, ProbeContext& context, const std::string
   for (const Json& figure : device["figures"]) {
     Result result = probe.result();
     result.name = fmt::format("{}.{}", name, figure["name"].get<std::string>());
-    result.what = figure["what"];
-    result.unit = figure["unit"];
+    result.what = figure["what"].text();
+    result.unit = figure["unit"].text();
     result.better = figure["lower"].get<bool>() ? Better::lower : Better::higher;
     result.details["device"] = device["about"];
-    if (const std::string how = figure["how"]; !how.empty()) result.details["type"] = how;
+    if (const std::string& how = figure["how"].text(); !how.empty()) result.details["type"] = how;
     set_samples(result, figure["samples"].get<std::vector<double>>());
     context.report(std::move(result));
   }
@@ -118,7 +118,7 @@ void report_curves(ProbeContext& context, const Json& devices) {
   Curves transfers{.x = {"bytes of a transfer", "B", true}, .y = {"bandwidth", "B/s", true}};
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const Json& device = devices[i];
-    reads.series.push_back({.name = device["about"],
+    reads.series.push_back({.name = device["about"].text(),
                             .x = device["read_bytes"].get<std::vector<double>>(),
                             .y = device["read_rates"].get<std::vector<double>>()});
     for (const Json& curve : device["transfers"])

@@ -165,7 +165,8 @@ Json to_json(const LinkSamples& samples) {
 }
 
 LinkSamples link_samples_from_json(const Json& json) {
-  return {json.at("way"), json.at("bytes"), json.at("samples"), json.at("reason")};
+  return {json.at("way").text(), json.at("bytes").get<std::uint64_t>(),
+          json.at("samples").get<std::vector<double>>(), json.at("reason").text()};
 }
 
 void measure_link(comm::Comm& world, const std::vector<std::string>& hosts,

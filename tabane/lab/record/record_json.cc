@@ -264,7 +264,7 @@ void describe(F& f, Record& r) {
 // ---- writing ----
 
 Json clean(const Json& json) {
-  if (json.is_string()) return clean_utf8(json.get_ref<const std::string&>());
+  if (json.is_string()) return clean_utf8(json.text());
   if (json.is_number_float() && !std::isfinite(json.get<double>())) return nullptr;
   if (json.is_array()) {
     Json out = Json::array();

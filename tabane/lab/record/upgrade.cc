@@ -52,14 +52,16 @@ Json upgraded_table(const std::string& study, std::size_t number, const Json& ta
   for (Json& row : rows) {  // version 1 let rows be shorter than the head
     while (row.size() < rows[0].size()) row.push_back(nullptr);
   }
+  const Json columns = rows.empty() ? Json::array() : rows[0];
+  if (!rows.empty()) rows.erase(0);
   return {{"name", study + ".table." + std::to_string(number)},
           {"title", table.value("title", "")},
           {"note", table.value("remark", "")},
           {"version", 1},
           {"details", Json::object()},
           {"kind", "rows"},
-          {"columns", rows.empty() ? Json::array() : rows[0]},
-          {"rows", rows.empty() ? rows : Json(rows.begin() + 1, rows.end())}};
+          {"columns", columns},
+          {"rows", rows}};
 }
 
 }  // namespace

@@ -2,17 +2,15 @@
 // page, by gnuplot, as JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "tabane/core/statistics.h"
+#include "tabane/lab/record/json.h"
 
 namespace tabane::lab {
-
-using Json = nlohmann::ordered_json;
 
 enum class Better { higher, lower, neither };
 

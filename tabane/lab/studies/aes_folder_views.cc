@@ -119,7 +119,7 @@ Entry published_best(const Record& report, const Folder& folder) {
 void best_threads(Record& record, const Data& data, double files) {
   std::vector<std::string> columns = {"file size"};
   for (const Implementation& one : implementations()) columns.push_back(one.title);
-  for (const Record* report : reports()) columns.push_back(report->machine.at("name"));
+  for (const Record* report : reports()) columns.push_back(report->machine.at("name").text());
   const Rows rows =
       rows_of(columns, data.folders("implementation", files), [&](const Folder& folder) {
         std::vector<Entry> row = {size_of(folder)};

@@ -205,7 +205,8 @@ double prepare(const Setup& setup, const std::string& workload, const Ask& meter
                      {"tasks", setup.tasks},
                      {"requests", static_cast<std::uint64_t>(requests)},
                      {"text_bytes", setup.options.text_bytes},
-                     {"text_directory", setup.options.text_directory}})["requests"];
+                     {"text_directory", setup.options.text_directory}})["requests"]
+      .get<double>();
 }
 
 // Prepares so many requests of a task that one worker is busy for the planned time. Returns those
@@ -231,7 +232,7 @@ Result choice_result(const std::string& workload, const std::string& allocator, 
   if (choice.contains("predicted")) {
     const Json& predicted = choice["predicted"];
     seconds = predicted["seconds"].get<double>();
-    interval = core::Interval{predicted["low_s"], predicted["high_s"]};
+    interval = core::Interval{predicted["low_s"].get<double>(), predicted["high_s"].get<double>()};
   }
   return {.name = fmt::format("process_thread.choice.{}.{}", workload, allocator),
           .what = "predicted time of the chosen processes x threads",
@@ -247,8 +248,10 @@ Result choice_result(const std::string& workload, const std::string& allocator, 
 
 Sample measure_shape(const Ask& meter, Shape shape, double requests) {
   const Json answer = ask(meter, measure_request(shape));
-  return {answer["seconds"],
-          {{"fork_s", answer["fork_s"]}, {"join_s", answer["join_s"]}, {"requests", requests}}};
+  return {answer["seconds"].get<double>(),
+          {{"fork_s", answer["fork_s"].get<double>()},
+           {"join_s", answer["join_s"].get<double>()},
+           {"requests", requests}}};
 }
 
 // A team that chooses: its time holds the sample.
@@ -257,7 +260,8 @@ Sample measure_automatic(const Ask& meter) {
   const Json& choice = answer.at("choice");
   double held = std::numeric_limits<double>::quiet_NaN();
   if (choice.contains("predicted")) held = choice["predicted"]["held"].get<bool>() ? 1 : 0;
-  return {answer["seconds"], {{"sample_s", choice["sample_s"]}, {"held", held}}};
+  return {answer["seconds"].get<double>(),
+          {{"sample_s", choice["sample_s"].get<double>()}, {"held", held}}};
 }
 
 // Prepares the work of a meter as in the first pass, which finds out how much it is and chooses.
@@ -272,7 +276,8 @@ const Setup::Prepared& prepare_meter(Visit& visit, Setup& setup, const std::stri
   const double requests = prepare_fitting(setup, workload, meter);
   visit.show(0);
   const Json answer = ask(meter, measure_request({0, 0}));
-  const Shape chosen{answer["choice"]["processes"], answer["choice"]["threads"]};
+  const Shape chosen{answer["choice"]["processes"].get<int>(),
+                     answer["choice"]["threads"].get<int>()};
   setup.choices.push_back(choice_result(workload, allocator, chosen, answer));
   const auto& planned = few ? setup.few_shapes : setup.shapes;
   prepared = {requests, {planned.begin(), planned.end()}};
@@ -342,8 +347,8 @@ void measure_forks_of(Visit& visit, const Setup& setup, std::uint64_t bytes) {
     for (const auto& [memory, found] : answer.items()) {
       for (const auto& [way, seconds] : found["seconds"].items())
         visit.add(fork_factors(way, bytes, piece, memory), seconds.get<std::vector<double>>(),
-                  {{"small_page_bytes", found["small_page_bytes"]},
-                   {"huge_page_bytes", found["huge_page_bytes"]}});
+                  {{"small_page_bytes", found["small_page_bytes"].get<double>()},
+                   {"huge_page_bytes", found["huge_page_bytes"].get<double>()}});
     }
   }
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/lab/studies/process_thread.h"
 #include "tabane/lab/studies/process_thread_mining.h"
 #include "tabane/team/fork.h"
@@ -50,7 +51,7 @@ Json in_child(const std::function<Json()>& f) {
   if (status != 0)
     throw core::LostError(0, child, "a measurement", "status " + std::to_string(status));
   std::rewind(file.get());
-  return Json::parse(file.get());
+  return Json::parse(core::read_to_end(fileno(file.get()), "a measurement"));
 }
 
 // The allocator that answers here: the library that was put before the C library.
@@ -142,7 +143,9 @@ std::uint64_t ProcessThreadMeter::State::prepare_words(const Json& request, std:
     return Json{{"words", all.words}, {"distinct", all.distinct}, {"sum", all.sum}};
   });
   if (counted.contains("error")) throw core::Error(counted["error"].get<std::string>());
-  expected = {.words = counted["words"], .distinct = counted["distinct"], .sum = counted["sum"]};
+  expected = {.words = counted["words"].get<std::uint64_t>(),
+              .distinct = counted["distinct"].get<std::uint64_t>(),
+              .sum = counted["sum"].get<std::uint64_t>()};
   work = [this](team::Team& team) {
     const auto found = jobs::digest(jobs::count_words(team, pieces, rule));
     if (found != expected)

@@ -160,10 +160,10 @@ std::vector<Contender> mining_contenders(const ProcessThreadMeters::Ask& meter,
         {mining_factors(program_of(workload), allocator, start),
          [meter, request, products = prepared.at("requests").get<double>()]() -> Sample {
            const Json answer = ask(meter, request);
-           return {answer["seconds"],
-                   {{"start_s", answer["start_s"]},
-                    {"fork_s", answer["fork_s"]},
-                    {"join_s", answer["join_s"]},
+           return {answer["seconds"].get<double>(),
+                   {{"start_s", answer["start_s"].get<double>()},
+                    {"fork_s", answer["fork_s"].get<double>()},
+                    {"join_s", answer["join_s"].get<double>()},
                     {"requests", products}}};
          }});
   }

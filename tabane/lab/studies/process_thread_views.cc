@@ -72,7 +72,7 @@ struct Data {
   }
 };
 
-std::string reason_of(const Result& choice) { return choice.details.at("reason"); }
+std::string reason_of(const Result& choice) { return choice.details.at("reason").text(); }
 
 // ---- forks ----
 

@@ -110,8 +110,7 @@ std::string export_json(const std::vector<TimeContender>& contenders, const Timi
     result.update(all.then);
     results.push_back(std::move(result));
   }
-  return Json{{"results", std::move(results)}}.dump(2, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  return Json{{"results", std::move(results)}}.dump(2, Json::Invalid::replaced) + "\n";
 }
 
 std::string export_csv(const std::vector<TimeContender>& contenders, const Timings& timings) {
