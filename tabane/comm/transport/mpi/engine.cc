@@ -22,6 +22,16 @@ namespace {
 // way.
 constexpr std::chrono::milliseconds kGrace{250}, kGraceAfterLoss{50};
 
+// Of a wait for a rank that has returned.
+class InVain : public core::LostError {
+ public:
+  explicit InVain(std::shared_ptr<const core::LostError> error)
+      : LostError(*error), error_(std::move(error)) {}
+
+ private:
+  std::shared_ptr<const core::LostError> error_;
+};
+
 }  // namespace
 
 Engine::Engine(Library& library, double silence_limit_s)
@@ -166,12 +176,12 @@ void Engine::lose_as_told(int rank, const std::string& text) {
 }
 
 void Engine::throw_in_vain(int returned) {
-  const core::LostError error(returned, pid(returned),
-                              fmt::format("rank {} has returned from its function while rank {} "
-                                          "waits for it",
-                                          returned, rank()));
-  if (!in_vain_) in_vain_.emplace(error);
-  throw core::LostError(error);
+  const auto error = std::make_shared<const core::LostError>(
+      returned, pid(returned),
+      fmt::format("rank {} has returned from its function while rank {} waits for it", returned,
+                  rank()));
+  if (in_vain_.expired()) in_vain_ = error;
+  throw InVain(error);
 }
 
 void Engine::throw_again() {
@@ -219,7 +229,8 @@ void Engine::leave_collective(const core::LostError& loss, MPI_Request& request,
 }
 
 core::LostError Engine::left_behind(const std::string& what) const {
-  if (in_vain_) return *in_vain_;
+  if (const auto error = in_vain_.lock()) return *error;
+  if (loss_) return *loss_;
   return {rank(), pid(rank()), phase(), "an exception passed " + what + " on its way"};
 }
 

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -163,9 +164,9 @@ class Engine {
   bool all_know_ = false;  // of a failure
   bool settled_in_vain_ = false;
   bool has_groups_ = false;
-  std::optional<core::LostError> loss_;     // the first
-  std::optional<Lost> lost_;                // the same, if it is of another rank
-  std::optional<core::LostError> in_vain_;  // the first wait for a rank that has returned
+  std::optional<core::LostError> loss_;           // the first
+  std::optional<Lost> lost_;                      // the same, if it is of another rank
+  std::weak_ptr<const core::LostError> in_vain_;  // as long as the exception of such a wait lives
   const char* phase_ = nullptr;
   std::atomic<const char*> call_{nullptr};
   Clock::time_point last_look_ = Clock::now();        // for notices

@@ -107,6 +107,27 @@ void what_an_exception_passed_is_not_received() {
           "a message that an exception passed: {}", error);
 }
 
+// A rank that has waited in vain before, and gone on, says what has passed its message now.
+void a_wait_in_vain_that_is_over_is_not_the_reason() {
+  int size = 0;
+  const std::string error = error_of([&](Comm& comm) {
+    size = comm.size();
+    if (size < 3 || comm.rank() > 1) return;
+    if (comm.rank() == 0) comm.recv<int>(1, 7);  // never sent
+    const std::string in_vain = core::text_of_error([&] { comm.recv<int>(2); });
+    require(has(in_vain, "rank 2 has returned"), "a wait for who has returned: {}", in_vain);
+    const std::vector<char> large(200'000, 'x');
+    try {
+      const Request sent = comm.isend(0, large);
+      throw core::Error("on purpose");
+    } catch (const core::Error&) {
+    }
+    comm.send(0, 1);
+  });
+  require(size < 3 || has(error, "an exception passed a message to rank 0 on its way"),
+          "after a wait in vain: {}", error);
+}
+
 // The other side takes it meanwhile: then nothing is lost.
 void what_is_taken_in_time_is_no_loss() {
   launch_here([](Comm& comm) {
@@ -338,6 +359,7 @@ int run_all() {
   try {
     a_throw_waits_for_no_large_message();
     what_an_exception_passed_is_not_received();
+    a_wait_in_vain_that_is_over_is_not_the_reason();
     what_is_taken_in_time_is_no_loss();
     a_receive_that_an_exception_passed_takes_its_message();
     a_loss_that_a_call_in_the_background_hears_of_ends_the_wait();
