@@ -101,9 +101,15 @@ inline void other_waits_help(Comm& comm) {
 inline void mixes_with_messages_and_groups(Comm& comm) {
   const int p = comm.size(), next = (comm.rank() + 1) % p, previous = (comm.rank() + p - 1) % p;
   std::vector<int> sum(1'000, 1), in(1), out(1, comm.rank()), part_sum(2, 1);
+  std::vector<int> large(20'000, comm.rank()), part_in(large.size());
+  int part_next = 0;
   std::vector<Request> requests;
   {
     Comm part = comm.split(comm.rank() % 2).value();
+    const int size = part.size();
+    part_next = (part.rank() + 1) % size;
+    requests.push_back(part.irecv(part_next, part_in));
+    requests.push_back(part.isend((part.rank() + size - 1) % size, large));
     requests.push_back(iall_reduce(part, part_sum, Operation::sum));
     requests.push_back(comm.irecv(previous, in));
     requests.push_back(iall_reduce(comm, sum, Operation::sum));
@@ -112,6 +118,8 @@ inline void mixes_with_messages_and_groups(Comm& comm) {
   }
   while (wait_any(requests)) continue;
   holds(sum.front() == p && in[0] == previous, "a wrong result beside messages");
+  holds(part_in == std::vector<int>(large.size(), 2 * part_next + comm.rank() % 2),
+        "a wrong message of a group that has ended");
   holds(part_sum[0] == (p + 1 - comm.rank() % 2) / 2, "a wrong result of a group");
 }
 

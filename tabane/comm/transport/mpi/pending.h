@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "tabane/comm/transport/mpi/engine.h"
 #include "tabane/comm/transport/mpi/receipt.h"
@@ -55,8 +56,10 @@ class Sending : public Pending {
 
 class Receiving : public Pending {
  public:
-  Receiving(Engine& engine, const Receipt::From& from, std::span<std::byte> into)
-      : engine_(engine), receipt_(from, into, false) {
+  // world_ranks: those of `from`; the group may end before the receive.
+  Receiving(Engine& engine, std::shared_ptr<const std::vector<int>> world_ranks,
+            const Receipt::From& from, std::span<std::byte> into)
+      : engine_(engine), world_ranks_(std::move(world_ranks)), receipt_(from, into, false) {
     engine_.enlist(receipt_);
   }
   // A rank that is on its way out waits for nothing.
@@ -88,6 +91,7 @@ class Receiving : public Pending {
 
  private:
   Engine& engine_;
+  std::shared_ptr<const std::vector<int>> world_ranks_;
   Receipt receipt_;
 };
 

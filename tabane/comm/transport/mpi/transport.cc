@@ -19,8 +19,8 @@ MpiTransport::MpiTransport(std::shared_ptr<Engine> engine, MPI_Comm comm, int ra
       engine_(std::move(engine)),
       user_(comm),
       internal_(engine_->library().duplicate(comm)),
-      world_ranks_(std::move(world_ranks)),
-      collectives_(*engine_, internal_, rank, world_ranks_) {}
+      world_ranks_(std::make_shared<const std::vector<int>>(std::move(world_ranks))),
+      collectives_(*engine_, internal_, rank, *world_ranks_) {}
 
 MpiTransport::~MpiTransport() {
   try {
@@ -106,7 +106,7 @@ std::unique_ptr<Pending> MpiTransport::isend(int to, const Label& label,
 }
 
 Receipt::From MpiTransport::origin(int from, const Label& label) const {
-  return {engine_.get(), comm_of(label.tag), world_ranks_,        rank(),
+  return {engine_.get(), comm_of(label.tag), *world_ranks_,       rank(),
           from,          label.tag,          label.tag < any_tag, label.type};
 }
 
@@ -144,7 +144,7 @@ std::unique_ptr<Parcel> MpiTransport::recv_parcel(int from, const Label& label) 
 
 std::unique_ptr<Pending> MpiTransport::irecv(int from, const Label& label,
                                              std::span<std::byte> into) {
-  auto receiving = std::make_unique<Receiving>(*engine_, origin(from, label), into);
+  auto receiving = std::make_unique<Receiving>(*engine_, world_ranks_, origin(from, label), into);
   begin(receiving->receipt(), from, label);
   return receiving;
 }
@@ -165,7 +165,7 @@ bool MpiTransport::probe(int from, const Label& label, Arrival& arrival) {
                    "MPI_Improbe", any_source);
     if (!there) {
       const int peer = from == any_source ? any_source : world_rank(from);
-      engine_->check_alive({peer, world_ranks_});
+      engine_->check_alive({peer, *world_ranks_});
       return false;
     }
     auto packet = engine_->outbox().take_packet();
@@ -183,7 +183,7 @@ bool MpiTransport::probe(int from, const Label& label, Arrival& arrival) {
 }
 
 void MpiTransport::wait_until(int peer, const std::function<bool()>& ready) {
-  engine_->wait({peer == any_source ? any_source : world_rank(peer), world_ranks_}, ready);
+  engine_->wait({peer == any_source ? any_source : world_rank(peer), *world_ranks_}, ready);
 }
 
 // MPI's launcher ends the ranks, also those of other hosts.

@@ -62,7 +62,7 @@ class MpiTransport : public Transport {
     Arrival arrival;
   };
 
-  int world_rank(int rank) const { return world_ranks_[static_cast<std::size_t>(rank)]; }
+  int world_rank(int rank) const { return (*world_ranks_)[static_cast<std::size_t>(rank)]; }
   MPI_Comm comm_of(int tag) const { return tag >= any_tag ? user_ : internal_; }
   void require_tag(int tag) const;
   // Starts to send; returns the request of what is not copied, MPI_REQUEST_NULL if all is.
@@ -73,7 +73,7 @@ class MpiTransport : public Transport {
 
   std::shared_ptr<Engine> engine_;
   MPI_Comm user_, internal_;
-  std::vector<int> world_ranks_;
+  std::shared_ptr<const std::vector<int>> world_ranks_;
   std::list<Probed> probed_;
   MpiCollectives collectives_;
 };
