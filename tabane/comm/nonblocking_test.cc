@@ -64,7 +64,11 @@ TEST_P(NonBlocking, EndsWithTheLossOfARank) {
   Ends ends(3);
   const std::string error = error_of<core::Error>([&] {
     run(3, [&](Comm& comm) {
-      if (comm.rank() == 2) throw core::Error("no such file");
+      if (comm.rank() == 2) {
+        for (const int other : {0, 1}) comm.recv<int>(other);  // that have begun, too
+        throw core::Error("no such file");
+      }
+      comm.send(2, 1);
       std::vector<double> values(100'000, 1);
       error_of<core::LostError>([&] { iall_reduce(comm, values, Operation::sum).wait(); });
       ends.note(comm.rank(), Ends::finished);
