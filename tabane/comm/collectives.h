@@ -4,8 +4,8 @@
 // each other, or the named algorithm does not exist or cannot serve this group; MessageError naming
 // both calls if ranks are in different ones; some such mistakes pass unnoticed, see
 // Comm::check_collectives(). What a call was to write holds nothing of use if it throws: values may
-// be combined with those of some ranks. If it throws on some ranks only, do not use the group for
-// collectives again.
+// be combined with those of some ranks. If it throws on some ranks only, or because their calls
+// differ, do not use the group for collectives again, but one that is split from it.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,7 @@
 #include "tabane/comm/collective/mismatches_test.h"
 
 #include "tabane/comm/collective/group.h"
+#include "tabane/comm/nonblocking_checks_test.h"
 #include "tabane/comm/runners_test.h"
 
 namespace tabane::comm {
@@ -34,6 +35,23 @@ TEST_P(MismatchesOnRanks, DoNotHangWhereRanksShareMemory) {
     }
   }
   EXPECT_GT(told, all.size() / 2);
+}
+
+TEST_P(MismatchesOnRanks, LeaveAGroupThatIsSplitOffAfterwardsAlone) {
+  std::vector<Mismatch> all = checks::mismatches_of_non_blocking();
+  mismatches::add_orders(all);
+  for (const Mismatch& one : all) {
+    SCOPED_TRACE(one.name);
+    run(3, [&](Comm& comm) {
+      error_of<MessageError>([&] { mismatch(comm, one); });
+      Comm again = comm.split(0).value();
+      for (int i = 0; i < 20; ++i) {
+        int sum = 1;
+        iall_reduce(again, std::span(&sum, 1), Operation::sum).wait();
+        require_equal(all_reduce(again, sum, Operation::max), 3);
+      }
+    });
+  }
 }
 
 TEST_P(MismatchesOnRanks, DoNotDisturbCallsThatAreTheSame) {
