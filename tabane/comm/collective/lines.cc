@@ -143,19 +143,20 @@ OpenLines::OpenLines(std::byte* board, const BoardLayout& layout, int rank, Grou
 
 Word OpenLines::begin(const Call& call) {
   flush();
-  Waiting use{word_of(++uses_, digest(signature_of(call))), call.number, true, call.bytes, {}};
-  std::ranges::copy(call.values, use.values.begin());
+  const Word word = word_of(++uses_, digest(signature_of(call)));
   if (waiting_.empty() && has_line(uses_)) {
-    write(use);
+    write(word, call.number, true, call.values);
   } else {
-    waiting_.push_back(use);
+    Waiting& use = waiting_.emplace_back(Waiting{word, call.number, true, call.bytes, {}});
+    std::ranges::copy(call.values, use.values.begin());
   }
-  return use.word;
+  return word;
 }
 
 void OpenLines::write_waiting() {
   while (!waiting_.empty() && has_line(written_ + 1)) {
-    write(waiting_.front());
+    const Waiting& use = waiting_.front();
+    write(use.word, use.number, use.is_open, std::span(use.values).first(use.bytes));
     waiting_.erase(waiting_.begin());  // there are few
   }
 }
@@ -171,10 +172,11 @@ bool OpenLines::has_line(std::uint32_t use) const {
   return true;
 }
 
-void OpenLines::write(const Waiting& use) {
-  written_ = use_of(use.word);
-  open_[written_ % kOpenLines] = use.is_open;
-  put(line(rank_, written_), use.word, use.number, std::span(use.values).first(use.bytes));
+void OpenLines::write(Word word, std::uint32_t number, bool is_open,
+                      std::span<const std::byte> values) {
+  written_ = use_of(word);
+  open_[written_ % kOpenLines] = is_open;
+  put(line(rank_, written_), word, number, values);
   memory_->notify_all();
 }
 

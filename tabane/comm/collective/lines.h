@@ -127,7 +127,7 @@ class OpenLines {
     return lines_[static_cast<std::uint32_t>(rank) * kOpenLines + use % kOpenLines];
   }
   bool has_line(std::uint32_t use) const;
-  void write(const Waiting& use);
+  void write(Word word, std::uint32_t number, bool is_open, std::span<const std::byte> values);
   void write_waiting();
 
   GroupMemory* memory_;

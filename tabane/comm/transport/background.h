@@ -14,29 +14,30 @@ class Backgrounds {
  public:
   void enlist(Background& background) {
     all_.push_back(&background);
-    if (background.progresses()) ++progressing_;
+    if (background.progresses()) progressing_.push_back(&background);
   }
   // Also of one that is not enlisted any more.
   void strike(Background& background) {
-    if (std::erase(all_, &background) > 0 && background.progresses()) --progressing_;
+    std::erase(all_, &background);
+    std::erase(progressing_, &background);
   }
 
   void progress() {
-    if (progressing_ > 0) call(&Background::progress);
+    if (!progressing_.empty()) call(progressing_, &Background::progress);
   }
   void look() {
-    if (!all_.empty()) call(&Background::look);
+    if (!all_.empty()) call(all_, &Background::look);
   }
 
  private:
   // One that is called may strike itself, and enlist others.
-  void call(void (Background::*what)()) {
+  void call(const std::vector<Background*>& some, void (Background::*what)()) {
     if (std::exchange(calling_, true)) return;
     const Release release{calling_};
-    for (std::size_t i = 0; i < all_.size();) {
-      Background* const one = all_[i];
+    for (std::size_t i = 0; i < some.size();) {
+      Background* const one = some[i];
       (one->*what)();
-      if (i < all_.size() && all_[i] == one) ++i;
+      if (i < some.size() && some[i] == one) ++i;
     }
   }
   struct Release {
@@ -44,8 +45,7 @@ class Backgrounds {
     ~Release() { calling = false; }
   };
 
-  std::vector<Background*> all_;
-  int progressing_ = 0;
+  std::vector<Background*> all_, progressing_;
   bool calling_ = false;
 };
 
