@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -87,6 +88,25 @@ void who_returned_early_is_noticed() {
   }
 }
 
+// The message is sent when the receiver has left the group.
+void a_receive_outlives_its_group() {
+  run([](Comm& comm) {
+    std::optional<Comm> part = comm.split(0);
+    std::vector<int> large(20'000, comm.rank());
+    if (comm.rank() == 0 && comm.size() > 1) {
+      Request received = part->irecv(1, large);
+      part.reset();
+      comm.send(1, 1);
+      received.wait();
+      require(large == std::vector<int>(20'000, 1),
+              "a message to a group that has ended is another");
+    } else if (comm.rank() == 1) {
+      comm.recv<int>(0);
+      part->send(0, large);
+    }
+  });
+}
+
 // On the rank that finds it, and on all others as that rank's loss. The largest are left out: no
 // other launch is possible while a large collective of MPI's own is under way.
 void mismatched_collectives_are_told() {
@@ -120,6 +140,7 @@ void collectives_that_do_not_block() {
 int run_all() {
   try {
     collectives_that_do_not_block();
+    a_receive_outlives_its_group();
     mismatched_collectives_are_told();
     many_launches();
     what_was_sent_arrives_after_the_return();
