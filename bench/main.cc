@@ -1,15 +1,16 @@
 // tabane_bench: compares tabane with its peers on this machine.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "bench/bench.h"
+#include "tabane/cli/args.h"
 
 namespace {
 
@@ -45,53 +46,76 @@ std::string program_beside_this() {
   return !error && std::filesystem::exists(program, error) ? program.string() : "";
 }
 
+struct Options {
+  std::vector<std::string> only, questions;
+  std::string output, directory = "/dev/shm", program = program_beside_this();
+  bool list = false, quick = false, strict = false;
+};
+
+int run(const Options& options, const std::string& command_line) {
+  using namespace tabane;
+  bool found = false, complete = true;
+  for (const bench::Topic& topic : all_topics()) {
+    if (!options.only.empty() &&
+        std::find(options.only.begin(), options.only.end(), topic.name) == options.only.end())
+      continue;
+    found = true;
+    bench::Settings settings;
+    settings.command_line = command_line;
+    settings.list_only = options.list;
+    settings.quick = options.quick;
+    settings.directory = options.directory;
+    settings.program = options.program;
+    if (options.quick) settings.measure.budget_seconds /= 10;
+    settings.wanted = [&](const std::string& name) { return any_part_of(options.questions, name); };
+    bench::Panel panel(topic, settings);
+    panel.run();
+    complete = complete && !panel.failed() && !(options.strict && panel.skipped());
+    if (options.output.empty() || options.list) continue;
+    fmt::print("The page is {}\n", bench::write(panel.record(), options.output));
+    std::fflush(stdout);
+  }
+  if (!found) {
+    fmt::print(stderr, "tabane_bench: no such topic; there is:");
+    for (const bench::Topic& topic : all_topics()) fmt::print(stderr, " {}", topic.name);
+    fmt::print(stderr, "\n");
+    return 2;
+  }
+  return complete ? 0 : 1;
+}
+
+tabane::cli::Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {{{"--only TOPIC,...", &options->only, "Only these topics", {.commas = true}},
+           {"--question TEXT", &options->questions,
+            "Only questions that contain one of these texts; the option may be repeated"},
+           {"-o,--output DIR", &options->output, "Write TOPIC.json files and pages into DIR"},
+           {"--dir DIR", &options->directory,
+            "Questions about files work below it; a memory file system (default /dev/shm)"},
+           {"--program FILE", &options->program, "The tabane to compare (that of this build)"},
+           {"--list", &options->list, "List the questions"},
+           {"--strict", &options->strict, "Exit with 1 if a peer or a question was skipped"},
+           {"--quick", &options->quick, "A tenth of the time; wider intervals"}},
+          [options](const tabane::cli::Given& given) { return run(*options, given.line()); }};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace tabane;
-  std::vector<std::string> only, questions;
-  std::string output, directory = "/dev/shm", program = program_beside_this();
-  bool list = false, quick = false, strict = false, complete = true;
-  CLI::App app("Compares tabane with its peers on this machine", "tabane_bench");
-  app.add_option("--only", only, "Only these topics");
-  app.add_option("--question", questions, "Only questions that contain one of these texts");
-  app.add_option("-o,--output", output, "Write TOPIC.json files and pages into this directory");
-  app.add_option("--dir", directory, "Questions about files work below it; a memory file system")
-      ->capture_default_str();
-  app.add_option("--program", program, "The tabane to compare (that of this build)");
-  app.add_flag("--list", list, "List the questions");
-  app.add_flag("--strict", strict, "Exit with 1 if a peer or a question was skipped");
-  app.add_flag("--quick", quick, "A tenth of the time; wider intervals");
-  CLI11_PARSE(app, argc, argv);
+  constexpr cli::Verb kProgram{.name = "tabane_bench",
+                               .what = "Compares tabane with its peers on this machine",
+                               .define = define};
   try {
-    bool found = false;
-    for (const bench::Topic& topic : all_topics()) {
-      if (!only.empty() && std::find(only.begin(), only.end(), topic.name) == only.end()) continue;
-      found = true;
-      bench::Settings settings;
-      settings.command_line = fmt::format("{}", fmt::join(argv, argv + argc, " "));
-      settings.list_only = list;
-      settings.quick = quick;
-      settings.directory = directory;
-      settings.program = program;
-      if (quick) settings.measure.budget_seconds /= 10;
-      settings.wanted = [&](const std::string& name) { return any_part_of(questions, name); };
-      bench::Panel panel(topic, settings);
-      panel.run();
-      complete = complete && !panel.failed() && !(strict && panel.skipped());
-      if (output.empty() || list) continue;
-      fmt::print("The page is {}\n", bench::write(panel.record(), output));
-      std::fflush(stdout);
-    }
-    if (!found) {
-      fmt::print(stderr, "tabane_bench: no such topic; there is:");
-      for (const bench::Topic& topic : all_topics()) fmt::print(stderr, " {}", topic.name);
-      fmt::print(stderr, "\n");
-      return 2;
-    }
+    const cli::Call call = cli::understand(kProgram, {argv + 1, argv + argc});
+    if (!call.answer) return call.run();
+    fmt::print("{}", *call.answer);
+    return 0;
+  } catch (const cli::WrongArguments& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 2;
   } catch (const std::exception& error) {
     fmt::print(stderr, "tabane_bench: {}\n", error.what());
     return 1;
   }
-  return complete ? 0 : 1;
 }

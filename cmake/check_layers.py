@@ -29,6 +29,7 @@ JSON_FILES = {"tabane/lab/record/json.cc", "tabane/workloads/aes_dir/epub/licenc
 MPI_FOLDER = "tabane/comm/transport/mpi/"
 OPENCL_FOLDER = "tabane/device/opencl/"
 ASSERTION = "tabane/core/error.cc"  # ends the process where the programmer was wrong
+COMMAND_LINE = "tabane/cli/args.cc"
 FORKING = "tabane/team/process_tree.cc"  # empties the streams, so that no child prints twice
 SPAWNING = "tabane/lab/commands/spawn.cc"  # starts the commands of the user
 
@@ -79,6 +80,8 @@ def include_findings(path, quote, name):
         yield "only device/opencl/ includes OpenCL"
     if name.endswith("_test.h"):
         yield "only tests include x_test.h"
+    if name.startswith("CLI/") and path != COMMAND_LINE:
+        yield "only cli/args.cc includes CLI11"
     if re.match(r"hwloc[./]", name) and path not in HWLOC_FILES:
         yield "only core/topology.cc, placement.cc and memory.cc include hwloc"
     if name.startswith("nlohmann/") and path not in JSON_FILES:
@@ -220,8 +223,8 @@ CASES = [
     ("tabane/core/clock.cc", "#include <hwloc.h>", "hwloc"),
     ("tabane/lab/a.cc", "#include <hwloc/glibc-sched.h>", "hwloc"),
     ("tabane/core/topology.cc", "#include <hwloc.h>", None),
-    ("tabane/lab/record/view.h", "#include <nlohmann/json.hpp>", "nlohmann"),
-    ("tabane/lab/record/json.cc", "#include <nlohmann/json.hpp>", None),
+    ("tabane/cli/main.cc", "#include <CLI/CLI.hpp>", "CLI11"),
+    ("tabane/cli/args.cc", "#include <CLI/CLI.hpp>", None),
     ("tabane/core/a.cc", "#include <tabane/core/error.h>", 'included as "tabane/core/error.h"'),
     ("tabane/core/a.cc", '#include "error.h"', "not \"error.h\""),
     ("tabane/core/a_test.cc", '#include "error.h"', "not \"error.h\""),

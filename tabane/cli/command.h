@@ -1,47 +1,24 @@
-// The verbs. Each adds its subcommand to the program; its callback does the work, prints and sets
-// the exit code. Errors leave the callback as exceptions, which main() turns into a sentence and a
-// code.
+// The verbs. Each is defined, with its table of options, in the file of its name. Errors leave
+// run() as exceptions, which main() turns into a sentence and a code.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <string>
-#include <vector>
+#include "tabane/cli/args.h"
 
 namespace tabane::cli {
 
-enum ExitCode : int {
-  kOk = 0,
-  kFailed = 1,
-  kUsage = 2,
-  kLost = 3,
-  kVerification = 4,
-  kRunFailed = 125,      // tabane run: tabane itself failed
-  kNotExecutable = 126,  // tabane run: found and not executable
-  kNotFound = 127,       // tabane run: not found
-};
-
-void add_survey_command(CLI::App& app, int& exit_code);
-void add_report_command(CLI::App& app, int& exit_code);
-void add_study_command(CLI::App& app, int& exit_code);
-void add_compare_command(CLI::App& app, int& exit_code);
-void add_tune_command(CLI::App& app, int& exit_code);
-void add_run_command(CLI::App& app, int& exit_code);
-void add_time_command(CLI::App& app, int& exit_code);
-void add_encrypt_commands(CLI::App& app, int& exit_code);  // encrypt, decrypt, verify
-void add_keygen_command(CLI::App& app, int& exit_code);
-void add_rekey_command(CLI::App& app, int& exit_code);
-void add_scg_command(CLI::App& app, int& exit_code);
-void add_linpack_command(CLI::App& app, int& exit_code);
-void add_slalom_command(CLI::App& app, int& exit_code);
-void add_matmul_command(CLI::App& app, int& exit_code);
-void add_mine_command(CLI::App& app, int& exit_code);
-void add_epub_command(CLI::App& app, int& exit_code);
+extern const Verb survey_verb, report_verb, study_verb, compare_verb, tune_verb, run_verb,
+    time_verb, encrypt_verb, decrypt_verb, verify_verb, keygen_verb, rekey_verb, epub_verb,
+    scg_verb, linpack_verb, slalom_verb, matmul_verb, mine_verb;
 // Hidden: writes the man page and the completions of the program when it is built.
-void add_generate_docs_command(CLI::App& app, int& exit_code);
+extern const Verb generate_docs_verb;
 
-// Puts "--" before the first word of the command of `tabane run` and `tabane tune`, where the user
-// left it out, so that the command's options stay the command's. arguments: without the program's
-// name.
-std::vector<std::string> mark_command(const CLI::App& app, std::vector<std::string> arguments);
+// The program, of which the verbs are a part.
+extern const Verb tabane_program;
+
+// Below `tabane study`, `epub` and `mine`.
+extern const Verb pc_cluster_study, process_thread_study;
+extern const Verb epub_inspect_verb;
+extern const Verb mine_generate_verb, mine_keygen_verb, mine_encrypt_verb, mine_count_verb,
+    mine_decrypt_verb;
 
 }  // namespace tabane::cli

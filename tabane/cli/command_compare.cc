@@ -10,7 +10,6 @@
 
 #include "tabane/cli/command.h"
 #include "tabane/cli/layout.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/output.h"
 #include "tabane/cli/record_file.h"
 #include "tabane/cli/run_study.h"
@@ -25,8 +24,9 @@ namespace {
 struct Options {
   std::vector<std::string> inputs;
   std::string baseline = "1";
-  std::string threshold = "5%";
-  CLI::Option* threshold_option = nullptr;
+  std::optional<std::string> threshold;
+
+  std::string threshold_text() const { return threshold.value_or("5%"); }
   bool list = false, all = false, wide = false;
   JsonOption json;
   std::string output;
@@ -94,7 +94,7 @@ double threshold_of(const std::string& text) {
 
 std::string command_line(const Options& options) {
   return fmt::format("tabane compare {} --baseline {} --threshold {}",
-                     fmt::join(options.inputs, " "), options.baseline, options.threshold);
+                     fmt::join(options.inputs, " "), options.baseline, options.threshold_text());
 }
 
 void print_list(std::size_t width) {
@@ -120,10 +120,13 @@ void print(const lab::Comparisons& found, const std::vector<lab::Side>& sides, b
   }
 }
 
-void run(const Options& options, int& exit_code) {
+int run(const Options& options) {
   const std::size_t width = layout_width(STDOUT_FILENO, options.wide);
-  if (options.list) return print_list(width);
-  const double threshold = threshold_of(options.threshold);
+  if (options.list) {
+    print_list(width);
+    return kOk;
+  }
+  const double threshold = threshold_of(options.threshold_text());
   if (options.inputs.size() < 2)
     throw core::UsageError("give at least two records or names of published machines");
   options.json.check();
@@ -142,36 +145,34 @@ void run(const Options& options, int& exit_code) {
       fmt::print(stderr, "tabane: {}\n", *remark);
     fmt::print(stderr, "tabane: the page is {}/report.html\n", options.output);
   }
-  if (options.threshold_option->count() > 0 && found.regression()) exit_code = kFailed;
+  return options.threshold && found.regression() ? kFailed : kOk;
+}
+
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {{{"RECORD", &options->inputs,
+            "JSON files of surveys, studies or benches, or names of published machines"},
+           {"--list", &options->list, "List the published machines"},
+           {"--baseline NAME|N", &options->baseline,
+            "Compare all others with this record: a name, or its number (default 1)"},
+           {"--threshold PERCENT", &options->threshold,
+            "Ignore smaller differences (default 5%); if given, exit with 1 if a figure is worse "
+            "than the baseline by more with its whole interval"},
+           {"--all", &options->all, "Show also figures where no difference was seen"},
+           {"--wide", &options->wide, "Do not fit tables into the terminal"},
+           {"-o,--output DIR", &options->output, "Write a page with all charts into DIR"},
+           options->json.row()},
+          [options](const Given&) { return run(*options); }};
 }
 
 }  // namespace
 
-void add_compare_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* verb =
-      app.add_subcommand("compare", "Compare records of several machines or of two versions");
-  show_examples_first(*verb,
-                      "  tabane compare before.json after.json --threshold 5%\n"
-                      "  tabane compare survey.json ha8000 -o compared\n"
-                      "  tabane compare --list");
-  verb->add_option("RECORD", options->inputs,
-                   "JSON files of surveys, studies or benches, or names of published machines");
-  verb->add_flag("--list", options->list, "List the published machines");
-  verb->add_option("--baseline", options->baseline,
-                   "Compare all others with this record: a name, or its number (default 1)")
-      ->type_name("NAME|N");
-  options->threshold_option =
-      verb->add_option("--threshold", options->threshold,
-                       "Ignore smaller differences (default 5%); if given, exit with 1 if a figure "
-                       "is worse than the baseline by more with its whole interval")
-          ->type_name("PERCENT");
-  verb->add_flag("--all", options->all, "Show also figures where no difference was seen");
-  verb->add_flag("--wide", options->wide, "Do not fit tables into the terminal");
-  verb->add_option("-o,--output", options->output, "Write a page with all charts into DIR")
-      ->type_name("DIR");
-  options->json.add_to(*verb);
-  verb->callback([options, &exit_code] { run(*options, exit_code); });
-}
+constinit const Verb compare_verb{.name = "compare",
+                                  .what = "Compare records of several machines or of two versions",
+                                  .examples =
+                                      "  tabane compare before.json after.json --threshold 5%\n"
+                                      "  tabane compare survey.json ha8000 -o compared\n"
+                                      "  tabane compare --list",
+                                  .define = define};
 
 }  // namespace tabane::cli

@@ -16,7 +16,6 @@
 
 #include "tabane/cli/aes_dir_text.h"
 #include "tabane/cli/command.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/output.h"
 #include "tabane/cli/passphrase_prompt.h"
 #include "tabane/cli/printable.h"
@@ -35,40 +34,6 @@ namespace {
 using namespace workloads::aes_dir;
 
 constexpr std::size_t kFailuresShown = 100;
-
-constexpr const char* kEncryptExamples =
-    "  tabane keygen my.key                             makes a key that only you can read\n"
-    "  tabane encrypt --key-file my.key photos sealed   encrypts every file below photos\n"
-    "  tabane encrypt photos sealed                     asks for a passphrase\n"
-    "  tabane encrypt --recipient tabane1... --recipient ann.pub photos sealed\n"
-    "                                                   for public keys (see tabane keygen "
-    "--pair)\n"
-    "  tabane encrypt --resume --key-file my.key photos sealed\n"
-    "                                                   does only what is missing or has changed\n"
-    "  tabane encrypt --update --key-file my.key photos sealed\n"
-    "                                                   and removes what is gone from photos\n"
-    "  mpirun -n 16 tabane encrypt --key-file my.key results sealed\n"
-    "                                                   shares the work among 16 ranks\n"
-    "  tabane encrypt --exclude '*.tmp' --exclude cache/thumbs --dry-run photos sealed\n"
-    "                                                   only shows what would be done\n"
-    "  tar c photos | tabane encrypt --key-file my.key - photos.tar.sealed\n"
-    "                                                   encrypts a stream; - may be OUT, too\n"
-    "  tabane encrypt --cipher aes-128-cbc --key-file 16.key book sealed\n"
-    "                                                   writes what openssl enc reads";
-constexpr const char* kDecryptExamples =
-    "  tabane decrypt --key-file my.key sealed photos   decrypts every file below sealed\n"
-    "  tabane decrypt --identity ann.identity sealed photos\n"
-    "  tabane decrypt sealed/letter.txt letter.txt      decrypts one file, asks for its "
-    "passphrase\n"
-    "  tabane decrypt --key-file my.key photos.tar.sealed - | tar x\n"
-    "                                                   each chunk once it is authenticated";
-constexpr const char* kVerifyExamples =
-    "  tabane verify --key-file my.key sealed           reads and checks every byte\n"
-    "  tabane verify --quick --key-file my.key sealed   checks the manifest, and that each file "
-    "is\n"
-    "                                                   the one that it names\n"
-    "  tabane verify --root HASH --key-file my.key sealed\n"
-    "                                                   checks also that it is not an older state";
 
 struct Options {
   Request request;
@@ -97,7 +62,7 @@ std::vector<std::string> names_of(const auto& values) {
   return names;
 }
 
-// The value of a name that one_of() has checked.
+// The value of a name that is one of the choices.
 auto value_of(const std::string& name, const auto& values) {
   return *std::ranges::find_if(values, [&](const auto value) { return name_of(value) == name; });
 }
@@ -107,16 +72,6 @@ void take_engine(const std::string& given, Request& request) {
   const std::size_t colon = given.find(':');
   request.engine = value_of(given.substr(0, colon), kEngines);
   if (colon != std::string::npos) request.device = given.substr(colon + 1);
-}
-
-// Refuses what names no engine, as one_of() does.
-CLI::Validator engine_check() {
-  const CLI::Validator plain = one_of(names_of(kEngines));
-  return CLI::Validator(
-      [plain](std::string& given) {
-        return given.starts_with("opencl:") ? std::string() : plain(given);
-      },
-      plain.get_description());
 }
 
 Block block_of(const std::string& hex) {
@@ -375,46 +330,41 @@ int run(Options& options, comm::Comm* ranks, bool& lost) {
   return outcome.complete && outcome.failures.empty() ? kOk : kFailed;
 }
 
-void add_pair_options(CLI::App& verb, Options& options) {
-  const bool encrypts = options.request.direction == Direction::encrypt;
-  CLI::Option* option =
-      encrypts
-          ? verb.add_option("--recipient", options.recipients,
-                            "Encrypt for a public key: the text tabane1..., or a FILE with one in "
-                            "each line. The option may be repeated, and given together with "
-                            "--key-file or --passphrase-file, one of which --resume and --update "
-                            "need")
-          : verb.add_option("--identity", options.identities,
-                            "Open with the secret keys in FILE, which keygen --pair makes; the "
-                            "option may be repeated");
-  option->type_name(encrypts ? "KEY" : "FILE")->take_all()->allow_extra_args(false);
-}
-
-void add_key_options(CLI::App& verb, Options& options) {
-  CLI::Option* key =
-      verb.add_option("--key-file", options.key_file,
-                      "Read the key from FILE, as raw bytes or hexadecimal (see tabane keygen)");
-  CLI::Option* passphrase = verb.add_option(
-      "--passphrase-file", options.passphrase_file,
-      "Read the passphrase from the first line of FILE; where no key is given at all, tabane asks "
-      "for one");
-  key->type_name("FILE")->excludes(passphrase);
-  passphrase->type_name("FILE");
-  add_pair_options(verb, options);
-  if (options.request.direction != Direction::encrypt) {
-    verb.add_flag("--allow-costly-passphrase", options.request.allow_costly_passphrase,
-                  "Derive keys from the passphrase even if a file asks for more than 1 GiB of "
-                  "memory or four times the usual time, or if the files have more than four "
-                  "different sets of scrypt parameters");
+std::vector<Option> key_rows(Options& options) {
+  const Direction direction = options.request.direction;
+  std::vector<Option> rows = {
+      {"--key-file FILE",
+       &options.key_file,
+       "Read the key from FILE, as raw bytes or hexadecimal (see tabane keygen)",
+       {.excludes = {"--passphrase-file"}}},
+      {"--passphrase-file FILE", &options.passphrase_file,
+       "Read the passphrase from the first line of FILE; where no key is given at all, tabane asks "
+       "for one"}};
+  if (direction == Direction::encrypt) {
+    rows.push_back(
+        {"--recipient KEY", &options.recipients,
+         "Encrypt for a public key: the text tabane1..., or a FILE with one in each line. The "
+         "option may be repeated, and given together with --key-file or --passphrase-file, one of "
+         "which --resume and --update need"});
+  } else {
+    rows.push_back({"--identity FILE", &options.identities,
+                    "Open with the secret keys in FILE, which keygen --pair makes; the option may "
+                    "be repeated"});
+    rows.push_back(
+        {"--allow-costly-passphrase", &options.request.allow_costly_passphrase,
+         "Derive keys from the passphrase even if a file asks for more than 1 GiB of memory or "
+         "four times the usual time, or if the files have more than four different sets of scrypt "
+         "parameters"});
   }
-  verb.add_option(
-          "--cipher", options.cipher,
-          "Use aes-256-gcm (default), or aes-128-cbc or aes-256-cbc, which detect no changes")
-      ->type_name("NAME")
-      ->check(one_of(names_of(kCiphers)));
-  verb.add_option("--iv", options.iv,
-                  "With CBC: use this initialisation vector for all files and store none in them")
-      ->type_name("HEX");
+  return table(
+      std::move(rows),
+      std::vector<Option>{
+          {"--cipher NAME",
+           &options.cipher,
+           "Use aes-256-gcm (default), or aes-128-cbc or aes-256-cbc, which detect no changes",
+           {.choices = names_of(kCiphers)}},
+          {"--iv HEX", &options.iv,
+           "With CBC: use this initialisation vector for all files and store none in them"}});
 }
 
 constexpr const char* kResumeEncrypt =
@@ -430,120 +380,170 @@ constexpr const char* kResumeDecrypt =
     "its last chunk says "
     "(with CBC: its last two blocks); what lies before that is not read";
 
-void add_writing_options(CLI::App& verb, Request& request) {
+std::vector<Option> writing_rows(Request& request) {
   const bool encrypts = request.direction == Direction::encrypt;
-  verb.add_flag("--dry-run", request.dry_run,
-                encrypts ? "Look at everything, write nothing, show what would be done; with "
-                           "--update, list what would be removed"
-                         : "Look at everything, write nothing, show what would be done");
-  CLI::Option* resume =
-      verb.add_flag("--resume", request.resume, encrypts ? kResumeEncrypt : kResumeDecrypt);
-  verb.add_flag("--force", request.force,
-                "Replace files that are in OUT, and remove the temporary files (.tabane-*.part) "
-                "of killed runs; if OUT is a single file, from its folder those of yours that "
-                "nobody has written to for an hour and no run has locked. What else is there "
-                "stays; not with --resume")
-      ->excludes(resume);
-  verb.add_flag("--fsync", request.fsync,
-                "Wait until each file is on the disk before it gets its name");
-  verb.add_flag("--preserve", request.preserve,
-                "Keep all mode bits, set-user, set-group and sticky, too. Without it sealed files "
-                "have the permissions of the plain ones, and decrypted ones those of the manifest "
-                "within the umask, or only the owner's where no manifest vouches for them");
-  if (!encrypts) return;
-  verb.add_flag("--hide-names", request.hide_names,
-                "Give the files of OUT names that tell nothing; the true names, the directories "
-                "and the links are only in the manifest, without which nobody finds them again");
-  verb.add_flag(
-          "--update", request.update,
-          "Bring OUT up to date by its manifest: seal what is new or has changed, remove what "
-          "IN no longer has, look at the rest without opening it")
-      ->excludes("--force");
-  verb.add_flag("--delete", request.remove_most,
-                "Let --update remove what IN no longer has even if that is more than half of the "
-                "files in OUT, and more than ten; otherwise it asks on a terminal, or refuses")
-      ->needs("--update");
+  std::vector<Option> rows = {
+      {"--dry-run", &request.dry_run,
+       encrypts ? "Look at everything, write nothing, show what would be done; with --update, list "
+                  "what would be removed"
+                : "Look at everything, write nothing, show what would be done"},
+      {"--resume", &request.resume, encrypts ? kResumeEncrypt : kResumeDecrypt},
+      {"--force",
+       &request.force,
+       "Replace files that are in OUT, and remove the temporary files (.tabane-*.part) of killed "
+       "runs; if OUT is a single file, from its folder those of yours that nobody has written to "
+       "for an hour and no run has locked. What else is there stays; not with --resume",
+       {.excludes = {"--resume"}}},
+      {"--fsync", &request.fsync, "Wait until each file is on the disk before it gets its name"},
+      {"--preserve", &request.preserve,
+       "Keep all mode bits, set-user, set-group and sticky, too. Without it sealed files have the "
+       "permissions of the plain ones, and decrypted ones those of the manifest within the umask, "
+       "or only the owner's where no manifest vouches for them"}};
+  if (!encrypts) return rows;
+  return table(
+      std::move(rows),
+      std::vector<Option>{
+          {"--hide-names", &request.hide_names,
+           "Give the files of OUT names that tell nothing; the true names, the directories and the "
+           "links are only in the manifest, without which nobody finds them again"},
+          {"--update",
+           &request.update,
+           "Bring OUT up to date by its manifest: seal what is new or has changed, remove what IN "
+           "no longer has, look at the rest without opening it",
+           {.excludes = {"--force"}}},
+          {"--delete",
+           &request.remove_most,
+           "Let --update remove what IN no longer has even if that is more than half of the files "
+           "in OUT, and more than ten; otherwise it asks on a terminal, or refuses",
+           {.needs = {"--update"}}}});
 }
 
-void add_manifest_options(CLI::App& verb, Options& options) {
-  CLI::Option* root = verb.add_option(
-      "--root", options.root,
-      "Refuse a tree whose root is not the one that encrypt printed for it: it is an older state, "
-      "or another tree");
-  root->type_name("HASH");
-  CLI::Option* without = verb.add_flag(
-      "--without-manifest", options.request.without_manifest,
-      "Take the files of a directory as they are, each by itself: nobody can say then which were "
-      "exchanged, renamed, added or put back in an older version, or are missing");
-  without->excludes(root);
-  if (options.request.direction != Direction::verify) return;
-  verb.add_flag("--quick", options.request.quick,
-                "Check the manifest, and of each file only its size, salt and last tag")
-      ->excludes(without);
-}
-
-void add_common_options(CLI::App& verb, Options& options) {
-  verb.add_option("--exclude", options.request.excludes,
-                  "Leave out names that match ('*.tmp'), or paths below IN if GLOB contains a '/'; "
-                  "the option may be repeated")
-      ->type_name("GLOB")
-      ->take_all()
-      ->allow_extra_args(false);
-  verb.add_option("-t,--threads", options.threads,
-                  "Use N threads, under an MPI launcher in each rank; default: chosen from the "
-                  "files and the machine, whose PUs its ranks share")
-      ->type_name("N");
-  verb.add_option("--engine", options.engine,
-                  "Compute AES with auto (the faster one of the next two, the default), openssl, "
-                  "ipsec-mb, or opencl:DEVICE, a coprocessor by its index or a part of its name; "
-                  "opencl alone is the first GPU or, where there is none, the first accelerator or "
-                  "other device. Where the device fails, the CPU does the rest")
-      ->type_name("NAME")
-      ->check(engine_check());
-  options.json.add_to(verb);
-  verb.add_flag("-q,--quiet", options.quiet, "Show no progress and no summary");
-  verb.add_flag("-v,--verbose", options.verbose,
-                fmt::format("List all failures, not only the first {}", kFailuresShown));
-}
-
-void add_verb(CLI::App& app, int& exit_code, Direction direction, const char* what,
-              const char* examples) {
-  auto options = std::make_shared<Options>();
-  options->request.direction = direction;
-  CLI::App* verb = app.add_subcommand(name_of(direction), what);
-  show_examples_first(*verb, examples);
-  verb->add_option(
-          "IN", options->request.in,
-          direction == Direction::encrypt
-              ? "The input: a file, a directory with all below it (symbolic links stay "
-                "links; CBC leaves them out), or - for standard input"
-              : "The input: a file, a directory with all below it, or - for standard input")
-      ->required();
-  if (direction != Direction::verify) {
-    verb->add_option("OUT", options->request.out,
-                     "The output: a directory if IN is one; otherwise a file, a pipe, a terminal, "
-                     "or - for standard output. Where it is a symbolic link, the link's target is "
-                     "written")
-        ->required();
+std::vector<Option> manifest_rows(Options& options) {
+  std::vector<Option> rows = {
+      {"--root HASH", &options.root,
+       "Refuse a tree whose root is not the one that encrypt printed for it: it is an older state, "
+       "or another tree"},
+      {"--without-manifest",
+       &options.request.without_manifest,
+       "Take the files of a directory as they are, each by itself: nobody can say then which were "
+       "exchanged, renamed, added or put back in an older version, or are missing",
+       {.excludes = {"--root"}}}};
+  if (options.request.direction == Direction::verify) {
+    rows.push_back({"--quick",
+                    &options.request.quick,
+                    "Check the manifest, and of each file only its size, salt and last tag",
+                    {.excludes = {"--without-manifest"}}});
   }
-  add_key_options(*verb, *options);
-  if (direction != Direction::verify) add_writing_options(*verb, options->request);
-  if (direction != Direction::encrypt) add_manifest_options(*verb, *options);
-  add_common_options(*verb, *options);
-  verb->callback([options, &exit_code] {
-    exit_code = on_ranks([&](comm::Comm* ranks, bool& lost) { return run(*options, ranks, lost); },
-                         [&](comm::Comm& ranks) { help_rank_0(*options, ranks); });
-  });
+  return rows;
+}
+
+std::vector<Option> common_rows(Options& options) {
+  return {
+      {"--exclude GLOB", &options.request.excludes,
+       "Leave out names that match ('*.tmp'), or paths below IN if GLOB contains a '/'; the option "
+       "may be repeated"},
+      {"-t,--threads N", &options.threads,
+       "Use N threads, under an MPI launcher in each rank; default: chosen from the files and the "
+       "machine, whose PUs its ranks share"},
+      {"--engine NAME",
+       &options.engine,
+       "Compute AES with auto (the faster one of the next two, the default), openssl, ipsec-mb, or "
+       "opencl:DEVICE, a coprocessor by its index or a part of its name; opencl alone is the first "
+       "GPU or, where there is none, the first accelerator or other device. Where the device "
+       "fails, the CPU does the rest",
+       {.choices = names_of(kEngines),
+        .or_also = [](const std::string& name) { return name.starts_with("opencl:"); }}},
+      options.json.row(),
+      {"-q,--quiet", &options.quiet, "Show no progress and no summary"},
+      {"-v,--verbose", &options.verbose,
+       fmt::format("List all failures, not only the first {}", kFailuresShown)}};
+}
+
+std::vector<Option> path_rows(Request& request) {
+  std::vector<Option> rows = {
+      {"IN",
+       &request.in,
+       request.direction == Direction::encrypt
+           ? "The input: a file, a directory with all below it (symbolic links stay links; CBC "
+             "leaves them out), or - for standard input"
+           : "The input: a file, a directory with all below it, or - for standard input",
+       {.required = true}}};
+  if (request.direction != Direction::verify) {
+    rows.push_back(
+        {"OUT",
+         &request.out,
+         "The output: a directory if IN is one; otherwise a file, a pipe, a terminal, or - for "
+         "standard output. Where it is a symbolic link, the link's target is written",
+         {.required = true}});
+  }
+  return rows;
+}
+
+template <Direction direction>
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  options->request.direction = direction;
+  std::vector<Option> rows = table(path_rows(options->request), key_rows(*options));
+  if (direction != Direction::verify) rows = table(rows, writing_rows(options->request));
+  if (direction != Direction::encrypt) rows = table(rows, manifest_rows(*options));
+  return {table(rows, common_rows(*options)), [options](const Given&) {
+            return on_ranks(
+                [&](comm::Comm* ranks, bool& lost) { return run(*options, ranks, lost); },
+                [&](comm::Comm& ranks) { help_rank_0(*options, ranks); });
+          }};
 }
 
 }  // namespace
 
-void add_encrypt_commands(CLI::App& app, int& exit_code) {
-  add_verb(app, exit_code, Direction::encrypt, "Encrypt a file or a directory tree with all cores",
-           kEncryptExamples);
-  add_verb(app, exit_code, Direction::decrypt, "Decrypt what encrypt made", kDecryptExamples);
-  add_verb(app, exit_code, Direction::verify,
-           "Check that a decrypt would succeed, and write nothing", kVerifyExamples);
-}
+constinit const Verb encrypt_verb{
+    .name = "encrypt",
+    .what = "Encrypt a file or a directory tree with all cores",
+    .examples =
+        "  tabane keygen my.key                             makes a key that only you can read\n"
+        "  tabane encrypt --key-file my.key photos sealed   encrypts every file below photos\n"
+        "  tabane encrypt photos sealed                     asks for a passphrase\n"
+        "  tabane encrypt --recipient tabane1... --recipient ann.pub photos sealed\n"
+        "                                                   for public keys (see tabane keygen "
+        "--pair)\n"
+        "  tabane encrypt --resume --key-file my.key photos sealed\n"
+        "                                                   does only what is missing or has "
+        "changed\n"
+        "  tabane encrypt --update --key-file my.key photos sealed\n"
+        "                                                   and removes what is gone from photos\n"
+        "  mpirun -n 16 tabane encrypt --key-file my.key results sealed\n"
+        "                                                   shares the work among 16 ranks\n"
+        "  tabane encrypt --exclude '*.tmp' --exclude cache/thumbs --dry-run photos sealed\n"
+        "                                                   only shows what would be done\n"
+        "  tar c photos | tabane encrypt --key-file my.key - photos.tar.sealed\n"
+        "                                                   encrypts a stream; - may be OUT, too\n"
+        "  tabane encrypt --cipher aes-128-cbc --key-file 16.key book sealed\n"
+        "                                                   writes what openssl enc reads",
+    .define = define<Direction::encrypt>};
+
+constinit const Verb decrypt_verb{
+    .name = "decrypt",
+    .what = "Decrypt what encrypt made",
+    .examples =
+        "  tabane decrypt --key-file my.key sealed photos   decrypts every file below sealed\n"
+        "  tabane decrypt --identity ann.identity sealed photos\n"
+        "  tabane decrypt sealed/letter.txt letter.txt      decrypts one file, asks for its "
+        "passphrase\n"
+        "  tabane decrypt --key-file my.key photos.tar.sealed - | tar x\n"
+        "                                                   each chunk once it is authenticated",
+    .define = define<Direction::decrypt>};
+
+constinit const Verb verify_verb{
+    .name = "verify",
+    .what = "Check that a decrypt would succeed, and write nothing",
+    .examples =
+        "  tabane verify --key-file my.key sealed           reads and checks every byte\n"
+        "  tabane verify --quick --key-file my.key sealed   checks the manifest, and that each "
+        "file "
+        "is\n"
+        "                                                   the one that it names\n"
+        "  tabane verify --root HASH --key-file my.key sealed\n"
+        "                                                   checks also that it is not an older "
+        "state",
+    .define = define<Direction::verify>};
 
 }  // namespace tabane::cli

@@ -1,6 +1,4 @@
 // tabane epub: books under Readium LCP's basic profile, and back.
-#include "tabane/cli/command_epub.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +11,6 @@
 
 #include "tabane/cli/command.h"
 #include "tabane/cli/epub_places.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/output.h"
 #include "tabane/cli/passphrase_prompt.h"
 #include "tabane/cli/printable.h"
@@ -30,7 +27,7 @@ namespace {
 
 using namespace workloads::aes_dir::epub;
 
-enum class Verb { protect, unprotect };
+enum class Way { protect, unprotect };
 
 struct Options {
   std::vector<std::string> books;
@@ -64,10 +61,10 @@ std::string count_of(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", grouped(count), what, count == 1 ? "" : "s");
 }
 
-std::string line_of(Verb verb, const BookPaths& paths, const BookResult& result) {
+std::string line_of(Way way, const BookPaths& paths, const BookResult& result) {
   std::string line = fmt::format("{}: {} {}, {} clear", printable(paths.out.string()),
                                  count_of(result.encrypted, "resource"),
-                                 verb == Verb::protect ? "encrypted" : "decrypted", result.clear);
+                                 way == Way::protect ? "encrypted" : "decrypted", result.clear);
   if (result.obfuscated > 0) {
     line += fmt::format(", {} left as they are", count_of(result.obfuscated, "obfuscated font"));
   }
@@ -77,8 +74,8 @@ std::string line_of(Verb verb, const BookPaths& paths, const BookResult& result)
 // Shows progress and what becomes of each book.
 class Teller {
  public:
-  Teller(Verb verb, const Options& options, const std::vector<BookPaths>& books)
-      : verb_(verb), options_(options), books_(books), line_(options.quiet) {}
+  Teller(Way way, const Options& options, const std::vector<BookPaths>& books)
+      : way_(way), options_(options), books_(books), line_(options.quiet) {}
 
   BooksHooks hooks() {
     return {.stop_requested = [] { return StopOnSignal::requested(); },
@@ -108,11 +105,11 @@ class Teller {
     if (!result.error.empty()) {
       if (!result.stopped) say(stderr, fmt::format("tabane: {}\n", printable(result.error)));
     } else if (!options_.quiet && !options_.json.to_stdout()) {
-      say(stdout, line_of(verb_, paths, result));
+      say(stdout, line_of(way_, paths, result));
     }
   }
 
-  const Verb verb_;
+  const Way way_;
   const Options& options_;
   const std::vector<BookPaths>& books_;
   std::mutex mutex_;
@@ -120,7 +117,7 @@ class Teller {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-lab::Json json_of(Verb verb, const std::vector<BookPaths>& paths,
+lab::Json json_of(Way way, const std::vector<BookPaths>& paths,
                   const std::vector<BookResult>& results) {
   lab::Json books = lab::Json::array();
   for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -138,13 +135,13 @@ lab::Json json_of(Verb verb, const std::vector<BookPaths>& paths,
     books.push_back(std::move(book));
   }
   return {{"schema_version", 1},
-          {"verb", verb == Verb::protect ? "epub protect" : "epub unprotect"},
+          {"verb", way == Way::protect ? "epub protect" : "epub unprotect"},
           {"books", std::move(books)}};
 }
 
-int end(const Options& options, Verb verb, const std::vector<BookPaths>& books,
+int end(const Options& options, Way way, const std::vector<BookPaths>& books,
         const std::vector<BookResult>& results) {
-  options.json.write(json_of(verb, books, results));
+  options.json.write(json_of(way, books, results));
   const auto done = std::ranges::count_if(results, [](const auto& r) { return r.error.empty(); });
   const auto all = static_cast<std::ptrdiff_t>(results.size());
   if (std::ranges::any_of(results, &BookResult::stopped)) {
@@ -195,7 +192,7 @@ void require_apart_from_keys(const Options& options, const std::vector<BookPaths
   if (!options.json.file().empty()) files.require_none("--json", options.json.file());
 }
 
-int run(const Options& options, Verb verb) {
+int run(const Options& options, Way way) {
   options.json.check(false);
   check_terms(options);
   BooksRequest request{.books = places_of(options.books, options.output, options.force),
@@ -208,121 +205,106 @@ int run(const Options& options, Verb verb) {
   require_apart_from_keys(options, request.books);
   options.json.allow_errors();
   make_memory_unreadable();
-  const auto provider = verb == Verb::protect ? provider_of(options) : nullptr;
-  request.passphrase = read_passphrase(options.passphrase_file, verb == Verb::protect);
-  if (verb == Verb::protect) warn(workloads::aes_dir::weakness_of(request.passphrase));
+  const auto provider = way == Way::protect ? provider_of(options) : nullptr;
+  request.passphrase = read_passphrase(options.passphrase_file, way == Way::protect);
+  if (way == Way::protect) warn(workloads::aes_dir::weakness_of(request.passphrase));
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit fails alone, with EFBIG
   std::signal(SIGPIPE, SIG_IGN);  // the books are made, whoever has stopped reading of them
   const StopOnSignal stop;
-  Teller teller(verb, options, request.books);
+  Teller teller(way, options, request.books);
   const std::vector<BookResult> results =
-      verb == Verb::protect ? protect_books(request, options.terms, provider, teller.hooks())
-                            : unprotect_books(request, teller.hooks());
+      way == Way::protect ? protect_books(request, options.terms, provider, teller.hooks())
+                          : unprotect_books(request, teller.hooks());
   teller.clear();
-  return end(options, verb, request.books, results);
+  return end(options, way, request.books, results);
 }
 
-void add_common(CLI::App& verb, Options& options) {
-  verb.add_option("BOOK", options.books, "The books")->required();
-  verb.add_option("-o,--output", options.output,
-                  "The new book; for several books a directory, which is made if it is missing")
-      ->required()
-      ->type_name("OUT");
-  verb.add_option("--passphrase-file", options.passphrase_file,
-                  "Read the passphrase from the first line of FILE; without it tabane asks for it")
-      ->type_name("FILE");
+std::vector<Option> common_rows(Options& options) {
+  return {{"BOOK", &options.books, "The books", {.required = true}},
+          {"-o,--output OUT",
+           &options.output,
+           "The new book; for several books a directory, which is made if it is missing",
+           {.required = true}},
+          {"--passphrase-file FILE", &options.passphrase_file,
+           "Read the passphrase from the first line of FILE; without it tabane asks for it"}};
 }
 
-void add_last(CLI::App& verb, Options& options) {
-  verb.add_flag("--force", options.force,
-                "Replace books that are there, and remove from the folders of the new books the "
-                "temporary files (.tabane-*.part) of killed runs: those of yours that nobody has "
-                "written to for an hour and no run has locked");
-  verb.add_option("-t,--threads", options.threads,
-                  "Use N threads; default: one for each PU that may be used")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
-  options.json.add_to(verb);
-  verb.add_flag("-q,--quiet", options.quiet, "Show no progress and no results, only what fails");
-}
-
-void add_terms(CLI::App& verb, Options& options) {
+std::vector<Option> terms_rows(Options& options) {
   Terms& terms = options.terms;
-  verb.add_option("--certificate", options.certificate,
-                  "Sign licences as the provider of this X.509 certificate (PEM); default: one for "
-                  "tests that is made for this call")
-      ->type_name("FILE");
-  verb.add_option("--private-key", options.private_key, "The certificate's RSA key (PEM)")
-      ->type_name("FILE");
-  verb.add_option("--provider", terms.provider, "The provider's name in the licence, a URI")
-      ->type_name("URI");
-  verb.add_option("--hint", terms.hint, "What readers show when they ask for the passphrase")
-      ->type_name("TEXT");
-  verb.add_option("--hint-url", terms.hint_url,
-                  "Where readers find help with the passphrase; default: the hint itself")
-      ->type_name("URL");
-  verb.add_option("--publication-url", terms.publication_url,
-                  "Where the protected book is to be had; default: its file name")
-      ->type_name("URL");
-  verb.add_option("--user", terms.user, "The user's id in the licence; default: none")
-      ->type_name("ID");
-  verb.add_option(
-          "--start", terms.rights.start,
-          "The licence holds from this moment on; a date is the beginning of its day in UTC")
-      ->type_name("DATE");
-  verb.add_option("--end", terms.rights.end,
-                  "The licence ends at this moment; a date is the beginning of its day in UTC")
-      ->type_name("DATE");
-  verb.add_option("--print", terms.rights.print, "At most N pages may be printed")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
-  verb.add_option("--copy", terms.rights.copy, "At most N characters may be copied")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
+  return {
+      {"--certificate FILE", &options.certificate,
+       "Sign licences as the provider of this X.509 certificate (PEM); default: one for tests that "
+       "is made for this call"},
+      {"--private-key FILE", &options.private_key, "The certificate's RSA key (PEM)"},
+      {"--provider URI", &terms.provider, "The provider's name in the licence, a URI"},
+      {"--hint TEXT", &terms.hint, "What readers show when they ask for the passphrase"},
+      {"--hint-url URL", &terms.hint_url,
+       "Where readers find help with the passphrase; default: the hint itself"},
+      {"--publication-url URL", &terms.publication_url,
+       "Where the protected book is to be had; default: its file name"},
+      {"--user ID", &terms.user, "The user's id in the licence; default: none"},
+      {"--start DATE", &terms.rights.start,
+       "The licence holds from this moment on; a date is the beginning of its day in UTC"},
+      {"--end DATE", &terms.rights.end,
+       "The licence ends at this moment; a date is the beginning of its day in UTC"},
+      {"--print N", &terms.rights.print, "At most N pages may be printed", {.range = kFromZero}},
+      {"--copy N", &terms.rights.copy, "At most N characters may be copied", {.range = kFromZero}}};
 }
 
-void add_protect(CLI::App& epub, int& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* verb =
-      epub.add_subcommand("protect", "Encrypt the resources of books, and add a licence");
-  show_examples_first(
-      *verb,
-      "  tabane epub protect book.epub -o protected.epub     asks for a passphrase\n"
-      "  tabane epub protect *.epub -o protected/ --passphrase-file pass\n"
-      "                                                      many books at once\n"
-      "  tabane epub protect book.epub -o lent.epub --end 2027-01-31 --copy 2000\n"
-      "The basic profile is for tests: readers that are certified refuse it.");
-  add_common(*verb, *options);
-  add_terms(*verb, *options);
-  add_last(*verb, *options);
-  verb->callback([options, &exit_code] { exit_code = run(*options, Verb::protect); });
+std::vector<Option> last_rows(Options& options) {
+  return {
+      {"--force", &options.force,
+       "Replace books that are there, and remove from the folders of the new books the "
+       "temporary files (.tabane-*.part) of killed runs: those of yours that nobody has written "
+       "to for an hour and no run has locked"},
+      {"-t,--threads N",
+       &options.threads,
+       "Use N threads; default: one for each PU that may be used",
+       {.range = {1, 4096}}},
+      options.json.row(),
+      {"-q,--quiet", &options.quiet, "Show no progress and no results, only what fails"}};
 }
 
-void add_unprotect(CLI::App& epub, int& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* verb = epub.add_subcommand(
-      "unprotect", "Decrypt the resources of books of the basic profile, and drop the licence");
-  show_examples_first(*verb,
-                      "  tabane epub unprotect protected.epub -o book.epub\n"
-                      "  tabane epub unprotect protected/*.epub -o books/ --passphrase-file pass");
-  add_common(*verb, *options);
-  add_last(*verb, *options);
-  verb->callback([options, &exit_code] { exit_code = run(*options, Verb::unprotect); });
+Definition define_protect() {
+  const auto options = std::make_shared<Options>();
+  return {table(common_rows(*options), terms_rows(*options), last_rows(*options)),
+          [options](const Given&) { return run(*options, Way::protect); }};
 }
+
+Definition define_unprotect() {
+  const auto options = std::make_shared<Options>();
+  return {table(common_rows(*options), last_rows(*options)),
+          [options](const Given&) { return run(*options, Way::unprotect); }};
+}
+
+constexpr Verb kProtect{
+    .name = "protect",
+    .what = "Encrypt the resources of books, and add a licence",
+    .examples =
+        "  tabane epub protect book.epub -o protected.epub     asks for a passphrase\n"
+        "  tabane epub protect *.epub -o protected/ --passphrase-file pass\n"
+        "                                                      many books at once\n"
+        "  tabane epub protect book.epub -o lent.epub --end 2027-01-31 --copy 2000\n"
+        "The basic profile is for tests: readers that are certified refuse it.",
+    .define = define_protect};
+constexpr Verb kUnprotect{
+    .name = "unprotect",
+    .what = "Decrypt the resources of books of the basic profile, and drop the licence",
+    .examples =
+        "  tabane epub unprotect protected.epub -o book.epub\n"
+        "  tabane epub unprotect protected/*.epub -o books/ --passphrase-file pass",
+    .define = define_unprotect};
+constexpr const Verb* kBelow[] = {&kProtect, &kUnprotect, &epub_inspect_verb};
 
 }  // namespace
 
-void add_epub_command(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand(
-      "epub", "Protect e-books with Readium LCP's basic profile, and open them again");
-  show_examples_first(*verb,
-                      "  tabane epub protect book.epub -o protected.epub\n"
-                      "  tabane epub inspect protected.epub\n"
-                      "  tabane epub unprotect protected.epub -o book.epub");
-  verb->require_subcommand(1);
-  add_protect(*verb, exit_code);
-  add_unprotect(*verb, exit_code);
-  add_epub_inspect(*verb, exit_code);
-}
+constinit const Verb epub_verb{
+    .name = "epub",
+    .what = "Protect e-books with Readium LCP's basic profile, and open them again",
+    .examples =
+        "  tabane epub protect book.epub -o protected.epub\n"
+        "  tabane epub inspect protected.epub\n"
+        "  tabane epub unprotect protected.epub -o book.epub",
+    .below = kBelow};
 
 }  // namespace tabane::cli

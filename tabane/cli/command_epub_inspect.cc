@@ -9,9 +9,6 @@
 #include <vector>
 
 #include "tabane/cli/command.h"
-#include "tabane/cli/command_epub.h"
-#include "tabane/cli/epub_places.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/output.h"
 #include "tabane/cli/printable.h"
 #include "tabane/cli/unreadable_memory.h"
@@ -175,22 +172,25 @@ int run(const Options& options) {
   return code;
 }
 
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {{{"BOOK", &options->books, "The books", {.required = true}},
+           {"--passphrase-file FILE", &options->passphrase_file,
+            "Try the passphrase in the first line of FILE"},
+           options->json.row()},
+          [options](const Given&) { return run(*options); }};
+}
+
 }  // namespace
 
-void add_epub_inspect(CLI::App& epub, int& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* verb = epub.add_subcommand("inspect", "Show a book's licence, and check its signature");
-  show_examples_first(*verb,
-                      "  tabane epub inspect protected.epub\n"
-                      "  tabane epub inspect protected.epub --passphrase-file pass\n"
-                      "                                     says also whether it opens the book\n"
-                      "It ends with 4 if the licence or the passphrase is not good.");
-  verb->add_option("BOOK", options->books, "The books")->required();
-  verb->add_option("--passphrase-file", options->passphrase_file,
-                   "Try the passphrase in the first line of FILE")
-      ->type_name("FILE");
-  options->json.add_to(*verb);
-  verb->callback([options, &exit_code] { exit_code = run(*options); });
-}
+constinit const Verb epub_inspect_verb{
+    .name = "inspect",
+    .what = "Show a book's licence, and check its signature",
+    .examples =
+        "  tabane epub inspect protected.epub\n"
+        "  tabane epub inspect protected.epub --passphrase-file pass\n"
+        "                                     says also whether it opens the book\n"
+        "It ends with 4 if the licence or the passphrase is not good.",
+    .define = define};
 
 }  // namespace tabane::cli

@@ -4,37 +4,43 @@
 
 #include "tabane/cli/command.h"
 #include "tabane/cli/documents.h"
-#include "tabane/cli/options.h"
 #include "tabane/core/output_path.h"
 
 namespace tabane::cli {
+namespace {
 
-void add_generate_docs_command(CLI::App& app, int&) {
-  struct Options {
-    std::string document;
-    std::string page_template;
-    std::string output;
-  };
-  auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand(
-      "generate-docs", "Write the man page or a completion from the command line's definitions");
-  verb->group("");
-  verb->add_option("DOCUMENT", options->document, "Which document to write")
-      ->check(one_of({"man", "bash", "zsh", "fish"}))
-      ->required();
-  verb->add_option("--template", options->page_template, "The man page's source")
-      ->type_name("FILE");
-  verb->add_option("-o,--output", options->output, "The file to write")
-      ->type_name("FILE")
-      ->required();
-  verb->callback([options, &app] {
-    const std::string& document = options->document;
-    core::write_output(options->output, document == "man"
-                                            ? man_page(app, core::read_file(options->page_template))
-                                        : document == "bash" ? bash_completion(app)
-                                        : document == "zsh"  ? zsh_completion(app)
-                                                             : fish_completion(app));
-  });
+struct Options {
+  std::string document, page_template, output;
+};
+
+int run(const Options& options) {
+  const std::string& document = options.document;
+  core::write_output(options.output,
+                     document == "man"
+                         ? man_page(tabane_program, core::read_file(options.page_template))
+                     : document == "bash" ? bash_completion(tabane_program)
+                     : document == "zsh"  ? zsh_completion(tabane_program)
+                                          : fish_completion(tabane_program));
+  return kOk;
 }
+
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {{{"DOCUMENT",
+            &options->document,
+            "Which document to write",
+            {.choices = {"man", "bash", "zsh", "fish"}, .required = true}},
+           {"--template FILE", &options->page_template, "The man page's source"},
+           {"-o,--output FILE", &options->output, "The file to write", {.required = true}}},
+          [options](const Given&) { return run(*options); }};
+}
+
+}  // namespace
+
+constinit const Verb generate_docs_verb{
+    .name = "generate-docs",
+    .what = "Write the man page or a completion from the command line's definitions",
+    .define = define,
+    .hidden = true};
 
 }  // namespace tabane::cli

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "tabane/cli/command.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/printable.h"
 #include "tabane/cli/unreadable_memory.h"
 #include "tabane/core/error.h"
@@ -40,25 +39,32 @@ void make(const Options& options) {
       options.pair ? "for its public key" : "with it");
 }
 
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {{{"FILE",
+            &options->file,
+            "The file to make; an existing file stays as it is",
+            {.required = true}},
+           {"--pair", &options->pair,
+            "Write a secret X25519 key for decrypt --identity into FILE, and print its public key "
+            "for encrypt --recipient"}},
+          [options](const Given&) {
+            make(*options);
+            return kOk;
+          }};
+}
+
 }  // namespace
 
-void add_keygen_command(CLI::App& app, int&) {
-  auto options = std::make_shared<Options>();
-  CLI::App* verb =
-      app.add_subcommand("keygen", "Make a key file for encrypt, or a secret and a public key");
-  show_examples_first(
-      *verb,
-      "  tabane keygen my.key    makes a key of 32 random bytes that only you can read\n"
-      "  tabane keygen --pair me.identity > me.pub\n"
-      "                          makes a secret key, and prints the public key that belongs to "
-      "it:\n"
-      "                          whoever has it can encrypt, and only the secret key decrypts");
-  verb->add_option("FILE", options->file, "The file to make; an existing file stays as it is")
-      ->required();
-  verb->add_flag("--pair", options->pair,
-                 "Write a secret X25519 key for decrypt --identity into FILE, and print its public "
-                 "key for encrypt --recipient");
-  verb->callback([options] { make(*options); });
-}
+constinit const Verb keygen_verb{
+    .name = "keygen",
+    .what = "Make a key file for encrypt, or a secret and a public key",
+    .examples =
+        "  tabane keygen my.key    makes a key of 32 random bytes that only you can read\n"
+        "  tabane keygen --pair me.identity > me.pub\n"
+        "                          makes a secret key, and prints the public key that belongs to "
+        "it:\n"
+        "                          whoever has it can encrypt, and only the secret key decrypts",
+    .define = define};
 
 }  // namespace tabane::cli

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "tabane/cli/command.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/printable.h"
 #include "tabane/cli/solver.h"
 #include "tabane/comm/collectives.h"
@@ -187,61 +186,55 @@ int solve(const Options& options) {
   return answer->solution.check.passed() ? kOk : kVerification;
 }
 
-void add_options(CLI::App& verb, Options& options) {
-  CLI::Option* const matrix =
-      verb.add_option("--matrix", options.matrix,
-                      "Solve with the matrix of a Matrix Market file: array or coordinate, real "
-                      "or integer, general or symmetric")
-          ->type_name("FILE");
-  verb.add_option("-n", options.n,
-                  "Solve N equations with random numbers (default: what takes some seconds)")
-      ->check(CLI::Range(1, linpack::kMostEquations))
-      ->type_name("N")
-      ->excludes(matrix);
-  verb.add_option("--seed", options.seed,
-                  "Draw other random numbers; those of one seed are the same on any grid "
-                  "(default 1)")
-      ->check(whole_number())
-      ->type_name("N")
-      ->excludes(matrix);
-  verb.add_option("--rhs", options.right_side,
-                  "Take the right side from a Matrix Market file (default: the sums of the rows, "
-                  "so that every x is 1)")
-      ->type_name("FILE")
-      ->needs(matrix);
-  verb.add_option("--block", options.block,
-                  "Eliminate N columns at a time, and deal the matrix out in blocks of N x N "
-                  "(default: by size)")
-      ->check(CLI::Range(1, linpack::kMostBlock))
-      ->type_name("N");
-  verb.add_option("--look-ahead", options.look_ahead,
-                  "1: factorise and send the next panel during the update; 0: after it, by plain "
-                  "broadcasts (default 1)")
-      ->check(CLI::Range(0, 1))
-      ->type_name("N");
-  verb.add_option("-o,--output", options.output,
-                  "Write x, if it passes the check, to FILE: as NPY if it ends in .npy, otherwise "
-                  "a number a line")
-      ->type_name("FILE");
-  options.solver.add_to(verb);
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {
+      table({{"--matrix FILE", &options->matrix,
+              "Solve with the matrix of a Matrix Market file: array or coordinate, real or "
+              "integer, general or symmetric"},
+             {"-n N",
+              &options->n,
+              "Solve N equations with random numbers (default: what takes some seconds)",
+              {.range = {1, linpack::kMostEquations}, .excludes = {"--matrix"}}},
+             {"--seed N",
+              &options->seed,
+              "Draw other random numbers; those of one seed are the same on any grid (default 1)",
+              {.excludes = {"--matrix"}}},
+             {"--rhs FILE",
+              &options->right_side,
+              "Take the right side from a Matrix Market file (default: the sums of the rows, so "
+              "that every x is 1)",
+              {.needs = {"--matrix"}}},
+             {"--block N",
+              &options->block,
+              "Eliminate N columns at a time, and deal the matrix out in blocks of N x N "
+              "(default: by size)",
+              {.range = {1, linpack::kMostBlock}}},
+             {"--look-ahead N",
+              &options->look_ahead,
+              "1: factorise and send the next panel during the update; 0: after it, by plain "
+              "broadcasts (default 1)",
+              {.range = {0, 1}}},
+             {"-o,--output FILE", &options->output,
+              "Write x, if it passes the check, to FILE: as NPY if it ends in .npy, otherwise a "
+              "number a line"}},
+            options->solver.rows()),
+      [options](const Given&) { return solve(*options); }};
 }
 
 }  // namespace
 
-void add_linpack_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("linpack", "Solve a dense system of equations on all cores");
-  show_examples_first(
-      *verb,
-      "  tabane linpack                      solves random equations, and shows rate and steps\n"
-      "  tabane linpack -n 4000 --grid 1x2   solves 4000 on two ranks\n"
-      "  tabane linpack --matrix A.mtx --rhs b.mtx -o x.txt\n"
-      "                                      solves A x = b\n"
-      "  mpirun -n 8 tabane linpack -n 20000 --grid 2x4\n"
-      "                                      solves on the ranks of an MPI launcher\n"
-      "\nExit code 4: the answer failed its check.");
-  add_options(*verb, *options);
-  verb->callback([options, &exit_code] { exit_code = solve(*options); });
-}
+constinit const Verb linpack_verb{
+    .name = "linpack",
+    .what = "Solve a dense system of equations on all cores",
+    .examples =
+        "  tabane linpack                      solves random equations, and shows rate and steps\n"
+        "  tabane linpack -n 4000 --grid 1x2   solves 4000 on two ranks\n"
+        "  tabane linpack --matrix A.mtx --rhs b.mtx -o x.txt\n"
+        "                                      solves A x = b\n"
+        "  mpirun -n 8 tabane linpack -n 20000 --grid 2x4\n"
+        "                                      solves on the ranks of an MPI launcher\n"
+        "\nExit code 4: the answer failed its check.",
+    .define = define};
 
 }  // namespace tabane::cli

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "tabane/cli/command.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/printable.h"
 #include "tabane/cli/solver.h"
 #include "tabane/core/clock.h"
@@ -258,77 +257,76 @@ int multiply(const Options& options) {
   return result->answer.solution.check.passed() ? kOk : kVerification;
 }
 
-void add_options(CLI::App& verb, Options& options) {
-  CLI::Option* const left =
-      verb.add_option("--left", options.left,
-                      "Read the left factor from a text file: decimal numbers, one row a line")
-          ->type_name("FILE");
-  verb.add_option("--right", options.right, "Read the right factor from a text file")
-      ->type_name("FILE");
-  verb.add_option("-n", options.n,
-                  "Multiply random N x N matrices, of numbers below the square roots of 2 and 3 "
-                  "(default 1000)")
-      ->check(CLI::Range(1, mp::kMostRows))
-      ->type_name("N")
-      ->excludes(left);
-  verb.add_option("--bits", options.bits,
-                  "Give all numbers, also those read from files, N bits (default 512)")
-      ->check(CLI::Range(static_cast<long>(mp::kLeastBits), static_cast<long>(mp::kMostBits)))
-      ->type_name("N");
-  verb.add_flag("--complex", options.is_complex, "Multiply random complex matrices")
-      ->excludes(left);
-  verb.add_option("--seed", options.seed, "Draw other random numbers (default 1)")
-      ->check(whole_number())
-      ->type_name("N")
-      ->excludes(left);
-  verb.add_option("--rounding", options.rounding,
-                  "Round each element of the result to the nearest number, towards zero, up or "
-                  "down (default nearest)")
-      ->check(one_of({"nearest", "zero", "up", "down"}))
-      ->type_name("NAME");
-  verb.add_option("-t,--threads", options.threads, "Use N threads in each rank (default 1)")
-      ->check(CLI::Range(1, mp::kMostThreads))
-      ->type_name("N");
-  verb.add_option("--memory", options.memory,
-                  "Take at most SIZE for residues, on all ranks together (default: half of what "
-                  "is usable)")
-      ->type_name("SIZE");
-  verb.add_option("--method", options.method,
-                  "Compute by products of doubles modulo primes (residues), by a loop over "
-                  "integers, or by exact sums element by element; all give the same bits (default "
-                  "auto: what a model says is fastest)")
-      ->check(one_of({std::begin(kMethodNames), std::end(kMethodNames)}))
-      ->type_name("NAME");
-  verb.add_option("--share", options.share,
-                  "Give each rank a block of the product, or some of the primes (default auto: "
-                  "what a model says is fastest; blocks with --grid)")
-      ->check(one_of({"auto", "blocks", "primes"}))
-      ->type_name("NAME");
-  verb.add_flag("--compare-loop", options.compare_loop,
-                "Time the triple loop of MPFR's operations, too, on some rows");
-  verb.add_option("-o,--output", options.output,
-                  "Write the product, if it passes the check, to a text file; -: to stdout")
-      ->type_name("FILE");
-  options.solver.add_to(verb);
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {
+      table(
+          {{"--left FILE", &options->left,
+            "Read the left factor from a text file: decimal numbers, one row a line"},
+           {"--right FILE", &options->right, "Read the right factor from a text file"},
+           {"-n N",
+            &options->n,
+            "Multiply random N x N matrices, of numbers below the square roots of 2 and 3 (default "
+            "1000)",
+            {.range = {1, mp::kMostRows}, .excludes = {"--left"}}},
+           {"--bits N",
+            &options->bits,
+            "Give all numbers, also those read from files, N bits (default 512)",
+            {.range = {mp::kLeastBits, mp::kMostBits}}},
+           {"--complex",
+            &options->is_complex,
+            "Multiply random complex matrices",
+            {.excludes = {"--left"}}},
+           {"--seed N",
+            &options->seed,
+            "Draw other random numbers (default 1)",
+            {.excludes = {"--left"}}},
+           {"--rounding NAME",
+            &options->rounding,
+            "Round each element of the result to the nearest number, towards zero, up or down "
+            "(default nearest)",
+            {.choices = {"nearest", "zero", "up", "down"}}},
+           {"-t,--threads N",
+            &options->threads,
+            "Use N threads in each rank (default 1)",
+            {.range = {1, mp::kMostThreads}}},
+           {"--memory SIZE", &options->memory,
+            "Take at most SIZE for residues, on all ranks together (default: half of what is "
+            "usable)"},
+           {"--method NAME",
+            &options->method,
+            "Compute by products of doubles modulo primes (residues), by a loop over integers, or "
+            "by exact sums element by element; all give the same bits (default auto: what a model "
+            "says is fastest)",
+            {.choices = {std::begin(kMethodNames), std::end(kMethodNames)}}},
+           {"--share NAME",
+            &options->share,
+            "Give each rank a block of the product, or some of the primes (default auto: what a "
+            "model says is fastest; blocks with --grid)",
+            {.choices = {"auto", "blocks", "primes"}}},
+           {"--compare-loop", &options->compare_loop,
+            "Time the triple loop of MPFR's operations, too, on some rows"},
+           {"-o,--output FILE", &options->output,
+            "Write the product, if it passes the check, to a text file; -: to stdout"}},
+          options->solver.rows()),
+      [options](const Given&) { return multiply(*options); }};
 }
 
 }  // namespace
 
-void add_matmul_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* verb =
-      app.add_subcommand("matmul", "Multiply matrices of multiple-precision numbers, exactly");
-  show_examples_first(
-      *verb,
-      "  tabane matmul -n 1000 --bits 512    multiplies random matrices of 512 bits on all cores\n"
-      "  tabane matmul --left A.txt --right B.txt --bits 200 -o C.txt\n"
-      "                                      multiplies what is in two files\n"
-      "  tabane matmul -n 500 --bits 4096 --ranks 1 -t 2 --compare-loop\n"
-      "                                      uses two threads, and times MPFR's loop beside them\n"
-      "\nEach element is the exact sum of its products, rounded once.\n"
-      "Exit code 4: the product failed its check.");
-  add_options(*verb, *options);
-  verb->callback([options, &exit_code] { exit_code = multiply(*options); });
-}
+constinit const Verb matmul_verb{
+    .name = "matmul",
+    .what = "Multiply matrices of multiple-precision numbers, exactly",
+    .examples =
+        "  tabane matmul -n 1000 --bits 512    multiplies random matrices of 512 bits on all "
+        "cores\n"
+        "  tabane matmul --left A.txt --right B.txt --bits 200 -o C.txt\n"
+        "                                      multiplies what is in two files\n"
+        "  tabane matmul -n 500 --bits 4096 --ranks 1 -t 2 --compare-loop\n"
+        "                                      uses two threads, and times MPFR's loop beside "
+        "them\n"
+        "\nEach element is the exact sum of its products, rounded once.\n"
+        "Exit code 4: the product failed its check.",
+    .define = define};
 
 }  // namespace tabane::cli

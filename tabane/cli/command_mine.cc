@@ -1,6 +1,4 @@
 // tabane mine: itemsets that many transactions hold, counted on encrypted transactions.
-#include "tabane/cli/command_mine.h"
-
 #include <fmt/format.h>
 
 #include <memory>
@@ -10,7 +8,6 @@
 #include "tabane/cli/command.h"
 #include "tabane/cli/mine_options.h"
 #include "tabane/cli/mine_output.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/several_ranks.h"
 #include "tabane/cli/unreadable_memory.h"
 #include "tabane/comm/launch.h"
@@ -90,8 +87,7 @@ int mine_under_mpi(const Options& options, const MineRequest& request) {
 
 int run(const Options& options) {
   if (options.file.empty()) {
-    throw core::UsageError(
-        "mine: FILE is missing, or one of keygen, encrypt, count, decrypt, generate");
+    throw core::UsageError("FILE is missing, or one of keygen, encrypt, count, decrypt, generate");
   }
   const MineRequest request = options.request();
   check(request);
@@ -110,50 +106,49 @@ int run(const Options& options) {
   return report(options, mine_encrypted(FimiFile(options.file), request));
 }
 
-void add_options(CLI::App& verb, Options& options) {
-  verb.add_option("FILE", options.file,
-                  "The transactions: one a line, the numbers of its items separated by blanks; - "
-                  "is standard input");
-  options.mine.add_to(verb);
-  CLI::Option* const plain = verb.add_flag(
-      "--plain", options.plain, "Count on the transactions themselves; nothing is encrypted");
-  for (CLI::Option* const each : options.scheme.add_to(verb)) each->excludes(plain);
-  options.workers.add_to(verb);
-  verb.add_option("--ranks", options.ranks,
-                  "Use N ranks that share the blocks of the database instead of a team; under an "
-                  "MPI launcher those that it has started")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N")
-      ->excludes(plain);
-  options.output.add_to(verb);
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {
+      table({{"FILE", &options->file,
+              "The transactions: one a line, the numbers of its items separated by blanks; - is "
+              "standard input"}},
+            options->mine.rows(),
+            std::vector<Option>{
+                {"--plain",
+                 &options->plain,
+                 "Count on the transactions themselves; nothing is encrypted",
+                 {.excludes = {"--hide-slots", "--ring-degree", "--insecure-parameters"}}}},
+            options->scheme.rows(), options->workers.rows(),
+            std::vector<Option>{
+                {"--ranks N",
+                 &options->ranks,
+                 "Use N ranks that share the blocks of the database instead of a team; under an "
+                 "MPI launcher those that it has started",
+                 {.range = {1, 4096}, .excludes = {"--plain"}}}},
+            options->output.rows()),
+      [options](const Given&) { return run(*options); }};
 }
+
+constexpr const Verb* kBelow[] = {&mine_keygen_verb, &mine_encrypt_verb, &mine_count_verb,
+                                  &mine_decrypt_verb, &mine_generate_verb};
 
 }  // namespace
 
-void add_mine_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand(
-      "mine", "Find items that are often bought together, in encrypted transactions");
-  show_examples_first(
-      *verb,
-      "  tabane mine shop.dat --min-support 0.02        all roles in one go, BGV encryption\n"
-      "  tabane mine shop.dat --min-support 0.02 --plain --rules rules.csv\n"
-      "                                                 without encryption, to compare\n"
-      "  tabane mine keygen client server               the roles apart: one folder for the owner\n"
-      "  tabane mine encrypt client server shop.dat --min-support 0.02\n"
-      "                                                 of the data, one for who counts\n"
-      "  while [ -e server/query ]; do tabane mine count server &&\n"
-      "    tabane mine decrypt client server || break; done\n"
-      "The implementation of BGV has not been audited.");
-  add_options(*verb, *options);
-  add_mine_keygen(*verb);
-  add_mine_encrypt(*verb);
-  add_mine_count(*verb);
-  add_mine_decrypt(*verb);
-  add_mine_generate(*verb);
-  verb->callback([verb, options, &exit_code] {
-    if (verb->get_subcommands().empty()) exit_code = run(*options);
-  });
-}
+constinit const Verb mine_verb{
+    .name = "mine",
+    .what = "Find items that are often bought together, in encrypted transactions",
+    .examples =
+        "  tabane mine shop.dat --min-support 0.02        all roles in one go, BGV encryption\n"
+        "  tabane mine shop.dat --min-support 0.02 --plain --rules rules.csv\n"
+        "                                                 without encryption, to compare\n"
+        "  tabane mine keygen client server               the roles apart: one folder for the "
+        "owner\n"
+        "  tabane mine encrypt client server shop.dat --min-support 0.02\n"
+        "                                                 of the data, one for who counts\n"
+        "  while [ -e server/query ]; do tabane mine count server &&\n"
+        "    tabane mine decrypt client server || break; done\n"
+        "The implementation of BGV has not been audited.",
+    .define = define,
+    .below = kBelow};
 
 }  // namespace tabane::cli

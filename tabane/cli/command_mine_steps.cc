@@ -4,10 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "tabane/cli/command_mine.h"
+#include "tabane/cli/command.h"
 #include "tabane/cli/mine_options.h"
 #include "tabane/cli/mine_output.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/printable.h"
 #include "tabane/cli/several_ranks.h"
 #include "tabane/cli/unreadable_memory.h"
@@ -24,12 +23,8 @@ using namespace workloads::fhe_mining;
 struct Folders {
   std::string client, server;
 
-  void add_client_to(CLI::App& verb, const char* what) {
-    verb.add_option("CLIENT", client, what)->required();
-  }
-  void add_server_to(CLI::App& verb, const char* what) {
-    verb.add_option("SERVER", server, what)->required();
-  }
+  Option client_row(const char* what) { return {"CLIENT", &client, what, {.required = true}}; }
+  Option server_row(const char* what) { return {"SERVER", &server, what, {.required = true}}; }
 };
 
 constexpr const char* kMark = "INSECURE PARAMETERS\n";
@@ -51,132 +46,167 @@ std::string text_of(const Encryption& how, const Folders& folders) {
       how.insecure() ? "" : fmt::format(": {}-bit security", how.security_bits));
 }
 
+struct KeygenOptions {
+  Folders folders;
+  SchemeOptions scheme;
+  std::size_t max_length = 3, transactions = 2'000'000;
+};
+
+void run_keygen(const KeygenOptions& options) {
+  make_memory_unreadable();
+  const Encryption how = make_keys(options.folders.client, options.folders.server,
+                                   {.most_length = options.max_length,
+                                    .hide_slots = options.scheme.hide_slots,
+                                    .transactions = options.transactions,
+                                    .degree = options.scheme.degree,
+                                    .allow_insecure = options.scheme.allow_insecure});
+  fmt::print("{}", text_of(how, options.folders));
+}
+
+Definition define_keygen() {
+  const auto options = std::make_shared<KeygenOptions>();
+  return {
+      table({options->folders.client_row("The folder for the secret key; it stays with its owner"),
+             options->folders.server_row("The folder for all that the server may see"),
+             {"--max-length N",
+              &options->max_length,
+              "For itemsets of at most N items (default 3)",
+              {.range = {1, 8}}},
+             {"--transactions N",
+              &options->transactions,
+              "For databases of at most N transactions (default 2000000)",
+              {.range = kAboveZero}}},
+            options->scheme.rows()),
+      [options](const Given&) {
+        run_keygen(*options);
+        return kOk;
+      }};
+}
+
+struct EncryptOptions {
+  Folders folders;
+  std::string file;
+  MineOptions mine;
+  WorkerOptions workers;
+};
+
+void run_encrypt(const EncryptOptions& options) {
+  make_memory_unreadable();
+  MineRequest request = options.mine.request(options.file, of_keys);
+  options.workers.fill(request);
+  const Folders& folders = options.folders;
+  fmt::print("{}", text_of(encrypt_database(folders.client, folders.server, FimiFile(options.file),
+                                            request),
+                           folders));
+}
+
+Definition define_encrypt() {
+  const auto options = std::make_shared<EncryptOptions>();
+  return {
+      table({options->folders.client_row("The folder with the secret key"),
+             options->folders.server_row("The folder for the encrypted database"),
+             {"FILE", &options->file, "The transactions; - is standard input", {.required = true}}},
+            options->mine.rows("as many as the keys are made for"),
+            std::vector<Option>{options->workers.threads_row()}),
+      [options](const Given&) {
+        run_encrypt(*options);
+        return kOk;
+      }};
+}
+
+struct CountOptions {
+  Folders folders;
+  WorkerOptions workers;
+};
+
+int run_count(const CountOptions& options) {
+  const Folders& folders = options.folders;
+  const WorkerOptions& workers = options.workers;
+  const auto report = [&](const Counted& counted) {
+    fmt::print(
+        "{}{}/answer has the counts of {} candidates of {} {}: {} products, {} key "
+        "switches, {}\n",
+        counted.insecure ? kMark : "", printable(folders.server), grouped(counted.candidates),
+        counted.length, counted.length == 1 ? "item" : "items", grouped(counted.work.products),
+        grouped(counted.work.key_switches), core::format_seconds(counted.work.seconds));
+  };
+  if (comm::is_one_of_several()) workers.check_for_ranks();
+  return on_ranks(
+      [&](comm::Comm* ranks, bool& lost) {
+        try {
+          report(ranks != nullptr
+                     ? count_query_on_ranks(*ranks, folders.server, workers.threads)
+                     : count_query(folders.server, workers.processes, workers.threads));
+        } catch (const core::Error&) {
+          lost = ranks != nullptr;
+          throw;
+        }
+        return 0;
+      },
+      [&](comm::Comm& ranks) { count_query_on_ranks(ranks, folders.server, workers.threads); });
+}
+
+Definition define_count() {
+  const auto options = std::make_shared<CountOptions>();
+  return {table({options->folders.server_row("The folder with public keys, database and query")},
+                options->workers.rows()),
+          [options](const Given&) { return run_count(*options); }};
+}
+
+struct DecryptOptions {
+  Folders folders;
+  WorkerOptions workers;
+  MineOutput output;
+};
+
+void run_decrypt(const DecryptOptions& options) {
+  make_memory_unreadable();
+  options.output.check();
+  const Folders& folders = options.folders;
+  const Decrypted done = decrypt_answer(folders.client, folders.server, options.workers.threads);
+  if (done.asked.length == 0) return options.output.write(done.outcome);
+  if (!options.output.quiet) fmt::print("{}", text_of(done.asked, folders));
+}
+
+Definition define_decrypt() {
+  const auto options = std::make_shared<DecryptOptions>();
+  return {table({options->folders.client_row("The folder with the secret key"),
+                 options->folders.server_row("The folder with the answer"),
+                 options->workers.threads_row()},
+                options->output.rows()),
+          [options](const Given&) {
+            run_decrypt(*options);
+            return kOk;
+          }};
+}
+
 }  // namespace
 
-void add_mine_keygen(CLI::App& mine) {
-  struct Options {
-    Folders folders;
-    SchemeOptions scheme;
-    std::size_t max_length = 3, transactions = 2'000'000;
-  };
-  auto options = std::make_shared<Options>();
-  CLI::App* verb =
-      mine.add_subcommand("keygen", "Make the client's secret key and the server's public keys");
-  show_examples_first(*verb, "  tabane mine keygen --max-length 2 client server");
-  options->folders.add_client_to(*verb, "The folder for the secret key; it stays with its owner");
-  options->folders.add_server_to(*verb, "The folder for all that the server may see");
-  verb->add_option("--max-length", options->max_length,
-                   "For itemsets of at most N items (default 3)")
-      ->check(CLI::Range(1, 8))
-      ->type_name("N");
-  verb->add_option("--transactions", options->transactions,
-                   "For databases of at most N transactions (default 2000000)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  options->scheme.add_to(*verb);
-  verb->callback([options] {
-    make_memory_unreadable();
-    const Encryption how = make_keys(options->folders.client, options->folders.server,
-                                     {.most_length = options->max_length,
-                                      .hide_slots = options->scheme.hide_slots,
-                                      .transactions = options->transactions,
-                                      .degree = options->scheme.degree,
-                                      .allow_insecure = options->scheme.allow_insecure});
-    fmt::print("{}", text_of(how, options->folders));
-  });
-}
+constinit const Verb mine_keygen_verb{
+    .name = "keygen",
+    .what = "Make the client's secret key and the server's public keys",
+    .examples = "  tabane mine keygen --max-length 2 client server",
+    .define = define_keygen};
 
-void add_mine_encrypt(CLI::App& mine) {
-  struct Options {
-    Folders folders;
-    std::string file;
-    MineOptions mine;
-    WorkerOptions workers;
-  };
-  auto options = std::make_shared<Options>();
-  CLI::App* verb = mine.add_subcommand(
-      "encrypt", "Encrypt transactions for the server, and ask for the first counts");
-  show_examples_first(*verb, "  tabane mine encrypt client server shop.dat --min-support 0.02");
-  options->folders.add_client_to(*verb, "The folder with the secret key");
-  options->folders.add_server_to(*verb, "The folder for the encrypted database");
-  verb->add_option("FILE", options->file, "The transactions; - is standard input")->required();
-  options->mine.add_to(*verb, "as many as the keys are made for");
-  options->workers.add_threads_to(*verb);
-  verb->callback([options] {
-    make_memory_unreadable();
-    MineRequest request = options->mine.request(options->file, of_keys);
-    options->workers.fill(request);
-    const Folders& folders = options->folders;
-    fmt::print("{}", text_of(encrypt_database(folders.client, folders.server,
-                                              FimiFile(options->file), request),
-                             folders));
-  });
-}
+constinit const Verb mine_encrypt_verb{
+    .name = "encrypt",
+    .what = "Encrypt transactions for the server, and ask for the first counts",
+    .examples = "  tabane mine encrypt client server shop.dat --min-support 0.02",
+    .define = define_encrypt};
 
-void add_mine_count(CLI::App& mine) {
-  struct Options {
-    Folders folders;
-    WorkerOptions workers;
-  };
-  auto options = std::make_shared<Options>();
-  CLI::App* verb =
-      mine.add_subcommand("count", "Count what the query asks for, on the encrypted database");
-  show_examples_first(*verb,
-                      "  tabane mine count server\n"
-                      "  mpirun -n 4 tabane mine count server    on the ranks of MPI, each with "
-                      "some of the blocks");
-  options->folders.add_server_to(*verb, "The folder with public keys, database and query");
-  options->workers.add_to(*verb);
-  verb->callback([options] {
-    const Folders& folders = options->folders;
-    const WorkerOptions& workers = options->workers;
-    const auto report = [&](const Counted& counted) {
-      fmt::print(
-          "{}{}/answer has the counts of {} candidates of {} {}: {} products, {} key "
-          "switches, {}\n",
-          counted.insecure ? kMark : "", printable(folders.server), grouped(counted.candidates),
-          counted.length, counted.length == 1 ? "item" : "items", grouped(counted.work.products),
-          grouped(counted.work.key_switches), core::format_seconds(counted.work.seconds));
-    };
-    if (comm::is_one_of_several()) workers.check_for_ranks();
-    on_ranks(
-        [&](comm::Comm* ranks, bool& lost) {
-          try {
-            report(ranks != nullptr
-                       ? count_query_on_ranks(*ranks, folders.server, workers.threads)
-                       : count_query(folders.server, workers.processes, workers.threads));
-          } catch (const core::Error&) {
-            lost = ranks != nullptr;
-            throw;
-          }
-          return 0;
-        },
-        [&](comm::Comm& ranks) { count_query_on_ranks(ranks, folders.server, workers.threads); });
-  });
-}
+constinit const Verb mine_count_verb{
+    .name = "count",
+    .what = "Count what the query asks for, on the encrypted database",
+    .examples =
+        "  tabane mine count server\n"
+        "  mpirun -n 4 tabane mine count server    on the ranks of MPI, each with some of "
+        "the blocks",
+    .define = define_count};
 
-void add_mine_decrypt(CLI::App& mine) {
-  struct Options {
-    Folders folders;
-    WorkerOptions workers;
-    MineOutput output;
-  };
-  auto options = std::make_shared<Options>();
-  CLI::App* verb = mine.add_subcommand(
-      "decrypt", "Decrypt the server's counts, and ask for the next ones or give the results");
-  show_examples_first(*verb, "  tabane mine decrypt client server --rules rules.csv");
-  options->folders.add_client_to(*verb, "The folder with the secret key");
-  options->folders.add_server_to(*verb, "The folder with the answer");
-  options->workers.add_threads_to(*verb);
-  options->output.add_to(*verb);
-  verb->callback([options] {
-    make_memory_unreadable();
-    options->output.check();
-    const Folders& folders = options->folders;
-    const Decrypted done = decrypt_answer(folders.client, folders.server, options->workers.threads);
-    if (done.asked.length == 0) return options->output.write(done.outcome);
-    if (!options->output.quiet) fmt::print("{}", text_of(done.asked, folders));
-  });
-}
+constinit const Verb mine_decrypt_verb{
+    .name = "decrypt",
+    .what = "Decrypt the server's counts, and ask for the next ones or give the results",
+    .examples = "  tabane mine decrypt client server --rules rules.csv",
+    .define = define_decrypt};
 
 }  // namespace tabane::cli

@@ -8,7 +8,6 @@
 
 #include "tabane/cli/aes_dir_text.h"
 #include "tabane/cli/command.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/passphrase_prompt.h"
 #include "tabane/cli/printable.h"
 #include "tabane/cli/progress.h"
@@ -20,17 +19,6 @@ namespace tabane::cli {
 namespace {
 
 using namespace workloads::aes_dir;
-
-constexpr const char* kExamples =
-    "  tabane rekey --key-file my.key --add --recipient ann.pub sealed\n"
-    "                        lets Ann open the tree, too\n"
-    "  tabane rekey --identity me.identity --recipient me.pub --recipient bob.pub sealed\n"
-    "                        makes it for these two instead of those whom it was for; they can\n"
-    "                        still open the files that they could open before\n"
-    "  tabane rekey --new-passphrase sealed\n"
-    "                        asks for the old passphrase, and twice for a new one\n"
-    "  tabane rekey --list sealed\n"
-    "                        shows whom the tree is for, and changes nothing";
 
 struct Options {
   std::string tree;
@@ -57,7 +45,7 @@ Passphrase passphrase_of(const std::string& path) {
 }
 
 // What the tree is opened with.
-struct Given {
+struct OldKeys {
   std::optional<MasterKey> key;
   Passphrase passphrase;
   std::vector<Identity> identities;
@@ -69,8 +57,8 @@ struct Given {
   }
 };
 
-Given read_given(const Options& options) {
-  Given given;
+OldKeys read_old(const Options& options) {
+  OldKeys given;
   if (options.key_file) given.key = key_of(*options.key_file, false);
   if (options.passphrase_file) given.passphrase = passphrase_of(*options.passphrase_file);
   for (const std::string& path : options.identities) {
@@ -127,11 +115,11 @@ void run(const Options& options) {
     openers_of(options.tree);  // nobody likes to type a passphrase for nothing
     look_at_key_files(options);
     make_memory_unreadable();
-    const Given given = read_given(options);
+    const OldKeys old = read_old(options);
     const NewOpeners now = read_new(options);
     const StopOnSignal stop;
     const auto stop_requested = [] { return StopOnSignal::requested(); };
-    KeyRing ring(given.keys(), options.allow_costly ? DerivationLimits::none() : DerivationLimits{},
+    KeyRing ring(old.keys(), options.allow_costly ? DerivationLimits::none() : DerivationLimits{},
                  stop_requested);
     try {
       openers = rekey(options.tree, ring, now, stop_requested);
@@ -145,58 +133,57 @@ void run(const Options& options) {
   fmt::print("{} is sealed for {}\n", printable(options.tree), openers);
 }
 
-void add_opening_options(CLI::App& verb, Options& options) {
-  CLI::Option* key =
-      verb.add_option("--key-file", options.key_file, "Open TREE with the key in FILE");
-  CLI::Option* passphrase =
-      verb.add_option("--passphrase-file", options.passphrase_file,
-                      "Open TREE with the passphrase in the first line of FILE; where no key is "
-                      "given at all, tabane asks for one");
-  verb.add_option("--identity", options.identities,
-                  "Open TREE with the secret keys in FILE; the option may be repeated")
-      ->type_name("FILE")
-      ->take_all()
-      ->allow_extra_args(false);
-  verb.add_flag("--allow-costly-passphrase", options.allow_costly,
-                "Derive a key from the passphrase even if TREE asks for more than 1 GiB of memory "
-                "or four times the usual time");
-  key->type_name("FILE")->excludes(passphrase);
-  passphrase->type_name("FILE");
-}
-
-void add_new_options(CLI::App& verb, Options& options) {
-  verb.add_option("--recipient", options.recipients,
-                  "Let TREE open for a public key: the text tabane1..., or a FILE with one in each "
-                  "line; the option may be repeated")
-      ->type_name("KEY")
-      ->take_all()
-      ->allow_extra_args(false);
-  verb.add_option("--new-key-file", options.new_key_file, "Let TREE open with the key in FILE")
-      ->type_name("FILE");
-  CLI::Option* file =
-      verb.add_option("--new-passphrase-file", options.new_passphrase_file,
-                      "Let TREE open with the passphrase in the first line of FILE");
-  file->type_name("FILE");
-  verb.add_flag("--new-passphrase", options.new_passphrase,
-                "Let TREE open with a passphrase that tabane asks for")
-      ->excludes(file);
-  verb.add_flag("--add", options.add, "Keep those whom TREE is for now, beside the new ones");
-  verb.add_flag("--list", options.list, "Show whom TREE is for, and change nothing");
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {{{"TREE", &options->tree, "A directory that encrypt wrote", {.required = true}},
+           {"--key-file FILE",
+            &options->key_file,
+            "Open TREE with the key in FILE",
+            {.excludes = {"--passphrase-file"}}},
+           {"--passphrase-file FILE", &options->passphrase_file,
+            "Open TREE with the passphrase in the first line of FILE; where no key is given at "
+            "all, tabane asks for one"},
+           {"--identity FILE", &options->identities,
+            "Open TREE with the secret keys in FILE; the option may be repeated"},
+           {"--allow-costly-passphrase", &options->allow_costly,
+            "Derive a key from the passphrase even if TREE asks for more than 1 GiB of memory or "
+            "four times the usual time"},
+           {"--recipient KEY", &options->recipients,
+            "Let TREE open for a public key: the text tabane1..., or a FILE with one in each line; "
+            "the option may be repeated"},
+           {"--new-key-file FILE", &options->new_key_file, "Let TREE open with the key in FILE"},
+           {"--new-passphrase-file FILE", &options->new_passphrase_file,
+            "Let TREE open with the passphrase in the first line of FILE"},
+           {"--new-passphrase",
+            &options->new_passphrase,
+            "Let TREE open with a passphrase that tabane asks for",
+            {.excludes = {"--new-passphrase-file"}}},
+           {"--add", &options->add, "Keep those whom TREE is for now, beside the new ones"},
+           {"--list", &options->list, "Show whom TREE is for, and change nothing"}},
+          [options](const Given&) {
+            run(*options);
+            return kOk;
+          }};
 }
 
 }  // namespace
 
-void add_rekey_command(CLI::App& app, int&) {
-  auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("rekey",
-                                      "Change whom an encrypted tree is for, without touching its "
-                                      "files, which still open for those "
-                                      "for whom they were encrypted");
-  show_examples_first(*verb, kExamples);
-  verb->add_option("TREE", options->tree, "A directory that encrypt wrote")->required();
-  add_opening_options(*verb, *options);
-  add_new_options(*verb, *options);
-  verb->callback([options] { run(*options); });
-}
+constinit const Verb rekey_verb{
+    .name = "rekey",
+    .what =
+        "Change whom an encrypted tree is for, without touching its files, which still open for "
+        "those for whom they were encrypted",
+    .examples =
+        "  tabane rekey --key-file my.key --add --recipient ann.pub sealed\n"
+        "                        lets Ann open the tree, too\n"
+        "  tabane rekey --identity me.identity --recipient me.pub --recipient bob.pub sealed\n"
+        "                        makes it for these two instead of those whom it was for; they "
+        "can\n"
+        "                        still open the files that they could open before\n"
+        "  tabane rekey --new-passphrase sealed\n"
+        "                        asks for the old passphrase, and twice for a new one\n"
+        "  tabane rekey --list sealed\n"
+        "                        shows whom the tree is for, and changes nothing",
+    .define = define};
 
 }  // namespace tabane::cli

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "tabane/cli/command.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/output.h"
 #include "tabane/cli/record_file.h"
 #include "tabane/core/error.h"
@@ -80,21 +79,26 @@ void run(const Options& options) {
   for (std::size_t i = 0; i < records.size(); ++i) write_page(records[i], output / names[i]);
 }
 
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {{{"FILE.json", &options->files, "Read these records", {.required = true}},
+           {"-o,--output FILE|DIR", &options->output,
+            "Write the page to FILE (default report.html; - for stdout), or the pages of several "
+            "records into the directory DIR"}},
+          [options](const Given&) {
+            run(*options);
+            return kOk;
+          }};
+}
+
 }  // namespace
 
-void add_report_command(CLI::App& app, int&) {
-  auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand(
-      "report", "Make the page of a survey, a study or a comparison again from its JSON");
-  show_examples_first(*verb,
-                      "  tabane report tabane-report/survey.json -o report.html\n"
-                      "  tabane report build/bench/*.json -o pages");
-  verb->add_option("FILE.json", options->files, "Read these records")->required();
-  verb->add_option("-o,--output", options->output,
-                   "Write the page to FILE (default report.html; - for stdout), or the pages of "
-                   "several records into the directory DIR")
-      ->type_name("FILE|DIR");
-  verb->callback([options] { run(*options); });
-}
+constinit const Verb report_verb{
+    .name = "report",
+    .what = "Make the page of a survey, a study or a comparison again from its JSON",
+    .examples =
+        "  tabane report tabane-report/survey.json -o report.html\n"
+        "  tabane report build/bench/*.json -o pages",
+    .define = define};
 
 }  // namespace tabane::cli

@@ -10,31 +10,17 @@
 #include <memory>
 
 #include "tabane/cli/command.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/record_file.h"
 #include "tabane/cli/run_options.h"
 #include "tabane/cli/run_plan.h"
 #include "tabane/cli/shell_words.h"
 #include "tabane/cli/tune_plan.h"
-#include "tabane/cli/verb_words.h"
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
 #include "tabane/lab/tune/tune_record.h"
 
 namespace tabane::cli {
 namespace {
-
-constexpr const char* kExamples =
-    "  tabane run -- ./solver               one bound thread per usable PU, neighbours first\n"
-    "  tabane run -c 0-7 -m 0 -- ./solver   on CPUs 0 to 7 with memory of NUMA node 0 only\n"
-    "  tabane run --placement scatter -t 8 -i all -- ./solver\n"
-    "                                       8 threads far apart, memory over all NUMA nodes\n"
-    "  tabane run --malloc jemalloc --huge-pages -- ./server\n"
-    "                                       with another allocator that asks for huge pages\n"
-    "  tabane run -t 4 --dry-run -- ./solver\n"
-    "                                       only shows the binding map\n"
-    "  tabane run --tuned tuned.json -- ./solver\n"
-    "                                       as 'tabane tune -- ./solver' found it to be best";
 
 struct Options {
   RunRequest request;
@@ -43,7 +29,7 @@ struct Options {
   std::string part, tuned;
   std::string launcher;           // of --tuned
   std::vector<std::string> vary;  // of --tuned
-  std::string program;
+  std::vector<std::string> command;
 };
 
 void apply(const RunPlan& plan) {
@@ -132,8 +118,8 @@ int run_tuned(const Options& options, const std::vector<std::string>& command) {
   return replace_process(words);
 }
 
-int run(const Options& options, const CLI::App& verb) {
-  std::vector<std::string> command = command_of(verb, options.program);
+int run(const Options& options) {
+  std::vector<std::string> command = options.command;
   if (!options.tuned.empty()) return run_tuned(options, command);
   const auto topology = core::Topology::detect();
   const bool here = topology.is_this_machine();
@@ -156,78 +142,66 @@ int run(const Options& options, const CLI::App& verb) {
   return replace_process(command);
 }
 
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {
+      table(
+          run_rows(options->request),
+          std::vector<Option>{
+              {"--part I/N", &options->part,
+               "Be process I of N that share the chosen CPUs; launcher: as the launcher of "
+               "this process says (Open MPI, MPICH, Slurm)"},
+              {"--own-threads",
+               &options->request.own_threads,
+               "Leave the number of threads to the command",
+               {.excludes = {"--threads"}}},
+              {"--force-env", &options->request.force_environment,
+               "Replace also variables that are set already"},
+              {"--tuned FILE",
+               &options->tuned,
+               "Start the command as 'tabane tune' found it to be best, from its FILE",
+               {.excludes = {"--membind", "--interleave", "--localalloc", "--part", "--own-threads",
+                             "--cpus", "--placement", "--threads", "--huge-pages", "--malloc"}}},
+              {"--launcher LINE",
+               &options->launcher,
+               "With --tuned: start it by LINE, the one that was given to 'tabane tune'",
+               {.needs = {"--tuned"}}},
+              {"--vary NAME=VALUES",
+               &options->vary,
+               "With --tuned: the values that were given to 'tabane tune'; FILE chooses",
+               {.needs = {"--tuned"}}},
+              {"--dry-run", &options->dry_run, "Only show on stdout what would be done"},
+              {"-q,--quiet", &options->quiet, "Show no binding map and no warnings"},
+              {"COMMAND",
+               &options->command,
+               "The command with its arguments, after --",
+               {.required = true, .is_command = true}}}),
+      [options](const Given&) -> int {
+        try {
+          return run(*options);
+        } catch (const core::SystemError& error) {
+          std::fprintf(stderr, "tabane: %s\n", error.what());
+          return kRunFailed;
+        }
+      }};
+}
+
 }  // namespace
 
-std::vector<std::string> mark_command(const CLI::App& app, std::vector<std::string> arguments) {
-  if (arguments.empty() || (arguments.front() != "run" && arguments.front() != "tune"))
-    return arguments;
-  const CLI::App* verb = app.get_subcommand(arguments.front());
-  std::size_t i = 1;
-  while (i < arguments.size() && arguments[i].starts_with("-") && arguments[i] != "-") {
-    const std::string& option = arguments[i];
-    if (option == "--") return arguments;
-    // "-c0-3" and "--cpus=0-3" hold their value themselves.
-    const bool short_form = !option.starts_with("--");
-    const bool alone = short_form ? option.size() == 2 : option.find('=') == std::string::npos;
-    const CLI::Option* known = alone ? verb->get_option_no_throw(option) : nullptr;
-    i += known != nullptr && known->get_items_expected_min() > 0 ? 2 : 1;
-  }
-  if (i < arguments.size()) {
-    arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(i), "--");
-  }
-  return arguments;
-}
-
-void add_run_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
-  RunRequest& request = options->request;
-  CLI::App* verb = app.add_subcommand("run", "Run a command in chosen places, on chosen memory");
-  show_examples_first(*verb, kExamples);
-  verb->prefix_command();
-  add_run_options(*verb, request);
-  auto* part = verb->add_option("--part", options->part,
-                                "Be process I of N that share the chosen CPUs; launcher: as the "
-                                "launcher of this process says (Open MPI, MPICH, Slurm)");
-  part->type_name("I/N");
-  auto* own = verb->add_flag("--own-threads", request.own_threads,
-                             "Leave the number of threads to the command");
-  own->excludes("--threads");
-  verb->add_flag("--force-env", request.force_environment,
-                 "Replace also variables that are set already");
-  verb->add_option("--tuned", options->tuned,
-                   "Start the command as 'tabane tune' found it to be best, from its FILE")
-      ->type_name("FILE")
-      ->excludes("--membind")
-      ->excludes("--interleave")
-      ->excludes("--localalloc")
-      ->excludes(part)
-      ->excludes(own)
-      ->excludes("--cpus")
-      ->excludes("--placement")
-      ->excludes("--threads")
-      ->excludes("--huge-pages")
-      ->excludes("--malloc");
-  verb->add_option("--launcher", options->launcher,
-                   "With --tuned: start it by LINE, the one that was given to 'tabane tune'")
-      ->type_name("LINE")
-      ->needs("--tuned");
-  verb->add_option("--vary", options->vary,
-                   "With --tuned: the values that were given to 'tabane tune'; FILE chooses")
-      ->allow_extra_args(false)
-      ->type_name("NAME=VALUES")
-      ->needs("--tuned");
-  verb->add_flag("--dry-run", options->dry_run, "Only show on stdout what would be done");
-  verb->add_flag("-q,--quiet", options->quiet, "Show no binding map and no warnings");
-  verb->add_option("COMMAND", options->program, "The command with its arguments, after --")
-      ->required();
-  verb->callback([options, verb, &exit_code] {
-    try {
-      exit_code = run(*options, *verb);
-    } catch (const core::SystemError& error) {
-      std::fprintf(stderr, "tabane: %s\n", error.what());
-      exit_code = kRunFailed;
-    }
-  });
-}
+constinit const Verb run_verb{
+    .name = "run",
+    .what = "Run a command in chosen places, on chosen memory",
+    .examples =
+        "  tabane run -- ./solver               one bound thread per usable PU, neighbours first\n"
+        "  tabane run -c 0-7 -m 0 -- ./solver   on CPUs 0 to 7 with memory of NUMA node 0 only\n"
+        "  tabane run --placement scatter -t 8 -i all -- ./solver\n"
+        "                                       8 threads far apart, memory over all NUMA nodes\n"
+        "  tabane run --malloc jemalloc --huge-pages -- ./server\n"
+        "                                       with another allocator that asks for huge pages\n"
+        "  tabane run -t 4 --dry-run -- ./solver\n"
+        "                                       only shows the binding map\n"
+        "  tabane run --tuned tuned.json -- ./solver\n"
+        "                                       as 'tabane tune -- ./solver' found it to be best",
+    .define = define};
 
 }  // namespace tabane::cli

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "tabane/cli/command.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/solver.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
@@ -163,7 +162,7 @@ lab::Json json_of(const Outcome& outcome) {
   return json;
 }
 
-void scg(const Options& options, int& exit_code) {
+int scg(const Options& options) {
   check_settings(options.settings);
   const Problem problem = problem_of(options);
   const comm::LaunchOptions launch = launch_options(options, problem);
@@ -173,73 +172,72 @@ void scg(const Options& options, int& exit_code) {
   check_outputs(options);
   const auto outcome = comm::launch_result<Outcome>(
       launch, [&](comm::Comm& comm) { return run(options, problem, launch, comm); });
-  if (!outcome) return;  // rank 0 reports
+  if (!outcome) return kOk;  // rank 0 reports
   if (!options.solver.quiet && !options.solver.json.to_stdout()) {
     fmt::print("{}", text_of(*outcome));
   }
   options.solver.json.write(json_of(*outcome));
-  exit_code = outcome->solution.check.passed() ? kOk : kVerification;
+  return outcome->solution.check.passed() ? kOk : kVerification;
 }
 
-void add_options(CLI::App& verb, Options& options) {
-  verb.add_option("-n", options.size,
-                  "Unknowns on each side, or rows and columns of them, on a rectangle of width 1 "
-                  "(default: as the arrays given, or 400)")
-      ->type_name("N|RxC");
-  verb.add_option("-f", options.f,
-                  "f: a number, or an NPY file with one for each unknown, the first row at the "
-                  "north side (default 1); where several hosts take part, each reads the file")
-      ->type_name("VALUE");
-  verb.add_option("-k", options.k,
-                  "k, in the same way; it must be positive, and is averaged between unknowns "
-                  "(default 1)")
-      ->type_name("VALUE");
-  verb.add_option("--mean", options.mean,
-                  "Average k by the harmonic mean, right where k jumps, or the arithmetic one "
-                  "(default harmonic)")
-      ->check(one_of({"harmonic", "arithmetic"}))
-      ->type_name("NAME");
-  verb.add_option("--boundary", options.boundary,
-                  "What is known on the sides north (row 0), south, west and east: u, a square "
-                  "beyond the outermost unknowns, or neumann: k du/dn, on their outer faces; a "
-                  "number or an NPY file from west to east or north to south; for example "
-                  "west=1,east=neumann,south=neumann:0.5 (default: u is 0)")
-      ->type_name("SIDE=VALUE,...");
-  verb.add_option("--tolerance", options.settings.tolerance,
-                  "Stop where the residual has fallen to X times its first norm; the largest "
-                  "error, in parts of the largest u, where it is proved (default 2e-12)")
-      ->type_name("X");
-  verb.add_option("--iterations", options.settings.most_iterations,
-                  "Fail if N iterations, those of the proof included, do not suffice (default: 20 "
-                  "for each row and column, at least 10000, and ten times as many for the proof)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  verb.add_flag("--prove", options.settings.prove,
-                "Prove a bound on the error of u, and iterate until it is within the tolerance; "
-                "always done where k varies by more than 10000");
-  verb.add_option("-o,--output", options.output, "Write u, if it passes the check, to an NPY file")
-      ->type_name("FILE");
-  verb.add_option("--picture", options.picture, "Write a picture of u, if it passes, to a PNG file")
-      ->type_name("FILE");
-  options.solver.add_to(verb);
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {
+      table(
+          {{"-n N|RxC", &options->size,
+            "Unknowns on each side, or rows and columns of them, on a rectangle of width 1 "
+            "(default: as the arrays given, or 400)"},
+           {"-f VALUE", &options->f,
+            "f: a number, or an NPY file with one for each unknown, the first row at the north "
+            "side "
+            "(default 1); where several hosts take part, each reads the file"},
+           {"-k VALUE", &options->k,
+            "k, in the same way; it must be positive, and is averaged between unknowns (default "
+            "1)"},
+           {"--mean NAME",
+            &options->mean,
+            "Average k by the harmonic mean, right where k jumps, or the arithmetic one (default "
+            "harmonic)",
+            {.choices = {"harmonic", "arithmetic"}}},
+           {"--boundary SIDE=VALUE,...", &options->boundary,
+            "What is known on the sides north (row 0), south, west and east: u, a square beyond "
+            "the "
+            "outermost unknowns, or neumann: k du/dn, on their outer faces; a number or an NPY "
+            "file "
+            "from west to east or north to south; for example "
+            "west=1,east=neumann,south=neumann:0.5 "
+            "(default: u is 0)"},
+           {"--tolerance X", &options->settings.tolerance,
+            "Stop where the residual has fallen to X times its first norm; the largest error, in "
+            "parts of the largest u, where it is proved (default 2e-12)"},
+           {"--iterations N",
+            &options->settings.most_iterations,
+            "Fail if N iterations, those of the proof included, do not suffice (default: 20 for "
+            "each row and column, at least 10000, and ten times as many for the proof)",
+            {.range = kAboveZero}},
+           {"--prove", &options->settings.prove,
+            "Prove a bound on the error of u, and iterate until it is within the tolerance; always "
+            "done where k varies by more than 10000"},
+           {"-o,--output FILE", &options->output,
+            "Write u, if it passes the check, to an NPY file"},
+           {"--picture FILE", &options->picture,
+            "Write a picture of u, if it passes, to a PNG file"}},
+          options->solver.rows()),
+      [options](const Given&) { return scg(*options); }};
 }
 
 }  // namespace
 
-void add_scg_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand(
-      "scg", "Solve -div(k grad u) = f on a rectangle by scaled conjugate gradients");
-  show_examples_first(
-      *verb,
-      "  tabane scg                           solves -div(grad u) = 1 on a square, u = 0 around\n"
-      "  tabane scg -n 300x600 -k k.npy --boundary west=1,east=0,north=neumann,south=neumann\n"
-      "                                       what flows through a layer whose k varies\n"
-      "  tabane scg -n 1000 --picture u.png   draws the solution\n"
-      "  mpirun -n 4 tabane scg -n 2000       on the ranks of MPI\n"
-      "\nExit code 4: it did not converge, or the answer failed its check.");
-  add_options(*verb, *options);
-  verb->callback([options, &exit_code] { scg(*options, exit_code); });
-}
+constinit const Verb scg_verb{
+    .name = "scg",
+    .what = "Solve -div(k grad u) = f on a rectangle by scaled conjugate gradients",
+    .examples =
+        "  tabane scg                           solves -div(grad u) = 1 on a square, u = 0 around\n"
+        "  tabane scg -n 300x600 -k k.npy --boundary west=1,east=0,north=neumann,south=neumann\n"
+        "                                       what flows through a layer whose k varies\n"
+        "  tabane scg -n 1000 --picture u.png   draws the solution\n"
+        "  mpirun -n 4 tabane scg -n 2000       on the ranks of MPI\n"
+        "\nExit code 4: it did not converge, or the answer failed its check.",
+    .define = define};
 
 }  // namespace tabane::cli

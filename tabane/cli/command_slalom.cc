@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "tabane/cli/command.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/printable.h"
 #include "tabane/cli/progress.h"
 #include "tabane/cli/solver.h"
@@ -21,14 +20,6 @@ namespace tabane::cli {
 namespace {
 
 namespace slalom = workloads::slalom;
-
-constexpr const char* kExamples =
-    "  tabane slalom                          2000 patches of the benchmark's box, on all PUs\n"
-    "  tabane slalom --patches 8000 --picture box.png -o answer\n"
-    "  tabane slalom --seconds 60             the benchmark: as many patches as one minute solves\n"
-    "  tabane slalom --write-geom geom        writes the box to a file, to change it\n"
-    "  tabane slalom --geom geom --ranks 4 --grid 2x2\n"
-    "  mpirun -n 16 tabane slalom --seconds 60";
 
 constexpr int kMostPatches = 1 << 20;
 
@@ -142,41 +133,48 @@ int run(const Options& options) {
   return outcome->row_sums.passed() && outcome->solution.check.passed() ? kOk : kVerification;
 }
 
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {
+      table({{"--patches N",
+              &options->patches,
+              "Cut the faces into N patches (default 2000)",
+              {.range = {6, kMostPatches}}},
+             {"--seconds TIME",
+              &options->seconds,
+              "Find the most patches that are solved in less than TIME, in a few runs; the "
+              "benchmark's is 60s",
+              {.excludes = {"--patches"}}},
+             {"--geom FILE", &options->geometry,
+              "Read the box from FILE: 3 sizes, 18 reflectivities, 18 emissivities (default: the "
+              "benchmark's box)"},
+             {"--write-geom FILE", &options->write_geometry,
+              "Only write the benchmark's box to FILE"},
+             {"-o,--output FILE", &options->answer,
+              "Write the patches and their radiosities to FILE as text"},
+             {"--picture FILE", &options->picture,
+              "Draw the lit box, seen through its third face, into FILE as PNG"},
+             {"--block N",
+              &options->block,
+              "Factor N columns at a time (default: chosen from the size and the grid)",
+              {.range = {1, 4096}}}},
+            options->rows()),
+      [options](const Given&) { return run(*options); }};
+}
+
 }  // namespace
 
-void add_slalom_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand(
-      "slalom", "Compute the light inside a box: the benchmark SLALOM, and pictures");
-  show_examples_first(*verb, kExamples);
-  CLI::Option* patches =
-      verb->add_option("--patches", options->patches, "Cut the faces into N patches (default 2000)")
-          ->check(CLI::Range(6, kMostPatches))
-          ->type_name("N");
-  verb->add_option("--seconds", options->seconds,
-                   "Find the most patches that are solved in less than TIME, in a few runs; the "
-                   "benchmark's is 60s")
-      ->excludes(patches)
-      ->type_name("TIME");
-  verb->add_option("--geom", options->geometry,
-                   "Read the box from FILE: 3 sizes, 18 reflectivities, 18 emissivities (default: "
-                   "the benchmark's box)")
-      ->type_name("FILE");
-  verb->add_option("--write-geom", options->write_geometry,
-                   "Only write the benchmark's box to FILE")
-      ->type_name("FILE");
-  verb->add_option("-o,--output", options->answer,
-                   "Write the patches and their radiosities to FILE as text")
-      ->type_name("FILE");
-  verb->add_option("--picture", options->picture,
-                   "Draw the lit box, seen through its third face, into FILE as PNG")
-      ->type_name("FILE");
-  verb->add_option("--block", options->block,
-                   "Factor N columns at a time (default: chosen from the size and the grid)")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
-  options->add_to(*verb);
-  verb->callback([options, &exit_code] { exit_code = run(*options); });
-}
+constinit const Verb slalom_verb{
+    .name = "slalom",
+    .what = "Compute the light inside a box: the benchmark SLALOM, and pictures",
+    .examples =
+        "  tabane slalom                          2000 patches of the benchmark's box, on all PUs\n"
+        "  tabane slalom --patches 8000 --picture box.png -o answer\n"
+        "  tabane slalom --seconds 60             the benchmark: as many patches as one minute "
+        "solves\n"
+        "  tabane slalom --write-geom geom        writes the box to a file, to change it\n"
+        "  tabane slalom --geom geom --ranks 4 --grid 2x2\n"
+        "  mpirun -n 16 tabane slalom --seconds 60",
+    .define = define};
 
 }  // namespace tabane::cli

@@ -6,7 +6,7 @@
 #include <memory>
 #include <sstream>
 
-#include "tabane/cli/command_studies.h"
+#include "tabane/cli/command.h"
 #include "tabane/cli/run_study.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
@@ -83,45 +83,56 @@ void serve_link(const std::vector<std::string>& hosts, const LinkRequest& reques
   std::fflush(stdout);
 }
 
-}  // namespace
-
-void add_pc_cluster_study(CLI::App& studies) {
-  const auto study = std::make_shared<lab::PcClusterOptions>();
+Definition define() {
+  const auto options = std::make_shared<StudyOptions>();
+  const auto own = std::make_shared<lab::PcClusterOptions>();
   const auto launcher = std::make_shared<std::string>("mpirun");  // as typed
   const auto link = std::make_shared<LinkRequest>();              // a rank for a study instead
-  StudyVerb verb(
-      studies, "pc-cluster",
-      "Compare machines: double and multiple precision, copying, messages in and between nodes",
-      "  tabane study pc-cluster --quick -o pages\n"
-      "  tabane study pc-cluster --json=here.json && tabane compare here.json pc-cluster -o pages\n"
-      "  tabane study pc-cluster --hosts node1,node2 --launcher \"mpirun --mca btl tcp,self\"");
-  verb.add_common(study->quick, "Take about 25 s instead of 2 minutes: fewer runs and sizes");
-  verb.add_list("--hosts", "A,B", study->hosts,
-                "Measure between these two hosts, too: their names or addresses on the network "
-                "that is meant; the MPI launcher starts a rank on each");
-  verb.add_time("--seconds", study->watch_seconds,
-                "Watch the rate between the hosts for this time (default 10 s, quick 2 s)")
-      ->needs("--hosts");
-  verb.add("--launcher", "WORDS", *launcher,
-           "Start the ranks of MPI by this program with these options (default mpirun)");
-  verb.add_count("--ranks", study->most_ranks,
-                 "Use at most N ranks for matrix products (default: the PUs)",
-                 lab::kMostRanksForked);
-  verb->add_option("--link", link->seconds)->group("");  // these two are not for people
-  verb->add_flag("--watch-link", link->watches)->group("");
-  study->link_program = [launcher](const std::vector<std::string>& hosts,
-                                   const LinkRequest& request) {
+  own->link_program = [launcher](const std::vector<std::string>& hosts,
+                                 const LinkRequest& request) {
     return link_program(*launcher, hosts, request);
   };
-  verb.runs(
-      [study, launcher](const core::Topology& topology, const lab::Hooks& hooks) {
+  return study(
+      options,
+      table(options->rows(own->quick, "Take about 25 s instead of 2 minutes: fewer runs and sizes"),
+            std::vector<Option>{
+                {"--hosts A,B",
+                 &own->hosts,
+                 "Measure between these two hosts, too: their names or addresses on the network "
+                 "that is meant; the MPI launcher starts a rank on each",
+                 {.commas = true}},
+                time_row("--seconds TIME", own->watch_seconds,
+                         "Watch the rate between the hosts for this time (default 10 s, quick 2 s)",
+                         {"--hosts"}),
+                {"--launcher WORDS", launcher.get(),
+                 "Start the ranks of MPI by this program with these options (default mpirun)"},
+                {"--ranks N",
+                 &own->most_ranks,
+                 "Use at most N ranks for matrix products (default: the PUs)",
+                 {.range = {1, lab::kMostRanksForked}}},
+                {"--link SECONDS", &link->seconds, "", {.hidden = true}},
+                {"--watch-link", &link->watches, "", {.hidden = true}}}),
+      [own, launcher](const core::Topology& topology, const lab::Hooks& hooks) {
         words_of(*launcher);  // refuses an empty launcher before anything is measured
-        return lab::run_pc_cluster(topology, *study, hooks);
+        return lab::run_pc_cluster(topology, *own, hooks);
       },
-      [study, link] {
-        if (link->seconds > 0) serve_link(study->hosts, *link);
+      [own, link] {
+        if (link->seconds > 0) serve_link(own->hosts, *link);
         return link->seconds > 0;
       });
 }
+
+}  // namespace
+
+constinit const Verb pc_cluster_study{
+    .name = "pc-cluster",
+    .what =
+        "Compare machines: double and multiple precision, copying, messages in and between nodes",
+    .examples =
+        "  tabane study pc-cluster --quick -o pages\n"
+        "  tabane study pc-cluster --json=here.json && tabane compare here.json pc-cluster -o "
+        "pages\n"
+        "  tabane study pc-cluster --hosts node1,node2 --launcher \"mpirun --mca btl tcp,self\"",
+    .define = define};
 
 }  // namespace tabane::cli

@@ -3,10 +3,11 @@
 #include <memory>
 
 #include "tabane/cli/allocator.h"
-#include "tabane/cli/command_studies.h"
+#include "tabane/cli/command.h"
 #include "tabane/cli/meter_process.h"
 #include "tabane/cli/run_options.h"
 #include "tabane/cli/run_study.h"
+#include "tabane/core/units.h"
 #include "tabane/lab/studies/process_thread.h"
 
 namespace tabane::cli {
@@ -29,51 +30,64 @@ void check_allocators(const std::vector<std::string>& names) {
   for (const std::string& name : names) find_allocator(name, library_directories(own_variable));
 }
 
-void add_options(StudyVerb& verb, lab::ProcessThreadOptions& study) {
+Definition define() {
+  const auto options = std::make_shared<StudyOptions>();
+  const auto own = std::make_shared<lab::ProcessThreadOptions>();
+  const auto meter = std::make_shared<bool>(false);  // serves a study instead
   std::vector<std::string> workloads;
   for (const auto& workload : lab::process_thread::workloads())
     workloads.emplace_back(workload.name);
-  verb.add_common(study.quick, "Fewer runs, sizes and shapes");
-  verb.add_list("--workloads", "LIST", study.workloads,
-                fmt::format("Measure only some of {}", fmt::join(workloads, ", ")));
-  verb.add_list("--malloc", "LIST", study.allocators,
-                "Measure only some of glibc, jemalloc, mimalloc, tcmalloc (default: what is "
-                "installed)");
-  verb.add_count("-r,--runs", study.runs, "Measure each point N times (default: as time allows)");
-  verb.add_size("--text-size", study.text_bytes,
-                fmt::format("Generate a text of this size (default {}M, quick {}M)",
-                            study.kTextBytes >> 20, study.kQuickTextBytes >> 20));
-  verb.add("--text", "DIR", study.text_directory,
-           "Count the words of all files below DIR instead of generated text");
-  verb.add("--scale", "X", study.scale,
-           fmt::format("Mine so much of the report's 1943424 encrypted transactions (default {}, "
-                       "quick {})",
-                       study.kScale, study.kQuickScale))
-      ->check(CLI::PositiveNumber);
-}
-
-}  // namespace
-
-void add_process_thread_study(CLI::App& studies) {
-  const auto study = std::make_shared<lab::ProcessThreadOptions>();
-  const auto meter = std::make_shared<bool>(false);  // serves a study instead
-  StudyVerb verb(studies, "process-thread",
-                 "Threads, processes and teams of both at allocation-heavy work and at mining "
-                 "encrypted transactions; what forks cost",
-                 "  tabane study process-thread --quick\n"
-                 "  tabane study process-thread --workloads malloc-large,words -o figures\n"
-                 "  tabane study process-thread --workloads mining-values,mining-in-place");
-  add_options(verb, *study);
-  verb->add_flag(kMeterOption, *meter)->group("");  // not for people
-  verb.runs(
-      [study](const core::Topology& topology, const lab::Hooks& hooks) {
-        check_allocators(study->allocators);
-        return lab::run_process_thread(topology, *study, meters(), hooks);
+  return study(
+      options,
+      table(options->rows(own->quick, "Fewer runs, sizes and shapes"),
+            std::vector<Option>{
+                {"--workloads LIST",
+                 &own->workloads,
+                 fmt::format("Measure only some of {}", fmt::join(workloads, ", ")),
+                 {.commas = true}},
+                {"--malloc LIST",
+                 &own->allocators,
+                 "Measure only some of glibc, jemalloc, mimalloc, tcmalloc (default: what is "
+                 "installed)",
+                 {.commas = true}},
+                {"-r,--runs N",
+                 &own->runs,
+                 "Measure each point N times (default: as time allows)",
+                 {.range = kAboveZero}},
+                {"--text-size SIZE",
+                 [own](const Words& sizes) { own->text_bytes = core::parse_size(sizes.back()); },
+                 fmt::format("Generate a text of this size (default {}M, quick {}M)",
+                             own->kTextBytes >> 20, own->kQuickTextBytes >> 20)},
+                {"--text DIR", &own->text_directory,
+                 "Count the words of all files below DIR instead of generated text"},
+                {"--scale X",
+                 &own->scale,
+                 fmt::format("Mine so much of the report's 1943424 encrypted transactions (default "
+                             "{}, quick {})",
+                             own->kScale, own->kQuickScale),
+                 {.range = kAboveZero}},
+                {kMeterOption, meter.get(), "", {.hidden = true}}}),
+      [own](const core::Topology& topology, const lab::Hooks& hooks) {
+        check_allocators(own->allocators);
+        return lab::run_process_thread(topology, *own, meters(), hooks);
       },
       [meter] {
         if (*meter) serve_meter();
         return *meter;
       });
 }
+
+}  // namespace
+
+constinit const Verb process_thread_study{
+    .name = "process-thread",
+    .what =
+        "Threads, processes and teams of both at allocation-heavy work and at mining encrypted "
+        "transactions; what forks cost",
+    .examples =
+        "  tabane study process-thread --quick\n"
+        "  tabane study process-thread --workloads malloc-large,words -o figures\n"
+        "  tabane study process-thread --workloads mining-values,mining-in-place",
+    .define = define};
 
 }  // namespace tabane::cli

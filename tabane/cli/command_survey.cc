@@ -4,10 +4,10 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "tabane/cli/command.h"
 #include "tabane/cli/layout.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/output.h"
 #include "tabane/cli/progress.h"
 #include "tabane/cli/result_line.h"
@@ -23,14 +23,15 @@ namespace {
 
 struct Options {
   std::vector<std::string> only;
-  std::string directory = "tabane-report";
-  bool directory_given = false;
+  std::optional<std::string> given_directory;
   bool list = false;
   bool wide = false;
   bool quick = false;
   bool quiet = false;
   JsonOption json;
   std::string command_line;
+
+  std::string directory() const { return given_directory.value_or("tabane-report"); }
 };
 
 void list_probes(const Options& options) {
@@ -84,7 +85,7 @@ lab::Hooks make_hooks(const Options& options, ProgressLine& progress, bool to_di
   };
   hooks.on_probe_done = [&options, to_directory](const lab::Record& record) {
     if (!to_directory) return;
-    core::write_output(std::filesystem::path(options.directory) / "survey.json",
+    core::write_output(std::filesystem::path(options.directory()) / "survey.json",
                        lab::to_json(record).dump(1) + "\n");
   };
   return hooks;
@@ -93,7 +94,7 @@ lab::Hooks make_hooks(const Options& options, ProgressLine& progress, bool to_di
 void write_results(const Options& options, const lab::Record& record, bool to_directory) {
   options.json.write(lab::to_json(record));
   if (!to_directory) return;
-  const std::filesystem::path directory = options.directory;
+  const std::filesystem::path directory = options.directory();
   core::write_output(directory / "survey.json", lab::to_json(record).dump(1) + "\n");
   if (const auto remark = lab::write_report(record, directory)) {
     fmt::print(stderr, "tabane: {}\n", *remark);
@@ -110,11 +111,11 @@ void run(const Options& options) {
     return;
   }
   // JSON alone asks for no directory.
-  const bool to_directory = options.directory_given || !options.json.given();
+  const bool to_directory = options.given_directory || !options.json.given();
   options.json.check();
   const core::Topology topology = core::Topology::detect();
   lab::check_survey(topology, options.only);
-  if (to_directory) require_writable_directory(options.directory);
+  if (to_directory) require_writable_directory(options.directory());
   if (!options.quiet && !options.json.to_stdout()) fmt::print("{}\n\n", topology.summary());
 
   const StopOnSignal stop;
@@ -133,46 +134,43 @@ void run(const Options& options) {
   StopOnSignal::die_as_asked();
 }
 
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {{{"--list", &options->list, "List the probes of this machine and measure nothing"},
+           {"--wide", &options->wide, "With --list: one line per probe, however long"},
+           {"--only PATTERN,...",
+            &options->only,
+            "Measure only the probes that match a pattern ('simd.*.l1') or lie below a name "
+            "(clock); separate several by commas, or repeat the option",
+            {.commas = true}},
+           {"--quick", &options->quick,
+            "Take about 30 s, with fewer samples and passes; intervals cover only that time"},
+           {"-o,--output DIR", &options->given_directory,
+            "Write survey.json, report.html and the figures into DIR (default tabane-report)"},
+           options->json.row(),
+           {"-q,--quiet", &options->quiet, "Show no progress, table or warnings"}},
+          [options](const Given& given) {
+            options->command_line = given.verb;
+            if (options->quick) options->command_line += " --quick";
+            for (const std::string& pattern : options->only) {
+              options->command_line += fmt::format(" --only '{}'", pattern);
+            }
+            run(*options);
+            return kOk;
+          }};
+}
+
 }  // namespace
 
-void add_survey_command(CLI::App& app, int&) {
-  auto options = std::make_shared<Options>();
-  CLI::App* verb =
-      app.add_subcommand("survey", "Measure this machine and show how close to its limits it runs");
-  show_examples_first(
-      *verb,
-      "  tabane survey                     takes two minutes, writes into "
-      "tabane-report/report.html\n"
-      "  tabane survey --quick -o there    takes half a minute, writes into there/\n"
-      "  tabane survey --only 'simd.*.l1',clock\n"
-      "  tabane survey --quick --json | jq '.results[] | {name, value, unit}'");
-  verb->add_flag("--list", options->list, "List the probes of this machine and measure nothing");
-  verb->add_flag("--wide", options->wide, "With --list: one line per probe, however long");
-  verb->add_option("--only", options->only,
-                   "Measure only the probes that match a pattern ('simd.*.l1') or lie below a name "
-                   "(clock); separate several by commas, or repeat the option")
-      ->type_name("PATTERN,...")
-      ->delimiter(',')
-      ->take_all()
-      ->allow_extra_args(false);
-  verb->add_flag("--quick", options->quick,
-                 "Take about 30 s, with fewer samples and passes; intervals cover only that time");
-  CLI::Option* directory =
-      verb->add_option(
-              "-o,--output", options->directory,
-              "Write survey.json, report.html and the figures into DIR (default tabane-report)")
-          ->type_name("DIR");
-  options->json.add_to(*verb);
-  verb->add_flag("-q,--quiet", options->quiet, "Show no progress, table or warnings");
-  verb->callback([options, directory] {
-    options->directory_given = directory->count() > 0;
-    options->command_line = "tabane survey";
-    if (options->quick) options->command_line += " --quick";
-    for (const std::string& pattern : options->only) {
-      options->command_line += fmt::format(" --only '{}'", pattern);
-    }
-    run(*options);
-  });
-}
+constinit const Verb survey_verb{
+    .name = "survey",
+    .what = "Measure this machine and show how close to its limits it runs",
+    .examples =
+        "  tabane survey                     takes two minutes, writes into "
+        "tabane-report/report.html\n"
+        "  tabane survey --quick -o there    takes half a minute, writes into there/\n"
+        "  tabane survey --only 'simd.*.l1',clock\n"
+        "  tabane survey --quick --json | jq '.results[] | {name, value, unit}'",
+    .define = define};
 
 }  // namespace tabane::cli

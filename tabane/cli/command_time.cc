@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "tabane/cli/command.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/printable.h"
 #include "tabane/cli/run_study.h"
 #include "tabane/cli/time_request.h"
@@ -23,17 +22,6 @@
 
 namespace tabane::cli {
 namespace {
-
-constexpr const char* kExamples =
-    "  tabane time 'sort a' 'sort --parallel=1 a'\n"
-    "                                       which is faster, by how much, and how sure that is\n"
-    "  tabane time -P threads 1 8 'xz -T{threads} -k -f file'\n"
-    "                                       a parameter from 1 to 8\n"
-    "  tabane time -L level 1,6,9 --prepare 'rm -f f.gz' 'gzip -k -{level} f'\n"
-    "                                       a list of values, and what to do before each run\n"
-    "  tabane time --with 'jemalloc: --malloc jemalloc' --with 'bound: -c 0-3' ./server\n"
-    "                                       one command as it is, and with options of tabane run\n"
-    "  tabane time -o page --export-csv times.csv ./a ./b";
 
 // Runs of a shell that does nothing, to tell its part of short commands.
 constexpr int kShellRuns = 11;
@@ -223,155 +211,127 @@ void print_messages(const std::string& messages) {
   for (std::string line; std::getline(lines, line);) fmt::print(stderr, "  {}\n", printable(line));
 }
 
-std::string quoted(const std::string& word) {
-  const bool plain = !word.empty() && word.find_first_not_of(
-                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                          "0123456789-_./=:,%+@") == std::string::npos;
-  if (plain) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
-  return text + "'";
+std::vector<Option> effort_rows(Options& options) {
+  return {
+      {"-w,--warmup N", &options.effort.warmups,
+       "Run all commands N times before anything counts (default 1)"},
+      {"-r,--runs N", &options.runs, "Take exactly N rounds"},
+      {"-m,--min-runs N",
+       &options.fewest,
+       "Take at least N rounds (default 10)",
+       {.excludes = {"--runs"}}},
+      {"-M,--max-runs N", &options.effort.most, "Take at most N rounds", {.excludes = {"--runs"}}},
+      {"--min-time TIME", &options.min_time, "Measure for at least this long (default 3s)"},
+      {"--max-time TIME", &options.max_time,
+       "Begin no round after this time, even if there are fewer than -m (default: after 1m "
+       "with -m rounds)"},
+      {"--precision PERCENT", &options.precision,
+       "Stop when each ratio is known to this, plus or minus, or shown to differ from 1 "
+       "(default 1%)"},
+      {"--repeat N", &options.effort.repeat,
+       "Make one sample of N runs one after the other, for very short commands"},
+      {"--timeout TIME", &options.timeout,
+       "End a run that takes longer, as failed (default: 10 times the command's first, at "
+       "least 10s)"},
+      {"-i,--ignore-failure", &options.effort.ignore_failure,
+       "Go on when a command fails; failed runs are counted"}};
 }
 
-// The line that was typed, as far as it is of this verb.
-std::string typed_line(const CLI::App& verb) {
-  std::string text = "tabane time";
-  for (const CLI::Option* option : verb.parse_order()) {
-    if (!option->nonpositional()) continue;
-    const std::string name = option->get_single_name();
-    const std::string flag = (name.size() == 1 ? " -" : " --") + name;
-    if (text.find(flag + " ") != std::string::npos || text.ends_with(flag)) continue;
-    const auto size = static_cast<std::size_t>(std::max(1, option->get_type_size()));
-    const auto& results = option->results();
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      if (i % size == 0) text += flag;
-      if (option->get_items_expected_max() == 0) continue;
-      text += (option->get_items_expected_min() == 0 ? "=" : " ") + quoted(results[i]);
-    }
-  }
-  for (const std::string& command : verb.get_option("COMMAND")->results())
-    text += " " + quoted(command);
-  return text;
+std::vector<Option> surroundings_rows(TimeRequest& request) {
+  return {{"-s,--setup COMMAND", &request.setup,
+           "Run this once before a command's first run; once for all, or once for each command"},
+          {"-p,--prepare COMMAND", &request.prepare, "Run this before each run, outside its time"},
+          {"--conclude COMMAND", &request.conclude, "Run this after each run, outside its time"},
+          {"-c,--cleanup COMMAND", &request.cleanup, "Run this at the end, also after a failure"},
+          {"-P,--parameter-scan NAME FIRST LAST",
+           [&request](const Words& words) {
+             for (std::size_t i = 0; i + 2 < words.size(); i += 3)
+               request.scans.emplace_back(words[i], words[i + 1], words[i + 2]);
+           },
+           "Put each number from FIRST to LAST in the place of {NAME}",
+           {.repeatable = true}},
+          {"-D,--parameter-step-size STEP", &request.step, "The step of -P (default 1)"},
+          {"-L,--parameter-list NAME A,B,C",
+           [&request](const Words& words) {
+             for (std::size_t i = 0; i + 1 < words.size(); i += 2)
+               request.lists.emplace_back(words[i], words[i + 1]);
+           },
+           "Put each of these values in the place of {NAME}",
+           {.repeatable = true}},
+          {"--with WAY", &request.with,
+           "Run commands also in this way, 'TAG: OPTIONS' with options of tabane run: places, "
+           "memory, allocator, huge pages. A command that begins with 'TAG: ' is run only so"},
+          {"--command-name NAME", &request.names, "Call the commands so, in their order"}};
 }
 
-void add_effort(CLI::App& verb, Options& options) {
-  verb.add_option("-w,--warmup", options.effort.warmups,
-                  "Run all commands N times before anything counts (default 1)")
-      ->type_name("N");
-  auto* runs = verb.add_option("-r,--runs", options.runs, "Take exactly N rounds")->type_name("N");
-  verb.add_option("-m,--min-runs", options.fewest, "Take at least N rounds (default 10)")
-      ->type_name("N")
-      ->excludes(runs);
-  verb.add_option("-M,--max-runs", options.effort.most, "Take at most N rounds")
-      ->type_name("N")
-      ->excludes(runs);
-  verb.add_option("--min-time", options.min_time, "Measure for at least this long (default 3s)")
-      ->type_name("TIME");
-  verb.add_option("--max-time", options.max_time,
-                  "Begin no round after this time, even if there are fewer than -m (default: after "
-                  "1m with -m rounds)")
-      ->type_name("TIME");
-  verb.add_option("--precision", options.precision,
-                  "Stop when each ratio is known to this, plus or minus, or shown to differ from "
-                  "1 (default 1%)")
-      ->type_name("PERCENT");
-  verb.add_option("--repeat", options.effort.repeat,
-                  "Make one sample of N runs one after the other, for very short commands")
-      ->type_name("N");
-  verb.add_option("--timeout", options.timeout,
-                  "End a run that takes longer, as failed (default: 10 times the command's first, "
-                  "at least 10s)")
-      ->type_name("TIME");
-  verb.add_flag("-i,--ignore-failure", options.effort.ignore_failure,
-                "Go on when a command fails; failed runs are counted");
-}
-
-void add_surroundings(CLI::App& verb, TimeRequest& request) {
-  const auto lines = [&](const char* names, std::vector<std::string>& to, const char* what) {
-    verb.add_option(names, to, what)->type_name("COMMAND")->allow_extra_args(false);
-  };
-  lines("-s,--setup", request.setup,
-        "Run this once before a command's first run; once for all, or once for each command");
-  lines("-p,--prepare", request.prepare, "Run this before each run, outside its time");
-  lines("--conclude", request.conclude, "Run this after each run, outside its time");
-  lines("-c,--cleanup", request.cleanup, "Run this at the end, also after a failure");
-  verb.add_option("-P,--parameter-scan", request.scans,
-                  "Put each number from FIRST to LAST in the place of {NAME}")
-      ->type_name("NAME FIRST LAST")
-      ->allow_extra_args(false);
-  verb.add_option("-D,--parameter-step-size", request.step, "The step of -P (default 1)")
-      ->type_name("STEP");
-  verb.add_option("-L,--parameter-list", request.lists,
-                  "Put each of these values in the place of {NAME}")
-      ->type_name("NAME A,B,C")
-      ->allow_extra_args(false);
-  verb.add_option(
-          "--with", request.with,
-          "Run commands also in this way, 'TAG: OPTIONS' with options of tabane run: places, "
-          "memory, allocator, huge pages. A command that begins with 'TAG: ' is run only so")
-      ->type_name("WAY")
-      ->allow_extra_args(false);
-  verb.add_option("--command-name", request.names, "Call the commands so, in their order")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-}
-
-void add_streams(CLI::App& verb, Options& options) {
+std::vector<Option> stream_rows(Options& options) {
   TimeRequest& request = options.request;
-  auto* shell = verb.add_option("-S,--shell", request.shell,
-                                "Let this shell read the commands (default /bin/sh); none: as -N")
-                    ->type_name("SHELL");
-  verb.add_flag("-N", options.no_shell, "Start the commands without a shell")->excludes(shell);
-  verb.add_option("--input", request.input,
-                  "Give the commands this file as standard input (default null)")
-      ->type_name("FILE");
-  auto* output = verb.add_option("--output", request.output,
-                                 "Send the commands' output to null (default), pipe (read and "
-                                 "thrown away), inherit (shown) or a file, as ./out")
-                     ->type_name("WHERE");
-  verb.add_flag("--show-output", options.show_output, "Show what the commands print")
-      ->excludes(output);
-  const auto file = [&](const char* name, std::string& to, const char* what) {
-    verb.add_option(name, to, what)->type_name("FILE");
-  };
-  file("--export-json", options.export_json, "Write the times as hyperfine's JSON, and more");
-  file("--export-csv", options.export_csv, "Write a line of figures for each command");
-  file("--export-markdown", options.export_markdown, "Write a table for a README");
+  return {
+      {"-S,--shell SHELL", &request.shell,
+       "Let this shell read the commands (default /bin/sh); none: as -N"},
+      {"-N", &options.no_shell, "Start the commands without a shell", {.excludes = {"--shell"}}},
+      {"--input FILE", &request.input,
+       "Give the commands this file as standard input (default null)"},
+      {"--output WHERE", &request.output,
+       "Send the commands' output to null (default), pipe (read and thrown away), inherit "
+       "(shown) or a file, as ./out"},
+      {"--show-output",
+       &options.show_output,
+       "Show what the commands print",
+       {.excludes = {"--output"}}},
+      {"--export-json FILE", &options.export_json, "Write the times as hyperfine's JSON, and more"},
+      {"--export-csv FILE", &options.export_csv, "Write a line of figures for each command"},
+      {"--export-markdown FILE", &options.export_markdown, "Write a table for a README"}};
 }
 
-void add_results(CLI::App& verb, Options& options) {
-  verb.add_option("-o,--page", options.output, "Write the page, the figures and the JSON into DIR")
-      ->type_name("DIR");
-  options.json.add_to(verb);
-  verb.add_flag("--wide", options.wide, "Do not fit tables to the width of the terminal");
-  verb.add_flag("-q,--quiet", options.quiet, "Show no progress and no warnings");
+std::vector<Option> result_rows(Options& options) {
+  return {{"-o,--page DIR", &options.output, "Write the page, the figures and the JSON into DIR"},
+          options.json.row(),
+          {"--wide", &options.wide, "Do not fit tables to the width of the terminal"},
+          {"-q,--quiet", &options.quiet, "Show no progress and no warnings"}};
+}
+
+int run(Options& options, const Given& given) {
+  if (options.no_shell) options.request.shell = "none";
+  if (options.show_output) options.request.output = "inherit";
+  options.command_line = given.line();
+  try {
+    time_commands(options);
+  } catch (const lab::CommandFailed& error) {
+    print_messages(error.messages());
+    throw;
+  }
+  return kOk;
+}
+
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {table({{"COMMAND",
+                  &options->request.commands,
+                  "Command lines, each one argument; the others are compared with the first",
+                  {.required = true}}},
+                effort_rows(*options), surroundings_rows(options->request), stream_rows(*options),
+                result_rows(*options)),
+          [options](const Given& given) { return run(*options, given); }};
 }
 
 }  // namespace
 
-void add_time_command(CLI::App& app, int&) {
-  auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand(
-      "time", "Compare commands in turn: times, memory, and the ratio with its interval");
-  show_examples_first(*verb, kExamples);
-  verb->add_option("COMMAND", options->request.commands,
-                   "Command lines, each one argument; the others are compared with the first")
-      ->required();
-  add_effort(*verb, *options);
-  add_surroundings(*verb, options->request);
-  add_streams(*verb, *options);
-  add_results(*verb, *options);
-  verb->callback([options, verb] {
-    if (options->no_shell) options->request.shell = "none";
-    if (options->show_output) options->request.output = "inherit";
-    options->command_line = typed_line(*verb);
-    try {
-      time_commands(*options);
-    } catch (const lab::CommandFailed& error) {
-      print_messages(error.messages());
-      throw;
-    }
-  });
-}
+constinit const Verb time_verb{
+    .name = "time",
+    .what = "Compare commands in turn: times, memory, and the ratio with its interval",
+    .examples =
+        "  tabane time 'sort a' 'sort --parallel=1 a'\n"
+        "                                       which is faster, by how much, and how sure that "
+        "is\n"
+        "  tabane time -P threads 1 8 'xz -T{threads} -k -f file'\n"
+        "                                       a parameter from 1 to 8\n"
+        "  tabane time -L level 1,6,9 --prepare 'rm -f f.gz' 'gzip -k -{level} f'\n"
+        "                                       a list of values, and what to do before each run\n"
+        "  tabane time --with 'jemalloc: --malloc jemalloc' --with 'bound: -c 0-3' ./server\n"
+        "                                       one command as it is, and with options of tabane "
+        "run\n"
+        "  tabane time -o page --export-csv times.csv ./a ./b",
+    .define = define};
 
 }  // namespace tabane::cli

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "tabane/cli/command.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/rank_options.h"
 #include "tabane/cli/record_file.h"
 #include "tabane/cli/run_options.h"
@@ -13,7 +12,6 @@
 #include "tabane/cli/shell_words.h"
 #include "tabane/cli/tune_plan.h"
 #include "tabane/cli/tuned_command.h"
-#include "tabane/cli/verb_words.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
 #include "tabane/core/units.h"
@@ -25,18 +23,6 @@
 namespace tabane::cli {
 namespace {
 
-constexpr const char* kExamples =
-    "  tabane tune --metric 'GFLOPS: ([0-9.]+)' --higher-is-better -- ./solver\n"
-    "                                       the threads, places and memory for the best number\n"
-    "  tabane tune --budget 2m --ignore-output -- xz -T{threads} -kc data\n"
-    "                                       where the number of threads stands in the command\n"
-    "  tabane tune --launcher 'mpirun -n {processes}' -- ./simulation input\n"
-    "  tabane tune --shards -- ./convert --part {index} --of {processes}\n"
-    "  tabane tune --vary block=64,128,256 --only threads,block -- ./multiply {block}\n"
-    "  tabane run --tuned tuned.json -- ./solver\n"
-    "                                       afterwards: as it was found to be best\n"
-    "  tabane tune --collectives --rules collectives.txt";
-
 constexpr double kUsualBudget = 300;  // seconds
 
 struct Options : StudyOptions {
@@ -46,9 +32,12 @@ struct Options : StudyOptions {
 
   TuneRequest request;
   Judging judging;
-  std::string goal = "time", budget, timeout, save = "tuned.json", resume, export_as;
-  std::string program;
+  std::string goal = "time", budget, timeout, resume, export_as;
+  std::optional<std::string> given_save;
   int runs = 0;
+
+  // Empty: nowhere.
+  std::string save() const { return given_save.value_or(resume.empty() ? "tuned.json" : resume); }
 };
 
 // ---- collectives ----
@@ -111,17 +100,17 @@ lab::tune::Budget budget_of(const Options& options) {
 
 class CommandTuning {
  public:
-  CommandTuning(const Options& options, const std::vector<std::string>& command)
+  explicit CommandTuning(const Options& options)
       : options_(options),
         topology_(core::Topology::detect()),
         judging_(judging_of(options)),
         budget_(budget_of(options)),
-        plan_(with(options.request, command), topology_, own_variable) {
+        plan_(options.request, topology_, own_variable) {
     lab::require_this_machine(topology_);
     lab::tune::require_one_round(budget_, 0);
-    if (!options.save.empty()) {
-      require_writable_file("--save ", options.save);
-      require_own_file(options.save);
+    if (!options.save().empty()) {
+      require_writable_file("--save ", options.save());
+      require_own_file(options.save());
     }
     if (!options.resume.empty()) resume();
   }
@@ -134,11 +123,6 @@ class CommandTuning {
   }
 
  private:
-  static TuneRequest with(TuneRequest request, const std::vector<std::string>& command) {
-    request.command = command;
-    return request;
-  }
-
   // What another command's tuning took long to find is not replaced.
   void require_own_file(const std::string& file) const {
     std::error_code ignored;
@@ -181,8 +165,8 @@ class CommandTuning {
     lines_ = lines_of(*setting_, command.is_better_bare(*setting_));
     lab::Record record =
         lab::tune::tune_record(topology_, plan_.space(), tuning, told(command.warnings()));
-    if (!options_.save.empty())
-      core::write_output(options_.save, lab::to_json(record).dump(1) + "\n");
+    if (!options_.save().empty())
+      core::write_output(options_.save(), lab::to_json(record).dump(1) + "\n");
     return record;
   }
 
@@ -260,7 +244,7 @@ class CommandTuning {
 
   std::string line_by_file() const {
     const TuneRequest& request = plan_.request();
-    std::vector<std::string> words = {"tabane", "run", "--tuned", options_.save};
+    std::vector<std::string> words = {"tabane", "run", "--tuned", options_.save()};
     if (!request.launcher.empty()) words.insert(words.end(), {"--launcher", request.launcher});
     for (const std::string& vary : request.vary) words.insert(words.end(), {"--vary", vary});
     words.emplace_back("--");
@@ -277,7 +261,7 @@ class CommandTuning {
     if (setting_->as_started) return;
     fmt::print("\nUse from now on\n\n  {}\n", lines_.to_use);
     if (!lines_.other.empty()) fmt::print("\n{}\n\n  {}\n", lines_.what_is_other, lines_.other);
-    if (!options_.save.empty()) fmt::print("\nor\n\n  {}\n", line_by_file());
+    if (!options_.save().empty()) fmt::print("\nor\n\n  {}\n", line_by_file());
   }
 
   const Options& options_;
@@ -290,121 +274,119 @@ class CommandTuning {
   Lines lines_;
 };
 
-void add_what_varies(CLI::App& verb, TuneRequest& request) {
-  verb.add_option("--vary", request.vary,
-                  "Vary {NAME} in the command: NAME=64,128,256 or NAME=1..9 or NAME=0..100:25; the "
-                  "first value is the one that you use now")
-      ->allow_extra_args(false)
-      ->type_name("NAME=VALUES");
-  verb.add_option("--launcher", request.launcher,
-                  "Start the command by LINE, in which {processes} stands, and vary that number")
-      ->type_name("LINE");
-  verb.add_flag("--shards", request.shards,
-                "Start the command {processes} times at once, with {index} from 0; all must end");
-  verb.add_option("--start", request.start,
-                  "What you use now where the command has a placeholder: threads=N, processes=N "
-                  "(default: all PUs, and 1)")
-      ->allow_extra_args(false)
-      ->type_name("NAME=N");
-  verb.add_option("--only", request.only,
-                  "Vary only these: processes, threads, placement, memory, allocator, huge-pages, "
-                  "arenas, names of --vary")
-      ->delimiter(',')
-      ->allow_extra_args(false)  // so that the mark before the command is not one of them
-      ->type_name("LIST");
-  verb.add_option("--without", request.without, "Do not vary these")
-      ->delimiter(',')
-      ->allow_extra_args(false)  // so that the mark before the command is not one of them
-      ->type_name("LIST");
-  verb.add_option("--most-processes", request.most_processes, "Try at most N processes")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  verb.add_option("--most-threads", request.most_threads, "Try at most N threads")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  verb.add_flag("--oversubscribe", request.oversubscribe, "Try up to twice as many threads as PUs");
+std::vector<Option> varying_rows(TuneRequest& request) {
+  return {
+      {"--vary NAME=VALUES", &request.vary,
+       "Vary {NAME} in the command: NAME=64,128,256 or NAME=1..9 or NAME=0..100:25; the first "
+       "value is the one that you use now"},
+      {"--launcher LINE", &request.launcher,
+       "Start the command by LINE, in which {processes} stands, and vary that number"},
+      {"--shards", &request.shards,
+       "Start the command {processes} times at once, with {index} from 0; all must end"},
+      {"--start NAME=N", &request.start,
+       "What you use now where the command has a placeholder: threads=N, processes=N (default: "
+       "all PUs, and 1)"},
+      {"--only LIST",
+       &request.only,
+       "Vary only these: processes, threads, placement, memory, allocator, huge-pages, arenas, "
+       "names of --vary",
+       {.commas = true}},
+      {"--without LIST", &request.without, "Do not vary these", {.commas = true}},
+      {"--most-processes N",
+       &request.most_processes,
+       "Try at most N processes",
+       {.range = kAboveZero}},
+      {"--most-threads N", &request.most_threads, "Try at most N threads", {.range = kAboveZero}},
+      {"--oversubscribe", &request.oversubscribe, "Try up to twice as many threads as PUs"}};
 }
 
-void add_judging(CLI::App& verb, Options& options) {
+std::vector<Option> judging_rows(Options& options) {
   Judging& judging = options.judging;
-  verb.add_option("--goal", options.goal,
-                  "Make this best: time (default), cpu, memory, cost (PUs x time)")
-      ->type_name("WHAT")
-      ->check(one_of({"time", "cpu", "memory", "cost"}));
-  verb.add_option("--metric", judging.metric,
-                  "Make the number best that this regular expression (as of grep -E) finds in a "
-                  "line that the command prints, in its first group; the last one counts")
-      ->type_name("REGEX");
-  verb.add_flag("--higher-is-better", judging.higher_is_better, "Of --metric");
-  verb.add_option("--check", judging.check,
-                  "Run LINE after each run; where it fails the candidate is out of the question")
-      ->type_name("LINE");
-  verb.add_flag("--ignore-output", judging.ignore_output,
-                "Do not compare what candidates print with what the command as started prints");
-  verb.add_option("--prepare", judging.prepare, "Run LINE before each run, outside its time")
-      ->type_name("LINE");
-  verb.add_option("--input", judging.input, "Give the command FILE as its standard input")
-      ->type_name("FILE");
-  verb.add_option("--timeout", options.timeout,
-                  "End runs after TIME; default: 10 times the first run")
-      ->type_name("TIME");
-  verb.add_option("--repeat", judging.repeat,
-                  "Make one sample of N runs (default: as many as take 100 ms)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
+  return {
+      {"--goal WHAT",
+       &options.goal,
+       "Make this best: time (default), cpu, memory, cost (PUs x time)",
+       {.choices = {"time", "cpu", "memory", "cost"}}},
+      {"--metric REGEX", &judging.metric,
+       "Make the number best that this regular expression (as of grep -E) finds in a line that "
+       "the command prints, in its first group; the last one counts"},
+      {"--higher-is-better", &judging.higher_is_better, "Of --metric"},
+      {"--check LINE", &judging.check,
+       "Run LINE after each run; where it fails the candidate is out of the question"},
+      {"--ignore-output", &judging.ignore_output,
+       "Do not compare what candidates print with what the command as started prints"},
+      {"--prepare LINE", &judging.prepare, "Run LINE before each run, outside its time"},
+      {"--input FILE", &judging.input, "Give the command FILE as its standard input"},
+      {"--timeout TIME", &options.timeout, "End runs after TIME; default: 10 times the first run"},
+      {"--repeat N",
+       &judging.repeat,
+       "Make one sample of N runs (default: as many as take 100 ms)",
+       {.range = kAboveZero}}};
 }
 
-void add_effort(CLI::App& verb, Options& options) {
-  verb.add_option("-w,--warmup", options.judging.warmups,
-                  "Run the command N times as started before anything counts (default, and at "
-                  "least, 2: so it is seen whether it prints the same each time)")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
-  verb.add_option("--budget", options.budget, "Take this time, about (default: 5m)")
-      ->type_name("TIME");
-  verb.add_option("-r,--runs", options.runs, "Take at most N runs")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  verb.add_option("--save", options.save,
-                  "Keep the tuning in FILE, for --resume and 'tabane run --tuned' (default: "
-                  "tuned.json, or what --resume names; '' for nowhere)")
-      ->type_name("FILE");
-  verb.add_option("--resume", options.resume, "Go on with the tuning in FILE")->type_name("FILE");
-  verb.add_option("--export", options.export_as, "Print a batch script: slurm")
-      ->type_name("WHAT")
-      ->check(one_of({"slurm"}));
+std::vector<Option> effort_rows(Options& options) {
+  return {
+      {"-w,--warmup N",
+       &options.judging.warmups,
+       "Run the command N times as started before anything counts (default, and at least, 2: "
+       "so it is seen whether it prints the same each time)",
+       {.range = kFromZero}},
+      {"--budget TIME", &options.budget, "Take this time, about (default: 5m)"},
+      {"-r,--runs N", &options.runs, "Take at most N runs", {.range = kAboveZero}},
+      {"--save FILE", &options.given_save,
+       "Keep the tuning in FILE, for --resume and 'tabane run --tuned' (default: tuned.json, "
+       "or what --resume names; '' for nowhere)"},
+      {"--resume FILE", &options.resume, "Go on with the tuning in FILE"},
+      {"--export WHAT", &options.export_as, "Print a batch script: slurm", {.choices = {"slurm"}}}};
+}
+
+int run(const Options& options) {
+  const bool has_command = !options.request.command.empty();
+  if (options.collectives) {
+    if (has_command) throw core::UsageError("--collectives takes no command");
+    tune_collectives(options);
+  } else {
+    if (!has_command) throw core::UsageError("give a command after --, or --collectives");
+    CommandTuning(options).run();
+  }
+  return kOk;
+}
+
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {table(varying_rows(options->request), judging_rows(*options), effort_rows(*options),
+                std::vector<Option>{
+                    {"--collectives", &options->collectives,
+                     "Measure every algorithm of the collectives and write which to take when"},
+                    {"--rules FILE", &options->rules,
+                     "Write the rules of the collectives to FILE (default: stdout)"}},
+                options->rows(options->collectives_study.quick,
+                              "Of --collectives: take 20 s instead of 90 s, with fewer samples"),
+                rank_rows(options->collectives_study.ranks),
+                std::vector<Option>{{"COMMAND",
+                                     &options->request.command,
+                                     "The command with its arguments, after --",
+                                     {.is_command = true}}}),
+          [options](const Given&) { return run(*options); }};
 }
 
 }  // namespace
 
-void add_tune_command(CLI::App& app, int&) {
-  auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("tune", "Find what makes a command fastest on this machine");
-  show_examples_first(*verb, kExamples);
-  verb->prefix_command();
-  add_what_varies(*verb, options->request);
-  add_judging(*verb, *options);
-  add_effort(*verb, *options);
-  verb->add_flag("--collectives", options->collectives,
-                 "Measure every algorithm of the collectives and write which to take when");
-  verb->add_option("--rules", options->rules,
-                   "Write the rules of the collectives to FILE (default: stdout)")
-      ->type_name("FILE");
-  options->add_to(*verb, options->collectives_study.quick,
-                  "Of --collectives: take 20 s instead of 90 s, with fewer samples");
-  add_rank_options(*verb, options->collectives_study.ranks);
-  verb->add_option("COMMAND", options->program, "The command with its arguments, after --");
-  verb->callback([options, verb] {
-    if (!options->collectives) {
-      const std::vector<std::string> command = command_of(*verb, options->program);
-      if (!options->resume.empty() && verb->count("--save") == 0) options->save = options->resume;
-      if (options->program.empty())
-        throw core::UsageError("give a command after --, or --collectives");
-      return CommandTuning(*options, command).run();
-    }
-    if (!options->program.empty()) throw core::UsageError("--collectives takes no command");
-    tune_collectives(*options);
-  });
-}
+constinit const Verb tune_verb{
+    .name = "tune",
+    .what = "Find what makes a command fastest on this machine",
+    .examples =
+        "  tabane tune --metric 'GFLOPS: ([0-9.]+)' --higher-is-better -- ./solver\n"
+        "                                       the threads, places and memory for the best "
+        "number\n"
+        "  tabane tune --budget 2m --ignore-output -- xz -T{threads} -kc data\n"
+        "                                       where the number of threads stands in the command\n"
+        "  tabane tune --launcher 'mpirun -n {processes}' -- ./simulation input\n"
+        "  tabane tune --shards -- ./convert --part {index} --of {processes}\n"
+        "  tabane tune --vary block=64,128,256 --only threads,block -- ./multiply {block}\n"
+        "  tabane run --tuned tuned.json -- ./solver\n"
+        "                                       afterwards: as it was found to be best\n"
+        "  tabane tune --collectives --rules collectives.txt",
+    .define = define};
 
 }  // namespace tabane::cli

@@ -1,8 +1,10 @@
-// The man page and the shells' completions, from the definitions of the command line.
+// The man page and the shells' completions, from the tables of the verbs.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
+
+#include "tabane/cli/args.h"
 
 namespace tabane::cli {
 
@@ -10,10 +12,21 @@ namespace tabane::cli {
 // verb's options (of a verb with names below it: theirs), "@options others@" for the verbs that it
 // has not named so far, "@options@" for the program's own options, and @version@ for the version.
 // throws: core::UsageError if it names a verb that there is not.
-std::string man_page(const CLI::App& app, const std::string& page_template);
+std::string man_page(const Verb& program, const std::string& page_template);
 
-std::string bash_completion(const CLI::App& app);
-std::string zsh_completion(const CLI::App& app);
-std::string fish_completion(const CLI::App& app);
+std::string bash_completion(const Verb& program);
+std::string zsh_completion(const Verb& program);
+std::string fish_completion(const Verb& program);
+
+// What --help shows of the program, a verb, or a name below one.
+struct Documented {
+  const Verb* verb;
+  std::string path;  // "study ap1000"; empty: the program
+  std::vector<const Verb*> below;
+  std::vector<Option> options;  // --help is the last
+  std::vector<Option> positionals;
+};
+
+Documented documented(const Verb& verb, const std::string& path);
 
 }  // namespace tabane::cli

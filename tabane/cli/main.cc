@@ -1,8 +1,6 @@
 // tabane VERB [options] [-- command]
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <exception>
@@ -12,11 +10,8 @@
 
 #include "tabane/cli/command.h"
 #include "tabane/cli/more_lines.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/output.h"
 #include "tabane/cli/printable.h"
-#include "tabane/cli/version.h"
-#include "tabane/cli/wrong_arguments.h"
 #include "tabane/comm/message.h"
 #include "tabane/core/error.h"
 
@@ -45,11 +40,9 @@ int code_of(const std::exception& error) {
   return kFailed;
 }
 
-// What is wrong with arguments is said by their verb, as it is by the parser.
-std::string speaker(const CLI::App& app, const std::exception& error) {
-  const auto verbs = app.get_subcommands();
-  const bool of_verb = !verbs.empty() && code_of(error) == kUsage;
-  return of_verb ? "tabane " + verbs.front()->get_name() + ": " : "tabane: ";
+// What is wrong with arguments is said by their verb.
+std::string speaker(const Given& given, const std::exception& error) {
+  return (code_of(error) == kUsage ? given.verb : tabane_program.name) + ": ";
 }
 
 int fail(const std::exception& error, int code, const std::string& speaker = "tabane: ") {
@@ -60,67 +53,27 @@ int fail(const std::exception& error, int code, const std::string& speaker = "ta
   return code;
 }
 
-// CLI11 would take the word after a bare --json for its file.
-void mark_json(std::vector<std::string>& arguments) {
-  for (std::string& argument : arguments) {
-    if (argument == "--") return;
-    if (argument == "--json") argument = "--json=-";
-  }
-}
-
-// "help VERB" is "VERB --help".
-void mark_help(std::vector<std::string>& arguments) {
-  if (arguments.empty() || arguments.front() != "help") return;
-  arguments.erase(arguments.begin());
-  arguments.emplace_back("--help");
-}
-
 int run(int argc, char** argv) {
-  CLI::App app{"Bundle cores, memory and machines into one fast job, and show its limits",
-               "tabane"};
-  int exit_code = kOk;
-  app.set_version_flag("-V,--version", version_text(),
-                       "Print the version, the compiler and the libraries, and exit");
-  app.set_help_flag("-h,--help", "Print this help and exit");
-  app.require_subcommand(1);
-  fit_help_to_terminal(app);
-  add_survey_command(app, exit_code);
-  add_report_command(app, exit_code);
-  add_study_command(app, exit_code);
-  add_compare_command(app, exit_code);
-  add_tune_command(app, exit_code);
-  add_run_command(app, exit_code);
-  add_time_command(app, exit_code);
-  add_encrypt_commands(app, exit_code);
-  add_keygen_command(app, exit_code);
-  add_rekey_command(app, exit_code);
-  add_epub_command(app, exit_code);
-  add_scg_command(app, exit_code);
-  add_linpack_command(app, exit_code);
-  add_slalom_command(app, exit_code);
-  add_matmul_command(app, exit_code);
-  add_mine_command(app, exit_code);
-  add_generate_docs_command(app, exit_code);
   if (argc == 1) {
-    std::fputs(app.help().c_str(), stderr);
+    std::fputs(help_text(tabane_program, tabane_program.name).c_str(), stderr);
     return kUsage;
   }
-  std::vector<std::string> typed(argv + 1, argv + argc);
-  mark_help(typed);
+  Call call;
   try {
-    std::vector<std::string> arguments = mark_command(app, typed);
-    mark_json(arguments);
-    std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes a vector
-    app.parse(std::move(arguments));
-  } catch (const CLI::Success& help_or_version) {
-    return app.exit(help_or_version);
-  } catch (const CLI::ParseError& error) {
-    return fail(wrong_arguments(app, error, typed), kUsage);
-  } catch (const std::exception& error) {
-    write_error(app, sentence_of(error), code_of(error));
-    return fail(error, code_of(error), speaker(app, error));
+    call = understand(tabane_program, Words(argv + 1, argv + argc));
+  } catch (const WrongArguments& error) {
+    return fail(error.what(), kUsage);
   }
-  return exit_code;
+  if (call.answer) {
+    std::fputs(call.answer->c_str(), stdout);
+    return kOk;
+  }
+  try {
+    return call.run();
+  } catch (const std::exception& error) {
+    write_error(call.given, sentence_of(error), code_of(error));
+    return fail(error, code_of(error), speaker(call.given, error));
+  }
 }
 
 // What an earlier write to stdout has met, if the last error of all may have been of one.

@@ -5,26 +5,23 @@
 
 #include <cstdio>
 
-#include "tabane/cli/options.h"
 #include "tabane/cli/printable.h"
 #include "tabane/core/error.h"
 #include "tabane/workloads/fhe_mining/apriori.h"
 
 namespace tabane::cli {
 
-void MineOptions::add_to(CLI::App& verb, const std::string& if_none) {
-  verb.add_option("--min-support", min_support,
-                  "Find itemsets in at least this share of the transactions, more than 0 and at "
-                  "most 1; 0.02 is 2 %")
-      ->type_name("X");
-  verb.add_option("--max-length", max_length,
-                  "Find itemsets of at most N items (default " + if_none +
-                      "); more take larger parameters at each doubling beyond 2")
-      ->check(CLI::Range(1, workloads::fhe_mining::kLongestItemset))
-      ->type_name("N");
-  verb.add_option("--min-confidence", min_confidence,
-                  "Give the rules that hold in at least this share of the cases (default 0.5)")
-      ->type_name("X");
+std::vector<Option> MineOptions::rows(const std::string& if_none) {
+  return {{"--min-support X", &min_support,
+           "Find itemsets in at least this share of the transactions, more than 0 and at most 1; "
+           "0.02 is 2 %"},
+          {"--max-length N",
+           &max_length,
+           "Find itemsets of at most N items (default " + if_none +
+               "); more take larger parameters at each doubling beyond 2",
+           {.range = {1, workloads::fhe_mining::kLongestItemset}}},
+          {"--min-confidence X", &min_confidence,
+           "Give the rules that hold in at least this share of the cases (default 0.5)"}};
 }
 
 workloads::fhe_mining::MineRequest MineOptions::request(const std::string& file,
@@ -41,18 +38,15 @@ workloads::fhe_mining::MineRequest MineOptions::request(const std::string& file,
   return request;
 }
 
-std::vector<CLI::Option*> SchemeOptions::add_to(CLI::App& verb) {
-  return {verb.add_flag("--hide-slots", hide_slots,
-                        "Let the server sum each count under encryption, so that only totals can "
-                        "be decrypted; takes larger parameters and rotations"),
-          verb.add_option("--ring-degree", degree,
-                          "The degree of the ring, a power of two (default: the least that is "
-                          "secure and suffices)")
-              ->check(whole_number())
-              ->type_name("N"),
-          verb.add_flag("--insecure-parameters", allow_insecure,
-                        "Take a ring degree with less than 128 bits of security; every output is "
-                        "marked")};
+std::vector<Option> SchemeOptions::rows() {
+  return {
+      {"--hide-slots", &hide_slots,
+       "Let the server sum each count under encryption, so that only totals can be decrypted; "
+       "takes larger parameters and rotations"},
+      {"--ring-degree N", &degree,
+       "The degree of the ring, a power of two (default: the least that is secure and suffices)"},
+      {"--insecure-parameters", &allow_insecure,
+       "Take a ring degree with less than 128 bits of security; every output is marked"}};
 }
 
 void SchemeOptions::fill(workloads::fhe_mining::MineRequest& request) const {
@@ -61,20 +55,20 @@ void SchemeOptions::fill(workloads::fhe_mining::MineRequest& request) const {
   request.degree = degree;
 }
 
-void WorkerOptions::add_threads_to(CLI::App& verb) {
-  verb.add_option("-t,--threads", threads,
-                  "Use N threads in each process (default: as many as suit the work)")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
+Option WorkerOptions::threads_row() {
+  return {"-t,--threads N",
+          &threads,
+          "Use N threads in each process (default: as many as suit the work)",
+          {.range = {1, 4096}}};
 }
 
-void WorkerOptions::add_to(CLI::App& verb) {
-  add_threads_to(verb);
-  verb.add_option("-p,--processes", processes,
-                  "Count with N processes that share the database copy-on-write (default: as many "
-                  "as suit the work)")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
+std::vector<Option> WorkerOptions::rows() {
+  return {threads_row(),
+          {"-p,--processes N",
+           &processes,
+           "Count with N processes that share the database copy-on-write (default: as many as suit "
+           "the work)",
+           {.range = {1, 4096}}}};
 }
 
 void WorkerOptions::fill(workloads::fhe_mining::MineRequest& request) const {

@@ -1,12 +1,12 @@
 // The options that the verbs of mining share.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tabane/cli/args.h"
 #include "tabane/workloads/fhe_mining/mine.h"
 
 namespace tabane::cli {
@@ -18,7 +18,7 @@ struct MineOptions {
   std::optional<std::size_t> max_length;
 
   // if_none: what is taken without --max-length, as help says it.
-  void add_to(CLI::App& verb, const std::string& if_none = "3");
+  std::vector<Option> rows(const std::string& if_none = "3");
   // Without --max-length most_length is if_none. throws: core::UsageError if --min-support is
   // missing.
   workloads::fhe_mining::MineRequest request(const std::string& file,
@@ -30,7 +30,7 @@ struct SchemeOptions {
   bool hide_slots = false, allow_insecure = false;
   std::size_t degree = 0;
 
-  std::vector<CLI::Option*> add_to(CLI::App& verb);
+  std::vector<Option> rows();
   void fill(workloads::fhe_mining::MineRequest& request) const;
 };
 
@@ -38,8 +38,8 @@ struct SchemeOptions {
 struct WorkerOptions {
   int processes = 0, threads = 0;
 
-  void add_to(CLI::App& verb);
-  void add_threads_to(CLI::App& verb);
+  std::vector<Option> rows();
+  Option threads_row();
   void fill(workloads::fhe_mining::MineRequest& request) const;
   // throws: core::UsageError if -p is given, though ranks count with threads only.
   void check_for_ranks() const;

@@ -24,14 +24,12 @@ void write_text(const std::string& file, const std::string& text) {
 
 }  // namespace
 
-void MineOutput::add_to(CLI::App& verb) {
-  verb.add_option("--itemsets", itemsets,
-                  "Write the frequent itemsets with their supports as CSV to FILE; - is stdout")
-      ->type_name("FILE");
-  verb.add_option("--rules", rules, "Write the association rules as CSV to FILE; - is stdout")
-      ->type_name("FILE");
-  json.add_to(verb);
-  verb.add_flag("-q,--quiet", quiet, "Print nothing but errors");
+std::vector<Option> MineOutput::rows() {
+  return {{"--itemsets FILE", &itemsets,
+           "Write the frequent itemsets with their supports as CSV to FILE; - is stdout"},
+          {"--rules FILE", &rules, "Write the association rules as CSV to FILE; - is stdout"},
+          json.row(),
+          {"-q,--quiet", &quiet, "Print nothing but errors"}};
 }
 
 void MineOutput::check() const {

@@ -1,8 +1,8 @@
 // Where the verbs of mining put what they have found.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "tabane/cli/output.h"
 #include "tabane/workloads/fhe_mining/outcome.h"
@@ -14,8 +14,8 @@ struct MineOutput {
   JsonOption json;
   bool quiet = false;
 
-  // Adds --itemsets, --rules, --json and -q.
-  void add_to(CLI::App& verb);
+  // --itemsets, --rules, --json and -q.
+  std::vector<Option> rows();
   // throws: core::UsageError if a file cannot be written.
   void check() const;
   // throws: core::SystemError.

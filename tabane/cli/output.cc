@@ -34,9 +34,9 @@ void write_json(const std::string& file, const lab::Json& json) {
 }
 
 // What was typed for an option or argument; empty: nothing.
-std::string typed(const CLI::App& verb, const char* name) {
-  const CLI::Option* option = verb.get_option_no_throw(name);
-  return option && option->count() > 0 ? option->results().front() : "";
+std::string typed(const Given& given, const char* name) {
+  const Words* const words = given.words(name);
+  return words ? words->front() : "";
 }
 
 // The directory where a file is made, or the stream itself.
@@ -47,16 +47,14 @@ std::filesystem::path written_to(const core::OutputPath& place) {
 
 }  // namespace
 
-void JsonOption::add_to(CLI::App& verb) {
-  option_ = verb.add_option("--json", file_, "Write the results as JSON to stdout, or to FILE")
-                ->expected(0, 1)
-                ->type_name("[=FILE]");
+Option JsonOption::row() {
+  return {"--json[=FILE]", &file_, "Write the results as JSON to stdout, or to FILE"};
 }
 
-bool JsonOption::to_stdout() const { return given() && is_stdout(file_); }
+bool JsonOption::to_stdout() const { return given() && is_stdout(*file_); }
 
 void JsonOption::check(bool errors) const {
-  if (given() && !to_stdout()) require_writable_file("--json=", file_);
+  if (given() && !to_stdout()) require_writable_file("--json=", *file_);
   errors_allowed = errors;
 }
 
@@ -64,18 +62,13 @@ void JsonOption::allow_errors() const { errors_allowed = true; }
 
 void JsonOption::write(const lab::Json& json) const {
   if (!given()) return;
-  write_json(file_, json);
+  write_json(*file_, json);
   written = true;
 }
 
-void write_error(const CLI::App& app, const std::string& sentence, int exit_code) {
-  const CLI::App* verb = &app;
-  std::string command;
-  while (!verb->get_subcommands().empty()) {
-    verb = verb->get_subcommands().front();
-    command += (command.empty() ? "" : " ") + verb->get_name();
-  }
-  const std::string file = typed(*verb, "--json"), out = typed(*verb, "OUT");
+void write_error(const Given& given, const std::string& sentence, int exit_code) {
+  const std::string command = given.verb.substr(given.verb.find(' ') + 1);
+  const std::string file = typed(given, "--json"), out = typed(given, "OUT");
   if (written || file.empty() || (is_stdout(file) && !out.empty() && is_stdout(out))) return;
   if (!is_stdout(file) && !errors_allowed) return;
   try {

@@ -1,10 +1,10 @@
 // The options of commands that measure on ranks.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
+#include <vector>
 
+#include "tabane/cli/args.h"
 #include "tabane/lab/campaign/ranks.h"
 
 namespace tabane::cli {
@@ -15,21 +15,16 @@ inline comm::TransportKind transport_named(const std::string& name) {
                          : comm::TransportKind::automatic;
 }
 
-// Adds --transport and -n/--processes to a command; they fill `options`, which must live as long as
-// the command.
-inline void add_rank_options(CLI::App& command, lab::RankOptions& options) {
-  command
-      .add_option_function<std::string>(
-          "--transport",
-          [&options](const std::string& name) { options.transport = transport_named(name); },
-          "Send messages by shm, mpi or auto: mpi under its launcher (default auto)")
-      ->check(CLI::IsMember({"auto", "shm", "mpi"}))
-      ->type_name("NAME");
-  command
-      .add_option("-n,--processes", options.most_ranks,
-                  "Use at most N ranks (default: 4 times the PUs; over MPI all that it has)")
-      ->check(CLI::Range(2, lab::kMostRanksForked))
-      ->type_name("N");
+// --transport and -n/--processes of a verb; they fill `options`.
+inline std::vector<Option> rank_rows(lab::RankOptions& options) {
+  return {{"--transport NAME",
+           [&options](const Words& names) { options.transport = transport_named(names.back()); },
+           "Send messages by shm, mpi or auto: mpi under its launcher (default auto)",
+           {.choices = {"auto", "shm", "mpi"}}},
+          {"-n,--processes N",
+           &options.most_ranks,
+           "Use at most N ranks (default: 4 times the PUs; over MPI all that it has)",
+           {.range = {2, lab::kMostRanksForked}}}};
 }
 
 }  // namespace tabane::cli

@@ -2,10 +2,11 @@
 // verbs that start commands themselves.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "tabane/cli/args.h"
 #include "tabane/cli/run_plan.h"
 #include "tabane/lab/commands/child.h"
 
@@ -14,8 +15,8 @@ namespace tabane::cli {
 // The value of a variable of this process; null: it is not set.
 std::optional<std::string> own_variable(const std::string& name);
 
-// Adds the options to a verb; they fill `request`, which must live as long as the verb.
-void add_run_options(CLI::App& verb, RunRequest& request);
+// The options; they fill `request`.
+std::vector<Option> run_rows(RunRequest& request);
 
 // Reads "-c 0-3 --malloc jemalloc". throws: core::UsageError naming what is wrong.
 RunRequest run_request_of(const std::string& options);

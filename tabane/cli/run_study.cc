@@ -4,10 +4,11 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "tabane/cli/layout.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/progress.h"
 #include "tabane/cli/shell_words.h"
 #include "tabane/core/error.h"
@@ -37,13 +38,12 @@ std::string paragraph(const std::string& text, std::size_t width) {
 
 }  // namespace
 
-void StudyOptions::add_to(CLI::App& command, bool& quick, const std::string& quick_help) {
-  command.add_flag("--quick", quick, quick_help);
-  command.add_option("-o,--output", output, "Write the page, the figures and the JSON into DIR")
-      ->type_name("DIR");
-  json.add_to(command);
-  command.add_flag("--wide", wide, "Do not fit tables to the width of the terminal");
-  command.add_flag("-q,--quiet", quiet, "Show no progress and no warnings");
+std::vector<Option> StudyOptions::rows(bool& quick, const std::string& quick_help) {
+  return {{"--quick", &quick, quick_help},
+          {"-o,--output DIR", &output, "Write the page, the figures and the JSON into DIR"},
+          json.row(),
+          {"--wide", &wide, "Do not fit tables to the width of the terminal"},
+          {"-q,--quiet", &quiet, "Show no progress and no warnings"}};
 }
 
 void print_study(const lab::Record& record, bool wide) {
@@ -121,69 +121,53 @@ void run_study(const StudyOptions& options,
 
 // ---- a study's verb ----
 
-StudyVerb::StudyVerb(CLI::App& studies, const char* name, const char* what, const char* examples)
-    : command_(studies.add_subcommand(name, what)) {
-  show_examples_first(*command_, examples);
-}
-
-void StudyVerb::add_common(bool& quick, const char* quick_help) {
-  options_->add_to(*command_, quick, quick_help);
-}
-
-CLI::Option* StudyVerb::add_size(const char* flags, std::uint64_t& bytes, const std::string& help) {
-  const auto read = [&bytes](const std::string& size) { bytes = core::parse_size(size); };
-  return command_->add_option_function<std::string>(flags, read, help)->type_name("SIZE");
-}
-
-CLI::Option* StudyVerb::add_sizes(const char* flags, const char* value,
-                                  std::vector<std::uint64_t>& bytes, const std::string& help) {
-  const auto read = [&bytes](const std::vector<std::string>& sizes) {
+Option sizes_row(const char* typed, std::vector<std::uint64_t>& bytes, const std::string& help) {
+  const auto read = [&bytes](const Words& sizes) {
     for (const std::string& size : sizes) bytes.push_back(core::parse_size(size));
   };
-  return command_->add_option_function<std::vector<std::string>>(flags, read, help)
-      ->delimiter(',')
-      ->type_name(value);
+  return {typed, read, help, {.repeatable = true, .commas = true}};
 }
 
-CLI::Option* StudyVerb::add_time(const char* flags, double& seconds, const std::string& help) {
-  const auto read = [&seconds, flags](const std::string& time) {
-    seconds = core::parse_seconds(time);
+Option time_row(const char* typed, double& seconds, const std::string& help, Words needs) {
+  const auto read = [&seconds](const Words& times) {
+    seconds = core::parse_seconds(times.back());
     if (!(seconds >= 1 && seconds <= 3600))
-      throw core::UsageError(fmt::format("{} {}: from 1 to 3600 seconds", flags, time));
+      throw core::UsageError(fmt::format("'{}' is not from 1 to 3600 seconds", times.back()));
   };
-  return command_->add_option_function<std::string>(flags, read, help)->type_name("TIME");
+  return {typed, read, help, {.needs = std::move(needs)}};
 }
 
 namespace {
 
 // "tabane study ap1000 --quick --processes 4": what was asked for, not where it goes.
-std::string command_line_of(const CLI::App& command) {
-  std::string line = "tabane study " + command.get_name();
-  for (const CLI::Option* option : command.get_options()) {
-    const std::string name = "--" + option->get_lnames().front();
-    const bool shows = name == "--output" || name == "--json" || name == "--wide" ||
-                       name == "--quiet" || name == "--help";
-    if (option->count() == 0 || shows) continue;
-    const bool is_flag = option->get_items_expected_max() == 0;
-    if (is_flag && !option->as<bool>()) continue;  // --quick=false
+std::string command_line_of(Given given) {
+  std::ranges::sort(given.items, {}, &Given::Item::option);
+  std::string line = given.verb;
+  for (const auto& [option, words] : given.items) {
+    const std::string& name = option->name();
+    if (name == "--output" || name == "--json" || name == "--wide" || name == "--quiet") continue;
+    const auto* const flag = std::get_if<bool*>(&option->to);
+    if (flag != nullptr && !**flag) continue;  // --quick=false
     line += " " + name;
-    if (!is_flag) line += " " + shell_word(fmt::format("{}", fmt::join(option->results(), ",")));
+    if (flag == nullptr) line += " " + shell_word(fmt::format("{}", fmt::join(words, ",")));
   }
   return line;
 }
 
 }  // namespace
 
-void StudyVerb::runs(Run run, std::function<bool()> instead) {
-  command_->callback(
-      [command = command_, options = options_, run = std::move(run), instead = std::move(instead)] {
-        if (instead && instead()) return;
-        run_study(*options, [&](const lab::Hooks& hooks) {
-          std::optional<lab::Record> record = run(core::Topology::detect(), hooks);
-          if (record) record->command_line = command_line_of(*command);
-          return record;
-        });
-      });
+Definition study(std::shared_ptr<StudyOptions> options, std::vector<Option> rows, StudyRun run,
+                 std::function<bool()> instead) {
+  return {std::move(rows), [options = std::move(options), run = std::move(run),
+                            instead = std::move(instead)](const Given& given) {
+            if (instead && instead()) return kOk;
+            run_study(*options, [&](const lab::Hooks& hooks) {
+              std::optional<lab::Record> record = run(core::Topology::detect(), hooks);
+              if (record) record->command_line = command_line_of(given);
+              return record;
+            });
+            return kOk;
+          }};
 }
 
 }  // namespace tabane::cli

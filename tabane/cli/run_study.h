@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "tabane/cli/output.h"
@@ -20,8 +19,8 @@ struct StudyOptions {
   JsonOption json;
   std::string output;  // directory of the page and the figures; empty: none
 
-  // Adds --quick, with this help, and what all studies have: -o, --json, -q, --wide.
-  void add_to(CLI::App& command, bool& quick, const std::string& quick_help);
+  // --quick, with this help, and what all studies have: -o, --json, -q, --wide.
+  std::vector<Option> rows(bool& quick, const std::string& quick_help);
 };
 
 // A table of a record in at most `width` columns.
@@ -39,48 +38,15 @@ void run_study(const StudyOptions& options,
                const std::function<std::optional<lab::Record>(const lab::Hooks&)>& run,
                const std::function<void()>& print_more = {});
 
-// A verb below `tabane study`. Its options are declared here alone: the record gets those that were
-// given as its command line. What they fill must live as long as the command.
-class StudyVerb {
- public:
-  StudyVerb(CLI::App& studies, const char* name, const char* what, const char* examples);
+// Rows with units: sizes "64K" and times "10s", of 1 to 3600 seconds.
+Option sizes_row(const char* typed, std::vector<std::uint64_t>& bytes, const std::string& help);
+Option time_row(const char* typed, double& seconds, const std::string& help, Words needs = {});
 
-  void add_common(bool& quick, const char* quick_help);  // as StudyOptions::add_to()
-  template <class T>
-  CLI::Option* add(const char* flags, const char* value, T& target, const std::string& help) {
-    return command_->add_option(flags, target, help)->type_name(value);
-  }
-  template <class T>
-  CLI::Option* add_list(const char* flags, const char* value, std::vector<T>& target,
-                        const std::string& help) {
-    return add(flags, value, target, help)->delimiter(',');
-  }
-  // A number from 1 on.
-  template <class Number>
-  CLI::Option* add_count(const char* flags, Number& target, const std::string& help) {
-    return add(flags, "N", target, help)->check(CLI::PositiveNumber);
-  }
-  template <class Number>
-  CLI::Option* add_count(const char* flags, Number& target, const std::string& help,
-                         std::type_identity_t<Number> most) {
-    return add(flags, "N", target, help)->check(CLI::Range(Number{1}, most));
-  }
-  // Typed with units: sizes "64K", a time "10s" of 1 to 3600 seconds.
-  CLI::Option* add_size(const char* flags, std::uint64_t& bytes, const std::string& help);
-  CLI::Option* add_sizes(const char* flags, const char* value, std::vector<std::uint64_t>& bytes,
-                         const std::string& help);
-  CLI::Option* add_time(const char* flags, double& seconds, const std::string& help);
-
-  using Run =
-      std::function<std::optional<lab::Record>(const core::Topology&, const lab::Hooks& hooks)>;
-  // instead: returns true if the command was called for something else, and has done it.
-  void runs(Run run, std::function<bool()> instead = {});
-  CLI::App* operator->() { return command_; }
-  CLI::App& operator*() { return *command_; }
-
- private:
-  CLI::App* command_;
-  std::shared_ptr<StudyOptions> options_ = std::make_shared<StudyOptions>();
-};
+// A verb below `tabane study`. The record gets what was typed as its command line. instead: returns
+// true if the verb was called for something else, and has done it.
+using StudyRun =
+    std::function<std::optional<lab::Record>(const core::Topology&, const lab::Hooks& hooks)>;
+Definition study(std::shared_ptr<StudyOptions> options, std::vector<Option> rows, StudyRun run,
+                 std::function<bool()> instead = {});
 
 }  // namespace tabane::cli

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
+#include <memory>
 
 #include "tabane/cli/rank_options.h"
 #include "tabane/lab/record/record.h"
@@ -11,36 +11,44 @@ namespace tabane::cli {
 namespace {
 
 // A study with an option of each kind. Its record is written as JSON to stdout alone.
+Definition define() {
+  struct Values {
+    bool quick = false;
+    std::vector<unsigned> files;
+    std::vector<std::uint64_t> sizes;
+    std::string launcher = "mpirun";
+    double seconds = 0;
+    unsigned runs = 0;
+    lab::RankOptions ranks;
+  };
+  const auto options = std::make_shared<StudyOptions>();
+  const auto values = std::make_shared<Values>();
+  return study(options,
+               table(options->rows(values->quick, ""),
+                     std::vector<Option>{{"--files LIST", &values->files, "", {.commas = true}},
+                                         sizes_row("--sizes LIST", values->sizes, ""),
+                                         {"--launcher WORDS", &values->launcher, ""},
+                                         time_row("--seconds TIME", values->seconds, ""),
+                                         {"-r,--runs N", &values->runs, ""}},
+                     rank_rows(values->ranks)),
+               [values](const core::Topology&, const lab::Hooks&) {
+                 lab::Record record;
+                 record.kind = lab::Kind::study;
+                 record.complete = true;
+                 return record;
+               });
+}
+
+constexpr Verb kStudy{.name = "some-study", .what = "", .define = define};
+constexpr const Verb* kStudies[] = {&kStudy};
+constexpr Verb kAbove{.name = "tabane study", .what = "", .below = kStudies};
+
 std::string command_line_recorded(const std::vector<std::string>& arguments) {
-  CLI::App app;
-  StudyVerb verb(app, "some-study", "", "");
-  bool quick = false;
-  std::vector<unsigned> files;
-  std::vector<std::uint64_t> sizes;
-  std::string launcher = "mpirun";
-  double seconds = 0;
-  unsigned runs = 0;
-  lab::RankOptions ranks;
-  verb.add_common(quick, "");
-  verb.add_list("--files", "LIST", files, "");
-  verb.add_sizes("--sizes", "LIST", sizes, "");
-  verb.add("--launcher", "WORDS", launcher, "");
-  verb.add_time("--seconds", seconds, "");
-  verb.add_count("-r,--runs", runs, "");
-  add_rank_options(*verb, ranks);
-  verb.runs([](const core::Topology&, const lab::Hooks&) {
-    lab::Record record;
-    record.kind = lab::Kind::study;
-    record.complete = true;
-    return record;
-  });
-  std::vector<std::string> words = {"tabane", "some-study", "--json", "-q"};
+  std::vector<std::string> words = {"some-study", "--json", "-q"};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<const char*> argv;
-  for (const std::string& word : words) argv.push_back(word.c_str());
   testing::internal::CaptureStdout();
-  app.parse(static_cast<int>(argv.size()), argv.data());
-  return lab::Json::parse(testing::internal::GetCapturedStdout()).at("command_line").text();
+  understand(kAbove, words).run();
+  return lab::Json::parse(testing::internal::GetCapturedStdout()).at("command_line");
 }
 
 TEST(StudyVerb, RecordsWhatWasAskedForAndNotWhereItGoes) {

@@ -6,7 +6,6 @@
 #include <charconv>
 
 #include "tabane/cli/layout.h"
-#include "tabane/cli/options.h"
 #include "tabane/cli/rank_options.h"
 #include "tabane/comm/mechanisms.h"
 #include "tabane/core/error.h"
@@ -35,26 +34,25 @@ std::string steps_text(const Solution& solution) {
 
 }  // namespace
 
-void SolverOptions::add_to(CLI::App& command) {
-  command
-      .add_option("--ranks", ranks, "Use N ranks (default: one per PU; under MPI all that it has)")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
-  command.add_option("--grid", grid, "Lay the ranks out in R rows and C columns")->type_name("RxC");
-  command
-      .add_option("--transport", transport,
-                  "Send messages by shm, mpi or auto: mpi under its launcher (default auto)")
-      ->check(one_of({"auto", "shm", "mpi"}))
-      ->type_name("NAME");
-  command
-      .add_option("--mechanisms", mechanisms,
-                  "Make broadcasts, reductions and gathers of plain messages, to see what each "
-                  "mechanism is worth: messages for all three, +broadcast for the last two, "
-                  "+global for gathers, all for none (default all)")
-      ->check(one_of({comm::kMechanismNames.begin(), comm::kMechanismNames.end()}))
-      ->type_name("NAME");
-  json.add_to(command);
-  command.add_flag("-q,--quiet", quiet, "Print nothing but errors");
+std::vector<Option> SolverOptions::rows() {
+  return {
+      {"--ranks N",
+       &ranks,
+       "Use N ranks (default: one per PU; under MPI all that it has)",
+       {.range = {1, 4096}}},
+      {"--grid RxC", &grid, "Lay the ranks out in R rows and C columns"},
+      {"--transport NAME",
+       &transport,
+       "Send messages by shm, mpi or auto: mpi under its launcher (default auto)",
+       {.choices = {"auto", "shm", "mpi"}}},
+      {"--mechanisms NAME",
+       &mechanisms,
+       "Make broadcasts, reductions and gathers of plain messages, to see what each mechanism is "
+       "worth: messages for all three, +broadcast for the last two, +global for gathers, all for "
+       "none (default all)",
+       {.choices = {comm::kMechanismNames.begin(), comm::kMechanismNames.end()}}},
+      json.row(),
+      {"-q,--quiet", &quiet, "Print nothing but errors"}};
 }
 
 Pair pair_of(const std::string& flag, const std::string& text) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tabane/cli/output.h"
 #include "tabane/comm/launch.h"
@@ -15,8 +16,8 @@ struct SolverOptions {
   bool quiet = false;
   JsonOption json;
 
-  // Adds --ranks, --grid, --transport, --mechanisms, --json and -q.
-  void add_to(CLI::App& command);
+  // --ranks, --grid, --transport, --mechanisms, --json and -q.
+  std::vector<Option> rows();
   // throws: core::UsageError if a value cannot be meant.
   comm::LaunchOptions launch_options() const;
 };

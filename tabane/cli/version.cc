@@ -2,8 +2,6 @@
 
 #include <gnu/libc-version.h>
 
-#include <CLI/Version.hpp>
-
 #include "tabane/lab/version.h"
 
 namespace tabane::cli {
@@ -21,7 +19,7 @@ std::string version_text() {
   std::string text = "tabane " + lab::version() + "\n";
   text += std::string("compiler   ") + kCompiler + ", " TABANE_BUILD_TYPE "\n";
   text += "built with hwloc " TABANE_HWLOC_VERSION ", Highway " TABANE_HWY_VERSION
-          ", fmt " TABANE_FMT_VERSION ", CLI11 " CLI11_VERSION "\n";
+          ", fmt " TABANE_FMT_VERSION ", CLI11 " TABANE_CLI11_VERSION "\n";
   text += std::string("libc       glibc ") + gnu_get_libc_version();
   return text;
 }

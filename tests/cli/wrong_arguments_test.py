@@ -22,8 +22,9 @@ NO_SUCH = "--no-such"
 
 # What a verb needs before its options are looked at.
 NEEDED = {"encrypt": "in out", "decrypt": "in out", "verify": "in", "keygen": "file",
-          "rekey": "tree", "report": "a.json", "time": "-- true", "run": "-- true", "tune": "-- true",
-          "epub protect": "book -o out", "epub unprotect": "book -o out", "epub inspect": "book",
+          "rekey": "tree", "report": "a.json", "time": "-- true", "run": "-- true",
+          "tune": "-- true", "epub protect": "book -o out",
+          "epub unprotect": "book -o out", "epub inspect": "book",
           "mine keygen": "a b", "mine encrypt": "a b c", "mine count": "a", "mine decrypt": "a b",
           "mine generate": "file"}
 
@@ -52,7 +53,8 @@ matmul --complex -o out | matmul -o - --json
 mine | mine a | mine --plain --hide-slots a --min-support 1 | mine --plain --ranks 2 a
 mine --min-support 0 a | mine --min-support 2 a | mine - --min-support 1 --ranks 2
 mine a --min-support 1 --min-confidence 2 | mine generate --density 2 out
-run -m 0 -i 0 -- true | run -l -i 0 -- true | run -t 1 --own-threads -- true | run -- | run -t 0 -- true
+run -m 0 -i 0 -- true | run -l -i 0 -- true | run -t 1 --own-threads -- true
+run -- | run -t 0 -- true
 run --tuned a -t 1 -- true | run --launcher a -- true | run --vary a=1 -- true
 run --part 3/2 -- true | run --part x -- true | run --bogus true
 tune | tune --collectives -- true | tune --metric a --goal cpu -- true | tune --budget soon -- true

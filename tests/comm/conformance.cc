@@ -6,12 +6,13 @@
 // something does not, 2 on wrong usage, 3 if a rank was lost; with --abort with that code.
 #include "conformance.h"
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <iterator>
+#include <memory>
 #include <optional>
 
+#include "tabane/cli/args.h"
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
 #include "tabane/comm/transport/plain.h"
@@ -114,28 +115,35 @@ int start(const Options& options) {
   return 0;
 }
 
+cli::Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {{{"--transport NAME",
+            &options->transport,
+            "The transport to check (default plain)",
+            {.choices = {"plain", "shm", "mpi"}}},
+           {"--ranks N", &options->ranks, "0: as many as the transport takes by itself"},
+           {"--only TEXT", &options->only, "Only checks whose name contains this"},
+           {"--seed N", &options->settings.seed, "Draw other random numbers (default 1)"},
+           {"--quick", &options->settings.quick, "Send smaller and fewer messages"},
+           {"--abort CODE", &options->abort_code, "A rank aborts the job with this code instead"},
+           {"--list", &options->list, "Print the names of the checks"},
+           {"-v,--verbose", &options->verbose, "Print how long each check took"}},
+          [options](const cli::Given&) { return start(*options); }};
+}
+
 }  // namespace
 }  // namespace tabane::conformance
 
 int main(int argc, char** argv) {
   using namespace tabane;
-  conformance::Options options;
-  CLI::App app("Checks that a transport keeps its contract.");
-  app.add_option("--transport", options.transport)->check(CLI::IsMember({"plain", "shm", "mpi"}));
-  app.add_option("--ranks", options.ranks, "0: as many as the transport takes by itself");
-  app.add_option("--only", options.only, "checks whose name contains this");
-  app.add_option("--seed", options.settings.seed);
-  app.add_flag("--quick", options.settings.quick, "smaller and fewer messages");
-  app.add_option("--abort", options.abort_code, "a rank aborts the job with this code instead");
-  app.add_flag("--list", options.list, "prints the names of the checks");
-  app.add_flag("-v,--verbose", options.verbose, "prints how long each check took");
+  constexpr cli::Verb kProgram{.name = "tabane_conformance",
+                               .what = "Checks that a transport keeps its contract",
+                               .define = conformance::define};
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  try {
-    return conformance::start(options);
+    const cli::Call call = cli::understand(kProgram, {argv + 1, argv + argc});
+    if (!call.answer) return call.run();
+    std::fputs(call.answer->c_str(), stdout);
+    return 0;
   } catch (const comm::AbortError& error) {
     std::fprintf(stderr, "aborted: %s\n", error.what());
     return error.code();
