@@ -10,7 +10,9 @@ JOBS ?= $(shell cmake/jobs.sh)
 setup = $(if $(filter no,$(SETUP)),@:,@cmake/setup.sh $(1))
 # $(call configure,OPTION…): turns options on in build/, which keeps those that were on before.
 configure = @cmake/configure.sh $(1)
-compile = cmake --build build --parallel $(JOBS)
+# $(call compile,TARGET,THEN): says how many files that are, how long it takes and what comes THEN.
+compile = @cmake/announce.sh $(JOBS) "$(1)" "$(2)"; \
+  cmake --build build --parallel $(JOBS) $(1:%=--target %)
 
 .PHONY: build help setup survey test bench lint install clean
 .NOTPARALLEL:
@@ -18,7 +20,7 @@ compile = cmake --build build --parallel $(JOBS)
 build: ## build the program and the libraries (default)
 	$(call setup,survey)
 	$(call configure)
-	@$(compile)
+	$(call compile)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -29,19 +31,19 @@ setup: ## install the packages for everything
 survey: ## find this machine's limits, write tabane-report/ (ARGS=--quick: shorter)
 	$(call setup,survey)
 	$(call configure)
-	@$(compile) --target tabane
+	$(call compile,tabane,measuring takes two minutes (ARGS=--quick: half a minute))
 	build/tabane survey -o $(REPORT) $(ARGS)
 
 test: ## build and run all tests (ARGS='-R Median': some)
 	$(call setup,survey test)
 	$(call configure,TABANE_TESTS)
-	@$(compile)
+	$(call compile)
 	ctest --preset release --parallel $(JOBS) $(ARGS)
 
 bench: ## compare with the peers (ONLY=simd: one question)
 	$(call setup,survey bench)
 	$(call configure,TABANE_BENCH)
-	@$(compile)
+	$(call compile)
 	build/bench/tabane_bench $(if $(ONLY),--only $(ONLY)) --output build/bench $(ARGS)
 
 lint: ## check layout, layers, headers and scripts
@@ -53,7 +55,7 @@ install: ## install into PREFIX (/usr/local), below DESTDIR if set
 	$(call setup,survey)
 	$(call configure)
 	@cmake -DCMAKE_INSTALL_PREFIX="$$(realpath -ms $(PREFIX))" build >/dev/null
-	@$(compile)
+	$(call compile)
 	cmake --install build
 
 clean: ## remove build/

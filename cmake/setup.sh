@@ -76,7 +76,9 @@ if [ "$(id -u)" -ne 0 ]; then
   fi
 fi
 
-say "installing $missing"
+# shellcheck disable=SC2086  # names are separate words
+set -- $missing
+say "installing $# of the packages in packages.txt: $missing"
 apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300"
 $apt update || say "the package lists could not be renewed; trying with those that are here"
 # shellcheck disable=SC2086  # names are separate words

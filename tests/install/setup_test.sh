@@ -53,7 +53,7 @@ check "user: names what is missing" 1 \
 apt_was_not_called
 
 fake id 'echo 0'
-check "root: installs what is missing" 0 '^tabane: installing beta$' survey
+check "root: installs what is missing" 0 '^tabane: installing 1 of .*: beta$' survey
 apt_was_called_with 'update$'
 apt_was_called_with 'install --no-install-recommends -y beta$'
 
