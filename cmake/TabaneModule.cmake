@@ -93,6 +93,7 @@ function(tabane_tests name)
   endif()
   add_executable(${name}_test ${ARG_SOURCES} ${ARG_EXTRA})
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gtest_main tabane_build_flags)
+  tabane_unity(${name}_test)
   target_precompile_headers(${name}_test PRIVATE <gtest/gtest.h> ${ARG_PRECOMPILE})
   gtest_discover_tests(
     ${name}_test

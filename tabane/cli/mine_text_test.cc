@@ -5,15 +5,15 @@
 namespace tabane::cli {
 namespace {
 
-using namespace workloads::fhe_mining;
+using Mined = workloads::fhe_mining::Outcome;
 
-Outcome found() {
-  Outcome outcome{.database = "shop.dat",
-                  .transactions = 8,
-                  .min_support = 0.25,
-                  .least_support = 2,
-                  .most_length = 2,
-                  .min_confidence = 0.5};
+Mined found() {
+  Mined outcome{.database = "shop.dat",
+                .transactions = 8,
+                .min_support = 0.25,
+                .least_support = 2,
+                .most_length = 2,
+                .min_confidence = 0.5};
   outcome.itemsets = {{{3}, 4}, {{5}, 6}, {{3, 5}, 3}};
   outcome.rules = find_rules(outcome.itemsets, 8, 0.5);
   return outcome;
@@ -28,7 +28,7 @@ TEST(MineText, BeginsWithTheMostFrequent) {
 }
 
 TEST(MineText, SaysHowItWasEncryptedAndThatNobodyAuditedIt) {
-  Outcome outcome = found();
+  Mined outcome = found();
   outcome.encryption.emplace().security_bits = 128;
   EXPECT_NE(mine_text(outcome).find("128-bit security; not audited"), std::string::npos);
   outcome.encryption->security_bits = 0;
@@ -41,7 +41,7 @@ TEST(MineText, IsJsonInTheOrderOfTheItems) {
   EXPECT_EQ(json["itemsets"][2]["support"], 3);
   EXPECT_EQ(json["rules"][0]["if"], std::vector<int>{3});
   EXPECT_TRUE(json["encryption"].is_null());
-  Outcome outcome = found();
+  Mined outcome = found();
   outcome.encryption.emplace();
   const lab::Json how = mine_json(outcome)["encryption"];
   EXPECT_TRUE(how["insecure_parameters"].get<bool>());

@@ -160,10 +160,10 @@ TEST(Setting, IsReadAsItWasWritten) {
 }
 
 TEST(Vary, IsAListOrARange) {
-  using List = std::vector<std::string>;
-  EXPECT_EQ(parse_vary("a=1,x").second, (List{"1", "x"}));
-  EXPECT_EQ(parse_vary("a=1..4").second, (List{"1", "2", "3", "4"}));
-  EXPECT_EQ(parse_vary("a=0..1:0.5").second, (List{"0", "0.5", "1"}));
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(parse_vary("a=1,x").second, (Texts{"1", "x"}));
+  EXPECT_EQ(parse_vary("a=1..4").second, (Texts{"1", "2", "3", "4"}));
+  EXPECT_EQ(parse_vary("a=0..1:0.5").second, (Texts{"0", "0.5", "1"}));
   for (const char* bad : {"a", "a=", "=1", "a=4..1", "a=1..x", "a=1..2:0"})
     EXPECT_THROW(parse_vary(bad), core::UsageError) << bad;
 }

@@ -17,8 +17,7 @@ struct Add {
   static constexpr double kTolerance = 0;
 };
 
-using Types = testing::Types<Add<double>, Add<float>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(Add, Elementwise, Types, ElementName);
+INSTANTIATE_TYPED_TEST_SUITE_P(Add, Elementwise, InBothTypes<Add>, ElementName);
 
 }  // namespace
 }  // namespace tabane::simd

@@ -16,8 +16,7 @@ struct Axpy {
   static constexpr double kTolerance = 16;
 };
 
-using Types = testing::Types<Axpy<double>, Axpy<float>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(Axpy, Elementwise, Types, ElementName);
+INSTANTIATE_TYPED_TEST_SUITE_P(Axpy, Elementwise, InBothTypes<Axpy>, ElementName);
 
 }  // namespace
 }  // namespace tabane::simd

@@ -17,8 +17,7 @@ struct Copy {
   static constexpr double kTolerance = 0;
 };
 
-using Types = testing::Types<Copy<double>, Copy<float>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(Copy, Elementwise, Types, ElementName);
+INSTANTIATE_TYPED_TEST_SUITE_P(Copy, Elementwise, InBothTypes<Copy>, ElementName);
 
 }  // namespace
 }  // namespace tabane::simd

@@ -55,8 +55,7 @@ struct TypedDot {
   static constexpr int kSteps = 8;
 };
 
-using Types = testing::Types<TypedDot<double>, TypedDot<float>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(Dot, Reduction, Types, ElementName);
+INSTANTIATE_TYPED_TEST_SUITE_P(Dot, Reduction, InBothTypes<TypedDot>, ElementName);
 
 }  // namespace
 }  // namespace tabane::simd

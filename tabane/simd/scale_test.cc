@@ -17,8 +17,7 @@ struct Scale {
   static constexpr double kTolerance = 0;
 };
 
-using Types = testing::Types<Scale<double>, Scale<float>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(Scale, Elementwise, Types, ElementName);
+INSTANTIATE_TYPED_TEST_SUITE_P(Scale, Elementwise, InBothTypes<Scale>, ElementName);
 
 }  // namespace
 }  // namespace tabane::simd

@@ -17,8 +17,7 @@ struct Set {
   static constexpr double kTolerance = 0;
 };
 
-using Types = testing::Types<Set<double>, Set<float>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(Set, Elementwise, Types, ElementName);
+INSTANTIATE_TYPED_TEST_SUITE_P(Set, Elementwise, InBothTypes<Set>, ElementName);
 
 }  // namespace
 }  // namespace tabane::simd

@@ -40,8 +40,8 @@ struct TypedSumOfSquares {
   static constexpr int kSteps = 8;
 };
 
-using Types = testing::Types<TypedSumOfSquares<double>, TypedSumOfSquares<float>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(SumOfSquares, Reduction, Types, ElementName);
+INSTANTIATE_TYPED_TEST_SUITE_P(SumOfSquares, Reduction, InBothTypes<TypedSumOfSquares>,
+                               ElementName);
 
 }  // namespace
 }  // namespace tabane::simd

@@ -39,8 +39,7 @@ struct TypedSum {
   static constexpr int kSteps = 7;
 };
 
-using Types = testing::Types<TypedSum<double>, TypedSum<float>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(Sum, Reduction, Types, ElementName);
+INSTANTIATE_TYPED_TEST_SUITE_P(Sum, Reduction, InBothTypes<TypedSum>, ElementName);
 
 }  // namespace
 }  // namespace tabane::simd

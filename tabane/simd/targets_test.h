@@ -84,6 +84,9 @@ class Placed {
 template <class T>
 using In = std::span<const T>;
 
+template <template <class> class Kernel>
+using InBothTypes = testing::Types<Kernel<double>, Kernel<float>>;
+
 // Names an instance of a typed test by its element.
 struct ElementName {
   template <class Kernel>

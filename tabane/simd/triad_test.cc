@@ -18,8 +18,7 @@ struct Triad {
   static constexpr double kTolerance = 16;
 };
 
-using Types = testing::Types<Triad<double>, Triad<float>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(Triad, Elementwise, Types, ElementName);
+INSTANTIATE_TYPED_TEST_SUITE_P(Triad, Elementwise, InBothTypes<Triad>, ElementName);
 
 }  // namespace
 }  // namespace tabane::simd

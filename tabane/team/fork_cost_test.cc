@@ -10,12 +10,13 @@
 
 #include "tabane/core/memory.h"
 #include "tabane/core/statistics.h"
+#include "tabane/core/units.h"
 #include "tabane/team/fork.h"
 
 namespace tabane::team {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+using core::kMiB;
 
 core::Region small_pages(std::size_t bytes) {
   core::MemoryOptions options;

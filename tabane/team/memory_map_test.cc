@@ -6,11 +6,12 @@
 #include <string>
 
 #include "tabane/core/memory.h"
+#include "tabane/core/units.h"
 
 namespace tabane::team {
 namespace {
 
-constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
+using core::kKiB, core::kMiB;
 constexpr std::size_t kHuge = 2 * kMiB;
 
 constexpr const char* kSmaps =

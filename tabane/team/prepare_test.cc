@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "tabane/core/memory.h"
+#include "tabane/core/units.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/fork_cost.h"
 
 namespace tabane::team {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+using core::kMiB;
 
 core::Region small_region(std::size_t bytes) {
   core::MemoryOptions options;

@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "tabane/core/units.h"
 #include "tabane/team/faulty_team_test.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/leftovers_test.h"
@@ -268,12 +269,11 @@ int with_address_space(std::size_t more, const std::function<void()>& work) {
 
 // 0: told at least once, and worked at least once.
 int tells_of_memory(const std::function<void()>& work) {
-  constexpr std::size_t kMiB = std::size_t{1} << 20;
   // Nothing large is kept for the next.
   mallopt(M_MMAP_THRESHOLD, 1 << 17);
   int told = 0, worked = 0;
   for (const std::size_t more : {12, 20, 28, 36, 44, 52, 60, 80, 200}) {
-    const int status = with_address_space(more * kMiB, work);
+    const int status = with_address_space(more * core::kMiB, work);
     if (status == 2) return static_cast<int>(more);
     told += status == 1;
     worked += status == 0;

@@ -46,12 +46,12 @@ TEST(ThreadTeam, CallsEachTaskOnceAndSharesTheCallersMemory) {
 }
 
 TEST(ThreadTeam, ReturnsTypesOfAllKinds) {
-  struct NoDefault {
-    explicit NoDefault(int i) : value(i) {}
+  struct Made {
+    explicit Made(int i) : value(i) {}
     int value;
   };
   Team team({.processes = 1, .threads = 2});
-  EXPECT_EQ(team.map<NoDefault>(3, [](std::size_t i) { return NoDefault(int(i)); })[2].value, 2);
+  EXPECT_EQ(team.map<Made>(3, [](std::size_t i) { return Made(int(i)); })[2].value, 2);
   EXPECT_EQ(team.map<bool>(3, [](std::size_t i) { return i == 1; }),
             (std::vector<bool>{false, true, false}));
   EXPECT_EQ(team.map<std::string>(2, [](std::size_t i) { return std::string(i, 'a'); }),

@@ -10,6 +10,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/lab/page/report_test_record.h"
+#include "tabane/lab/record/has_test.h"
 
 namespace tabane::lab {
 namespace {
@@ -32,10 +33,6 @@ class ReportDirectory : public ::testing::Test {
   }
   fs::path path_;
 };
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::string page(const Record& record) { return render_html(record, make_figures(record)); }
 

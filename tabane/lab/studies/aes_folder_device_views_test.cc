@@ -39,7 +39,7 @@ Points chains_of(double cpu_of_one) {
   return points;
 }
 
-Record record_of(const Points& points) {
+Record device_record_of(const Points& points) {
   Record record;
   record.name = "aes-folder";
   add_device_views(record, points, "H200 (CUDA)");
@@ -47,7 +47,7 @@ Record record_of(const Points& points) {
 }
 
 TEST(DeviceViews, SplitTheTimeOfTheCoprocessor) {
-  const Record record = record_of(chains_of(2.5));
+  const Record record = device_record_of(chains_of(2.5));
   const auto* rows = std::get_if<Rows>(&record.views.at(0).content);
   ASSERT_NE(rows, nullptr);
   ASSERT_EQ(rows->rows.size(), 3u);
@@ -62,7 +62,7 @@ TEST(DeviceViews, SplitTheTimeOfTheCoprocessor) {
 }
 
 TEST(DeviceViews, AnswerWithTheCrossing) {
-  const Record record = record_of(chains_of(2.5));  // CPU / coprocessor: 0.5, 1.25, 1.67
+  const Record record = device_record_of(chains_of(2.5));  // CPU / coprocessor: 0.5, 1.25, 1.67
   ASSERT_EQ(record.sentences.size(), 1u);
   EXPECT_NE(record.sentences[0].find("beats the CPU on chains in memory from 3 of 4 KiB on"),
             std::string::npos)
@@ -76,7 +76,7 @@ TEST(DeviceViews, AnswerWithTheCrossing) {
 }
 
 TEST(DeviceViews, AnswerThatThereIsNone) {
-  const Record record = record_of(chains_of(0.25));
+  const Record record = device_record_of(chains_of(0.25));
   ASSERT_EQ(record.sentences.size(), 1u);
   EXPECT_NE(record.sentences[0].find("never wins"), std::string::npos);
   EXPECT_NE(record.sentences[0].find("with 16 x 4 KiB, it is 0.167 times as fast"),
@@ -91,7 +91,7 @@ TEST(DeviceViews, AnswerThatOneWinIsNoCrossing) {
   add(points, {1, 4096}, 0.5, 4, 0.5, 25);
   add(points, {4, 4096}, 2, 4, 2, 1);
   add(points, {16, 4096}, 8, 8, 8, 1);
-  const std::string answer = record_of(points).sentences.at(0);
+  const std::string answer = device_record_of(points).sentences.at(0);
   EXPECT_NE(answer.find("no number of chains from which on"), std::string::npos) << answer;
   EXPECT_NE(answer.find("with 1 x 4 KiB, it is 5 times as fast [5, 5]"), std::string::npos)
       << answer;

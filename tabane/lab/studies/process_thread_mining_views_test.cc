@@ -21,7 +21,7 @@ void add(Points& points, const char* program, const Start& start, double seconds
 }
 
 // With two workers threads take 1.6 s, serial forks 1.25 s, a tree 1 s; in place a quarter of it.
-Points known() {
+Points known_mining() {
   Points points;
   for (const auto& [program, scale] : {std::pair{"values", 1.0}, {"in-place", 0.25}}) {
     add(points, program, {"threads", {1, 1}}, 2 * scale, 0.0001);
@@ -32,7 +32,7 @@ Points known() {
   return points;
 }
 
-Record shown(const Points& points) {
+Record shown_mining(const Points& points) {
   Record record;
   record.name = "process-thread";
   add_mining_views(record, points, 2);
@@ -42,7 +42,7 @@ Record shown(const Points& points) {
 using Texts = std::vector<std::string>;
 
 TEST(MiningViews, TotalTimeIsByWorkersWithItsSpeedup) {
-  const Record record = shown(known());
+  const Record record = shown_mining(known_mining());
   const View& view = view_of(record, "values (glibc): total time");
   EXPECT_EQ(row_of(view, 0), (Texts{"1", "2.00 s", "1.00", "–", "–", "–", "–", "–"}));
   EXPECT_EQ(row_of(view, 1),
@@ -52,7 +52,7 @@ TEST(MiningViews, TotalTimeIsByWorkersWithItsSpeedup) {
 }
 
 TEST(MiningViews, CreationStandsApartFromTotalTime) {
-  const Record record = shown(known());
+  const Record record = shown_mining(known_mining());
   EXPECT_EQ(row_of(view_of(record, "values (glibc): creation time"), 0),
             (Texts{"2", "200 µs", "4.00 ms", "2.00 ms", "2.00", "0.2 %", "2 x 1"}));
   const auto* curves = find_content<Curves>(record, "process_thread.mining.creation.in-place");
@@ -62,7 +62,7 @@ TEST(MiningViews, CreationStandsApartFromTotalTime) {
 }
 
 TEST(MiningViews, GainStandsBesideTheReports) {
-  const Record record = shown(known());
+  const Record record = shown_mining(known_mining());
   const View& view = view_of(record, "threads against teams");
   const Texts row = row_of(view, 0);
   EXPECT_EQ(row[0], "values");
@@ -75,7 +75,7 @@ TEST(MiningViews, GainStandsBesideTheReports) {
 }
 
 TEST(MiningViews, ProgramsAreComparedPerProduct) {
-  const Record record = shown(known());
+  const Record record = shown_mining(known_mining());
   EXPECT_EQ(row_of(view_of(record, "values against in-place"), 0),
             (Texts{"glibc", "20.0 ms", "10.0 ms", "5.00 ms", "2.50 ms", "4.00", "4.00"}));
 }
@@ -83,7 +83,7 @@ TEST(MiningViews, ProgramsAreComparedPerProduct) {
 TEST(MiningViews, OneProgramAloneIsNotCompared) {
   Points points;
   add(points, "values", {"threads", {1, 1}}, 2, 0.0001);
-  const Record record = shown(points);
+  const Record record = shown_mining(points);
   EXPECT_THROW(view_of(record, "values against in-place"), std::runtime_error);
   EXPECT_THROW(view_of(record, "threads against teams"), std::runtime_error);
   EXPECT_NO_THROW(view_of(record, "total time"));
@@ -92,7 +92,7 @@ TEST(MiningViews, OneProgramAloneIsNotCompared) {
 TEST(MiningViews, NothingMinedShowsNothing) {
   Points points;
   points.add({.factors = shape_factors("words", "glibc", {1, 1}), .samples = {1}});
-  EXPECT_TRUE(shown(points).views.empty());
+  EXPECT_TRUE(shown_mining(points).views.empty());
 }
 
 }  // namespace

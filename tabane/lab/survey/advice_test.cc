@@ -24,7 +24,7 @@ void add(Record& record, std::string name, std::vector<Curve> series) {
        .content = Curves{{"x", "", false}, {"y", "", false}, std::move(series)}});
 }
 
-std::vector<std::string> ids(const Record& record) {
+std::vector<std::string> advice_ids(const Record& record) {
   std::vector<std::string> found;
   for (const Advice& advice : advise(record)) found.push_back(advice.id);
   return found;
@@ -56,7 +56,7 @@ Record shared_server() {
 
 TEST(Advise, TellsTheUserOfASharedServerWhatHelpsMost) {
   const Record record = shared_server();
-  ASSERT_EQ(ids(record), (Ids{"huge_pages_fork", "fewer_threads", "smaller_cache"}));
+  ASSERT_EQ(advice_ids(record), (Ids{"huge_pages_fork", "fewer_threads", "smaller_cache"}));
   const auto advice = advise(record);
   EXPECT_EQ(advice[0].gain, "a fork with 4 GiB held takes 3.60 ms instead of 400 ms");
   EXPECT_EQ(advice[1].change, "Use 1 thread for work that only reads memory");
@@ -109,7 +109,7 @@ TEST(Advise, FindsNothingToChangeOnASoundDesktop) {
       {{"4 KiB pages", sizes, {3.2, 11, 90}}, {"huge pages", sizes, {3, 10, 80}}});
   add(record, "memory.bandwidth.cores", {{"read", {1, 2, 4}, {12e9, 24e9, 47e9}}});
   add(record, "fork.cost", {{"4 KiB pages", {kGi}, {8e-4}}, {"huge pages", {kGi}, {2e-4}}});
-  EXPECT_EQ(ids(record), Ids{});
+  EXPECT_EQ(advice_ids(record), Ids{});
   EXPECT_TRUE(can_advise(record));
 }
 
@@ -122,7 +122,7 @@ TEST(Advise, DoesNotBuildOnFiguresThatOthersContradict) {
   Record record = shared_server();
   add(record, "memory.bandwidth.read.dram.core", 54e9);
   add(record, "memory.bandwidth.read.dram.machine", 20e9);
-  const Ids found = ids(record);
+  const Ids found = advice_ids(record);
   EXPECT_EQ(std::ranges::count(found, "fewer_threads"), 0);
 }
 

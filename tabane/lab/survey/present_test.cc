@@ -6,15 +6,12 @@
 
 #include "tabane/lab/page/plot.h"
 #include "tabane/lab/page/report_test_record.h"
+#include "tabane/lab/record/has_test.h"
 
 namespace tabane::lab {
 namespace {
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-std::vector<std::string> ids(const Record& record) {
+std::vector<std::string> figure_ids(const Record& record) {
   std::vector<std::string> out;
   for (const auto& figure : make_figures(record)) out.push_back(figure.id);
   return out;
@@ -28,7 +25,7 @@ Record with_view(const char* name, auto content) {
 
 TEST(Present, GivesAllFiguresInTheOrderOfThePage) {
   EXPECT_EQ(
-      ids(testing::full_record()),
+      figure_ids(testing::full_record()),
       (std::vector<std::string>{"share_of_limit", "roofline", "memory_latency", "memory_bandwidth",
                                 "memory_bandwidth_cores", "memcpy", "core_to_core_latency",
                                 "numa_latency", "numa_bandwidth_first", "numa_bandwidth_second",
@@ -36,9 +33,9 @@ TEST(Present, GivesAllFiguresInTheOrderOfThePage) {
 }
 
 TEST(Present, LeavesOutWhatTheRecordDoesNotHave) {
-  EXPECT_TRUE(ids(Record()).empty());
-  EXPECT_TRUE(ids(testing::record_without_tables()).empty());
-  for (const auto& id : ids(testing::one_cpu_record())) {
+  EXPECT_TRUE(figure_ids(Record()).empty());
+  EXPECT_TRUE(figure_ids(testing::record_without_tables()).empty());
+  for (const auto& id : figure_ids(testing::one_cpu_record())) {
     EXPECT_NE(id, "core_to_core_latency");
     EXPECT_NE(id, "numa_latency");
     EXPECT_NE(id, "memory_bandwidth_cores");
@@ -81,7 +78,7 @@ TEST(Present, ReadsSurveysOfSchemaVersion1) {
       << record.find_view("memory.latency")->note;
   EXPECT_TRUE(has(record.find_view("ladder.chart")->note, "8 times as fast as plain loop"))
       << record.find_view("ladder.chart")->note;
-  EXPECT_EQ(ids(record), (std::vector<std::string>{"memory_latency", "ladder_chart"}));
+  EXPECT_EQ(figure_ids(record), (std::vector<std::string>{"memory_latency", "ladder_chart"}));
 }
 
 TEST(MakeFigures, GivesEachACaptionWithNumbersAndATable) {
@@ -107,7 +104,7 @@ TEST(MakeFigures, LetsNoNameBecomeACommand) {
 }
 
 TEST(MakeFigures, GivesFilesSafeNamesOfTheirOwn) {
-  std::vector<std::string> all = ids(testing::hostile_record());
+  std::vector<std::string> all = figure_ids(testing::hostile_record());
   for (const std::string& id : all)
     EXPECT_TRUE(std::all_of(id.begin(), id.end(), [](unsigned char c) {
       return std::isalnum(c) || c == '_';
@@ -212,8 +209,8 @@ TEST(LoadedLatency, TellsWhatALoadTakesAloneAndUnderLoad) {
 
 TEST(ForkCost, GivesTheSlopeThatTheResultGives) {
   Curves curves{{"held", "B", true}, {"time", "s", true}, {}};
-  constexpr double kGi = 1024.0 * 1024 * 1024;
-  curves.series.push_back({"4 KiB pages", {kGi / 4, kGi, 4 * kGi}, {2e-3, 5e-3, 17e-3}});
+  const double gi = 1024.0 * 1024 * 1024;
+  curves.series.push_back({"4 KiB pages", {gi / 4, gi, 4 * gi}, {2e-3, 5e-3, 17e-3}});
   const auto view = present_fork_cost(with_view("fork.cost", curves));
   ASSERT_TRUE(view);
   EXPECT_TRUE(has(view->note, "4.00 ms per GiB, fitted to all points")) << view->note;

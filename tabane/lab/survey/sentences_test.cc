@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "tabane/lab/environment.h"
+#include "tabane/lab/record/has_test.h"
 
 namespace tabane::lab {
 namespace {
@@ -36,10 +37,6 @@ Record full_survey() {
   cores.content = curves;
   record.views = {cores};
   return record;
-}
-
-bool has(const std::string& sentence, const std::string& part) {
-  return sentence.find(part) != std::string::npos;
 }
 
 TEST(Sentences, AreThreeAndSayThatNothingWasMeasured) {

@@ -7,7 +7,7 @@
 namespace tabane::lab {
 namespace {
 
-std::vector<std::string> ids(const std::vector<Warning>& warnings) {
+std::vector<std::string> checked_ids(const std::vector<Warning>& warnings) {
   std::vector<std::string> found;
   for (const Warning& warning : warnings) {
     found.push_back(warning.id);
@@ -26,7 +26,7 @@ const core::Topology& plain() {
 }
 
 Ids environment_ids(const Json& environment, const core::Topology& topology = plain()) {
-  return ids(environment_warnings(environment, topology));
+  return checked_ids(environment_warnings(environment, topology));
 }
 
 Json with(const char* group, const char* name, Json value) {
@@ -141,7 +141,7 @@ Record finished() {
 Ids measured(std::vector<Result> results) {
   Record record = finished();
   record.results = std::move(results);
-  return ids(measurement_warnings(record));
+  return checked_ids(measurement_warnings(record));
 }
 
 std::vector<double> scattered(std::size_t n, double around = 100) {
@@ -262,7 +262,7 @@ Ids stopped_ids(std::size_t passes, Kind kind = Kind::survey) {
   record.kind = kind;
   Result& result = record.results.emplace_back(series("a", {1}));
   if (passes > 1) result.passes.resize(passes);
-  return ids(measurement_warnings(record));
+  return checked_ids(measurement_warnings(record));
 }
 
 TEST(MeasurementWarnings, SayThatAStoppedSurveySawFewMoments) {
@@ -291,9 +291,9 @@ Record study_with(std::size_t samples) {
 }
 
 TEST(MeasurementWarnings, SayThatPointsOfAStudyHaveTooFewRunsForAnInterval) {
-  EXPECT_EQ(ids(measurement_warnings(study_with(6))), Ids{});
+  EXPECT_EQ(checked_ids(measurement_warnings(study_with(6))), Ids{});
   const auto warnings = measurement_warnings(study_with(5));
-  ASSERT_EQ(ids(warnings), Ids{"few_runs"});
+  ASSERT_EQ(checked_ids(warnings), Ids{"few_runs"});
   EXPECT_TRUE(warnings[0].seen.starts_with("1 of 1 points have fewer than 6 runs"))
       << warnings[0].seen;
 }
@@ -301,7 +301,7 @@ TEST(MeasurementWarnings, SayThatPointsOfAStudyHaveTooFewRunsForAnInterval) {
 TEST(MeasurementWarnings, AskOfAStudyThatHasNoProbesForNoPasses) {
   Record record = study_with(6);
   record.complete = false;
-  EXPECT_EQ(ids(measurement_warnings(record)), Ids{});
+  EXPECT_EQ(checked_ids(measurement_warnings(record)), Ids{});
 }
 
 TEST(MeasurementWarnings, AdviseToLeaveQuickOutOnlyWhereItWasGiven) {
@@ -328,12 +328,12 @@ std::vector<Warning> of_scattering(std::size_t points, bool are_points = true) {
 }
 
 TEST(MeasurementWarnings, TellOfPointsThatScatterInOneSentenceOnlyWhereMoreThanAThirdDo) {
-  EXPECT_EQ(ids(of_scattering(3)), Ids{});
+  EXPECT_EQ(checked_ids(of_scattering(3)), Ids{});
   const auto warnings = of_scattering(4);
-  ASSERT_EQ(ids(warnings), (Ids{"outliers", "wide_interval"}));
+  ASSERT_EQ(checked_ids(warnings), (Ids{"outliers", "wide_interval"}));
   EXPECT_EQ(warnings[0].seen, "4 of 9 points have more than 5 % of their samples far outside");
   EXPECT_EQ(warnings[1].seen, "4 of 9 points have a 95 % interval wider than ± 5 % of the figure");
-  EXPECT_EQ(ids(of_scattering(1, false)), (Ids{"outliers", "wide_interval"}));  // a probe
+  EXPECT_EQ(checked_ids(of_scattering(1, false)), (Ids{"outliers", "wide_interval"}));  // a probe
 }
 
 TEST(MeasurementWarnings, SayThatAStudyWasQuick) {
@@ -341,7 +341,7 @@ TEST(MeasurementWarnings, SayThatAStudyWasQuick) {
   record.quick = true;
   record.duration_s = 25;
   const auto warnings = measurement_warnings(record);
-  ASSERT_EQ(ids(warnings), Ids{"quick"});
+  ASSERT_EQ(checked_ids(warnings), Ids{"quick"});
   EXPECT_NE(warnings[0].seen.find("a quick study: it measured for 25.0 s"), std::string::npos)
       << warnings[0].seen;
 }

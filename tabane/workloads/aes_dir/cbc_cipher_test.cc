@@ -196,12 +196,12 @@ std::vector<Case> cases() {
   return result;
 }
 
-std::string name_of(const testing::TestParamInfo<Case>& tested) {
+std::string name_of_case(const testing::TestParamInfo<Case>& tested) {
   return std::string(tested.param.engine == Engine::openssl ? "Openssl" : "IpsecMb") +
          std::to_string(8 * tested.param.key_bytes);
 }
 
-INSTANTIATE_TEST_SUITE_P(ByEveryEngine, Cbc, testing::ValuesIn(cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(ByEveryEngine, Cbc, testing::ValuesIn(cases()), name_of_case);
 
 TEST(Pkcs7, PadsToTheNextBlockWithTheNumberOfBytesAdded) {
   for (std::size_t n = 0; n <= 48; ++n) {

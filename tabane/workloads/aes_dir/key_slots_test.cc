@@ -29,7 +29,7 @@ std::string open_any(const Slot& slot, const TreeId& id) {
 }
 
 // The offset that is refused, or 0 if none is.
-std::uint64_t refused_at(const Bytes& table) {
+std::uint64_t slots_refused_at(const Bytes& table) {
   return damage_at([&] { decode_slots(table, kAt); }).value_or(0);
 }
 
@@ -83,7 +83,7 @@ TEST(Slots, AreRefusedOrDoNotOpenWhicheverBitIsFlipped) {
   for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
     Bytes bad = good;
     flip(bad, bit);
-    if (refused_at(bad) != 0) continue;
+    if (slots_refused_at(bad) != 0) continue;
     const std::vector<Slot> slots = decode_slots(bad, 0);
     bool all = true;
     for (std::size_t i = 0; i < slots.size() && all; ++i) {
@@ -150,13 +150,14 @@ TEST(Slots, AreRefusedAtTheFieldThatCannotBe) {
       {"bytes behind the slots", "0001" + kFileSlot + "00", kAt + 69},
       {"one slot less than said", "0002" + kFileSlot, kAt + 69},
   };
-  for (const auto& one : cases) EXPECT_EQ(refused_at(from_hex(one.table)), one.offset) << one.what;
+  for (const auto& one : cases)
+    EXPECT_EQ(slots_refused_at(from_hex(one.table)), one.offset) << one.what;
 }
 
 TEST(Slots, AreRefusedWhereverTheyAreCutShort) {
   const Bytes good = table_of_all();
   for (std::size_t n = 0; n < good.size(); ++n) {
-    EXPECT_EQ(refused_at(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(n))),
+    EXPECT_EQ(slots_refused_at(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(n))),
               kAt + n);
   }
 }

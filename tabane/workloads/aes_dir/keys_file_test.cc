@@ -15,7 +15,7 @@ Bytes published() {
                   "4874c6c48ca0fbebbcff4a7708547c12a9e8d26454b195f5156704c8354b8008");
 }
 
-std::uint64_t refused_at(const Bytes& bytes) {
+std::uint64_t file_refused_at(const Bytes& bytes) {
   return damage_at([&] { decode_keys_file(bytes); }).value_or(bytes.size() + 1);
 }
 
@@ -42,23 +42,24 @@ TEST(KeysFile, IsRefusedAtTheFieldThatCannotBe) {
   const auto with = [](std::size_t at, unsigned value) {
     Bytes bytes = published();
     bytes[at] = static_cast<std::byte>(value);
-    return refused_at(bytes);
+    return file_refused_at(bytes);
   };
   EXPECT_EQ(with(0, 'X'), 0u);
   EXPECT_EQ(with(6, 'X'), 0u);
   EXPECT_EQ(with(7, 1), 7u);
   EXPECT_EQ(with(25, 0), 24u);  // no slot
   EXPECT_EQ(with(26, 9), 26u);  // the kind of the first
-  EXPECT_EQ(refused_at(Bytes(kMostOfKeysFile + 1, std::byte{'T'})), 0u);
+  EXPECT_EQ(file_refused_at(Bytes(kMostOfKeysFile + 1, std::byte{'T'})), 0u);
   Bytes large = published();
   large.resize(kMostOfKeysFile + 1);
-  EXPECT_EQ(refused_at(large), kMostOfKeysFile);
+  EXPECT_EQ(file_refused_at(large), kMostOfKeysFile);
 }
 
 TEST(KeysFile, IsRefusedWhereverItIsCutShort) {
   const Bytes whole = published();
   for (std::size_t n = 0; n < whole.size(); ++n) {
-    EXPECT_LE(refused_at(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n))), n);
+    EXPECT_LE(file_refused_at(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n))),
+              n);
   }
 }
 

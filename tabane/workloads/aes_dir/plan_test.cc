@@ -5,10 +5,12 @@
 #include <map>
 #include <numeric>
 
+#include "tabane/core/units.h"
+
 namespace tabane::workloads::aes_dir {
 namespace {
 
-constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
+using core::kGiB, core::kKiB, core::kMiB;
 
 // files_per_directory files of one size in each directory.
 Tree tree_of(std::uint32_t directories, std::uint32_t files_per_directory, std::uint64_t bytes) {

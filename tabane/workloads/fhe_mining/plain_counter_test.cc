@@ -2,19 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tabane/workloads/fhe_mining/candidates.h"
 #include "tabane/workloads/fhe_mining/small_database_test.h"
 
 namespace tabane::workloads::fhe_mining {
 namespace {
 
 // All itemsets of a length.
-Itemsets all_of(std::size_t items, std::size_t length) {
-  Itemsets all = single_items(items);
-  while (all.length() < length) all = next_candidates(all);
-  return all;
-}
-
 TEST(PlainCounter, CountsAsTheLoopOverTransactions) {
   for (const std::size_t transactions : {1, 63, 64, 65, 1000, 70'000}) {
     const Bitmaps bitmaps = random_bitmaps(7, transactions, 0.7, 3);

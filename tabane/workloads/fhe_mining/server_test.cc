@@ -7,7 +7,6 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/text_of_error_test.h"
-#include "tabane/workloads/fhe_mining/candidates.h"
 #include "tabane/workloads/fhe_mining/client.h"
 #include "tabane/workloads/fhe_mining/small_database_test.h"
 
@@ -21,12 +20,6 @@ Scheme small_scheme(std::size_t length, bool hide_slots = false) {
           .transactions = 2000,
           .degree = 256,
           .allow_insecure = true};
-}
-
-Itemsets all_of(std::size_t items, std::size_t length) {
-  Itemsets all = single_items(items);
-  while (all.length() < length) all = next_candidates(all);
-  return all;
 }
 
 // A client's database on a server.

@@ -9,9 +9,17 @@
 #include <vector>
 
 #include "tabane/workloads/fhe_mining/bitmaps.h"
+#include "tabane/workloads/fhe_mining/candidates.h"
 #include "tabane/workloads/fhe_mining/plain_counter.h"
 
 namespace tabane::workloads::fhe_mining {
+
+// All itemsets of that length.
+inline Itemsets all_of(std::size_t items, std::size_t length) {
+  Itemsets all = single_items(items);
+  while (all.length() < length) all = next_candidates(all);
+  return all;
+}
 
 inline Bitmaps bitmaps_of(const std::vector<std::vector<Item>>& transactions,
                           const std::vector<Item>& names) {

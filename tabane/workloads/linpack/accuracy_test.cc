@@ -13,9 +13,9 @@
 namespace tabane::workloads::linpack {
 namespace {
 
-constexpr comm::GridShape kGrids[]{{1, 1}, {1, 2}, {2, 1}, {2, 2}};
+constexpr comm::GridShape kFewGrids[]{{1, 1}, {1, 2}, {2, 1}, {2, 2}};
 
-Answer solve_on(comm::GridShape grid, const System& system) {
+Answer solve_in_blocks(comm::GridShape grid, const System& system) {
   return *comm::launch_result<Answer>(
       {.ranks = grid.rows * grid.columns, .transport = comm::TransportKind::shm},
       [&](comm::Comm& comm) { return solve(comm, system, {.block = 16, .grid = grid}); });
@@ -87,8 +87,8 @@ TEST(Accuracy, OfATriangleWhosePivotsAllAreOneIsKnownToBeLost) {
     const Triangle triangle(seed);
     for (const auto& rows : {as_is, reversed, shuffled}) {
       for (const auto& columns : {as_is, reversed, shuffled}) {
-        for (const comm::GridShape grid : kGrids) {
-          const Answer answer = solve_on(grid, triangle.permuted(rows, columns));
+        for (const comm::GridShape grid : kFewGrids) {
+          const Answer answer = solve_in_blocks(grid, triangle.permuted(rows, columns));
           const double error = error_of(answer.x, triangle.truth_at(columns));
           worst = std::max(worst, error);
           EXPECT_GE(answer.error, error);
@@ -118,8 +118,8 @@ TEST(Accuracy, IsNotDoubtedOfSystemsThatAreOnlyScaled) {
           a[j * kN + i] *= power(i, row_range) * power(j + 7, column_range);
         }
       }
-      for (const comm::GridShape grid : kGrids) {
-        const Answer answer = solve_on(grid, GivenSystem(kN, a, right));
+      for (const comm::GridShape grid : kFewGrids) {
+        const Answer answer = solve_in_blocks(grid, GivenSystem(kN, a, right));
         EXPECT_LE(answer.error, 1e-12) << row_range << ", " << column_range;
         EXPECT_GT(answer.error, 0);
       }
@@ -130,7 +130,7 @@ TEST(Accuracy, IsNotDoubtedOfSystemsThatAreOnlyScaled) {
 // The first row is the pivot's though the second one says what x[0] is. A condition of the scaled
 // matrix would not know that.
 TEST(Accuracy, IsDoubtedWhereTheScaleOfARowSpoilsX) {
-  const Answer answer = solve_on({1, 1}, GivenSystem(2, {10, 1, 1e20, 1}, {1e20, 2}));
+  const Answer answer = solve_in_blocks({1, 1}, GivenSystem(2, {10, 1, 1e20, 1}, {1e20, 2}));
   EXPECT_TRUE(answer.solution.check.passed());
   EXPECT_GE(error_of(answer.x, {1, 1}), 0.5);
   EXPECT_GE(answer.error, 0.5);
@@ -139,7 +139,7 @@ TEST(Accuracy, IsDoubtedWhereTheScaleOfARowSpoilsX) {
 TEST(Accuracy, OfRandomSystemsIsKnownWithinSomeDigits) {
   for (const int n : {1, 2, 10, 100, 200}) {
     const RandomSystem system(n, 9);
-    const Answer answer = solve_on({2, 2}, system);
+    const Answer answer = solve_in_blocks({2, 2}, system);
     // x_ref is as far from the truth as x.
     EXPECT_GE(2 * answer.error, error_of(answer.x, solve_ref(system))) << n;
     EXPECT_LE(answer.error, 1e-9) << n;
@@ -148,8 +148,8 @@ TEST(Accuracy, OfRandomSystemsIsKnownWithinSomeDigits) {
 }
 
 TEST(Accuracy, OfNothingAndOfZerosIsComplete) {
-  EXPECT_EQ(solve_on({1, 2}, GivenSystem(0, {})).error, 0);
-  EXPECT_EQ(solve_on({1, 2}, GivenSystem(2, {1, 0, 0, 2}, {0, 0})).error, 0);
+  EXPECT_EQ(solve_in_blocks({1, 2}, GivenSystem(0, {})).error, 0);
+  EXPECT_EQ(solve_in_blocks({1, 2}, GivenSystem(2, {1, 0, 0, 2}, {0, 0})).error, 0);
 }
 
 }  // namespace

@@ -2,13 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tabane/core/units.h"
 #include "tabane/workloads/mp_matmul/multiply.h"
 #include "tabane/workloads/mp_matmul/problem.h"
 
 namespace tabane::workloads::mp_matmul {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+using core::kMiB;
 
 TEST(MpWorkspace, GivesTheSmallestThatFitsAndReplacesTheLargestThatDoesNot) {
   Workspace workspace;

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "tabane/workloads/slalom/box_test.h"
+
 namespace tabane::workloads::slalom {
 namespace {
-
-const Geometry kBox = parse_geometry(default_geometry_text(), "geom");
 
 TEST(SmoothFace, IsLinearWhereTheLightIs) {
   const Region region = cut_into_patches(kBox, 400);

@@ -2,12 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "tabane/workloads/slalom/box_test.h"
 #include "tabane/workloads/slalom/setup.h"
 
 namespace tabane::workloads::slalom {
 namespace {
-
-const Geometry kBox = parse_geometry(default_geometry_text(), "geom");
 
 // In published lists of results, to 0.1 million.
 TEST(CountedOperations, AreThoseOfPublishedResults) {

@@ -3,11 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "tabane/core/error.h"
+#include "tabane/workloads/slalom/box_test.h"
 
 namespace tabane::workloads::slalom {
 namespace {
-
-const Geometry kBox = parse_geometry(default_geometry_text(), "geom");
 
 std::array<int, kFaces> counts(const Region& region) {
   std::array<int, kFaces> counts{};

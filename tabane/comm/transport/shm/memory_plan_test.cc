@@ -8,11 +8,12 @@
 #include "tabane/comm/transport/shm/world.h"
 #include "tabane/core/error.h"
 #include "tabane/core/fake_machine.h"
+#include "tabane/core/units.h"
 
 namespace tabane::comm::shm {
 namespace {
 
-constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
+using core::kKiB, core::kMiB;
 
 void expect_consistent(const MemoryPlan& plan) {
   const std::size_t channels = static_cast<std::size_t>(plan.ranks * (plan.ranks - 1));
