@@ -66,11 +66,6 @@ install(FILES ${generated}/tabane DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-comp
 install(FILES ${generated}/_tabane DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${generated}/tabane.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-install(FILES docs/bgv.md docs/chooser.md docs/comm.md docs/compare.md docs/coprocessors.md
-              docs/design.md docs/epub.md
-              docs/from-mpi.md docs/matmul.md docs/mine.md docs/record-format.md
-              docs/record.schema.json docs/sealed-format.md docs/security-model.md
-              docs/solvers.md docs/time.md docs/tune.md
-              GLOSSARY.md
-        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+file(GLOB documents CONFIGURE_DEPENDS docs/*.md)
+install(FILES ${documents} docs/record.schema.json GLOSSARY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

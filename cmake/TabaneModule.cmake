@@ -4,10 +4,14 @@
 # tabane_module(NAME [HEADERS …] [EXCEPT REGEX…] [EXTRA …] DEPENDS … PRIVATE_DEPENDS …
 #               [PRECOMPILE …]):
 #   a static library tabane_NAME, alias tabane::NAME, of the sources below this folder whose path
-#   no REGEX matches, and EXTRA ones. HEADERS are installed.
+#   no REGEX matches, and EXTRA ones. HEADERS, names and patterns such as *.h, are installed.
 # tabane_tests(NAME [SOURCES …] [EXTRA …] DEPENDS … [LABELS …] [PRECOMPILE …] [SERIAL]):
-#   one GoogleTest program NAME_test, of SOURCES or else of those x_test.cc below this folder that
-#   no earlier call named, and of EXTRA ones. SERIAL: no other test runs meanwhile.
+#   one GoogleTest program NAME_test, of SOURCES or else of all x_test.cc below this folder, and of
+#   EXTRA ones. A pattern, and "all", leave out what an earlier call had. SERIAL: no other test runs
+#   meanwhile.
+# tabane_loadable(PREFIX SOURCES…):
+#   tells SOURCES where a module that is loaded lies, see core/loadable_module.h, and its version,
+#   which must be that of the program.
 # tabane_unity(TARGET):
 #   where TABANE_UNITY is on, compiles up to eight sources of one folder at once.
 # PRECOMPILE names the large headers of others that most of the sources include.
@@ -56,15 +60,17 @@ function(tabane_module name)
   cmake_parse_arguments(
     ARG "" "" "HEADERS;EXCEPT;EXTRA;DEPENDS;PRIVATE_DEPENDS;PRECOMPILE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cc)
-  foreach(regex "_test\\.cc$" "_fuzz(_main)?\\.cc$" ${ARG_EXCEPT})
+  file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_HEADERS})
+  foreach(regex "_test\\.(cc|h)$" "_fuzz(_main)?\\.cc$" ${ARG_EXCEPT})
     list(FILTER sources EXCLUDE REGEX ${regex})
+    list(FILTER headers EXCLUDE REGEX ${regex})
   endforeach()
   add_library(tabane_${name} STATIC ${sources} ${ARG_EXTRA})
   add_library(tabane::${name} ALIAS tabane_${name})
   set_target_properties(tabane_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
   target_sources(
     tabane_${name}
-    PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${ARG_HEADERS})
+    PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
   target_link_libraries(
     tabane_${name}
     PUBLIC ${ARG_DEPENDS}
@@ -82,16 +88,24 @@ function(tabane_tests name)
     return()
   endif()
   cmake_parse_arguments(ARG "SERIAL" "" "SOURCES;EXTRA;DEPENDS;LABELS;PRECOMPILE" ${ARGN})
+  get_property(had DIRECTORY PROPERTY TABANE_TESTS_HAD)
+  set(sources)
   if(NOT ARG_SOURCES)
-    file(GLOB_RECURSE ARG_SOURCES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *_test.cc)
-    get_property(named DIRECTORY PROPERTY TABANE_NAMED_TESTS)
-    list(REMOVE_ITEM ARG_SOURCES ${named})
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *_test.cc)
+    list(REMOVE_ITEM sources ${had})
   endif()
-  set_property(DIRECTORY APPEND PROPERTY TABANE_NAMED_TESTS ${ARG_SOURCES})
+  foreach(source IN LISTS ARG_SOURCES)
+    file(GLOB found CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${source})
+    if(source MATCHES "\\*")
+      list(REMOVE_ITEM found ${had})
+    endif()
+    list(APPEND sources ${found})
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY TABANE_TESTS_HAD ${sources})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
-  add_executable(${name}_test ${ARG_SOURCES} ${ARG_EXTRA})
+  add_executable(${name}_test ${sources} ${ARG_EXTRA})
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gtest_main tabane_build_flags)
   tabane_unity(${name}_test)
   target_precompile_headers(${name}_test PRIVATE <gtest/gtest.h> ${ARG_PRECOMPILE})
@@ -100,4 +114,15 @@ function(tabane_tests name)
     TEST_PREFIX ${name}.
     DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}" RUN_SERIAL ${ARG_SERIAL})
+endfunction()
+
+function(tabane_loadable prefix)
+  set(installed ${CMAKE_INSTALL_FULL_LIBDIR}/tabane)
+  file(RELATIVE_PATH from_program ${CMAKE_INSTALL_FULL_BINDIR} ${installed})
+  set(places "TABANE_VERSION=\"${PROJECT_VERSION}\""
+             "TABANE_BUILD_DIR=\"${PROJECT_BINARY_DIR}\""
+             "TABANE_${prefix}_BUILD_DIR=\"${CMAKE_CURRENT_BINARY_DIR}\""
+             "TABANE_${prefix}_FROM_PROGRAM=\"${from_program}\""
+             "TABANE_${prefix}_INSTALL_DIR=\"${installed}\"")
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_DEFINITIONS "${places}")
 endfunction()

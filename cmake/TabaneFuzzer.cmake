@@ -1,0 +1,45 @@
+# tabane_fuzzer(TEST OPTIONS … SOURCES …): a test that runs a fuzzer with OPTIONS. SOURCES are below
+# tabane/, without .cc. No test where there is no clang with libFuzzer.
+find_program(TABANE_CLANGXX NAMES clang++ clang++-19 clang++-16 clang++-15 clang++-14)
+set(fuzz_flags -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I${PROJECT_SOURCE_DIR})
+if(TABANE_TESTS AND TABANE_CLANGXX AND NOT DEFINED TABANE_LIBFUZZER)
+  file(WRITE ${PROJECT_BINARY_DIR}/fuzz_probe.cc
+       "extern \"C\" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }")
+  execute_process(
+    COMMAND ${TABANE_CLANGXX} ${fuzz_flags} fuzz_probe.cc -o fuzz_probe
+    WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
+    RESULT_VARIABLE fuzz_result OUTPUT_QUIET ERROR_QUIET)
+  string(COMPARE EQUAL "${fuzz_result}" 0 fuzz_works)
+  set(TABANE_LIBFUZZER ${fuzz_works} CACHE BOOL "clang++ has libFuzzer")
+endif()
+
+function(tabane_fuzzer test)
+  if(NOT TABANE_TESTS OR NOT TABANE_CLANGXX OR NOT TABANE_LIBFUZZER)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "OPTIONS;SOURCES" ${ARGN})
+  set(program ${CMAKE_CURRENT_BINARY_DIR}/${test})
+  set(objects)
+  foreach(source IN LISTS ARG_SOURCES)
+    string(MAKE_C_IDENTIFIER ${source} object)
+    set(object ${program}_${object}.o)
+    set(source ${PROJECT_SOURCE_DIR}/tabane/${source}.cc)
+    add_custom_command(
+      OUTPUT ${object}
+      COMMAND ${TABANE_CLANGXX} ${fuzz_flags} -MD -MF ${object}.d -MT ${object} -c ${source}
+              -o ${object}
+      DEPENDS ${source}
+      DEPFILE ${object}.d
+      VERBATIM)
+    list(APPEND objects ${object})
+  endforeach()
+  add_custom_command(
+    OUTPUT ${program}
+    COMMAND ${TABANE_CLANGXX} ${fuzz_flags} ${objects} -lfmt -lcrypto -o ${program}
+    DEPENDS ${objects}
+    VERBATIM)
+  add_custom_target(${test}_built ALL DEPENDS ${program})
+  add_test(NAME ${test} COMMAND ${program} -seed=1 -verbosity=0 ${ARG_OPTIONS})
+  set_tests_properties(${test} PROPERTIES TIMEOUT 300
+                                          WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+endfunction()
