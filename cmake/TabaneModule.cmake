@@ -6,12 +6,9 @@
 #   a static library tabane_NAME, alias tabane::NAME, of the sources below this folder whose path
 #   no REGEX matches, and EXTRA ones. HEADERS, names and patterns such as *.h, are installed.
 # tabane_tests(NAME [SOURCES …] [EXTRA …] DEPENDS … [LABELS …] [PRECOMPILE …] [SERIAL]):
-#   one GoogleTest program NAME_test, of SOURCES or else of all x_test.cc below this folder, and of
-#   EXTRA ones. A pattern, and "all", leave out what an earlier call had. SERIAL: no other test runs
-#   meanwhile.
-# tabane_loadable(PREFIX SOURCES…):
-#   tells SOURCES where a module that is loaded lies, see core/loadable_module.h, and its version,
-#   which must be that of the program.
+#   one GoogleTest program NAME_test, of SOURCES or else of those x_test.cc below this folder that
+#   no earlier call named, and of EXTRA ones. CTest runs each suite in a process of its own, or,
+#   where SERIAL, each test, and no other meanwhile.
 # tabane_unity(TARGET):
 #   where TABANE_UNITY is on, compiles up to eight sources of one folder at once.
 # PRECOMPILE names the large headers of others that most of the sources include.
@@ -109,11 +106,25 @@ function(tabane_tests name)
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gtest_main tabane_build_flags)
   tabane_unity(${name}_test)
   target_precompile_headers(${name}_test PRIVATE <gtest/gtest.h> ${ARG_PRECOMPILE})
-  gtest_discover_tests(
-    ${name}_test
-    TEST_PREFIX ${name}.
-    DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}" RUN_SERIAL ${ARG_SERIAL})
+  if(ARG_SERIAL)
+    gtest_discover_tests(
+      ${name}_test
+      TEST_PREFIX ${name}.
+      DISCOVERY_TIMEOUT 60
+      PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}" RUN_SERIAL ON)
+    return()
+  endif()
+  set(tests ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
+  add_custom_command(
+    TARGET ${name}_test POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${name}_test> -DPREFIX=${name}.
+            -DTESTS=${tests} -DLABELS=${ARG_LABELS}
+            -P ${PROJECT_SOURCE_DIR}/cmake/DiscoverSuites.cmake
+    VERBATIM)
+  if(NOT EXISTS ${tests})
+    file(WRITE ${tests} "add_test(${name}_test_NOT_BUILT ${name}_test_NOT_BUILT)\n")
+  endif()
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${tests})
 endfunction()
 
 function(tabane_loadable prefix)

@@ -1,0 +1,21 @@
+# Writes one CTest entry for each suite of a GoogleTest program. Where all tests of a suite skip
+# themselves, it is skipped; a failure beside them is one.
+#
+# cmake -DPROGRAM=… -DPREFIX=… -DTESTS=FILE -DLABELS=… -P DiscoverSuites.cmake
+execute_process(
+  COMMAND ${PROGRAM} --gtest_list_tests
+  OUTPUT_VARIABLE listed TIMEOUT 60 COMMAND_ERROR_IS_FATAL ANY)
+get_filename_component(folder ${PROGRAM} DIRECTORY)
+string(REGEX MATCHALL "\n[^ \n]+\\." suites "\n${listed}")
+set(tests "")
+foreach(suite IN LISTS suites)
+  string(STRIP "${suite}" suite)
+  string(REGEX REPLACE "\\.$" "" name "${suite}")
+  string(APPEND tests "add_test([==[${PREFIX}${name}]==] [==[${PROGRAM}]==] "
+                      "--gtest_filter=${suite}*)\n"
+                      "set_tests_properties([==[${PREFIX}${name}]==] PROPERTIES "
+                      "WORKING_DIRECTORY [==[${folder}]==] TIMEOUT 900 LABELS [==[${LABELS}]==] "
+                      "SKIP_REGULAR_EXPRESSION "
+                      "[==[PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n)+$]==])\n")
+endforeach()
+file(WRITE ${TESTS} "${tests}")
