@@ -9,6 +9,9 @@
 #   one GoogleTest program NAME_test, of SOURCES or else of those x_test.cc below this folder that
 #   no earlier call named, and of EXTRA ones. CTest runs each suite in a process of its own, or,
 #   where SERIAL, each test, and no other meanwhile.
+# tabane_loadable(PREFIX SOURCES…):
+#   tells SOURCES where a module that is loaded is, see core/loadable_module.h, and its version,
+#   which must be that of the program.
 # tabane_unity(TARGET):
 #   where TABANE_UNITY is on, compiles up to eight sources of one folder at once.
 # PRECOMPILE names the large headers of others that most of the sources include.

@@ -223,6 +223,8 @@ CASES = [
     ("tabane/core/clock.cc", "#include <hwloc.h>", "hwloc"),
     ("tabane/lab/a.cc", "#include <hwloc/glibc-sched.h>", "hwloc"),
     ("tabane/core/topology.cc", "#include <hwloc.h>", None),
+    ("tabane/lab/record/view.h", "#include <nlohmann/json.hpp>", "nlohmann"),
+    ("tabane/lab/record/json.cc", "#include <nlohmann/json.hpp>", None),
     ("tabane/cli/main.cc", "#include <CLI/CLI.hpp>", "CLI11"),
     ("tabane/cli/args.cc", "#include <CLI/CLI.hpp>", None),
     ("tabane/core/a.cc", "#include <tabane/core/error.h>", 'included as "tabane/core/error.h"'),

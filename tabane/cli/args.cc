@@ -390,10 +390,10 @@ bool Option::is_repeatable() const {
 }
 
 bool Option::excludes(const Option& other) const {
-  const auto names = [](const Option& one, const Option& two) {
+  const auto rules_out = [](const Option& one, const Option& two) {
     return std::ranges::find(one.rules.excludes, two.name()) != one.rules.excludes.end();
   };
-  return names(*this, other) || names(other, *this);
+  return rules_out(*this, other) || rules_out(other, *this);
 }
 
 std::size_t Option::words() const {

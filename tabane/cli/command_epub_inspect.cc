@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tabane/cli/command.h"
+#include "tabane/cli/epub_places.h"
 #include "tabane/cli/output.h"
 #include "tabane/cli/printable.h"
 #include "tabane/cli/unreadable_memory.h"

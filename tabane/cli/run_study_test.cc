@@ -48,7 +48,7 @@ std::string command_line_recorded(const std::vector<std::string>& arguments) {
   words.insert(words.end(), arguments.begin(), arguments.end());
   testing::internal::CaptureStdout();
   understand(kAbove, words).run();
-  return lab::Json::parse(testing::internal::GetCapturedStdout()).at("command_line");
+  return lab::Json::parse(testing::internal::GetCapturedStdout()).at("command_line").text();
 }
 
 TEST(StudyVerb, RecordsWhatWasAskedForAndNotWhereItGoes) {
