@@ -9,7 +9,7 @@
 #include "bench/aes_trees.h"
 #include "tabane/core/topology.h"
 #include "tabane/core/units.h"
-#include "tabane/workloads/aes_dir/engine.h"
+#include "tabane/tools/encrypt/engine.h"
 
 namespace tabane::bench {
 namespace {

@@ -12,8 +12,8 @@
 #include "tabane/core/error.h"
 #include "tabane/core/memory.h"
 #include "tabane/core/units.h"
-#include "tabane/workloads/aes_dir/cbc_cipher.h"
-#include "tabane/workloads/aes_dir/chunk_cipher.h"
+#include "tabane/tools/encrypt/cbc_cipher.h"
+#include "tabane/tools/encrypt/chunk_cipher.h"
 
 namespace tabane::bench {
 namespace {

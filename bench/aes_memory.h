@@ -8,7 +8,7 @@
 
 #include "bench/bench.h"
 #include "tabane/core/pinned_pool.h"
-#include "tabane/workloads/aes_dir/job.h"
+#include "tabane/tools/encrypt/job.h"
 
 namespace tabane::bench {
 

@@ -12,7 +12,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/units.h"
-#include "tabane/workloads/aes_dir/tree.h"
+#include "tabane/tools/encrypt/tree.h"
 
 namespace tabane::bench {
 namespace {

@@ -11,9 +11,9 @@
 #include "bench/served.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
-#include "tabane/workloads/aes_dir/help.h"
-#include "tabane/workloads/aes_dir/job.h"
-#include "tabane/workloads/aes_dir/test_request.h"
+#include "tabane/tools/encrypt/help.h"
+#include "tabane/tools/encrypt/job.h"
+#include "tabane/tools/encrypt/test_request.h"
 
 namespace tabane::bench {
 namespace {

@@ -11,7 +11,7 @@
 #include "bench/peer_version.h"
 #include "tabane/core/error.h"
 #include "tabane/device/module.h"
-#include "tabane/workloads/aes_dir/device_aes.h"
+#include "tabane/tools/encrypt/device_aes.h"
 
 namespace tabane::bench {
 namespace {

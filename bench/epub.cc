@@ -13,8 +13,8 @@
 #include "bench/scratch.h"
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
-#include "tabane/workloads/aes_dir/epub/new_archive.h"
-#include "tabane/workloads/aes_dir/epub/package.h"
+#include "tabane/tools/epub/new_archive.h"
+#include "tabane/tools/epub/package.h"
 
 namespace tabane::bench {
 namespace {

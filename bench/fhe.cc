@@ -9,10 +9,10 @@
 #include "bench/fhe_pairs.h"
 #include "tabane/core/binding.h"
 #include "tabane/simd/target.h"
-#include "tabane/workloads/fhe_mining/bgv/decryptor.h"
-#include "tabane/workloads/fhe_mining/bgv/encoder.h"
-#include "tabane/workloads/fhe_mining/bgv/encryptor.h"
-#include "tabane/workloads/fhe_mining/bgv/product_sum.h"
+#include "tabane/tools/mine/bgv/decryptor.h"
+#include "tabane/tools/mine/bgv/encoder.h"
+#include "tabane/tools/mine/bgv/encryptor.h"
+#include "tabane/tools/mine/bgv/product_sum.h"
 
 namespace tabane::bench {
 namespace {

@@ -11,7 +11,7 @@
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/statistics.h"
-#include "tabane/workloads/fhe_mining/pairs_problem.h"
+#include "tabane/tools/mine/pairs_problem.h"
 
 namespace tabane::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "tabane/workloads/mp_matmul/matrix.h"
+#include "tabane/tools/matmul/matrix.h"
 
 namespace tabane::bench {
 

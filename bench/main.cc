@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/bench.h"
-#include "tabane/cli/args.h"
+#include "tabane/program/args.h"
 
 namespace {
 

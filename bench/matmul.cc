@@ -13,11 +13,11 @@
 #include "bench/solver_run.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/scratch_folder.h"
-#include "tabane/workloads/blas.h"
-#include "tabane/workloads/mp_matmul/loops.h"
-#include "tabane/workloads/mp_matmul/multiply.h"
-#include "tabane/workloads/mp_matmul/problem.h"
-#include "tabane/workloads/mp_matmul/workspace.h"
+#include "tabane/solver/blas.h"
+#include "tabane/tools/matmul/loops.h"
+#include "tabane/tools/matmul/multiply.h"
+#include "tabane/tools/matmul/problem.h"
+#include "tabane/tools/matmul/workspace.h"
 
 namespace tabane::bench {
 namespace {

@@ -20,10 +20,10 @@
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/studies/process_thread/malloc_map/allocate.h"
+#include "tabane/studies/process_thread/malloc_map/insert.h"
 #include "tabane/team/fork_cost.h"
 #include "tabane/team/team.h"
-#include "tabane/workloads/malloc_map/allocate.h"
-#include "tabane/workloads/malloc_map/insert.h"
 
 namespace tabane::bench {
 namespace {

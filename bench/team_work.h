@@ -10,7 +10,7 @@
 
 #include "bench/served.h"
 #include "tabane/core/error.h"
-#include "tabane/workloads/malloc_map/words.h"
+#include "tabane/studies/process_thread/malloc_map/words.h"
 
 namespace tabane::bench {
 

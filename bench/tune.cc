@@ -15,8 +15,8 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
-#include "tabane/lab/tune/synthetic_command.h"
-#include "tabane/lab/tune/tuning.h"
+#include "tabane/tools/tune/synthetic_command.h"
+#include "tabane/tools/tune/tuning.h"
 
 namespace tabane::bench {
 namespace {

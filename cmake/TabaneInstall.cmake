@@ -4,7 +4,6 @@
 include(CMakePackageConfigHelpers)
 
 get_property(modules GLOBAL PROPERTY TABANE_MODULES)
-list(REMOVE_ITEM modules tabane_cli)
 
 # tabane::tabane: every library. The program has the target name `tabane`.
 add_library(tabane_all INTERFACE)
@@ -27,7 +26,6 @@ write_basic_package_version_file(
   ${PROJECT_BINARY_DIR}/tabaneConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(
   FILES ${PROJECT_BINARY_DIR}/tabaneConfig.cmake ${PROJECT_BINARY_DIR}/tabaneConfigVersion.cmake
-        cmake/OpenBlas.cmake
   DESTINATION ${package_dir})
 
 # A static library names its users' libraries behind itself: users before what they use.
@@ -35,9 +33,6 @@ set(pc_libraries ${modules})
 list(REVERSE pc_libraries)
 list(TRANSFORM pc_libraries PREPEND "-l")
 list(JOIN pc_libraries " " pc_libraries)
-list(TRANSFORM TABANE_IPSEC_MB PREPEND "-l" OUTPUT_VARIABLE pc_ipsec_mb)
-get_filename_component(openblas_folder ${OPENBLAS_LIBRARY} DIRECTORY)
-set(pc_openblas "-L${openblas_folder} -Wl,-rpath,${openblas_folder} -lopenblas")
 file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
 file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
@@ -66,6 +61,11 @@ install(FILES ${generated}/tabane DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-comp
 install(FILES ${generated}/_tabane DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${generated}/tabane.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-file(GLOB documents CONFIGURE_DEPENDS docs/*.md)
-install(FILES ${documents} docs/record.schema.json GLOSSARY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# As they lie in the sources, so that their links hold.
+file(GLOB_RECURSE documents CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} docs/*.md
+     docs/*.json tabane/*.md)
+foreach(document IN LISTS documents ITEMS README.md GLOSSARY.md)
+  get_filename_component(folder ${document} DIRECTORY)
+  install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder})
+endforeach()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

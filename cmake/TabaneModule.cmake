@@ -4,11 +4,15 @@
 # tabane_module(NAME [HEADERS …] [EXCEPT REGEX…] [EXTRA …] DEPENDS … PRIVATE_DEPENDS …
 #               [PRECOMPILE …]):
 #   a static library tabane_NAME, alias tabane::NAME, of the sources below this folder whose path
-#   no REGEX matches, and EXTRA ones. HEADERS, names and patterns such as *.h, are installed.
+#   no REGEX matches, and EXTRA ones. With HEADERS, names and patterns such as *.h, it is installed
+#   with them. The program gets the verbs in verb.cc and verb_x.cc.
 # tabane_tests(NAME [SOURCES …] [EXTRA …] DEPENDS … [LABELS …] [PRECOMPILE …] [SERIAL]):
 #   one GoogleTest program NAME_test, of SOURCES or else of those x_test.cc below this folder that
 #   no earlier call named, and of EXTRA ones. CTest runs each suite in a process of its own, or,
 #   where SERIAL, each test, and no other meanwhile.
+# tabane_script_tests(PREFIX FOLDER/ ENDING [PROPERTY VALUE…]):
+#   each Python script NAME + ENDING of a folder is a test PREFIX.NAME, which gets the path of the
+#   program. Those of a module, x_test.py, are tests without this call.
 # tabane_loadable(PREFIX SOURCES…):
 #   tells SOURCES where a module that is loaded is, see core/loadable_module.h, and its version,
 #   which must be that of the program.
@@ -61,6 +65,15 @@ function(tabane_module name)
     ARG "" "" "HEADERS;EXCEPT;EXTRA;DEPENDS;PRIVATE_DEPENDS;PRECOMPILE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cc)
   set(headers)
+  file(GLOB verbs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} verb.cc verb_*.cc)
+  if(verbs)
+    list(REMOVE_ITEM sources ${verbs})
+    add_library(tabane_${name}_verb OBJECT ${verbs})
+    target_link_libraries(tabane_${name}_verb PUBLIC tabane::program ${ARG_DEPENDS} fmt::fmt
+                          PRIVATE tabane_build_flags)
+    target_compile_options(tabane_${name}_verb PRIVATE -O1)  # nothing is hot
+    set_property(GLOBAL APPEND PROPERTY TABANE_VERBS tabane_${name}_verb)
+  endif()
   if(ARG_HEADERS)
     file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_HEADERS})
   endif()
@@ -68,12 +81,23 @@ function(tabane_module name)
     list(FILTER sources EXCLUDE REGEX ${regex})
     list(FILTER headers EXCLUDE REGEX ${regex})
   endforeach()
+  tabane_script_tests(${name}.script "" _test.py)
+  if(NOT sources)
+    return()
+  elseif(verbs)
+    target_link_libraries(tabane_${name}_verb PUBLIC tabane::${name})
+  endif()
   add_library(tabane_${name} STATIC ${sources} ${ARG_EXTRA})
   add_library(tabane::${name} ALIAS tabane_${name})
   set_target_properties(tabane_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
-  target_sources(
-    tabane_${name}
-    PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
+  if(headers)
+    target_sources(
+      tabane_${name}
+      PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
+    set_property(GLOBAL APPEND PROPERTY TABANE_MODULES tabane_${name})
+  else()
+    target_include_directories(tabane_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  endif()
   target_link_libraries(
     tabane_${name}
     PUBLIC ${ARG_DEPENDS}
@@ -83,7 +107,6 @@ function(tabane_module name)
   if(ARG_PRECOMPILE)
     target_precompile_headers(tabane_${name} PRIVATE ${ARG_PRECOMPILE})
   endif()
-  set_property(GLOBAL APPEND PROPERTY TABANE_MODULES tabane_${name})
 endfunction()
 
 function(tabane_tests name)
@@ -142,4 +165,16 @@ function(tabane_loadable prefix)
              "TABANE_${prefix}_FROM_PROGRAM=\"${from_program}\""
              "TABANE_${prefix}_INSTALL_DIR=\"${installed}\"")
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_DEFINITIONS "${places}")
+endfunction()
+
+function(tabane_script_tests prefix folder ending)
+  if(NOT TABANE_TESTS OR NOT Python3_FOUND)
+    return()
+  endif()
+  file(GLOB scripts CONFIGURE_DEPENDS ${folder}*${ending})
+  foreach(script IN LISTS scripts)
+    string(REGEX REPLACE ".*/(.*)${ending}" "${prefix}.\\1" name ${script})
+    add_test(NAME ${name} COMMAND Python3::Interpreter ${script} $<TARGET_FILE:tabane>)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300 ${ARGN})
+  endforeach()
 endfunction()

@@ -19,17 +19,24 @@ MAY_INCLUDE = {
     "team": {"core"},
     "comm": {"core", "team"},
     "device": {"core"},
-    "workloads": {"core", "simd", "team", "comm", "device"},
-    "lab": {"core", "simd", "team", "comm", "device", "workloads"},
-    "cli": {"core", "simd", "team", "comm", "device", "workloads", "lab"},
+    "crypto": {"core", "device"},
+    "solver": {"core", "simd", "comm"},
+    "lab": {"core", "simd", "team", "comm", "device"},
 }
+LIBRARIES = set(MAY_INCLUDE)
+MAY_INCLUDE["program"] = LIBRARIES
+MAY_INCLUDE["tools"] = LIBRARIES | {"program"}
+MAY_INCLUDE["studies"] = MAY_INCLUDE["tools"] | {"tools"}
+# Slices that may know others all the same; the verb study knows all studies.
+EXCEPTIONS = {("tools/epub", "tools/encrypt")}
 
 HWLOC_FILES = {f"tabane/core/{name}.cc" for name in ("topology", "placement", "memory")}
-JSON_FILES = {"tabane/lab/record/json.cc", "tabane/workloads/aes_dir/epub/licence.cc"}
+JSON_FILES = {"tabane/lab/record/json.cc", "tabane/tools/epub/licence.cc"}
 MPI_FOLDER = "tabane/comm/transport/mpi/"
 OPENCL_FOLDER = "tabane/device/opencl/"
 ASSERTION = "tabane/core/error.cc"  # ends the process where the programmer was wrong
-COMMAND_LINE = "tabane/cli/args.cc"
+COMMAND_LINE = "tabane/program/args.cc"
+VERB = re.compile(r"/verb(_\w+)?\.(cc|h)$")  # of a slice
 FORKING = "tabane/team/process_tree.cc"  # empties the streams, so that no child prints twice
 SPAWNING = "tabane/lab/commands/spawn.cc"  # starts the commands of the user
 
@@ -91,25 +98,28 @@ def include_findings(path, quote, name):
         return
     if module not in MAY_INCLUDE:
         yield f"{module}/ is not a module that the rules know"
+    elif parts[1] == "studies" and path == "tabane/tools/study/verb.cc":
+        return
     elif parts[1] != module and parts[1] not in MAY_INCLUDE[module]:
         yield f"{module}/ may not include {parts[1]}/"
-    elif module == parts[1] == "workloads" and len(parts) > 3 and path.split("/")[2] != parts[2]:
-        yield "workloads do not include each other"
+    elif module == parts[1] and module in ("tools", "studies") and module_of(path) != module_of(name):
+        if (module_of(path), module_of(name)) not in EXCEPTIONS:
+            yield f"{module} do not include each other"
 
 
 def call_findings(path, line):
     module = path.split("/")[1]
     if module != "team" and path != SPAWNING and FORKS.search(line):
         yield "only team/ makes processes"
-    if module == "cli" or path == ASSERTION:
+    if module == "program" or VERB.search(path) or path == ASSERTION:
         return
     if path != FORKING and PRINTS.search(line):
-        yield "only cli/ prints"
+        yield "only program/ and verbs print"
     leaves = module != "team" and path != SPAWNING and LEAVES_CHILD.search(line)
     if EXITS.search(line) or leaves:
-        yield "only cli/ ends the program"
+        yield "only program/ and verbs end the program"
     if READS_ARGV.search(line):
-        yield "only cli/ reads argv"
+        yield "only program/ and verbs read argv"
 
 
 def read_rooms(text):
@@ -130,9 +140,9 @@ def read_rooms(text):
 
 
 def module_of(path):
-    """Returns the module whose rooms hold the path; each workload has its own."""
+    """Returns the module whose rooms hold the path; each slice has its own."""
     parts = path.split("/")
-    return "/".join(parts[1:3] if parts[1] == "workloads" and len(parts) > 3 else parts[1:2])
+    return "/".join(parts[1:3] if parts[1] in ("tools", "studies") else parts[1:2])
 
 
 def fits(name, pattern):
@@ -198,18 +208,22 @@ CASES = [
     ("tabane/simd/a.cc", '#include "tabane/team/fork.h"', "simd/ may not include team/"),
     ("tabane/team/a.cc", '#include "tabane/simd/dot.h"', "team/ may not include simd/"),
     ("tabane/team/a.h", '#  include "tabane/comm/comm.h"', "team/ may not include comm/"),
-    ("tabane/comm/a.cc", '#include "tabane/workloads/slalom/a.h"', "may not include workloads/"),
-    ("tabane/workloads/slalom/a.cc", '#include "tabane/lab/record.h"', "may not include lab/"),
-    ("tabane/lab/probes/a.cc", '#include "tabane/cli/command.h"', "lab/ may not include cli/"),
+    ("tabane/comm/a.cc", '#include "tabane/tools/slalom/a.h"', "may not include tools/"),
+    ("tabane/crypto/a.cc", '#include "tabane/lab/record.h"', "crypto/ may not include lab/"),
+    ("tabane/tools/time/verb.cc", 'std::printf("x"); std::exit(1);', None),
+    ("tabane/tools/time/time.cc", 'std::printf("x");', "print"),
+    ("tabane/studies/a/a.cc", '#include "tabane/tools/scg/solve.h"', None),
+    ("tabane/tools/scg/a.cc", '#include "tabane/studies/a/a.h"', "tools/ may not include studies/"),
+    ("tabane/lab/probes/a.cc", '#include "tabane/program/command.h"', "lab/ may not include program/"),
     ("tabane/odd/a.cc", '#include "tabane/core/error.h"', "not a module"),
     ("tabane/lab/probes/a.cc", '#include "tabane/lab/probe.h"', None),
-    ("tabane/cli/a.cc", '#include "tabane/lab/record.h"', None),
+    ("tabane/program/a.cc", '#include "tabane/lab/record.h"', None),
     ("tabane/core/a_test.cc", '#include "tabane/lab/record.h"', None),
     ("tabane/core/a.cc", '// #include "tabane/lab/record.h"', None),
     ("tabane/core/a.cc", '/*\n#include "tabane/lab/record.h"\n*/', None),
     ("bench/a.cc", '#include "tabane/lab/record.h"', None),
-    ("tabane/workloads/linpack/a.cc", '#include "tabane/workloads/slalom/solve.h"', "each other"),
-    ("tabane/workloads/linpack/a.cc", '#include "tabane/workloads/linpack/model.h"', None),
+    ("tabane/tools/linpack/a.cc", '#include "tabane/tools/slalom/solve.h"', "each other"),
+    ("tabane/tools/linpack/a.cc", '#include "tabane/tools/linpack/model.h"', None),
     ("tabane/comm/launch.cc", "#include <mpi.h>", "mpi.h"),
     ("tabane/comm/transport/mpi_module.cc", "#include <mpi.h>", "mpi.h"),
     ("tabane/lab/mpi/engine.cc", "#include <mpi.h>", "mpi.h"),
@@ -225,15 +239,15 @@ CASES = [
     ("tabane/core/topology.cc", "#include <hwloc.h>", None),
     ("tabane/lab/record/view.h", "#include <nlohmann/json.hpp>", "nlohmann"),
     ("tabane/lab/record/json.cc", "#include <nlohmann/json.hpp>", None),
-    ("tabane/cli/main.cc", "#include <CLI/CLI.hpp>", "CLI11"),
-    ("tabane/cli/args.cc", "#include <CLI/CLI.hpp>", None),
+    ("tabane/program/main.cc", "#include <CLI/CLI.hpp>", "CLI11"),
+    ("tabane/program/args.cc", "#include <CLI/CLI.hpp>", None),
     ("tabane/core/a.cc", "#include <tabane/core/error.h>", 'included as "tabane/core/error.h"'),
     ("tabane/core/a.cc", '#include "error.h"', "not \"error.h\""),
     ("tabane/core/a_test.cc", '#include "error.h"', "not \"error.h\""),
     ("tabane/core/a.cc", '#include "../simd/dot.h"', "not \"../simd/dot.h\""),
     ("tabane/simd/a.cc", '#include "hwy/foreach_target.h"', None),
     ("tabane/lab/a.cc", "pid_t p = fork();", "makes processes"),
-    ("tabane/cli/a.cc", "pid_t p = ::vfork ();", "makes processes"),
+    ("tabane/program/a.cc", "pid_t p = ::vfork ();", "makes processes"),
     ("tabane/lab/a.cc", "clone(f, stack, 0, nullptr);", "makes processes"),
     ("tabane/lab/a.cc", "syscall(SYS_clone3);", "makes processes"),
     ("tabane/lab/a.cc", 'FILE* f = popen("gnuplot", "w");', "makes processes"),
@@ -242,26 +256,26 @@ CASES = [
     ("tabane/team/fork.cc", "pid_t p = fork();", None),
     ("tabane/lab/a.cc", "p = team::fork_child(body); auto q = shape.clone(); r->clone();", None),
     ("tabane/lab/a.cc", 'say("fork() is slow"); // fork(', None),
-    ("tabane/lab/a.cc", 'std::printf("x");', "prints"),
-    ("tabane/lab/a.cc", 'fmt::print("x");', "prints"),
-    ("tabane/lab/a.cc", 'std::fprintf(stderr, "x");', "prints"),
-    ("tabane/core/a.h", "std::cout << x;", "prints"),
-    ("tabane/core/a.cc", "std::cerr << x;", "prints"),
+    ("tabane/lab/a.cc", 'std::printf("x");', "print"),
+    ("tabane/lab/a.cc", 'fmt::print("x");', "print"),
+    ("tabane/lab/a.cc", 'std::fprintf(stderr, "x");', "print"),
+    ("tabane/core/a.h", "std::cout << x;", "print"),
+    ("tabane/core/a.cc", "std::cerr << x;", "print"),
     ("tabane/core/a.cc", 'std::fprintf(file, "x"); snprintf(b, n, "x"); fmt::format("x");', None),
     ("tabane/core/error.cc", 'std::fprintf(stderr, "x"); std::abort();', None),
-    ("tabane/cli/a.cc", 'std::printf("x"); std::exit(1);', None),
-    ("tabane/lab/a.cc", "std::exit(1);", "ends the program"),
-    ("tabane/lab/a.cc", "_exit(1);", "ends the program"),
+    ("tabane/program/a.cc", 'std::printf("x"); std::exit(1);', None),
+    ("tabane/lab/a.cc", "std::exit(1);", "end the program"),
+    ("tabane/lab/a.cc", "_exit(1);", "end the program"),
     ("tabane/comm/a.cc", "void Comm::abort(int code) { transport_->abort_job(code); }", None),
-    ("tabane/lab/a.cc", "std::abort();", "ends the program"),
-    ("tabane/team/a.cc", "std::exit(1);", "ends the program"),
+    ("tabane/lab/a.cc", "std::abort();", "end the program"),
+    ("tabane/team/a.cc", "std::exit(1);", "end the program"),
     ("tabane/team/fork.cc", "_exit(status);", None),
     ("tabane/lab/commands/spawn.cc", "_exit(status);", None),
     ("tabane/lab/a.cc", "std::atexit(f); on_exit_code(1);", None),
     ("tabane/lab/a.cc", "int main() {", "argv"),
     ("tabane/lab/a.cc", "void f(int argc, char** argv);", "argv"),
     ("tabane/lab/a.cc", "std::vector<char*> argv; execvp(argv[0], argv.data());", None),
-    ("tabane/core/a.cc", "auto n = 1'000; exit(n); auto m = 2'000;", "ends the program"),
+    ("tabane/core/a.cc", "auto n = 1'000; exit(n); auto m = 2'000;", "end the program"),
     ("tabane/core/a.cc", 'auto s = R"(exit(1) " )"; auto c = \'"\'; f("exit(1)");', None),
 ]
 
@@ -273,7 +287,7 @@ core
   machine: topology.* place*.*
   twice: place.h
 
-workloads/slalom
+tools/slalom
   problem: problem.h
   solving: deep/*.*
 """
@@ -290,10 +304,10 @@ ROOM_CASES = [
     ("tabane/core/odd.cc", "", "exactly one room of core/ (cmake/rooms.txt), not to none"),
     ("tabane/core/place.h", "", "not to machine and twice"),
     ("tabane/core/deep/error.h", "", "not to none"),
-    ("tabane/workloads/slalom/problem.h", '#include "tabane/workloads/slalom/deep/solve.h"',
-     'room "problem" of workloads/slalom/ may not include room "solving"'),
-    ("tabane/workloads/slalom/deep/a.cc", '#include "tabane/workloads/slalom/problem.h"', None),
-    ("tabane/workloads/slalom/problem.h", '#include "tabane/core/topology.h"', None),
+    ("tabane/tools/slalom/problem.h", '#include "tabane/tools/slalom/deep/solve.h"',
+     'room "problem" of tools/slalom/ may not include room "solving"'),
+    ("tabane/tools/slalom/deep/a.cc", '#include "tabane/tools/slalom/problem.h"', None),
+    ("tabane/tools/slalom/problem.h", '#include "tabane/core/topology.h"', None),
     ("tabane/team/fork.h", '#include "tabane/team/odd.h"', None),
     ("bench/a.cc", '#include "tabane/core/topology.h"', None),
 ]

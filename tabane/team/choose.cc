@@ -16,7 +16,7 @@
 namespace tabane::team {
 namespace {
 
-// What each of these is worth: docs/chooser.md.
+// What each of these is worth: tabane/team/chooser.md.
 constexpr double kCollapsed =
     0.6;                          // of the best throughput so far: more workers only make it worse
 constexpr double kGrowth = 0.25;  // of the slowdown, expected from twice the workers

@@ -63,7 +63,7 @@ class Experiment {
 
 struct Prediction {
   Shape shape;
-  // The interval holds what the work then takes in nine of ten cases (docs/chooser.md).
+  // The interval holds what the work then takes in nine of ten cases (tabane/team/chooser.md).
   double seconds = 0, low = 0, high = 0;
 
   bool holds(double measured) const { return low <= measured && measured <= high; }

@@ -1,4 +1,5 @@
-// The chooser against plain successive halving at equal cost; docs/chooser.md has the results.
+// The chooser against plain successive halving at equal cost; tabane/team/chooser.md has the
+// results.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -94,7 +94,8 @@ void print_table(const std::map<std::string, std::vector<Outcome>>& outcomes) {
   }
 }
 
-// CHOOSE_DRAWS=100 gives 3600 cases, CHOOSE_SEED other ones; docs/chooser.md has what is left over.
+// CHOOSE_DRAWS=100 gives 3600 cases, CHOOSE_SEED other ones; tabane/team/chooser.md has what is
+// left over.
 int draws() {
   const char* wanted = std::getenv("CHOOSE_DRAWS");
   return wanted ? std::atoi(wanted) : 8;

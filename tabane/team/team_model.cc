@@ -9,7 +9,8 @@
 namespace tabane::team {
 namespace {
 
-// Throughput of a core with two workers on two PUs. Fitting it gains nothing (docs/chooser.md).
+// Throughput of a core with two workers on two PUs. Fitting it gains nothing
+// (tabane/team/chooser.md).
 constexpr double kCoreYield = 1.2;
 constexpr double kNoise = 0.05;  // relative, of a point
 

@@ -12,10 +12,10 @@
 #include <memory>
 #include <optional>
 
-#include "tabane/cli/args.h"
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
 #include "tabane/comm/transport/plain.h"
+#include "tabane/program/args.h"
 
 namespace tabane::conformance {
 namespace {

@@ -19,8 +19,8 @@ require include/tabane/simd/dot.h
 require include/tabane/team/team.h
 require include/tabane/comm/comm.h
 require share/man/man1/tabane.1
-require share/doc/tabane/sealed-format.md
-require share/doc/tabane/security-model.md
+require share/doc/tabane/tabane/tools/encrypt/sealed-format.md
+require share/doc/tabane/tabane/tools/encrypt/security-model.md
 require share/bash-completion/completions/tabane
 require share/zsh/site-functions/_tabane
 require share/fish/vendor_completions.d/tabane.fish

@@ -1,5 +1,5 @@
 // Whether two records differ in a figure: the ratio of the medians, its interval, and what it says.
-// docs/compare.md says the same in words.
+// tabane/tools/compare/README.md says the same in words.
 #pragma once
 
 #include <optional>

@@ -1,0 +1,329 @@
+#include "tabane/lab/commands/run_plan.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "tabane/core/cpu_list.h"
+#include "tabane/core/error.h"
+
+namespace tabane::cli {
+namespace {
+
+using core::MemoryPolicy;
+using core::PlacementPolicy;
+using core::UsageError;
+
+constexpr std::size_t kMostLines = 32;
+
+std::string limit_text(const core::Topology& topology) {
+  const std::string restriction = topology.restriction();
+  return restriction.empty() ? ", all that the machine has" : ", limited by " + restriction;
+}
+
+std::vector<unsigned> parse_option(const char* option, const std::string& text,
+                                   const std::vector<unsigned>& all) {
+  try {
+    return core::parse_cpu_list(text, all);
+  } catch (const UsageError& error) {
+    throw UsageError(std::string(option) + ": " + error.what());
+  }
+}
+
+std::vector<unsigned> chosen_cpus(const std::string& text, const core::Topology& topology) {
+  const std::vector<unsigned> usable = topology.pu_os_indices();
+  const std::vector<unsigned> cpus = parse_option("-c/--cpus", text, usable);
+  for (const unsigned cpu : cpus) {
+    if (topology.find_pu(cpu)) continue;
+    throw UsageError("-c/--cpus " + text + ": CPU " + std::to_string(cpu) +
+                     " is not usable: usable are " + core::format_cpu_list(usable) +
+                     limit_text(topology));
+  }
+  return cpus;
+}
+
+std::vector<unsigned> chosen_nodes(const char* option, const std::string& text,
+                                   const core::Topology& topology) {
+  std::vector<unsigned> usable;
+  for (const core::NumaNode& node : topology.numa_nodes()) {
+    if (node.bytes > 0 || topology.numa_nodes().size() == 1) usable.push_back(node.os_index);
+  }
+  const std::vector<unsigned> nodes = parse_option(option, text, usable);
+  for (const unsigned node : nodes) {
+    if (std::find(usable.begin(), usable.end(), node) != usable.end()) continue;
+    throw UsageError(std::string(option) + " " + text + ": NUMA node " + std::to_string(node) +
+                     " is not usable: usable are " + core::format_cpu_list(usable) +
+                     limit_text(topology));
+  }
+  return nodes;
+}
+
+std::optional<core::MemoryOptions> chosen_memory(const RunRequest& request,
+                                                 const core::Topology& topology) {
+  if (request.membind) {
+    return core::MemoryOptions{.policy = MemoryPolicy::bind,
+                               .nodes = chosen_nodes("-m/--membind", *request.membind, topology)};
+  }
+  if (request.interleave) {
+    return core::MemoryOptions{
+        .policy = MemoryPolicy::interleave,
+        .nodes = chosen_nodes("-i/--interleave", *request.interleave, topology)};
+  }
+  if (request.localalloc) return core::MemoryOptions{};
+  return std::nullopt;
+}
+
+// OMP_NUM_THREADS may hold one number for each level of nesting; the first counts here.
+std::optional<int> threads_of_user(const Lookup& environment) {
+  const std::string text = environment("OMP_NUM_THREADS").value_or("");
+  int threads = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), threads);
+  if (code != std::errc() || threads < 1) return std::nullopt;
+  return threads;
+}
+
+// The chosen CPUs in the order in which the policy would fill the whole machine.
+std::vector<unsigned> in_order_of(PlacementPolicy policy, const std::vector<unsigned>& cpus,
+                                  const core::Topology& topology) {
+  const auto all = static_cast<int>(topology.pus().size());
+  std::vector<unsigned> order;
+  for (const core::WorkerPlace& place : core::plan_placement(topology, policy, 1, all).places) {
+    if (std::find(cpus.begin(), cpus.end(), place.pus.front()) != cpus.end()) {
+      order.push_back(place.pus.front());
+    }
+  }
+  return order;
+}
+
+// What one process of several has of a placement.
+core::Placement part_of(core::Placement all, int process) {
+  std::erase_if(all.places,
+                [&](const core::WorkerPlace& place) { return place.process != process; });
+  for (core::WorkerPlace& place : all.places) place.process = 0;
+  all.processes = 1;
+  return all;
+}
+
+core::Placement chosen_placement(const RunRequest& request, const core::Topology& topology,
+                                 const std::vector<unsigned>& cpus, int threads) {
+  const PlacementPolicy policy =
+      core::parse_placement_policy(request.placement.value_or("compact"));
+  if (!request.cpus || policy == PlacementPolicy::none) {
+    return part_of(core::plan_placement(topology, policy, request.processes, threads),
+                   request.process);
+  }
+  core::Placement plan =
+      core::plan_placement(topology, request.placement ? in_order_of(policy, cpus, topology) : cpus,
+                           request.processes, threads);
+  plan.policy = policy;
+  return part_of(std::move(plan), request.process);
+}
+
+std::string omp_places(const core::Placement& placement) {
+  std::string text;
+  std::vector<unsigned> seen;
+  for (const core::WorkerPlace& place : placement.places) {
+    const unsigned pu = place.pus.front();
+    if (std::find(seen.begin(), seen.end(), pu) != seen.end()) break;
+    seen.push_back(pu);
+    text += (text.empty() ? "{" : ",{") + std::to_string(pu) + "}";
+  }
+  return text;
+}
+
+void set(RunPlan& plan, const Lookup& environment, const std::string& name,
+         const std::string& value) {
+  const auto old = environment(name);
+  plan.environment.push_back({name, old.value_or(value), old.has_value()});
+}
+
+// Variables of runtimes that use all PUs by themselves: set where a number of threads is wanted.
+constexpr const char* kOtherRuntimes[] = {"RAYON_NUM_THREADS", "GOMAXPROCS", "JULIA_NUM_THREADS",
+                                          "NUMBA_NUM_THREADS"};
+
+void choose_environment(RunPlan& plan, const RunRequest& request, const Lookup& user) {
+  const Lookup nothing = [](const std::string&) { return std::optional<std::string>(); };
+  const Lookup& environment = request.force_environment ? nothing : user;
+  const std::string threads = std::to_string(plan.placement.workers_per_process);
+  if (!request.own_threads) set(plan, environment, "OMP_NUM_THREADS", threads);
+  if (plan.placement.policy != PlacementPolicy::none) {
+    set(plan, environment, "OMP_PLACES", omp_places(plan.placement));
+    set(plan, environment, "OMP_PROC_BIND", "close");
+  }
+  if (request.own_threads) return;
+  for (const char* name : {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"}) {
+    set(plan, environment, name, threads);
+  }
+  if (!request.threads) return;
+  for (const char* name : kOtherRuntimes) set(plan, environment, name, threads);
+}
+
+void choose_allocator(RunPlan& plan, const RunRequest& request, const Lookup& environment) {
+  if (!request.allocator) return;
+  plan.preload = find_allocator(*request.allocator, library_directories(environment));
+  if (plan.preload.empty()) return;
+  const std::string old = environment("LD_PRELOAD").value_or("");
+  plan.environment.push_back({"LD_PRELOAD", plan.preload + (old.empty() ? "" : ":" + old), false});
+}
+
+void choose_huge_pages(RunPlan& plan, const RunRequest& request, const Lookup& environment,
+                       bool granted) {
+  if (!request.huge_pages) return;
+  const std::string allocator = request.allocator.value_or("glibc");
+  if (const auto assignment = huge_page_switch(allocator, environment)) {
+    plan.environment.push_back(*assignment);
+  } else {
+    plan.warnings.push_back("--huge-pages: " + allocator +
+                            " has no switch for transparent huge pages; it gets them only where "
+                            "the system gives them to all (\"always\")");
+  }
+  if (!granted) {
+    plan.warnings.push_back(
+        "--huge-pages: transparent huge pages are off or not known on this system: see "
+        "/sys/kernel/mm/transparent_hugepage/enabled");
+  }
+}
+
+void warn_about_threads(RunPlan& plan, const RunRequest& request, std::size_t cpus) {
+  if (request.threads && plan.environment.front().kept &&
+      plan.environment.front().value != std::to_string(*request.threads)) {
+    plan.warnings.push_back("-t " + std::to_string(*request.threads) +
+                            " does not reach OpenMP: OMP_NUM_THREADS=" +
+                            plan.environment.front().value + " is set already and kept");
+  }
+  const auto threads = static_cast<std::size_t>(plan.placement.workers_per_process);
+  if (threads <= cpus) return;
+  plan.placement.oversubscribed = true;
+  plan.warnings.push_back("oversubscribed: " + std::to_string(threads) + " threads on " +
+                          std::to_string(cpus) + (cpus == 1 ? " CPU" : " CPUs") +
+                          " take turns; use -t " + std::to_string(cpus) + " or more CPUs");
+}
+
+std::string threads_text(const core::Placement& placement, const core::Topology& topology) {
+  std::string text;
+  if (placement.policy == PlacementPolicy::none) {
+    return "threads: " + std::to_string(placement.workers_per_process) + ", not bound one by one\n";
+  }
+  if (placement.places.size() <= kMostLines) {
+    for (const core::WorkerPlace& place : placement.places) {
+      const core::Pu& pu = *topology.find_pu(place.pus.front());
+      text += "worker " + std::to_string(place.worker) + " -> PU " + std::to_string(pu.os_index) +
+              ", core " + std::to_string(pu.core) + ", node " + std::to_string(pu.numa_node) + "\n";
+    }
+    return text;
+  }
+  std::map<unsigned, std::pair<std::vector<unsigned>, std::vector<unsigned>>> nodes;
+  for (const core::WorkerPlace& place : placement.places) {
+    auto& [workers, pus] = nodes[topology.find_pu(place.pus.front())->numa_node];
+    workers.push_back(static_cast<unsigned>(place.worker));
+    pus.push_back(place.pus.front());
+  }
+  for (const auto& [node, lists] : nodes) {
+    text += "workers " + core::format_cpu_list(lists.first) + " -> PUs " +
+            core::format_cpu_list(lists.second) + ", node " + std::to_string(node) + "\n";
+  }
+  return text;
+}
+
+std::string memory_text(const std::optional<core::MemoryOptions>& memory) {
+  if (!memory) return "left as it is";
+  const std::string nodes = core::format_cpu_list(memory->nodes);
+  if (memory->policy == MemoryPolicy::bind) return "only on NUMA nodes " + nodes;
+  if (memory->policy == MemoryPolicy::interleave) return "pages in turn over NUMA nodes " + nodes;
+  return "on the node of the thread that first writes a page";
+}
+
+}  // namespace
+
+const std::vector<std::string>& thread_variables() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+                                    "BLIS_NUM_THREADS"};
+    all.insert(all.end(), std::begin(kOtherRuntimes), std::end(kOtherRuntimes));
+    return all;
+  }();
+  return names;
+}
+
+void parse_part(const std::string& text, const Lookup& environment, RunRequest& request) {
+  const auto number = [&](const std::string& digits) {
+    int value = -1;
+    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const bool whole = code == std::errc() && end == digits.data() + digits.size();
+    if (!whole) throw UsageError("--part " + text + ": use I/N, for example 0/4, or launcher");
+    return value;
+  };
+  if (text == "launcher") {
+    // Of the processes on this machine; where a launcher tells only of all, of those.
+    constexpr std::pair<const char*, const char*> kLaunchers[] = {
+        {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+        {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+        {"SLURM_LOCALID", "SLURM_TASKS_PER_NODE"},
+        {"PMI_RANK", "PMI_SIZE"}};
+    for (const auto& [rank, size] : kLaunchers) {
+      const auto own = environment(rank), all = environment(size);
+      if (!own || !all) continue;
+      request.process = number(*own);
+      request.processes = number(all->substr(0, all->find('(')));  // Slurm: "4(x2)"
+      return;
+    }
+    throw UsageError(
+        "--part launcher: this process was not started by a launcher that tells its number; give "
+        "it as I/N");
+  }
+  const auto slash = text.find('/');
+  request.process = number(text.substr(0, slash));
+  request.processes = number(slash == std::string::npos ? "" : text.substr(slash + 1));
+}
+
+RunPlan plan_run(const RunRequest& request, const core::Topology& topology,
+                 const Lookup& environment, bool huge_pages_granted) {
+  if (request.threads && *request.threads < 1) {
+    throw UsageError("-t/--threads " + std::to_string(*request.threads) + ": use at least 1");
+  }
+  if (request.membind.has_value() + request.interleave.has_value() + request.localalloc > 1) {
+    throw UsageError("-m/--membind, -i/--interleave and -l/--localalloc exclude each other");
+  }
+  const std::vector<unsigned> cpus =
+      request.cpus ? chosen_cpus(*request.cpus, topology) : topology.pu_os_indices();
+  if (request.processes < 1 || request.process < 0 || request.process >= request.processes) {
+    throw UsageError("--part " + std::to_string(request.process) + "/" +
+                     std::to_string(request.processes) + ": use I/N with I from 0 to N - 1");
+  }
+  const int share = std::max(1, static_cast<int>(cpus.size()) / request.processes);
+  if (request.own_threads && request.threads) {
+    throw UsageError("-t/--threads and --own-threads exclude each other");
+  }
+  const auto asked = request.own_threads ? std::optional<int>() : threads_of_user(environment);
+  const int threads = request.threads.value_or(asked.value_or(share));
+  RunPlan plan;
+  plan.memory = chosen_memory(request, topology);
+  plan.placement = chosen_placement(request, topology, cpus, threads);
+  const bool whole_list = request.cpus && request.processes == 1;
+  plan.cpus = whole_list ? cpus : plan.placement.pus_of_process(0);
+  choose_environment(plan, request, environment);
+  choose_allocator(plan, request, environment);
+  choose_huge_pages(plan, request, environment, huge_pages_granted);
+  warn_about_threads(plan, request, cpus.size());
+  return plan;
+}
+
+std::string describe(const RunPlan& plan, const core::Topology& topology) {
+  std::string text = "machine: " + topology.summary() + "\n";
+  if (!topology.restriction().empty()) {
+    text += "usable: PUs " + core::format_cpu_list(topology.pu_os_indices()) +
+            limit_text(topology) + "\n";
+  }
+  text += plan.cpus.empty() ? "process: not bound\n"
+                            : "process -> PUs " + core::format_cpu_list(plan.cpus) + "\n";
+  text += threads_text(plan.placement, topology);
+  text += "memory: " + memory_text(plan.memory) + "\n";
+  if (!plan.preload.empty()) text += "allocator: " + plan.preload + "\n";
+  for (const Assignment& variable : plan.environment) {
+    text += (variable.kept ? "kept: " : "set: ") + variable.name + "=" + variable.value + "\n";
+  }
+  for (const std::string& warning : plan.warnings) text += "warning: " + warning + "\n";
+  return text;
+}
+
+}  // namespace tabane::cli

@@ -1,0 +1,59 @@
+// What `tabane run` would do: decided without touching the process, so that it can be shown and
+// tested.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tabane/core/memory.h"
+#include "tabane/core/placement.h"
+#include "tabane/core/topology.h"
+#include "tabane/lab/commands/allocator.h"
+
+namespace tabane::cli {
+
+struct RunRequest {
+  std::optional<std::string> cpus = std::nullopt;
+  std::optional<std::string> membind = std::nullopt;  // at most one of these three
+  std::optional<std::string> interleave = std::nullopt;
+  bool localalloc = false;
+  std::optional<std::string> placement = std::nullopt;
+  std::optional<int> threads = std::nullopt;
+  bool huge_pages = false;
+  std::optional<std::string> allocator = std::nullopt;
+  // This process among several that share the chosen CPUs.
+  int process = 0, processes = 1;
+  bool own_threads = false;        // the command takes its number of threads itself
+  bool force_environment = false;  // replaces variables that the user has set, too
+};
+
+struct RunPlan {
+  core::Placement placement;   // one process
+  std::vector<unsigned> cpus;  // the process is bound to these; empty: it is not bound
+  std::optional<core::MemoryOptions> memory;  // null: left as it is
+  std::string preload;                        // path of the allocator; empty: none
+  std::vector<Assignment> environment;
+  std::vector<std::string> warnings;
+};
+
+// Plans the request. The number of threads is -t, else the user's OMP_NUM_THREADS, else the number
+// of CPUs chosen with -c or usable, shared among the processes. The process is bound to all of -c,
+// or else to its threads' PUs. Variables that the user has set are kept unless the request forces
+// its own. huge_pages_granted: the system gives transparent huge pages on request. throws:
+// UsageError that names the option, the usable CPUs or nodes, and what limits them.
+RunPlan plan_run(const RunRequest& request, const core::Topology& topology,
+                 const Lookup& environment, bool huge_pages_granted);
+
+// The variables from which programs take their number of threads.
+const std::vector<std::string>& thread_variables();
+
+// Reads "2/6": the process of this index, from 0, among so many; or "launcher": as the launcher of
+// this process (Open MPI, MPICH, Intel MPI, Slurm) says in the environment.
+// throws: core::UsageError.
+void parse_part(const std::string& text, const Lookup& environment, RunRequest& request);
+
+// Draws the binding map: machine, threads, memory, environment, warnings.
+std::string describe(const RunPlan& plan, const core::Topology& topology);
+
+}  // namespace tabane::cli

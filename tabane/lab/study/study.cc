@@ -1,0 +1,290 @@
+#include "tabane/lab/study/study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tabane/comm/launch.h"
+#include "tabane/lab/record/text.h"
+
+namespace tabane::lab {
+
+std::string name_part(std::string word) {
+  std::replace(word.begin(), word.end(), ' ', '_');
+  return word;
+}
+
+namespace {
+
+// "recv", "vector_tree", "ranks4"
+std::string part_of(const Factor& factor) {
+  return name_part(factor.level.is_number() ? factor.name + factor.level.text()
+                                            : factor.level.word());
+}
+
+std::optional<core::Interval> interval_of(const core::Ratio& ratio) {
+  if (ratio.pairs < core::kFewestForInterval) return std::nullopt;
+  return ratio.interval;
+}
+
+}  // namespace
+
+std::vector<Factors> combinations(const Points& points, const std::vector<std::string>& names,
+                                  const Factors& wanted) {
+  std::vector<Factors> all = {wanted};
+  for (const std::string& name : names) {
+    std::vector<Factors> longer;
+    for (const Factors& one : all)
+      for (const Level& level : points.levels(name, one))
+        longer.push_back(one.with({{name, level}}));
+    all = std::move(longer);
+  }
+  return all;
+}
+
+namespace {
+
+// The ranks of this host are among the tasks that run; where nobody says how many, all may be.
+int own_tasks() { return comm::ranks_on_this_host().value_or(std::numeric_limits<int>::max()); }
+
+}  // namespace
+
+RunningStudy::RunningStudy(const core::Topology& topology, const About& about, bool quick)
+    : record(
+          (require_this_machine(topology), begin_record(topology, Kind::study, about, "", quick))),
+      disturbances_(record, topology, own_tasks()) {}
+
+void RunningStudy::add(const Campaign& campaign, bool complete,
+                       const std::function<std::string(const Point&)>& what) {
+  record.complete = complete;
+  record.duration_s += campaign.seconds;
+  record.skipped.insert(record.skipped.end(), campaign.skipped.begin(), campaign.skipped.end());
+  add_results(record, campaign.points, what);
+}
+
+Record RunningStudy::finish(std::initializer_list<std::string_view> judged) {
+  disturbances_.tell(record);
+  std::erase_if(record.warnings, [&](const Warning& warning) {
+    return std::ranges::find(judged, warning.id) != judged.end();
+  });
+  return std::move(record);
+}
+
+std::string family(const Record& record) {
+  std::string text = record.name;
+  std::replace(text.begin(), text.end(), '-', '_');
+  return text;
+}
+
+Result& add_result(Record& record, const std::string& name, std::string what, const Entry& figure,
+                   Better better) {
+  Result result;
+  result.name = fmt::format("{}.{}", family(record), name);
+  result.what = std::move(what);
+  result.unit = figure.unit;
+  result.better = better;
+  if (figure.value && std::isfinite(*figure.value)) result.value = figure.value;
+  const auto& interval = figure.interval;
+  if (interval && std::isfinite(interval->low) && std::isfinite(interval->high))
+    result.interval = interval;
+  return record.results.emplace_back(std::move(result));
+}
+
+void add_results(Record& record, const Points& points,
+                 const std::function<std::string(const Point&)>& what) {
+  for (const Point& point : points) {
+    if (!point.measured()) continue;
+    Result result;
+    result.name = family(record);
+    for (const Factor& factor : point.factors) result.name += "." + part_of(factor);
+    result.what = what(point);
+    result.unit = "s";
+    result.better = Better::lower;
+    result.factors = point.factors;
+    result.beside = point.beside;
+    set_samples(result, point.samples);
+    record.results.push_back(std::move(result));
+  }
+}
+
+std::optional<double> median_beside(const Point& point, std::string_view what) {
+  const auto found = point.beside.find(what);
+  if (found == point.beside.end() || found->second.empty()) return {};
+  return core::median(found->second);
+}
+
+Entry median_entry(const Point* point, bool with_interval) {
+  if (point == nullptr || !point->measured()) return {};
+  if (!with_interval) return {point->median(), "s"};
+  return {point->median(), "s", point->interval()};
+}
+
+Entry ratio_entry(const Point* a, const Point* b) {
+  const auto ratio = ratio_in_turn(a, b);
+  return ratio ? Entry(ratio->value, "ratio", interval_of(*ratio)) : Entry();
+}
+
+Entry count_entry(double number) { return {number, "1"}; }
+
+Entry published_entry(const Record& published, const std::string& result) {
+  const Result* found = published.find(result);
+  if (found == nullptr) return {};
+  return found->value ? Entry(found->value, found->unit)
+                      : Entry(found->details.value(detail::kRemark, std::string()));
+}
+
+void add_table(Record& record, std::string title, Rows rows, std::string note) {
+  if (rows.rows.empty()) return;
+  const auto number =
+      1 + std::count_if(record.views.begin(), record.views.end(),
+                        [](const View& v) { return std::holds_alternative<Rows>(v.content); });
+  record.views.push_back({.name = fmt::format("{}.table.{}", record.name, number),
+                          .title = std::move(title),
+                          .note = std::move(note),
+                          .content = std::move(rows)});
+}
+
+PointTable& PointTable::column(std::string title, std::function<Entry(const Factors&)> entry) {
+  titles_.push_back(std::move(title));
+  entries_.push_back(std::move(entry));
+  return *this;
+}
+
+PointTable& PointTable::level(std::string title, std::string factor, std::string unit) {
+  return column(std::move(title),
+                [factor = std::move(factor), unit = std::move(unit)](const Factors& row) -> Entry {
+                  const double number = row.find(factor)->number();
+                  return unit == "1" ? count_entry(number) : Entry(show(number, unit));
+                });
+}
+
+PointTable& PointTable::time(std::string title, Factors of, bool with_interval) {
+  return column(std::move(title),
+                [&points = points_, of = std::move(of), with_interval](const Factors& row) {
+                  return median_entry(points.find(row.with(of)), with_interval);
+                });
+}
+
+PointTable& PointTable::rate(std::string title, Factors of, std::string unit,
+                             std::function<double(const Point&)> amount) {
+  return column(std::move(title), [&points = points_, of = std::move(of), unit = std::move(unit),
+                                   amount = std::move(amount)](const Factors& row) {
+    const Point* point = points.find(row.with(of));
+    return point == nullptr ? Entry() : Entry(amount(*point) / point->median(), unit);
+  });
+}
+
+PointTable& PointTable::ratio(std::string title, Factors a, Factors b) {
+  return column(std::move(title),
+                [&points = points_, a = std::move(a), b = std::move(b)](const Factors& row) {
+                  return ratio_entry(points.find(row.with(a)), points.find(row.with(b)));
+                });
+}
+
+Rows PointTable::rows(const std::vector<Factors>& all) const {
+  return rows_of(titles_, all, [&](const Factors& row) {
+    std::vector<Entry> entries;
+    for (const auto& entry : entries_) entries.push_back(entry(row));
+    return entries;
+  });
+}
+
+void add_place(Curve& curve, double x, double y, std::optional<core::Interval> interval) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  curve.x.push_back(x);
+  curve.y.push_back(y);
+  curve.low.push_back(interval ? interval->low : kNone);
+  curve.high.push_back(interval ? interval->high : kNone);
+}
+
+Curve curve_over(const std::string& name, const PointList& points, std::string_view factor,
+                 double x_scale) {
+  Curve curve{.name = name};
+  for (const Point* point : points)
+    add_place(curve, point->number(factor) * x_scale, point->median(), point->interval());
+  return curve;
+}
+
+Curve rate_over(const std::string& name, const PointList& points, std::string_view factor,
+                const std::function<double(const Point&)>& amount) {
+  Curve curve{.name = name};
+  for (const Point* point : points) {
+    const double work = amount(*point);
+    auto interval = point->interval();
+    if (interval) *interval = {work / interval->high, work / interval->low};
+    add_place(curve, point->number(factor), work / point->median(), interval);
+  }
+  return curve;
+}
+
+Curve ratio_curve(const std::string& name, const PointList& a, const PointList& b,
+                  std::string_view factor) {
+  Curve curve{.name = name};
+  for (const Point* one : a) {
+    for (const Point* other : b) {
+      if (one->number(factor) != other->number(factor)) continue;
+      if (const auto ratio = ratio_in_turn(one, other))
+        add_place(curve, one->number(factor), ratio->value, interval_of(*ratio));
+    }
+  }
+  return curve;
+}
+
+void add_curve(Curves& curves, Curve curve) {
+  if (curve.x.empty()) return;
+  const bool bounded =
+      std::any_of(curve.low.begin(), curve.low.end(), [](double v) { return !std::isnan(v); });
+  if (!bounded) curve.low.clear(), curve.high.clear();
+  curves.series.push_back(std::move(curve));
+}
+
+Curves times_over(const Points& points, std::string_view factor, const std::vector<Line>& lines,
+                  std::string axis, std::string unit, double x_scale) {
+  Curves curves{{std::move(axis), std::move(unit), true}, {"time", "s", true}, {}};
+  for (const Line& line : lines)
+    add_curve(curves, curve_over(line.name, points.where(line.factors, factor), factor, x_scale));
+  return curves;
+}
+
+Curves as_rate(Curves curves, Axis y) {
+  curves.y = std::move(y);
+  for (Curve& curve : curves.series) {
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+      curve.y[i] = curve.x[i] / curve.y[i];
+      if (curve.low.empty()) continue;
+      const double high = curve.x[i] / curve.low[i];
+      curve.low[i] = curve.x[i] / curve.high[i];
+      curve.high[i] = high;
+    }
+  }
+  return curves;
+}
+
+void add_chart(Record& record, const std::string& name, std::string title, std::string note,
+               decltype(View::content) content) {
+  const auto* curves = std::get_if<Curves>(&content);
+  if (curves != nullptr && curves->series.empty()) return;
+  record.views.push_back({.name = fmt::format("{}.{}", family(record), name),
+                          .title = std::move(title),
+                          .note = std::move(note),
+                          .content = std::move(content)});
+  // A title names what all of a chart has in common: "Gather, 8 ranks (shm)".
+  View& view = record.views.back();
+  view.details[detail::kHeldFixed] = view.title;
+}
+
+void add_order_chart(Record& record, const std::string& name, std::string title, std::string note,
+                     Axis y, std::vector<Curve> curves) {
+  Curves all{{"run", "", false}, std::move(y), {}};
+  for (Curve& curve : curves) {
+    curve.joined = false;
+    add_curve(all, std::move(curve));
+  }
+  if (all.series.empty()) return;
+  add_chart(record, name, std::move(title), std::move(note), std::move(all));
+  record.views.back().details[detail::kHeldFixed] = record.started;
+}
+
+}  // namespace tabane::lab

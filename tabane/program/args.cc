@@ -1,0 +1,496 @@
+#include "tabane/program/args.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <type_traits>
+#include <utility>
+
+#include "tabane/program/layout.h"
+#include "tabane/program/shell_words.h"
+
+namespace tabane::cli {
+namespace {
+
+using core::UsageError;
+
+Words split(const std::string& text, char at) {
+  Words parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(at, begin), text.size());
+    if (end > begin) parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// ---- values ----
+
+template <class Number>
+std::string bounds_text(const Range& range) {
+  using Limits = std::numeric_limits<Number>;
+  const bool no_most = range.most == Range{}.most;
+  if (range.least == kAboveZero.least && no_most) return " above 0";
+  return fmt::format(" between {} and {}",
+                     range.least == Range{}.least ? Limits::lowest() : Number(range.least),
+                     no_most ? Limits::max() : Number(range.most));
+}
+
+template <class Number>
+Number number_of(const std::string& text, const Range& range) {
+  const char* const end = text.data() + text.size();
+  const bool is_bounded = range.least != Range{}.least || range.most != Range{}.most;
+  const auto refuse = [&](const char* what, bool bounded) {
+    throw UsageError(
+        fmt::format("'{}' is not{}{}", text, what, bounded ? bounds_text<Number>(range) : ""));
+  };
+  double value = 0;
+  const auto [all, wrong] = std::from_chars(text.data(), end, value);
+  const bool too_large = wrong == std::errc::result_out_of_range;
+  if (all != end || (wrong != std::errc() && !too_large) ||
+      (!std::isfinite(value) && (is_bounded || std::is_integral_v<Number>)))
+    refuse(" a number", is_bounded);
+  Number number{};
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  const bool fits = value >= static_cast<double>(std::numeric_limits<Number>::lowest());
+  if (too_large || !fits || value < range.least || value > range.most ||
+      error == std::errc::result_out_of_range)
+    refuse("", true);
+  if (error != std::errc() || rest != end) refuse(" a whole number", is_bounded);
+  return number;
+}
+
+bool truth_of(const std::string& text) {
+  try {
+    return CLI::detail::to_flag_value(text) > 0;
+  } catch (const std::exception&) {
+    throw UsageError(fmt::format("'{}' is neither true nor false", text));
+  }
+}
+
+void check_choice(const Rules& rules, const std::string& word) {
+  if (rules.choices.empty() || std::ranges::find(rules.choices, word) != rules.choices.end() ||
+      (rules.or_also && rules.or_also(word)))
+    return;
+  throw UsageError(
+      fmt::format("there is no '{}'; legal are {}", word, fmt::join(rules.choices, ", ")));
+}
+
+template <class T>
+T value_of(const std::string& word, const Rules& rules) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return truth_of(word);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return word;
+  } else {
+    return number_of<T>(word, rules.range);
+  }
+}
+
+struct Store {
+  const Words& words;
+  const Rules& rules;
+
+  void operator()(const std::function<void(const Words&)>& take) const {
+    if (take) take(words);
+  }
+  template <class T>
+  void operator()(std::vector<T>* to) const {
+    to->clear();
+    for (const std::string& word : words) to->push_back(value_of<T>(word, rules));
+  }
+  template <class T>
+  void operator()(std::optional<T>* to) const {
+    *to = value_of<T>(words.back(), rules);
+  }
+  template <class T>
+  void operator()(T* to) const {
+    *to = value_of<T>(words.back(), rules);
+  }
+};
+
+void store(const Option& option, const Words& words) {
+  try {
+    for (const std::string& word : words) check_choice(option.rules, word);
+    std::visit(Store{words, option.rules}, option.to);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", option.name(), error.what()));
+  }
+}
+
+// ---- words ----
+
+const Option* find(const std::vector<Option>& options, const std::string& name) {
+  const auto at = std::ranges::find_if(options, [&](const Option& option) {
+    return std::ranges::find(option.names, name) != option.names.end() ||
+           (option.is_positional() && option.value == name);
+  });
+  return at == options.end() ? nullptr : &*at;
+}
+
+// Takes the user's command off the arguments: what follows "--", or else the first word that is
+// neither an option nor its value, so that the command's options stay the command's.
+Words take_command(const std::vector<Option>& options, Words& arguments) {
+  std::size_t i = 0;
+  while (i < arguments.size() && arguments[i].starts_with("-") && arguments[i] != "-" &&
+         arguments[i] != "--") {
+    const std::string& word = arguments[i];
+    // "-c0-3" and "--cpus=0-3" hold their value themselves.
+    const bool alone =
+        word.starts_with("--") ? word.find('=') == std::string::npos : word.size() == 2;
+    const Option* known = alone ? find(options, word) : nullptr;
+    i += known != nullptr && !known->is_flag() && !known->value_after_equals ? 2 : 1;
+  }
+  const auto begin = arguments.begin() + static_cast<std::ptrdiff_t>(std::min(i, arguments.size()));
+  Words command(begin, arguments.end());
+  if (!command.empty() && command.front() == "--") command.erase(command.begin());
+  arguments.erase(begin, arguments.end());
+  return command;
+}
+
+// CLI11 would take the word after a bare --json for its file.
+void mark_bare(const std::vector<Option>& options, Words& arguments) {
+  for (std::string& argument : arguments) {
+    if (argument == "--") return;
+    const Option* option = find(options, argument);
+    if (option != nullptr && option->value_after_equals) argument += "=-";
+  }
+}
+
+// CLI11 only tells words apart: it checks and converts nothing.
+class Tokens {
+ public:
+  // throws: core::UsageError for an option whose value is missing.
+  Tokens(const std::vector<Option>& options, Words arguments) {
+    app_.set_help_flag();
+    app_.allow_extras();
+    for (const Option& option : options) {
+      if (!option.rules.is_command) parsers_.emplace_back(add(option), &option);
+    }
+    std::ranges::reverse(arguments);  // as CLI11 takes a vector
+    try {
+      app_.parse(std::move(arguments));
+    } catch (const CLI::ArgumentMismatch& error) {
+      const std::string sentence = error.what();
+      const std::string name = sentence.substr(0, sentence.find(':'));
+      throw UsageError(fmt::format("{}: its {} is missing", name, find(options, name)->value));
+    } catch (const CLI::ParseError& error) {
+      throw UsageError(error.what());
+    }
+  }
+
+  std::vector<Given::Item> items() const {
+    std::vector<Given::Item> items;
+    std::vector<const CLI::Option*> seen;
+    for (const CLI::Option* parser : app_.parse_order()) {
+      if (std::ranges::find(seen, parser) != seen.end()) continue;
+      seen.push_back(parser);
+      const auto own = std::ranges::find(parsers_, parser, &Parser::first);
+      Words words;
+      for (const std::string& word : parser->results()) {
+        const Words parts = own->second->rules.commas ? split(word, ',') : Words{word};
+        words.insert(words.end(), parts.begin(), parts.end());
+      }
+      items.push_back({own->second, std::move(words)});
+    }
+    return items;
+  }
+
+  Words unknown() const {
+    Words words = app_.remaining();
+    std::erase(words, "--");
+    return words;
+  }
+
+ private:
+  using Parser = std::pair<const CLI::Option*, const Option*>;
+
+  CLI::Option* add(const Option& option) {
+    const std::string names =
+        option.is_positional() ? option.value : fmt::format("{}", fmt::join(option.names, ","));
+    CLI::Option* const parser =
+        !option.is_positional() && option.is_flag() ? app_.add_flag(names) : app_.add_option(names);
+    if (!option.is_flag()) parser->type_size(static_cast<int>(option.words()));
+    if (option.is_positional() && option.is_repeatable()) parser->expected(-1);
+    return parser->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+
+  CLI::App app_;
+  std::vector<Parser> parsers_;
+};
+
+// ---- what is wrong ----
+
+Words names_below(const Verb& verb) {
+  Words names;
+  for (const Verb* each : verb.below) {
+    if (!each->hidden) names.emplace_back(each->name);
+  }
+  return names;
+}
+
+// How many letters differ.
+std::size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t before = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t other = before + (a[i - 1] == b[j - 1] ? 0 : 1);
+      before = std::exchange(row[j], std::min({other, row[j] + 1, row[j - 1] + 1}));
+    }
+  }
+  return row[b.size()];
+}
+
+// The option that was probably meant.
+std::string advice_for_option(const std::vector<Option>& options, const std::string& word) {
+  constexpr std::size_t kFarthest = 2, kLongest = 64;
+  const std::string name = word.substr(0, word.find('='));
+  if (!name.starts_with("--") || name.size() > kLongest) return "";
+  std::string nearest;
+  std::size_t least = kFarthest + 1;
+  for (const Option& option : options) {
+    if (option.is_positional() || option.rules.hidden) continue;
+    const std::size_t apart =
+        name.size() > 3 && option.name().starts_with(name) ? 0 : distance(name, option.name());
+    if (apart >= least) continue;
+    least = apart;
+    nearest = option.name();
+  }
+  return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
+}
+
+// A word that was meant as a value, after a blank: of --json, or a further one of a list.
+std::string advice_for_value(const std::vector<Option>& options, const std::string& word,
+                             const Words& arguments) {
+  const auto json = std::ranges::find(arguments, "--json");
+  if (find(options, "--json") && json != arguments.end() && json + 1 != arguments.end() &&
+      !(json + 1)->starts_with('-'))
+    return fmt::format("; --json takes its file after '=': --json={}", *(json + 1));
+  const auto here = std::ranges::find(arguments, word);
+  if (here - arguments.begin() < 2) return "";
+  const std::string flag = (here - 2)->substr(0, (here - 2)->find('='));
+  const Option* option = find(options, flag);
+  if (option == nullptr || !option->rules.commas) return "";
+  return fmt::format("; several values are separated by commas: {} {},{}", flag, *(here - 1), word);
+}
+
+void require_known(const std::vector<Option>& options, const Words& unknown, const Words& below,
+                   const Words& arguments) {
+  if (unknown.empty()) return;
+  const std::string& word = unknown.front();
+  const std::string advice = advice_for_value(options, word, arguments);
+  if (word.starts_with('-'))
+    throw UsageError(fmt::format("there is no option '{}'{}", word,
+                                 advice.empty() ? advice_for_option(options, word) : advice));
+  if (!below.empty())
+    throw UsageError(fmt::format("there is no '{}'; legal are {}", word, fmt::join(below, ", ")));
+  throw UsageError(fmt::format("'{}' is an argument too many{}", word, advice));
+}
+
+void require_together(const std::vector<Option>& options, const Given& given) {
+  for (const Option& option : options) {
+    const Words* const words = given.words(option.name());
+    if (words == nullptr) {
+      if (option.rules.required) throw UsageError(option.name() + " is missing");
+      continue;
+    }
+    for (const std::string& needed : option.rules.needs) {
+      if (!given.words(needed))
+        throw UsageError(fmt::format("{} requires {}", option.name(), needed));
+    }
+    for (const Option& other : options) {
+      if (given.words(other.name()) && option.excludes(other))
+        throw UsageError(fmt::format("{} and {} exclude each other", option.name(), other.name()));
+    }
+  }
+}
+
+// Returns what is to be printed instead, if there is such a thing.
+std::optional<std::string> read(const std::vector<Option>& options, const Words& below,
+                                Words arguments, Given& given) {
+  const Words typed = arguments;
+  Words command;
+  const auto takes_command =
+      std::ranges::find_if(options, [](const Option& option) { return option.rules.is_command; });
+  if (takes_command != options.end()) command = take_command(options, arguments);
+  mark_bare(options, arguments);
+  const Tokens tokens(options, std::move(arguments));
+  given.items = tokens.items();
+  if (!command.empty()) given.items.push_back({&*takes_command, std::move(command)});
+  for (const auto& [option, words] : given.items) {
+    if (option->rules.answer) return option->rules.answer();
+  }
+  for (const Option& option : options) {
+    const Words* const words = given.words(option.name());
+    if (words == nullptr) continue;
+    if (words->empty())
+      throw UsageError(fmt::format("{}: its {} is missing", option.name(), option.value));
+    if (!option.is_flag() && words->size() > option.words() && !option.is_repeatable())
+      throw UsageError(fmt::format("{} is given more than once", option.name()));
+    store(option, *words);
+  }
+  require_known(options, tokens.unknown(), below, typed);
+  require_together(options, given);
+  return std::nullopt;
+}
+
+// ---- help ----
+
+// Names on the left, a wrapped text on the right; below where the names or the terminal ask for it.
+std::string entry(const std::string& names, const std::string& what) {
+  const std::size_t width = layout_width(STDOUT_FILENO);
+  const std::size_t left = width < 60 ? 8 : 30;
+  const std::size_t taken = display_width(names) + 2;
+  const std::string margin(left, ' ');
+  const std::string gap =
+      taken + 2 <= left ? margin.substr(taken) : std::string(1, '\n').append(margin);
+  std::string text = wrap_text(what, width - left);
+  for (std::size_t end = 0; (end = text.find('\n', end)) != std::string::npos; end += 1 + left) {
+    text.insert(end + 1, margin);
+  }
+  return fmt::format("  {}{}{}\n", names, gap, text);
+}
+
+std::string usage(const Verb& verb, const std::string& name, const Definition& definition) {
+  std::string text = fmt::format("Usage: {} [OPTIONS]", name);
+  for (const Option& option : definition.options) {
+    if (!option.is_positional()) continue;
+    const std::string shown =
+        option.value + (option.is_repeatable() && !option.rules.is_command ? "..." : "");
+    text += option.rules.required ? " " + shown : " [" + shown + "]";
+  }
+  if (!verb.below.empty()) text += definition.run ? " [SUBCOMMAND]" : " SUBCOMMAND";
+  return text + "\n";
+}
+
+}  // namespace
+
+Option::Option(const std::string& typed, Target target, std::string text, Rules legal)
+    : to(std::move(target)), what(std::move(text)), rules(std::move(legal)) {
+  const std::size_t begin = typed.starts_with('-') ? typed.find_first_of(" [") : 0;
+  names = split(typed.substr(0, begin), ',');
+  if (begin == std::string::npos) return;
+  value_after_equals = typed[begin] == '[';
+  value = value_after_equals ? typed.substr(begin + 2, typed.size() - begin - 3)
+          : begin == 0       ? typed
+                             : typed.substr(begin + 1);
+}
+
+bool Option::is_repeatable() const {
+  return rules.repeatable || std::holds_alternative<Words*>(to) ||
+         std::holds_alternative<std::vector<unsigned>*>(to) ||
+         std::holds_alternative<std::vector<std::uint64_t>*>(to);
+}
+
+bool Option::excludes(const Option& other) const {
+  const auto rules_out = [](const Option& one, const Option& two) {
+    return std::ranges::find(one.rules.excludes, two.name()) != one.rules.excludes.end();
+  };
+  return rules_out(*this, other) || rules_out(other, *this);
+}
+
+std::size_t Option::words() const {
+  return static_cast<std::size_t>(std::ranges::count(value, ' ')) + 1;
+}
+
+std::string Option::synopsis() const {
+  if (is_positional()) return value;
+  const std::string all = fmt::format("{}", fmt::join(names, ", "));
+  if (is_flag()) return all;
+  return value_after_equals ? fmt::format("{}[={}]", all, value) : all + " " + value;
+}
+
+const Words* Given::words(const std::string& name) const {
+  const auto at =
+      std::ranges::find_if(items, [&](const Item& item) { return item.option->name() == name; });
+  return at == items.end() ? nullptr : &at->words;
+}
+
+std::string Given::line() const {
+  std::string text = verb, rest;
+  for (const auto& [option, words] : items) {
+    if (option->is_positional()) {
+      for (const std::string& word : words) rest += " " + shell_word(word);
+      continue;
+    }
+    if (option->is_flag()) text += " " + option->name();
+    for (std::size_t i = 0; !option->is_flag() && i < words.size(); ++i) {
+      if (i % option->words() == 0) text += " " + option->name();
+      text += (option->value_after_equals ? "=" : " ") + shell_word(words[i]);
+    }
+  }
+  return text + rest;
+}
+
+Definition definition_of(const Verb& verb) {
+  Definition definition = verb.define ? verb.define() : Definition{};
+  definition.options.emplace_back("-h,--help", Target(), "Print this help and exit");
+  return definition;
+}
+
+std::string help_text(const Verb& verb, const std::string& name) {
+  Definition definition = definition_of(verb);
+  std::vector<Option>& options = definition.options;
+  std::rotate(options.begin(), options.end() - 1, options.end());
+  std::string text = verb.examples ? fmt::format("Examples:\n{}\n\n", verb.examples) : "";
+  text += wrap_text(verb.what, layout_width(STDOUT_FILENO)) + "\n" + usage(verb, name, definition);
+  std::string positionals, flags, verbs;
+  for (const Option& option : options) {
+    if (option.rules.hidden) continue;
+    (option.is_positional() ? positionals : flags) += entry(option.synopsis(), option.what);
+  }
+  for (const Verb* each : verb.below) {
+    if (!each->hidden) verbs += entry(each->name, each->what);
+  }
+  if (!positionals.empty()) text += "\nPositionals:\n" + positionals;
+  text += "\nOptions:\n" + flags;
+  if (!verbs.empty()) text += "\nSubcommands:\n" + verbs;
+  return text + "\n";
+}
+
+Call understand(const Verb& program, Words arguments) {
+  // "help VERB" is "VERB --help", and so is "--help VERB".
+  if (!arguments.empty() &&
+      (arguments[0] == "help" || arguments[0] == "--help" || arguments[0] == "-h")) {
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+  }
+  const Verb* verb = &program;
+  Call call;
+  call.given.verb = program.name;
+  while (!arguments.empty()) {
+    const auto next = std::ranges::find(verb->below, arguments.front(),
+                                        [](const Verb* each) { return std::string(each->name); });
+    if (next == verb->below.end()) break;
+    verb = *next;
+    call.given.verb += fmt::format(" {}", verb->name);
+    arguments.erase(arguments.begin());
+  }
+  call.definition = definition_of(*verb);
+  const std::string name = call.given.verb;
+  std::vector<Option>& options = call.definition.options;
+  options.back().rules.answer = [verb, name] { return help_text(*verb, name); };
+  const Words below = names_below(*verb);
+  try {
+    call.answer = read(options, below, std::move(arguments), call.given);
+    if (!call.answer && !call.definition.run)
+      throw UsageError(fmt::format("NAME is missing; legal are {}", fmt::join(below, ", ")));
+  } catch (const UsageError& error) {
+    throw WrongArguments(fmt::format("{0}: {1}; see '{0} --help'", name, error.what()));
+  }
+  return call;
+}
+
+void fill(const std::vector<Option>& options, Words arguments) {
+  Given given;
+  read(options, {}, std::move(arguments), given);
+}
+
+}  // namespace tabane::cli

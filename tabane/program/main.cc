@@ -1,0 +1,107 @@
+// tabane VERB [options] [-- command]
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <new>
+
+#include "tabane/comm/message.h"
+#include "tabane/core/error.h"
+#include "tabane/program/command.h"
+#include "tabane/program/more_lines.h"
+#include "tabane/program/output.h"
+#include "tabane/program/printable.h"
+
+namespace tabane::cli {
+namespace {
+
+int fail(const std::string& sentence, int code) {
+  std::fprintf(stderr, "%s\n", printable(sentence).c_str());
+  return code;
+}
+
+// What libraries throw says which of their functions it came from.
+std::string sentence_of(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error)) return "there is not enough memory";
+  const auto* of_path = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
+  if (!of_path) return error.what();
+  return fmt::format("{}: cannot be reached: {}", of_path->path1().string(),
+                     of_path->code().message());
+}
+
+int code_of(const std::exception& error) {
+  if (dynamic_cast<const core::UsageError*>(&error)) return kUsage;
+  if (const auto* abort = dynamic_cast<const comm::AbortError*>(&error)) return abort->code();
+  if (dynamic_cast<const core::LostError*>(&error)) return kLost;
+  if (dynamic_cast<const core::VerificationError*>(&error)) return kVerification;
+  return kFailed;
+}
+
+// What is wrong with arguments is said by their verb.
+std::string speaker(const Given& given, const std::exception& error) {
+  return (code_of(error) == kUsage ? given.verb : tabane_program.name) + ": ";
+}
+
+int fail(const std::exception& error, int code, const std::string& speaker = "tabane: ") {
+  fail(speaker + sentence_of(error), code);
+  if (const auto* more = dynamic_cast<const MoreLines*>(&error)) {
+    for (const std::string& line : more->lines()) fail(line, code);
+  }
+  return code;
+}
+
+int run(int argc, char** argv) {
+  if (argc == 1) {
+    std::fputs(help_text(tabane_program, tabane_program.name).c_str(), stderr);
+    return kUsage;
+  }
+  Call call;
+  try {
+    call = understand(tabane_program, Words(argv + 1, argv + argc));
+  } catch (const WrongArguments& error) {
+    return fail(error.what(), kUsage);
+  }
+  if (call.answer) {
+    std::fputs(call.answer->c_str(), stdout);
+    return kOk;
+  }
+  try {
+    return call.run();
+  } catch (const std::exception& error) {
+    write_error(call.given, sentence_of(error), code_of(error));
+    return fail(error, code_of(error), speaker(call.given, error));
+  }
+}
+
+// What an earlier write to stdout has met, if the last error of all may have been of one.
+int reason_of_write(int last) {
+  for (const int possible : {ENOSPC, EDQUOT, EFBIG, EPIPE, EBADF}) {
+    if (last == possible) return last;
+  }
+  return EIO;
+}
+
+// What was printed may still lie in a buffer, and a disk be full.
+int end(int code) {
+  const int last = errno;
+  errno = 0;
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return code;
+  const core::SystemError error("write", "stdout", errno != 0 ? errno : reason_of_write(last));
+  return fail(error, code == kOk ? kFailed : code);
+}
+
+}  // namespace
+}  // namespace tabane::cli
+
+int main(int argc, char** argv) {
+  using namespace tabane;
+  try {
+    return cli::end(cli::run(argc, argv));
+  } catch (const std::exception& error) {
+    return cli::fail(error, cli::code_of(error));
+  }
+}

@@ -1,0 +1,119 @@
+#include "tabane/program/output.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+
+#include "tabane/core/error.h"
+#include "tabane/core/output_path.h"
+#include "tabane/lab/version.h"
+#include "tabane/program/printable.h"
+
+namespace tabane::cli {
+namespace {
+
+// Of --json: a program runs one verb.
+bool written = false;         // its results
+bool errors_allowed = false;  // in its file
+
+bool is_stdout(const std::string& file) {
+  return file.empty() || file == "-" || core::leads_to(file, STDOUT_FILENO);
+}
+
+void write_json(const std::string& file, const lab::Json& json) {
+  const std::string text = json.dump(1) + "\n";
+  if (is_stdout(file)) {
+    std::fputs(text.c_str(), stdout);
+    return;
+  }
+  core::write_output(file, text);
+}
+
+// What was typed for an option or argument; empty: nothing.
+std::string typed(const Given& given, const char* name) {
+  const Words* const words = given.words(name);
+  return words ? words->front() : "";
+}
+
+// The directory where a file is made, or the stream itself.
+std::filesystem::path written_to(const core::OutputPath& place) {
+  if (place.stream) return place.path;
+  return place.path.has_parent_path() ? place.path.parent_path() : ".";
+}
+
+}  // namespace
+
+Option JsonOption::row() {
+  return {"--json[=FILE]", &file_, "Write the results as JSON to stdout, or to FILE"};
+}
+
+bool JsonOption::to_stdout() const { return given() && is_stdout(*file_); }
+
+void JsonOption::check(bool errors) const {
+  if (given() && !to_stdout()) require_writable_file("--json=", *file_);
+  errors_allowed = errors;
+}
+
+void JsonOption::allow_errors() const { errors_allowed = true; }
+
+void JsonOption::write(const lab::Json& json) const {
+  if (!given()) return;
+  write_json(*file_, json);
+  written = true;
+}
+
+void write_error(const Given& given, const std::string& sentence, int exit_code) {
+  const std::string command = given.verb.substr(given.verb.find(' ') + 1);
+  const std::string file = typed(given, "--json"), out = typed(given, "OUT");
+  if (written || file.empty() || (is_stdout(file) && !out.empty() && is_stdout(out))) return;
+  if (!is_stdout(file) && !errors_allowed) return;
+  try {
+    write_json(file, {{"schema_version", 1},
+                      {"kind", "error"},
+                      {"tabane_version", lab::version()},
+                      {"command", command},
+                      {"error", lossy_utf8(sentence)},
+                      {"exit_status", exit_code}});
+  } catch (const core::Error&) {
+    // There is another error to be told.
+  }
+}
+
+void require_writable_file(std::string_view flag, const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw core::UsageError(fmt::format("{}{}: is a directory", flag, path.string()));
+  }
+  const auto refuse = [&](int code) {
+    throw core::UsageError(
+        fmt::format("{}{}: cannot write there: {}", flag, path.string(), std::strerror(code)));
+  };
+  try {
+    const core::OutputPath place = core::follow_output_path(path);
+    if (access(written_to(place).c_str(), W_OK) != 0) refuse(errno);
+  } catch (const core::SystemError& error) {
+    refuse(error.code());
+  }
+}
+
+void require_writable_directory(const std::filesystem::path& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    throw core::UsageError(fmt::format("--output {}: the directory cannot be made: {}",
+                                       directory.string(), error.message()));
+  }
+  if (!std::filesystem::is_directory(directory)) {
+    throw core::UsageError(fmt::format("--output {}: not a directory", directory.string()));
+  }
+  if (access(directory.c_str(), W_OK | X_OK) != 0) {
+    throw core::UsageError(fmt::format("--output {}: files cannot be made there: {}",
+                                       directory.string(), std::strerror(errno)));
+  }
+}
+
+}  // namespace tabane::cli

@@ -1,0 +1,47 @@
+// Where a verb puts its results: JSON to stdout or a file, a report to a directory.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tabane/lab/record/record.h"
+#include "tabane/program/args.h"
+
+namespace tabane::cli {
+
+// The option --json[=FILE]; FILE "-" is stdout.
+class JsonOption {
+ public:
+  Option row();
+  bool given() const { return file_.has_value(); }
+  // Also if FILE is a name of what stdout is, such as /dev/stdout.
+  bool to_stdout() const;
+  // What write() makes or replaces; empty: no file.
+  std::string file() const { return given() && !to_stdout() ? *file_ : std::string(); }
+  // throws: core::UsageError if the file given cannot be written; nothing is measured then.
+  // errors: write_error() may write there, too, from now on.
+  void check(bool errors = true) const;
+  // The same where a verb has still to see whether the file lies where it reads or writes.
+  void allow_errors() const;
+  // Writes to stdout or the file if the option was given. throws: core::SystemError.
+  void write(const lab::Json& json) const;
+
+ private:
+  std::optional<std::string> file_;
+};
+
+// Where the verb that was called has --json and has written nothing by it, writes a record of the
+// error that ends the program in place of the results; not to a stdout that is the verb's OUT, and
+// to a file only once the verb has found it fit. A record that cannot be written either is left
+// out.
+void write_error(const Given& given, const std::string& sentence, int exit_code);
+
+// throws: core::UsageError naming the flag if there can be no file of that name.
+void require_writable_file(std::string_view flag, const std::filesystem::path& path);
+
+// Makes the directory if it is missing. throws: core::UsageError if files cannot be made in it.
+void require_writable_directory(const std::filesystem::path& directory);
+
+}  // namespace tabane::cli

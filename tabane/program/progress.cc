@@ -1,0 +1,104 @@
+#include "tabane/program/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+
+#include "tabane/program/layout.h"
+
+namespace tabane::cli {
+namespace {
+
+// 'timeout' and launchers signal a process and then its group: two signals, but one wish.
+constexpr double kOneWishSeconds = 0.3;
+
+volatile std::sig_atomic_t caught_signal = 0;
+timespec caught_at{};  // by the monotonic clock
+
+void note_signal(int signal_number) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (caught_signal == 0) {
+    caught_signal = signal_number;
+    caught_at = now;
+    return;
+  }
+  const double since = static_cast<double>(now.tv_sec - caught_at.tv_sec) +
+                       1e-9 * static_cast<double>(now.tv_nsec - caught_at.tv_nsec);
+  if (since < kOneWishSeconds) return;
+  std::signal(signal_number, SIG_DFL);
+  std::raise(signal_number);
+}
+
+}  // namespace
+
+ProgressLine::ProgressLine(bool quiet) : on_(!quiet && isatty(STDERR_FILENO) == 1) {}
+
+ProgressLine::~ProgressLine() { clear(); }
+
+std::string progress_line(const std::string& what, double done, double seconds_left,
+                          std::size_t width) {
+  const double share = std::clamp(done, 0.0, 1.0);
+  std::string left;
+  if (seconds_left >= 0) {
+    const int seconds = static_cast<int>(std::ceil(seconds_left));
+    left = fmt::format("  {}:{:02} left", seconds / 60, seconds % 60);
+  }
+  const std::string percent = fmt::format("{:3.0f} %  ", 100 * share);
+  const std::size_t taken = percent.size() + left.size();
+  const std::size_t room = width > taken ? width - taken : 0;
+  std::string bar;
+  for (const std::size_t columns : {24, 12}) {
+    if (display_width(what) + columns + 3 > room) continue;
+    const std::string filled(static_cast<std::size_t>(share * static_cast<double>(columns)), '=');
+    bar = fmt::format("[{:{}}] ", filled, columns);
+    break;
+  }
+  const std::string shown = cut_to_width(what, room - bar.size());
+  return cut_to_width(fmt::format("{}{}{}{}", bar, percent, shown, left), width);
+}
+
+void ProgressLine::show(const std::string& what, double done, double seconds_left) {
+  if (!on_) return;
+  // A character in the last column would let some terminals begin another line.
+  const std::size_t width = terminal_width(STDERR_FILENO).value_or(2) - 1;
+  fmt::print(stderr, "\r{}\033[K", progress_line(what, done, seconds_left, width));
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void ProgressLine::clear() {
+  if (!drawn_) return;
+  std::fputs("\r\033[K", stderr);
+  std::fflush(stderr);
+  drawn_ = false;
+}
+
+StopOnSignal::StopOnSignal() {
+  caught_signal = 0;
+  std::signal(SIGINT, note_signal);
+  std::signal(SIGTERM, note_signal);
+  // nohup has it ignored already, and that stays.
+  if (std::signal(SIGHUP, note_signal) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
+}
+
+StopOnSignal::~StopOnSignal() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+bool StopOnSignal::requested() { return caught_signal != 0; }
+
+void StopOnSignal::die_as_asked() {
+  if (caught_signal == 0) return;
+  std::fflush(nullptr);
+  std::signal(caught_signal, SIG_DFL);
+  std::raise(caught_signal);
+}
+
+}  // namespace tabane::cli

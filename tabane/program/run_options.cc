@@ -1,0 +1,65 @@
+#include "tabane/program/run_options.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "tabane/core/error.h"
+#include "tabane/lab/commands/line.h"
+
+namespace tabane::cli {
+
+std::optional<std::string> own_variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  if (!value) return std::nullopt;
+  return value;
+}
+
+std::vector<Option> run_rows(RunRequest& request) {
+  return {
+      {"-c,--cpus LIST", &request.cpus, "Use these CPUs, for example 0-3,8 or 0-15:2 or all"},
+      {"-m,--membind NODES",
+       &request.membind,
+       "Take memory of these NUMA nodes only",
+       {.excludes = {"--interleave", "--localalloc"}}},
+      {"-i,--interleave NODES",
+       &request.interleave,
+       "Take pages in turn from these NUMA nodes",
+       {.excludes = {"--localalloc"}}},
+      {"-l,--localalloc", &request.localalloc,
+       "Take memory of the node of the thread that first writes it; at most one of -m, -i and -l "
+       "can be given"},
+      {"--placement POLICY",
+       &request.placement,
+       "Place threads by POLICY: compact (neighbours first, the default), scatter (far apart), "
+       "numa, or none (threads are not bound one by one)",
+       {.choices = {"compact", "scatter", "numa", "none"}}},
+      {"-t,--threads N", &request.threads,
+       "Start N threads; default: OMP_NUM_THREADS if it is set, else one per chosen CPU"},
+      {"--huge-pages", &request.huge_pages, "Let the allocator ask for huge pages"},
+      {"--malloc NAME",
+       &request.allocator,
+       "Use this allocator: glibc, jemalloc, mimalloc or tcmalloc",
+       {.choices = {"glibc", "jemalloc", "mimalloc", "tcmalloc"}}}};
+}
+
+RunRequest run_request_of(const std::string& options) {
+  RunRequest request;
+  try {
+    fill(run_rows(request), lab::words_of_line(options));
+  } catch (const core::UsageError& error) {
+    throw core::UsageError(
+        fmt::format("'{}' are not options of 'tabane run': {}", options, error.what()));
+  }
+  return request;
+}
+
+void apply(const RunPlan& plan, lab::ChildCommand& command) {
+  command.cpus = plan.cpus;
+  command.memory = plan.memory;
+  for (const Assignment& variable : plan.environment) {
+    if (!variable.kept) command.environment.emplace_back(variable.name, variable.value);
+  }
+}
+
+}  // namespace tabane::cli

@@ -1,0 +1,173 @@
+#include "tabane/program/run_study.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "tabane/core/error.h"
+#include "tabane/core/output_path.h"
+#include "tabane/core/units.h"
+#include "tabane/lab/page/report.h"
+#include "tabane/lab/record/text.h"
+#include "tabane/program/layout.h"
+#include "tabane/program/progress.h"
+#include "tabane/program/shell_words.h"
+
+namespace tabane::cli {
+
+std::string table_text(const lab::Rows& rows, std::size_t width) {
+  std::vector<std::vector<std::string>> text = {rows.columns};
+  for (const auto& row : rows.rows) {
+    text.emplace_back();
+    for (const lab::Entry& entry : row) text.back().push_back(lab::text_of(entry));
+  }
+  return fit_table(text, width);
+}
+
+namespace {
+
+// A measure that is easy to read, also on a wide terminal.
+std::string paragraph(const std::string& text, std::size_t width) {
+  constexpr std::size_t kReadable = 100;
+  return wrap_text(text, width == kNoLimit ? width : std::min(width, kReadable));
+}
+
+}  // namespace
+
+std::vector<Option> StudyOptions::rows(bool& quick, const std::string& quick_help) {
+  return {{"--quick", &quick, quick_help},
+          {"-o,--output DIR", &output, "Write the page, the figures and the JSON into DIR"},
+          json.row(),
+          {"--wide", &wide, "Do not fit tables to the width of the terminal"},
+          {"-q,--quiet", &quiet, "Show no progress and no warnings"}};
+}
+
+void print_study(const lab::Record& record, bool wide) {
+  const std::size_t width = layout_width(STDOUT_FILENO, wide);
+  fmt::print("{}\n{}\n", record.title, paragraph(record.source, width));
+  for (const lab::View& view : record.views) {
+    const auto* rows = std::get_if<lab::Rows>(&view.content);
+    if (rows == nullptr) continue;
+    fmt::print("\n{}\n\n{}", view.title, table_text(*rows, width));
+    if (!view.note.empty()) fmt::print("\n{}\n", paragraph(view.note, width));
+  }
+  for (const std::string& sentence : record.sentences)
+    fmt::print("\n{}\n", paragraph(sentence, width));
+}
+
+void print_warnings(const lab::Record& record) {
+  const std::size_t width = layout_width(STDERR_FILENO);
+  for (const lab::Warning& warning : record.warnings) {
+    fmt::print(stderr, "\n{}\n  {}\n  {}\n", wrap_text("warning: " + warning.seen, width, 2),
+               wrap_text("may mean: " + warning.may_mean, width - 2, 2),
+               wrap_text("to do: " + warning.do_this, width - 2, 2));
+  }
+}
+
+namespace {
+
+// Null also where there is nothing to show yet.
+std::optional<lab::Record> run_unless_stopped(
+    const std::function<std::optional<lab::Record>(const lab::Hooks&)>& run,
+    const lab::Hooks& hooks) {
+  try {
+    return run(hooks);
+  } catch (const lab::Stopped&) {
+    fmt::print(stderr, "tabane: stopped before anything was measured\n");
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+void run_study(const StudyOptions& options,
+               const std::function<std::optional<lab::Record>(const lab::Hooks&)>& run,
+               const std::function<void()>& print_more) {
+  options.json.check();
+  if (!options.output.empty()) require_writable_directory(options.output);
+  const StopOnSignal stop;
+  ProgressLine progress(options.quiet);
+  lab::Hooks hooks;
+  hooks.stop_requested = [] { return StopOnSignal::requested(); };
+  hooks.progress = [&progress](const std::string& what, double done, double left) {
+    progress.show(what, done, left);
+  };
+  const std::optional<lab::Record> record = run_unless_stopped(run, hooks);
+  progress.clear();
+  if (!record) return StopOnSignal::die_as_asked();
+  if (!options.json.to_stdout()) print_study(*record, options.wide);
+  if (print_more) print_more();
+  std::fflush(stdout);
+  const lab::Json json = lab::to_json(*record);
+  options.json.write(json);
+  for (const lab::Skipped& skipped : record->skipped)
+    fmt::print(stderr, "tabane: not measured: {}: {}\n", skipped.name, skipped.reason);
+  if (!options.quiet) print_warnings(*record);
+  if (!record->complete) fmt::print(stderr, "tabane: stopped; what was measured is shown\n");
+  if (!options.output.empty()) {
+    const std::filesystem::path directory = options.output;
+    core::write_output(directory / "study.json", json.dump(1) + "\n");
+    if (const auto remark = lab::write_report(*record, directory))
+      fmt::print(stderr, "tabane: {}\n", *remark);
+    if (!options.quiet)
+      fmt::print(stderr, "tabane: the page is {}\n", (directory / "report.html").string());
+  }
+  StopOnSignal::die_as_asked();
+}
+
+// ---- a study's verb ----
+
+Option sizes_row(const char* typed, std::vector<std::uint64_t>& bytes, const std::string& help) {
+  const auto read = [&bytes](const Words& sizes) {
+    for (const std::string& size : sizes) bytes.push_back(core::parse_size(size));
+  };
+  return {typed, read, help, {.repeatable = true, .commas = true}};
+}
+
+Option time_row(const char* typed, double& seconds, const std::string& help, Words needs) {
+  const auto read = [&seconds](const Words& times) {
+    seconds = core::parse_seconds(times.back());
+    if (!(seconds >= 1 && seconds <= 3600))
+      throw core::UsageError(fmt::format("'{}' is not from 1 to 3600 seconds", times.back()));
+  };
+  return {typed, read, help, {.needs = std::move(needs)}};
+}
+
+namespace {
+
+// "tabane study ap1000 --quick --processes 4": what was asked for, not where it goes.
+std::string command_line_of(Given given) {
+  std::ranges::sort(given.items, {}, &Given::Item::option);
+  std::string line = given.verb;
+  for (const auto& [option, words] : given.items) {
+    const std::string& name = option->name();
+    if (name == "--output" || name == "--json" || name == "--wide" || name == "--quiet") continue;
+    const auto* const flag = std::get_if<bool*>(&option->to);
+    if (flag != nullptr && !**flag) continue;  // --quick=false
+    line += " " + name;
+    if (flag == nullptr) line += " " + shell_word(fmt::format("{}", fmt::join(words, ",")));
+  }
+  return line;
+}
+
+}  // namespace
+
+Definition study(std::shared_ptr<StudyOptions> options, std::vector<Option> rows, StudyRun run,
+                 std::function<bool()> instead) {
+  return {std::move(rows), [options = std::move(options), run = std::move(run),
+                            instead = std::move(instead)](const Given& given) {
+            if (instead && instead()) return kOk;
+            run_study(*options, [&](const lab::Hooks& hooks) {
+              std::optional<lab::Record> record = run(core::Topology::detect(), hooks);
+              if (record) record->command_line = command_line_of(given);
+              return record;
+            });
+            return kOk;
+          }};
+}
+
+}  // namespace tabane::cli

@@ -1,0 +1,52 @@
+// What all studies share on the command line: options, progress, tables, JSON and the page.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tabane/core/topology.h"
+#include "tabane/lab/campaign/progress.h"
+#include "tabane/program/output.h"
+
+namespace tabane::cli {
+
+struct StudyOptions {
+  bool quiet = false, wide = false;
+  JsonOption json;
+  std::string output;  // directory of the page and the figures; empty: none
+
+  // --quick, with this help, and what all studies have: -o, --json, -q, --wide.
+  std::vector<Option> rows(bool& quick, const std::string& quick_help);
+};
+
+// A table of a record in at most `width` columns.
+std::string table_text(const lab::Rows& rows, std::size_t width);
+
+// Prints title, source, tables, sentences and what was not measured.
+void print_study(const lab::Record& record, bool wide);
+
+// Prints a record's warnings on stderr: what was seen, what it may mean, what to do.
+void print_warnings(const lab::Record& record);
+
+// Runs run(hooks) and shows the record that it returns, if it returns one; what was measured before
+// Ctrl-C, too. print_more: what stands after it on stdout.
+void run_study(const StudyOptions& options,
+               const std::function<std::optional<lab::Record>(const lab::Hooks&)>& run,
+               const std::function<void()>& print_more = {});
+
+// Rows with units: sizes "64K" and times "10s", of 1 to 3600 seconds.
+Option sizes_row(const char* typed, std::vector<std::uint64_t>& bytes, const std::string& help);
+Option time_row(const char* typed, double& seconds, const std::string& help, Words needs = {});
+
+// A verb below `tabane study`. The record gets what was typed as its command line. instead: returns
+// true if the verb was called for something else, and has done it.
+using StudyRun =
+    std::function<std::optional<lab::Record>(const core::Topology&, const lab::Hooks& hooks)>;
+Definition study(std::shared_ptr<StudyOptions> options, std::vector<Option> rows, StudyRun run,
+                 std::function<bool()> instead = {});
+
+}  // namespace tabane::cli

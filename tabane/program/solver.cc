@@ -1,0 +1,130 @@
+#include "tabane/program/solver.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+
+#include "tabane/comm/mechanisms.h"
+#include "tabane/core/error.h"
+#include "tabane/core/units.h"
+#include "tabane/program/layout.h"
+#include "tabane/program/rank_options.h"
+
+namespace tabane::cli {
+namespace {
+
+using workloads::Solution;
+
+std::string steps_text(const Solution& solution) {
+  const comm::StepTable& steps = solution.steps;
+  std::vector<std::vector<std::string>> rows{
+      {"step", "mean of ranks", "slowest rank", "share of time", "times a rank"}};
+  for (std::size_t step = 0; step < steps.names.size(); ++step) {
+    const std::uint64_t times = steps.most_times(step);
+    if (times == 0) continue;
+    const double mean = steps.mean_seconds(step);
+    rows.push_back({steps.names[step], core::format_seconds(mean),
+                    core::format_seconds(steps.most_seconds(step)),
+                    fmt::format("{:.1f} %", 100 * mean / solution.seconds),
+                    fmt::format("{}", times)});
+  }
+  return rows.size() == 1 ? "" : fit_table(rows, layout_width(STDOUT_FILENO));
+}
+
+}  // namespace
+
+std::vector<Option> SolverOptions::rows() {
+  return {
+      {"--ranks N",
+       &ranks,
+       "Use N ranks (default: one per PU; under MPI all that it has)",
+       {.range = {1, 4096}}},
+      {"--grid RxC", &grid, "Lay the ranks out in R rows and C columns"},
+      {"--transport NAME",
+       &transport,
+       "Send messages by shm, mpi or auto: mpi under its launcher (default auto)",
+       {.choices = {"auto", "shm", "mpi"}}},
+      {"--mechanisms NAME",
+       &mechanisms,
+       "Make broadcasts, reductions and gathers of plain messages, to see what each mechanism is "
+       "worth: messages for all three, +broadcast for the last two, +global for gathers, all for "
+       "none (default all)",
+       {.choices = {comm::kMechanismNames.begin(), comm::kMechanismNames.end()}}},
+      json.row(),
+      {"-q,--quiet", &quiet, "Print nothing but errors"}};
+}
+
+Pair pair_of(const std::string& flag, const std::string& text) {
+  Pair pair;
+  const std::size_t cross = text.find('x');
+  const auto whole = [](std::string_view part, int& number) {
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+    return error == std::errc() && end == part.data() + part.size() && number > 0;
+  };
+  const std::string_view view = text;
+  if (cross == std::string::npos || !whole(view.substr(0, cross), pair.first) ||
+      !whole(view.substr(cross + 1), pair.second)) {
+    throw core::UsageError(
+        fmt::format("{}: \"{}\" is not two positive numbers such as 2x3", flag, text));
+  }
+  return pair;
+}
+
+comm::LaunchOptions SolverOptions::launch_options() const {
+  comm::LaunchOptions options{.ranks = ranks, .transport = transport_named(transport)};
+  if (!grid.empty()) {
+    const Pair shape = pair_of("--grid", grid);
+    options.grid = {shape.first, shape.second};
+    const long needed = static_cast<long>(shape.first) * shape.second;
+    if (ranks != 0 && ranks != needed) {
+      throw core::UsageError(
+          fmt::format("--grid {} has {} ranks, but --ranks says {}", grid, needed, ranks));
+    }
+    if (needed > 4096) throw core::UsageError("--grid: at most 4096 ranks");
+    options.ranks = static_cast<int>(needed);
+  }
+  options.choice_rules = comm::rules_of(comm::mechanisms_named(mechanisms));
+  return options;
+}
+
+std::string solution_text(const Solution& solution, const std::string& answer) {
+  std::string text = fmt::format("{}, {}", core::format_seconds(solution.seconds),
+                                 core::format_value(solution.rate(), "FLOP/s"));
+  if (solution.limit > 0) {
+    text += fmt::format(", {:.0f} % of {} ({})", 100 * solution.rate() / solution.limit,
+                        solution.limit_is, core::format_value(solution.limit, "FLOP/s"));
+  }
+  text += fmt::format("\nresidual {:.3g}, at most {:.3g}: {}\n", solution.check.residual,
+                      solution.check.tolerance, solution.check.passed() ? "PASSED" : "FAILED");
+  text += answer;
+  const std::string steps = steps_text(solution);
+  return steps.empty() ? text : text + "\n" + steps;
+}
+
+lab::Json to_json(const Solution& solution) {
+  lab::Json steps = lab::Json::array();
+  for (std::size_t step = 0; step < solution.steps.names.size(); ++step) {
+    lab::Json ranks = lab::Json::array();
+    for (const auto& rank : solution.steps.ranks) {
+      ranks.push_back({{"times", rank[step].times}, {"seconds", rank[step].seconds}});
+    }
+    steps.push_back({{"name", solution.steps.names[step]}, {"ranks", std::move(ranks)}});
+  }
+  const bool has_limit = solution.limit > 0;
+  return {
+      {"schema_version", 1},
+      {"ranks", solution.ranks},
+      {"grid", {solution.rows, solution.columns}},
+      {"seconds", solution.seconds},
+      {"operations", solution.operations},
+      {"operations_per_second", solution.rate()},
+      {"limit_operations_per_second", has_limit ? lab::Json(solution.limit) : lab::Json(nullptr)},
+      {"limit", has_limit ? lab::Json(solution.limit_is) : lab::Json(nullptr)},
+      {"residual", solution.check.residual},
+      {"tolerance", solution.check.tolerance},
+      {"passed", solution.check.passed()},
+      {"steps", std::move(steps)}};
+}
+
+}  // namespace tabane::cli

@@ -1,0 +1,308 @@
+#include "tabane/studies/aes_folder/aes_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <latch>
+#include <limits>
+#include <system_error>
+#include <thread>
+
+#include "tabane/core/cgroup.h"
+#include "tabane/core/error.h"
+#include "tabane/core/units.h"
+#include "tabane/tools/encrypt/sealed_format.h"
+
+namespace tabane::lab {
+namespace aes_folder {
+namespace {
+
+constexpr About kAboutAesFolder = {
+    "aes-folder", "Encrypting a directory, file by file",
+    "M. Shirase (Future University Hakodate): Parallel encryption on the many-core coprocessor "
+    "Xeon Phi (2 x Xeon E5-2640, Xeon Phi 5110P), about 2015"};
+
+// ---- what is going to be measured ----
+
+struct Plan {
+  std::vector<Folder> folders;  // small files first
+  std::vector<unsigned> threads;
+  unsigned pus = 1;
+  int passes = 1;  // so that intervals cover the run and not one moment of it
+  Effort effort;   // of a block, all passes
+};
+
+template <class T>
+std::vector<T> sorted_unique(std::vector<T> values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+// How many threads the system lets this process have at once, up to `wanted`: OpenMP ends the
+// program where it cannot start one.
+unsigned possible_threads(unsigned wanted) {
+  std::latch all_started(1);
+  std::vector<std::thread> threads;
+  try {
+    while (threads.size() + 1 < wanted) threads.emplace_back([&] { all_started.wait(); });
+  } catch (const std::system_error&) {
+    // Not all of what was possible: others need some, too.
+    wanted = static_cast<unsigned>(threads.size());
+  }
+  all_started.count_down();
+  for (std::thread& thread : threads) thread.join();
+  return std::max(wanted, 1u);
+}
+
+std::vector<unsigned> plan_threads(const AesFolderOptions& options, unsigned pus,
+                                   Campaign& campaign) {
+  std::vector<unsigned> threads = options.threads;
+  if (threads.empty()) {
+    for (unsigned t = 1; t <= 2 * pus; t *= 2) threads.push_back(t);
+    if (!options.quick) threads.insert(threads.end(), {10, 20, 50, 100});  // the report's
+  }
+  threads.push_back(pus);  // the limit and the report's program beside tabane's own choice
+  threads = sorted_unique(std::move(threads));
+  const unsigned possible = possible_threads(threads.back());
+  for (; !threads.empty() && threads.back() > possible; threads.pop_back())
+    campaign.skip(fmt::format("{} threads", threads.back()),
+                  fmt::format("the system lets this process start {} only", possible));
+  if (threads.empty()) threads.push_back(possible);
+  return threads;
+}
+
+void check_options(const AesFolderOptions& options) {
+  for (const std::uint64_t files : options.files)
+    require_option(files >= 1 && files <= 1'000'000, "--files", files, "from 1 to 1000000");
+  for (const std::uint64_t bytes : options.sizes)
+    require_option(bytes <= std::uint64_t{1} << 32, "--sizes", bytes, "at most 4G");
+  for (const unsigned threads : options.threads)
+    require_option(threads >= 1 && threads <= 4096, "--threads", threads, "from 1 to 4096");
+  require_option(options.runs <= 100'000, "--runs", options.runs, "at most 100000");
+}
+
+// Why a folder does not fit; empty: it does.
+std::string why_not(const Folder& folder, const Place& place, unsigned threads) {
+  constexpr std::uint64_t kPage = 4096;
+  const auto pages = [](std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; };
+  const std::uint64_t sealed = workloads::aes_dir::sealed_bytes(folder.bytes);
+  const std::uint64_t in_files = folder.files * (pages(folder.bytes) + pages(sealed) + 2 * kPage);
+  // An eighth more than is known to be needed: for the rest of the program and the system.
+  if (in_files > place.free_bytes / 8 * 7)
+    return fmt::format("needs {} in {}, where {} are free", core::format_bytes(in_files),
+                       place.directory, core::format_bytes(place.free_bytes));
+  const std::uint64_t buffers =
+      2 * std::min<std::uint64_t>(threads, folder.files) * (folder.bytes + kPage);
+  const std::uint64_t in_memory = buffers + (place.in_memory ? in_files : 0);
+  const auto memory = core::usable_memory_bytes();
+  if (!memory || static_cast<double>(in_memory) <= *memory / 8 * 7) return "";
+  return fmt::format("needs {} of memory and {} can be used", core::format_bytes(in_memory),
+                     core::format_bytes(static_cast<std::uint64_t>(*memory)));
+}
+
+int plan_passes(const AesFolderOptions& options, const Effort& effort) {
+  return std::min(options.quick ? 2 : 3, effort.fewest);
+}
+
+std::vector<Folder> plan_folders(const AesFolderOptions& options, const Place& place,
+                                 unsigned threads, Campaign& campaign) {
+  constexpr std::uint64_t kKi = 1024, kMi = 1024 * 1024;
+  auto sizes = sorted_unique(options.sizes);
+  if (sizes.empty() && options.quick) sizes = {128, 4 * kKi, 64 * kKi, kMi, 4 * kMi};
+  if (sizes.empty()) sizes = {128, kKi, 4 * kKi, 16 * kKi, 64 * kKi, 256 * kKi, kMi, 4 * kMi};
+  auto files = sorted_unique(options.files);
+  if (files.empty()) files = {10, 100};
+  std::vector<Folder> folders;
+  for (const std::uint64_t bytes : sizes) {
+    for (const std::uint64_t count : files) {
+      const Folder folder{count, bytes};
+      const std::string reason = why_not(folder, place, threads);
+      if (reason.empty())
+        folders.push_back(folder);
+      else
+        campaign.skip(folder.label(), reason);
+    }
+  }
+  if (folders.empty())
+    throw core::UsageError(fmt::format("nothing fits: {} {}; choose smaller --files and --sizes",
+                                       campaign.skipped.back().name,
+                                       campaign.skipped.back().reason));
+  return folders;
+}
+
+Effort plan_effort(const AesFolderOptions& options) {
+  const int runs = static_cast<int>(options.runs);
+  Effort effort{.fewest = 10, .most = 100, .budget_seconds = 30, .warmups = 1};
+  if (options.quick) effort = {.fewest = 6, .most = 10, .budget_seconds = 3, .warmups = 1};
+  if (runs > 0) effort.fewest = effort.most = runs;
+  return effort;
+}
+
+// ---- blocks ----
+
+// About what a block takes: opening and closing, then bytes, through the report's program on one
+// core.
+double planned_seconds(const Plan& plan, const Folder& folder, std::size_t contenders) {
+  constexpr double kSecondsPerFile = 50e-6, kBytesPerSecond = 0.7e9, kSecondsPerRun = 1e-3;
+  const auto files = static_cast<double>(folder.files), bytes = static_cast<double>(folder.bytes);
+  const double work = files * (kSecondsPerFile + bytes / kBytesPerSecond);
+  const double round =
+      static_cast<double>(contenders) * (kSecondsPerRun + work / std::sqrt(plan.pus));
+  const Effort effort = plan.effort.part(0, plan.passes);
+  return 2 * round + std::clamp(effort.budget_seconds, effort.fewest * round, effort.most * round);
+}
+
+// Where a block cannot be done, the others are kept. measure: gets the pass, counted from 0.
+Block block(const Bench& bench, const Plan& plan, const Folder& folder, const std::string& what,
+            std::vector<Factors> points, std::function<void(Visit&, int)> measure) {
+  const double seconds = planned_seconds(plan, folder, points.size());
+  auto body = [&bench, &plan, folder, what, pass = 0,
+               measure = std::move(measure)](Visit& visit) mutable {
+    try {
+      // The limit may be lower than at first, or others may have taken what it leaves.
+      const unsigned most = plan.threads.back(), possible = possible_threads(most);
+      if (possible < most)
+        throw core::Error(fmt::format("the system lets this process start {} threads", possible));
+      bench.scratch.fill_input(folder.files, folder.bytes);
+      measure(visit, pass++);
+    } catch (const Stopped&) {
+      throw;
+    } catch (const core::VerificationError&) {
+      throw;
+    } catch (const std::system_error& error) {
+      visit.skip(what, fmt::format("the system refused more: {}", error.what()));
+    } catch (const std::exception& error) {
+      visit.skip(what, error.what());
+    }
+  };
+  return {what, seconds, std::move(body), std::move(points)};
+}
+
+Block runs_block(const Bench& bench, const Plan& plan, const Folder& folder) {
+  std::vector<Contender> all = contenders(bench, folder, plan.threads);
+  std::vector<Factors> points;
+  for (const Contender& one : all) points.push_back(one.factors);
+  return block(bench, plan, folder, folder.label(), std::move(points),
+               [&bench, &plan, folder, all = std::move(all)](Visit& visit, int pass) {
+                 if (pass == 0) check_outputs(visit, bench, folder, plan.pus);
+                 visit.in_turn(all, plan.effort.part(pass, plan.passes));
+               });
+}
+
+Block causes_block(const Bench& bench, const Plan& plan, const Folder& folder) {
+  std::vector<Factors> points = {folder.point("variant", kProgram, plan.pus)};
+  for (const Removal& removal : kRemovals)
+    points.push_back(folder.point("variant", removal.variant, plan.pus));
+  return block(bench, plan, folder, "causes, " + folder.label(), std::move(points),
+               [&bench, &plan, folder](Visit& visit, int pass) {
+                 measure_causes(visit, bench, folder, plan.pus,
+                                plan.effort.part(pass, plan.passes));
+               });
+}
+
+Block device_block(DeviceBench& device, const Plan& plan) {
+  constexpr double kSecondsOfRound = 4;  // of a CPU as a device, which is the slowest
+  std::vector<Contender> all;
+  std::vector<Factors> points;
+  for (const Chains& chains : device.works())
+    for (Contender& one : device.contenders(chains)) {
+      points.push_back(one.factors);
+      all.push_back(std::move(one));
+    }
+  auto body = [&device, &plan, all = std::move(all), pass = 0](Visit& visit) mutable {
+    if (pass == 0) device.check(device.works().back());
+    visit.in_turn(all, plan.effort.part(pass++, plan.passes));
+  };
+  const Effort effort = plan.effort.part(0, plan.passes);
+  return {"coprocessor", effort.fewest * kSecondsOfRound, std::move(body), std::move(points)};
+}
+
+bool is_of_files(const Point& point) { return point.factors.find("files") != nullptr; }
+
+std::vector<unsigned> os_indices(const core::Topology& topology) {
+  std::vector<unsigned> indices;
+  for (const core::Pu& pu : topology.pus()) indices.push_back(pu.os_index);
+  return indices;
+}
+
+FolderKey random_key() {
+  FolderKey key;
+  workloads::aes_dir::fill_random(key.key);
+  workloads::aes_dir::fill_random(key.iv);
+  return key;
+}
+
+// ---- the record ----
+
+std::string place_sentence(const Place& place) {
+  if (!place.remark.empty()) return place.remark;
+  if (place.in_memory) return fmt::format("The files are in {}, in memory.", place.directory);
+  return fmt::format(
+      "The files are in {}, which is not in memory: the times contain that file system and its "
+      "device.",
+      place.directory);
+}
+
+std::string aes_folder_what(const Point& point) {
+  if (point.factors.find("chains_by") != nullptr)
+    return "time of AES-128-CBC of chains in memory, " + point.text("chains_by");
+  if (point.factors.find("variant") == nullptr) return "time of " + point.text("implementation");
+  return "time of the report's program, " + point.text("variant");
+}
+
+}  // namespace
+
+std::string Folder::label() const {
+  return fmt::format("{} x {}", files, core::format_bytes(bytes));
+}
+
+Factors Folder::point(const char* kind, const char* name, const Level& threads) const {
+  return {{kind, name}, {"files", files}, {"bytes", bytes}, {"threads", threads}};
+}
+
+}  // namespace aes_folder
+
+Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& options,
+                      const Hooks& hooks) {
+  using namespace aes_folder;
+  check_options(options);
+  RunningStudy study(topology, kAboutAesFolder, options.quick);
+  Record& record = study.record;
+  const Place place = find_place(options.directory);
+  const auto pus = static_cast<unsigned>(topology.pus().size());
+  Campaign campaign(hooks);
+  Plan plan;
+  plan.effort = plan_effort(options);
+  plan.passes = plan_passes(options, plan.effort);
+  plan.threads = plan_threads(options, pus, campaign);
+  plan.pus = std::min(pus, plan.threads.back());
+  plan.folders = plan_folders(options, place, plan.threads.back(), campaign);
+
+  const FolderKey key = random_key();
+  Scratch scratch(place.directory);
+  std::string no_device;
+  const auto device =
+      DeviceBench::open(key, os_indices(topology), options.sizes, options.quick, no_device);
+  const Bench bench{scratch, key, device.get()};
+  std::uint64_t most_files = 0;
+  for (const Folder& folder : plan.folders) {
+    campaign.add(runs_block(bench, plan, folder));
+    most_files = std::max(most_files, folder.files);
+  }
+  for (const Folder& folder : plan.folders)
+    if (folder.files == most_files) campaign.add(causes_block(bench, plan, folder));
+  if (device) campaign.add(device_block(*device, plan));
+  study.add(campaign, campaign.run({.passes = plan.passes}), aes_folder_what);
+  if (!device) record.skipped.push_back({"coprocessor", no_device});
+  if (record.complete && !std::ranges::any_of(campaign.points, is_of_files))
+    throw core::Error("nothing could be measured: " + campaign.skipped.back().reason);
+  record.sentences.push_back(place_sentence(place));
+  add_views(record, campaign.points, plan.pus);
+  add_device_views(record, campaign.points, device ? device->about() : "");
+  return study.finish({"outliers"});  // which it looks for
+}
+
+}  // namespace tabane::lab

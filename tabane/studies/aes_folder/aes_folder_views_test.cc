@@ -1,0 +1,348 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tabane/lab/page/figure.h"
+#include "tabane/lab/record/text.h"
+#include "tabane/studies/aes_folder/aes_folder.h"
+
+namespace tabane::lab::aes_folder {
+namespace {
+
+constexpr Folder kFolder{100, 1024 * 1024};
+constexpr unsigned kPus = 2;
+// Places in plain_points().
+enum : std::size_t { kReportOne, kReportTwo, kDynamicTwo, kCbcTwo, kCbcChosen, kGcmChosen, kCopy };
+
+Point point(const char* who, const Level& threads, std::vector<double> seconds, double order,
+            const Folder& folder = kFolder) {
+  Point made{.factors = folder.point("implementation", who, threads),
+             .samples = std::move(seconds)};
+  for (std::size_t i = 0; i < made.samples.size(); ++i) {
+    made.beside["order"].push_back(order + 10 * static_cast<double>(i));
+    made.beside["threads_taken"].push_back(threads.is_number() ? threads.number() : 3);
+  }
+  return made;
+}
+
+// 100 files of 1 MiB on 2 PUs: copying takes 1 s, the report's program 3 s, tabane 2 s and 1.5 s.
+Points plain_points(std::size_t runs = 8, const Folder& folder = kFolder) {
+  Points points;
+  points.declare({{"variant", ""}});
+  const auto add = [&](const char* who, const Level& threads, double seconds) {
+    points.add(point(who, threads, std::vector<double>(runs, seconds),
+                     static_cast<double>(points.size()), folder));
+  };
+  add("report_static", 1, 5);
+  add("report_static", 2, 3);
+  add("report_dynamic", 2, 3);
+  add("tabane_cbc", 2, 2);
+  add("tabane_cbc", kAutomatic, 2);
+  add("tabane_gcm", kAutomatic, 1.5);
+  add("copy", 2, 1);
+  return points;
+}
+
+// One run of 20 takes 22 s instead of 2 s: the mean is 3 s, so it counts by both rules; 2.5 s
+// counts by the far fence alone.
+Points points_with_outliers() {
+  Points points = plain_points(20);
+  points[kReportTwo].samples.assign(20, 2.0);
+  points[kReportTwo].samples[4] = 22;
+  points[kReportTwo].samples[7] = 2.5;
+  return points;
+}
+
+Points known_causes(bool with_chain = true) {
+  Points points;
+  points.declare({{"implementation", ""}});
+  const auto add = [&](const char* name, double seconds, double faults) {
+    points.add({.factors = Folder{100, 4 << 20}.point("variant", name, kPus),
+                .samples = std::vector<double>(8, seconds),
+                .beside = {{"page_faults", std::vector<double>(8, faults)}}});
+  };
+  add(kProgram, 10, 4000);
+  add("without_fresh_buffers", 8, 40);
+  add("without_writing", 5, 40);
+  add("without_reading", 4, 40);
+  if (with_chain) add("without_chain", 1, 40);
+  add("without_cipher", 0.5, 40);
+  add(kDynamic, 10, 4000);
+  add(kMemoryKept, 9, 100);
+  add(kCopying, 5, 30);
+  return points;
+}
+
+Record record_of(const Points& points) {
+  Record record;
+  record.name = "aes-folder";
+  add_results(record, points, [](const Point&) { return "time"; });
+  add_views(record, points, kPus);
+  return record;
+}
+
+const Rows* table(const Record& record, const std::string& title) {
+  for (const View& view : record.views)
+    if (view.title.starts_with(title)) return std::get_if<Rows>(&view.content);
+  return nullptr;
+}
+
+// What is shown in the column of that head, in the row that begins so.
+std::string at(const Record& record, const std::string& title, const std::string& column,
+               const std::string& first = "", std::size_t nth = 0) {
+  const Rows* rows = table(record, title);
+  if (rows == nullptr) return "no table";
+  const auto& heads = rows->columns;
+  auto found = std::find(heads.begin(), heads.end(), column);
+  for (; nth > 0 && found != heads.end(); --nth) found = std::find(found + 1, heads.end(), column);
+  for (const auto& row : rows->rows)
+    if (text_of(row[0]).starts_with(first) && found != heads.end())
+      return text_of(row[static_cast<std::size_t>(found - heads.begin())]);
+  return "absent";
+}
+
+constexpr const char* kBest = "100 files: best";
+constexpr const char* kLimit = "Against the limit";
+constexpr const char* kOutliers = "Outliers of the report's";
+constexpr const char* kAllOutliers = "Outliers of all";
+constexpr const char* kCoincides = "What coincides";
+constexpr const char* kSpends = "What the report's program spends";
+constexpr const char* kChanges = "Single changes";
+
+TEST(AesFolderTables, BestThreadsAreThoseWithTheLeastMeanAndNeverTheChosenOnes) {
+  const Record record = record_of(plain_points());
+  EXPECT_EQ(at(record, kBest, "OpenMP static"), "2, 3.00 s");
+  EXPECT_EQ(at(record, kBest, "tabane CBC"), "2, 2.00 s");
+  EXPECT_EQ(at(record, kBest, "tabane GCM"), "–");
+}
+
+// On the coprocessor no number is imposed.
+TEST(AesFolderTables, TheCoprocessorStandsThereWithWhatItChooses) {
+  Points points = plain_points();
+  EXPECT_EQ(at(record_of(points), kBest, "coprocessor"), "–");
+  points.add(point("tabane_device", kAutomatic, std::vector<double>(8, 9), 7));
+  EXPECT_EQ(at(record_of(points), kBest, "coprocessor"), "3, 9.00 s");
+}
+
+TEST(AesFolderTables, BestThreadsStandBesideTheReports) {
+  const Record record = record_of(plain_points());
+  EXPECT_EQ(at(record, kBest, "2 x Xeon E5-2640"), "20, 173 ms");
+  EXPECT_EQ(at(record, kBest, "Xeon Phi 5110P"), "100, 687 ms");
+  const Record other = record_of(plain_points(8, {100, 12345}));
+  EXPECT_EQ(at(other, kBest, "2 x Xeon E5-2640"), "–");
+}
+
+TEST(AesFolderTables, EachNumberOfFilesHasItsOwn) {
+  Points points = plain_points();
+  for (const Point& other : plain_points(8, {10, 128})) points.add(other);
+  const Record record = record_of(points);
+  EXPECT_EQ(table(record, "10 files: best")->rows.size(), 1u);
+  EXPECT_EQ(table(record, kBest)->rows.size(), 1u);
+}
+
+// The column's entry in the row of so many threads.
+std::string against_copying(const Record& record, const std::string& threads,
+                            const std::string& column) {
+  const Rows* rows = table(record, kLimit);
+  if (rows == nullptr) return "no table";
+  const auto head = std::find(rows->columns.begin(), rows->columns.end(), column);
+  for (const auto& row : rows->rows)
+    if (text_of(row[0]).ends_with(", " + threads))
+      return text_of(row.at(static_cast<std::size_t>(head - rows->columns.begin())));
+  return "absent";
+}
+
+// With one thread the report's program is faster than tabane, with two it is slower, and where each
+// chooses tabane takes one: no row may compare two threads of one with one of the other unsaid.
+TEST(AesFolderTables, LimitComparesEqualNumbersOfThreadsInARow) {
+  Points points = plain_points();
+  points.add(point("copy", 1, std::vector<double>(8, 2), 7));
+  points.add(point("tabane_cbc", 1, std::vector<double>(8, 10), 8));
+  const Record record = record_of(points);
+  EXPECT_EQ(against_copying(record, "1 thread", "copying"), "2.00 s");
+  EXPECT_EQ(against_copying(record, "1 thread", "OpenMP static"), "5.00 s");
+  EXPECT_EQ(against_copying(record, "1 thread", "tabane CBC"), "10.0 s");
+  EXPECT_EQ(against_copying(record, "1 thread", "CBC / static"), "2.00 [2.00, 2.00]");
+  EXPECT_EQ(against_copying(record, "1 thread", "CBC / copying"), "5.00 [5.00, 5.00]");
+  EXPECT_EQ(against_copying(record, "2 threads", "CBC / static"), "0.67 [0.67, 0.67]");
+  EXPECT_EQ(against_copying(record, "2 threads", "static / copying"), "3.00 [3.00, 3.00]");
+  EXPECT_EQ(against_copying(record, "each chooses", "GCM / static"), "0.50 [0.50, 0.50]");
+  // The table of the best numbers has the same samples.
+  EXPECT_EQ(at(record, kBest, "tabane CBC"), "2, 2.00 s");
+}
+
+TEST(AesFolderTables, LimitSaysWhereNoDifferenceIsSeen) {
+  Points points = plain_points();
+  points[kCbcTwo].samples = {2, 4, 2, 4, 2, 4, 2, 4};
+  EXPECT_EQ(against_copying(record_of(points), "2 threads", "CBC / static"), "no difference seen");
+}
+
+TEST(AesFolderTables, OutliersAreCountedByTheReportsRuleAndByTheFarFence) {
+  const Record record = record_of(points_with_outliers());
+  EXPECT_EQ(at(record, kOutliers, "runs"), "40");
+  EXPECT_EQ(at(record, kOutliers, "mean + 1 s"), "1");
+  EXPECT_EQ(at(record, kOutliers, "far fence"), "2");
+  EXPECT_EQ(at(record, kOutliers, "longest / median"), "11.00");
+  EXPECT_EQ(at(record, kOutliers, "mean"), "3.02 s");
+  EXPECT_EQ(at(record, kOutliers, "normal runs"), "2.00 s");
+  EXPECT_EQ(at(record, kOutliers, "2 x Xeon E5-2640, of 100"), "23 (10 threads), 25 (20 threads)");
+}
+
+TEST(AesFolderTables, OutliersOfAllAddUpTheFolders) {
+  Points points = points_with_outliers();
+  for (const Point& other : plain_points(8, {10, 128})) points.add(other);
+  const Record record = record_of(points);
+  EXPECT_EQ(at(record, kAllOutliers, "runs", "OpenMP static"), "56");
+  EXPECT_EQ(at(record, kAllOutliers, "far fence", "OpenMP static"), "2");
+  EXPECT_EQ(at(record, kAllOutliers, "far fence", "OpenMP dynamic"), "0");
+}
+
+TEST(AesFolderTables, OutliersAreComparedWithNormalRuns) {
+  Points points = points_with_outliers();
+  auto& beside = points[kReportTwo].beside;
+  for (const char* name : {"steal_s", "involuntary_switches", "page_faults"})
+    beside[name].assign(20, 0.0);
+  beside["steal_s"][4] = 0.02;
+  beside["steal_s"][5] = std::nan("");
+  beside["involuntary_switches"][4] = 900;
+  beside["page_faults"][12] = 70;
+  const Record record = record_of(points);
+  const auto count = [&](const char* kind, const char* column) {
+    return at(record, kCoincides, column, kind);
+  };
+  EXPECT_EQ(count("runs", "OpenMP static: outliers"), "2");
+  EXPECT_EQ(count("runs", "normal runs"), "38");
+  EXPECT_EQ(count("more involuntary", "OpenMP static: outliers"), "1 (50 %)");
+  EXPECT_EQ(count("more page faults", "OpenMP static: outliers"), "0 (0 %)");
+  EXPECT_EQ(count("more page faults", "normal runs"), "1 (2.6 %)");
+  EXPECT_EQ(count("more steal", "OpenMP static: outliers"), "1 (50 %)");
+  EXPECT_EQ(count("none", "OpenMP static: outliers"), "1 (50 %)");
+}
+
+TEST(AesFolderTables, SlowRunsBesideEachOtherAreSeen) {
+  Points points = points_with_outliers();
+  // A copy right after the slow run of the report's program is slow too.
+  points[kCopy].samples[4] = 9;
+  points[kCopy].beside["order"][4] = points[kReportTwo].beside["order"][4] + 0.5;
+  const Record record = record_of(points);
+  EXPECT_EQ(at(record, kCoincides, "OpenMP static: outliers", "another slow run"), "1 (50 %)");
+  EXPECT_EQ(at(record, kCoincides, "all implementations: outliers", "another slow run"),
+            "2 (67 %)");
+}
+
+TEST(AesFolderTables, SharesOfWhatGoesAddUpToTheWhole) {
+  const Record record = record_of(known_causes());
+  EXPECT_EQ(at(record, kSpends, "time"), "10.0 s");
+  EXPECT_EQ(at(record, kSpends, "fresh buffers"), "20 %");
+  EXPECT_EQ(at(record, kSpends, "writing files"), "30 %");
+  EXPECT_EQ(at(record, kSpends, "reading files"), "10 %");
+  EXPECT_EQ(at(record, kSpends, "waiting in the chain"), "30 %");
+  EXPECT_EQ(at(record, kSpends, "AES"), "5.0 %");
+  EXPECT_EQ(at(record, kSpends, "threads"), "5.0 %");
+  EXPECT_EQ(at(record, kSpends, "page faults"), "4000");
+}
+
+TEST(AesFolderTables, TheWholeCipherCountsWhereChainsCannotBeMixed) {
+  const Record record = record_of(known_causes(false));
+  EXPECT_EQ(at(record, kSpends, "waiting in the chain"), "not measured");
+  EXPECT_EQ(at(record, kSpends, "AES"), "35 %");
+}
+
+TEST(AesFolderTables, EachChangeAloneIsARatio) {
+  const Record record = record_of(known_causes());
+  EXPECT_EQ(at(record, kChanges, "dynamic scheduling"), "1.00 [1.00, 1.00]");
+  EXPECT_EQ(at(record, kChanges, "allocator keeps memory"), "0.90 [0.90, 0.90]");
+  EXPECT_EQ(at(record, kChanges, "page faults then"), "100");
+  EXPECT_EQ(at(record, kChanges, "copying alone"), "0.50 [0.50, 0.50]");
+}
+
+TEST(AesFolderResults, AreHeldAgainstCopyingWithAsManyThreads) {
+  Points points = plain_points();
+  points.add(point("copy", 3, std::vector<double>(8, 0.5), 7));  // as many as tabane took
+  const Record record = record_of(points);
+  const Result* imposed = record.find("aes_folder.report_static.files100.bytes1048576.threads2");
+  ASSERT_NE(imposed, nullptr);
+  EXPECT_EQ(imposed->limit->value, 1);
+  const Result* chosen = record.find("aes_folder.tabane_cbc.files100.bytes1048576.automatic");
+  ASSERT_NE(chosen, nullptr);
+  EXPECT_DOUBLE_EQ(*chosen->of_limit(), 0.25);
+}
+
+TEST(AesFolderResults, HaveTheNamesOfThePublishedOnes) {
+  const Record record = record_of(plain_points());
+  const Result* best = record.find("aes_folder.best.files100.bytes1048576");
+  ASSERT_NE(best, nullptr);
+  EXPECT_EQ(*best->value, 3);
+  EXPECT_EQ(best->number_detail("threads"), 2);
+}
+
+TEST(AesFolderResults, OfNothingAreNothing) {
+  const Record record = record_of(Points());
+  EXPECT_TRUE(record.results.empty());
+  EXPECT_TRUE(record.views.empty());
+}
+
+TEST(UnusuallyHigh, IsBeyondTheFarFenceOnTheSlowSideOnly) {
+  // Quartiles 10 and 12: fences at 4 and 18.
+  const std::vector<double> seconds = {10, 10, 10, 11, 11, 12, 12, 12, 19, 1, 17};
+  const std::vector<bool> high = unusually_high(seconds);
+  EXPECT_EQ(std::count(high.begin(), high.end(), true), 1);
+  EXPECT_TRUE(high[8]);
+}
+
+TEST(UnusuallyHigh, IsNothingThatIsNotKnown) {
+  EXPECT_EQ(unusually_high({std::nan(""), std::nan("")}), std::vector<bool>(2));
+}
+
+TEST(AesFolderCharts, MapRatiosToTheBestCopying) {
+  const Record record = record_of(plain_points());
+  const auto* map = find_content<Matrix>(record, "aes_folder.threads.report_static.100");
+  ASSERT_NE(map, nullptr);
+  EXPECT_EQ(map->rows, (std::vector<std::string>{"1", "2"}));
+  EXPECT_EQ(map->columns, std::vector<std::string>{"1 MiB"});
+  EXPECT_EQ(map->values[0][0], 5);
+  EXPECT_EQ(map->values[1][0], 3);
+}
+
+TEST(AesFolderCharts, DrawTimesAgainstCopyingWithoutWhatWasNotMeasured) {
+  Points points = plain_points();
+  points[kCbcTwo].samples.clear();
+  points.add(point("tabane_gcm", 2, std::vector<double>(8, 1.5), 7));
+  const Record record = record_of(points);
+  const auto* limit = find_content<Curves>(record, "aes_folder.limit.100");
+  ASSERT_NE(limit, nullptr);
+  ASSERT_EQ(limit->series.size(), 3u);
+  EXPECT_EQ(limit->series[2].name, "tabane GCM");
+  EXPECT_EQ(limit->series[2].y, std::vector<double>{1.5});
+}
+
+TEST(AesFolderCharts, ShowTheOrderOfTheRunsThatLostMostWithOutliersFlagged) {
+  Points points = plain_points(8, {10, 128});
+  for (const Point& other : points_with_outliers()) points.add(other);
+  const Record record = record_of(points);
+  const auto* order = find_content<Curves>(record, "aes_folder.order");
+  ASSERT_NE(order, nullptr);
+  EXPECT_EQ(record.find_view("aes_folder.order")->title,
+            "All runs of 100 files of 1 MiB with 2 threads, in the order of time");
+  const Curve& report = order->series.at(0);
+  EXPECT_EQ(report.x[4], 41);
+  EXPECT_TRUE(report.flagged[4]);
+  EXPECT_FALSE(report.flagged[5]);
+  EXPECT_FALSE(report.joined);
+}
+
+TEST(AesFolderCharts, AreDrawnForEveryView) {
+  Points points = plain_points();
+  for (const Point& other : plain_points(8, {100, 4096})) points.add(other);
+  points[kReportTwo].samples[4] = 9;
+  const auto figures = make_figures(record_of(points));
+  std::vector<std::string> ids;
+  for (const Figure& figure : figures) ids.push_back(figure.id);
+  EXPECT_EQ(ids, (std::vector<std::string>{"aes_folder_threads_report_static_100",
+                                           "aes_folder_limit_100", "aes_folder_order"}));
+  EXPECT_NE(figures[0].script.find("set logscale cb 2"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tabane::lab::aes_folder

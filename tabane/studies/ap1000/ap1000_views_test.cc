@@ -1,0 +1,198 @@
+// Tables and charts of the study ap1000 from samples that are known.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tabane/lab/page/figure.h"
+#include "tabane/lab/probes/ping_pong.h"
+#include "tabane/lab/record/text.h"
+#include "tabane/studies/ap1000/ap1000.h"
+
+namespace tabane::lab::ap1000 {
+namespace {
+
+// Copying: 1 µs and 1 GB/s; in place: 0.5 µs and 4 GB/s. A barrier by flags 1 µs, by messages
+// 2 log2 p + 1 µs. Element by element 1 µs each, a vector 3 µs.
+Points known() {
+  Points points;
+  const auto add = [&](Factors factors, double seconds) {
+    points.add({.factors = std::move(factors), .samples = std::vector<double>(6, seconds)});
+  };
+  for (const std::uint64_t bytes : ping_pong_sizes(1 << 22)) {
+    const auto n = static_cast<double>(bytes);
+    add({{"part", "pingpong"}, {"way", "recv"}, {"bytes", bytes}}, 1e-6 + n * 1e-9);
+    add({{"part", "pingpong"}, {"way", "view"}, {"bytes", bytes}}, 0.5e-6 + n / 4e9);
+  }
+  for (const int ranks : {2, 4, 8}) {
+    add({{"part", "barrier"}, {"way", "flags"}, {"ranks", ranks}}, 1e-6);
+    add({{"part", "barrier"}, {"way", "messages"}, {"ranks", ranks}},
+        (2 * std::log2(ranks) + 1) * 1e-6);
+    add({{"part", "sum"}, {"way", "chosen"}, {"group", "all"}, {"ranks", ranks}}, 2e-6);
+  }
+  for (int n = 1; n <= 64; n *= 2) {
+    add({{"part", "vector"}, {"way", "elements"}, {"ranks", 2}, {"bytes", 8 * n}}, n * 1e-6);
+    add({{"part", "vector"}, {"way", "vector"}, {"ranks", 2}, {"bytes", 8 * n}}, 3e-6);
+  }
+  for (const int bytes : {8, 4096, 65536})
+    add({{"part", "broadcast"}, {"way", "flags"}, {"ranks", 8}, {"bytes", bytes}},
+        2e-6 + bytes * 0.5e-9);
+  return points;
+}
+
+Record shown(const Points& points) {
+  Record record;
+  record.name = "ap1000";
+  add_results(record, points, [](const Point&) { return ""; });
+  add_views(record, points, "shm", 2);
+  return record;
+}
+
+struct Table {
+  std::vector<std::vector<std::string>> rows;  // without the head
+  std::string note;
+};
+
+Table find(const Record& record, const std::string& title) {
+  for (const View& view : record.views) {
+    const auto* rows = std::get_if<Rows>(&view.content);
+    if (rows == nullptr || view.title.find(title) == std::string::npos) continue;
+    Table table{{}, view.note};
+    for (const auto& row : rows->rows) {
+      EXPECT_EQ(row.size(), rows->columns.size());
+      table.rows.emplace_back();
+      for (const Entry& entry : row) table.rows.back().push_back(text_of(entry));
+    }
+    return table;
+  }
+  throw std::runtime_error("no table " + title);
+}
+
+TEST(Ap1000Plan, TakesPowersOfTwoAndTheMostAsNumbersOfRanks) {
+  EXPECT_EQ(plan_ranks(8), (std::vector<int>{2, 4, 8}));
+  EXPECT_EQ(plan_ranks(12), (std::vector<int>{2, 4, 8, 12}));
+  EXPECT_TRUE(plan_ranks(1).empty());
+  const core::Topology four = core::Topology::synthetic("core:4 pu:1");
+  EXPECT_EQ(plan_ranks_from_one(0, four), (std::vector<int>{1, 2, 4}));
+  EXPECT_EQ(plan_ranks_from_one(1, four), std::vector<int>{1});
+}
+
+TEST(Ap1000Tables, GiveThePingPongWithRatiosAndBandwidth) {
+  const Table table = find(shown(known()), "Half a round trip");
+  EXPECT_EQ(table.rows[0][0], "1 B");
+  EXPECT_EQ(table.rows[1][0], "8 B");
+  const auto& row = table.rows.at(4);
+  EXPECT_EQ(row[0], "4 KiB");
+  EXPECT_EQ(row[1], "5.10 µs [5.10, 5.10]");
+  EXPECT_EQ(row[3].substr(0, 4), "3.34");  // 5.096 / 1.524
+  EXPECT_EQ(row[4], "804 MB/s");
+}
+
+TEST(Ap1000Tables, PutTheFitsBesideTheReports) {
+  const Table table = find(shown(known()), "lines through");
+  ASSERT_EQ(table.rows.size(), 6u);  // one piece each, four of the report
+  EXPECT_EQ(table.rows[0][1], "1 B … 4 MiB");
+  EXPECT_EQ(table.rows[0][2].substr(0, 8), "1.00 µs");
+  EXPECT_EQ(table.rows[0][3].substr(0, 9), "1.00 GB/s");
+  EXPECT_EQ(table.rows[0][4].substr(0, 6), "1000 B");
+  EXPECT_EQ(table.rows[1][2].substr(0, 6), "500 ns");
+  EXPECT_EQ(table.rows[2][0], "AP1000: copy, distance 1");
+  EXPECT_EQ(table.rows[2][2], "19.0 µs");
+  EXPECT_EQ(table.rows[2][3], "5.56 MB/s");
+}
+
+TEST(Ap1000Tables, FitTheBarrierByMessagesOverTheLogarithm) {
+  const Table table = find(shown(known()), "Barrier");
+  EXPECT_NE(table.note.find("2 log2 p + 1 µs"), std::string::npos) << table.note;
+  EXPECT_EQ(table.rows[2][0], "8");
+  EXPECT_EQ(table.rows[2][3], "7.00 [7.00, 7.00]");
+  EXPECT_EQ(table.rows[2][4], "106 µs");  // 33 · 3 + 6.8
+}
+
+TEST(Ap1000Tables, SayFromWhereAVectorStaysFaster) {
+  const Table table = find(shown(known()), "Sum of a vector");
+  EXPECT_NE(table.note.find("up: 4 with 2 ranks"), std::string::npos) << table.note;
+  EXPECT_EQ(table.rows[0][4], "–");  // no tree was measured
+}
+
+TEST(Ap1000Tables, GiveTheFormulaOfABroadcastBesideTheReports) {
+  const Table table = find(shown(known()), "Broadcast");
+  ASSERT_EQ(table.rows.size(), 1u);
+  EXPECT_EQ(table.rows[0][5], "0.0005 x + 2");
+  EXPECT_EQ(table.rows[0][6], "0.11 x + 2.8");
+}
+
+TEST(Ap1000Views, ShowNothingIfNothingWasMeasured) {
+  Points points = known();
+  for (std::size_t i = 0; i < points.size(); ++i) points[i].samples.clear();
+  const Record record = shown(points);
+  EXPECT_TRUE(record.views.empty());
+  EXPECT_TRUE(record.results.empty());
+}
+
+TEST(Ap1000Views, GiveNoT0WhereTheRateStillFalls) {
+  Points points;
+  for (int n = 1; n <= 1 << 20; n *= 2)  // the line through these begins below 0
+    points.add({.factors = {{"part", "pingpong"}, {"way", "recv"}, {"bytes", n}},
+                .samples = std::vector<double>(6, 1e-12 * n * std::sqrt(n))});
+  points.declare({{"ranks", 2}, {"group", ""}});
+  std::size_t none = 0;
+  for (const Result& result : shown(points).results) {
+    if (!result.name.starts_with("ap1000.fit.")) continue;
+    if (result.value) {
+      EXPECT_GT(*result.value, 0) << result.name;
+      continue;
+    }
+    ++none;
+    EXPECT_FALSE(result.interval) << result.name;
+    EXPECT_NE(result.details.at(detail::kRemark), "") << result.name;
+  }
+  EXPECT_GT(none, 0u);
+}
+
+TEST(Ap1000Tables, WriteFormulasWithoutExponents) {
+  Points points;
+  for (const int ranks : {2, 4, 8})  // 44.8 log2 p - 44.8 ms
+    points.add({.factors = {{"part", "barrier"}, {"way", "messages"}, {"ranks", ranks}},
+                .samples = std::vector<double>(6, 44.8e-3 * (std::log2(ranks) - 1) + 1e-9)});
+  points.declare({{"bytes", 1}, {"group", ""}});
+  const Table table = find(shown(points), "Barrier");
+  EXPECT_NE(table.note.find("44.8 log2 p − 44.8 ms."), std::string::npos) << table.note;
+}
+
+TEST(Ap1000Tables, ClaimNoIntervalFromTwoSamples) {
+  Points points = known();
+  for (std::size_t i = 0; i < points.size(); ++i) points[i].samples.resize(2);
+  const auto& row = find(shown(points), "Half a round trip").rows.at(4);
+  EXPECT_EQ(row[1], "5.10 µs");
+  EXPECT_EQ(row[3], "3.34");
+}
+
+TEST(Ap1000Results, KeepEverySampleAndTheFits) {
+  const Record record = shown(known());
+  const Result* barrier = record.find("ap1000.barrier.messages.ranks4");
+  ASSERT_NE(barrier, nullptr);
+  ASSERT_EQ(barrier->samples.size(), 6u);
+  EXPECT_NEAR(barrier->samples[5], 5e-6, 1e-12);
+  ASSERT_NE(record.find("ap1000.fit.recv.t0"), nullptr);
+  EXPECT_NEAR(*record.find("ap1000.fit.recv.t0")->value, 1e-6, 1e-9);
+  EXPECT_EQ(*record.find("ap1000.sum.chosen.all.ranks8")->factors.find("group"), Level("all"));
+}
+
+TEST(Ap1000Charts, ColourLinesAsTheirPointsAndMarkThePus) {
+  const auto figures = make_figures(shown(known()));
+  ASSERT_EQ(figures.size(), 5u);  // a broadcast on 8 ranks only is no curve
+  EXPECT_EQ(figures[0].id, "ap1000_pingpong_time");
+  EXPECT_EQ(figures[1].id, "ap1000_pingpong_bandwidth");
+  const auto colour_of = [&](const std::string& index) {
+    const std::size_t at = figures[0].script.find("data index " + index);
+    return figures[0].script.substr(figures[0].script.find("rgb '", at), 13);
+  };
+  EXPECT_EQ(colour_of("0"), colour_of("1"));
+  EXPECT_EQ(colour_of("2"), colour_of("3"));
+  EXPECT_NE(colour_of("0"), colour_of("2"));
+  EXPECT_NE(figures.back().script.find("'2 PUs'"), std::string::npos) << figures.back().script;
+}
+
+}  // namespace
+}  // namespace tabane::lab::ap1000

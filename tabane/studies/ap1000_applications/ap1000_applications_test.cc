@@ -1,0 +1,81 @@
+#include "tabane/studies/ap1000_applications/ap1000_applications.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tabane/comm/mechanisms.h"
+#include "tabane/core/error.h"
+#include "tabane/lab/study/views_test.h"
+
+namespace tabane::lab {
+namespace {
+
+using namespace ap1000_applications;
+
+const Record& quick_study() {
+  static const Record record =
+      *run_ap1000_applications(core::Topology::detect(),
+                               {.quick = true, .most_ranks = 2, .seconds = 1, .budget_seconds = 1});
+  return record;
+}
+
+TEST(Ap1000Applications, MeasuresEachApplicationWithEachSetOfMechanisms) {
+  EXPECT_TRUE(quick_study().complete);
+  EXPECT_TRUE(warns(quick_study(), "quick"));
+  for (const Application& application : applications()) {
+    for (const std::string_view mechanisms : comm::kMechanismNames) {
+      const auto is_it = [&](const Result& result) {
+        return result.factors.match({{"application", application.name},
+                                     {"ranks", 2},
+                                     {"mechanisms", std::string(mechanisms)}});
+      };
+      const auto found = std::ranges::find_if(quick_study().results, is_it);
+      ASSERT_NE(found, quick_study().results.end()) << application.name << " " << mechanisms;
+      EXPECT_GT(*found->value, 0);
+      // The steps add up to the whole, whatever their share.
+      double steps = 0;
+      for (const char* step : application.steps) {
+        if (found->beside.contains(step)) steps += found->beside.find(step)->second.front();
+      }
+      EXPECT_GT(steps, 0.5 * found->samples.front()) << application.name;
+      EXPECT_LT(steps, 1.2 * found->samples.front()) << application.name;
+    }
+  }
+}
+
+TEST(Ap1000Applications, ShowsTablesChartsAndPictures) {
+  const Record& record = quick_study();
+  EXPECT_EQ(table(record, "What the mechanisms are worth").columns.size(), 8U);
+  EXPECT_FALSE(table(record, "LINPACK with all").rows.empty());
+  EXPECT_FALSE(table(record, "Where the time of SCG goes").rows.empty());
+  EXPECT_EQ(table(record, "SLALOM: the most patches").rows.size(), 2U);
+  EXPECT_EQ(table(record, "The report's figures").rows.size(), 8U);
+  EXPECT_EQ(std::ranges::count_if(
+                record.views,
+                [](const View& view) { return std::holds_alternative<Image>(view.content); }),
+            2);
+  EXPECT_EQ(std::ranges::count_if(
+                record.views,
+                [](const View& view) { return std::holds_alternative<Curves>(view.content); }),
+            4);
+  const auto rates = std::ranges::find(record.views, "Rates then and now", &View::title);
+  ASSERT_NE(rates, record.views.end());
+  const Curves& curves = std::get<Curves>(rates->content);
+  EXPECT_EQ(curves.series.size(), 6U);
+  std::size_t published = 0;
+  for (const Curve& curve : curves.series) {
+    if (curve.role == Role::published) published += curve.x.size();
+  }
+  EXPECT_EQ(published, 8U);
+}
+
+TEST(Ap1000Applications, RefusesOptionsThatCannotBe) {
+  EXPECT_THROW(run_ap1000_applications(core::Topology::detect(), {.most_ranks = -1}),
+               core::UsageError);
+  EXPECT_THROW(run_ap1000_applications(core::Topology::detect(), {.seconds = 1e9}),
+               core::UsageError);
+}
+
+}  // namespace
+}  // namespace tabane::lab

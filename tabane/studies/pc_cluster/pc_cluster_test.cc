@@ -1,0 +1,99 @@
+#include "tabane/studies/pc_cluster/pc_cluster.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tabane/core/error.h"
+#include "tabane/lab/study/views_test.h"
+
+namespace tabane::lab {
+namespace {
+
+// Two ranks that say what they are to say.
+PcClusterOptions options_with(const std::string& script) {
+  PcClusterOptions options{.quick = true, .budget_seconds = 1};
+  options.link_program = [script](const std::vector<std::string>&, const LinkRequest&) {
+    return core::HelperProgram{.name = "the launcher", .command = {"sh", "-c", script}};
+  };
+  return options;
+}
+
+bool skips(const Record& record, const std::string& name, const std::string& reason) {
+  return std::ranges::any_of(record.skipped, [&](const Skipped& one) {
+    return one.name.find(name) != std::string::npos && one.reason.find(reason) != std::string::npos;
+  });
+}
+
+TEST(PcCluster, MeasuresAllPartsOfOneMachine) {
+  const std::string line = to_json(LinkSamples{.way = "mpi", .bytes = 8, .samples = {1e-6}}).dump();
+  const auto record =
+      run_pc_cluster(core::Topology::detect(), options_with("echo '" + line + "'; echo"));
+  ASSERT_TRUE(record);
+  EXPECT_TRUE(record->complete);
+  EXPECT_TRUE(warns(*record, "quick"));
+  for (const char* name :
+       {"memcpy", "pc_cluster.product.dgemm.n1000", "pc_cluster.product.triple_loop.n1000",
+        "pc_cluster.inside.tcp.bytes1", "pc_cluster.inside.unix_socket.bytes4194304",
+        "pc_cluster.inside.shm.bytes1024", "pc_cluster.parallel.bits128.n64.ranks1",
+        "pc_cluster.inside.mpi.bytes8"}) {
+    const Result* result = record->find(name);
+    ASSERT_NE(result, nullptr) << name;
+    EXPECT_GT(*result->value, 0) << name;
+  }
+  // A library is faster than the loop on every machine.
+  EXPECT_LT(*record->find("pc_cluster.product.dgemm.n1000")->value,
+            *record->find("pc_cluster.product.triple_loop.n1000")->value);
+  EXPECT_EQ(to_json(record_from_json(to_json(*record))), to_json(*record));
+}
+
+TEST(PcCluster, GoesOnWithoutALauncherThatFails) {
+  PcClusterOptions options = options_with("echo 'no route to host b' >&2; exit 1");
+  options.hosts = {"a", "b"};
+  const auto record = run_pc_cluster(core::Topology::detect(), options);
+  EXPECT_TRUE(record->complete);
+  EXPECT_TRUE(skips(*record, "MPI inside the node", "no route to host b"));
+  EXPECT_TRUE(skips(*record, "messages between the hosts", "no route to host b"));
+  EXPECT_TRUE(skips(*record, "the rate between the hosts", "no route to host b"));
+  EXPECT_NE(record->find("pc_cluster.inside.tcp.bytes8"), nullptr);
+}
+
+TEST(PcCluster, KeepsWhatALinkGaveBeforeItWasLost) {
+  const std::string before =
+      to_json(LinkSamples{.way = "tcp", .bytes = 8, .samples = {1e-4}}).dump();
+  const std::string then = to_json(LinkSamples{.reason = "host b is silent"}).dump();
+  PcClusterOptions options =
+      options_with("echo '" + before + "'; echo '" + then + "'; exec sleep 60");
+  options.hosts = {"a", "b"};
+  const auto record = run_pc_cluster(core::Topology::detect(), options);
+  EXPECT_TRUE(record->complete);
+  EXPECT_NE(record->find("pc_cluster.between.tcp.bytes8"), nullptr);
+  EXPECT_TRUE(skips(*record, "messages between the hosts", "host b is silent"));
+}
+
+TEST(PcCluster, KeepsWhatItHasWhenStopped) {
+  Hooks hooks;
+  bool stop = false;
+  hooks.progress = [&](const std::string& what, double, double) {
+    stop = stop || what == "operations of MPFR";
+  };
+  hooks.stop_requested = [&] { return stop; };
+  const auto record =
+      run_pc_cluster(core::Topology::detect(), {.quick = true, .budget_seconds = 1}, hooks);
+  EXPECT_FALSE(record->complete);
+  EXPECT_NE(record->find("pc_cluster.product.dgemm.n1000"), nullptr);
+  EXPECT_EQ(record->find("pc_cluster.inside.tcp.bytes8"), nullptr);
+}
+
+TEST(PcCluster, RefusesOptionsThatCannotBe) {
+  const core::Topology topology = core::Topology::detect();
+  EXPECT_THROW(run_pc_cluster(topology, {.hosts = {"a"}}), core::UsageError);
+  EXPECT_THROW(run_pc_cluster(topology, {.hosts = {"a", "b", "c"}}), core::UsageError);
+  EXPECT_THROW(run_pc_cluster(topology, {.hosts = {"a", ""}}), core::UsageError);
+  EXPECT_THROW(run_pc_cluster(topology, {.hosts = {"a", "--b"}}), core::UsageError);
+  EXPECT_THROW(run_pc_cluster(topology, {.watch_seconds = -1}), core::UsageError);
+  EXPECT_THROW(run_pc_cluster(topology, {.watch_seconds = 1e9}), core::UsageError);
+}
+
+}  // namespace
+}  // namespace tabane::lab

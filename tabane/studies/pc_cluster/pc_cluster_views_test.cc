@@ -1,0 +1,166 @@
+// Tables and charts of the study pc-cluster from samples that are known.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tabane/lab/compare/compare.h"
+#include "tabane/lab/probes/ping_pong.h"
+#include "tabane/lab/record/published.h"
+#include "tabane/lab/record/text.h"
+#include "tabane/lab/study/views_test.h"
+#include "tabane/studies/pc_cluster/pc_cluster.h"
+
+namespace tabane::lab::pc_cluster {
+namespace {
+
+// DGEMM 2 GFLOP/s, the loop 0.5. A multiplication 1 ns a bit on one core and half of that on two.
+// Messages: 1 µs and 1 GB/s by tcp, four times that by mpi; between hosts 50 µs and 100 MB/s.
+Points known(std::vector<double> watched) {
+  Points points;
+  const auto add = [&](Factors factors, double seconds) {
+    points.add({.factors = std::move(factors), .samples = std::vector<double>(6, seconds)});
+  };
+  for (const double n : {100, 1000}) {
+    add({{"part", "product"}, {"way", "dgemm"}, {"n", n}}, 2 * n * n * n / 2e9);
+    add({{"part", "product"}, {"way", "triple loop"}, {"n", n}}, 2 * n * n * n / 0.5e9);
+  }
+  for (const double bits : {64, 4096}) {
+    for (const int cores : {1, 2})
+      add({{"part", "mpfr"}, {"operation", "multiply"}, {"cores", cores}, {"bits", bits}},
+          bits * 1e-9 / cores);
+  }
+  for (const double bits : {128, 1024}) {
+    for (const int ranks : {1, 2})
+      add({{"part", "parallel"}, {"bits", bits}, {"n", 100}, {"ranks", ranks}},
+          bits * 1e-3 / ranks);
+  }
+  for (const std::uint64_t bytes : ping_pong_sizes(1 << 22)) {
+    const auto n = static_cast<double>(bytes);
+    add({{"part", "inside"}, {"way", "tcp"}, {"bytes", bytes}}, 1e-6 + n / 1e9);
+    add({{"part", "inside"}, {"way", "mpi"}, {"bytes", bytes}}, 1e-6 + n / 4e9);
+    add({{"part", "between"}, {"way", "tcp"}, {"bytes", bytes}}, 50e-6 + n / 100e6);
+  }
+  points.add({.factors = {{"part", "watch"}, {"way", "tcp"}, {"bytes", kWatchedBytes}},
+              .samples = std::move(watched)});
+  return points;
+}
+
+Record shown(std::vector<double> watched) {
+  Record record;
+  record.name = "pc-cluster";
+  record.machine = {{"name", "here"}, {"cpu_model", "invented"}};
+  Result copying;
+  copying.name = "memcpy";
+  copying.unit = "B/s";
+  copying.better = Better::higher;
+  copying.version = 3;
+  set_samples(copying, std::vector<double>(6, 25.75e9));
+  record.results.push_back(copying);
+  const Points points = known(std::move(watched));
+  add_results(record, points, [](const Point&) { return "a point"; });
+  add_views(record, points);
+  return record;
+}
+
+Record shown() { return shown(std::vector<double>(100, 0.01)); }
+
+std::vector<std::vector<std::string>> texts_of(const Record& record, const std::string& title) {
+  const View& view = view_of(record, title);
+  std::vector<std::vector<std::string>> texts;
+  for (std::size_t row = 0; row < std::get<Rows>(view.content).rows.size(); ++row) {
+    texts.push_back(row_of(view, row));
+    EXPECT_EQ(texts.back().size(), std::get<Rows>(view.content).columns.size());
+  }
+  return texts;
+}
+
+TEST(PcClusterViews, CountsOperationsInBothWays) {
+  const auto rows = texts_of(shown(), "Square matrix product");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1][0], "1000");
+  EXPECT_EQ(rows[1][2], "2.00 GFLOP/s");
+  EXPECT_EQ(rows[1][3], "1.00 GFLOP/s");
+  EXPECT_EQ(rows[1][4], "500 MFLOP/s");
+  EXPECT_TRUE(rows[1][6].starts_with("4.00"));
+}
+
+TEST(PcClusterViews, ShowsOperationsOfAllCores) {
+  const auto rows = texts_of(shown(), "Multiple precision");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0][1], "32.0 ns");
+  EXPECT_EQ(rows[0][2], "–");  // was not measured
+  EXPECT_TRUE(rows[0][5].starts_with("2.00"));
+}
+
+TEST(PcClusterViews, ShowsTheSpeedUpOfRanks) {
+  const auto rows = texts_of(shown(), "Parallel");
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[1][1], "2");
+  EXPECT_TRUE(rows[1][2].starts_with("64.0 ms"));
+  EXPECT_TRUE(rows[1][4].starts_with("2.00"));
+  EXPECT_NE(find_content<Curves>(shown(), "pc_cluster.parallel.speedup"), nullptr);
+}
+
+TEST(PcClusterViews, FitsMessagesAndFindsTheirBandwidth) {
+  const Record record = shown();
+  EXPECT_EQ(texts_of(record, "Messages inside the node: half").size(), 7u);
+  const auto value = [&](const char* name) {
+    const Result* result = record.find(name);
+    return result == nullptr ? 0 : result->value.value_or(0);
+  };
+  EXPECT_NEAR(value("pc_cluster.inside.mpi.r_inf"), 4e9, 1e6);
+  EXPECT_NEAR(value("pc_cluster.between.tcp.t0"), 50e-6, 1e-8);
+  EXPECT_NEAR(value("pc_cluster.between.tcp.bandwidth"), 100e6, 1e6);
+  const auto* rates = find_content<Curves>(record, "pc_cluster.between.bandwidth");
+  ASSERT_NE(rates, nullptr);
+  EXPECT_NEAR(rates->series[0].y.back(), 100e6, 1e6);
+}
+
+TEST(PcClusterViews, TellsAStableLinkFromAnUnstableOne) {
+  EXPECT_EQ(texts_of(shown(), "whether the rate stays")[0].back(), "stable");
+  std::vector<double> watched(100, 0.01);
+  for (std::size_t i = 0; i < watched.size(); i += 10) watched[i] = 0.03;
+  const Record record = shown(watched);
+  const auto row = texts_of(record, "whether the rate stays")[0];
+  EXPECT_EQ(row.back(), "unstable");
+  EXPECT_EQ(row[5], "10 %");
+  const auto* strip = find_content<Curves>(record, "pc_cluster.watch");
+  ASSERT_NE(strip, nullptr);
+  EXPECT_EQ(strip->series[0].x.size(), 100u);
+  EXPECT_TRUE(strip->series[0].flagged[10]);
+  EXPECT_FALSE(strip->series[0].flagged[11]);
+}
+
+TEST(PcClusterViews, StandsBesideTheReportsFour) {
+  const auto rows = texts_of(shown(), "This machine beside");
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0][2], "7.25 GB/s");
+  EXPECT_EQ(rows[0][4], "2.00");
+  EXPECT_EQ(rows[2][3], "112 MB/s");
+  EXPECT_EQ(texts_of(shown(), "The report's machines").size(), 4u);
+}
+
+TEST(PcClusterViews, AreComparedWithTheReportAndWithAnotherMachine) {
+  Record other = shown();
+  other.machine["name"] = "there";
+  const Comparisons all =
+      compare({{"here", shown()}, {"there", other}, {"report", published("pc-cluster")}}, {});
+  const auto* rates = find_content<Curves>(all.record, "pc_cluster.inside.bandwidth");
+  ASSERT_NE(rates, nullptr);
+  EXPECT_EQ(rates->series.size(), 4u);  // a curve for each machine and way
+  ASSERT_EQ(rates->marks.size(), 2u);
+  EXPECT_EQ(rates->marks[1].label, "report: MPI, the best of four");
+  EXPECT_NEAR(rates->marks[1].at, 1.75e9, 1);
+  EXPECT_NE(find_content<Curves>(all.record, "pc_cluster.inside.bandwidth.ratio"), nullptr);
+  const auto& figures = all.others.at(1).figures;
+  EXPECT_TRUE(std::ranges::any_of(
+      figures, [](const FigureRatio& one) { return one.name == "memcpy" && one.ratio == 0.5; }));
+}
+
+TEST(PcClusterViews, CanBeReadAgain) {
+  const Json json = to_json(shown());
+  EXPECT_EQ(to_json(record_from_json(Json::parse(json.dump()))), json);
+}
+
+}  // namespace
+}  // namespace tabane::lab::pc_cluster

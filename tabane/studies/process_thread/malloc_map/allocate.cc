@@ -1,0 +1,121 @@
+#include "tabane/studies/process_thread/malloc_map/allocate.h"
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "tabane/core/error.h"
+#include "tabane/studies/process_thread/malloc_map/model.h"
+#include "tabane/studies/process_thread/malloc_map/random.h"
+
+namespace tabane::workloads::malloc_map {
+namespace {
+
+struct Request {
+  std::size_t slot = 0;   // of the chunk that makes way
+  std::size_t bytes = 0;  // of the new one
+  std::uint8_t mark = 0;  // of its first page; goes up by one a page
+};
+
+class Requests {
+ public:
+  Requests(const AllocateProblem& problem, std::size_t task)
+      : problem_(problem), random_(problem.seed, task) {}
+
+  Request next() {
+    Request request;
+    request.slot = random_.below(problem_.kept);
+    const bool large = random_.unit() < problem_.large_share;
+    const std::size_t least = large ? problem_.least_large_bytes : 16;
+    const std::size_t most = large ? problem_.most_large_bytes : problem_.most_small_bytes;
+    request.bytes = least + random_.below(most - least + 1);
+    request.mark = static_cast<std::uint8_t>(random_.next());
+    return request;
+  }
+
+ private:
+  const AllocateProblem& problem_;
+  Random random_;
+};
+
+class Chunk {
+ public:
+  Chunk() = default;
+  explicit Chunk(const Request& request)
+      : bytes_(request.bytes), memory_(static_cast<std::uint8_t*>(std::malloc(request.bytes))) {
+    if (!memory_) throw std::bad_alloc();
+    // volatile: a compiler may drop an allocation that nobody reads.
+    volatile std::uint8_t* at = memory_.get();
+    for (std::size_t page = 0; page < pages_of(bytes_); ++page)
+      at[page * kPageBytes] = static_cast<std::uint8_t>(request.mark + page);
+  }
+
+  std::uint64_t marks() const {
+    std::uint64_t sum = 0;
+    const volatile std::uint8_t* at = memory_.get();
+    for (std::size_t page = 0; page < pages_of(bytes_); ++page) sum += at[page * kPageBytes];
+    return sum;
+  }
+
+ private:
+  struct Free {
+    void operator()(std::uint8_t* memory) const { std::free(memory); }
+  };
+  std::size_t bytes_ = 0;
+  std::unique_ptr<std::uint8_t, Free> memory_;
+};
+
+void add(AllocateTotals& totals, const Request& request) {
+  totals.bytes += request.bytes;
+  totals.pages += pages_of(request.bytes);
+}
+
+AllocateTotals expected(const AllocateProblem& problem, std::size_t task) {
+  AllocateTotals totals;
+  Requests requests(problem, task);
+  for (std::size_t k = 0; k < problem.requests; ++k) {
+    const Request request = requests.next();
+    add(totals, request);
+    for (std::size_t page = 0; page < pages_of(request.bytes); ++page)
+      totals.marks += static_cast<std::uint8_t>(request.mark + page);
+  }
+  return totals;
+}
+
+}  // namespace
+
+AllocateTotals allocate_task(const AllocateProblem& problem, std::size_t task) {
+  AllocateTotals totals;
+  Requests requests(problem, task);
+  std::vector<Chunk> chunks(problem.kept);
+  for (std::size_t k = 0; k < problem.requests; ++k) {
+    const Request request = requests.next();
+    Chunk& chunk = chunks[request.slot];
+    totals.marks += chunk.marks();
+    chunk = Chunk();
+    chunk = Chunk(request);
+    add(totals, request);
+  }
+  for (const Chunk& chunk : chunks) totals.marks += chunk.marks();
+  return totals;
+}
+
+std::vector<AllocateTotals> allocate(team::Team& team, const AllocateProblem& problem) {
+  check(problem);
+  return team.map<AllocateTotals>(problem.tasks,
+                                  [&](std::size_t task) { return allocate_task(problem, task); });
+}
+
+void verify(const AllocateProblem& problem, std::span<const AllocateTotals> totals) {
+  if (totals.size() != problem.tasks)
+    throw core::VerificationError("tasks of malloc and free with a result",
+                                  static_cast<double>(totals.size()),
+                                  static_cast<double>(problem.tasks));
+  for (std::size_t task = 0; task < totals.size(); ++task) {
+    if (totals[task] != expected(problem, task))
+      throw core::VerificationError("marks in the chunks of task " + std::to_string(task), 1, 0);
+  }
+}
+
+}  // namespace tabane::workloads::malloc_map

@@ -1,0 +1,85 @@
+#include "tabane/studies/process_thread/malloc_map/allocate.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tabane/core/error.h"
+#include "tabane/studies/process_thread/malloc_map/model.h"
+
+namespace tabane::workloads::malloc_map {
+namespace {
+
+TEST(Allocate, SmallChunksTouchOnePageEach) {
+  const AllocateTotals totals = allocate_task({.requests = 100, .most_small_bytes = 4096}, 3);
+  EXPECT_EQ(totals.pages, 100u);
+  EXPECT_GE(totals.bytes, 1600u);
+  EXPECT_LE(totals.bytes, 409600u);
+}
+
+TEST(Allocate, ChunksOfOneSizeHaveThatSize) {
+  const AllocateProblem problem{.tasks = 1,
+                                .requests = 5,
+                                .large_share = 1,
+                                .kept = 2,
+                                .least_large_bytes = 8193,
+                                .most_large_bytes = 8193};
+  const AllocateTotals totals = allocate_task(problem, 0);
+  EXPECT_EQ(totals.bytes, 5u * 8193);
+  EXPECT_EQ(totals.pages, 15u);
+}
+
+TEST(Allocate, MixHasBothKinds) {
+  const AllocateProblem problem{.requests = 400, .large_share = 0.25};
+  const double bytes = static_cast<double>(allocate_task(problem, 0).bytes);
+  EXPECT_NEAR(bytes / mean_allocated_bytes(problem), 1, 0.25);
+}
+
+TEST(Allocate, TasksDiffer) {
+  const AllocateProblem problem{.requests = 50};
+  EXPECT_NE(allocate_task(problem, 0), allocate_task(problem, 1));
+  EXPECT_EQ(allocate_task(problem, 1), allocate_task(problem, 1));
+}
+
+TEST(Allocate, TeamOfAnyShapeFindsEveryMarkAgain) {
+  const AllocateProblem problem{.tasks = 7, .requests = 60, .large_share = 0.1, .kept = 3};
+  for (const auto& [processes, threads] : {std::pair{1, 1}, {1, 2}, {2, 1}, {2, 2}}) {
+    team::Team team({.processes = processes, .threads = threads});
+    const auto totals = allocate(team, problem);
+    EXPECT_NO_THROW(verify(problem, totals)) << processes << " x " << threads;
+  }
+}
+
+TEST(Allocate, NothingToDoGivesNothing) {
+  team::Team team({.processes = 1, .threads = 1});
+  EXPECT_TRUE(allocate(team, {.tasks = 0}).empty());
+  EXPECT_EQ(allocate_task({.requests = 0}, 0), AllocateTotals());
+}
+
+TEST(Allocate, VerifyNamesTheTaskThatDiffers) {
+  const AllocateProblem problem{.tasks = 3, .requests = 10};
+  team::Team team({.processes = 1, .threads = 1});
+  auto totals = allocate(team, problem);
+  totals[2].marks ^= 1;
+  try {
+    verify(problem, totals);
+    ADD_FAILURE() << "no exception";
+  } catch (const core::VerificationError& error) {
+    EXPECT_NE(std::string(error.what()).find("task 2"), std::string::npos) << error.what();
+  }
+  totals.pop_back();
+  EXPECT_THROW(verify(problem, totals), core::VerificationError);
+}
+
+TEST(Allocate, RefusesWhatCannotBe) {
+  EXPECT_THROW(check(AllocateProblem{.large_share = 1.5}), core::UsageError);
+  EXPECT_THROW(check(AllocateProblem{.large_share = std::numeric_limits<double>::quiet_NaN()}),
+               core::UsageError);
+  EXPECT_THROW(check(AllocateProblem{.kept = 0}), core::UsageError);
+  EXPECT_THROW(check(AllocateProblem{.least_large_bytes = 10, .most_large_bytes = 9}),
+               core::UsageError);
+  EXPECT_NO_THROW(check(AllocateProblem{}));
+}
+
+}  // namespace
+}  // namespace tabane::workloads::malloc_map

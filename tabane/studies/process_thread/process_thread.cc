@@ -1,0 +1,416 @@
+#include "tabane/studies/process_thread/process_thread.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "tabane/core/cgroup.h"
+#include "tabane/core/error.h"
+#include "tabane/core/units.h"
+#include "tabane/lab/campaign/campaign.h"
+#include "tabane/lab/study/study.h"
+#include "tabane/studies/process_thread/process_thread_mining.h"
+
+namespace tabane::lab {
+namespace process_thread {
+
+const std::vector<Workload>& workloads() {
+  static const std::vector<Workload> all = {
+      {.name = "malloc-small", .title = "malloc, up to 4 KiB"},
+      {.name = "malloc-large", .title = "malloc, from 256 KiB", .large_share = 1},
+      {.name = "insert-10", .title = "std::map, 10 % new keys", .new_share = 0.1},
+      {.name = "insert-100", .title = "std::map, 100 % new keys", .new_share = 1},
+      {.name = "words", .title = "counting words"},
+      {.name = "mining-values", .title = "mining, ciphertexts as values", .mining = true},
+      {.name = "mining-in-place", .title = "mining in place", .mining = true}};
+  return all;
+}
+
+const Workload& find_workload(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Workload& workload : workloads()) {
+    if (name == workload.name) return workload;
+    names.emplace_back(workload.name);
+  }
+  throw core::UsageError(fmt::format("workload {}: use {}", name, fmt::join(names, ", ")));
+}
+
+Factors shape_factors(const std::string& workload, const std::string& allocator, Shape shape) {
+  return {{"workload", workload},
+          {"allocator", allocator},
+          {"processes", shape.processes},
+          {"threads", shape.threads}};
+}
+
+Factors automatic_factors(const std::string& workload, const std::string& allocator) {
+  return {{"part", "automatic"}, {"chosen_for", workload}, {"chosen_under", allocator}};
+}
+
+Factors fork_factors(const std::string& way, std::uint64_t bytes, const Level& piece,
+                     const std::string& memory) {
+  return {{"part", "forks"}, {"way", way}, {"bytes", bytes}, {"piece", piece}, {"memory", memory}};
+}
+
+std::optional<Shape> report_team(int workers) {
+  constexpr int kMostThreads = 9;
+  for (int processes = 2; processes <= workers; processes *= 2) {
+    if (workers % processes == 0 && workers / processes <= kMostThreads)
+      return Shape{processes, workers / processes};
+  }
+  return std::nullopt;
+}
+
+std::vector<Shape> plan_shapes(int pus) {
+  constexpr int kSmallMachine = 4, kLevels = 9;
+  const int most = 2 * pus;
+  const auto next = [&](int n) { return pus <= kSmallMachine ? n + 1 : 2 * n; };
+  std::set<Shape> shapes = {{1, pus}, {pus, 1}, {1, most}, {most, 1}};
+  for (int p = 1; p <= most; p = next(p)) {
+    for (int t = 1; p * t <= most; t = next(t)) shapes.insert({p, t});
+  }
+  const int step = std::max(1, pus / kLevels);
+  for (int workers = step; workers <= pus; workers += step) {
+    shapes.insert({{1, workers}, {workers, 1}});
+    if (const auto team = report_team(workers)) shapes.insert(*team);
+  }
+  return {shapes.begin(), shapes.end()};
+}
+
+Json ask(const ProcessThreadMeters::Ask& meter, const Json& request) {
+  Json answer = meter(request);
+  if (!answer.contains("error")) return answer;
+  const auto what = answer["error"].get<std::string>();
+  const auto kind = answer["kind"].get<std::string>();
+  if (kind == "verification") throw core::VerificationError(what, 1, 0);
+  if (kind == "usage") throw core::UsageError(what);
+  throw core::Error(what);
+}
+
+namespace {
+
+constexpr About kAboutProcessThread = {
+    "process-thread", "Teams of processes and threads at allocation-heavy work",
+    "T. Umayabara, H. Yamana (Waseda University): Scalable parallel processing combining processes "
+    "and threads on many-core shared-memory machines (4 x Xeon E7-8880 v3, 72 cores), about 2018"};
+
+// What is measured how long. Times of one worker grow with the machine, so that the shares of its
+// many workers are still long against a fork.
+struct Setup {
+  ProcessThreadOptions options;
+  ProcessThreadMeters meters;
+  std::vector<Shape> shapes = {}, few_shapes = {};  // few: for allocators that are only compared
+  std::size_t tasks = 64;
+  double one_worker_seconds = 0.3;
+  int passes = 3;  // so that intervals cover the run and not one moment of it
+  Effort effort{.fewest = 6, .most = 51, .budget_seconds = 36};         // of a workload, all passes
+  Effort mining_effort{.fewest = 6, .most = 51, .budget_seconds = 24};  // of a program, all passes
+  Effort fork_effort{.fewest = 6, .most = 50, .budget_seconds = 0.5};   // of a kind of memory
+  std::vector<Result> choices = {};
+
+  // What the first pass found out holds for all.
+  struct Prepared {
+    double requests = 0;
+    std::set<Shape> shapes = {};
+  };
+  std::map<std::string, Prepared> prepared = {};  // by workload and allocator
+  std::map<std::string, int> visits = {};         // of each workload
+
+  const Effort& effort_of(const std::string& workload) const {
+    return find_workload(workload).mining ? mining_effort : effort;
+  }
+};
+
+Setup make_setup(int pus, ProcessThreadOptions options, const ProcessThreadMeters& meters) {
+  if (options.allocators.empty()) options.allocators = meters.allocators;
+  if (options.workloads.empty()) {
+    for (const Workload& workload : workloads()) options.workloads.emplace_back(workload.name);
+  }
+  const bool quick = options.quick;
+  if (options.text_bytes == 0)
+    options.text_bytes = quick ? options.kQuickTextBytes : options.kTextBytes;
+  if (options.scale == 0) options.scale = quick ? options.kQuickScale : options.kScale;
+  Setup setup{.options = std::move(options), .meters = meters, .shapes = plan_shapes(pus)};
+  setup.few_shapes = setup.shapes;
+  setup.tasks = static_cast<std::size_t>(std::max(64, 8 * pus));
+  setup.one_worker_seconds = (quick ? 0.1 : 0.3) * std::sqrt(std::max(1.0, pus / 2.0));
+  if (quick) {
+    setup.few_shapes = {{1, 1}, {1, pus}, {pus, 1}, report_team(pus).value_or(Shape{1, 1})};
+    setup.passes = 2;
+    setup.effort = {.fewest = 4, .most = 10, .budget_seconds = 4};
+    setup.mining_effort = {.fewest = 4, .most = 10, .budget_seconds = 3};
+    setup.fork_effort = {.fewest = 3, .most = 50, .budget_seconds = 0.1};
+  }
+  if (const int runs = static_cast<int>(setup.options.runs); runs > 0)
+    for (Effort* effort : {&setup.effort, &setup.mining_effort})
+      effort->most = effort->fewest = runs;
+  setup.passes = std::min(setup.passes, setup.effort.fewest);
+  return setup;
+}
+
+// Before anything is measured.
+void check_options(const ProcessThreadOptions& options) {
+  const std::string& directory = options.text_directory;
+  require_option(options.runs <= 100'000, "--runs", options.runs, "at most 100000");
+  require_option(options.text_bytes <= std::uint64_t{1} << 40, "--text-size", options.text_bytes,
+                 "at most 1T");
+  if (options.text_bytes > 0 && !directory.empty())
+    throw core::UsageError("--text-size and --text exclude each other");
+  require_option(directory.empty() || std::filesystem::is_directory(directory), "--text", directory,
+                 "no such directory");
+  require_option(options.scale >= 0 && options.scale <= 100, "--scale", options.scale,
+                 "above 0, at most 100");
+  for (const std::string& name : options.workloads) find_workload(name);
+}
+
+bool mines(const std::string& workload) { return find_workload(workload).mining; }
+
+// After what is left open was chosen.
+void check_memory(const Setup& setup) {
+  if (std::ranges::any_of(setup.options.workloads, mines))
+    require_mining_memory(setup.options.scale, setup.options.allocators.size());
+}
+
+// ---- meters ----
+
+using Ask = ProcessThreadMeters::Ask;
+
+// Null if the allocator cannot be had, which is noted.
+Ask start_meter(Visit& visit, const Setup& setup, const std::string& allocator) {
+  try {
+    Ask meter = setup.meters.start(allocator);
+    const auto there = ask(meter, {{"do", "hello"}})["allocator"].get<std::string>();
+    if (there == allocator) return meter;
+    visit.skip(allocator, "its process runs with " + there + " instead");
+  } catch (const core::UsageError& error) {
+    visit.skip(allocator, error.what());
+  }
+  return nullptr;
+}
+
+// ---- workloads ----
+
+Json measure_request(Shape shape) {
+  return {{"do", "measure"}, {"processes", shape.processes}, {"threads", shape.threads}};
+}
+
+double prepare(const Setup& setup, const std::string& workload, const Ask& meter, double requests) {
+  return ask(meter, {{"do", "prepare"},
+                     {"workload", workload},
+                     {"tasks", setup.tasks},
+                     {"requests", static_cast<std::uint64_t>(requests)},
+                     {"text_bytes", setup.options.text_bytes},
+                     {"text_directory", setup.options.text_directory}})["requests"]
+      .get<double>();
+}
+
+// Prepares so many requests of a task that one worker is busy for the planned time. Returns those
+// of all tasks.
+double prepare_fitting(const Setup& setup, const std::string& workload, const Ask& meter) {
+  double requests = 20;
+  for (int step = 0; step < 8 && workload != "words"; ++step) {
+    prepare(setup, workload, meter, requests);
+    const auto seconds = ask(meter, measure_request({1, 1}))["seconds"].get<double>();
+    const double factor = setup.one_worker_seconds / std::max(seconds, 1e-6);
+    if (factor > 0.7 && factor < 1.4) break;
+    requests = std::max(1.0, std::floor(requests * std::min(factor, 30.0)));
+  }
+  return prepare(setup, workload, meter, requests);
+}
+
+// What tabane chose by itself at first, and what that took with its sample.
+Result choice_result(const std::string& workload, const std::string& allocator, Shape chosen,
+                     const Json& answer) {
+  const Json& choice = answer.at("choice");
+  std::optional<double> seconds;
+  std::optional<core::Interval> interval;
+  if (choice.contains("predicted")) {
+    const Json& predicted = choice["predicted"];
+    seconds = predicted["seconds"].get<double>();
+    interval = core::Interval{predicted["low_s"].get<double>(), predicted["high_s"].get<double>()};
+  }
+  return {.name = fmt::format("process_thread.choice.{}.{}", workload, allocator),
+          .what = "predicted time of the chosen processes x threads",
+          .unit = "s",
+          .value = seconds,
+          .interval = interval,
+          .factors = shape_factors(workload, allocator, chosen),
+          .details = {{"reason", choice["reason"]},
+                      {"sample_s", choice["sample_s"]},
+                      {"total_with_sample_s", answer["seconds"]},
+                      {"fork_s", choice["fork_s"]}}};
+}
+
+Sample measure_shape(const Ask& meter, Shape shape, double requests) {
+  const Json answer = ask(meter, measure_request(shape));
+  return {answer["seconds"].get<double>(),
+          {{"fork_s", answer["fork_s"].get<double>()},
+           {"join_s", answer["join_s"].get<double>()},
+           {"requests", requests}}};
+}
+
+// A team that chooses: its time holds the sample.
+Sample measure_automatic(const Ask& meter) {
+  const Json answer = ask(meter, measure_request({0, 0}));
+  const Json& choice = answer.at("choice");
+  double held = std::numeric_limits<double>::quiet_NaN();
+  if (choice.contains("predicted")) held = choice["predicted"]["held"].get<bool>() ? 1 : 0;
+  return {answer["seconds"].get<double>(),
+          {{"sample_s", choice["sample_s"].get<double>()}, {"held", held}}};
+}
+
+// Prepares the work of a meter as in the first pass, which finds out how much it is and chooses.
+const Setup::Prepared& prepare_meter(Visit& visit, Setup& setup, const std::string& workload,
+                                     const std::string& allocator, const Ask& meter, bool few) {
+  const auto [at, first] = setup.prepared.try_emplace(workload + " " + allocator);
+  Setup::Prepared& prepared = at->second;
+  if (!first && prepared.requests > 0) {
+    prepare(setup, workload, meter, prepared.requests / double(setup.tasks));
+    return prepared;
+  }
+  const double requests = prepare_fitting(setup, workload, meter);
+  visit.show(0);
+  const Json answer = ask(meter, measure_request({0, 0}));
+  const Shape chosen{answer["choice"]["processes"].get<int>(),
+                     answer["choice"]["threads"].get<int>()};
+  setup.choices.push_back(choice_result(workload, allocator, chosen, answer));
+  const auto& planned = few ? setup.few_shapes : setup.shapes;
+  prepared = {requests, {planned.begin(), planned.end()}};
+  prepared.shapes.insert(chosen);
+  return prepared;
+}
+
+// All shapes, and a team that chooses one.
+std::vector<Contender> shape_contenders(Visit& visit, Setup& setup, const std::string& workload,
+                                        const std::string& allocator, const Ask& meter, bool few) {
+  const Setup::Prepared& prepared = prepare_meter(visit, setup, workload, allocator, meter, few);
+  std::vector<Contender> contenders;
+  for (const Shape shape : prepared.shapes)
+    contenders.push_back(
+        {shape_factors(workload, allocator, shape), [meter, shape, requests = prepared.requests] {
+           return measure_shape(meter, shape, requests);
+         }});
+  contenders.push_back(
+      {automatic_factors(workload, allocator), [meter] { return measure_automatic(meter); }});
+  return contenders;
+}
+
+// With all allocators in turn; the first is measured more closely.
+void measure_workload(Visit& visit, Setup& setup, const std::string& workload, int pus) {
+  std::vector<Contender> contenders;
+  for (const std::string& allocator : setup.options.allocators) {
+    visit.show(0);
+    const Ask meter = start_meter(visit, setup, allocator);
+    if (!meter) continue;
+    const bool few = !contenders.empty();
+    auto more = mines(workload) ? mining_contenders(meter, workload, allocator,
+                                                    mining_transactions(setup.options.scale),
+                                                    plan_starts(pus, few))
+                                : shape_contenders(visit, setup, workload, allocator, meter, few);
+    std::ranges::move(more, std::back_inserter(contenders));
+  }
+  if (contenders.empty()) throw core::UsageError("none of the allocators can be used here");
+  visit.show(0);
+  visit.in_turn(contenders, setup.effort_of(workload).part(setup.visits[workload]++, setup.passes));
+}
+
+// ---- forks ----
+
+std::vector<std::uint64_t> fork_sizes(bool quick) {
+  const auto usable = core::usable_memory_bytes();
+  // Preparing may need as much again for a while.
+  const double most = std::min(usable.value_or(0) / 4, quick ? 0x1p28 : 0x1p32);
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t bytes = 1 << 20; static_cast<double>(bytes) <= most; bytes *= quick ? 16 : 4)
+    sizes.push_back(bytes);
+  return sizes;
+}
+
+void measure_forks_of(Visit& visit, const Setup& setup, std::uint64_t bytes) {
+  const Ask meter = setup.meters.start(setup.meters.allocators.at(0));
+  double done = 0;
+  for (const Level& piece : kPieces) {
+    visit.show(done++ / static_cast<double>(kPieces.size()));
+    const auto piece_bytes = piece.is_number() ? static_cast<std::uint64_t>(piece.number()) : bytes;
+    if (piece_bytes > bytes) continue;
+    const Json answer = ask(meter, {{"do", "forks"},
+                                    {"bytes", bytes},
+                                    {"piece", piece_bytes},
+                                    {"fewest", setup.fork_effort.fewest},
+                                    {"most", setup.fork_effort.most},
+                                    {"budget_s", setup.fork_effort.budget_seconds}});
+    for (const auto& [memory, found] : answer.items()) {
+      for (const auto& [way, seconds] : found["seconds"].items())
+        visit.add(fork_factors(way, bytes, piece, memory), seconds.get<std::vector<double>>(),
+                  {{"small_page_bytes", found["small_page_bytes"].get<double>()},
+                   {"huge_page_bytes", found["huge_page_bytes"].get<double>()}});
+    }
+  }
+}
+
+// ---- the record ----
+
+std::string words_sentence(const ProcessThreadOptions& options) {
+  return fmt::format("words counts [A-Za-z]+ without regard to case in {}.",
+                     options.text_directory.empty()
+                         ? fmt::format("{} of generated text with Zipf's frequencies",
+                                       core::format_bytes(options.text_bytes))
+                         : "the files of " + options.text_directory);
+}
+
+std::string process_thread_what(const Point& point) {
+  const Level* part = point.factors.find("part");
+  if (part != nullptr && part->word() == "automatic")
+    return fmt::format("time of {} with {}, processes x threads chosen by a sample in this time",
+                       find_workload(point.text("chosen_for")).title, point.text("chosen_under"));
+  if (part != nullptr && part->word() == "mining")
+    return fmt::format("time of mining encrypted transactions, {}, with {}", point.text("program"),
+                       point.text("under"));
+  if (part == nullptr)
+    return fmt::format("time of {} with {}", find_workload(point.text("workload")).title,
+                       point.text("allocator"));
+  return fmt::format(
+      "start and end of {} of a process that holds memory",
+      point.text("way") == "one" ? "one child" : fmt::format("{} children", kForkChildren));
+}
+
+}  // namespace
+}  // namespace process_thread
+
+Record run_process_thread(const core::Topology& topology, const ProcessThreadOptions& options,
+                          const ProcessThreadMeters& meters, const Hooks& hooks) {
+  using namespace process_thread;
+  check_options(options);
+  RunningStudy study(topology, kAboutProcessThread, options.quick);
+  Record& record = study.record;
+  const int pus = static_cast<int>(topology.pus().size());
+  Setup setup = make_setup(pus, options, meters);
+  check_memory(setup);
+  Campaign campaign(hooks);
+  campaign.points.declare(fork_factors("one", 0, 0, ""));
+  campaign.points.declare(shape_factors("", "", {}));
+  campaign.points.declare(automatic_factors("", ""));
+  campaign.points.declare(mining_factors("", "", {}));
+  for (const std::uint64_t bytes : fork_sizes(options.quick))
+    campaign.add({.what = "forks of " + core::format_bytes(bytes),
+                  .planned_seconds = 6 * setup.fork_effort.budget_seconds,
+                  .body = [&, bytes](Visit& visit) { measure_forks_of(visit, setup, bytes); }});
+  for (const std::string& workload : setup.options.workloads)
+    campaign.add({.what = workload,
+                  .planned_seconds = setup.effort_of(workload).budget_seconds / setup.passes,
+                  .body = [&](Visit& visit) { measure_workload(visit, setup, workload, pus); }});
+  study.add(campaign, campaign.run({.passes = setup.passes}), process_thread_what);
+  record.sentences.push_back(words_sentence(setup.options));
+  if (std::ranges::any_of(setup.options.workloads, mines))
+    record.sentences.push_back(mining_sentence(mining_transactions(setup.options.scale)));
+  record.results.insert(record.results.end(), setup.choices.begin(), setup.choices.end());
+  add_views(record, campaign.points, setup.choices, pus);
+  return study.finish();
+}
+
+}  // namespace tabane::lab

@@ -1,0 +1,99 @@
+// Tables and charts of mining on encrypted transactions from points that are known.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tabane/lab/record/text.h"
+#include "tabane/lab/study/views_test.h"
+#include "tabane/studies/process_thread/process_thread_mining.h"
+
+namespace tabane::lab::process_thread {
+namespace {
+
+void add(Points& points, const char* program, const Start& start, double seconds, double created) {
+  const std::vector<double> three(3, seconds);
+  points.add({.factors = mining_factors(program, "glibc", start),
+              .samples = three,
+              .beside = {{"start_s", {created, created, created}}, {"requests", {100, 100, 100}}}});
+}
+
+// With two workers threads take 1.6 s, serial forks 1.25 s, a tree 1 s; in place a quarter of it.
+Points known_mining() {
+  Points points;
+  for (const auto& [program, scale] : {std::pair{"values", 1.0}, {"in-place", 0.25}}) {
+    add(points, program, {"threads", {1, 1}}, 2 * scale, 0.0001);
+    add(points, program, {"threads", {1, 2}}, 1.6 * scale, 0.0002);
+    add(points, program, {"serial", {2, 1}}, 1.25 * scale, 0.004);
+    add(points, program, {"tree", {2, 1}}, 1.0 * scale, 0.002);
+  }
+  return points;
+}
+
+Record shown_mining(const Points& points) {
+  Record record;
+  record.name = "process-thread";
+  add_mining_views(record, points, 2);
+  return record;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(MiningViews, TotalTimeIsByWorkersWithItsSpeedup) {
+  const Record record = shown_mining(known_mining());
+  const View& view = view_of(record, "values (glibc): total time");
+  EXPECT_EQ(row_of(view, 0), (Texts{"1", "2.00 s", "1.00", "–", "–", "–", "–", "–"}));
+  EXPECT_EQ(row_of(view, 1),
+            (Texts{"2", "1.60 s", "1.25", "1.25 s", "1.60", "1.00 s", "2.00", "2 x 1"}));
+  EXPECT_NE(view.note.find("A product takes one worker 20.0 ms"), std::string::npos) << view.note;
+  EXPECT_NE(view.note.find("324972"), std::string::npos) << view.note;
+}
+
+TEST(MiningViews, CreationStandsApartFromTotalTime) {
+  const Record record = shown_mining(known_mining());
+  EXPECT_EQ(row_of(view_of(record, "values (glibc): creation time"), 0),
+            (Texts{"2", "200 µs", "4.00 ms", "2.00 ms", "2.00", "0.2 %", "2 x 1"}));
+  const auto* curves = find_content<Curves>(record, "process_thread.mining.creation.in-place");
+  ASSERT_NE(curves, nullptr);
+  ASSERT_EQ(curves->series.size(), 3u);
+  EXPECT_EQ(curves->series[2].y, std::vector<double>{0.002});
+}
+
+TEST(MiningViews, GainStandsBesideTheReports) {
+  const Record record = shown_mining(known_mining());
+  const View& view = view_of(record, "threads against teams");
+  const Texts row = row_of(view, 0);
+  EXPECT_EQ(row[0], "values");
+  EXPECT_EQ(row[7].substr(0, 4), "1.28");
+  EXPECT_EQ(row[8].substr(0, 4), "1.60");
+  EXPECT_EQ(row[9], "14.50");
+  const Result* gain = record.find("process_thread.gain.mining-values.glibc");
+  ASSERT_NE(gain, nullptr);
+  EXPECT_DOUBLE_EQ(*gain->value, 1.6);
+}
+
+TEST(MiningViews, ProgramsAreComparedPerProduct) {
+  const Record record = shown_mining(known_mining());
+  EXPECT_EQ(row_of(view_of(record, "values against in-place"), 0),
+            (Texts{"glibc", "20.0 ms", "10.0 ms", "5.00 ms", "2.50 ms", "4.00", "4.00"}));
+}
+
+TEST(MiningViews, OneProgramAloneIsNotCompared) {
+  Points points;
+  add(points, "values", {"threads", {1, 1}}, 2, 0.0001);
+  const Record record = shown_mining(points);
+  EXPECT_THROW(view_of(record, "values against in-place"), std::runtime_error);
+  EXPECT_THROW(view_of(record, "threads against teams"), std::runtime_error);
+  EXPECT_NO_THROW(view_of(record, "total time"));
+}
+
+TEST(MiningViews, NothingMinedShowsNothing) {
+  Points points;
+  points.add({.factors = shape_factors("words", "glibc", {1, 1}), .samples = {1}});
+  EXPECT_TRUE(shown_mining(points).views.empty());
+}
+
+}  // namespace
+}  // namespace tabane::lab::process_thread

@@ -1,0 +1,278 @@
+#include "tabane/studies/process_thread/process_thread.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+
+#include "tabane/core/error.h"
+#include "tabane/lab/record/published.h"
+#include "tabane/lab/study/views_test.h"
+#include "tabane/studies/process_thread/process_thread_mining.h"
+
+namespace tabane::lab {
+namespace {
+
+using namespace process_thread;
+
+Json prepare(const std::string& workload) {
+  return {{"do", "prepare"},       {"workload", workload}, {"tasks", 5},
+          {"requests", 50},        {"text_bytes", 20'000}, {"text_directory", ""},
+          {"transactions", 10'000}};
+}
+
+Json measure(int processes, int threads) {
+  return {{"do", "measure"}, {"processes", processes}, {"threads", threads}};
+}
+
+// Meters in this process, which has its own allocator only.
+ProcessThreadMeters local_meters(std::vector<std::string> allocators) {
+  return {.start =
+              [](const std::string&) {
+                const auto meter = std::make_shared<ProcessThreadMeter>();
+                return [meter](const Json& request) { return meter->answer(request); };
+              },
+          .allocators = std::move(allocators)};
+}
+
+TEST(ProcessThreadMeter, DoesEveryWorkloadInEveryShape) {
+  ProcessThreadMeter meter;
+  for (const Workload& workload : workloads()) {
+    const Json prepared = meter.answer(prepare(workload.name));
+    ASSERT_GT(prepared.at("requests").get<int>(), 0) << prepared.dump();
+    for (const auto& [processes, threads] : {std::pair{1, 1}, {1, 2}, {2, 1}}) {
+      const Json answer = meter.answer(measure(processes, threads));
+      ASSERT_FALSE(answer.contains("error")) << answer.dump();
+      EXPECT_GT(answer["seconds"].get<double>(), 0);
+      EXPECT_EQ(answer["fork_s"].get<double>() > 0, processes > 1) << workload.name;
+      EXPECT_FALSE(answer.contains("choice"));
+    }
+  }
+}
+
+TEST(ProcessThreadMeter, TellsHowLongWorkersThatMineTakeToStart) {
+  ProcessThreadMeter meter;
+  const Json prepared = meter.answer(prepare("mining-values"));
+  EXPECT_EQ(prepared.at("requests"), 153 * 3) << prepared.dump();  // 4096 transactions a block
+  for (const char* order : {"serial", "tree"}) {
+    Json request = measure(4, 1);
+    request["fork"] = order;
+    const Json answer = meter.answer(request);
+    ASSERT_FALSE(answer.contains("error")) << answer.dump();
+    EXPECT_GT(answer["start_s"].get<double>(), 0);
+    EXPECT_GT(answer["fork_s"].get<double>(), 0);
+    EXPECT_GT(answer["seconds"].get<double>(), answer["fork_s"].get<double>());
+  }
+  // What was prepared before is forgotten.
+  meter.answer(prepare("insert-10"));
+  EXPECT_FALSE(meter.answer(measure(1, 1)).contains("start_s"));
+}
+
+TEST(ProcessThreadMeter, AutomaticTellsItsChoice) {
+  ProcessThreadMeter meter;
+  meter.answer(prepare("insert-100"));
+  const Json choice = meter.answer(measure(0, 0)).at("choice");
+  EXPECT_GE(choice["processes"].get<int>(), 1);
+  EXPECT_FALSE(choice["reason"].get<std::string>().empty());
+}
+
+TEST(ProcessThreadMeter, ErrorsAreAnswersAndTheNextRequestWorks) {
+  ProcessThreadMeter meter;
+  EXPECT_EQ(meter.answer({{"do", "sing"}})["kind"], "usage");
+  EXPECT_TRUE(meter.answer(measure(1, 1)).contains("error"));  // nothing is prepared
+  EXPECT_TRUE(meter.answer(Json::object()).contains("error"));
+  EXPECT_EQ(meter.answer(prepare("dance"))["kind"], "usage");
+  meter.answer(prepare("insert-10"));
+  EXPECT_EQ(meter.answer(measure(-1, 1))["kind"], "usage");
+  EXPECT_FALSE(meter.answer(measure(2, 1)).contains("error"));
+}
+
+TEST(ProcessThreadMeter, MeasuresForksOverMemory) {
+  ProcessThreadMeter meter;
+  const Json answer = meter.answer({{"do", "forks"},
+                                    {"bytes", 8 << 20},
+                                    {"piece", 4096},
+                                    {"fewest", 2},
+                                    {"most", 5},
+                                    {"budget_s", 0}});
+  ASSERT_TRUE(answer.contains("as allocated")) << answer.dump();
+  const Json& found = answer["as allocated"];
+  for (const char* way : {"one", "serial", "tree", "threads"})
+    EXPECT_EQ(found["seconds"][way].size(), 2u) << way;
+  EXPECT_GE(found["small_page_bytes"].get<std::uint64_t>() +
+                found["huge_page_bytes"].get<std::uint64_t>(),
+            std::uint64_t{8} << 20);
+}
+
+TEST(ReportTeam, IsTheReportsTable) {
+  const std::string name = "process_thread.team.workers";
+  int seen = 0;
+  for (const Result& team : published("process-thread").results) {
+    if (!team.name.starts_with(name)) continue;
+    const Shape shape{static_cast<int>(*team.value),
+                      static_cast<int>(*team.number_detail("threads"))};
+    ++seen;
+    EXPECT_EQ(std::to_string(shape.workers()), team.name.substr(name.size()));
+    if (shape.processes > 1) {
+      EXPECT_EQ(report_team(shape.workers()), shape);
+    }
+  }
+  EXPECT_EQ(seen, 10);
+  EXPECT_EQ(report_team(1), std::nullopt);
+  EXPECT_EQ(report_team(23), std::nullopt);
+}
+
+TEST(PlanShapes, SmallMachineHasAllOfAtMostTwiceItsPus) {
+  EXPECT_EQ(plan_shapes(1), (std::vector<Shape>{{1, 1}, {1, 2}, {2, 1}}));
+  EXPECT_EQ(plan_shapes(2).size(), 8u);  // divisors of 1 … 4: 1 + 2 + 2 + 3
+}
+
+TEST(PlanShapes, LargeMachineHasTheReportsShapes) {
+  const auto shapes = plan_shapes(72);
+  const auto has = [&](Shape shape) {
+    return std::find(shapes.begin(), shapes.end(), shape) != shapes.end();
+  };
+  for (Shape shape :
+       {Shape{1, 1}, {1, 8}, {2, 8}, {4, 6}, {8, 9}, {1, 72}, {72, 1}, {1, 144}, {144, 1}})
+    EXPECT_TRUE(has(shape)) << shape.processes << " x " << shape.threads;
+  for (Shape shape : shapes)
+    EXPECT_LE(shape.workers(), 144) << shape.processes << " x " << shape.threads;
+}
+
+TEST(ProcessThreadStudy, MeasuresTheChosenShapeAmongOthers) {
+  ProcessThreadOptions options{
+      .quick = true, .workloads = {"insert-100"}, .allocators = {"glibc"}, .runs = 1};
+  const Record record =
+      run_process_thread(core::Topology::detect(), options, local_meters({"glibc"}));
+  EXPECT_TRUE(record.complete);
+  EXPECT_FALSE(record.views.empty());
+  EXPECT_TRUE(warns(record, "quick"));
+  EXPECT_TRUE(warns(record, "few_runs"));
+  const Result* choice = record.find("process_thread.choice.insert-100.glibc");
+  if (choice == nullptr) GTEST_SKIP() << "another allocator is under this test";
+  const std::string chosen = "process_thread.insert-100.glibc.processes" +
+                             choice->factors.find("processes")->text() + ".threads" +
+                             choice->factors.find("threads")->text();
+  ASSERT_NE(record.find(chosen), nullptr) << chosen;
+  EXPECT_EQ(record.find(chosen)->samples.size(), 1u);
+  for (const char* seen : {"fork_s", "join_s", "requests", "order"})
+    EXPECT_EQ(record.find(chosen)->beside.at(seen).size(), 1u) << seen;
+  EXPECT_NE(record.find_view("process_thread.shapes.insert-100"), nullptr);
+  const Result* automatic = record.find("process_thread.automatic.insert-100.glibc");
+  ASSERT_NE(automatic, nullptr);
+  EXPECT_EQ(automatic->beside.at("sample_s").size(), 1u);
+  EXPECT_LE(automatic->beside.at("sample_s")[0], automatic->samples[0]);
+}
+
+TEST(PlanStarts, SmallMachineHasTreesOfSeveralForks) {
+  const auto starts = plan_starts(2, false);
+  const auto has = [&](const Start& start) {
+    return std::ranges::find(starts, start) != starts.end();
+  };
+  EXPECT_TRUE(has({"threads", {1, 1}}) && has({"threads", {1, 8}}));
+  for (const char* way : {"serial", "tree"})
+    EXPECT_TRUE(has({way, {2, 1}}) && has({way, {8, 1}})) << way;
+  EXPECT_EQ(plan_starts(2, true).size(), 4u);  // one, threads, both orders
+  EXPECT_EQ(plan_starts(1, true).size(), 1u);
+}
+
+TEST(PlanStarts, LargeMachineHasTheReportsTeams) {
+  const auto starts = plan_starts(72, false);
+  for (const Shape shape : {Shape{2, 8}, {4, 6}, {4, 8}, {8, 5}, {8, 9}})
+    EXPECT_NE(std::ranges::find(starts, Start{"tree", shape}), starts.end())
+        << shape.processes << " x " << shape.threads;
+  EXPECT_LE(starts.size(), 1 + 3 * 9u);
+}
+
+TEST(ProcessThreadStudy, MinesEncryptedTransactions) {
+  ProcessThreadOptions options{.quick = true,
+                               .workloads = {"mining-values", "mining-in-place"},
+                               .allocators = {"glibc"},
+                               .runs = 1,
+                               .scale = 0.001};
+  const Record record =
+      run_process_thread(core::Topology::detect(), options, local_meters({"glibc"}));
+  EXPECT_TRUE(record.complete);
+  for (const char* program : {"values", "in-place"}) {
+    const std::string name = std::string("process_thread.mining.") + program + ".glibc.threads";
+    const Result* one = record.find(name + ".workers1.team_processes1");
+    if (one == nullptr && !record.skipped.empty())
+      GTEST_SKIP() << "another allocator is under this test";
+    ASSERT_NE(one, nullptr) << name;
+    for (const char* seen : {"start_s", "fork_s", "join_s", "requests", "order"})
+      EXPECT_EQ(one->beside.at(seen).size(), 1u) << seen;
+    EXPECT_NE(record.find_view(std::string("process_thread.mining.creation.") + program), nullptr);
+  }
+  const auto& said = record.sentences;
+  EXPECT_TRUE(std::ranges::any_of(said, [](const std::string& sentence) {
+    return sentence.find("1943 random transactions") != std::string::npos;
+  }));
+}
+
+TEST(ProcessThreadStudy, ReturnsToEachWorkloadInALaterPass) {
+  std::vector<std::string> visited;
+  Hooks hooks;
+  hooks.progress = [&](const std::string& what, double, double) {
+    if (visited.empty() || visited.back() != what) visited.push_back(what);
+  };
+  ProcessThreadOptions options{
+      .quick = true, .workloads = {"insert-100", "insert-10"}, .allocators = {"glibc"}, .runs = 2};
+  const Record record =
+      run_process_thread(core::Topology::detect(), options, local_meters({"glibc"}), hooks);
+  EXPECT_EQ(std::count(visited.begin(), visited.end(), "insert-100"), 2);
+  EXPECT_EQ(std::count(visited.begin(), visited.end(), "insert-10"), 2);
+  const Result* one = record.find("process_thread.insert-100.glibc.processes1.threads1");
+  if (one == nullptr) GTEST_SKIP() << "another allocator is under this test";
+  EXPECT_EQ(one->samples.size(), 2u);
+  const auto& requests = one->beside.at("requests");
+  EXPECT_EQ(requests.front(), requests.back());  // the same work in both passes
+}
+
+TEST(ProcessThreadStudy, AllocatorThatIsNotUnderTheMeterIsLeftOut) {
+  ProcessThreadOptions options{
+      .quick = true, .workloads = {"insert-10"}, .allocators = {}, .runs = 1};
+  const Record record =
+      run_process_thread(core::Topology::detect(), options, local_meters({"glibc", "jemalloc"}));
+  ASSERT_EQ(record.skipped.size(), 1u);
+  EXPECT_NE(record.skipped[0].reason.find("instead"), std::string::npos);
+}
+
+TEST(MiningMemory, DatabasesThatDoNotFitAreRefusedByScale) {
+  EXPECT_NO_THROW(require_mining_memory(0.001, 1));
+  try {
+    require_mining_memory(100, 1000);
+    FAIL();
+  } catch (const core::UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("--scale 100"), std::string::npos) << error.what();
+  }
+}
+
+TEST(ProcessThreadStudy, StoppedStudyKeepsWhatItHas) {
+  int asked = 0;
+  Hooks hooks;
+  hooks.stop_requested = [&] { return ++asked > 2; };
+  const Record record =
+      run_process_thread(core::Topology::detect(), {.quick = true}, local_meters({"glibc"}), hooks);
+  EXPECT_FALSE(record.complete);
+  EXPECT_FALSE(record.results.empty());
+}
+
+TEST(ProcessThreadStudy, RefusesWhatCannotBe) {
+  const auto refused = [](ProcessThreadOptions options) {
+    EXPECT_THROW(run_process_thread(core::Topology::detect(), options, local_meters({"glibc"})),
+                 core::UsageError);
+  };
+  refused({.workloads = {"dance"}});
+  refused({.runs = 1'000'000});
+  refused({.text_bytes = 1, .text_directory = "/"});
+  refused({.text_directory = "/nosuch"});
+  refused({.scale = -1});
+  refused({.scale = std::numeric_limits<double>::quiet_NaN()});
+  EXPECT_THROW(run_process_thread(core::Topology::synthetic("pack:2 core:4 pu:2"), {},
+                                  local_meters({"glibc"})),
+               core::UsageError);
+}
+
+}  // namespace
+}  // namespace tabane::lab

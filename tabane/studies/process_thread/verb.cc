@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "tabane/core/units.h"
+#include "tabane/lab/commands/allocator.h"
+#include "tabane/program/command.h"
+#include "tabane/program/run_options.h"
+#include "tabane/program/run_study.h"
+#include "tabane/studies/process_thread/process_thread.h"
+#include "tabane/studies/process_thread/verb_meter.h"
+
+namespace tabane::cli {
+namespace {
+
+constexpr const char* kMeterOption = "--meter";
+
+lab::ProcessThreadMeters meters() {
+  return {.start =
+              [](const std::string& allocator) {
+                const auto process = std::make_shared<MeterProcess>(
+                    allocator, std::vector<std::string>{"study", "process-thread", kMeterOption});
+                return [process](const lab::Json& request) { return process->ask(request); };
+              },
+          .allocators = {"glibc", "jemalloc", "mimalloc", "tcmalloc"}};
+}
+
+// What the user names must be there; by default what is not installed is left out.
+void check_allocators(const std::vector<std::string>& names) {
+  for (const std::string& name : names) find_allocator(name, library_directories(own_variable));
+}
+
+Definition define() {
+  const auto options = std::make_shared<StudyOptions>();
+  const auto own = std::make_shared<lab::ProcessThreadOptions>();
+  const auto meter = std::make_shared<bool>(false);  // serves a study instead
+  std::vector<std::string> workloads;
+  for (const auto& workload : lab::process_thread::workloads())
+    workloads.emplace_back(workload.name);
+  return study(
+      options,
+      table(options->rows(own->quick, "Fewer runs, sizes and shapes"),
+            std::vector<Option>{
+                {"--workloads LIST",
+                 &own->workloads,
+                 fmt::format("Measure only some of {}", fmt::join(workloads, ", ")),
+                 {.commas = true}},
+                {"--malloc LIST",
+                 &own->allocators,
+                 "Measure only some of glibc, jemalloc, mimalloc, tcmalloc (default: what is "
+                 "installed)",
+                 {.commas = true}},
+                {"-r,--runs N",
+                 &own->runs,
+                 "Measure each point N times (default: as time allows)",
+                 {.range = kAboveZero}},
+                {"--text-size SIZE",
+                 [own](const Words& sizes) { own->text_bytes = core::parse_size(sizes.back()); },
+                 fmt::format("Generate a text of this size (default {}M, quick {}M)",
+                             own->kTextBytes >> 20, own->kQuickTextBytes >> 20)},
+                {"--text DIR", &own->text_directory,
+                 "Count the words of all files below DIR instead of generated text"},
+                {"--scale X",
+                 &own->scale,
+                 fmt::format("Mine so much of the report's 1943424 encrypted transactions (default "
+                             "{}, quick {})",
+                             own->kScale, own->kQuickScale),
+                 {.range = kAboveZero}},
+                {kMeterOption, meter.get(), "", {.hidden = true}}}),
+      [own](const core::Topology& topology, const lab::Hooks& hooks) {
+        check_allocators(own->allocators);
+        return lab::run_process_thread(topology, *own, meters(), hooks);
+      },
+      [meter] {
+        if (*meter) serve_meter();
+        return *meter;
+      });
+}
+
+}  // namespace
+
+constinit const Verb process_thread_study{
+    .name = "process-thread",
+    .what =
+        "Threads, processes and teams of both at allocation-heavy work and at mining encrypted "
+        "transactions; what forks cost",
+    .examples =
+        "  tabane study process-thread --quick\n"
+        "  tabane study process-thread --workloads malloc-large,words -o figures\n"
+        "  tabane study process-thread --workloads mining-values,mining-in-place",
+    .define = define};
+
+}  // namespace tabane::cli

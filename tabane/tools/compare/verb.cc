@@ -1,0 +1,178 @@
+// tabane compare: records of several machines or versions side by side.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "tabane/core/error.h"
+#include "tabane/lab/compare/compare.h"
+#include "tabane/lab/page/report.h"
+#include "tabane/lab/record/published.h"
+#include "tabane/program/command.h"
+#include "tabane/program/layout.h"
+#include "tabane/program/output.h"
+#include "tabane/program/record_file.h"
+#include "tabane/program/run_study.h"
+
+namespace tabane::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> inputs;
+  std::string baseline = "1";
+  std::optional<std::string> threshold;
+
+  std::string threshold_text() const { return threshold.value_or("5%"); }
+  bool list = false, all = false, wide = false;
+  JsonOption json;
+  std::string output;
+};
+
+lab::Record read_input(const std::string& input) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(input, ignored)) return read_record(input);
+  const auto names = lab::published_names();
+  if (std::find(names.begin(), names.end(), input) != names.end()) return lab::published(input);
+  throw core::UsageError(
+      fmt::format("there is no file '{}', nor a published machine of that name "
+                  "(see 'tabane compare --list')",
+                  input));
+}
+
+std::vector<lab::Side> read_sides(const std::vector<std::string>& inputs) {
+  std::vector<lab::Record> records;
+  std::vector<std::string> stems;
+  for (const std::string& input : inputs) {
+    records.push_back(read_input(input));
+    stems.push_back(std::filesystem::path(input).stem().string());
+  }
+  std::vector<std::string> names = stems;
+  // Studies and surveys name their files alike, so that their folders tell more.
+  for (std::size_t i = 0; i < stems.size(); ++i) {
+    const std::filesystem::path folder = std::filesystem::path(inputs[i]).parent_path();
+    if (!folder.empty() && std::count(stems.begin(), stems.end(), stems[i]) > 1)
+      names[i] = (folder.filename() / stems[i]).string();
+  }
+  const std::vector<std::string> labels = lab::labels_of(records, names);
+  std::vector<lab::Side> sides;
+  for (std::size_t i = 0; i < records.size(); ++i)
+    sides.push_back({labels[i], std::move(records[i])});
+  return sides;
+}
+
+// A number from 1, an input as it was typed, its file's name without extension, or its label.
+std::size_t baseline_index(const Options& options, const std::vector<lab::Side>& sides) {
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const std::string& input = options.inputs[i];
+    if (options.baseline == input || options.baseline == sides[i].label ||
+        options.baseline == std::filesystem::path(input).stem().string() ||
+        options.baseline == std::to_string(i + 1))
+      return i;
+  }
+  std::vector<std::string> labels;
+  for (const lab::Side& side : sides) labels.push_back(side.label);
+  throw core::UsageError(fmt::format("--baseline {}: must be 1 to {}, or one of {}",
+                                     options.baseline, sides.size(), fmt::join(labels, ", ")));
+}
+
+// "5%" or "5" is 0.05.
+double threshold_of(const std::string& text) {
+  const std::string_view number = std::string_view(text).substr(0, text.find('%'));
+  double percent = -1;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), percent);
+  const bool whole = end == number.data() + number.size() &&
+                     (text.size() == number.size() || text.size() == number.size() + 1);
+  if (error != std::errc() || !whole || !(percent >= 0) || percent > 1000)
+    throw core::UsageError(
+        fmt::format("--threshold {}: must be per cent, 0 to 1000, for example 5%", text));
+  return percent / 100;
+}
+
+std::string command_line(const Options& options) {
+  return fmt::format("tabane compare {} --baseline {} --threshold {}",
+                     fmt::join(options.inputs, " "), options.baseline, options.threshold_text());
+}
+
+void print_list(std::size_t width) {
+  std::vector<std::vector<std::string>> rows = {{"name", "machine", "source"}};
+  for (const std::string& name : lab::published_names()) {
+    const lab::Record& record = lab::published(name);
+    rows.push_back({name, record.title, record.source});
+  }
+  fmt::print("{}", fit_table(rows, width));
+}
+
+void print(const lab::Comparisons& found, const std::vector<lab::Side>& sides, bool all,
+           std::size_t width) {
+  for (std::size_t i = 0; i < found.others.size(); ++i) {
+    const lab::BesideBaseline& other = found.others[i];
+    const lab::Rows table = lab::figure_table(sides, found.baseline, other, all);
+    if (i > 0) fmt::print("\n");
+    fmt::print("{} beside {}\n\n", sides[other.side].label, sides[found.baseline].label);
+    if (!table.rows.empty()) fmt::print("{}\n", table_text(table, width));
+    if (const std::size_t none = other.count(lab::Finding::none); none > 0)
+      fmt::print("{} {}: no difference seen\n", none, none == 1 ? "figure" : "figures");
+    fmt::print("{}\n", wrap_text(found.record.sentences[i], width));
+  }
+}
+
+int run(const Options& options) {
+  const std::size_t width = layout_width(STDOUT_FILENO, options.wide);
+  if (options.list) {
+    print_list(width);
+    return kOk;
+  }
+  const double threshold = threshold_of(options.threshold_text());
+  if (options.inputs.size() < 2)
+    throw core::UsageError("give at least two records or names of published machines");
+  options.json.check();
+  const std::vector<lab::Side> sides = read_sides(options.inputs);
+  const std::size_t baseline = baseline_index(options, sides);
+  if (!options.output.empty()) require_writable_directory(options.output);
+  const lab::Comparisons found = lab::compare(
+      sides, {.baseline = baseline, .threshold = threshold, .command_line = command_line(options)});
+  if (!options.json.to_stdout()) print(found, sides, options.all, width);
+  std::fflush(stdout);
+  options.json.write(lab::to_json(found.record));
+  for (const lab::Skipped& skipped : found.record.skipped)
+    fmt::print(stderr, "tabane: not compared: {}: {}\n", skipped.name, skipped.reason);
+  if (!options.output.empty()) {
+    if (const auto remark = lab::write_report(found.record, options.output))
+      fmt::print(stderr, "tabane: {}\n", *remark);
+    fmt::print(stderr, "tabane: the page is {}/report.html\n", options.output);
+  }
+  return options.threshold && found.regression() ? kFailed : kOk;
+}
+
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {{{"RECORD", &options->inputs,
+            "JSON files of surveys, studies or benches, or names of published machines"},
+           {"--list", &options->list, "List the published machines"},
+           {"--baseline NAME|N", &options->baseline,
+            "Compare all others with this record: a name, or its number (default 1)"},
+           {"--threshold PERCENT", &options->threshold,
+            "Ignore smaller differences (default 5%); if given, exit with 1 if a figure is worse "
+            "than the baseline by more with its whole interval"},
+           {"--all", &options->all, "Show also figures where no difference was seen"},
+           {"--wide", &options->wide, "Do not fit tables into the terminal"},
+           {"-o,--output DIR", &options->output, "Write a page with all charts into DIR"},
+           options->json.row()},
+          [options](const Given&) { return run(*options); }};
+}
+
+}  // namespace
+
+constinit const Verb compare_verb{.name = "compare",
+                                  .what = "Compare records of several machines or of two versions",
+                                  .examples =
+                                      "  tabane compare before.json after.json --threshold 5%\n"
+                                      "  tabane compare survey.json ha8000 -o compared\n"
+                                      "  tabane compare --list",
+                                  .define = define};
+
+}  // namespace tabane::cli

@@ -1,0 +1,282 @@
+#include "tabane/tools/encrypt/cbc_file.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "tabane/core/file.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+constexpr std::size_t kPartBytes = std::size_t{256} << 10;  // half of a usual second-level cache
+// Of one lane, at least. Short ones cost system calls; 16 lanes go with a core that has a second
+// level of 1 MiB or more, of which these take half.
+constexpr std::size_t kSliceBytes = std::size_t{32} << 10;
+// From the end of one lane's slice to the start of the next: room for the padding and the IV. At
+// the same distance from a page's start, all would want the same few places of the first-level
+// cache. Each slice begins at a cache line.
+constexpr std::size_t kLaneGap = 1088;
+// The same on a coprocessor, to which gaps would have to be transferred. Few files take longer
+// slices, of which each is a launch.
+constexpr std::size_t kDeviceGap = 64;
+constexpr std::size_t kLongestDeviceSlice = std::size_t{1} << 20;
+
+std::uint64_t stored_iv_bytes(const FileTask& task) {
+  return task.job().request.fixed_iv ? 0 : kBlockBytes;
+}
+
+// Bytes of a lane's slice if `files` of the lanes have one.
+std::size_t device_slice(std::size_t lanes, std::size_t files) {
+  const std::size_t all = lanes * kSliceBytes / std::max<std::size_t>(1, files);
+  return std::min(all / kSliceBytes * kSliceBytes, kLongestDeviceSlice);
+}
+
+std::uint64_t padded(std::uint64_t bytes) { return (bytes / kBlockBytes + 1) * kBlockBytes; }
+
+}  // namespace
+
+// A file that is being encrypted. In its lane's buffer: the IV, then the slice with room for its
+// padding; between two slices it needs none.
+struct CbcFileWorker::OpenFile {
+  std::shared_ptr<CbcTask> task;
+  std::uint64_t done = 0;      // plain bytes
+  std::byte* slice = nullptr;  // of this round
+  std::byte* out = nullptr;    // where it is encrypted to: the same, or the slot's output
+  std::size_t bytes = 0;       // in it, padded at the end
+  bool last = false;
+
+  std::uint64_t left() const { return task->bytes() - done; }
+};
+
+CbcFileWorker::CbcFileWorker(std::span<const std::byte> key, Engine engine, DeviceAes* device)
+    : cipher_(key, engine),
+      slice_(std::max(kSliceBytes, kPartBytes / cipher_.lanes())),
+      device_(device) {
+  if (device_ != nullptr) open_slot(key);
+  if (!slot_) buffer_.reserve((cipher_.lanes() + 1) * (slice_ + kLaneGap));
+}
+
+void CbcFileWorker::open_slot(std::span<const std::byte> key) {
+  try {
+    const std::size_t lane = kSliceBytes + 2 * kDeviceGap;
+    auto slot = std::make_unique<DeviceSlot>(*device_, (device_->chains_per_slot() + 1) * lane);
+    slot->set_key(key);
+    slot_ = std::move(slot);
+    slot_works_ = true;
+  } catch (const device::DeviceError& error) {
+    device_->note_failure(error);
+  }
+}
+
+void CbcFileWorker::prepare_to_encrypt(CbcTask& task) {
+  task.bytes_ = task.in_bytes();
+  const std::uint64_t expected = stored_iv_bytes(task) + padded(task.bytes_);
+  if (!task.open_output(expected, expected, [&](int out) { return is_encrypted(task, out); }))
+    return;
+  if (task.job().request.fixed_iv) {
+    task.iv_ = *task.job().request.fixed_iv;
+  } else {
+    fill_random(task.iv_);
+  }
+}
+
+// Decrypts the block at an offset behind the stored IV. iv: of the file.
+Block CbcFileWorker::decrypt_block(int file, Block iv, std::uint64_t stored, std::uint64_t at,
+                                   const std::string& what) {
+  Block block{};
+  if (at > 0) core::read_all_at(file, iv.data(), iv.size(), stored + at - kBlockBytes, what);
+  core::read_all_at(file, block.data(), block.size(), stored + at, what);
+  cipher_.decrypt({.in = block.data(), .out = block.data(), .bytes = kBlockBytes, .iv = &iv});
+  return block;
+}
+
+// Whether an output's first and last block are those of the input with this key.
+bool CbcFileWorker::is_encrypted(CbcTask& task, int output) {
+  const std::uint64_t stored = stored_iv_bytes(task);
+  Block iv{};
+  if (stored == 0) {
+    iv = *task.job().request.fixed_iv;
+  } else {
+    core::read_all_at(output, iv.data(), iv.size(), 0, task.path());
+  }
+  for (const std::uint64_t at : {std::uint64_t{0}, padded(task.bytes_) - kBlockBytes}) {
+    Block plain;
+    const std::size_t size =
+        core::read_all_at(task.in(), plain.data(), plain.size(), at, task.path());
+    if (size < kBlockBytes) pad_pkcs7(plain.data(), size);
+    if (decrypt_block(output, iv, stored, at, task.path()) != plain) return false;
+  }
+  return true;
+}
+
+// Whether an output has the size and the end that the last blocks of the input give.
+bool CbcFileWorker::ends_like(CbcTask& task, int output) {
+  const std::uint64_t stored = stored_iv_bytes(task), padding = task.bytes_ - kBlockBytes;
+  const std::size_t full = padding == 0 ? 0 : kBlockBytes;  // bytes of the block before, if any
+  std::array<std::byte, 2 * kBlockBytes> end;
+  for (std::size_t i = 0; i <= full; i += kBlockBytes) {
+    const Block block = decrypt_block(task.in(), task.iv_, stored, padding - full + i, task.path());
+    std::ranges::copy(block, end.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  const std::ptrdiff_t size = unpad_pkcs7(std::span(end).first(full + kBlockBytes));
+  if (size < 0) return false;  // told when the file is opened
+  // One byte more than there should be shows a file that is too long.
+  std::array<std::byte, 2 * kBlockBytes + 1> there;
+  const std::size_t got = core::read_all_at(
+      output, there.data(), static_cast<std::size_t>(size) + 1, padding - full, task.path());
+  return got == static_cast<std::size_t>(size) &&
+         std::equal(end.begin(), end.begin() + size, there.begin());
+}
+
+void CbcFileWorker::read_slice(OpenFile& file, std::size_t slice) {
+  CbcTask& task = *file.task;
+  if (task.job().stop) throw Stopped();
+  const std::uint64_t left = file.left();
+  file.bytes = static_cast<std::size_t>(std::min<std::uint64_t>(slice, left));
+  file.last = left < slice;  // a full last slice has its padding in a slice of its own
+  if (core::read_all_at(task.in(), file.slice, file.bytes, file.done, task.path()) != file.bytes) {
+    throw ChangedWhileRead();
+  }
+  task.job().bytes_done += file.bytes;
+  // What lies between slices goes to a device and back with them.
+  std::ranges::copy(task.iv_, file.slice - kBlockBytes);
+  std::ranges::copy(task.iv_, file.out - kBlockBytes);
+  if (file.last) file.bytes = pad_pkcs7(file.slice, file.bytes);
+}
+
+// With a stored IV, each write begins a block before the slice: first with the IV, then with the
+// last block of the slice before, which is the next one's IV. So reads and writes begin at pages; a
+// page that is written in two parts costs far more.
+void CbcFileWorker::write_slice(OpenFile& file) {
+  if (stored_iv_bytes(*file.task) == 0) {
+    file.task->write(file.out, file.bytes, file.done);
+  } else {
+    const std::size_t held_back = file.last ? 0 : kBlockBytes;
+    file.task->write(file.out - kBlockBytes, kBlockBytes + file.bytes - held_back, file.done);
+  }
+  file.done += file.bytes;
+}
+
+void CbcFileWorker::encrypt(
+    const std::function<std::shared_ptr<CbcTask>(const OpenChains& open)>& next) {
+  std::vector<OpenFile> open;
+  const auto state = [&] {
+    OpenChains chains{.files = open.size()};
+    for (const OpenFile& file : open) chains.bytes_left += file.left();
+    return chains;
+  };
+  for (;;) {
+    while (std::shared_ptr<CbcTask> task = next(state())) {
+      open.push_back({.task = std::move(task)});
+    }
+    if (open.empty()) return;
+    // Those with the most left, so that all end together and no lane is empty before.
+    const std::size_t n = std::min(open.size(), lanes());
+    std::ranges::nth_element(open, open.begin() + static_cast<std::ptrdiff_t>(n), std::greater<>{},
+                             &OpenFile::left);
+    encrypt_slices(std::span(open).first(n));
+    std::erase_if(open, [](const OpenFile& file) { return file.last; });
+  }
+}
+
+void CbcFileWorker::encrypt_slices(std::span<OpenFile> files) {
+  const auto attempt = [](OpenFile& file, const auto& step) {
+    try {
+      step();
+    } catch (const std::exception& error) {
+      file.task->fail(error);
+      file.bytes = 0;
+      file.last = true;
+    }
+  };
+  std::byte* const in = slot_ ? slot_->in().data() : buffer_.data();
+  std::byte* const out = slot_ ? slot_->out().data() : in;
+  const std::size_t slice = slot_ ? device_slice(lanes(), files.size()) : slice_;
+  std::size_t at = slot_ ? kDeviceGap : kLaneGap;
+  std::vector<ChainPiece> pieces;
+  for (OpenFile& file : files) {
+    file.slice = in + at;
+    file.out = out + at;
+    attempt(file, [&] { read_slice(file, slice); });
+    pieces.push_back({file.slice, file.out, file.bytes, &file.task->iv_});
+    at += slot_ ? (file.bytes + 2 * kDeviceGap - 1) / kDeviceGap * kDeviceGap : slice + kLaneGap;
+  }
+  encrypt_pieces(pieces);
+  for (OpenFile& file : files) {
+    if (!file.task->failed()) attempt(file, [&] { write_slice(file); });
+    if (file.last) file.task->end_piece();
+  }
+}
+
+// What the device has not done is still there as it was read.
+void CbcFileWorker::encrypt_pieces(std::span<const ChainPiece> pieces) {
+  if (slot_works_) {
+    try {
+      return slot_->encrypt(pieces);
+    } catch (const device::DeviceError& error) {
+      device_->note_failure(error);
+      slot_works_ = false;
+    }
+  }
+  cipher_.encrypt(pieces);
+}
+
+void CbcFileWorker::prepare_to_decrypt(CbcTask& task) {
+  const std::uint64_t stored = stored_iv_bytes(task);
+  const std::uint64_t bytes = task.in_bytes();
+  if (bytes < stored + kBlockBytes || bytes % kBlockBytes != 0) {
+    throw DamageError("its size is not one that AES-CBC gives; it was cut or is not encrypted",
+                      bytes);
+  }
+  if (stored == 0) {
+    task.iv_ = *task.job().request.fixed_iv;
+  } else if (core::read_all_at(task.in(), task.iv_.data(), kBlockBytes, 0, task.path()) !=
+             kBlockBytes) {
+    throw ChangedWhileRead();
+  }
+  task.bytes_ = bytes - stored;
+  if (task.open_output(task.bytes_ - kBlockBytes, task.bytes_ - 1,
+                       [&](int there) { return ends_like(task, there); })) {
+    task.presize(task.bytes_ - kBlockBytes);
+  }
+}
+
+void CbcFileWorker::decrypt(CbcTask& task, std::uint64_t first, std::uint64_t count) {
+  const std::uint64_t end = std::min(task.bytes_, first + count);
+  Block iv = task.iv_;
+  if (first > 0 && first < end) {
+    const std::uint64_t before = stored_iv_bytes(task) + first - kBlockBytes;
+    if (core::read_all_at(task.in(), iv.data(), kBlockBytes, before, task.path()) != kBlockBytes) {
+      throw ChangedWhileRead();
+    }
+  }
+  buffer_.reserve(kPartBytes);
+  for (std::uint64_t at = first; at < end; at += kPartBytes) {
+    if (task.job().stop || task.failed()) throw Stopped();
+    decrypt_group(task, at, static_cast<std::size_t>(std::min<std::uint64_t>(kPartBytes, end - at)),
+                  iv);
+  }
+}
+
+void CbcFileWorker::decrypt_group(CbcTask& task, std::uint64_t first, std::size_t bytes,
+                                  Block& iv) {
+  const std::uint64_t stored = stored_iv_bytes(task);
+  std::byte* const group = buffer_.data();
+  if (core::read_all_at(task.in(), group, bytes, stored + first, task.path()) != bytes) {
+    throw ChangedWhileRead();
+  }
+  cipher_.decrypt({.in = group, .out = group, .bytes = bytes, .iv = &iv});
+  std::size_t plain = bytes;
+  if (first + bytes == task.bytes_) {
+    const std::ptrdiff_t unpadded = unpad_pkcs7({group, bytes});
+    if (unpadded < 0) {
+      throw DamageError("the padding is not legal: another key, or the file was changed",
+                        stored + first + bytes - kBlockBytes);
+    }
+    plain = static_cast<std::size_t>(unpadded);
+  }
+  if (task.writes()) task.write(group, plain, first);
+  task.job().bytes_done += bytes;
+}
+
+}  // namespace tabane::workloads::aes_dir

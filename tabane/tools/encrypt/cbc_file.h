@@ -1,0 +1,69 @@
+// Files to and from AES-CBC with PKCS#7 padding. Encryption runs several files at once through one
+// core, because inside a file each block needs the one before.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+#include "tabane/tools/encrypt/cbc_cipher.h"
+#include "tabane/tools/encrypt/device_aes.h"
+#include "tabane/tools/encrypt/file_task.h"
+#include "tabane/tools/encrypt/page_buffer.h"
+#include "tabane/tools/encrypt/plan.h"
+
+namespace tabane::workloads::aes_dir {
+
+// A file on its way to or from AES-CBC; a worker prepares it.
+class CbcTask : public FileTask {
+ public:
+  using FileTask::FileTask;
+  // Of the plain file; of an encrypted one, with the padding.
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  friend class CbcFileWorker;
+  std::uint64_t bytes_ = 0;
+  Block iv_{};
+};
+
+class CbcFileWorker {
+ public:
+  // key: 16 or 32 bytes. device: encrypts as long as it can; null: there is none.
+  CbcFileWorker(std::span<const std::byte> key, Engine engine, DeviceAes* device = nullptr);
+
+  // What FileTask::start() needs.
+  void prepare_to_encrypt(CbcTask& task);
+  void prepare_to_decrypt(CbcTask& task);
+
+  // Files that are encrypted at about the cost of one.
+  std::size_t lanes() const { return slot_ ? device_->chains_per_slot() : cipher_.lanes(); }
+  // Encrypts the files that `next` hands out, already started, and ends their pieces. Null: none
+  // besides the open ones now; if none is open, the end.
+  void encrypt(const std::function<std::shared_ptr<CbcTask>(const OpenChains& open)>& next);
+  // The bytes [first, first + count) behind the stored IV, or to the end. first: a multiple of 16.
+  // Also verifies: then nothing is written.
+  void decrypt(CbcTask& task, std::uint64_t first, std::uint64_t count);
+
+ private:
+  struct OpenFile;
+  void open_slot(std::span<const std::byte> key);
+  void encrypt_slices(std::span<OpenFile> files);  // one of each, at most lanes() files
+  void encrypt_pieces(std::span<const ChainPiece> pieces);
+  void read_slice(OpenFile& file, std::size_t slice);
+  void write_slice(OpenFile& file);
+  bool is_encrypted(CbcTask& task, int output);
+  bool ends_like(CbcTask& task, int output);
+  Block decrypt_block(int file, Block iv, std::uint64_t stored, std::uint64_t at,
+                      const std::string& what);
+  void decrypt_group(CbcTask& task, std::uint64_t first, std::size_t bytes, Block& iv);
+
+  CbcCipher cipher_;
+  std::size_t slice_;  // bytes of one lane
+  PageBuffer buffer_;
+  DeviceAes* device_;
+  std::unique_ptr<DeviceSlot> slot_;  // null: all is done on the CPU
+  bool slot_works_ = false;           // else it is but a buffer
+};
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,244 @@
+#include "tabane/tools/encrypt/device_aes.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstring>
+#include <limits>
+
+#include "tabane/core/error.h"
+#include "tabane/tools/encrypt/aes_source.h"
+#include "tabane/tools/encrypt/secret.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+// In all threads together: some dozens for each unit of a large device.
+constexpr std::size_t kChains = 8192, kMostChains = 2048;
+constexpr std::uint64_t kLocalBytesForCopies = std::uint64_t{40} << 10;
+
+// An input and an output each, and some for the rest of the program.
+std::size_t chains_of(unsigned threads) {
+  constexpr std::size_t kForOthers = 128, kPerFile = 3;
+  const std::size_t wanted = std::clamp<std::size_t>(kChains / threads, 1, kMostChains);
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return wanted;
+  const auto all = static_cast<std::size_t>(files.rlim_cur);
+  const std::size_t free = all > kForOthers ? all - kForOthers : 0;
+  return std::clamp<std::size_t>(free / (kPerFile * threads), 1, wanted);
+}
+
+std::unique_ptr<device::Buffer> copy_tables(device::Device& device, const AesVariant& variant) {
+  std::vector<std::uint32_t> words;
+  for (int row = 0; row < variant.tables; ++row) {
+    for (const std::uint32_t word : mixed_table()) words.push_back(std::rotl(word, 8 * row));
+  }
+  auto buffer = device.buffer(words.size() * sizeof words[0]);
+  const auto queue = device.queue();
+  queue->write(*buffer, 0, std::as_bytes(std::span(words)));
+  queue->finish();
+  return buffer;
+}
+
+std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
+
+double seconds_of(const auto& step) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  step();
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+}  // namespace
+
+// Banks of local memory make a copy for each work item of a warp the fastest on GPUs; a CPU has
+// caches, and instructions for rotating cost it more than the larger tables.
+AesVariant variant_for(const device::Description& description) {
+  if (description.kind == device::Kind::cpu) {
+    return {.tables = 4, .copies = 1, .items = 4, .group = 4};
+  }
+  if (description.local_bytes >= kLocalBytesForCopies) {
+    return {.tables = 1, .copies = 32, .items = 128, .group = 32};
+  }
+  return {.tables = 1, .copies = 8, .items = 64, .group = 32};
+}
+
+DeviceAes::DeviceAes(std::unique_ptr<device::Device> opened, unsigned threads,
+                     const AesVariant* variant)
+    : device_(std::move(opened)),
+      variant_(variant ? *variant : variant_for(device_->description())),
+      chains_per_slot_(chains_of(std::max(1u, threads))),
+      tables_(copy_tables(*device_, variant_)) {}
+
+device::Program& DeviceAes::program(std::size_t rounds) {
+  const std::lock_guard lock(mutex_);
+  auto& program = programs_[rounds == 14];
+  if (!program) {
+    program = device_->program(kAesSource,
+                               fmt::format("-DROUNDS={} -DTABLES={} -DCOPIES={} -DITEMS={}", rounds,
+                                           variant_.tables, variant_.copies, variant_.items));
+  }
+  return *program;
+}
+
+void DeviceAes::note_failure(const std::exception& why) {
+  const std::lock_guard lock(mutex_);
+  if (!remark_.empty()) return;
+  remark_ = fmt::format("{} was of no more use ({}): the CPU has done the rest",
+                        device_->description().name, why.what());
+}
+
+std::string DeviceAes::remark() const {
+  const std::lock_guard lock(mutex_);
+  return remark_;
+}
+
+DeviceFileKey::DeviceFileKey(std::span<const std::byte> key, std::size_t items) {
+  const RoundKeys expanded = expand_key(key);
+  std::ranges::copy(expanded.words, round_keys);
+  powers[0] = hash_key(expanded);
+  for (std::size_t i = 1; i < std::size(powers); ++i) powers[i] = powers[i - 1] * powers[i - 1];
+  std::size_t log2 = 0;
+  while (std::size_t{1} << log2 < items) ++log2;
+  TABANE_ASSERT(std::size_t{1} << log2 == items && log2 < std::size(powers));
+  std::ranges::copy(multiples_of(powers[log2]), multiples);
+}
+
+DeviceFileKey::~DeviceFileKey() { wipe(std::as_writable_bytes(std::span(this, 1))); }
+
+DeviceSlot::DeviceSlot(DeviceAes& aes, std::size_t bytes)
+    : aes_(aes),
+      bytes_(bytes),
+      queue_(aes.device().queue()),
+      in_(aes.device().host_memory(bytes)),
+      out_(aes.device().host_memory(bytes)),
+      data_(aes.device().buffer(bytes)) {
+  TABANE_ASSERT(bytes / kBlockBytes <= std::numeric_limits<std::uint32_t>::max());
+}
+
+DeviceSlot::~DeviceSlot() {
+  wipe(in());
+  wipe(out());
+  try {
+    for (const auto& buffer : {&data_, &keys_, &ivs_}) {
+      if (*buffer) queue_->zero(**buffer);
+    }
+    queue_->finish();
+  } catch (const device::DeviceError&) {
+    // It does nothing any more; what becomes of its memory is the driver's.
+  }
+}
+
+device::Buffer& DeviceSlot::room_for(std::unique_ptr<device::Buffer>& buffer, std::size_t bytes) {
+  if (!buffer || buffer->bytes() < bytes) {
+    if (buffer) queue_->zero(*buffer);
+    queue_->finish();
+    buffer.reset();
+    buffer = aes_.device().buffer(round_up(bytes, 4096));
+  }
+  return *buffer;
+}
+
+void DeviceSlot::set_key(std::span<const std::byte> key) {
+  const RoundKeys expanded = expand_key(key);
+  const auto bytes = std::as_bytes(std::span(expanded.words).first(expanded.rounds + 1));
+  queue_->write(room_for(keys_, bytes.size()), 0, bytes);
+  queue_->finish();
+  chains_ = aes_.program(expanded.rounds).kernel("encrypt_chains");
+}
+
+void DeviceSlot::prepare(std::span<const ChainPiece> pieces) {
+  chain_places_.clear();
+  chain_ivs_.clear();
+  used_ = 0;
+  for (const ChainPiece& piece : pieces) {
+    if (piece.bytes == 0) continue;
+    const auto place = static_cast<std::size_t>(piece.in - in().data());
+    TABANE_ASSERT(place % kBlockBytes == 0 && place + piece.bytes <= in().size() &&
+                  piece.out == out().data() + place);
+    chain_places_.push_back({.first = static_cast<std::uint32_t>(place / kBlockBytes),
+                             .blocks = static_cast<std::uint32_t>(piece.bytes / kBlockBytes)});
+    chain_ivs_.push_back(*piece.iv);
+    used_ = std::max(used_, place + piece.bytes);
+  }
+}
+
+void DeviceSlot::launch_chains(std::size_t chains) {
+  chains_->set(0, *data_);
+  chains_->set(1, *places_);
+  chains_->set(2, *ivs_);
+  chains_->set(3, *keys_);
+  chains_->set(4, aes_.tables());
+  chains_->set_value(5, static_cast<std::uint32_t>(chains));
+  const std::size_t group = aes_.variant().group;
+  queue_->launch(*chains_, round_up(chains, group), group);
+}
+
+void DeviceSlot::take_ivs(std::span<const ChainPiece> pieces) {
+  for (const ChainPiece& piece : pieces) {
+    if (piece.bytes == 0) continue;
+    std::memcpy(piece.iv, piece.out + piece.bytes - kBlockBytes, kBlockBytes);
+  }
+}
+
+void DeviceSlot::encrypt(std::span<const ChainPiece> pieces) {
+  prepare(pieces);
+  if (used_ == 0) return;
+  queue_->write(*data_, 0, in().first(used_));
+  const auto places = std::as_bytes(std::span(chain_places_));
+  queue_->write(room_for(places_, places.size()), 0, places);
+  const auto ivs = std::as_bytes(std::span(chain_ivs_));
+  queue_->write(room_for(ivs_, ivs.size()), 0, ivs);
+  launch_chains(chain_places_.size());
+  queue_->read(*data_, 0, out().first(used_));
+  queue_->finish();
+  take_ivs(pieces);
+}
+
+DeviceSlot::Steps DeviceSlot::encrypt_step_by_step(std::span<const ChainPiece> pieces) {
+  prepare(pieces);
+  const auto places = std::as_bytes(std::span(chain_places_));
+  const auto ivs = std::as_bytes(std::span(chain_ivs_));
+  room_for(places_, places.size());
+  room_for(ivs_, ivs.size());
+  Steps steps;
+  steps.to_device_s = seconds_of([&] {
+    queue_->write(*data_, 0, in().first(used_));
+    queue_->write(*places_, 0, places);
+    queue_->write(*ivs_, 0, ivs);
+    queue_->finish();
+  });
+  steps.kernel_s = seconds_of([&] {
+    launch_chains(chain_places_.size());
+    queue_->finish();
+  });
+  steps.from_device_s = seconds_of([&] {
+    queue_->read(*data_, 0, out().first(used_));
+    queue_->finish();
+  });
+  take_ivs(pieces);
+  return steps;
+}
+
+void DeviceSlot::work(std::span<const DeviceFileKey> keys, std::span<const DeviceChunk> chunks,
+                      std::size_t used) {
+  if (chunks.empty()) return;
+  TABANE_ASSERT(used <= in().size());
+  if (!chunks_) chunks_ = aes_.program(kMostRounds).kernel("work_chunks");
+  queue_->write(*data_, 0, in().first(used));
+  queue_->write(room_for(keys_, keys.size_bytes()), 0, std::as_bytes(keys));
+  queue_->write(room_for(places_, chunks.size_bytes()), 0, std::as_bytes(chunks));
+  chunks_->set(0, *data_);
+  chunks_->set(1, *places_);
+  chunks_->set(2, *keys_);
+  chunks_->set(3, aes_.tables());
+  const std::size_t items = aes_.variant().items;
+  queue_->launch(*chunks_, chunks.size() * items, items);
+  queue_->read(*data_, 0, out().first(used));
+  queue_->finish();
+}
+
+}  // namespace tabane::workloads::aes_dir

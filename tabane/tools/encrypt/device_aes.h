@@ -1,0 +1,135 @@
+// AES on a coprocessor: the chains of CBC, one in each work item, and the chunks of sealed files,
+// one in each group of them. Each thread has a slot of its own, in which its data go to the device,
+// are encrypted and come back; while one slot computes, others are read, transferred and written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tabane/device/device.h"
+#include "tabane/tools/encrypt/aes_schedule.h"
+#include "tabane/tools/encrypt/cbc_cipher.h"
+
+namespace tabane::workloads::aes_dir {
+
+// How the programs are built for a device; see aes.cl.
+struct AesVariant {
+  int tables = 1, copies = 1;
+  std::size_t items = 1;  // of a chunk
+  std::size_t group = 1;  // of chains: work items that share the tables
+};
+AesVariant variant_for(const device::Description& description);
+
+// What the slots of a job share. Thread-safe.
+class DeviceAes {
+ public:
+  // threads: that work with it. throws: device::DeviceError.
+  // variant: null: as for its kind of device.
+  DeviceAes(std::unique_ptr<device::Device> opened, unsigned threads,
+            const AesVariant* variant = nullptr);
+
+  device::Device& device() { return *device_; }
+  const AesVariant& variant() const { return variant_; }
+  // rounds: 10 or 14. Built when it is asked for first; then it takes long.
+  // throws: device::DeviceError.
+  device::Program& program(std::size_t rounds);
+  const device::Buffer& tables() const { return *tables_; }
+
+  // Files that a thread may have open at once: many chains make a device fast, and the system has a
+  // limit.
+  std::size_t chains_per_slot() const { return chains_per_slot_; }
+
+  // Notes why a thread goes on without the device; the first reason is kept.
+  void note_failure(const std::exception& why);
+  std::string remark() const;  // empty: there was none
+
+ private:
+  const std::unique_ptr<device::Device> device_;
+  const AesVariant variant_;
+  const std::size_t chains_per_slot_;
+  std::unique_ptr<device::Buffer> tables_;
+  mutable std::mutex mutex_;
+  std::unique_ptr<device::Program> programs_[2];
+  std::string remark_;
+};
+
+// A chunk that stands in the slot's input, with room for its tag behind it.
+struct DeviceChunk {
+  std::uint32_t place = 0;  // in blocks
+  std::uint32_t bytes = 0;  // plain
+  std::uint32_t key = 0;    // which of the file keys
+  std::uint32_t index = 0, last = 0;
+  std::uint32_t opens = 0;  // else it is sealed
+};
+
+// What a coprocessor needs of a file's key, wiped when it goes; as aes.cl has it.
+struct DeviceFileKey {
+  DeviceFileKey() = default;
+  // key: 32 bytes. items: of the variant.
+  DeviceFileKey(std::span<const std::byte> key, std::size_t items);
+  ~DeviceFileKey();
+  DeviceFileKey(const DeviceFileKey&) = default;
+  DeviceFileKey& operator=(const DeviceFileKey&) = default;
+
+  Words round_keys[kMostRounds + 1]{};
+  Polynomial powers[8]{};  // of the hash key: 1, 2, 4 …
+  Polynomial multiples[16]{};
+};
+
+// One thread's; all memory of it is wiped when it goes, also that on the device as far as the
+// device still does anything.
+class DeviceSlot {
+ public:
+  // bytes: of the input. throw: device::DeviceError, then the input is as it was.
+  DeviceSlot(DeviceAes& aes, std::size_t bytes);
+  ~DeviceSlot();
+  DeviceSlot(const DeviceSlot&) = delete;
+  DeviceSlot& operator=(const DeviceSlot&) = delete;
+
+  // What is encrypted stands in the input, and then at the same place in the output.
+  std::size_t bytes() const { return bytes_; }  // of each
+  std::span<std::byte> in() { return in_->bytes(); }
+  std::span<std::byte> out() { return out_->bytes(); }
+
+  // key: 16 or 32 bytes; to be called before encrypt().
+  void set_key(std::span<const std::byte> key);
+  // Each piece begins at a multiple of a block of in(), and its `out` is the same place of out().
+  void encrypt(std::span<const ChainPiece> pieces);
+  // Seals or opens chunks. Behind an opened one stands the tag that it should have.
+  // used: bytes of in() that have chunks.
+  void work(std::span<const DeviceFileKey> keys, std::span<const DeviceChunk> chunks,
+            std::size_t used);
+
+  // The three steps of encrypt(), for what measures them: each returns when it is done.
+  struct Steps {
+    double to_device_s = 0, kernel_s = 0, from_device_s = 0;
+  };
+  Steps encrypt_step_by_step(std::span<const ChainPiece> pieces);
+
+ private:
+  struct Place {
+    std::uint32_t first, blocks;
+  };
+
+  void prepare(std::span<const ChainPiece> pieces);
+  void launch_chains(std::size_t chains);
+  void take_ivs(std::span<const ChainPiece> pieces);
+  device::Buffer& room_for(std::unique_ptr<device::Buffer>& buffer, std::size_t bytes);
+
+  DeviceAes& aes_;
+  const std::size_t bytes_;
+  std::unique_ptr<device::Queue> queue_;
+  std::unique_ptr<device::HostMemory> in_, out_;
+  std::unique_ptr<device::Buffer> data_, places_, ivs_, keys_;
+  std::unique_ptr<device::Kernel> chains_, chunks_;
+  std::size_t used_ = 0;             // by the pieces at hand
+  std::vector<Place> chain_places_;  // on their way
+  std::vector<Block> chain_ivs_;
+};
+
+}  // namespace tabane::workloads::aes_dir

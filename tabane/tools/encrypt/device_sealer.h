@@ -1,0 +1,56 @@
+// Seals or opens files on a coprocessor: chunks of as many files as fit into a slot go there
+// together.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tabane/tools/encrypt/chunk_cipher.h"
+#include "tabane/tools/encrypt/device_aes.h"
+#include "tabane/tools/encrypt/sealed_file.h"
+
+namespace tabane::workloads::aes_dir {
+
+// One thread's.
+class DeviceSealer {
+ public:
+  // engine: of the CPU, for what the device does not do. throws: device::DeviceError.
+  DeviceSealer(DeviceAes& aes, Engine engine, bool opens);
+
+  // Takes a piece that was started: the chunks [first, first + count) of its file, or to its end.
+  // Ends it as soon as they are written, which is later.
+  void add(std::shared_ptr<SealedTask> task, std::uint64_t first, std::uint64_t count);
+  // Writes what was taken.
+  void finish();
+
+ private:
+  struct Placed {
+    std::shared_ptr<SealedTask> task;
+    ChunkGroup group;
+    std::size_t at;  // of the chunks in the slot
+    bool ends;       // the piece
+  };
+
+  void add_groups(const std::shared_ptr<SealedTask>& task, std::uint64_t first, std::uint64_t end);
+  void place(const std::shared_ptr<SealedTask>& task, const ChunkGroup& group, bool ends);
+  bool has_room(const ChunkGroup& group) const;
+  void work();
+  void work_on_cpu();
+  void check_tags();
+  void write(const Placed& placed, std::span<const char> fits);
+
+  DeviceAes& aes_;
+  DeviceSlot slot_;
+  bool slot_works_ = true;  // else it is but a buffer
+  const bool opens_;
+  ChunkCipher cipher_;
+  std::size_t used_ = 0;  // bytes of the slot
+  std::vector<Placed> placed_;
+  std::vector<DeviceFileKey> keys_;
+  std::vector<DeviceChunk> chunks_;
+  std::vector<char> fits_;  // of these: whether an opened one is what was sealed
+};
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,327 @@
+#include "tabane/tools/encrypt/file_task.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "tabane/core/temporary_file.h"
+#include "tabane/tools/encrypt/scatter_io.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+bool same_time(const timespec& a, const timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+bool same_input(const Joint& joint, const struct stat& seen) {
+  return joint.bytes == static_cast<std::uint64_t>(seen.st_size) &&
+         joint.seconds == seen.st_mtim.tv_sec && joint.nanoseconds == seen.st_mtim.tv_nsec;
+}
+
+// Every file after this one would fail too.
+bool ends_the_job(const std::exception& error) {
+  const auto* system = dynamic_cast<const core::SystemError*>(&error);
+  return system && (system->code() == ENOSPC || system->code() == EDQUOT ||
+                    system->code() == EROFS || system->code() == ENOMEM);
+}
+
+}  // namespace
+
+void JobState::fail(std::uint32_t file, const std::exception& error) {
+  if (const auto* difference = dynamic_cast<const DiffersFromManifest*>(&error)) {
+    return note(file, *difference);
+  }
+  if (is_leftover(file, error)) {
+    return note(file, DiffersFromManifest(Difference::added, std::nullopt));
+  }
+  if (ends_the_job(error)) stop = true;
+  const std::lock_guard lock(mutex_);
+  if (can_be_redone(file, error)) return changed_.push_back(file);
+  const bool twice = dynamic_cast<const ChangedWhileRead*>(&error) && redoes();
+  failures_.emplace_back(file, std::string(error.what()) + (twice ? ", twice" : ""));
+}
+
+void JobState::note(std::uint32_t file, const DiffersFromManifest& difference) {
+  if (manifest && !helps) return manifest->add(tree.path(tree.files[file]), difference);
+  const std::lock_guard lock(mutex_);
+  differences_.emplace_back(file, difference);
+}
+
+bool JobState::is_leftover(std::uint32_t file, const std::exception& error) const {
+  return may_meet_leftovers && dynamic_cast<const DamageError*>(&error) &&
+         core::is_leftover(tree.name(tree.files[file].name_at), S_IFREG | tree.files[file].mode);
+}
+
+bool JobState::can_be_redone(std::uint32_t file, const std::exception& error) {
+  return dynamic_cast<const ChangedWhileRead*>(&error) && redoes() &&
+         std::ranges::find(changed_, file) == changed_.end();
+}
+
+std::optional<std::uint32_t> JobState::take_changed() {
+  const std::lock_guard lock(mutex_);
+  if (stop || changed_taken_ == changed_.size()) return std::nullopt;
+  return changed_[changed_taken_++];
+}
+
+std::vector<std::pair<std::uint32_t, std::string>> JobState::failures() const {
+  const std::lock_guard lock(mutex_);
+  return failures_;
+}
+
+std::vector<std::pair<std::uint32_t, std::string>> JobState::take_failures() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(failures_, {});
+}
+
+std::vector<std::pair<std::uint32_t, DiffersFromManifest>> JobState::take_differences() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(differences_, {});
+}
+
+bool may_meet_leftovers(const Request& request, bool single_file, bool has_manifest) {
+  return request.direction != Direction::encrypt && request.cipher == Cipher::aes_256_gcm &&
+         !single_file && !has_manifest;
+}
+
+Directories::Directories(const JobState& job) : in(job.tree, job.in_root, false) {
+  if (job.out_root >= 0) out.emplace(job.tree, job.out_root, true);
+  if (job.hides_names) stored.emplace(job.seal ? job.out_root : job.in_root, job.seal != nullptr);
+}
+
+Place Directories::input_of(const JobState& job, std::uint32_t file, const FileRecord& record) {
+  if (stored && !job.seal) return stored->at(record.stored_name);
+  const TreeFile& place = job.tree.files[file];
+  return {in.open(place.directory), job.tree.name(place.name_at)};
+}
+
+Place Directories::output_of(const JobState& job, std::uint32_t file, const FileRecord& record) {
+  if (stored && job.seal) return stored->at(record.stored_name);
+  const TreeFile& place = job.tree.files[file];
+  return {out->open(place.directory),
+          job.output_name.empty() ? job.tree.name(place.name_at) : job.output_name};
+}
+
+bool FileTask::start(Directories& directories, const std::function<void()>& prepare) {
+  const std::lock_guard lock(mutex_);
+  if (phase_ == Phase::fresh) {
+    phase_ = Phase::nothing_to_do;
+    try {
+      if (job_.manifest) record_ = job_.manifest->expected(index_);
+      if (job_.hides_names && job_.seal) {
+        record_.stored_name = stored_name_of(job_.seal->key, job_.seal->header.tree, path_);
+      }
+      open_input(directories);
+      // What the manifest does not have gets no directory, either; `prepare` tells of it.
+      if (directories.out && (!job_.manifest || record_.known)) {
+        Place place = directories.output_of(job_, index_, record_);
+        out_directory_ = std::move(place.directory);
+        out_name_ = std::move(place.name);
+      }
+      prepare();
+      if (output_fd() >= 0 || job_.out_root < 0) phase_ = Phase::working;
+    } catch (const std::exception& error) {
+      fail(error);
+    }
+  }
+  return phase_ == Phase::working && !failed_;
+}
+
+void FileTask::open_input(Directories& directories) {
+  const Place place = directories.input_of(job_, index_, record_);
+  // Not blocking: the file may have become a FIFO since the scan.
+  in_.reset(openat(place.directory->get(), place.name.c_str(),
+                   O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!in_.valid()) throw core::SystemError("open", path(), errno);
+  if (fstat(in_.get(), &before_) != 0) throw core::SystemError("stat", path(), errno);
+  if (!S_ISREG(before_.st_mode)) throw core::Error("is no longer a regular file");
+  // The pieces were cut for the size that the scan saw.
+  if ((pieces_left_ > 1 || joint()) && in_bytes() != file().bytes) {
+    throw ChangedWhileRead();
+  }
+  if (joint() && !same_input(*joint(), before_)) throw ChangedWhileRead();
+}
+
+bool FileTask::open_output(std::uint64_t least_bytes, std::uint64_t most_bytes,
+                           const std::function<bool(int)>& belongs) {
+  if (job_.out_root < 0) return true;
+  if (joint()) {
+    open_joint();
+    return true;
+  }
+  if (job_.request.resume &&
+      is_current(out_directory_->get(), out_name_.c_str(), least_bytes, most_bytes, belongs)) {
+    ++job_.files_kept;
+    job_.bytes_kept += in_bytes();
+    if (share_) {
+      ++share_->files_kept;
+      share_->bytes_kept += in_bytes();
+    }
+    put_record();
+    return false;
+  }
+  output_.emplace(out_directory_, out_name_, wanted().st_mode);
+  return true;
+}
+
+void FileTask::open_joint() {
+  joined_.reset(
+      openat(out_directory_->get(), joint()->temporary, O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!joined_.valid()) throw core::SystemError("open the output of", path(), errno);
+}
+
+// Closing tells what a remote file system says only then, and lets others see what was written.
+void FileTask::close_joint() {
+  if (joined_.valid()) {
+    if (job_.request.fsync && fsync(joined_.get()) != 0) {
+      throw core::SystemError("fsync", path(), errno);
+    }
+    joined_.close(path());
+  }
+  share_->last_tag = record_.sealed.last_tag;
+  share_->done = true;
+}
+
+Joint FileTask::make_joint() const {
+  Joint joint;
+  if (output_) {
+    const std::string_view name = output_->temporary_name();
+    TABANE_ASSERT(name.size() < sizeof joint.temporary);
+    std::ranges::copy(name, joint.temporary);
+  }
+  joint.salt = record_.sealed.salt;
+  joint.bytes = in_bytes();
+  joint.seconds = before_.st_mtim.tv_sec;
+  joint.nanoseconds = before_.st_mtim.tv_nsec;
+  return joint;
+}
+
+void FileTask::presize(std::uint64_t bytes) const {
+  if (!job_.spreads || !output_ || pieces_left_ == 1) return;
+  if (ftruncate(output_->fd(), static_cast<off_t>(bytes)) != 0) {
+    throw core::SystemError("ftruncate", path(), errno);
+  }
+}
+
+void FileTask::write(const std::byte* bytes, std::size_t size, std::uint64_t offset) const {
+  if (job_.stream >= 0) return core::write_all(job_.stream, bytes, size, path());
+  core::write_all_at(output_fd(), bytes, size, offset, path());
+}
+
+void FileTask::write(std::span<const iovec> places, std::uint64_t offset) const {
+  if (job_.stream >= 0) return write_all_to_stream(job_.stream, places, path());
+  write_all_from(output_fd(), places, offset, path());
+}
+
+// What the output's mode, times and owner are held against.
+struct stat FileTask::wanted() const {
+  struct stat status = before_;
+  if (job_.manifest) {
+    status.st_mode = record_.mode;
+    status.st_mtim = {.tv_sec = record_.seconds, .tv_nsec = record_.nanoseconds};
+  }
+  status.st_mode = output_mode(status.st_mode, job_.modes);
+  return status;
+}
+
+bool FileTask::is_current(int directory, const char* name, std::uint64_t least, std::uint64_t most,
+                          const std::function<bool(int)>& belongs) const {
+  const core::Descriptor there(
+      openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat seen {};
+  if (!there.valid() || fstat(there.get(), &seen) != 0 || !S_ISREG(seen.st_mode)) return false;
+  const auto bytes = static_cast<std::uint64_t>(seen.st_size);
+  if (bytes < least || bytes > most || !same_time(seen.st_mtim, wanted().st_mtim)) return false;
+  if (!belongs(there.get())) return false;
+  set_mode(there.get(), wanted(), path());
+  return true;
+}
+
+bool FileTask::may_stay(const SealedState& state) const {
+  if (!job_.kept_by) return true;
+  const FileRecord listed =
+      job_.records ? job_.records->get(index_) : job_.kept_by->expected(index_);
+  if (listed.known && listed.sealed == state) return true;
+  const bool as_it_was = listed.known && listed.sealed.bytes == in_bytes() &&
+                         listed.seconds == before_.st_mtim.tv_sec &&
+                         listed.nanoseconds == before_.st_mtim.tv_nsec;
+  if (job_.was_interrupted && !as_it_was) return true;
+  ++job_.files_unlisted;
+  return false;
+}
+
+void FileTask::put_record() {
+  if (!job_.records && !(job_.helps && share_)) return;
+  record_.mode = before_.st_mode & 07777;
+  record_.seconds = before_.st_mtim.tv_sec;
+  record_.nanoseconds = static_cast<std::uint32_t>(before_.st_mtim.tv_nsec);
+  record_.known = true;
+  if (job_.records) return job_.records->put(index_, record_);
+  share_->records.emplace_back(index_, record_);
+}
+
+void FileTask::require_unchanged() const {
+  struct stat after {};
+  if (fstat(in_.get(), &after) != 0) throw core::SystemError("stat", path(), errno);
+  // The time of the last change of anything, which nobody can set, shows it where the other was put
+  // back.
+  if (after.st_size != before_.st_size || !same_time(after.st_mtim, before_.st_mtim) ||
+      !same_time(after.st_ctim, before_.st_ctim)) {
+    throw ChangedWhileRead();
+  }
+  // Files that the system makes up as they are read say that they are empty.
+  char more;
+  if (after.st_size == 0 && core::read_all_at(in_.get(), &more, 1, 0, path()) != 0) {
+    throw ChangedWhileRead();
+  }
+}
+
+void FileTask::fail(const std::exception& error) {
+  const bool stopped = dynamic_cast<const Stopped*>(&error) != nullptr;
+  if (!failed_.exchange(true) && !stopped) job_.fail(index_, error);
+}
+
+void FileTask::commit() {
+  if (output_) {
+    // A rank that was given up must not replace what has been done in its place.
+    if (job_.helps && job_.stop) throw Stopped();
+    if (job_.request.key_files.find(out_directory_->get(), out_name_.c_str()) != nullptr) {
+      throw core::Error("a file of keys that this job reads is there, which nothing replaces");
+    }
+    output_->commit(wanted(),
+                    {.replace = job_.request.force || job_.request.resume || job_.replaces,
+                     .fsync = job_.request.fsync});
+  }
+  put_record();
+  ++job_.files_done;
+  job_.bytes_of_files_done += in_bytes();
+  if (share_) {
+    ++share_->files;
+    share_->bytes += in_bytes();
+  }
+}
+
+void FileTask::end_piece() {
+  if (--pieces_left_ > 0) return;
+  const std::lock_guard lock(mutex_);
+  if (phase_ == Phase::working && !failed_) {
+    try {
+      require_unchanged();
+      joint() ? close_joint() : commit();
+    } catch (const std::exception& error) {
+      fail(error);
+    }
+  }
+  output_.reset();
+  joined_.reset();
+  in_.reset();
+  out_directory_.reset();
+  phase_ = Phase::nothing_to_do;
+}
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,201 @@
+// One input file on its way to its output: opened once, done in pieces by any number of threads,
+// checked for changes and committed by whoever finishes last.
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tabane/core/file.h"
+#include "tabane/tools/encrypt/device_aes.h"
+#include "tabane/tools/encrypt/file_records.h"
+#include "tabane/tools/encrypt/key_ring.h"
+#include "tabane/tools/encrypt/modes.h"
+#include "tabane/tools/encrypt/output_file.h"
+#include "tabane/tools/encrypt/request.h"
+#include "tabane/tools/encrypt/share.h"
+#include "tabane/tools/encrypt/stored_name.h"
+#include "tabane/tools/encrypt/tree.h"
+#include "tabane/tools/encrypt/tree_manifest.h"
+#include "tabane/tools/encrypt/tree_seal.h"
+
+namespace tabane::workloads::aes_dir {
+
+struct Directories;
+
+// What all threads of a job share.
+struct JobState {
+  // out: -1 if nothing is written. All live as long as the state.
+  JobState(const Request& what, const Tree& files, int in, int out, KeyRing& ring)
+      : request(what), tree(files), in_root(in), out_root(out), keys(ring) {}
+
+  const Request& request;
+  const Tree& tree;
+  const int in_root, out_root;
+  KeyRing& keys;
+  std::string output_name;         // of a single file; empty: as the input
+  int stream = -1;                 // what a single file is written to in place of a file
+  const TreeSeal* seal = nullptr;  // of the sealed files that are written
+  DeviceAes* device = nullptr;     // encrypts beside the CPU; null: there is none
+  FileRecords* records = nullptr;  // what is known of them, for the manifest
+  // The manifest that sealed files have to fit to be kept; null: there was none. And whether a job
+  // was interrupted since.
+  const TreeManifest* kept_by = nullptr;
+  bool was_interrupted = false;
+  // Whether a file needs no task of its own, and was counted: as kept, or as done.
+  std::function<bool(Directories&, std::uint32_t file)> settles;
+  TreeManifest* manifest = nullptr;  // of the sealed tree that is read
+  bool hides_names = false;          // of the sealed tree that is read or written
+  // Whether nothing but its damage tells what a killed job has left from a user's file of such a
+  // name.
+  bool may_meet_leftovers = false;
+  ModePolicy modes;
+  bool spreads = false;                // pieces of a file are written by several processes
+  bool helps = false;                  // for another rank, which gets failures, records and counts
+  std::atomic<bool> replaces = false;  // outputs that are there, beside what the request says
+
+  std::atomic<bool> stop = false;
+  std::atomic<std::uint64_t> files_done = 0, files_kept = 0;
+  std::atomic<std::uint64_t> files_unlisted = 0;  // sealed anew, as the manifest had another
+  // Of the input: on the way or done; of the files that are done; of those that are kept.
+  std::atomic<std::uint64_t> bytes_done = 0, bytes_of_files_done = 0, bytes_kept = 0;
+
+  // Notes a failure, but that a file changed while it was read only the second time; a full or
+  // read-only file system also stops the job. What differs from the manifest is told there; a
+  // leftover counts as a difference. Thread-safe.
+  void fail(std::uint32_t file, const std::exception& error);
+  std::vector<std::pair<std::uint32_t, std::string>> failures() const;
+  // Return what has been noted since the last call; differences only of a job that helps, and of
+  // one without a manifest, whose leftovers they are.
+  std::vector<std::pair<std::uint32_t, std::string>> take_failures();
+  std::vector<std::pair<std::uint32_t, DiffersFromManifest>> take_differences();
+
+  // A file that has changed while it was read, to be done once more from its beginning, by whoever
+  // takes it. Thread-safe.
+  std::optional<std::uint32_t> take_changed();
+  // All that were, in no order; after the work.
+  const std::vector<std::uint32_t>& changed() const { return changed_; }
+
+ private:
+  // What went into a stream cannot be taken back; of ranks, each has pieces of a file.
+  bool redoes() const { return stream < 0 && !spreads && !helps; }
+  bool can_be_redone(std::uint32_t file, const std::exception& error);
+  bool is_leftover(std::uint32_t file, const std::exception& error) const;
+  void note(std::uint32_t file, const DiffersFromManifest& difference);
+
+  mutable std::mutex mutex_;
+  std::vector<std::uint32_t> changed_;
+  std::size_t changed_taken_ = 0;
+  std::vector<std::pair<std::uint32_t, std::string>> failures_;
+  std::vector<std::pair<std::uint32_t, DiffersFromManifest>> differences_;
+};
+
+// Of a job that reads sealed files as they are.
+bool may_meet_leftovers(const Request& request, bool single_file, bool has_manifest);
+
+struct ChangedWhileRead : std::exception {
+  const char* what() const noexcept override { return "changed while it was read"; }
+};
+
+// A thread's view of both trees.
+struct Directories {
+  explicit Directories(const JobState& job);
+  // record: of the sealed file, for its name if names are hidden. throw: core::SystemError.
+  Place input_of(const JobState& job, std::uint32_t file, const FileRecord& record);
+  Place output_of(const JobState& job, std::uint32_t file, const FileRecord& record);
+
+  DirectoryOpener in;
+  std::optional<DirectoryOpener> out;
+  std::optional<StoredPlaces> stored;  // of the sealed tree, if its names are hidden
+};
+
+// What is the same for each format; the task of a format adds what it knows about its file.
+class FileTask {
+ public:
+  FileTask(JobState& job, std::uint32_t file, std::uint32_t pieces)
+      : job_(job), index_(file), path_(job.tree.path(job.tree.files[file])), pieces_left_(pieces) {}
+
+  // To be called before start(). The unit gets what becomes of the file; a piece of a file that
+  // several ranks do is written where share->joint says, and committed there.
+  void take_part(std::shared_ptr<Share> share) { share_ = std::move(share); }
+  // Null: the file is not done by several ranks, or this is the task that commits it.
+  const Joint* joint() const { return share_ && share_->joint ? &*share_->joint : nullptr; }
+  // After start(): what others need to join.
+  Joint make_joint() const;
+
+  // Called by each piece before its work: the first opens the file and calls `prepare`, which reads
+  // or makes the header. Returns whether there is work: not for a file that is kept or has failed.
+  bool start(Directories& directories, const std::function<void()>& prepare);
+  // Called by each piece after its work, or after start() returned false. The last one commits.
+  void end_piece();
+  // Notes that a piece could not be done.
+  void fail(const std::exception& error);
+
+  // Makes the output; `prepare` calls it when it knows what is expected.
+  // least_bytes, most_bytes: of a complete output; if resuming, an output of such a size that has
+  // the time of the input, and for which `belongs` holds, is kept and gets the mode that it would
+  // have: returns false.
+  bool open_output(
+      std::uint64_t least_bytes, std::uint64_t most_bytes,
+      const std::function<bool(int output)>& belongs = [](int) { return true; });
+
+  // Whether a sealed file that is there may be kept: where the job holds to a manifest, the
+  // manifest must have this state of it. An interrupted job may have sealed what the manifest does
+  // not have, but nothing that the plain file's size and time say is as it was.
+  bool may_stay(const SealedState& state) const;
+
+  int in() const { return in_.get(); }
+  bool writes() const { return output_fd() >= 0 || job_.stream >= 0; }  // not: verifying
+  // Write to the output; to a stream in the order of the offsets. throw: core::SystemError.
+  void write(const std::byte* bytes, std::size_t size, std::uint64_t offset) const;
+  void write(std::span<const iovec> places, std::uint64_t offset) const;
+  // Gives the output its final size before others write to it: a remote file system must not fill
+  // up the page between two ranks' pieces with zeros. throws: core::SystemError.
+  void presize(std::uint64_t bytes) const;
+  std::uint64_t in_bytes() const { return static_cast<std::uint64_t>(before_.st_size); }
+  bool failed() const { return failed_; }
+  const std::string& path() const { return path_; }  // below the root
+  JobState& job() const { return job_; }
+  // Of the sealed file: what its manifest has, or is going to have.
+  FileRecord& record() { return record_; }
+
+ private:
+  const TreeFile& file() const { return job_.tree.files[index_]; }
+  void open_input(Directories& directories);
+  struct stat wanted() const;
+  void require_unchanged() const;
+  void open_joint();
+  void close_joint();
+  void commit();
+  void put_record();
+  int output_fd() const { return output_ ? output_->fd() : joined_.get(); }
+  bool is_current(int directory, const char* name, std::uint64_t least, std::uint64_t most,
+                  const std::function<bool(int)>& belongs) const;
+
+  enum class Phase { fresh, working, nothing_to_do };
+  JobState& job_;
+  const std::uint32_t index_;
+  const std::string path_;
+  std::atomic<std::uint32_t> pieces_left_;
+  std::mutex mutex_;
+  Phase phase_ = Phase::fresh;
+  std::atomic<bool> failed_ = false;
+  core::Descriptor in_;
+  core::SharedDescriptor out_directory_;
+  std::string out_name_;
+  std::optional<OutputFile> output_;
+  std::shared_ptr<Share> share_;
+  core::Descriptor joined_;  // the output of a joint
+  struct stat before_ {};
+  FileRecord record_;
+};
+
+}  // namespace tabane::workloads::aes_dir

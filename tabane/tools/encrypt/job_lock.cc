@@ -1,0 +1,146 @@
+#include "tabane/tools/encrypt/job_lock.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "tabane/core/error.h"
+#include "tabane/tools/encrypt/output_file.h"
+#include "tabane/tools/encrypt/tree.h"
+#include "tabane/tools/encrypt/tree_home.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+constexpr int kOpenToLock = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+constexpr int kOpenFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+// Tells the lock of a plain tree from other temporary files, to those who meet a leftover, too.
+constexpr std::string_view kTextOfLock = "A job of tabane writes into this directory.\n";
+
+[[noreturn]] void throw_held(const std::string& path) {
+  throw core::UsageError(fmt::format("another job is writing into OUT ({}); wait for it", path));
+}
+
+// Nobody else can open it, and so lock it.
+bool is_private(int file) {
+  struct stat status {};
+  return fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+         (status.st_mode & 077) == 0;
+}
+
+core::Descriptor open_there(int home) {
+  core::Descriptor file(openat(home, kLockName, kOpenToLock));
+  if (file.valid() && !is_private(file.get())) file.reset();
+  return file;
+}
+
+core::Descriptor make(int home) {
+  return core::Descriptor(openat(home, kLockName, kOpenToLock | O_CREAT | O_EXCL, 0600));
+}
+
+// False: whoever had it has removed it meanwhile.
+bool has_its_name(int home, int file) {
+  struct stat mine {
+  }, named{};
+  return fstat(file, &mine) == 0 && fstatat(home, kLockName, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         mine.st_ino == named.st_ino && mine.st_dev == named.st_dev;
+}
+
+// Whether a temporary file is the lock of a job that is at work. Its mode does not count: some file
+// systems keep none.
+bool is_announcement(int root, const char* name) {
+  const core::Descriptor file(openat(root, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status {};
+  char text[kTextOfLock.size()];
+  return file.valid() && fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_uid == geteuid() &&
+         pread(file.get(), text, sizeof text, 0) == static_cast<ssize_t>(sizeof text) &&
+         std::string_view(text, sizeof text) == kTextOfLock &&
+         flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+}  // namespace
+
+// The other constructor has ended: what throws here leaves nothing behind.
+JobLock::JobLock(int root, LockedTree tree, const std::string& path) : JobLock(root) {
+  if (tree == LockedTree::sealed) {
+    lock_home(path);
+  } else {
+    announce();
+    require_free(root, path);
+  }
+  require_unannounced(path);
+}
+
+// Where the file system has no locks, the file would be taken for a leftover.
+void JobLock::announce() {
+  try {
+    announced_.emplace(root_, "lock", 0600);
+  } catch (const core::SystemError&) {
+    return;
+  }
+  const bool written = write(announced_->fd(), kTextOfLock.data(), kTextOfLock.size()) ==
+                       static_cast<ssize_t>(kTextOfLock.size());
+  if (!written || !is_announcement(root_, announced_->name())) announced_.reset();
+}
+
+// Each job makes its own file before it looks for others'.
+void JobLock::require_unannounced(const std::string& path) const {
+  for (const std::string& name : temporary_names(root_)) {
+    const bool own = announced_ && name == announced_->name();
+    if (!own && is_announcement(root_, name.c_str())) throw_held(path);
+  }
+}
+
+// Whatever else is wrong with .tabane is told by those who need it.
+void JobLock::lock_home(const std::string& path) {
+  made_home_ = mkdirat(root_, kOwnDirectory, 0777) == 0;
+  home_.reset(openat(root_, kOwnDirectory, kOpenFolder));
+  if (!home_.valid()) return;
+  constexpr int kAttempts = 100;  // each against a job that has just ended
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    core::Descriptor file = make(home_.get());
+    if (!file.valid()) {
+      if (errno != EEXIST) return;
+      file = open_there(home_.get());
+      if (!file.valid()) {
+        if (errno == ENOENT) continue;
+        return;
+      }
+    }
+    const bool locked = flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+    if (!locked && errno == EWOULDBLOCK) throw_held(path);
+    if (!has_its_name(home_.get(), file.get())) continue;
+    if (!locked) {
+      unlinkat(home_.get(), kLockName, 0);
+      return;
+    }
+    lock_ = std::move(file);
+    return;
+  }
+}
+
+JobLock::~JobLock() {
+  if (!home_.valid()) return;
+  if (lock_.valid() && has_its_name(home_.get(), lock_.get())) unlinkat(home_.get(), kLockName, 0);
+  if (made_home_) unlinkat(root_, kOwnDirectory, AT_REMOVEDIR);
+}
+
+bool JobLock::is_held(int root) {
+  const core::Descriptor home(openat(root, kOwnDirectory, kOpenFolder));
+  const core::Descriptor file = home.valid() ? open_there(home.get()) : core::Descriptor();
+  return file.valid() && flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+void JobLock::require_free(int root, const std::string& path) {
+  if (is_held(root)) throw_held(path);
+}
+
+}  // namespace tabane::workloads::aes_dir

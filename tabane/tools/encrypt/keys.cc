@@ -1,0 +1,204 @@
+#include "tabane/tools/encrypt/keys.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "tabane/core/error.h"
+#include "tabane/core/file.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+constexpr std::size_t kMostOfKeyFile = 192;  // a hexadecimal key and much white space
+constexpr std::size_t kMostOfLine = 1024;
+
+std::span<const std::byte> read_some(const core::Descriptor& file, const std::string& path,
+                                     std::span<std::byte> buffer) {
+  return buffer.first(core::read_all(file.get(), buffer.data(), buffer.size(), path));
+}
+
+// Returns 16 for what is no digit.
+unsigned digit_value(std::byte b) {
+  const auto c = std::to_integer<unsigned char>(b);
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return 16;
+}
+
+bool is_space(std::byte b) {
+  const auto c = std::to_integer<unsigned char>(b);
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+// Returns false if `text` is not exactly the hexadecimal digits of key, with white space behind.
+bool decode_hexadecimal(std::span<const std::byte> text, std::span<std::byte> key) {
+  while (!text.empty() && is_space(text.back())) text = text.first(text.size() - 1);
+  if (text.size() != 2 * key.size()) return false;
+  unsigned wrong = 0;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    const unsigned high = digit_value(text[2 * i]), low = digit_value(text[2 * i + 1]);
+    wrong |= (high | low) & 16;
+    key[i] = static_cast<std::byte>((high << 4 | low) & 255);
+  }
+  return wrong == 0;
+}
+
+// Random bytes are not: one key in 10^34 of 32 bytes, one in 10^17 of 16.
+bool is_hexadecimal_text(std::span<const std::byte> text) {
+  while (!text.empty() && is_space(text.back())) text = text.first(text.size() - 1);
+  return !text.empty() &&
+         std::ranges::all_of(text, [](std::byte b) { return digit_value(b) < 16; });
+}
+
+// Of what is not the name of a file: whether it is an identity's text, all of an identity's file,
+// or the digits of a key.
+bool may_be_secret(std::string_view text) {
+  constexpr std::string_view kIdentity = "tabane-secret-key-";
+  constexpr std::size_t kFewDigits = 16;
+  const auto is_same = [](unsigned char a, unsigned char b) { return std::tolower(a) == b; };
+  if (!std::ranges::search(text, kIdentity, is_same).empty()) return true;
+  return text.size() >= kFewDigits && is_hexadecimal_text(std::as_bytes(std::span(text)));
+}
+
+bool is_zero(std::span<const std::byte> bytes) {
+  std::byte all{0};
+  for (const std::byte b : bytes) all |= b;
+  return all == std::byte{0};
+}
+
+[[noreturn]] void throw_ambiguous(const std::string& path, std::size_t bytes) {
+  throw core::UsageError(fmt::format(
+      "key file {0}: its {1} bytes are hexadecimal digits, which may be half of a key or a raw "
+      "one. A key is {2} such digits; if these are raw bytes, write them so: xxd -p -c {1} {0}",
+      path, bytes, 2 * bytes));
+}
+
+void write_and_close(core::Descriptor file, const std::string& path,
+                     std::span<const std::byte> bytes) {
+  core::write_all(file.get(), bytes.data(), bytes.size(), path);
+  // Some file systems have no fsync (EINVAL).
+  if (fsync(file.get()) != 0 && errno != EINVAL) throw core::SystemError("fsync", path, errno);
+  file.close(path);
+}
+
+// A passphrase may be any text.
+core::Descriptor open_passphrase_file(const std::string& path) {
+  try {
+    return open_to_read(path);
+  } catch (const core::SystemError& error) {
+    if (error.code() != ENOENT || path.find('/') != path.npos) throw;
+    throw core::Error(
+        "passphrase file: there is no such file; its name is not shown, as it may be the "
+        "passphrase itself");
+  }
+}
+
+}  // namespace
+
+core::Descriptor open_to_read(const std::string& path) {
+  core::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (file.valid()) return file;
+  const int code = errno;
+  if (may_be_secret(path)) {
+    throw core::UsageError(
+        "a secret key where the name of its file is wanted: other users may have seen it in the "
+        "list of processes, and the shell may keep it in its history. Write it into a file that "
+        "only you can read");
+  }
+  throw core::SystemError("open", path, code);
+}
+
+std::string warning_of(const core::Descriptor& file, const std::string& path) {
+  struct stat status;
+  if (fstat(file.get(), &status) != 0) throw core::SystemError("fstat", path, errno);
+  if (!S_ISREG(status.st_mode) || (status.st_mode & 077) == 0) return {};
+  return fmt::format("others may have access to {}: chmod 600 {}", path, path);
+}
+
+Passphrase::Passphrase(std::vector<std::byte> bytes) : Passphrase(of(bytes)) { wipe(bytes); }
+
+Passphrase Passphrase::of(std::span<const std::byte> bytes) {
+  Passphrase passphrase;
+  passphrase.memory_ = LockedMemory(bytes.size());
+  std::ranges::copy(bytes, passphrase.memory_.bytes().begin());
+  return passphrase;
+}
+
+KeyFile read_key_file(const std::string& path, std::size_t bytes) {
+  TABANE_ASSERT(bytes == 16 || bytes == kMasterKeyBytes);
+  const core::Descriptor file = open_to_read(path);
+  KeyFile result;
+  result.warning = warning_of(file, path);
+  LockedBytes<kMostOfKeyFile> buffer;
+  const auto content = read_some(file, path, buffer.bytes());
+  const auto key = result.key.bytes().first(bytes);
+  if (content.size() == bytes) {
+    if (is_hexadecimal_text(content)) throw_ambiguous(path, bytes);
+    std::ranges::copy(content, key.begin());
+  } else if (!decode_hexadecimal(content, key)) {
+    throw core::UsageError(
+        fmt::format("key file {}: {} {} bytes; legal are {} raw bytes, or {} hexadecimal digits "
+                    "with white space at the end",
+                    path, content.size() == kMostOfKeyFile ? "at least" : "it has", content.size(),
+                    bytes, 2 * bytes));
+  }
+  if (is_zero(key)) result.weakness = fmt::format("key file {}: the key is all zeros", path);
+  return result;
+}
+
+PassphraseFile read_passphrase_file(const std::string& path) {
+  const core::Descriptor file = open_passphrase_file(path);
+  LockedBytes<kMostOfLine + 2> buffer;  // room for the end of the longest line
+  auto line = read_some(file, path, buffer.bytes());
+  const auto end = std::ranges::find(line, std::byte{'\n'});
+  line = line.first(static_cast<std::size_t>(end - line.begin()));
+  if (!line.empty() && line.back() == std::byte{'\r'}) line = line.first(line.size() - 1);
+  if (line.empty() || line.size() > kMostOfLine) {
+    throw core::UsageError(
+        fmt::format("passphrase file {}: its first line is {}; legal are 1 to {} bytes", path,
+                    line.empty() ? "empty" : "too long", kMostOfLine));
+  }
+  return {Passphrase::of(line), warning_of(file, path)};
+}
+
+std::string weakness_of(const Passphrase& passphrase) {
+  constexpr std::size_t kFewBytes = 8;
+  if (passphrase.bytes().size() >= kFewBytes) return {};
+  return fmt::format("the passphrase has less than {} bytes and is easily guessed", kFewBytes);
+}
+
+void write_new_key_file(const std::string& path) {
+  MasterKey key;
+  fill_random(key.bytes());
+  write_new_secret_file(path, key.bytes());
+}
+
+void write_new_secret_file(const std::string& path, std::span<const std::byte> bytes) {
+  core::Descriptor file(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.valid()) throw core::SystemError("open", path, errno);
+  try {
+    write_and_close(std::move(file), path, bytes);
+  } catch (const core::SystemError&) {
+    unlink(path.c_str());
+    throw;
+  }
+}
+
+ScryptParameters fresh_scrypt_parameters(int log2_n) {
+  ScryptParameters parameters{
+      .log2_n = static_cast<std::uint8_t>(log2_n), .r = 8, .p = 1, .salt = {}};
+  fill_random(parameters.salt);
+  return parameters;
+}
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,76 @@
+// Keys from files and passphrases. Nothing here puts key bytes into a message.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tabane/core/file.h"
+#include "tabane/tools/encrypt/sealed_format.h"
+
+namespace tabane::workloads::aes_dir {
+
+// Text that is wiped when it goes.
+class Passphrase {
+ public:
+  Passphrase() = default;
+  explicit Passphrase(std::vector<std::byte> bytes);
+  static Passphrase of(std::span<const std::byte> bytes);
+  Passphrase(const Passphrase&) = delete;
+  Passphrase& operator=(const Passphrase&) = delete;
+  Passphrase(Passphrase&& other) noexcept = default;
+  Passphrase& operator=(Passphrase&& other) noexcept = default;
+
+  std::span<const std::byte> bytes() const { return memory_.bytes(); }
+  bool empty() const { return bytes().empty(); }
+
+ private:
+  LockedMemory memory_;
+};
+
+struct KeyFile {
+  MasterKey key;         // the first `bytes`
+  std::string warning;   // others can read the file; empty: they cannot
+  std::string weakness;  // why nothing should be encrypted with it; empty: nothing is seen
+};
+
+// Reads a key of `bytes` (16 or 32): raw, or in hexadecimal with white space at its end.
+// throws: core::SystemError; core::UsageError naming the file and the legal lengths, also if the
+// raw bytes are hexadecimal digits: they may be half of a key.
+KeyFile read_key_file(const std::string& path, std::size_t bytes);
+
+struct PassphraseFile {
+  Passphrase passphrase;
+  std::string warning;  // as of a key file
+};
+
+// Reads the first line of a file, without its end of line. throws: core::SystemError;
+// core::UsageError if the line is empty or longer than 1024 bytes.
+PassphraseFile read_passphrase_file(const std::string& path);
+
+// Returns why a passphrase should not encrypt anything: it has less than 8 bytes. Empty: nothing is
+// seen.
+std::string weakness_of(const Passphrase& passphrase);
+
+// Makes a file of 32 random bytes that only its owner can read and that was not there.
+// throws: core::SystemError naming the file.
+void write_new_key_file(const std::string& path);
+
+// Makes a file with these bytes that only its owner can read and that was not there; it is on the
+// disk when this returns. throws: core::SystemError naming the file.
+void write_new_secret_file(const std::string& path, std::span<const std::byte> bytes);
+
+// Opens a file of keys. throws: core::SystemError naming it; core::UsageError, which does not show
+// it, if somebody has given the key itself.
+core::Descriptor open_to_read(const std::string& path);
+
+// Says that others can read an open file of keys; empty: they cannot. throws: core::SystemError.
+std::string warning_of(const core::Descriptor& file, const std::string& path);
+
+inline constexpr int kPassphraseLog2N = 18;  // of what is written: 256 MiB, about a second
+
+// What a run of encryption with a passphrase writes into its headers: N = 2^log2_n, r = 8, p = 1,
+// and a fresh salt.
+ScryptParameters fresh_scrypt_parameters(int log2_n = kPassphraseLog2N);
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,222 @@
+#include "tabane/tools/encrypt/keys.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "tabane/core/file.h"
+#include "tabane/core/files_test.h"
+#include "tabane/core/scratch_folder.h"
+#include "tabane/core/text_of_error_test.h"
+#include "tabane/tools/encrypt/test_bytes.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+namespace fs = std::filesystem;
+
+class KeyFiles : public testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return (directory_ / name).string(); }
+
+  std::string file(const std::string& content, fs::perms mode = fs::perms{0600}) const {
+    return core::replace_file(path("key"), content, mode);
+  }
+
+  std::string read_key(const std::string& content, std::size_t bytes) const {
+    return hex(read_key_file(file(content), bytes).key.bytes().first(bytes));
+  }
+
+  std::string refusal(const std::string& content, std::size_t bytes) const {
+    return core::text_of_error<core::UsageError>([&] { read_key_file(file(content), bytes); });
+  }
+
+  std::string passphrase(const std::string& content) const {
+    return hex(read_passphrase_file(file(content)).passphrase.bytes());
+  }
+
+  const core::ScratchFolder folder_{"tabane-test"};
+  const fs::path directory_ = folder_.path();
+};
+
+TEST_F(KeyFiles, AreRawBytesOrHexadecimalDigitsOfEitherCase) {
+  for (const std::size_t n : {16, 32}) {
+    const std::string digits = hex(counting(n, 0xa5));
+    EXPECT_EQ(read_key(as_text(counting(n, 0xa5)), n), digits);
+    EXPECT_EQ(read_key(digits, n), digits);
+    EXPECT_EQ(read_key(upper(digits), n), digits);
+    EXPECT_EQ(read_key(digits + " \t\r\n\n", n), digits);
+  }
+}
+
+TEST_F(KeyFiles, AreRawEvenWhenTheirBytesAreAlmostDigitsOrWhiteSpace) {
+  for (const std::string raw : {"0123456789abcdeg", "               \n"}) {
+    EXPECT_EQ(read_key(raw, 16), hex(from_text(raw)));
+  }
+}
+
+TEST_F(KeyFiles, ThatMayBeHalfAKeyInHexadecimalAreRefused) {
+  for (const std::size_t n : {16, 32}) {
+    const std::string digits = hex(counting(n / 2, 0xa5));
+    for (const std::string& text : {digits, upper(digits), digits.substr(1) + "\n"}) {
+      const std::string message = refusal(text, n);
+      EXPECT_NE(message.find("half of a key"), std::string::npos) << text;
+      EXPECT_NE(message.find("xxd -p"), std::string::npos) << text;
+      EXPECT_EQ(message.find(text.substr(0, 8)), std::string::npos) << text;
+    }
+  }
+}
+
+TEST_F(KeyFiles, OfZerosAreWeak) {
+  for (const std::size_t n : {16, 32}) {
+    for (const std::string& zeros : {std::string(n, '\0'), std::string(2 * n, '0')}) {
+      EXPECT_NE(read_key_file(file(zeros), n).weakness.find(path("key")), std::string::npos);
+    }
+    std::string one(n, '\0');
+    one.back() = 1;
+    EXPECT_EQ(read_key_file(file(one), n).weakness, "");
+  }
+}
+
+TEST_F(KeyFiles, OfPassphrasesWarnIfOthersCanReachThem) {
+  EXPECT_EQ(read_passphrase_file(file("secret", fs::perms{0600})).warning, "");
+  const std::string warning = read_passphrase_file(file("secret", fs::perms{0644})).warning;
+  EXPECT_NE(warning.find("chmod 600 " + path("key")), std::string::npos);
+}
+
+TEST(WeaknessOf, IsToldOfShortPassphrases) {
+  EXPECT_NE(weakness_of(Passphrase(from_text("1234567"))), "");
+  EXPECT_EQ(weakness_of(Passphrase(from_text("12345678"))), "");
+}
+
+TEST_F(KeyFiles, OfAnyOtherLengthAreRefusedWithTheirNameAndTheLegalLengths) {
+  for (const std::size_t n : {0, 1, 15, 16, 31, 33, 63, 65, 128, 1000}) {
+    const std::string text = refusal(std::string(n, 'a'), 32);
+    EXPECT_NE(text.find(path("key")), std::string::npos) << n;
+    EXPECT_NE(text.find("32 raw bytes"), std::string::npos) << n;
+    EXPECT_NE(text.find("64 hexadecimal digits"), std::string::npos) << n;
+  }
+  EXPECT_NE(refusal(std::string(17, 'a'), 16).find("32 hexadecimal digits"), std::string::npos);
+}
+
+TEST_F(KeyFiles, WithWhatIsNoDigitAreRefusedWithoutShowingIt) {
+  const std::string digits = hex(counting(32, 0xa5));
+  for (const char wrong : {'g', 'G', '/', ':', '@', '`', '\0', '\n'}) {
+    for (const std::size_t at : {0, 1, 62}) {
+      std::string text = digits;
+      text[at] = wrong;
+      const std::string message = refusal(text, 32);
+      EXPECT_FALSE(message.empty()) << wrong << at;
+      EXPECT_EQ(message.find(digits.substr(8, 8)), std::string::npos);
+    }
+  }
+  EXPECT_FALSE(refusal("\n" + digits, 32).empty());
+}
+
+TEST_F(KeyFiles, ThatOthersCanReachAreReadWithAWarning) {
+  const std::string content(32, 'k');
+  EXPECT_EQ(read_key_file(file(content, fs::perms{0600}), 32).warning, "");
+  EXPECT_EQ(read_key_file(file(content, fs::perms{0400}), 32).warning, "");
+  for (const unsigned mode : {0640u, 0604u, 0644u, 0620u}) {
+    const KeyFile read = read_key_file(file(content, static_cast<fs::perms>(mode)), 32);
+    EXPECT_NE(read.warning.find("chmod 600 " + path("key")), std::string::npos) << mode;
+    EXPECT_EQ(as_text(read.key.bytes()), content);
+  }
+}
+
+TEST_F(KeyFiles, ThatCannotBeReadAreNamed) {
+  try {
+    read_key_file(path("absent"), 32);
+    ADD_FAILURE();
+  } catch (const core::SystemError& error) {
+    EXPECT_EQ(error.code(), ENOENT);
+    EXPECT_NE(std::string(error.what()).find(path("absent")), std::string::npos);
+  }
+  EXPECT_THROW(read_key_file(directory_.string(), 32), core::SystemError);
+}
+
+TEST_F(KeyFiles, MayBePipes) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const std::string digits = hex(counting(32));
+  ASSERT_EQ(write(ends[1], digits.data(), digits.size()), 64);
+  close(ends[1]);
+  const KeyFile read = read_key_file("/dev/fd/" + std::to_string(ends[0]), 32);
+  close(ends[0]);
+  EXPECT_EQ(hex(read.key.bytes()), digits);
+  EXPECT_EQ(read.warning, "");
+}
+
+TEST_F(KeyFiles, AreMadeForTheirOwnerAloneAndDifferEachTime) {
+  write_new_key_file(path("one"));
+  write_new_key_file(path("two"));
+  struct stat status;
+  ASSERT_EQ(stat(path("one").c_str(), &status), 0);
+  EXPECT_EQ(status.st_size, 32);
+  EXPECT_EQ(status.st_mode & 07777 & ~0600u, 0u);
+  const KeyFile one = read_key_file(path("one"), 32), two = read_key_file(path("two"), 32);
+  EXPECT_EQ(one.warning, "");
+  EXPECT_NE(hex(one.key.bytes()), hex(two.key.bytes()));
+}
+
+TEST_F(KeyFiles, AreNeverReplaced) {
+  const std::string there = file("do not lose me");
+  fs::create_symlink(path("nowhere"), path("link"));
+  for (const std::string& taken : {there, path("link")}) {
+    try {
+      write_new_key_file(taken);
+      ADD_FAILURE();
+    } catch (const core::SystemError& error) {
+      EXPECT_EQ(error.code(), EEXIST);
+      EXPECT_NE(std::string(error.what()).find(taken), std::string::npos);
+    }
+  }
+  EXPECT_EQ(fs::file_size(there), 14u);
+  EXPECT_FALSE(fs::exists(path("nowhere")));
+}
+
+TEST_F(KeyFiles, OfPassphrasesGiveTheirFirstLine) {
+  const std::string expected = hex(from_text("open sesame "));
+  EXPECT_EQ(passphrase("open sesame "), expected);
+  EXPECT_EQ(passphrase("open sesame \n"), expected);
+  EXPECT_EQ(passphrase("open sesame \r\n"), expected);
+  EXPECT_EQ(passphrase("open sesame \nsecond line\n"), expected);
+}
+
+TEST_F(KeyFiles, OfPassphrasesHaveOneTo1024Bytes) {
+  EXPECT_EQ(passphrase(std::string(1024, 'p')).size(), 2048u);
+  EXPECT_EQ(passphrase(std::string(1024, 'p') + "\r\nmore").size(), 2048u);
+  EXPECT_THROW(passphrase(""), core::UsageError);
+  EXPECT_THROW(passphrase("\nsecond"), core::UsageError);
+  EXPECT_THROW(passphrase("\r\n"), core::UsageError);
+  EXPECT_THROW(passphrase(std::string(1025, 'p')), core::UsageError);
+  EXPECT_THROW(passphrase(std::string(1025, 'p') + "\n"), core::UsageError);
+  EXPECT_THROW(passphrase(std::string(5000, 'p')), core::UsageError);
+  EXPECT_THROW(read_passphrase_file(path("absent")), core::SystemError);
+}
+
+TEST(Passphrase, LeavesNothingWhereItWasMovedFrom) {
+  Passphrase one(from_text("first"));
+  Passphrase two = std::move(one);
+  EXPECT_TRUE(one.empty());  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(as_text(two.bytes()), "first");
+  Passphrase three(from_text("a longer one"));
+  three = std::move(two);
+  EXPECT_TRUE(two.empty());  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(as_text(three.bytes()), "first");
+}
+
+TEST(FreshScryptParameters, AreThoseOfTheFormatWithANewSalt) {
+  const ScryptParameters one = fresh_scrypt_parameters(), two = fresh_scrypt_parameters();
+  EXPECT_EQ(one.log2_n, 18);
+  EXPECT_EQ(one.r, 8);
+  EXPECT_EQ(one.p, 1);
+  EXPECT_NE(one.salt, two.salt);
+}
+
+}  // namespace
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,261 @@
+#include "tabane/tools/encrypt/manifest_format.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+constexpr std::array<unsigned char, 8> kManifestMagic = {'T', 'B', 'N', 'M', 'A', 'N', 'I', 2};
+constexpr std::size_t kManifestBuffer = std::size_t{64} << 10;
+constexpr std::size_t kManifestHeadBytes = kManifestMagic.size() + kTreeIdBytes + 8 + 1;
+constexpr std::size_t kFixedBytes = 4 + 8 + 4;  // of an entry: mode and time
+constexpr unsigned kHiddenNames = 1;            // the only flag
+constexpr std::uint8_t kEnd = 0;                // in the place of a kind
+constexpr std::uint32_t kPermissionBits = 07777;
+
+// '/' before every other byte; there is no 0 in a path.
+int rank(char c) { return c == '/' ? 0 : static_cast<unsigned char>(c); }
+
+bool is_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.find('\0') == name.npos;
+}
+
+bool is_path(std::string_view path) {
+  for (;;) {
+    const std::size_t slash = path.find('/');
+    if (!is_name(path.substr(0, slash))) return false;
+    if (slash == path.npos) return true;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+std::string_view parent_of(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == path.npos ? std::string_view() : path.substr(0, slash);
+}
+
+bool is_or_lies_below(std::string_view inner, std::string_view outer) {
+  return outer.empty() || inner == outer ||
+         (inner.starts_with(outer) && inner[outer.size()] == '/');
+}
+
+void append_number(std::vector<std::byte>& bytes, std::uint64_t value, std::size_t width) {
+  for (std::size_t i = 0; i < width; ++i) bytes.push_back(static_cast<std::byte>(value >> (8 * i)));
+}
+
+std::uint64_t number_at(const std::byte* bytes, std::size_t width) {
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < width; ++i) {
+    value |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
+  }
+  return value;
+}
+
+}  // namespace
+
+int compare_paths(std::string_view a, std::string_view b) {
+  const auto [at_a, at_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  if (at_a == a.end() || at_b == b.end()) return (at_a != a.end()) - (at_b != b.end());
+  return rank(*at_a) - rank(*at_b);
+}
+
+const char* PathOrder::refuse(EntryKind kind, std::string_view path) {
+  if (!std::exchange(any_, true)) {
+    return kind == EntryKind::directory && path.empty() ? nullptr
+                                                        : "the first entry is not the root";
+  }
+  if (!is_path(path)) return "the path is not legal";
+  if (compare_paths(last_, path) >= 0) return "the path does not come behind the one before it";
+  if (!is_or_lies_below(last_directory_, parent_of(path))) {
+    return "the path lies in no directory that came before it";
+  }
+  last_ = path;
+  if (kind == EntryKind::directory) last_directory_ = path;
+  return nullptr;
+}
+
+ManifestWriter::ManifestWriter(const ManifestHead& head, Sink sink)
+    : hidden_names_(head.hidden_names), sink_(std::move(sink)) {
+  buffer_.reserve(kManifestBuffer + kFixedBytes);
+  put(std::as_bytes(std::span(kManifestMagic)));
+  put(head.tree_id);
+  put_number(head.generation, 8);
+  put_number(head.hidden_names ? kHiddenNames : 0, 1);
+}
+
+void ManifestWriter::flush() {
+  if (!buffer_.empty()) sink_(buffer_);
+  buffer_.clear();
+}
+
+void ManifestWriter::put(std::span<const std::byte> bytes) {
+  if (buffer_.size() + bytes.size() > kManifestBuffer) flush();
+  if (bytes.size() > kManifestBuffer) {
+    sink_(bytes);
+  } else {
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+  }
+}
+
+void ManifestWriter::put_number(std::uint64_t value, std::size_t bytes) {
+  if (buffer_.size() + bytes > kManifestBuffer) flush();
+  append_number(buffer_, value, bytes);
+}
+
+// The length as LEB128, then the bytes.
+void ManifestWriter::put_text(std::string_view text) {
+  TABANE_ASSERT(text.size() <= kMostPathBytes);
+  std::size_t left = text.size();
+  for (; left >= 0x80; left >>= 7) put_number((left & 0x7f) | 0x80, 1);
+  put_number(left, 1);
+  put(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+void ManifestWriter::add(const ManifestEntry& entry) {
+  const char* const wrong = order_.refuse(entry.kind, entry.path);
+  TABANE_ASSERT(wrong == nullptr);
+  put_number(static_cast<std::uint8_t>(entry.kind), 1);
+  put_text(entry.path);
+  put_number(entry.mode & kPermissionBits, 4);
+  put_number(static_cast<std::uint64_t>(entry.seconds), 8);
+  put_number(entry.nanoseconds, 4);
+  if (entry.kind == EntryKind::file) {
+    put_number(entry.sealed.bytes, 8);
+    put(entry.sealed.salt);
+    put(entry.sealed.last_tag);
+    if (hidden_names_) put(entry.stored_name);
+    bytes_ += entry.sealed.bytes;
+  } else if (entry.kind == EntryKind::link) {
+    put_text(entry.target);
+  }
+  ++entries_;
+}
+
+void ManifestWriter::finish() {
+  put_number(kEnd, 1);
+  put_number(entries_, 8);
+  put_number(bytes_, 8);
+  flush();
+}
+
+ManifestReader::ManifestReader(Source source)
+    : source_(std::move(source)), buffer_(2 * kManifestBuffer) {
+  const std::byte* head = need(kManifestMagic.size());
+  if (std::memcmp(head, kManifestMagic.data(), kManifestMagic.size() - 1) != 0) {
+    throw DamageError("not a manifest", 0);
+  }
+  if (std::to_integer<unsigned>(head[kManifestMagic.size() - 1]) != kManifestMagic.back()) {
+    throw VersionError("a manifest", std::to_integer<unsigned>(head[kManifestMagic.size() - 1]),
+                       "2", kManifestMagic.size() - 1);
+  }
+  head = need(kManifestHeadBytes) + kManifestMagic.size();
+  std::copy_n(head, kTreeIdBytes, head_.tree_id.begin());
+  head_.generation = number_at(head + kTreeIdBytes, 8);
+  const auto flags = std::to_integer<unsigned>(head[kTreeIdBytes + 8]);
+  if ((flags & ~kHiddenNames) != 0) {
+    throw DamageError("a flag of the manifest is not known here", kManifestHeadBytes - 1);
+  }
+  head_.hidden_names = (flags & kHiddenNames) != 0;
+  at_ += kManifestHeadBytes;
+}
+
+const std::byte* ManifestReader::need(std::size_t bytes) {
+  if (filled_ - at_ < bytes) {
+    std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(at_),
+              buffer_.begin() + static_cast<std::ptrdiff_t>(filled_), buffer_.begin());
+    before_ += at_;
+    filled_ -= at_;
+    at_ = 0;
+    filled_ += source_(std::span(buffer_).subspan(filled_));
+    if (filled_ < bytes) throw DamageError("the manifest ends too early", before_ + filled_);
+  }
+  return buffer_.data() + at_;
+}
+
+std::uint64_t ManifestReader::number(std::size_t bytes) {
+  const std::uint64_t value = number_at(need(bytes), bytes);
+  at_ += bytes;
+  return value;
+}
+
+void ManifestReader::text(std::string& text, const char* what) {
+  const std::uint64_t from = offset();
+  std::uint64_t length = 0;
+  unsigned shift = 0;
+  for (std::uint64_t digit = 0x80; (digit & 0x80) != 0; shift += 7) {
+    digit = number(1);
+    length |= (digit & 0x7f) << shift;
+    const bool padded = digit == 0 && shift > 0;  // one way only to write a length
+    if (padded || length > kMostPathBytes || shift > 21) {
+      throw DamageError(std::string("the length of the ") + what + " is not legal", from);
+    }
+  }
+  text.clear();
+  while (text.size() < length) {
+    const auto here = std::min<std::size_t>(length - text.size(), kManifestBuffer);
+    text.append(reinterpret_cast<const char*>(need(here)), here);
+    at_ += here;
+  }
+}
+
+void ManifestReader::read_entry(EntryKind kind, ManifestEntry& entry) {
+  const std::uint64_t from = offset();
+  entry.kind = kind;
+  text(entry.path, "path");
+  if (const char* wrong = order_.refuse(kind, entry.path)) throw DamageError(wrong, from);
+  const std::uint64_t fixed = offset();
+  entry.mode = static_cast<std::uint32_t>(number(4));
+  if (entry.mode > kPermissionBits) throw DamageError("the mode is not legal", fixed);
+  entry.seconds = static_cast<std::int64_t>(number(8));
+  entry.nanoseconds = static_cast<std::uint32_t>(number(4));
+  if (entry.nanoseconds >= 1'000'000'000) throw DamageError("the time is not legal", fixed + 12);
+  entry.sealed = {};
+  entry.stored_name = {};
+  entry.target.clear();
+  if (kind == EntryKind::file) {
+    entry.sealed.bytes = number(8);
+    std::copy_n(need(kFileSaltBytes), kFileSaltBytes, entry.sealed.salt.begin());
+    at_ += kFileSaltBytes;
+    std::copy_n(need(kTagBytes), kTagBytes, entry.sealed.last_tag.begin());
+    at_ += kTagBytes;
+    if (head_.hidden_names) {
+      std::copy_n(need(kStoredNameBytes), kStoredNameBytes, entry.stored_name.begin());
+      at_ += kStoredNameBytes;
+    }
+    bytes_ += entry.sealed.bytes;
+  } else if (kind == EntryKind::link) {
+    const std::uint64_t target_at = offset();
+    text(entry.target, "target");
+    if (entry.target.empty() || entry.target.find('\0') != entry.target.npos) {
+      throw DamageError("the target of a symbolic link is not legal", target_at);
+    }
+  }
+  ++entries_;
+}
+
+void ManifestReader::read_end() {
+  const std::uint64_t from = offset();
+  if (entries_ == 0) throw DamageError("the manifest has no entry", from);
+  if (number(8) != entries_) throw DamageError("the number of entries does not fit", from);
+  if (number(8) != bytes_) throw DamageError("the number of bytes does not fit", from + 8);
+  std::byte more;
+  if (at_ < filled_ || source_({&more, 1}) != 0) {
+    throw DamageError("something follows the end of the manifest", offset());
+  }
+}
+
+bool ManifestReader::next(ManifestEntry& entry) {
+  const std::uint64_t from = offset();
+  const std::uint64_t kind = number(1);
+  if (kind == kEnd) {
+    read_end();
+    return false;
+  }
+  if (kind > 3) throw DamageError("an entry of a kind that is not known here", from);
+  read_entry(static_cast<EntryKind>(kind), entry);
+  return true;
+}
+
+}  // namespace tabane::workloads::aes_dir

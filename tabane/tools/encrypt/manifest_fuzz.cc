@@ -1,0 +1,57 @@
+#include "tabane/tools/encrypt/manifest_fuzz.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "tabane/tools/encrypt/manifest_format.h"
+#include "tabane/tools/encrypt/test_bytes.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+struct Reading {
+  ManifestHead head;
+  std::vector<ManifestEntry> entries;
+  std::string refused;
+};
+
+Reading read(std::span<const std::byte> plain) {
+  std::size_t given = 0;
+  const auto source = [&, next = source_of(plain)](std::span<std::byte> place) mutable {
+    const std::size_t here = next(place);
+    given += here;
+    return here;
+  };
+  Reading result;
+  try {
+    ManifestReader reader(source);
+    result.head = reader.head();
+    ManifestEntry entry;
+    while (reader.next(entry)) result.entries.push_back(entry);
+    TABANE_ASSERT(given == plain.size() && reader.entries() == result.entries.size());
+  } catch (const DamageError& error) {
+    TABANE_ASSERT(error.offset() <= plain.size());
+    result.refused = error.what();
+  }
+  return result;
+}
+
+Bytes write(const Reading& reading) {
+  Bytes plain;
+  ManifestWriter writer(reading.head, sink_into(plain));
+  for (const ManifestEntry& entry : reading.entries) writer.add(entry);
+  writer.finish();
+  return plain;
+}
+
+}  // namespace
+
+std::string fuzz_manifest(std::span<const std::byte> plain) {
+  // An exact copy, so that a sanitizer sees any overread.
+  const Bytes bytes(plain.begin(), plain.end());
+  const Reading reading = read(bytes);
+  if (reading.refused.empty()) TABANE_ASSERT(write(reading) == bytes);
+  return reading.refused;
+}
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,43 @@
+#include "tabane/tools/encrypt/modes.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <string>
+
+#include "tabane/core/error.h"
+#include "tabane/core/file.h"
+
+namespace tabane::workloads::aes_dir {
+
+// Calling umask() changes it for a moment, in which another thread may make a file.
+mode_t process_umask() {
+  constexpr std::string_view kField = "\nUmask:\t";
+  const std::string status = core::read_file("/proc/self/status");
+  const auto at = status.find(kField);
+  if (at == std::string::npos) throw core::Error("/proc/self/status does not tell the umask");
+  const char* const begin = status.data() + at + kField.size();
+  mode_t mask = 0;
+  std::from_chars(begin, status.data() + status.size(), mask, 8);
+  return mask;
+}
+
+mode_t output_mode(mode_t source, const ModePolicy& policy) {
+  constexpr mode_t kAll = 07777, kPermissions = 0777, kOwner = 0700;
+  if (policy.preserve) return source & kAll;
+  if (!policy.opens) return source & kPermissions;
+  return source & (policy.authenticated ? kPermissions : kOwner) & ~policy.mask;
+}
+
+void let_owner_work(int directory) {
+  constexpr mode_t kAll = 07777, kOwner = 0700;
+  struct stat there {};
+  if (::fstat(directory, &there) != 0 || there.st_uid != ::geteuid()) return;
+  if ((there.st_mode & kOwner) == kOwner) return;
+  // fchmod takes no descriptor that is only a path.
+  const std::string name = "/proc/self/fd/" + std::to_string(directory);
+  static_cast<void>(::chmod(name.c_str(), (there.st_mode & kAll) | kOwner));
+}
+
+}  // namespace tabane::workloads::aes_dir

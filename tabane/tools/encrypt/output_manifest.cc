@@ -1,0 +1,343 @@
+#include "tabane/tools/encrypt/output_manifest.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <tuple>
+#include <utility>
+
+#include "tabane/tools/encrypt/key_proof.h"
+#include "tabane/tools/encrypt/key_ring.h"
+#include "tabane/tools/encrypt/modes.h"
+#include "tabane/tools/encrypt/seal_manifest.h"
+#include "tabane/tools/encrypt/tree_home.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+constexpr const char* kMark = "changing";  // in the tree's own directory
+constexpr const char* kMarkPath = ".tabane/changing";
+constexpr const char* kHidden = "hidden-names";  // the same: tells a job that goes on to hide them
+
+bool exists(int directory, const char* name) {
+  return faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+// There or not: what is looked for is gone afterwards.
+void remove_name(int directory, const char* name, int flags, const std::string& path) {
+  if (unlinkat(directory, name, flags) != 0 && errno != ENOENT) {
+    throw core::SystemError("remove", path, errno);
+  }
+}
+
+void make_mark(int home, const char* name, const char* path) {
+  const core::Descriptor mark(
+      openat(home, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+  if (!mark.valid()) throw core::SystemError("make", path, errno);
+}
+
+// A file may be where a directory was.
+bool is_gone(int error) { return error == ENOENT || error == ENOTDIR; }
+
+// Whoever contradicts a manifest wants names in the open, or files where nobody looks for them.
+void require_mark(int root, bool hidden) {
+  if (is_marked_as_hidden(root) == hidden) return;
+  throw core::Error(hidden ? fmt::format("OUT: {} was removed: the manifest hides names; make an "
+                                         "empty file of that name to go on",
+                                         kHiddenPath)
+                           : fmt::format("OUT: {} was added: the manifest shows names; remove that "
+                                         "file to go on",
+                                         kHiddenPath));
+}
+
+[[noreturn]] void throw_damaged(const DamageError& error) {
+  throw core::Error(
+      fmt::format("OUT: {}: {}; it is damaged: put back a copy of it, or seal everything anew with "
+                  "--force; --resume would write one that vouches for whatever lies in OUT now",
+                  kManifestPath, error.what()));
+}
+
+constexpr const char* kOfSomebodyElse =
+    "; what it holds is not of this tree: move it away, decrypt and verify refuse until then";
+
+bool has_time(const struct stat& status, const FileRecord& record) {
+  return status.st_mtim.tv_sec == record.seconds && status.st_mtim.tv_nsec == record.nanoseconds;
+}
+
+}  // namespace
+
+bool is_being_changed(int root) { return exists(root, kMarkPath); }
+
+bool is_marked_as_hidden(int root) { return exists(root, kHiddenPath); }
+
+OutputManifest::OutputManifest(JobState& job, const Hooks& hooks)
+    : job_(job),
+      home_(std::make_shared<const core::Descriptor>(open_home(job.out_root, true))),
+      records_(job.tree.files.size(), home_->get()) {
+  job.records = &records_;
+  job.settles = [this](Directories& directories, std::uint32_t file) {
+    return keeps(directories, file);
+  };
+  if (job.request.resume) open_old();
+  decide_on_names();  // first, so that a kill never leaves names to be shown
+  if (!job.request.resume) {
+    remove_name(home_->get(), kManifestName, 0, kManifestPath);
+    return;
+  }
+  trusts_old_ = old_ && !is_being_changed(job.out_root);
+  if (job.request.update && !job.tree.failures.empty()) {
+    throw core::Error(fmt::format(
+        "IN cannot be read to its end ({}: {}), so nobody knows what was deleted there; nothing "
+        "was changed",
+        job.tree.failures[0].path, job.tree.failures[0].what));
+  }
+  const bool updates = job.request.update;
+  const bool had_old = old_ != nullptr;
+  if (old_) hold_against_input();
+  if (!old_) require_files_of_tree();
+  if (had_old && !updates) make_mark(home_->get(), kMark, kMarkPath);
+  job.kept_by = old_.get();
+  job.was_interrupted = !trusts_old_;
+  if (!updates) {
+    name_strays();
+    return;
+  }
+  if (!trusts_old_) find_strays();
+  if (job.request.dry_run) return;
+  require_meant(hooks);
+  make_mark(home_->get(), kMark, kMarkPath);
+  remove_gone();
+}
+
+std::vector<std::string> OutputManifest::would_remove() const {
+  std::vector<std::string> paths;
+  for (const Stray& gone : gone_) {
+    paths.push_back((gone.plain.empty() ? gone.path : gone.plain) + (gone.directory ? "/" : ""));
+  }
+  return paths;
+}
+
+// A manifest decides; the mark, which anybody can make or remove, where there is none to be read.
+void OutputManifest::decide_on_names() {
+  const bool marked = exists(home_->get(), kHidden);
+  const bool goes_on = job_.request.resume && exists(home_->get(), "keys") &&
+                       (exists(home_->get(), kManifestName) || marked);
+  if (old_) require_mark(job_.out_root, old_->head().hidden_names);
+  if (goes_on && job_.request.hide_names && !marked) {
+    throw core::UsageError("OUT shows its names; --hide-names begins anew with --force");
+  }
+  job_.hides_names = job_.request.hide_names || (job_.request.resume && marked);
+  if (job_.request.dry_run) return;
+  if (job_.hides_names) {
+    make_mark(home_->get(), kHidden, kHiddenPath);
+  } else {
+    remove_name(home_->get(), kHidden, 0, kHiddenPath);
+  }
+}
+
+// By the key that the job seals with alone: others may know a key of a slot that fits a manifest.
+void OutputManifest::open_old() {
+  TreeKey key;
+  std::ranges::copy(job_.seal->key.bytes(), key.bytes().begin());
+  KeyRing keys{OpeningKeys{}};
+  keys.set_tree(job_.seal->header.tree, std::move(key));
+  try {
+    old_ = TreeManifest::open(job_.out_root, keys);
+  } catch (const DamageError& error) {
+    if (!job_.request.update) return;  // a whole one takes its place
+    throw_damaged(error);
+  }
+}
+
+void OutputManifest::hold_against_input() {
+  try {
+    old_->merge_with(job_.tree, [&](const ManifestEntry* listed, const TreeWalk* found) {
+      if (listed == nullptr) return;
+      listed_files_ += listed->kind == EntryKind::file;
+      const bool stays = found != nullptr && found->kind() == listed->kind;
+      if (stays && listed->kind == EntryKind::file) {
+        records_.put(found->index(), record_of(*listed));
+      } else if (!stays && old_->head().hidden_names) {
+        if (listed->kind == EntryKind::file) {
+          gone_.push_back({text_of_stored(listed->stored_name), false, false, listed->path});
+        }
+      } else if (!stays && listed->kind != EntryKind::link) {
+        gone_.push_back({listed->path, listed->kind == EntryKind::directory});
+      }
+    });
+  } catch (const DamageError& error) {
+    if (job_.request.update) throw_damaged(error);
+    old_.reset();  // as if there were none
+    gone_.clear();
+    records_ = FileRecords(job_.tree.files.size(), home_->get());
+  }
+}
+
+// Without a manifest nothing but the files shows that .tabane/keys is of this tree: --force may
+// have been stopped after it had replaced it, or somebody has put that of another tree there, which
+// others can open.
+void OutputManifest::require_files_of_tree() const {
+  const TreeSeal& seal = *job_.seal;
+  const auto other = file_of_another_tree(job_.out_root, seal.header.tree, seal.key);
+  if (!other) return;
+  throw core::Error(fmt::format(
+      "OUT ({}) has no manifest that can be read, and {} in it is not sealed with the key in {}: a "
+      "job with --force was stopped before it had replaced all of an older tree, or {} was "
+      "exchanged; begin anew with --force",
+      job_.request.out, *other, kKeysPath, kKeysPath));
+}
+
+// What lies in OUT alone would be told as added by whoever reads the tree.
+void OutputManifest::name_strays() {
+  gone_.clear();
+  if (!job_.tree.failures.empty()) return;  // nobody knows what IN has
+  for (const Stray& stray : strays_of(job_.out_root, job_.tree, *job_.seal, job_.hides_names)) {
+    keeps_mark_ = keeps_mark_ || !stray.of_stranger;
+    failures_.push_back(
+        {stray.path, stray.of_stranger ? "is in OUT, but not sealed with its key; remove it"
+                     : stray.directory ? "is a directory in OUT, but not in IN; --update removes it"
+                                       : "is in OUT, but not in IN; --update removes it"});
+  }
+}
+
+// Adds what an interrupted job may have left, and the manifest does not have.
+void OutputManifest::find_strays() {
+  for (Stray& stray : strays_of(job_.out_root, job_.tree, *job_.seal, job_.hides_names)) {
+    if (!stray.of_stranger) gone_.push_back(std::move(stray));
+  }
+  const auto place = [](const Stray& gone) { return std::tie(gone.path, gone.directory); };
+  std::ranges::stable_sort(gone_, [&](const Stray& a, const Stray& b) {
+    const int order = compare_paths(a.path, b.path);
+    return order != 0 ? order < 0 : a.directory < b.directory;
+  });
+  const auto again = std::ranges::unique(gone_, {}, place);
+  gone_.erase(again.begin(), again.end());
+}
+
+// An IN that is empty, such as a disk that is not mounted, must not empty OUT.
+void OutputManifest::require_meant(const Hooks& hooks) const {
+  constexpr std::uint64_t kFew = 10;
+  const auto files =
+      static_cast<std::uint64_t>(std::ranges::count(gone_, false, &Stray::directory));
+  const std::uint64_t all = std::max(files, listed_files_);
+  if (files <= kFew || 2 * files <= all || job_.request.remove_most) return;
+  if (hooks.may_remove(files, all)) return;
+  throw core::UsageError(fmt::format(
+      "--update would remove {} of {} files in OUT ({}), which IN ({}) does not have; nothing was "
+      "changed. --dry-run lists them, and --delete removes them",
+      files, all, job_.request.out, job_.request.in));
+}
+
+// From the leaves up. Before the work, since a file and a directory may have changed places.
+void OutputManifest::remove_gone() {
+  for (auto gone = gone_.rbegin(); gone != gone_.rend(); ++gone) {
+    try {
+      remove(*gone);
+    } catch (const core::SystemError& error) {
+      const bool holds_more = error.code() == ENOTEMPTY || error.code() == EEXIST;
+      failures_.push_back(
+          {gone->path, std::string(error.what()) + (holds_more ? kOfSomebodyElse : "")});
+      keeps_mark_ = true;  // the manifest that is written will not have it
+    }
+  }
+  gone_.clear();
+}
+
+// Component by component, so that no link leads elsewhere. An interrupted job may have put
+// something of another kind there already, which has a line of its own if it is gone, too.
+void OutputManifest::remove(const Stray& gone) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  core::Descriptor parent(fcntl(job_.out_root, F_DUPFD_CLOEXEC, 0));
+  std::size_t from = 0;
+  for (std::size_t end; (end = gone.path.find('/', from)) != gone.path.npos; from = end + 1) {
+    parent.reset(openat(parent.get(), gone.path.substr(from, end - from).c_str(), kFlags));
+    if (!parent.valid() && is_gone(errno)) return;
+    if (!parent.valid()) throw core::SystemError("open", gone.path, errno);
+  }
+  const std::string name = gone.path.substr(from);
+  struct stat there {};
+  if (fstatat(parent.get(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (is_gone(errno)) return;
+    throw core::SystemError("stat", gone.path, errno);
+  }
+  if (S_ISDIR(there.st_mode) != gone.directory && !trusts_old_) return;
+  if (job_.request.key_files.find(parent.get(), name.c_str()) != nullptr) {
+    throw core::SystemError("remove the file of keys", gone.path, EBUSY);
+  }
+  let_owner_work(parent.get());
+  remove_name(parent.get(), name.c_str(), gone.directory ? AT_REMOVEDIR : 0, gone.path);
+  ++removed_;
+}
+
+bool OutputManifest::keeps(Directories& directories, std::uint32_t file) {
+  if (!job_.request.update || !old_ || !trusts_old_) return false;
+  const FileRecord record = records_.get(file);
+  const TreeFile& place = job_.tree.files[file];
+  if (!record.known || place.bytes != record.sealed.bytes) return false;
+  const std::uint64_t time = packed_time(record.seconds, record.nanoseconds);
+  if (time == kNoTime || time != job_.tree.times[file] || place.mode != record.mode) return false;
+  struct stat sealed {};
+  try {
+    const Place lies = directories.output_of(job_, file, record);
+    if (fstatat(lies.directory->get(), lies.name.c_str(), &sealed, AT_SYMLINK_NOFOLLOW) != 0) {
+      return false;
+    }
+  } catch (const core::SystemError&) {
+    return false;  // it is told when the file is opened
+  }
+  const auto sealed_size = static_cast<std::uint64_t>(sealed.st_size);
+  const auto least = sealed_bytes(record.sealed.bytes, kChunkLog2, kHeaderBytes);
+  const auto most = sealed_bytes(record.sealed.bytes, kChunkLog2, kSlotsAt + kMostSlotsBytes);
+  if (!S_ISREG(sealed.st_mode) || !has_time(sealed, record) || sealed_size < least ||
+      sealed_size > most) {
+    return false;
+  }
+  ++job_.files_kept;
+  job_.bytes_kept += record.sealed.bytes;
+  return true;
+}
+
+Root OutputManifest::write(std::vector<Failure>& failures) {
+  const SealedTree sealed{.tree = job_.tree,
+                          .in_root = job_.in_root,
+                          .records = records_,
+                          .seal = *job_.seal,
+                          .generation = old_ ? old_->head().generation + 1 : 1,
+                          .hidden_names = job_.hides_names};
+  if (old_ && job_.request.update && says_the_same(*old_, sealed)) return old_->root();
+  return write_manifest(sealed, home_, job_.request.fsync, failures);
+}
+
+// A file that could not be sealed is in OUT as the old manifest has it, if that is to be relied on.
+bool OutputManifest::knows_all() const {
+  if (!job_.tree.failures.empty()) return false;
+  const auto failed = job_.failures();
+  if (old_ && !trusts_old_ && !failed.empty()) return false;
+  return std::ranges::all_of(failed,
+                             [&](const auto& file) { return records_.get(file.first).known; });
+}
+
+std::optional<Root> OutputManifest::finish(std::vector<Failure>& failures) {
+  failures.insert(failures.end(), failures_.begin(), failures_.end());
+  if (!knows_all()) {
+    failures.push_back({kManifestPath,
+                        "was not written, as not all of IN could be read: OUT is unfinished until "
+                        "--resume can read the rest, or what cannot be read is excluded"});
+    return std::nullopt;
+  }
+  try {
+    if (keeps_mark_) make_mark(home_->get(), kMark, kMarkPath);
+    const Root root = write(failures);
+    if (!keeps_mark_) remove_name(home_->get(), kMark, 0, kMarkPath);
+    return root;
+  } catch (const core::Error& error) {
+    failures.push_back({kManifestPath, error.what()});
+    return std::nullopt;
+  }
+}
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,53 @@
+// How a tree is cut into units of work, and by how many threads it is done.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tabane/tools/encrypt/tree.h"
+
+namespace tabane::workloads::aes_dir {
+
+inline constexpr std::uint64_t kLargeBytes = std::uint64_t{1} << 20;  // a unit of its own
+
+// Several whole files, or one piece of a large one.
+struct Unit {
+  std::uint32_t first_file = 0;
+  std::uint32_t files = 1;
+  std::uint32_t piece = 0, pieces = 1;  // of the one file
+};
+
+struct PlanOptions {
+  unsigned threads = 0;          // 0: chosen
+  unsigned pus = 1;              // that this process may use
+  bool can_split = false;        // whether pieces of a file are independent
+  std::uint64_t piece_unit = 1;  // a piece is a multiple of this
+};
+
+struct Plan {
+  unsigned threads = 1;
+  std::uint64_t piece_bytes = 0;  // of every piece but the last of a file
+  std::vector<Unit> units;        // large ones first, so that the threads end together
+};
+
+Plan make_plan(const Tree& tree, const PlanOptions& options);
+
+// The number of threads that pays for this work: starting one must not take longer than what it
+// takes over.
+unsigned choose_threads(std::uint64_t files, std::uint64_t bytes, unsigned pus);
+
+// The files that one thread encrypts as chains, side by side.
+struct OpenChains {
+  std::size_t files = 0;
+  std::uint64_t bytes_left = 0;  // of them
+};
+
+// Whether a thread takes a further file of `bytes` bytes now. It takes its share of what is left
+// and no more, so that no thread waits while another has several; a share of less than twice its
+// lanes is taken as a whole, so that no lane is empty before the others.
+// share: bytes left in the job, divided by its threads.
+bool takes_chain(const OpenChains& open, std::uint64_t bytes, std::uint64_t share,
+                 std::size_t lanes);
+
+}  // namespace tabane::workloads::aes_dir

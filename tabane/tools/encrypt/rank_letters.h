@@ -1,0 +1,99 @@
+// What rank 0 of a job and the ranks that help it tell each other. Structs that are sent as they
+// stand have no gaps.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tabane/team/serialiser.h"
+#include "tabane/tools/encrypt/modes.h"
+#include "tabane/tools/encrypt/plan.h"
+#include "tabane/tools/encrypt/rank_secrets.h"
+#include "tabane/tools/encrypt/root.h"
+#include "tabane/tools/encrypt/share.h"
+
+namespace tabane::workloads::aes_dir {
+
+inline constexpr int kHelloTag = 1, kStartTag = 2, kWorkTag = 3, kReportTag = 4;
+
+// From a rank that has started.
+struct Hello {
+  std::string machine;  // the same on all ranks of one machine
+  std::vector<unsigned> pus;
+  X25519Public key{};  // of a pair for this job alone
+};
+
+// From rank 0 when it knows the job. All but `works` counts only if that is true.
+struct Start {
+  bool works = false;  // false: there is nothing to do for others
+  unsigned threads = 1;
+  PlanOptions plan;
+  std::string in, out, output_name;  // directories; out is empty: nothing is written
+  bool single_file = false;
+  std::string sign;  // the name of a file in `out`: it is the same directory for both
+  ModePolicy modes;
+  bool hides_names = false;
+  bool has_root = false;
+  Root root{};  // of the manifest of what is read, or of what is gone on with
+  bool was_interrupted = false;
+  TreeId tree{};
+  std::vector<std::byte> slots;  // of the tree that is sealed; empty: none is
+  std::vector<WrappedBlock> secrets;
+  std::array<std::uint64_t, 4> sizes{};  // of the tree's directories, files, links, names
+};
+
+// From rank 0: units to do.
+struct Work {
+  struct Given {
+    std::uint64_t unit = 0, is_piece = 0;
+    Joint joint;
+  };
+  std::vector<Given> units;
+  bool end = false;   // there is nothing more
+  bool stop = false;  // leave what was begun
+};
+
+// From a rank that helps.
+struct Report {
+  struct Done {
+    std::uint64_t unit = 0, attempt = 0, done = 0;
+    std::uint64_t files = 0, bytes = 0, files_kept = 0, bytes_kept = 0;
+    std::array<std::byte, kTagBytes> last_tag{};
+  };
+  struct Record {
+    std::uint64_t file = 0;
+    SealedState sealed;
+    std::int64_t seconds = 0;
+    std::uint32_t nanoseconds = 0, mode = 0;
+    std::array<std::byte, kStoredNameBytes> stored_name{};
+  };
+  struct Differs {
+    std::uint64_t file = 0, kind = 0, has_salt = 0;
+    std::array<std::byte, kFileSaltBytes> salt{};
+  };
+  std::vector<Done> done;
+  std::vector<Record> records;
+  std::vector<std::pair<std::uint32_t, std::string>> failures;
+  std::vector<Differs> differences;
+  std::uint64_t bytes_done = 0;      // in all, begun or done
+  std::uint64_t files_unlisted = 0;  // in all
+  std::uint32_t wants = 0;           // units
+  bool stop = false;                 // the job is to be stopped
+  bool leaves = false;               // the last report of the rank
+  std::string complaint;             // why it could not do what it was given
+};
+
+team::Bytes encode(const Hello& hello);
+team::Bytes encode(const Start& start);
+team::Bytes encode(const Work& work);
+team::Bytes encode(const Report& report);
+// throw: std::out_of_range if the bytes end too early.
+Hello decode_hello(const team::Bytes& bytes);
+Start decode_start(const team::Bytes& bytes);
+Work decode_work(const team::Bytes& bytes);
+Report decode_report(const team::Bytes& bytes);
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,31 @@
+#include "tabane/tools/encrypt/same_place.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "tabane/core/error.h"
+#include "tabane/core/file.h"
+
+namespace tabane::workloads::aes_dir {
+
+FileId identity_of(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) throw core::SystemError("fstat", "", errno);
+  return {status.st_dev, status.st_ino};
+}
+
+std::vector<FileId> with_parents(int directory) {
+  constexpr int kPath = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  std::vector<FileId> found = {identity_of(directory)};
+  for (core::Descriptor at(::openat(directory, "..", kPath)); at.valid();
+       at.reset(::openat(at.get(), "..", kPath))) {
+    const FileId parent = identity_of(at.get());
+    if (parent == found.back()) break;  // the root is its own parent
+    found.push_back(parent);
+  }
+  return found;
+}
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,282 @@
+#include "tabane/tools/encrypt/sealed_file.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+
+#include "tabane/core/file.h"
+#include "tabane/tools/encrypt/header_io.h"
+#include "tabane/tools/encrypt/key_proof.h"
+#include "tabane/tools/encrypt/scatter_io.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+constexpr std::size_t kGroupBytes = std::size_t{256} << 10;  // half of a usual second-level cache
+
+// The tag of the last chunk, which is the end of a sealed file of `bytes`.
+std::array<std::byte, kTagBytes> last_tag_of(int file, std::uint64_t bytes,
+                                             const std::string& path) {
+  std::array<std::byte, kTagBytes> tag{};
+  core::read_all_at(file, tag.data(), tag.size(), bytes - tag.size(), path);
+  return tag;
+}
+
+}  // namespace
+
+std::size_t ChunkGroup::plain_size() const {
+  return static_cast<std::size_t>(
+      std::min<std::uint64_t>(count * chunk, plain_bytes - plain_offset()));
+}
+
+std::size_t ChunkGroup::plain_of(std::size_t i) const {
+  return std::min(chunk, plain_size() - i * chunk);
+}
+
+std::span<const iovec> ChunkGroup::places(std::byte* chunks,
+                                          std::array<iovec, kMost>& store) const {
+  for (std::size_t i = 0; i < count; ++i) store[i] = {chunks + i * stride(), plain_of(i)};
+  return std::span(store).first(count);
+}
+
+DamageError ChunkGroup::damage_of(std::size_t i) const {
+  return DamageError(fmt::format("chunk {} was changed, or is not in its place", first + i),
+                     sealed_offset() + i * stride());
+}
+
+SealedFileWorker::SealedFileWorker(Engine engine) : cipher_(engine) {}
+
+std::uint64_t SealedTask::chunks() const {
+  const std::uint64_t chunk = chunk_bytes();
+  return std::max<std::uint64_t>(1, plain_bytes_ / chunk + (plain_bytes_ % chunk != 0));
+}
+
+ChunkGroup SealedTask::group(std::uint64_t first, std::size_t count) const {
+  return {.first = first,
+          .count = count,
+          .chunk = header_.chunk_bytes(),
+          .plain_bytes = plain_bytes_,
+          .header = header_.bytes()};
+}
+
+void SealedTask::read_plain(const ChunkGroup& group, std::byte* chunks) const {
+  std::array<iovec, ChunkGroup::kMost> places;
+  if (read_all_into(in(), group.places(chunks, places), group.plain_offset(), path()) !=
+      group.plain_size()) {
+    throw ChangedWhileRead();
+  }
+}
+
+// The header goes with the first chunks: small files take one system call.
+void SealedTask::write_sealed(const ChunkGroup& group, std::byte* chunks) {
+  const std::size_t end = group.count - 1;
+  if (group.is_last(end)) {
+    std::copy_n(chunks + end * group.stride() + group.plain_of(end), kTagBytes,
+                record().sealed.last_tag.begin());
+  }
+  if (group.first == 0) {
+    std::byte* const begin = chunks - group.header;
+    std::ranges::copy(header_bytes_, begin);
+    std::ranges::copy(job().seal->embedded, begin + kHeaderBytes);
+    write(begin, group.header + group.sealed_size(), 0);
+  } else {
+    write(chunks, group.sealed_size(), group.sealed_offset());
+  }
+  job().bytes_done += group.plain_size();
+}
+
+void SealedTask::read_sealed(const ChunkGroup& group, std::byte* chunks) const {
+  const std::size_t sealed = group.sealed_size();
+  if (core::read_all_at(in(), chunks, sealed, group.sealed_offset(), path()) != sealed) {
+    throw ChangedWhileRead();
+  }
+}
+
+void SealedTask::write_opened(const ChunkGroup& group, std::byte* chunks) const {
+  if (writes()) {
+    std::array<iovec, ChunkGroup::kMost> places;
+    write(group.places(chunks, places), group.plain_offset());
+  }
+  job().bytes_done += group.sealed_size() + (group.first == 0 ? group.header : 0);
+}
+
+void SealedFileWorker::prepare_to_seal(SealedTask& task) {
+  const JobState& job = task.job();
+  task.plain_bytes_ = task.in_bytes();
+  task.header_ = job.seal->header;
+  if (task.chunks() > std::uint64_t{1} << 32) {
+    throw core::Error("is larger than 256 TiB, the most that one sealed file holds");
+  }
+  const auto with_header = [&](std::size_t header) {
+    return sealed_bytes(task.plain_bytes_, kChunkLog2, header);
+  };
+  if (!task.open_output(with_header(kHeaderBytes), with_header(kSlotsAt + kMostSlotsBytes),
+                        [&](int there) { return is_sealed(task, there); })) {
+    return;
+  }
+  if (const Joint* joint = task.joint()) {
+    task.header_.file_salt = joint->salt;
+  } else {
+    draw_salt(task.header_.file_salt);
+    task.presize(with_header(task.header_.bytes()));
+  }
+  task.keys_ = derive_file_keys(task.header_, job.seal->key);
+  task.header_bytes_ = encode_header(task.header_, task.keys_);
+  task.record().sealed = {
+      .bytes = task.plain_bytes_, .salt = task.header_.file_salt, .last_tag = {}};
+}
+
+// Returns the last chunk, or nothing in place of bytes if its tag does not fit; it stands in the
+// buffer. An empty chunk has a place, too.
+std::span<std::byte> SealedFileWorker::open_last_chunk(const SealedTask& task, int sealed,
+                                                       const Header& header, const FileKeys& keys) {
+  const std::size_t chunk = header.chunk_bytes();
+  const std::uint64_t plain = task.plain_bytes_;
+  const std::uint64_t last = plain == 0 ? 0 : (plain - 1) / chunk;
+  const auto bytes = static_cast<std::size_t>(plain - last * chunk);
+  buffer_.reserve(2 * (chunk + kTagBytes));
+  std::byte* const place = buffer_.data();
+  if (core::read_all_at(sealed, place, bytes + kTagBytes,
+                        header.bytes() + last * (chunk + kTagBytes),
+                        task.path()) != bytes + kTagBytes) {
+    return {};
+  }
+  cipher_.set_key(keys);
+  const bool fits = cipher_.open(static_cast<std::uint32_t>(last), true, {place, bytes + kTagBytes},
+                                 {place, bytes});
+  return fits ? std::span(place, bytes) : std::span<std::byte>();
+}
+
+// Whether an output that is there has the size of this file, was sealed with the tree's id and key
+// of this run, has at its end a chunk that was sealed as the last, and may stay; then its record is
+// that of the output. That it opens by slots of its own is not enough: those whom the new manifest
+// is for could not open it, and others could.
+bool SealedFileWorker::is_sealed(SealedTask& task, int output) {
+  try {
+    const std::vector<std::byte> bytes = read_header(output, task.path());
+    const Header header = decode_header(bytes);
+    struct stat seen {};
+    if (header.chunk_log2 != kChunkLog2 || fstat(output, &seen) != 0 ||
+        static_cast<std::uint64_t>(seen.st_size) !=
+            sealed_bytes(task.plain_bytes_, kChunkLog2, header.bytes())) {
+      return false;
+    }
+    const TreeSeal& seal = *task.job().seal;
+    const auto keys = keys_in_tree(header, bytes, seal.header.tree, seal.key);
+    if (!keys) return false;
+    const std::span<std::byte> last = open_last_chunk(task, output, header, *keys);
+    if (last.data() == nullptr) return false;
+    SealedState& state = task.record().sealed;
+    state = {.bytes = task.plain_bytes_, .salt = header.file_salt, .last_tag = {}};
+    std::copy_n(last.data() + last.size(), kTagBytes, state.last_tag.begin());
+    return task.may_stay(state);
+  } catch (const core::Error&) {
+    return false;  // damaged, or from another key: made anew
+  }
+}
+
+// Whether an output that is there ends with what the last chunk holds.
+bool SealedFileWorker::ends_like(SealedTask& task, int output) {
+  const std::span<std::byte> last = open_last_chunk(task, task.in(), task.header_, task.keys_);
+  if (last.data() == nullptr) return false;  // told when the file is opened
+  const std::span there(last.data() + task.chunk_bytes() + kTagBytes, last.size());
+  return core::read_all_at(output, there.data(), there.size(), task.plain_bytes_ - last.size(),
+                           task.path()) == there.size() &&
+         std::ranges::equal(last, there);
+}
+
+void SealedFileWorker::draw_salt(std::span<std::byte, kFileSaltBytes> salt) {
+  if (salts_used_ == salts_.size()) {
+    fill_random(salts_);
+    salts_used_ = 0;
+  }
+  std::copy_n(salts_.begin() + static_cast<std::ptrdiff_t>(salts_used_), salt.size(), salt.begin());
+  salts_used_ += salt.size();
+}
+
+void SealedFileWorker::prepare_to_open(SealedTask& task) {
+  const std::vector<std::byte> header = read_header(task.in(), task.path());
+  const bool listed = task.job().manifest == nullptr || task.record().known;
+  try {
+    task.header_ = decode_header(header);
+    task.keys_ = task.job().keys.keys_of(task.header_, header);
+  } catch (const DamageError&) {
+    if (listed) throw;
+    throw DiffersFromManifest(Difference::added, std::nullopt);
+  }
+  if (task.job().manifest != nullptr) hold_against_manifest(task);
+  task.plain_bytes_ = opened_bytes(task.in_bytes(), task.header_.chunk_log2, task.header_.bytes());
+  if (task.open_output(task.plain_bytes_, task.plain_bytes_,
+                       [&](int there) { return ends_like(task, there); })) {
+    task.presize(task.plain_bytes_);
+  }
+}
+
+void SealedFileWorker::hold_against_manifest(SealedTask& task) {
+  const FileRecord& record = task.record();
+  const Header& header = task.header_;
+  if (!record.known) throw DiffersFromManifest(Difference::added, header.file_salt);
+  if (record.sealed.salt != header.file_salt) {
+    throw DiffersFromManifest(Difference::rolled_back, header.file_salt);
+  }
+  if (!task.job().request.quick) return;
+  const std::uint64_t bytes = sealed_bytes(record.sealed.bytes, header.chunk_log2, header.bytes());
+  if (task.in_bytes() != bytes ||
+      last_tag_of(task.in(), bytes, task.path()) != record.sealed.last_tag) {
+    throw DiffersFromManifest(Difference::changed, header.file_salt);
+  }
+}
+
+void SealedFileWorker::encrypt(SealedTask& task, std::uint64_t first, std::uint64_t count) {
+  for_groups(task, first, count, &SealedFileWorker::seal_group);
+}
+
+void SealedFileWorker::decrypt(SealedTask& task, std::uint64_t first, std::uint64_t count) {
+  if (!task.job().request.quick) for_groups(task, first, count, &SealedFileWorker::open_group);
+}
+
+void SealedFileWorker::for_groups(SealedTask& task, std::uint64_t first, std::uint64_t count,
+                                  void (SealedFileWorker::*step)(SealedTask&, const ChunkGroup&)) {
+  const std::size_t chunk = task.header_.chunk_bytes();
+  const std::size_t in_group = std::clamp<std::size_t>(kGroupBytes / chunk, 1, ChunkGroup::kMost);
+  const std::uint64_t end = std::min(task.chunks(), first + count);
+  // The chunks begin at a multiple of a cache line, with the header before them.
+  chunks_at_ = (task.header_.bytes() + 63) / 64 * 64;
+  buffer_.reserve(chunks_at_ + in_group * (chunk + kTagBytes));
+  cipher_.set_key(task.keys_);
+  for (std::uint64_t at = first; at < end; at += in_group) {
+    if (task.job().stop || task.failed()) throw Stopped();
+    const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(in_group, end - at));
+    (this->*step)(task, task.group(at, here));
+  }
+}
+
+void SealedFileWorker::seal_group(SealedTask& task, const ChunkGroup& group) {
+  std::byte* const chunks = buffer_.data() + chunks_at_;
+  task.read_plain(group, chunks);
+  for (std::size_t i = 0; i < group.count; ++i) {
+    std::byte* const place = chunks + i * group.stride();
+    const std::size_t bytes = group.plain_of(i);
+    cipher_.seal(static_cast<std::uint32_t>(group.first + i), group.is_last(i), {place, bytes},
+                 {place, bytes + kTagBytes});
+  }
+  task.write_sealed(group, chunks);
+}
+
+void SealedFileWorker::open_group(SealedTask& task, const ChunkGroup& group) {
+  std::byte* const chunks = buffer_.data() + chunks_at_;
+  task.read_sealed(group, chunks);
+  for (std::size_t i = 0; i < group.count; ++i) {
+    std::byte* const place = chunks + i * group.stride();
+    const std::size_t bytes = group.plain_of(i);
+    if (!cipher_.open(static_cast<std::uint32_t>(group.first + i), group.is_last(i),
+                      {place, bytes + kTagBytes}, {place, bytes})) {
+      throw group.damage_of(i);
+    }
+  }
+  task.write_opened(group, chunks);
+}
+
+}  // namespace tabane::workloads::aes_dir

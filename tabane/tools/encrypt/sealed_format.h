@@ -1,0 +1,137 @@
+// The sealed file format: header and keys. tabane/tools/encrypt/sealed-format.md is its
+// specification.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tabane/core/error.h"
+#include "tabane/tools/encrypt/secret.h"
+#include "tabane/tools/encrypt/tree_key.h"
+
+namespace tabane::workloads::aes_dir {
+
+inline constexpr std::size_t kMasterKeyBytes = 32;
+inline constexpr std::size_t kFileSaltBytes = 32;
+inline constexpr std::size_t kScryptSaltBytes = 16;
+inline constexpr std::size_t kKeyCheckBytes = 32;
+inline constexpr std::size_t kHeaderBytes = 96;            // the fixed part; all of it in version 1
+inline constexpr std::size_t kSlotsAt = kHeaderBytes + 4;  // version 2: behind their length
+inline constexpr std::size_t kMostSlotsBytes = std::size_t{64} << 10;
+inline constexpr std::size_t kTagBytes = 16;
+inline constexpr int kChunkLog2 = 16;
+
+using MasterKey = LockedBytes<kMasterKeyBytes>;
+using Sha256 = std::array<std::byte, 32>;
+
+// What a file's keys come from: the master key, in version 1, or the key of its tree, in version 2.
+enum class KeySource : std::uint8_t { key_file = 0, scrypt = 1, tree_key = 2 };
+
+struct ScryptParameters {
+  std::uint8_t log2_n = 0;  // 10…22
+  std::uint8_t r = 0;       // 1…32
+  std::uint8_t p = 0;       // 1…16
+  std::array<std::byte, kScryptSaltBytes> salt{};
+
+  auto operator<=>(const ScryptParameters&) const = default;
+
+  std::uint64_t work() const { return (std::uint64_t{r} * p) << log2_n; }      // N r p
+  std::uint64_t memory() const { return (std::uint64_t{128} * r) << log2_n; }  // bytes
+};
+
+// Whether scrypt has a result for them inside the bounds above, and RFC 7914 allows it.
+bool is_legal(const ScryptParameters& parameters);
+
+struct Header {
+  KeySource source = KeySource::key_file;
+  int chunk_log2 = kChunkLog2;  // 12…24
+  ScryptParameters scrypt;      // all 0 but for scrypt
+  std::array<std::byte, kFileSaltBytes> file_salt{};
+  // With a tree's key, otherwise all 0:
+  TreeId tree{};
+  std::uint32_t slots_bytes = 0;  // 1 to kMostSlotsBytes
+  Sha256 slots_digest{};
+
+  std::size_t chunk_bytes() const { return std::size_t{1} << chunk_log2; }
+  // Where the chunks begin.
+  std::size_t bytes() const {
+    return source == KeySource::tree_key ? kSlotsAt + slots_bytes : kHeaderBytes;
+  }
+};
+
+// What one file's header and the master key give.
+struct FileKeys {
+  SecretBytes<32> key;
+  std::array<std::byte, kKeyCheckBytes> check{};
+};
+
+// The file is not what it was sealed as, or is opened with another key.
+class DamageError : public core::Error {
+ public:
+  DamageError(const std::string& what, std::uint64_t offset);
+
+  std::uint64_t offset() const { return offset_; }  // in the sealed file, of what does not fit
+
+ private:
+  std::uint64_t offset_;
+};
+
+// In a version of the format that this program does not know.
+class VersionError : public DamageError {
+ public:
+  // what: "sealed"; known: "1 and 2".
+  VersionError(const char* what, unsigned found, const char* known, std::uint64_t offset);
+};
+
+// Bytes of the sealed file of a file of n bytes. throws: core::Error if it had more than 2^32
+// chunks.
+std::uint64_t sealed_bytes(std::uint64_t n, int chunk_log2 = kChunkLog2,
+                           std::size_t header_bytes = kHeaderBytes);
+
+// Bytes of the file in a sealed file of `sealed` bytes.
+// throws: DamageError if no file has this sealed size.
+std::uint64_t opened_bytes(std::uint64_t sealed, int chunk_log2 = kChunkLog2,
+                           std::size_t header_bytes = kHeaderBytes);
+
+// What is sealed: a file of a tree, or the tree's manifest, for which no file can stand.
+enum class Content { file, manifest };
+
+// HKDF-SHA256 of the master key or the tree's key, bound to the header. cost: 14 to 16 SHA-256
+// blocks, no allocation. manifest: with a tree's key only.
+// throws: core::Error if the system's crypto library fails; as all below.
+FileKeys derive_file_keys(const Header& header, const MasterKey& key,
+                          Content content = Content::file);
+
+// The fixed part of a header; with a tree's key, embed_slots() goes behind it.
+std::array<std::byte, kHeaderBytes> encode_header(const Header& header, const FileKeys& keys);
+
+// The slots of a tree as they stand in a header, with their length in front.
+std::vector<std::byte> embed_slots(std::span<const std::byte> slots);
+
+// Puts what a header says of its slots into it. cost: SHA-256 of the slots, unless they are those
+// of the call before in this thread, as in all files of a tree.
+void set_slots(Header& header, std::span<const std::byte> slots);
+
+// How many bytes of a file its header may have, as its first kSlotsAt bytes say.
+std::size_t header_bytes(std::span<const std::byte> first);
+
+// Reads a header without checking the key or the slots. throws: DamageError naming the field that
+// cannot be.
+Header decode_header(std::span<const std::byte> sealed);
+
+// Whether the key check of an encoded header fits. Takes the same time for any check.
+bool key_fits(std::span<const std::byte, kHeaderBytes> header, const FileKeys& keys);
+
+// Derives a master key from a passphrase. cost: 128 r 2^log2_n bytes of memory, 0.1 s and more.
+// throws: core::Error if the parameters are refused or the memory is not there.
+MasterKey derive_master_key(std::span<const std::byte> passphrase,
+                            const ScryptParameters& parameters);
+
+// Fills bytes with cryptographically strong random numbers.
+void fill_random(std::span<std::byte> bytes);
+
+}  // namespace tabane::workloads::aes_dir

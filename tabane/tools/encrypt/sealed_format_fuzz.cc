@@ -1,0 +1,125 @@
+#include "tabane/tools/encrypt/sealed_format_fuzz.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "tabane/tools/encrypt/chunk_cipher.h"
+#include "tabane/tools/encrypt/key_slots.h"
+#include "tabane/tools/encrypt/test_bytes.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+void check_chunk_comes_back(ChunkCipher& cipher, std::uint32_t index, bool last,
+                            const Bytes& plain) {
+  const Bytes sealed = seal_chunk(cipher, index, last, plain);
+  Bytes again(plain.size());
+  TABANE_ASSERT(cipher.open(index, last, sealed, again));
+  TABANE_ASSERT(again == plain);
+  TABANE_ASSERT(!cipher.open(index, !last, sealed, again));
+}
+
+// Returns whether all chunks open.
+bool open_chunks(ChunkCipher& cipher, std::span<const std::byte> body, std::size_t chunk_bytes) {
+  bool good = true;
+  for (std::uint32_t index = 0; !body.empty(); ++index) {
+    const std::size_t here = std::min(body.size(), chunk_bytes + kTagBytes);
+    const bool last = here == body.size();
+    const Bytes sealed(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(here));
+    body = body.subspan(here);
+    Bytes plain(here - kTagBytes, std::byte{0xEE});
+    if (cipher.open(index, last, sealed, plain)) {
+      TABANE_ASSERT(seal_chunk(cipher, index, last, plain) == sealed);
+    } else {
+      good = false;
+      TABANE_ASSERT(std::ranges::all_of(plain, [](std::byte b) { return b == std::byte{0}; }));
+    }
+    check_chunk_comes_back(cipher, index, last, plain);
+  }
+  return good;
+}
+
+bool open_with_every_engine(const FileKeys& keys, std::span<const std::byte> body,
+                            std::size_t chunk_bytes) {
+  static ChunkCipher reference(Engine::openssl), automatic(Engine::automatic);
+  reference.set_key(keys);
+  automatic.set_key(keys);
+  const bool good = open_chunks(reference, body, chunk_bytes);
+  TABANE_ASSERT(open_chunks(automatic, body, chunk_bytes) == good);
+  return good;
+}
+
+}  // namespace
+
+MasterKey fuzz_key() {
+  MasterKey key;
+  for (std::size_t i = 0; i < kMasterKeyBytes; ++i) key.bytes()[i] = static_cast<std::byte>(i);
+  return key;
+}
+
+bool fuzz_slots(std::span<const std::byte> bytes) {
+  static const MasterKey master = fuzz_key();
+  constexpr std::uint64_t kAt = 100;
+  const FoundSlots found = find_slots(bytes, kAt);
+  TABANE_ASSERT(found.slots.size() <= kMostSlots && !describe(found.slots).empty());
+  std::vector<Slot> slots;
+  try {
+    slots = decode_slots(bytes, kAt);
+  } catch (const DamageError& error) {
+    TABANE_ASSERT(error.offset() >= kAt && error.offset() <= kAt + bytes.size());
+    return false;
+  }
+  TABANE_ASSERT(encode_slots(slots) == Bytes(bytes.begin(), bytes.end()));
+  TABANE_ASSERT(found.slots == slots && found.unreadable.empty());
+  const X25519Public own = x25519_public(master);
+  for (const Slot& slot : slots) {
+    // What a slot opens to is not asked: its key may have been made by the harness.
+    const bool pair = slot.kind == SlotKind::x25519;
+    if (pair) open_slot(slot, {}, master, own);
+    if (!pair) open_slot(slot, {}, master);
+  }
+  return true;
+}
+
+FuzzResult fuzz_sealed_file(std::span<const std::byte> sealed) {
+  static const MasterKey master = fuzz_key();
+  Header header;
+  try {
+    header = decode_header(sealed);
+  } catch (const DamageError& error) {
+    TABANE_ASSERT(error.offset() <= sealed.size() && error.offset() < kSlotsAt + kMostSlotsBytes);
+    return FuzzResult::bad_header;
+  }
+  TABANE_ASSERT(header.bytes() <= sealed.size() && header_bytes(sealed) == header.bytes());
+  if (header.source == KeySource::tree_key) {
+    fuzz_slots(sealed.subspan(kSlotsAt, header.slots_bytes));
+  }
+  const FileKeys keys = derive_file_keys(header, master);
+  const auto encoded = encode_header(header, keys);
+  const auto given = sealed.first<kHeaderBytes>();
+  TABANE_ASSERT(std::ranges::equal(std::span(encoded).first(64), given.first(64)));
+  const bool fits = key_fits(given, keys);
+  TABANE_ASSERT(fits == std::ranges::equal(encoded, given));
+  std::uint64_t bytes = 0;
+  try {
+    bytes = opened_bytes(sealed.size(), header.chunk_log2, header.bytes());
+  } catch (const DamageError& error) {
+    TABANE_ASSERT(error.offset() <= sealed.size());
+    return FuzzResult::bad_size;
+  }
+  TABANE_ASSERT(sealed_bytes(bytes, header.chunk_log2, header.bytes()) == sealed.size());
+  const bool good =
+      open_with_every_engine(keys, sealed.subspan(header.bytes()), header.chunk_bytes());
+  if (!fits) return FuzzResult::bad_key;
+  return good ? FuzzResult::opened : FuzzResult::bad_chunk;
+}
+
+}  // namespace tabane::workloads::aes_dir
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  tabane::workloads::aes_dir::fuzz_sealed_file(std::as_bytes(std::span(data, size)));
+  return 0;
+}

@@ -1,0 +1,81 @@
+#include "tabane/tools/encrypt/secret.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <charconv>
+#include <fstream>
+#include <string>
+
+#include "tabane/tools/encrypt/keys.h"
+#include "tabane/tools/encrypt/test_bytes.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+// The flags of the mapping that holds an address, " rd wr … lo dd "; empty if they are not told.
+std::string flags_at(const void* address) {
+  const auto place = reinterpret_cast<std::uintptr_t>(address);
+  std::ifstream maps("/proc/self/smaps");
+  bool here = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t from = 0, to = 0;
+    const char* const end = line.data() + line.size();
+    const auto first = std::from_chars(line.data(), end, from, 16);
+    if (first.ec == std::errc{} && first.ptr != end && *first.ptr == '-') {
+      std::from_chars(first.ptr + 1, end, to, 16);
+      here = from <= place && place < to;
+    }
+    if (here && line.starts_with("VmFlags:")) return line.substr(8) + " ";
+  }
+  return {};
+}
+
+bool may_lock() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur >= (1u << 20);
+}
+
+void expect_kept_out_of_swap_and_dumps(const void* address) {
+  const std::string flags = flags_at(address);
+  if (flags.empty()) GTEST_SKIP() << "this system does not tell flags of memory";
+  EXPECT_NE(flags.find(" dd "), std::string::npos) << flags;
+  EXPECT_TRUE(!may_lock() || flags.find(" lo ") != std::string::npos) << flags;
+}
+
+TEST(LockedMemory, HoldsMasterKeys) {
+  const MasterKey key;
+  expect_kept_out_of_swap_and_dumps(key.bytes().data());
+}
+
+TEST(LockedMemory, HoldsPassphrases) {
+  const Passphrase passphrase(from_text("correct horse"));
+  expect_kept_out_of_swap_and_dumps(passphrase.bytes().data());
+}
+
+TEST(LockedMemory, IsUsedBeyondTheLimitToo) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_MEMLOCK, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_MEMLOCK, &none), 0);
+  LockedMemory memory(100'000);
+  setrlimit(RLIMIT_MEMLOCK, &before);
+  EXPECT_EQ(memory.bytes().size(), 100'000u);
+  memory.bytes().back() = std::byte{1};
+  EXPECT_EQ(memory.bytes().front(), std::byte{0});
+}
+
+TEST(LockedMemory, MovesAndLeavesNothing) {
+  LockedMemory one(10), two(20);
+  const std::byte* const place = one.bytes().data();
+  two = std::move(one);
+  EXPECT_EQ(two.bytes().data(), place);
+  EXPECT_TRUE(one.bytes().empty());  // NOLINT(bugprone-use-after-move)
+  const LockedMemory three(std::move(two));
+  EXPECT_EQ(three.bytes().data(), place);
+  EXPECT_TRUE(two.bytes().empty());  // NOLINT(bugprone-use-after-move)
+  EXPECT_TRUE(LockedMemory(0).bytes().empty());
+}
+
+}  // namespace
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,247 @@
+#include "tabane/tools/encrypt/stream_job.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tabane/tools/encrypt/chunk_stream.h"
+#include "tabane/tools/encrypt/modes.h"
+#include "tabane/tools/encrypt/output_file.h"
+#include "tabane/tools/encrypt/page_buffer.h"
+#include "tabane/tools/encrypt/sealing.h"
+
+namespace tabane::workloads::aes_dir {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kInput = "standard input";
+constexpr std::size_t kVersionAt = 7;  // in the header
+
+class StandardInput {
+ public:
+  explicit StandardInput(const Hooks& hooks) : hooks_(hooks) {
+    struct stat status {};
+    if (fstat(STDIN_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) return;
+    const off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    total_ = static_cast<std::uint64_t>(std::max<off_t>(0, status.st_size - at));
+  }
+
+  // Fills the bytes as far as there are any. throws: core::SystemError; Stopped.
+  std::size_t read(std::span<std::byte> place) {
+    std::size_t there = 0;
+    while (there < place.size()) {
+      wait();
+      const ssize_t got = ::read(STDIN_FILENO, place.data() + there, place.size() - there);
+      if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (got < 0) throw core::SystemError("read", kInput, errno);
+      if (got == 0) break;
+      there += static_cast<std::size_t>(got);
+    }
+    bytes_ += there;
+    report();
+    return there;
+  }
+
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  // A writer that says nothing for long does not keep the job from stopping.
+  void wait() const {
+    pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+    do {
+      if (hooks_.stop_requested()) throw Stopped();
+    } while (poll(&input, 1, 100) <= 0);
+  }
+
+  // Of a pipe nobody knows how much is to come.
+  void report() {
+    if (total_ == 0 || Clock::now() - reported_ < std::chrono::milliseconds(100)) return;
+    reported_ = Clock::now();
+    hooks_.progress({.files = 0, .bytes = bytes_, .files_total = 1, .bytes_total = total_});
+  }
+
+  const Hooks& hooks_;
+  std::uint64_t bytes_ = 0, total_ = 0;
+  Clock::time_point reported_ = Clock::now();
+};
+
+// A file under a temporary name, a stream, or nothing when verifying.
+class Output {
+ public:
+  Output(const Request& request, const Places& places, Outcome& outcome) : request_(request) {
+    if (request.direction == Direction::verify) return;
+    if (places.stream) {
+      stream_ = core::open_stream(*places.stream);
+      return;
+    }
+    // No manifest vouches for more than the owner's permissions.
+    const mode_t mode = request.direction == Direction::decrypt ? 0600 : 0666;
+    directory_ = std::make_shared<core::Descriptor>(open_output_root(places, request).directory);
+    if (request.force) {
+      outcome.leftovers_removed = remove_leftovers_in(places, directory_->get(), false).removed;
+    }
+    file_.emplace(directory_, places.output_name, mode);
+  }
+
+  void write(std::span<const std::byte> bytes) {
+    const int to = file_ ? file_->fd() : stream_.get();
+    if (to >= 0) core::write_all(to, bytes.data(), bytes.size(), name());
+  }
+
+  // throws: core::SystemError for what a file system says only at the end.
+  void finish() {
+    if (file_) {
+      file_->commit({.replace = request_.force, .fsync = request_.fsync});
+    } else if (stream_.valid()) {
+      // EINVAL, EROFS: there is nothing to wait for.
+      if (request_.fsync && fsync(stream_.get()) != 0 && errno != EINVAL && errno != EROFS) {
+        throw core::SystemError("fsync", name(), errno);
+      }
+      stream_.close(name());
+    }
+  }
+
+ private:
+  std::string name() const {
+    return request_.out == kStandardStream ? "standard output" : request_.out;
+  }
+
+  const Request& request_;
+  core::Descriptor stream_;
+  core::SharedDescriptor directory_;
+  std::optional<OutputFile> file_;
+};
+
+void seal_input(const TreeSeal& seal, Engine engine, StandardInput& input, Output& output) {
+  Header header = seal.header;
+  fill_random(header.file_salt);
+  const FileKeys keys = derive_file_keys(header, seal.key);
+  output.write(encode_header(header, keys));
+  output.write(seal.embedded);
+  ChunkWriter writer(
+      keys, header.chunk_bytes(), [&](std::span<const std::byte> sealed) { output.write(sealed); },
+      engine);
+  PageBuffer buffer;
+  buffer.reserve(header.chunk_bytes());
+  const std::span place(buffer.data(), header.chunk_bytes());
+  for (std::size_t there = place.size(); there == place.size();) {
+    there = input.read(place);
+    writer.put(place.first(there));
+  }
+  writer.finish();
+}
+
+std::vector<std::byte> read_header(StandardInput& input) {
+  std::vector<std::byte> header;
+  const auto read_until = [&](std::size_t wanted) {
+    const std::size_t before = header.size();
+    header.resize(wanted);
+    header.resize(before + input.read(std::span(header).subspan(before)));
+  };
+  read_until(kHeaderBytes);
+  if (header.size() < kHeaderBytes || header[kVersionAt] != std::byte{2}) return header;
+  read_until(kSlotsAt);
+  if (header.size() == kSlotsAt) read_until(header_bytes(header));
+  return header;
+}
+
+struct OpenedHeader {
+  Header header;
+  FileKeys keys;
+};
+
+// throws: core::Error, which names the input.
+OpenedHeader open_header(StandardInput& input, KeyRing& keys) {
+  try {
+    const std::vector<std::byte> bytes = read_header(input);
+    const Header header = decode_header(bytes);
+    return {header, keys.keys_of(header, bytes)};
+  } catch (const DamageError& error) {
+    throw core::Error(fmt::format("{}: {}", kInput, error.what()));
+  }
+}
+
+// Reads by whole chunks: what was authenticated is written before the next one is looked at.
+void open_input(const OpenedHeader& opened, Engine engine, StandardInput& input, Output& output) {
+  const std::size_t chunk = opened.header.chunk_bytes();
+  ChunkReader reader(
+      opened.keys, chunk, opened.header.bytes(),
+      [&](std::span<std::byte> place) { return input.read(place); }, engine);
+  PageBuffer buffer;
+  buffer.reserve(chunk);
+  const std::span place(buffer.data(), chunk);
+  for (std::size_t there = chunk; there == chunk;) {
+    there = reader.get(place);
+    output.write(place.first(there));
+  }
+}
+
+void work(const Request& request, const Places& places, KeyRing& keys, const Hooks& hooks,
+          Outcome& outcome) {
+  StandardInput input(hooks);
+  std::optional<TreeSeal> seal;
+  std::optional<OpenedHeader> opened;
+  if (request.direction == Direction::encrypt) {
+    seal = prepare_seal(request, places, -1, keys);
+  } else {
+    opened = open_header(input, keys);
+  }
+  const auto from = Clock::now();
+  Output output(request, places, outcome);
+  try {
+    if (seal) seal_input(*seal, outcome.engine, input, output);
+    if (opened) open_input(*opened, outcome.engine, input, output);
+    output.finish();
+    outcome.files = 1;
+    outcome.bytes = input.bytes();
+  } catch (const DamageError& error) {
+    outcome.failures.push_back({kInput, error.what()});
+  }
+  outcome.bytes_total = input.bytes();
+  outcome.seconds = std::chrono::duration<double>(Clock::now() - from).count();
+}
+
+}  // namespace
+
+void check_stream(const Request& request) {
+  const bool reads = request.in == kStandardStream, writes = request.out == kStandardStream;
+  if (!reads && !writes) return;
+  const auto refuse_if = [](bool given, const char* what, const char* why) {
+    if (given) throw core::UsageError(fmt::format("{} does not go with -: {}", what, why));
+  };
+  refuse_if(request.dry_run, "--dry-run", "a stream can be read only once");
+  refuse_if(request.update, "--update", "it brings a directory up to date");
+  refuse_if(request.resume, "--resume", "a stream has to be read and written from its beginning");
+  if (!reads) return;
+  refuse_if(request.quick || request.root || request.without_manifest,
+            "--quick, --root or --without-manifest", "a stream has no manifest");
+  refuse_if(request.hide_names, "--hide-names", "a stream has no names");
+  refuse_if(request.cipher != Cipher::aes_256_gcm, "--cipher aes-*-cbc",
+            "a stream is written before its end is known, so it must be authenticated");
+}
+
+Outcome run_stream(const Request& request, const Places& places, Engine engine, KeyRing& keys,
+                   const Hooks& hooks) {
+  Outcome outcome;
+  outcome.files_total = 1;
+  outcome.threads = 1;
+  outcome.engine = engine;
+  try {
+    work(request, places, keys, hooks, outcome);
+    outcome.complete = true;
+  } catch (const Stopped&) {
+    // What was written to a stream stays there; a file never got its name.
+  }
+  return outcome;
+}
+
+}  // namespace tabane::workloads::aes_dir

@@ -1,0 +1,22 @@
+// Seals, opens or verifies standard input, whose size nobody knows before its end: one chunk after
+// the other, by one thread.
+#pragma once
+
+#include "tabane/tools/encrypt/job.h"
+#include "tabane/tools/encrypt/key_ring.h"
+#include "tabane/tools/encrypt/preflight.h"
+
+namespace tabane::workloads::aes_dir {
+
+// throws: core::UsageError for what does not go with IN or OUT as a standard stream.
+void check_stream(const Request& request);
+
+// A file as output appears complete or not at all; a stream gets each chunk once it is
+// authenticated. What is wrong with a chunk, or that the last one is missing, is a failure in the
+// outcome. No Outcome::complete: the job was asked to stop.
+// throws: core::Error if the header or the key does not fit, before anything is written;
+// core::SystemError if the input cannot be read or the output written. memory: a few chunks.
+Outcome run_stream(const Request& request, const Places& places, Engine engine, KeyRing& keys,
+                   const Hooks& hooks);
+
+}  // namespace tabane::workloads::aes_dir

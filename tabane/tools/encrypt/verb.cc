@@ -1,0 +1,549 @@
+// tabane encrypt, decrypt, verify: files and directory trees under AES.
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "tabane/core/error.h"
+#include "tabane/core/output_path.h"
+#include "tabane/program/command.h"
+#include "tabane/program/output.h"
+#include "tabane/program/printable.h"
+#include "tabane/program/progress.h"
+#include "tabane/program/several_ranks.h"
+#include "tabane/program/unreadable_memory.h"
+#include "tabane/tools/encrypt/aes_dir_text.h"
+#include "tabane/tools/encrypt/help.h"
+#include "tabane/tools/encrypt/job.h"
+#include "tabane/tools/encrypt/key_ring.h"
+#include "tabane/tools/encrypt/passphrase_prompt.h"
+
+namespace tabane::cli {
+namespace {
+
+using namespace workloads::aes_dir;
+
+constexpr std::size_t kFailuresShown = 100;
+
+struct Options {
+  Request request;
+  std::string cipher = "aes-256-gcm";
+  std::string engine = "auto";
+  std::optional<std::string> iv;
+  std::optional<std::string> root;
+  std::optional<std::string> key_file;
+  std::optional<std::string> passphrase_file;
+  std::vector<std::string> recipients;  // files or texts
+  std::vector<std::string> identities;  // files
+  std::optional<int> threads;
+  bool quiet = false;
+  bool verbose = false;
+  bool output_on_stdout = false;  // nothing else goes there
+  JsonOption json;
+};
+
+constexpr std::array kCiphers = {Cipher::aes_256_gcm, Cipher::aes_128_cbc, Cipher::aes_256_cbc};
+constexpr std::array kEngines = {Engine::automatic, Engine::openssl, Engine::ipsec_mb,
+                                 Engine::opencl};
+
+std::vector<std::string> names_of(const auto& values) {
+  std::vector<std::string> names;
+  for (const auto value : values) names.push_back(name_of(value));
+  return names;
+}
+
+// The value of a name that is one of the choices.
+auto value_of(const std::string& name, const auto& values) {
+  return *std::ranges::find_if(values, [&](const auto value) { return name_of(value) == name; });
+}
+
+// "opencl:1": the device stands behind the colon.
+void take_engine(const std::string& given, Request& request) {
+  const std::size_t colon = given.find(':');
+  request.engine = value_of(given.substr(0, colon), kEngines);
+  if (colon != std::string::npos) request.device = given.substr(colon + 1);
+}
+
+Block block_of(const std::string& hex) {
+  const auto is_digit = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+  };
+  Block block;
+  if (hex.size() != 2 * block.size() || !std::ranges::all_of(hex, is_digit)) {
+    throw core::UsageError("--iv: an initialisation vector is 32 hexadecimal digits");
+  }
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    block[i] = static_cast<std::byte>(std::stoi(hex.substr(2 * i, 2), nullptr, 16));
+  }
+  return block;
+}
+
+void require_not_stdin(const std::optional<std::string>& file, const char* option) {
+  if (!file || !core::leads_to(*file, STDIN_FILENO)) return;
+  throw core::UsageError(
+      fmt::format("IN and {} cannot both be standard input; give another FILE", option));
+}
+
+void note_key_files(Options& options) {
+  KeyFiles& files = options.request.key_files;
+  files.add(options.key_file);
+  files.add(options.passphrase_file);
+  for (const std::string& path : options.recipients) files.add(path, false);
+  for (const std::string& path : options.identities) files.add(path);
+}
+
+void check_standard_streams(Options& options) {
+  const Request& request = options.request;
+  if (request.in == kStandardStream) {
+    require_not_stdin(options.key_file, "--key-file");
+    require_not_stdin(options.passphrase_file, "--passphrase-file");
+    for (const std::string& path : options.recipients) require_not_stdin(path, "--recipient");
+    for (const std::string& path : options.identities) require_not_stdin(path, "--identity");
+  }
+  options.output_on_stdout =
+      request.out == kStandardStream || core::leads_to(request.out, STDOUT_FILENO);
+  if (!options.output_on_stdout) return;
+  if (options.json.to_stdout()) {
+    throw core::UsageError("OUT and --json cannot both go to stdout; give --json=FILE");
+  }
+  if (request.direction == Direction::encrypt && !request.force && isatty(STDOUT_FILENO)) {
+    throw core::UsageError(
+        "OUT is a terminal, which encrypted bytes would only confuse; --force writes them there");
+  }
+}
+
+void complete_request(Options& options) {
+  Request& request = options.request;
+  request.cipher = value_of(options.cipher, kCiphers);
+  take_engine(options.engine, request);
+  if (options.threads && *options.threads < 1) {
+    throw core::UsageError("--threads: the number of threads is at least 1");
+  }
+  request.threads = static_cast<unsigned>(options.threads.value_or(0));
+  const bool cbc = request.cipher != Cipher::aes_256_gcm;
+  if (options.iv && !cbc) {
+    throw core::UsageError(
+        "--iv goes with --cipher aes-128-cbc or aes-256-cbc; aes-256-gcm makes its own");
+  }
+  if (options.iv) request.fixed_iv = block_of(*options.iv);
+  if (request.update) request.resume = true;
+  if (options.root) request.root = root_of(*options.root);
+  if (cbc && !options.key_file) {
+    throw core::UsageError(
+        fmt::format("--cipher {0} takes a key of {1} bytes and no passphrase: give --key-file FILE",
+                    options.cipher, key_bytes(request.cipher)));
+  }
+  check_standard_streams(options);
+  note_key_files(options);
+  request.record = options.json.file();
+  // Nobody would read it.
+  request.measure_copy = !options.quiet || options.json.given();
+}
+
+void warn(const std::string& text) {
+  if (!text.empty()) fmt::print(stderr, "warning: {}\n", printable(text));
+}
+
+void read_pairs(const Options& options, Request& request) {
+  for (const std::string& recipient : options.recipients) {
+    std::ranges::copy(read_recipients(recipient), std::back_inserter(request.recipients));
+  }
+  for (const std::string& path : options.identities) {
+    IdentityFile file = read_identity_file(path);
+    warn(file.warning);
+    std::ranges::move(file.identities, std::back_inserter(request.identities));
+  }
+}
+
+// IN may be missing, or a stream.
+void warn_of_keys_inside(const Request& request) {
+  const bool encrypts = request.direction == Direction::encrypt;
+  warn(text_of_keys_inside(request.key_files, "IN", request.in, !encrypts));
+  if (request.direction == Direction::verify) return;
+  warn(text_of_keys_inside(request.key_files, "OUT", request.out, encrypts));
+}
+
+void read_key(const Options& options, Request& request) {
+  warn_of_keys_inside(request);
+  const bool encrypts = request.direction == Direction::encrypt;
+  request.has_key = options.key_file.has_value();
+  read_pairs(options, request);
+  if (options.key_file) {
+    KeyFile file = read_key_file(*options.key_file, key_bytes(request.cipher));
+    warn(file.warning);
+    // What was encrypted with it once can be opened.
+    if (encrypts && !file.weakness.empty()) throw core::UsageError(file.weakness);
+    warn(file.weakness);
+    request.key = std::move(file.key);
+    return;
+  }
+  if (options.passphrase_file) {
+    PassphraseFile file = read_passphrase_file(*options.passphrase_file);
+    warn(file.warning);
+    request.passphrase = std::move(file.passphrase);
+  } else if (!options.recipients.empty() || !options.identities.empty()) {
+    return;
+  } else {
+    check_job(request);  // nobody likes to type a passphrase for nothing
+    request.passphrase = ask_passphrase(encrypts);
+  }
+  if (encrypts) warn(weakness_of(request.passphrase));
+}
+
+// Draws the progress, with the time left as the rate until now gives it.
+class JobProgress {
+ public:
+  explicit JobProgress(bool quiet) : line_(quiet) {}
+
+  void show(const Progress& progress) {
+    const double share = progress_share(progress);
+    const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - begin_;
+    const bool known = share > 0.01 && gone.count() > 1;
+    line_.show(progress_text(progress), share, known ? gone.count() * (1 / share - 1) : -1);
+  }
+  void clear() { line_.clear(); }
+
+ private:
+  ProgressLine line_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+void say_that_it_stopped(const Request& request, const Outcome& outcome, bool to_stdout) {
+  if (outcome.complete) return;
+  const bool resumable =
+      request.direction != Direction::verify && request.in != kStandardStream && !to_stdout;
+  const bool may_mix_trees = request.force && request.direction == Direction::encrypt &&
+                             request.cipher == Cipher::aes_256_gcm;
+  fmt::print(stderr, "tabane: stopped after {} of {} files{}\n",
+             grouped(outcome.files + outcome.files_kept), grouped(outcome.files_total),
+             !resumable      ? ""
+             : may_mix_trees ? "; what is done is whole, and --resume goes on with the rest, or "
+                               "--force again where files of an older tree are left in OUT"
+                             : "; what is done is whole, and --resume goes on with the rest");
+}
+
+void print_outcome(const Options& options, const Outcome& outcome) {
+  const std::size_t most = options.verbose ? SIZE_MAX : kFailuresShown;
+  if (!options.quiet && !options.json.to_stdout()) {
+    std::FILE* const to = options.output_on_stdout ? stderr : stdout;
+    std::fputs(summary_text(options.request, outcome).c_str(), to);
+    std::fputs(removals_text(outcome, most).c_str(), to);
+    std::fflush(to);
+  }
+  std::fputs(failures_text(outcome, most).c_str(), stderr);
+  std::fputs(temporaries_text(outcome, most).c_str(), stderr);
+  if (!outcome.failures.empty()) {
+    fmt::print(stderr, "tabane: {} {}\n",
+               outcome.failures.size() == 1
+                   ? "this file or directory could not be"
+                   : grouped(outcome.failures.size()) + " files or directories could not be",
+               name_in_past(options.request.direction));
+  }
+  for (const std::string& warning : warnings_of(options.request, outcome)) {
+    warn(warning);
+  }
+  say_that_it_stopped(options.request, outcome, options.output_on_stdout);
+}
+
+// The answer that is typed, if somebody is there to type one.
+bool says_yes(std::uint64_t files, std::uint64_t of) {
+  if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) return false;
+  fmt::print(stderr, "IN does not have {} of the {} files in OUT. Type yes to remove them: ",
+             grouped(files), grouped(of));
+  pollfd terminal{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  while (poll(&terminal, 1, 100) <= 0) {
+    if (StopOnSignal::requested()) throw Stopped();
+  }
+  std::array<char, 80> line;
+  const ssize_t got = read(STDIN_FILENO, line.data(), line.size());
+  return got > 0 && std::string_view(line.data(), static_cast<std::size_t>(got)) == "yes\n";
+}
+
+// Each thread holds several files at once.
+void allow_many_open_files() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
+void prepare(Options& options, comm::Comm* ranks) {
+  options.json.check(false);
+  complete_request(options);
+  ranks ? forbid_core_dumps() : make_memory_unreadable();
+  read_key(options, options.request);
+}
+
+// Lets those who wait for a job go if there is none.
+void prepare_for(comm::Comm* ranks, Options& options) {
+  try {
+    prepare(options, ranks);
+  } catch (...) {
+    if (ranks) let_go(*ranks);
+    throw;
+  }
+}
+
+// The part of a rank that is not the first: it reads no key and says nothing.
+void help_rank_0(Options& options, comm::Comm& ranks) {
+  forbid_core_dumps();
+  allow_many_open_files();
+  std::signal(SIGXFSZ, SIG_IGN);
+  const StopOnSignal stop;
+  try {
+    complete_request(options);
+  } catch (const core::UsageError&) {
+    // Rank 0 says so, and has nothing to do for this one.
+  }
+  help(std::move(options.request), {.stop_requested = [] { return StopOnSignal::requested(); }},
+       ranks);
+}
+
+int run(Options& options, comm::Comm* ranks, bool& lost) {
+  prepare_for(ranks, options);
+  allow_many_open_files();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit fails alone, with EFBIG
+  const StopOnSignal stop;
+  JobProgress progress(options.quiet);
+  const Outcome outcome =
+      run_job(options.request,
+              {.stop_requested = [] { return StopOnSignal::requested(); },
+               .places_are_fit = [&options] { options.json.allow_errors(); },
+               .progress = [&progress](const Progress& now) { progress.show(now); },
+               .may_remove = says_yes},
+              ranks);
+  lost = outcome.lost_ranks;
+  progress.clear();
+  print_outcome(options, outcome);
+  options.json.write(to_json(options.request, outcome));
+  if (!outcome.complete) StopOnSignal::die_as_asked();
+  return outcome.complete && outcome.failures.empty() ? kOk : kFailed;
+}
+
+std::vector<Option> key_rows(Options& options) {
+  const Direction direction = options.request.direction;
+  std::vector<Option> rows = {
+      {"--key-file FILE",
+       &options.key_file,
+       "Read the key from FILE, as raw bytes or hexadecimal (see tabane keygen)",
+       {.excludes = {"--passphrase-file"}}},
+      {"--passphrase-file FILE", &options.passphrase_file,
+       "Read the passphrase from the first line of FILE; where no key is given at all, tabane asks "
+       "for one"}};
+  if (direction == Direction::encrypt) {
+    rows.push_back(
+        {"--recipient KEY", &options.recipients,
+         "Encrypt for a public key: the text tabane1..., or a FILE with one in each line. The "
+         "option may be repeated, and given together with --key-file or --passphrase-file, one of "
+         "which --resume and --update need"});
+  } else {
+    rows.push_back({"--identity FILE", &options.identities,
+                    "Open with the secret keys in FILE, which keygen --pair makes; the option may "
+                    "be repeated"});
+    rows.push_back(
+        {"--allow-costly-passphrase", &options.request.allow_costly_passphrase,
+         "Derive keys from the passphrase even if a file asks for more than 1 GiB of memory or "
+         "four times the usual time, or if the files have more than four different sets of scrypt "
+         "parameters"});
+  }
+  return table(
+      std::move(rows),
+      std::vector<Option>{
+          {"--cipher NAME",
+           &options.cipher,
+           "Use aes-256-gcm (default), or aes-128-cbc or aes-256-cbc, which detect no changes",
+           {.choices = names_of(kCiphers)}},
+          {"--iv HEX", &options.iv,
+           "With CBC: use this initialisation vector for all files and store none in them"}});
+}
+
+constexpr const char* kResumeEncrypt =
+    "Keep what is complete and current in OUT, do the rest, and remove the temporary files of "
+    "killed runs, as --force does. A sealed file is kept if its size, time, key and last chunk are "
+    "right, and the "
+    "manifest of OUT, where there is one, has it so; the chunks before the last are not read. With "
+    "CBC: if the size, the time, and the first and the last block are right. What OUT has and IN "
+    "has not is named, which --update removes";
+constexpr const char* kResumeDecrypt =
+    "Keep what is complete and current in OUT, do the rest, and remove the temporary files of "
+    "killed runs, as --force does. A file is kept if its size and time are right and it ends as "
+    "its last chunk says "
+    "(with CBC: its last two blocks); what lies before that is not read";
+
+std::vector<Option> writing_rows(Request& request) {
+  const bool encrypts = request.direction == Direction::encrypt;
+  std::vector<Option> rows = {
+      {"--dry-run", &request.dry_run,
+       encrypts ? "Look at everything, write nothing, show what would be done; with --update, list "
+                  "what would be removed"
+                : "Look at everything, write nothing, show what would be done"},
+      {"--resume", &request.resume, encrypts ? kResumeEncrypt : kResumeDecrypt},
+      {"--force",
+       &request.force,
+       "Replace files that are in OUT, and remove the temporary files (.tabane-*.part) of killed "
+       "runs; if OUT is a single file, from its folder those of yours that nobody has written to "
+       "for an hour and no run has locked. What else is there stays; not with --resume",
+       {.excludes = {"--resume"}}},
+      {"--fsync", &request.fsync, "Wait until each file is on the disk before it gets its name"},
+      {"--preserve", &request.preserve,
+       "Keep all mode bits, set-user, set-group and sticky, too. Without it sealed files have the "
+       "permissions of the plain ones, and decrypted ones those of the manifest within the umask, "
+       "or only the owner's where no manifest vouches for them"}};
+  if (!encrypts) return rows;
+  return table(
+      std::move(rows),
+      std::vector<Option>{
+          {"--hide-names", &request.hide_names,
+           "Give the files of OUT names that tell nothing; the true names, the directories and the "
+           "links are only in the manifest, without which nobody finds them again"},
+          {"--update",
+           &request.update,
+           "Bring OUT up to date by its manifest: seal what is new or has changed, remove what IN "
+           "no longer has, look at the rest without opening it",
+           {.excludes = {"--force"}}},
+          {"--delete",
+           &request.remove_most,
+           "Let --update remove what IN no longer has even if that is more than half of the files "
+           "in OUT, and more than ten; otherwise it asks on a terminal, or refuses",
+           {.needs = {"--update"}}}});
+}
+
+std::vector<Option> manifest_rows(Options& options) {
+  std::vector<Option> rows = {
+      {"--root HASH", &options.root,
+       "Refuse a tree whose root is not the one that encrypt printed for it: it is an older state, "
+       "or another tree"},
+      {"--without-manifest",
+       &options.request.without_manifest,
+       "Take the files of a directory as they are, each by itself: nobody can say then which were "
+       "exchanged, renamed, added or put back in an older version, or are missing",
+       {.excludes = {"--root"}}}};
+  if (options.request.direction == Direction::verify) {
+    rows.push_back({"--quick",
+                    &options.request.quick,
+                    "Check the manifest, and of each file only its size, salt and last tag",
+                    {.excludes = {"--without-manifest"}}});
+  }
+  return rows;
+}
+
+std::vector<Option> common_rows(Options& options) {
+  return {
+      {"--exclude GLOB", &options.request.excludes,
+       "Leave out names that match ('*.tmp'), or paths below IN if GLOB contains a '/'; the option "
+       "may be repeated"},
+      {"-t,--threads N", &options.threads,
+       "Use N threads, under an MPI launcher in each rank; default: chosen from the files and the "
+       "machine, whose PUs its ranks share"},
+      {"--engine NAME",
+       &options.engine,
+       "Compute AES with auto (the faster one of the next two, the default), openssl, ipsec-mb, or "
+       "opencl:DEVICE, a coprocessor by its index or a part of its name; opencl alone is the first "
+       "GPU or, where there is none, the first accelerator or other device. Where the device "
+       "fails, the CPU does the rest",
+       {.choices = names_of(kEngines),
+        .or_also = [](const std::string& name) { return name.starts_with("opencl:"); }}},
+      options.json.row(),
+      {"-q,--quiet", &options.quiet, "Show no progress and no summary"},
+      {"-v,--verbose", &options.verbose,
+       fmt::format("List all failures, not only the first {}", kFailuresShown)}};
+}
+
+std::vector<Option> path_rows(Request& request) {
+  std::vector<Option> rows = {
+      {"IN",
+       &request.in,
+       request.direction == Direction::encrypt
+           ? "The input: a file, a directory with all below it (symbolic links stay links; CBC "
+             "leaves them out), or - for standard input"
+           : "The input: a file, a directory with all below it, or - for standard input",
+       {.required = true}}};
+  if (request.direction != Direction::verify) {
+    rows.push_back(
+        {"OUT",
+         &request.out,
+         "The output: a directory if IN is one; otherwise a file, a pipe, a terminal, or - for "
+         "standard output. Where it is a symbolic link, the link's target is written",
+         {.required = true}});
+  }
+  return rows;
+}
+
+template <Direction direction>
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  options->request.direction = direction;
+  std::vector<Option> rows = table(path_rows(options->request), key_rows(*options));
+  if (direction != Direction::verify) rows = table(rows, writing_rows(options->request));
+  if (direction != Direction::encrypt) rows = table(rows, manifest_rows(*options));
+  return {table(rows, common_rows(*options)), [options](const Given&) {
+            return on_ranks(
+                [&](comm::Comm* ranks, bool& lost) { return run(*options, ranks, lost); },
+                [&](comm::Comm& ranks) { help_rank_0(*options, ranks); });
+          }};
+}
+
+}  // namespace
+
+constinit const Verb encrypt_verb{
+    .name = "encrypt",
+    .what = "Encrypt a file or a directory tree with all cores",
+    .examples =
+        "  tabane keygen my.key                             makes a key that only you can read\n"
+        "  tabane encrypt --key-file my.key photos sealed   encrypts every file below photos\n"
+        "  tabane encrypt photos sealed                     asks for a passphrase\n"
+        "  tabane encrypt --recipient tabane1... --recipient ann.pub photos sealed\n"
+        "                                                   for public keys (see tabane keygen "
+        "--pair)\n"
+        "  tabane encrypt --resume --key-file my.key photos sealed\n"
+        "                                                   does only what is missing or has "
+        "changed\n"
+        "  tabane encrypt --update --key-file my.key photos sealed\n"
+        "                                                   and removes what is gone from photos\n"
+        "  mpirun -n 16 tabane encrypt --key-file my.key results sealed\n"
+        "                                                   shares the work among 16 ranks\n"
+        "  tabane encrypt --exclude '*.tmp' --exclude cache/thumbs --dry-run photos sealed\n"
+        "                                                   only shows what would be done\n"
+        "  tar c photos | tabane encrypt --key-file my.key - photos.tar.sealed\n"
+        "                                                   encrypts a stream; - may be OUT, too\n"
+        "  tabane encrypt --cipher aes-128-cbc --key-file 16.key book sealed\n"
+        "                                                   writes what openssl enc reads",
+    .define = define<Direction::encrypt>};
+
+constinit const Verb decrypt_verb{
+    .name = "decrypt",
+    .what = "Decrypt what encrypt made",
+    .examples =
+        "  tabane decrypt --key-file my.key sealed photos   decrypts every file below sealed\n"
+        "  tabane decrypt --identity ann.identity sealed photos\n"
+        "  tabane decrypt sealed/letter.txt letter.txt      decrypts one file, asks for its "
+        "passphrase\n"
+        "  tabane decrypt --key-file my.key photos.tar.sealed - | tar x\n"
+        "                                                   each chunk once it is authenticated",
+    .define = define<Direction::decrypt>};
+
+constinit const Verb verify_verb{
+    .name = "verify",
+    .what = "Check that a decrypt would succeed, and write nothing",
+    .examples =
+        "  tabane verify --key-file my.key sealed           reads and checks every byte\n"
+        "  tabane verify --quick --key-file my.key sealed   checks the manifest, and that each "
+        "file "
+        "is\n"
+        "                                                   the one that it names\n"
+        "  tabane verify --root HASH --key-file my.key sealed\n"
+        "                                                   checks also that it is not an older "
+        "state",
+    .define = define<Direction::verify>};
+
+}  // namespace tabane::cli

@@ -1,0 +1,189 @@
+// tabane rekey: changes whom a sealed tree is for.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
+
+#include "tabane/core/error.h"
+#include "tabane/program/command.h"
+#include "tabane/program/printable.h"
+#include "tabane/program/progress.h"
+#include "tabane/program/unreadable_memory.h"
+#include "tabane/tools/encrypt/aes_dir_text.h"
+#include "tabane/tools/encrypt/passphrase_prompt.h"
+#include "tabane/tools/encrypt/rekey.h"
+
+namespace tabane::cli {
+namespace {
+
+using namespace workloads::aes_dir;
+
+struct Options {
+  std::string tree;
+  std::optional<std::string> key_file, passphrase_file, new_key_file, new_passphrase_file;
+  std::vector<std::string> identities, recipients;
+  bool new_passphrase = false, add = false, list = false, allow_costly = false;
+};
+
+void warn(const std::string& text) {
+  if (!text.empty()) fmt::print(stderr, "warning: {}\n", printable(text));
+}
+
+MasterKey key_of(const std::string& path, bool is_new) {
+  KeyFile file = read_key_file(path, kMasterKeyBytes);
+  warn(file.warning);
+  if (is_new && !file.weakness.empty()) throw core::UsageError(file.weakness);
+  return std::move(file.key);
+}
+
+Passphrase passphrase_of(const std::string& path) {
+  PassphraseFile file = read_passphrase_file(path);
+  warn(file.warning);
+  return std::move(file.passphrase);
+}
+
+// What the tree is opened with.
+struct OldKeys {
+  std::optional<MasterKey> key;
+  Passphrase passphrase;
+  std::vector<Identity> identities;
+
+  OpeningKeys keys() const {
+    return {.key = key ? &*key : nullptr,
+            .passphrase = passphrase.empty() ? nullptr : &passphrase,
+            .identities = identities};
+  }
+};
+
+OldKeys read_old(const Options& options) {
+  OldKeys given;
+  if (options.key_file) given.key = key_of(*options.key_file, false);
+  if (options.passphrase_file) given.passphrase = passphrase_of(*options.passphrase_file);
+  for (const std::string& path : options.identities) {
+    IdentityFile file = read_identity_file(path);
+    warn(file.warning);
+    std::ranges::move(file.identities, std::back_inserter(given.identities));
+  }
+  const bool none = !given.key && given.passphrase.empty() && given.identities.empty();
+  if (none) given.passphrase = ask_passphrase(false);
+  return given;
+}
+
+NewOpeners read_new(const Options& options) {
+  NewOpeners openers;
+  openers.keeps = options.add;
+  for (const std::string& recipient : options.recipients) {
+    std::ranges::copy(read_recipients(recipient), std::back_inserter(openers.recipients));
+  }
+  if (options.new_key_file) openers.key = key_of(*options.new_key_file, true);
+  if (options.new_passphrase_file) openers.passphrase = passphrase_of(*options.new_passphrase_file);
+  if (options.new_passphrase) openers.passphrase = ask_passphrase(true, "New passphrase: ");
+  if (!openers.passphrase.empty()) warn(weakness_of(openers.passphrase));
+  return openers;
+}
+
+void require_somebody(const Options& options) {
+  if (!options.recipients.empty() || options.new_key_file || options.new_passphrase_file ||
+      options.new_passphrase) {
+    return;
+  }
+  throw core::UsageError(
+      "whom is TREE for? Name them by --recipient, --new-key-file, --new-passphrase-file or "
+      "--new-passphrase");
+}
+
+void look_at_key_files(const Options& options) {
+  KeyFiles files;
+  for (const auto& path : {options.key_file, options.passphrase_file, options.new_key_file,
+                           options.new_passphrase_file}) {
+    files.add(path);
+  }
+  for (const std::string& path : options.identities) files.add(path);
+  for (const std::string& path : options.recipients) files.add(path, false);
+  files.require_none("TREE", options.tree + "/.tabane/keys");
+  warn(text_of_keys_inside(files, "TREE", options.tree, true));
+}
+
+void run(const Options& options) {
+  std::string openers;
+  if (options.list) {
+    openers = openers_of(options.tree);
+  } else {
+    require_somebody(options);
+    openers_of(options.tree);  // nobody likes to type a passphrase for nothing
+    look_at_key_files(options);
+    make_memory_unreadable();
+    const OldKeys old = read_old(options);
+    const NewOpeners now = read_new(options);
+    const StopOnSignal stop;
+    const auto stop_requested = [] { return StopOnSignal::requested(); };
+    KeyRing ring(old.keys(), options.allow_costly ? DerivationLimits::none() : DerivationLimits{},
+                 stop_requested);
+    try {
+      openers = rekey(options.tree, ring, now, stop_requested);
+    } catch (const Stopped&) {
+      StopOnSignal::die_as_asked();
+    } catch (const WrongKey& error) {
+      throw core::Error(fmt::format("wrong key: {} is sealed for {}; nothing was changed",
+                                    options.tree, error.expected()));
+    }
+  }
+  fmt::print("{} is sealed for {}\n", printable(options.tree), openers);
+}
+
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {{{"TREE", &options->tree, "A directory that encrypt wrote", {.required = true}},
+           {"--key-file FILE",
+            &options->key_file,
+            "Open TREE with the key in FILE",
+            {.excludes = {"--passphrase-file"}}},
+           {"--passphrase-file FILE", &options->passphrase_file,
+            "Open TREE with the passphrase in the first line of FILE; where no key is given at "
+            "all, tabane asks for one"},
+           {"--identity FILE", &options->identities,
+            "Open TREE with the secret keys in FILE; the option may be repeated"},
+           {"--allow-costly-passphrase", &options->allow_costly,
+            "Derive a key from the passphrase even if TREE asks for more than 1 GiB of memory or "
+            "four times the usual time"},
+           {"--recipient KEY", &options->recipients,
+            "Let TREE open for a public key: the text tabane1..., or a FILE with one in each line; "
+            "the option may be repeated"},
+           {"--new-key-file FILE", &options->new_key_file, "Let TREE open with the key in FILE"},
+           {"--new-passphrase-file FILE", &options->new_passphrase_file,
+            "Let TREE open with the passphrase in the first line of FILE"},
+           {"--new-passphrase",
+            &options->new_passphrase,
+            "Let TREE open with a passphrase that tabane asks for",
+            {.excludes = {"--new-passphrase-file"}}},
+           {"--add", &options->add, "Keep those whom TREE is for now, beside the new ones"},
+           {"--list", &options->list, "Show whom TREE is for, and change nothing"}},
+          [options](const Given&) {
+            run(*options);
+            return kOk;
+          }};
+}
+
+}  // namespace
+
+constinit const Verb rekey_verb{
+    .name = "rekey",
+    .what =
+        "Change whom an encrypted tree is for, without touching its files, which still open for "
+        "those for whom they were encrypted",
+    .examples =
+        "  tabane rekey --key-file my.key --add --recipient ann.pub sealed\n"
+        "                        lets Ann open the tree, too\n"
+        "  tabane rekey --identity me.identity --recipient me.pub --recipient bob.pub sealed\n"
+        "                        makes it for these two instead of those whom it was for; they "
+        "can\n"
+        "                        still open the files that they could open before\n"
+        "  tabane rekey --new-passphrase sealed\n"
+        "                        asks for the old passphrase, and twice for a new one\n"
+        "  tabane rekey --list sealed\n"
+        "                        shows whom the tree is for, and changes nothing",
+    .define = define};
+
+}  // namespace tabane::cli

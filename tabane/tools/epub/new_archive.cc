@@ -1,0 +1,266 @@
+#include "tabane/tools/epub/new_archive.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <zip.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "tabane/core/error.h"
+#include "tabane/core/output_path.h"
+#include "tabane/core/temporary_file.h"
+
+namespace tabane::workloads::aes_dir::epub {
+namespace {
+
+constexpr zip_int64_t kFailed = -1;
+constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+
+}  // namespace
+
+// Where libzip writes: it goes back only to complete the headers of entries. What it writes eight
+// KiB at a time leaves in larger pieces.
+class NewArchive::File {
+ public:
+  File(const std::filesystem::path& path, std::exception_ptr& problem)
+      : problem_(problem),
+        folder_(core::open_parent(path, path.string())),
+        file_(folder_.get(), path.filename().string(), 0666, path.string()),
+        shown_(path.string()) {
+    zip_error_init(&error_);
+    buffer_.reserve(kBufferBytes);
+  }
+  ~File() { zip_error_fini(&error_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  void finish(bool replace) { file_.rename(replace); }
+
+  static zip_int64_t call(void* self, void* data, zip_uint64_t size, zip_source_cmd_t command) {
+    auto& file = *static_cast<File*>(self);
+    try {
+      return file.answer(data, size, command);
+    } catch (...) {
+      if (!file.problem_) file.problem_ = std::current_exception();
+      zip_error_set(&file.error_, ZIP_ER_WRITE, EIO);
+      return kFailed;
+    }
+  }
+
+ private:
+  zip_int64_t answer(void* data, zip_uint64_t size, zip_source_cmd_t command) {
+    switch (command) {
+      case ZIP_SOURCE_SUPPORTS:
+        return ZIP_SOURCE_SUPPORTS_WRITABLE;
+      case ZIP_SOURCE_STAT:  // there is no archive yet
+        zip_error_set(&error_, ZIP_ER_READ, ENOENT);
+        return kFailed;
+      case ZIP_SOURCE_ERROR:
+        return zip_error_to_data(&error_, data, size);
+      case ZIP_SOURCE_BEGIN_WRITE:
+      case ZIP_SOURCE_ROLLBACK_WRITE:
+      case ZIP_SOURCE_FREE:
+        return 0;
+      case ZIP_SOURCE_WRITE:
+        put({static_cast<const std::byte*>(data), size});
+        return static_cast<zip_int64_t>(size);
+      case ZIP_SOURCE_TELL_WRITE:
+        return static_cast<zip_int64_t>(at_ + buffer_.size());
+      case ZIP_SOURCE_SEEK_WRITE:
+        return seek(data, size);
+      case ZIP_SOURCE_COMMIT_WRITE:
+        flush();
+        return 0;
+      default:
+        zip_error_set(&error_, ZIP_ER_OPNOTSUPP, 0);
+        return kFailed;
+    }
+  }
+
+  zip_int64_t seek(void* data, zip_uint64_t size) {
+    const std::uint64_t here = at_ + buffer_.size();
+    end_ = std::max(end_, here);
+    const zip_int64_t to = zip_source_seek_compute_offset(here, end_, data, size, &error_);
+    if (to < 0) return kFailed;
+    if (static_cast<std::uint64_t>(to) == here) return 0;
+    flush();
+    at_ = static_cast<std::uint64_t>(to);
+    return 0;
+  }
+
+  void put(std::span<const std::byte> bytes) {
+    if (buffer_.size() + bytes.size() > kBufferBytes) flush();
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+  }
+  void flush() {
+    core::write_all_at(file_.fd(), buffer_.data(), buffer_.size(), at_, shown_);
+    at_ += buffer_.size();
+    buffer_.clear();
+  }
+
+  std::exception_ptr& problem_;
+  core::Descriptor folder_;
+  core::TemporaryFile file_;
+  std::string shown_;
+  zip_error_t error_;
+  std::vector<std::byte> buffer_;
+  std::uint64_t at_ = 0;   // of the buffer's first byte
+  std::uint64_t end_ = 0;  // of what was written before the last seek
+};
+
+// A content as a source of libzip, which owns it.
+struct NewArchive::Added {
+  NewArchive& archive;
+  std::unique_ptr<Content> content;
+  std::time_t time;
+  zip_error_t error;
+
+  Added(NewArchive& all, std::unique_ptr<Content> what, std::time_t when)
+      : archive(all), content(std::move(what)), time(when) {
+    zip_error_init(&error);
+  }
+  ~Added() { zip_error_fini(&error); }
+  Added(const Added&) = delete;
+  Added& operator=(const Added&) = delete;
+
+  static zip_int64_t call(void* self, void* data, zip_uint64_t size, zip_source_cmd_t command) {
+    auto& added = *static_cast<Added*>(self);
+    if (command == ZIP_SOURCE_FREE) {
+      delete &added;
+      return 0;
+    }
+    try {
+      return added.answer(data, size, command);
+    } catch (...) {
+      if (!added.archive.problem_) added.archive.problem_ = std::current_exception();
+      zip_error_set(&added.error, ZIP_ER_READ, EIO);
+      return kFailed;
+    }
+  }
+
+  zip_int64_t answer(void* data, zip_uint64_t size, zip_source_cmd_t command) {
+    switch (command) {
+      case ZIP_SOURCE_SUPPORTS:
+        return ZIP_SOURCE_SUPPORTS_READABLE;
+      case ZIP_SOURCE_OPEN:
+        return 0;
+      case ZIP_SOURCE_READ:
+        return static_cast<zip_int64_t>(content->read({static_cast<std::byte*>(data), size}));
+      case ZIP_SOURCE_CLOSE:
+        content->close();
+        return 0;
+      case ZIP_SOURCE_STAT:
+        describe(*static_cast<zip_stat_t*>(data));
+        return sizeof(zip_stat_t);
+      case ZIP_SOURCE_ERROR:
+        return zip_error_to_data(&error, data, size);
+      default:
+        zip_error_set(&error, ZIP_ER_OPNOTSUPP, 0);
+        return kFailed;
+    }
+  }
+
+  void describe(zip_stat_t& status) const {
+    const Content::Shape shape = content->shape();
+    zip_stat_init(&status);
+    status.mtime = time;
+    status.valid |= ZIP_STAT_MTIME;
+    if (shape.deflated) {
+      status.comp_method = ZIP_CM_DEFLATE;
+      status.crc = shape.deflated->crc;
+      status.size = shape.deflated->bytes;
+      status.valid |= ZIP_STAT_COMP_METHOD | ZIP_STAT_CRC | ZIP_STAT_SIZE;
+      if (shape.stored) {
+        status.comp_size = *shape.stored;
+        status.valid |= ZIP_STAT_COMP_SIZE;
+      }
+    } else if (shape.stored) {
+      status.size = *shape.stored;
+      status.valid |= ZIP_STAT_SIZE;
+    }
+  }
+};
+
+void NewArchive::Discard::operator()(zip* archive) const { zip_discard(archive); }
+
+NewArchive::NewArchive(const std::filesystem::path& path)
+    : path_(path.string()), file_(std::make_unique<File>(path, problem_)) {
+  zip_error_t error;
+  zip_error_init(&error);
+  zip_source_t* const source = zip_source_function_create(&File::call, file_.get(), &error);
+  if (source != nullptr) {
+    zip_.reset(zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, &error));
+    if (!zip_) zip_source_free(source);
+  }
+  const std::string text = zip_ ? "" : zip_error_strerror(&error);
+  zip_error_fini(&error);
+  if (!zip_) throw core::Error(fmt::format("{} cannot be made: {}", path_, text));
+}
+
+NewArchive::~NewArchive() = default;
+
+void NewArchive::place(const std::string& name, zip_source* source, std::time_t time,
+                       bool deflate) {
+  const zip_int64_t index =
+      source == nullptr ? -1 : zip_file_add(zip_.get(), name.c_str(), source, ZIP_FL_ENC_UTF_8);
+  if (index < 0) {
+    const std::string why = zip_strerror(zip_.get());
+    zip_source_free(source);
+    throw core::Error(fmt::format("{}: {} cannot be added: {}", path_, name, why));
+  }
+  const auto place = static_cast<zip_uint64_t>(index);
+  zip_set_file_compression(zip_.get(), place, deflate ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0);
+  zip_file_set_mtime(zip_.get(), place, time, 0);
+}
+
+void NewArchive::add(const std::string& name, std::time_t time, std::unique_ptr<Content> content,
+                     bool deflated) {
+  auto added = std::make_unique<Added>(*this, std::move(content), time);
+  zip_source_t* const source = zip_source_function(zip_.get(), &Added::call, added.get());
+  if (source != nullptr) static_cast<void>(added.release());
+  place(name, source, time, deflated);
+}
+
+namespace {
+
+class Text : public Content {
+ public:
+  explicit Text(std::string text) : text_(std::move(text)) {}
+  Shape shape() override { return {.stored = text_.size(), .deflated = {}}; }
+  std::size_t read(std::span<std::byte> bytes) override {
+    const std::size_t count = std::min(bytes.size(), text_.size() - at_);
+    std::memcpy(bytes.data(), text_.data() + at_, count);
+    at_ += count;
+    return count;
+  }
+
+ private:
+  std::string text_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+void NewArchive::add_text(const std::string& name, std::string text, bool deflate) {
+  add(name, std::time(nullptr), std::make_unique<Text>(std::move(text)), deflate);
+}
+
+void NewArchive::copy(const Archive& from, const Entry& entry) {
+  zip_source_t* const source =
+      zip_source_zip(zip_.get(), from.handle(), entry.index, ZIP_FL_COMPRESSED, 0, -1);
+  place(entry.name, source, entry.time, entry.deflated);
+}
+
+void NewArchive::write(bool replace) {
+  if (zip_close(zip_.get()) != 0) {
+    if (problem_) std::rethrow_exception(problem_);
+    throw core::Error(fmt::format("{} cannot be written: {}", path_, zip_strerror(zip_.get())));
+  }
+  static_cast<void>(zip_.release());
+  file_->finish(replace);
+}
+
+}  // namespace tabane::workloads::aes_dir::epub

@@ -1,0 +1,127 @@
+#include "tabane/tools/linpack/panel.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "tabane/tools/linpack/leaf.h"
+#include "tabane/tools/linpack/pivot_row.h"
+#include "tabane/tools/linpack/products.h"
+#include "tabane/tools/linpack/triangle.h"
+
+namespace tabane::workloads::linpack {
+namespace {
+
+std::size_t most_doubles(const Layout& layout) {
+  const auto block = static_cast<std::size_t>(layout.block);
+  return static_cast<std::size_t>(column_stride(layout.local_rows)) * block + block * block +
+         block + 1;
+}
+
+class Factorisation {
+ public:
+  Factorisation(comm::Grid& grid, const Layout& layout, Panel& panel, comm::Steps& steps)
+      : grid_(grid), layout_(layout), panel_(panel), steps_(steps) {}
+
+  //   columns      cost on m rows           most of it runs as
+  //   <= 8         8 m a column             one pass over the leaf a column, in a cache
+  //   w            m (w / 2)^2 2            product of m x w/2 and w/2 x w/2
+  void factorise(int first, int count) {
+    if (count <= kLeafColumns) return leaf(first, count);
+    const int leaves = (count + kLeafColumns - 1) / kLeafColumns;
+    const int left = leaves / 2 * kLeafColumns, right = count - left, middle = first + left;
+    factorise(first, left);
+    solve_unit_lower(left, right, panel_.top(first, first), panel_.ld_top(),
+                     panel_.top(first, middle), panel_.ld_top());
+    const int above = panel_.rows_of_top(middle);
+    subtract_product(panel_.rows() - above, right, left, panel_.lower(above, first), panel_.ld(),
+                     panel_.top(first, middle), panel_.ld_top(), panel_.lower(above, middle),
+                     panel_.ld());
+    factorise(middle, right);
+  }
+
+ private:
+  void leaf(int first, int count);
+  void exchange_in(int first_column, int count, int first, int steps);
+
+  comm::Grid& grid_;
+  const Layout& layout_;
+  Panel& panel_;
+  comm::Steps& steps_;
+};
+
+// Exchanges pairs of rows in some columns, as steps first … first + steps - 1 chose them; for one
+// row of ranks.
+void Factorisation::exchange_in(int first_column, int count, int first, int steps) {
+  for (int column = first_column; column < first_column + count; ++column) {
+    for (int i = first; i < first + steps; ++i) {
+      std::swap(*panel_.lower(i, column), *panel_.lower(panel_.pivot(i) - panel_.first(), column));
+    }
+  }
+}
+
+// With one row of ranks only the leaf's own columns are exchanged at once, the others all together
+// when it is done.
+void Factorisation::leaf(int first, int count) {
+  const bool alone = grid_.rows() == 1;
+  int above = panel_.rows_of_top(first);
+  Pivot found = find_pivot(panel_.lower(above, first), panel_.rows() - above);
+  for (int column = first; column < first + count; ++column) {
+    if (alone) {
+      panel_.set_pivot(column, panel_.first() + above + found.row);
+      exchange_in(first, count, column, 1);
+    } else {
+      const auto in = steps_.in(kPivot);
+      take_pivot_row(grid_, layout_, panel_, column, found);
+    }
+    const double pivot = *panel_.top(column, column);
+    std::array<double, kLeafColumns> u{};
+    const int right = first + count - column - 1;
+    for (int i = 0; i < right; ++i)
+      u[static_cast<std::size_t>(i)] = *panel_.top(column, column + 1 + i);
+    above = panel_.rows_of_top(column + 1);
+    const int below = panel_.rows() - above;
+    if (pivot != 0) {
+      found =
+          eliminate(panel_.lower(above, column), panel_.ld(), below, right + 1, pivot, u.data());
+    } else {  // so is all below it
+      if (panel_.defect() < 0) panel_.set_defect(panel_.first() + column);
+      if (right > 0) found = find_pivot(panel_.lower(above, column + 1), below);
+    }
+  }
+  if (!alone) return;
+  const auto in = steps_.in(kPivot);
+  exchange_in(0, first, first, count);
+  exchange_in(first + count, panel_.width() - first - count, first, count);
+}
+
+}  // namespace
+
+Panel::Panel(const Layout& layout)
+    : layout_(layout),
+      memory_(most_doubles(layout) * sizeof(double), {.pages = core::PageSize::huge}) {
+  memory_.touch();
+}
+
+void Panel::place(int number) {
+  first_ = layout_.first_of(number);
+  width_ = layout_.width_of(number);
+  first_row_ = layout_.rows.count_before(first_);
+  rows_ = layout_.local_rows - first_row_;
+  has_diagonal_ = layout_.rows.owner(first_) == layout_.rows.rank;
+  ld_ = column_stride(rows_);
+  lower_ = memory_.as<double>().data();
+  double* end = lower_ + ld_ * width_;
+  top_ = has_diagonal_ ? lower_ : end;
+  ld_top_ = has_diagonal_ ? ld_ : width_;
+  pivots_ = has_diagonal_ ? end : end + width_ * width_;
+  doubles_ = pivots_ + width_ + 1 - lower_;
+}
+
+void factorise(comm::Grid& grid, const Layout& layout, Panel& panel, comm::Steps& steps) {
+  const auto in = steps.in(kPanel);
+  panel.set_defect(-1);
+  Factorisation(grid, layout, panel, steps).factorise(0, panel.width());
+}
+
+}  // namespace tabane::workloads::linpack

@@ -1,0 +1,62 @@
+// A panel: some columns of the matrix from the diagonal downwards, which one column of ranks
+// factorises by itself and then hands to the others along the rows of ranks.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "tabane/comm/grid.h"
+#include "tabane/tools/linpack/local_matrix.h"
+#include "tabane/tools/linpack/times.h"
+
+namespace tabane::workloads::linpack {
+
+// What the ranks of a row have of it, in one piece, so that one broadcast carries it:
+//   lower   rows x width    this row's part, from the diagonal downwards
+//   top     width x width   the rows of the diagonal block: L below the diagonal, U from it on; on
+//                           the row that has them, they are the first rows of `lower`
+//   pivots  width           the row that was exchanged with row first + i in step i
+//   defect  1               the first column that has no pivot, or -1
+class Panel {
+ public:
+  // Takes memory for any panel of the matrix, and touches it, so that this costs no time later.
+  explicit Panel(const Layout& layout);
+
+  // Makes it the given panel of the matrix; what is in it is not yet set.
+  void place(int number);
+
+  int first() const { return first_; }  // column, and row of the diagonal
+  int width() const { return width_; }
+  int rows() const { return rows_; }
+  int first_row() const { return first_row_; }  // local
+  bool has_diagonal() const { return has_diagonal_; }
+  // Rows of `lower` that belong to the first `done` rows of the diagonal block.
+  int rows_of_top(int done) const { return has_diagonal_ ? done : 0; }
+
+  std::ptrdiff_t ld() const { return ld_; }
+  double* lower(int row, int column) { return lower_ + row + column * ld_; }
+  std::ptrdiff_t ld_top() const { return ld_top_; }
+  double* top(int row, int column) { return top_ + row + column * ld_top_; }
+  int pivot(int i) const { return static_cast<int>(pivots_[i]); }
+  void set_pivot(int i, int row) { pivots_[i] = row; }
+  int defect() const { return static_cast<int>(pivots_[width_]); }
+  void set_defect(int column) { pivots_[width_] = column; }
+  std::span<double> all() { return {lower_, static_cast<std::size_t>(doubles_)}; }
+
+ private:
+  Layout layout_;
+  int first_ = 0, width_ = 0, rows_ = 0, first_row_ = 0;
+  bool has_diagonal_ = false;
+  std::ptrdiff_t ld_ = 8, ld_top_ = 8, doubles_ = 0;
+  core::Region memory_;
+  double *lower_ = nullptr, *top_ = nullptr, *pivots_ = nullptr;
+};
+
+// Factorises it by halves: the left half, then its effect on the right half as a product of
+// matrices, then the right half. All ranks of the column that has it call it.
+// cost: rows width^2 operations; with several rows of ranks 2 messages to all and one more a
+// column.
+void factorise(comm::Grid& grid, const Layout& layout, Panel& panel, comm::Steps& steps);
+
+}  // namespace tabane::workloads::linpack

@@ -1,0 +1,178 @@
+#include "tabane/tools/mine/bgv/accumulate.h"
+
+#include <bit>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tabane/tools/mine/bgv/accumulate.cc"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for every other target.
+#include "tabane/simd/dispatch.h"
+#include "tabane/tools/mine/bgv/field-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tabane::workloads::fhe_mining::bgv::HWY_NAMESPACE {
+
+#if TABANE_BGV_DOUBLES
+
+inline constexpr double kHigh = 0x1p103;  // its last bits count 2^51
+inline constexpr double kLow = 0x1.8p52;  // its last bits count ones, of either sign
+
+struct Splitter {
+  V high, both;
+
+  HWY_INLINE Splitter() : high(hn::Set(D(), kHigh)), both(hn::Set(D(), kHigh + kLow)) {}
+
+  // Adds the bits of kHigh + multiple of 2^51 and of kLow + rest.
+  HWY_INLINE void add_product(V a, V b, VU& high_sum, VU& low_sum) const {
+    const DU du;
+    const V multiple = hn::MulAdd(a, b, high);
+    const V rest = hn::MulAdd(a, b, hn::Sub(both, multiple));
+    high_sum = hn::Add(high_sum, hn::BitCast(du, multiple));
+    low_sum = hn::Add(low_sum, hn::BitCast(du, rest));
+  }
+};
+
+// sum += bits - products times those of the constant, modulo 2^64.
+HWY_INLINE void add_bits(VU bits, double constant, std::uint64_t products, std::uint64_t* sum) {
+  const DU du;
+  const std::uint64_t excess = products * std::bit_cast<std::uint64_t>(constant);
+  hn::StoreU(hn::Add(hn::LoadU(du, sum), hn::Sub(bits, hn::Set(du, excess))), du, sum);
+}
+
+bool add_factors(const Factors* factors, std::size_t count, std::size_t first, std::size_t last,
+                 const Sums& sums) {
+  const DU du;
+  const Splitter splitter;
+  for (std::size_t i = first; i < last; i += kLanes) {
+    VU high0 = hn::Zero(du), high1 = high0, high2 = high0;
+    VU low0 = high0, low1 = high0, low2 = high0;
+    for (std::size_t k = 0; k < count; ++k) {
+      const V a0 = load_words(factors[k].a0 + i), a1 = load_words(factors[k].a1 + i);
+      const V b0 = load_words(factors[k].b0 + i), b1 = load_words(factors[k].b1 + i);
+      splitter.add_product(a0, b0, high0, low0);
+      splitter.add_product(a0, b1, high1, low1);
+      splitter.add_product(a1, b0, high1, low1);
+      splitter.add_product(a1, b1, high2, low2);
+    }
+    const auto store = [&](VU high, VU low, std::uint64_t products, int part) {
+      add_bits(high, kHigh, products, sums.high[part] + i);
+      add_bits(low, kLow, products, reinterpret_cast<std::uint64_t*>(sums.low[part] + i));
+    };
+    store(high0, low0, count, 0);
+    store(high1, low1, 2 * count, 1);
+    store(high2, low2, count, 2);
+  }
+  return true;
+}
+
+bool packed() { return true; }
+
+void pack_groups(const std::uint64_t* c0, const std::uint64_t* c1, std::size_t groups,
+                 std::size_t stride, double* out) {
+  const D d;
+  for (std::size_t group = 0; group < groups; ++group, out += stride) {
+    for (std::size_t i = 0; i < kAtOnce; i += kLanes) {
+      const V x0 = load_words(c0 + group * kAtOnce + i), x1 = load_words(c1 + group * kAtOnce + i);
+      hn::StoreU(x0, d, out + i);
+      hn::StoreU(x1, d, out + kAtOnce + i);
+      hn::StoreU(hn::Add(x0, x1), d, out + 2 * kAtOnce + i);
+    }
+  }
+}
+
+void add_packed(const double* a, const double* b, std::size_t count, std::size_t at,
+                const Sums& sums) {
+  const D d;
+  const DU du;
+  const Splitter splitter;
+  for (std::size_t i = 0; i < kAtOnce; i += kLanes) {
+    VU high0 = hn::Zero(du), high1 = high0, high2 = high0;
+    VU low0 = high0, low1 = high0, low2 = high0;
+    for (std::size_t k = i; k < count * kPacked; k += kPacked) {
+      splitter.add_product(hn::LoadU(d, a + k), hn::LoadU(d, b + k), high0, low0);
+      splitter.add_product(hn::LoadU(d, a + kAtOnce + k), hn::LoadU(d, b + kAtOnce + k), high2,
+                           low2);
+      splitter.add_product(hn::LoadU(d, a + 2 * kAtOnce + k), hn::LoadU(d, b + 2 * kAtOnce + k),
+                           high1, low1);
+    }
+    // Of the middle ones the excess is count times less twice count times that of the others.
+    high1 = hn::Sub(hn::Sub(high1, high0), high2);
+    low1 = hn::Sub(hn::Sub(low1, low0), low2);
+    const auto store = [&](VU high, VU low, std::uint64_t products, int part) {
+      add_bits(high, kHigh, products, sums.high[part] + at + i);
+      add_bits(low, kLow, products, reinterpret_cast<std::uint64_t*>(sums.low[part] + at + i));
+    };
+    store(high0, low0, count, 0);
+    store(high1, low1, std::uint64_t{0} - count, 1);
+    store(high2, low2, count, 2);
+  }
+}
+
+#else
+
+bool packed() { return false; }
+void pack_groups(const std::uint64_t*, const std::uint64_t*, std::size_t, std::size_t, double*) {}
+void add_packed(const double*, const double*, std::size_t, std::size_t, const Sums&) {}
+
+bool add_factors(const Factors*, std::size_t, std::size_t, std::size_t, const Sums&) {
+  return false;
+}
+
+#endif
+
+}  // namespace tabane::workloads::fhe_mining::bgv::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "tabane/core/error.h"
+
+namespace tabane::workloads::fhe_mining::bgv {
+
+HWY_EXPORT(add_factors);
+HWY_EXPORT(packed);
+HWY_EXPORT(pack_groups);
+HWY_EXPORT(add_packed);
+
+void accumulate(std::span<const Factors> factors, std::size_t first, std::size_t last,
+                const Sums& sums) {
+  TABANE_ASSERT(first % kAtOnce == 0 && last % kAtOnce == 0);
+  if (!TABANE_DISPATCH(add_factors)(factors.data(), factors.size(), first, last, sums)) {
+    accumulate_reference(factors, first, last, sums);
+  }
+}
+
+bool has_packed() { return TABANE_DISPATCH(packed)(); }
+
+void pack(const std::uint64_t* c0, const std::uint64_t* c1, std::size_t groups, std::size_t stride,
+          double* out) {
+  TABANE_DISPATCH(pack_groups)(c0, c1, groups, stride, out);
+}
+
+void accumulate_packed(const double* a, const double* b, std::size_t count, std::size_t at,
+                       const Sums& sums) {
+  TABANE_DISPATCH(add_packed)(a, b, count, at, sums);
+}
+
+void accumulate(const std::uint64_t* a, std::size_t n, std::int64_t* low) {
+  for (std::size_t i = 0; i < n; ++i) low[i] += static_cast<std::int64_t>(a[i]);
+}
+
+// Both words are made positive by what is 0 modulo p: their signs are random, and branches on them
+// would take longer than all the rest.
+void reduce_sums(const Modulus& modulus, const std::uint64_t* high, const std::int64_t* low,
+                 std::size_t n, std::uint64_t* out) {
+  constexpr std::uint64_t kAbove = std::uint64_t{1} << 63;
+  const std::uint64_t weight = modulus.reduce(std::uint64_t{1} << kLowBits);
+  const std::uint64_t prepared = modulus.prepare(weight);
+  const std::uint64_t too_much = modulus.reduce(kAbove);
+  const std::uint64_t correction =
+      modulus.negate(modulus.add(too_much, modulus.multiply(too_much, weight)));
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t of_high = modulus.multiply_prepared(high[i] + kAbove, weight, prepared);
+    const std::uint64_t of_low = modulus.reduce(static_cast<std::uint64_t>(low[i]) + kAbove);
+    out[i] = modulus.add(modulus.add(of_high, of_low), correction);
+  }
+}
+
+}  // namespace tabane::workloads::fhe_mining::bgv
+#endif

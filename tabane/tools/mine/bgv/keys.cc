@@ -1,0 +1,181 @@
+#include "tabane/tools/mine/bgv/keys.h"
+
+#include <fmt/format.h>
+#include <openssl/crypto.h>
+
+#include <algorithm>
+
+#include "tabane/core/error.h"
+#include "tabane/tools/mine/bgv/polynomial.h"
+#include "tabane/tools/mine/bgv/wiped.h"
+
+namespace tabane::workloads::fhe_mining::bgv {
+namespace {
+
+std::vector<std::int8_t> ternary(const Context& context, RandomStream& random) {
+  std::vector<std::int8_t> coefficients(context.degree());
+  draw_ternary(random, coefficients);
+  return coefficients;
+}
+
+SecretKey secret_from(const SharedContext& context, const KeyId& id, RandomStream random) {
+  std::vector<std::int8_t> coefficients = ternary(*context, random);
+  const WipedAtEnd end(coefficients);
+  return SecretKey(context, id, coefficients);
+}
+
+// b = t e - a s, with the same small e modulo each modulus.
+void mask(const SecretKey& secret, std::span<const std::int8_t> errors, std::size_t modulus,
+          ConstResidues a, Residues b) {
+  const Context& context = *secret.context();
+  const Modulus& q = context.modulus(modulus);
+  lift(q, errors, context.plaintext_modulus().value(), b);
+  context.ntt(modulus).forward(b);
+  Words product(context.degree());  // a s, from which s follows
+  const WipedAtEnd end(product);
+  multiply(q, a, secret.values(modulus), product);
+  subtract(q, b, product, b);
+}
+
+// from: the secret that is led to s, as values, [prime][N].
+KeySwitchKey switch_key(const SecretKey& secret, const Words& from, RandomStream& random) {
+  const Context& context = *secret.context();
+  const std::size_t n = context.degree(), digits = context.primes(), moduli = context.moduli();
+  KeySwitchKey key{
+      .seed = random.seed(), .b = Words(digits * moduli * n), .a = Words(digits * moduli * n)};
+  expand(context, key.seed, digits, moduli, key.a);
+  std::vector<std::int8_t> errors(n);
+  Words scaled(n);  // P s^2, or P s rotated
+  const WipedAtEnd end_of_errors(errors), end_of_scaled(scaled);
+  for (std::size_t digit = 0; digit < digits; ++digit) {
+    draw_errors(random, errors);
+    for (std::size_t j = 0; j < moduli; ++j) {
+      const std::size_t at = (digit * moduli + j) * n;
+      mask(secret, errors, j, std::span(key.a).subspan(at, n), std::span(key.b).subspan(at, n));
+    }
+    const Modulus& q = context.modulus(digit);
+    const Residues b = std::span(key.b).subspan((digit * moduli + digit) * n, n);
+    scale(q, std::span(from).subspan(digit * n, n), q.reduce(context.parameters().special_prime()),
+          scaled);
+    add(q, b, scaled, b);
+  }
+  return key;
+}
+
+}  // namespace
+
+SecretKey SecretKey::generate(const SharedContext& context) {
+  Seed seed = fresh_seed();
+  const WipedAtEnd end(seed);
+  return secret_from(context, fresh_key_id(), RandomStream(seed));
+}
+
+SecretKey SecretKey::generate(const SharedContext& context, const Seed& seed) {
+  RandomStream random(seed);
+  KeyId id;
+  random.fill(id);
+  return secret_from(context, id, std::move(random));
+}
+
+SecretKey::SecretKey(const SharedContext& context, const KeyId& id,
+                     std::span<const std::int8_t> coefficients)
+    : context_(context),
+      id_(id),
+      coefficients_(coefficients.begin(), coefficients.end()),
+      values_(context->moduli() * context->degree()) {
+  const auto is_ternary = [](std::int8_t c) { return c >= -1 && c <= 1; };
+  if (coefficients.size() != context->degree() || !std::ranges::all_of(coefficients, is_ternary)) {
+    throw core::UsageError(
+        fmt::format("a secret key has {} coefficients of -1, 0 and 1", context->degree()));
+  }
+  for (std::size_t j = 0; j < context->moduli(); ++j) {
+    const Residues values = std::span(values_).subspan(j * context->degree(), context->degree());
+    lift(context->modulus(j), coefficients, 1, values);
+    context->ntt(j).forward(values);
+  }
+}
+
+SecretKey::~SecretKey() {
+  OPENSSL_cleanse(coefficients_.data(), coefficients_.size());
+  OPENSSL_cleanse(values_.data(), values_.size() * sizeof(std::uint64_t));
+}
+
+PublicKey PublicKey::generate(const SecretKey& secret) {
+  Seed randomness = fresh_seed();
+  const WipedAtEnd end(randomness);
+  return generate(secret, randomness);
+}
+
+PublicKey PublicKey::generate(const SecretKey& secret, const Seed& randomness) {
+  const Context& context = *secret.context();
+  const std::size_t n = context.degree(), primes = context.primes();
+  RandomStream random(randomness);
+  PublicKey key{
+      .id = secret.id(), .seed = random.seed(), .b = Words(primes * n), .a = Words(primes * n)};
+  expand(context, key.seed, 1, primes, key.a);
+  std::vector<std::int8_t> errors(n);
+  const WipedAtEnd end(errors);
+  draw_errors(random, errors);
+  for (std::size_t j = 0; j < primes; ++j) {
+    mask(secret, errors, j, std::span(key.a).subspan(j * n, n), std::span(key.b).subspan(j * n, n));
+  }
+  return key;
+}
+
+EvaluationKeys EvaluationKeys::generate(const SecretKey& secret, const Which& which) {
+  Seed randomness = fresh_seed();
+  const WipedAtEnd end(randomness);
+  return generate(secret, which, randomness);
+}
+
+EvaluationKeys EvaluationKeys::generate(const SecretKey& secret, const Which& which,
+                                        const Seed& randomness) {
+  const Context& context = *secret.context();
+  if (!context.parameters().has_special_prime()) {
+    throw core::UsageError("these parameters have no special prime, so no evaluation keys");
+  }
+  const std::size_t n = context.degree();
+  RandomStream random(randomness);
+  EvaluationKeys keys{.id = secret.id()};
+  Words from(context.primes() * n);
+  const WipedAtEnd end(from);
+  const auto each_prime = [&](auto make) {
+    for (std::size_t j = 0; j < context.primes(); ++j) make(j, std::span(from).subspan(j * n, n));
+    return switch_key(secret, from, random);
+  };
+  if (which.relinearisation) {
+    keys.relinearisation = each_prime([&](std::size_t j, Residues out) {
+      multiply(context.modulus(j), secret.values(j), secret.values(j), out);
+    });
+  }
+  const auto add_rotation = [&](std::uint64_t exponent) {
+    const Automorphism automorphism(n, exponent);
+    keys.rotations.emplace(exponent, each_prime([&](std::size_t j, Residues out) {
+                             automorphism.apply(secret.values(j), out);
+                           }));
+  };
+  if (which.rotations) {
+    for (std::size_t steps = 1; steps < n / 2; steps *= 2) {
+      add_rotation(rotation_exponent(n, steps));
+    }
+    add_rotation(exchange_exponent(n));
+  }
+  return keys;
+}
+
+std::uint64_t rotation_exponent(std::size_t degree, std::size_t steps) {
+  std::uint64_t exponent = 1;
+  for (std::size_t i = 0; i < steps % (degree / 2); ++i) exponent = exponent * 3 & (2 * degree - 1);
+  return exponent;
+}
+
+void expand(const Context& context, const Seed& seed, std::size_t digits, std::size_t moduli,
+            std::span<std::uint64_t> a) {
+  const std::size_t n = context.degree();
+  RandomStream random(seed);
+  for (std::size_t i = 0; i < digits * moduli; ++i) {
+    draw_uniform(random, context.modulus(i % moduli), a.subspan(i * n, n));
+  }
+}
+
+}  // namespace tabane::workloads::fhe_mining::bgv

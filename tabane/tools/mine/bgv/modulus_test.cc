@@ -1,0 +1,88 @@
+#include "tabane/tools/mine/bgv/modulus.h"
+
+#include <gtest/gtest.h>
+
+#include "tabane/core/error.h"
+
+namespace tabane::workloads::fhe_mining::bgv {
+namespace {
+
+TEST(BgvModulus, RefusesWhatIsNone) {
+  EXPECT_THROW(Modulus(0), core::UsageError);
+  EXPECT_THROW(Modulus(1), core::UsageError);
+  EXPECT_THROW(Modulus(std::uint64_t{1} << 50), core::UsageError);
+  EXPECT_EQ(Modulus((std::uint64_t{1} << 50) - 1).value(), (std::uint64_t{1} << 50) - 1);
+}
+
+TEST(BgvModulus, HandWorked) {
+  const Modulus m(17);
+  EXPECT_EQ(m.reduce(0), 0u);
+  EXPECT_EQ(m.reduce(17), 0u);
+  EXPECT_EQ(m.reduce(~std::uint64_t{0}), 0u);  // 2^64 - 1 = 15 * 17 * …
+  EXPECT_EQ(m.reduce(~std::uint64_t{0} - 1), 16u);
+  EXPECT_EQ(m.reduce_signed(-1), 16u);
+  EXPECT_EQ(m.reduce_signed(-34), 0u);
+  EXPECT_EQ(m.add(9, 8), 0u);
+  EXPECT_EQ(m.subtract(3, 5), 15u);
+  EXPECT_EQ(m.negate(0), 0u);
+  EXPECT_EQ(m.multiply(5, 7), 1u);
+  EXPECT_EQ(m.inverse(5), 7u);
+  EXPECT_EQ(m.power(3, 16), 1u);
+  EXPECT_EQ(m.centred(8), 8);
+  EXPECT_EQ(m.centred(9), -8);
+}
+
+TEST(BgvModulus, PreparedProductsAreProducts) {
+  const Modulus m(1125899906842597);  // the largest prime below 2^50
+  for (std::uint64_t a = 1; a < m.value(); a = a * 3 + 1) {
+    const std::uint64_t b = m.reduce(a * 0x9E3779B97F4A7C15);
+    EXPECT_EQ(m.multiply_prepared(a, b, m.prepare(b)), m.multiply(a, b));
+    EXPECT_EQ(m.multiply(a, m.inverse(a)), 1u);
+  }
+  EXPECT_EQ(m.multiply_prepared(~std::uint64_t{0}, 5, m.prepare(5)),
+            m.multiply(m.reduce(~std::uint64_t{0}), 5));
+}
+
+TEST(BgvModulus, PrimesAreThoseOfASieve) {
+  constexpr std::size_t kEnd = 20000;
+  std::vector<bool> composite(kEnd);
+  for (std::size_t n = 2; n < kEnd; ++n) {
+    EXPECT_EQ(is_prime(n), !composite[n]) << n;
+    for (std::size_t m = n * n; m < kEnd && !composite[n]; m += n) composite[m] = true;
+  }
+  EXPECT_FALSE(is_prime(0));
+  EXPECT_FALSE(is_prime(1));
+  EXPECT_TRUE(is_prime(1125899906842597));
+  EXPECT_FALSE(is_prime(3215031751));           // a strong pseudoprime to 2, 3, 5 and 7
+  EXPECT_FALSE(is_prime(3825123056546413051));  // and to all up to 23
+}
+
+TEST(BgvModulus, FindsPrimesOfAKind) {
+  EXPECT_EQ(next_prime_one_modulo(8192, 65536), 65537u);
+  // Those of the report's number of transactions.
+  EXPECT_EQ(next_prime_one_modulo(8192, 1943424), 1990657u);
+  EXPECT_EQ(next_prime_one_modulo(16384, 1943424), 2277377u);
+  EXPECT_EQ(next_prime_one_modulo(32768, 1943424), 2424833u);
+  const auto primes = primes_one_modulo(16384, 50, 5);
+  ASSERT_EQ(primes.size(), 5u);
+  for (std::size_t i = 0; i < primes.size(); ++i) {
+    EXPECT_TRUE(is_prime(primes[i]));
+    EXPECT_EQ(primes[i] % 16384, 1u);
+    EXPECT_EQ(primes[i] >> 49, 1u);
+    EXPECT_TRUE(i == 0 || primes[i] < primes[i - 1]);
+  }
+  EXPECT_EQ(primes_one_modulo(8, 5, 100), (std::vector<std::uint64_t>{17}));
+  EXPECT_TRUE(primes_one_modulo(64, 5, 1).empty());
+}
+
+TEST(BgvModulus, RootsHaveTheirOrder) {
+  const Modulus m(65537);
+  for (const std::uint64_t order : {2u, 4u, 1024u, 65536u}) {
+    const std::uint64_t root = root_of_unity(m, order);
+    EXPECT_EQ(m.power(root, order), 1u);
+    EXPECT_EQ(m.power(root, order / 2), 65536u);
+  }
+}
+
+}  // namespace
+}  // namespace tabane::workloads::fhe_mining::bgv

@@ -1,0 +1,157 @@
+#include "tabane/tools/mine/bgv/random.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "tabane/core/error.h"
+#include "tabane/tools/mine/bgv/material_test.h"
+#include "tabane/tools/mine/bgv/wiped.h"
+
+namespace tabane::workloads::fhe_mining::bgv {
+namespace {
+
+constexpr std::size_t kDraws = 1 << 20;
+
+// Pearson's statistic; expected: probabilities.
+double chi_squared(const std::vector<std::uint64_t>& counts, const std::vector<double>& expected) {
+  double total = 0, sum = 0;
+  for (const std::uint64_t count : counts) total += static_cast<double>(count);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const double mean = total * expected[i];
+    sum += (static_cast<double>(counts[i]) - mean) * (static_cast<double>(counts[i]) - mean) / mean;
+  }
+  return sum;
+}
+
+// What a right sampler exceeds once in a billion times: mean + 6 deviations. The seeds are fixed,
+// so that the result is the same every time.
+double limit(double degrees_of_freedom) {
+  return degrees_of_freedom + 6 * std::sqrt(2 * degrees_of_freedom) + 12;
+}
+
+TEST(BgvRandom, StreamsDependOnTheirSeedsAlone) {
+  std::array<std::uint8_t, 100> a, b, parts;
+  RandomStream(seed_of(1)).fill(a);
+  RandomStream(seed_of(2)).fill(b);
+  EXPECT_NE(a, b);
+  RandomStream stream(seed_of(1));
+  stream.fill(std::span(parts).first(33));
+  stream.fill(std::span(parts).subspan(33));
+  EXPECT_EQ(a, parts);
+}
+
+// AES-256 of zeros under a key of zeros. Source: NIST, GFSbox/VarTxt vectors of AESAVS, key 0.
+TEST(BgvRandom, IsAesInCounterMode) {
+  std::array<std::uint8_t, 16> bytes;
+  RandomStream(Seed{}).fill(bytes);
+  const std::array<std::uint8_t, 16> expected = {0xdc, 0x95, 0xc0, 0x78, 0xa2, 0x40, 0x89, 0x89,
+                                                 0xad, 0x48, 0xa2, 0x14, 0x92, 0x84, 0x20, 0x87};
+  EXPECT_EQ(bytes, expected);
+}
+
+TEST(BgvRandom, FreshSeedsDiffer) {
+  std::set<Seed> seeds;
+  for (int i = 0; i < 100; ++i) seeds.insert(fresh_seed());
+  EXPECT_EQ(seeds.size(), 100u);
+  EXPECT_NE(fresh_key_id(), fresh_key_id());
+}
+
+TEST(BgvRandom, UniformIsUniform) {
+  for (const std::uint64_t p :
+       {std::uint64_t{65537}, (std::uint64_t{1} << 49) + 9, (std::uint64_t{1} << 50) - 27}) {
+    const Modulus m(p);
+    std::vector<std::uint64_t> values(kDraws), counts(256);
+    RandomStream random(seed_of(3));
+    draw_uniform(random, m, values);
+    for (const std::uint64_t value : values) {
+      ASSERT_LT(value, p);
+      ++counts[static_cast<std::size_t>(static_cast<double>(value) / static_cast<double>(p) * 256)];
+    }
+    EXPECT_LT(chi_squared(counts, std::vector<double>(256, 1.0 / 256)), limit(255)) << p;
+    EXPECT_GT(chi_squared(counts, std::vector<double>(256, 1.0 / 256)), 100) << p;
+  }
+}
+
+TEST(BgvRandom, TernaryIsUniform) {
+  std::vector<std::int8_t> values(kDraws);
+  RandomStream random(seed_of(4));
+  draw_ternary(random, values);
+  std::vector<std::uint64_t> counts(3);
+  for (const std::int8_t value : values) {
+    ASSERT_LE(std::abs(value), 1);
+    ++counts[static_cast<std::size_t>(value + 1)];
+  }
+  EXPECT_LT(chi_squared(counts, {1.0 / 3, 1.0 / 3, 1.0 / 3}), limit(2));
+}
+
+TEST(BgvRandom, ErrorsAreCentredBinomial) {
+  std::vector<std::int8_t> values(kDraws);
+  RandomStream random(seed_of(5));
+  draw_errors(random, values);
+  // P(k) = C(42, 21 + k) / 2^42; both tails together.
+  constexpr int kTail = 12;
+  std::vector<double> expected(2 * kTail + 2, 0);
+  std::vector<std::uint64_t> counts(expected.size());
+  const auto cell = [](int k) {
+    return std::abs(k) > kTail ? std::size_t{2 * kTail + 1} : static_cast<std::size_t>(k + kTail);
+  };
+  double binomial = 1;  // C(42, j)
+  for (int j = 0; j <= 42; ++j) {
+    expected[cell(j - 21)] += binomial / std::exp2(42);
+    binomial = binomial * (42 - j) / (j + 1);
+  }
+  double sum = 0, squares = 0;
+  for (const std::int8_t value : values) {
+    ++counts[cell(value)];
+    sum += value;
+    squares += value * value;
+  }
+  EXPECT_LT(chi_squared(counts, expected), limit(2 * kTail + 1));
+  EXPECT_NEAR(sum / kDraws, 0, 6 * std::sqrt(kErrorVariance / kDraws));
+  EXPECT_NEAR(squares / kDraws, kErrorVariance, 0.1);
+}
+
+// Neighbours and the two halves of a word must not know of each other.
+TEST(BgvRandom, ErrorsAreNotCorrelated) {
+  std::vector<std::int8_t> values(kDraws);
+  RandomStream random(seed_of(6));
+  draw_errors(random, values);
+  for (const std::size_t lag : {1u, 2u, 8u, 512u}) {
+    double sum = 0;
+    for (std::size_t i = lag; i < kDraws; ++i) sum += values[i] * values[i - lag];
+    EXPECT_NEAR(sum / kDraws, 0, 6 * kErrorVariance / std::sqrt(kDraws)) << lag;
+  }
+}
+
+TEST(BgvRandom, FillsAnyLength) {
+  for (const std::size_t n : {0u, 1u, 7u, 511u, 512u, 513u}) {
+    std::vector<std::int8_t> small(n + 1, 99);
+    RandomStream random(seed_of(7));
+    draw_ternary(random, std::span(small).first(n));
+    draw_errors(random, std::span(small).first(n));
+    EXPECT_EQ(small[n], 99);
+    std::vector<std::uint64_t> words(n + 1, 99);
+    draw_uniform(random, Modulus(17), std::span(words).first(n));
+    EXPECT_EQ(words[n], 99u);
+  }
+}
+
+TEST(WipedAtEnd, SetsAllElementsToZeroAlsoWhenSomethingIsThrown) {
+  std::vector<std::uint64_t> words(5, ~std::uint64_t{0});
+  Seed seed = fresh_seed();
+  try {
+    const WipedAtEnd end(words), end_of_seed(seed);
+    EXPECT_EQ(words[4], ~std::uint64_t{0});
+    throw core::Error("in between");
+  } catch (const core::Error&) {
+  }
+  EXPECT_EQ(words, std::vector<std::uint64_t>(5, 0));
+  EXPECT_EQ(seed, Seed{});
+}
+
+}  // namespace
+}  // namespace tabane::workloads::fhe_mining::bgv

@@ -1,0 +1,329 @@
+#include "tabane/tools/mine/steps.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "tabane/core/error.h"
+#include "tabane/core/units.h"
+#include "tabane/solver/usable_memory.h"
+#include "tabane/team/places.h"
+#include "tabane/tools/mine/apriori.h"
+#include "tabane/tools/mine/bgv/serialise.h"
+#include "tabane/tools/mine/bitmaps.h"
+#include "tabane/tools/mine/client.h"
+#include "tabane/tools/mine/container.h"
+#include "tabane/tools/mine/database_file.h"
+#include "tabane/tools/mine/exchange.h"
+#include "tabane/tools/mine/keys_file.h"
+#include "tabane/tools/mine/ranks.h"
+#include "tabane/tools/mine/server.h"
+#include "tabane/tools/mine/stopwatch.h"
+
+namespace tabane::workloads::fhe_mining {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSecretKey = "secret.key";
+constexpr const char* kState = "state";
+constexpr const char* kPublicKeys = "public.keys";
+constexpr const char* kDatabase = "database";
+constexpr const char* kQuery = "query";
+constexpr const char* kAnswer = "answer";
+constexpr mode_t kOwnerOnly = 0600;
+
+// Both or none: a secret key without its public ones would only be in the way of the next.
+void write_keys(const fs::path& secret, const Client& client, const fs::path& shown,
+                const PublicKeys& keys) {
+  write_secret_key(secret, client);
+  try {
+    write_public_keys(shown, keys);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(secret, ignored);
+    throw;
+  }
+}
+
+void make_folder(const Folder& folder, mode_t mode) {
+  if (::mkdir(folder.c_str(), mode) == 0) return;
+  if (errno != EEXIST) throw core::SystemError("mkdir", folder.string(), errno);
+  if (!fs::is_directory(folder)) {
+    throw core::UsageError(fmt::format("{}: is not a folder", folder.string()));
+  }
+}
+
+fs::path resolved(const Folder& folder) {
+  std::error_code error;
+  fs::path path = fs::weakly_canonical(folder, error);
+  if (error) throw core::SystemError("realpath", folder.string(), error.value());
+  return path;
+}
+
+// The server's folder is given away, and the client's with it where one lies in the other.
+void require_apart(const Folder& client, const Folder& server) {
+  const fs::path of_client = resolved(client), of_server = resolved(server);
+  const auto [in_client, in_server] =
+      std::mismatch(of_client.begin(), of_client.end(), of_server.begin(), of_server.end());
+  if (in_client != of_client.end() && in_server != of_server.end()) return;
+  throw core::UsageError(
+      fmt::format("{} and {}: the client's folder and the server's must not be the same, nor lie "
+                  "in each other: the secret key would go to the server",
+                  client.string(), server.string()));
+}
+
+void require_absent(const fs::path& path) {
+  if (!fs::exists(fs::symlink_status(path))) return;
+  throw core::UsageError(fmt::format("{} exists, and keys are never replaced", path.string()));
+}
+
+// One process, which a team of threads is.
+team::Team threads_only(int threads) {
+  const auto pus = static_cast<int>(team::known_topology().pus().size());
+  return team::Team({.processes = 1, .threads = threads == team::automatic ? pus : threads});
+}
+
+Apriori apriori_of(const ClientState& state) {
+  Apriori apriori(state.items.size(), state.transactions,
+                  least_support(state.min_support, state.transactions), state.most_length);
+  for (const auto& supports : state.supports) {
+    if (apriori.candidates().size() != supports.size()) {
+      throw core::UsageError("the client's state does not fit together: it is damaged");
+    }
+    apriori.take(supports);
+  }
+  return apriori;
+}
+
+// Asks for the next candidates, or takes the last query away.
+Asked ask(const Client& client, const Folder& server, const DatabaseId& database,
+          const Apriori& apriori) {
+  const Itemsets& candidates = apriori.candidates();
+  Asked asked{.insecure = !client.context()->parameters().secure()};
+  if (apriori.done()) {
+    fs::remove(server / kQuery);
+    return asked;
+  }
+  write_value(server / kQuery, Kind::query, Query::of(database, candidates));
+  asked.length = candidates.length();
+  asked.candidates = candidates.size();
+  return asked;
+}
+
+// Returns the request with a length that the keys are made for.
+MineRequest request_for(const Client& client, MineRequest request) {
+  const std::size_t most = client.scheme().most_length;
+  if (request.most_length == of_keys) request.most_length = most;
+  check(request);
+  if (request.most_length <= most) return request;
+  throw core::UsageError(
+      fmt::format("--max-length {}: the keys are made for itemsets of up to {} items",
+                  request.most_length, most));
+}
+
+struct Task {
+  Query query;
+  Itemsets candidates;
+};
+
+Task read_task(const Folder& server, const DatabaseHead& head) {
+  Task task{.query = read_value<Query>(server / kQuery, Kind::query), .candidates = {}};
+  if (task.query.database != head.id) {
+    throw core::UsageError(fmt::format("{}: asks for another database than {}",
+                                       (server / kQuery).string(), (server / kDatabase).string()));
+  }
+  task.candidates = task.query.candidates();
+  return task;
+}
+
+// While an answer is written there are its sums, their records, the content of the file and the
+// file itself.
+constexpr double kCopiesOfAnswer = 4;
+
+// Sums are switched to as few primes as their noise allows, mostly one.
+double answer_bytes(const Itemsets& candidates, const PublicKeys& keys) {
+  const std::size_t components = candidates.length() == 1 || keys.scheme.hide_slots ? 2 : 3;
+  return kCopiesOfAnswer * 8.0 *
+         static_cast<double>(bgv::Ciphertext::size_of(keys.context->degree(), components, 1)) *
+         static_cast<double>(candidates.size());
+}
+
+// Counting may take hours, and what it ends with has to be held.
+void check_answer_fits(const Task& task, const PublicKeys& keys) {
+  const double needed = answer_bytes(task.candidates, keys), usable = usable_memory();
+  if (needed <= usable) return;
+  throw core::UsageError(fmt::format(
+      "the answer to {} candidates takes {} of memory, and {} are free: a larger "
+      "--min-support leaves rare itemsets out",
+      task.candidates.size(), core::format_value(needed, "B"), core::format_value(usable, "B")));
+}
+
+void write_answer(const Folder& server, const Task& task, const PublicKeys& keys,
+                  const std::vector<bgv::Ciphertext>& sums, const Answer& how) {
+  Answer answer = how;
+  answer.database = task.query.database;
+  answer.length = task.query.length;
+  for (const bgv::Ciphertext& sum : sums) {
+    answer.sums.push_back(bgv::save(*keys.context, sum));
+  }
+  write_value(server / kAnswer, Kind::answer, answer);
+}
+
+Counted counted_of(const Task& task, const PublicKeys& keys, const Work& work) {
+  return {.length = task.candidates.length(),
+          .candidates = task.candidates.size(),
+          .insecure = !keys.context->parameters().secure(),
+          .work = work};
+}
+
+std::vector<bgv::Ciphertext> load_sums(const Answer& answer, const fs::path& path,
+                                       const Client& owner, const fs::path& key) {
+  std::vector<bgv::Ciphertext> sums;
+  for (const std::string& record : answer.sums) {
+    sums.push_back(bgv::load_ciphertext(record, path.string(), *owner.context()));
+    if (sums.back().key == owner.id()) continue;
+    throw core::UsageError(
+        fmt::format("{}: was made with other keys than {}", path.string(), key.string()));
+  }
+  return sums;
+}
+
+Outcome outcome_of(const ClientState& state, const Client& client, const Apriori& apriori) {
+  Outcome outcome{.database = state.name,
+                  .transactions = state.transactions,
+                  .min_support = state.min_support,
+                  .least_support = apriori.least_support(),
+                  .most_length = state.most_length,
+                  .min_confidence = state.min_confidence};
+  outcome.itemsets = named(apriori.frequent(), state.items);
+  outcome.rules = find_rules(outcome.itemsets, outcome.transactions, state.min_confidence);
+  Encryption how = encryption_of(client.scheme(), client.context()->parameters(),
+                                 {.items = state.items.size(), .blocks = state.blocks});
+  how.work = state.work;
+  how.encrypt_seconds = state.encrypt_seconds;
+  how.decrypt_seconds = state.decrypt_seconds;
+  how.ranks = state.ranks;
+  outcome.encryption = how;
+  outcome.seconds = how.work.seconds + how.encrypt_seconds + how.decrypt_seconds;
+  return outcome;
+}
+
+}  // namespace
+
+Encryption make_keys(const Folder& client, const Folder& server, const Scheme& scheme) {
+  Stopwatch watch;
+  require_absent(client / kSecretKey);
+  require_absent(server / kPublicKeys);
+  const Client made = Client::with_new_keys(scheme);
+  const PublicKeys keys = made.public_keys();
+  make_folder(client, 0700);
+  make_folder(server, 0777);
+  require_apart(client, server);
+  write_keys(client / kSecretKey, made, server / kPublicKeys, keys);
+  Encryption how = encryption_of(scheme, made.context()->parameters(), {});
+  how.key_seconds = watch.lap();
+  return how;
+}
+
+Asked encrypt_database(const Folder& client, const Folder& server, const FimiFile& file,
+                       const MineRequest& wanted) {
+  require_apart(client, server);
+  Stopwatch watch;
+  const Client owner = read_secret_key(client / kSecretKey);
+  const MineRequest request = request_for(owner, wanted);
+  const ItemCounts counts = count_items(file);
+  check_capacity(owner.context()->parameters(), owner.scheme(), counts.transactions);
+  const Bitmaps bitmaps =
+      read_bitmaps(file, counts, least_support(request.min_support, counts.transactions));
+  team::Team threads = threads_only(request.threads);
+  const DatabaseHead head = write_database(server / kDatabase, owner, bitmaps, threads);
+  ClientState state{.database = head.id,
+                    .name = request.database,
+                    .items = bitmaps.names(),
+                    .transactions = bitmaps.transactions(),
+                    .most_length = request.most_length,
+                    .blocks = head.blocks,
+                    .min_support = request.min_support,
+                    .min_confidence = request.min_confidence};
+  state.encrypt_seconds = watch.lap();
+  write_value(client / kState, Kind::state, state, kOwnerOnly);
+  fs::remove(server / kAnswer);
+  return ask(owner, server, head.id, apriori_of(state));
+}
+
+Counted count_query(const Folder& server, int processes, int threads) {
+  const DatabaseHead head = read_database_head(server / kDatabase);
+  const Task task = read_task(server, head);
+  const PublicKeys keys = read_public_keys(server / kPublicKeys);
+  team::Team readers = threads_only(threads);
+  const EncryptedDatabase database =
+      read_database(server / kDatabase, keys, 0, head.blocks, readers);
+  check_answer_fits(task, keys);
+  const Server counter(keys, database);
+  team::Team team({.processes = processes, .threads = threads});
+  Work work;
+  const std::vector<bgv::Ciphertext> sums = counter.count(task.candidates, team, work);
+  write_answer(server, task, keys, sums, {.work = work});
+  return counted_of(task, keys, work);
+}
+
+Counted count_query_on_ranks(comm::Comm& comm, const Folder& server, int threads) {
+  const DatabaseHead head = read_database_head(server / kDatabase);
+  const PublicKeys keys = read_public_keys(server / kPublicKeys);
+  check_memory_of_ranks(comm, keys.context->parameters(),
+                        {.items = head.items, .blocks = head.blocks});
+  const BlockRange own = blocks_of_rank(head.blocks, comm.rank(), comm.size());
+  const auto pus = static_cast<int>(team::known_topology().pus().size());
+  team::Team team =
+      threads_only(threads == team::automatic ? std::max(1, pus / comm.size()) : threads);
+  const EncryptedDatabase database =
+      read_database(server / kDatabase, keys, own.begin, own.end, team);
+  RankCounting counting(comm, keys, database, team);
+  if (comm.rank() != 0) {
+    counting.serve();
+    return {};
+  }
+  const Task task = read_task(server, head);
+  check_answer_fits(task, keys);
+  Work work;
+  const std::vector<bgv::Ciphertext> sums = counting.count(task.candidates, work);
+  counting.end();
+  write_answer(server, task, keys, sums, {.work = work, .ranks = comm.size()});
+  return counted_of(task, keys, work);
+}
+
+Decrypted decrypt_answer(const Folder& client, const Folder& server, int threads) {
+  require_apart(client, server);
+  Stopwatch watch;
+  const Client owner = read_secret_key(client / kSecretKey);
+  auto state = read_value<ClientState>(client / kState, Kind::state);
+  Apriori apriori = apriori_of(state);
+  if (!apriori.done()) {
+    const auto answer = read_value<Answer>(server / kAnswer, Kind::answer);
+    if (answer.database != state.database || answer.length != apriori.candidates().length() ||
+        answer.sums.size() != apriori.candidates().size()) {
+      ask(owner, server, state.database, apriori);  // it may have got lost
+      throw core::UsageError(
+          fmt::format("{}: is no answer to the last query", (server / kAnswer).string()));
+    }
+    team::Team team = threads_only(threads);
+    const std::vector<std::uint64_t> supports =
+        decrypt(owner, load_sums(answer, server / kAnswer, owner, client / kSecretKey), team);
+    apriori.take(supports);
+    state.supports.push_back(supports);
+    state.work += answer.work;
+    state.ranks = answer.ranks;
+    state.decrypt_seconds += watch.lap();
+    write_value(client / kState, Kind::state, state, kOwnerOnly);
+  }
+  const Asked asked = ask(owner, server, state.database, apriori);
+  return {.asked = asked, .outcome = outcome_of(state, owner, apriori)};
+}
+
+}  // namespace tabane::workloads::fhe_mining

@@ -1,0 +1,374 @@
+#include "tabane/tools/mine/steps.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tabane/comm/launch.h"
+#include "tabane/core/error.h"
+#include "tabane/core/file.h"
+#include "tabane/core/files_test.h"
+#include "tabane/core/scratch_folder.h"
+#include "tabane/core/text_of_error_test.h"
+#include "tabane/solver/usable_memory.h"
+#include "tabane/tools/mine/bgv/serialise.h"
+#include "tabane/tools/mine/container.h"
+#include "tabane/tools/mine/database_file.h"
+#include "tabane/tools/mine/generate.h"
+#include "tabane/tools/mine/keys_file.h"
+#include "tabane/tools/mine/ranks.h"
+#include "tabane/tools/mine/server.h"
+
+namespace tabane::workloads::fhe_mining {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Steps : public testing::Test {
+ protected:
+  Steps() {
+    write_generated({.transactions = 600, .items = 30, .mean_transaction = 6, .patterns = 20},
+                    shop());
+  }
+
+  std::string shop() const { return (folder_ / "shop.dat").string(); }
+  Folder client() const { return folder_ / "client"; }
+  Folder server() const { return folder_ / "server"; }
+
+  MineRequest request() const {
+    return {.database = "shop",
+            .min_support = 0.1,
+            .most_length = 4,
+            .allow_insecure = true,
+            .degree = 128,
+            .threads = 2};
+  }
+  void keys() { make_keys(client(), server(), scheme()); }
+  Scheme scheme() const {
+    return {.most_length = 4, .transactions = 1000, .degree = 128, .allow_insecure = true};
+  }
+  Asked encrypted() { return encrypt_database(client(), server(), FimiFile(shop()), request()); }
+  Outcome plain() const { return mine_plain(FimiFile(shop()), request()); }
+
+  // The sentence of what is thrown.
+  template <class F>
+  std::string complaint(F&& f) {
+    return core::text_of_error<core::Error>(f);
+  }
+
+  core::ScratchFolder folder_{"mine-steps"};
+};
+
+TEST_F(Steps, FindWhatPlainMiningFinds) {
+  keys();
+  Asked asked = encrypted();
+  Outcome found;
+  for (std::size_t length = 1; asked.length > 0; ++length) {
+    EXPECT_EQ(asked.length, length);
+    EXPECT_EQ(count_query(server(), 1, 2).candidates, asked.candidates);
+    const Decrypted done = decrypt_answer(client(), server(), 2);
+    asked = done.asked;
+    found = done.outcome;
+  }
+  EXPECT_FALSE(std::filesystem::exists(server() / "query"));
+  EXPECT_EQ(found.itemsets, plain().itemsets);
+  EXPECT_GE(found.itemsets.back().items.size(), 3);
+  EXPECT_TRUE(found.encryption->insecure());
+  EXPECT_GT(found.encryption->work.key_switches, 0);
+  // Asked again, it tells the results again.
+  EXPECT_EQ(decrypt_answer(client(), server(), 1).outcome.itemsets, found.itemsets);
+}
+
+TEST_F(Steps, AllInOneGoFindTheSame) {
+  const Outcome expected = plain();
+  const FimiFile file(shop());
+  const Outcome found = mine_encrypted(file, request());
+  EXPECT_EQ(found.itemsets, expected.itemsets);
+  EXPECT_EQ(found.rules.size(), expected.rules.size());
+  MineRequest hidden = request();
+  hidden.hide_slots = true;
+  hidden.most_length = 2;
+  hidden.degree = 0;
+  const Outcome totals = mine_encrypted(file, hidden);
+  EXPECT_EQ(totals.itemsets, mine_plain(file, hidden).itemsets);
+  EXPECT_TRUE(totals.encryption->hide_slots);
+}
+
+TEST_F(Steps, MoreCandidatesThanABatchHasAreAllCounted) {
+  MineRequest pairs = request();
+  pairs.min_support = 0.002;
+  pairs.most_length = 2;
+  std::size_t most = 0;
+  pairs.told = [&](std::size_t, std::size_t candidates) { most = std::max(most, candidates); };
+  const FimiFile file(shop());
+  EXPECT_EQ(mine_encrypted(file, pairs).itemsets, mine_plain(file, pairs).itemsets);
+  EXPECT_GT(most, kMostCandidates);
+}
+
+TEST_F(Steps, RanksFindTheSame) {
+  const Outcome expected = plain();
+  for (const int ranks : {2, 3, 7}) {  // there are 5 blocks
+    const auto found = comm::launch_result<Outcome>(
+        {.ranks = ranks, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
+          if (comm.rank() == 0) return mine_on_ranks(comm, FimiFile(shop()), request());
+          help_mining(comm, 1);
+          return Outcome{};
+        });
+    EXPECT_EQ(found->itemsets, expected.itemsets) << ranks;
+    EXPECT_EQ(found->encryption->ranks, ranks);
+  }
+}
+
+TEST_F(Steps, RanksOfAMachineShareItsMemory) {
+  const bgv::Parameters parameters = choose_parameters(scheme());
+  const double of_block = database_bytes(parameters, {.items = 1, .blocks = 1});
+  // Two ranks with half of the blocks each, of which together they take `share` of what is free.
+  const auto outcome = [&](double share) {
+    const double blocks = share * usable_memory() / of_block;
+    return complaint([&] {
+      comm::launch({.ranks = 2, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
+        check_memory_of_ranks(comm, parameters,
+                              {.items = 1, .blocks = static_cast<std::size_t>(blocks)});
+      });
+    });
+  };
+  EXPECT_EQ(outcome(0.3), "");
+  EXPECT_NE(outcome(1.8).find("are free"), std::string::npos);
+}
+
+TEST_F(Steps, RanksCountAQuery) {
+  keys();
+  encrypted();
+  comm::launch({.ranks = 2, .transport = comm::TransportKind::shm},
+               [&](comm::Comm& comm) { count_query_on_ranks(comm, server(), 1); });
+  const Decrypted done = decrypt_answer(client(), server(), 1);
+  const Outcome expected = plain();
+  for (std::size_t i = 0; i < done.outcome.itemsets.size(); ++i) {
+    EXPECT_EQ(done.outcome.itemsets[i], expected.itemsets[i]);
+  }
+  EXPECT_FALSE(done.outcome.itemsets.empty());
+}
+
+TEST_F(Steps, SecretsAreTheOwnersAlone) {
+  keys();
+  encrypted();
+  for (const char* name : {"secret.key", "state"}) {
+    struct stat seen {};
+    ASSERT_EQ(::stat((client() / name).c_str(), &seen), 0);
+    EXPECT_EQ(seen.st_mode & 0777, 0600) << name;
+  }
+  EXPECT_EQ(core::names_in(server()), (std::set<std::string>{"database", "public.keys", "query"}));
+}
+
+TEST_F(Steps, KeysAreNeverReplaced) {
+  keys();
+  EXPECT_NE(complaint([&] { keys(); }).find("secret.key exists"), std::string::npos);
+}
+
+TEST_F(Steps, FoldersThatAreNotApartAreRefused) {
+  const auto refused = [&](const Folder& owner, const Folder& counts) {
+    const std::string told = complaint([&] { make_keys(owner, counts, scheme()); });
+    EXPECT_NE(told.find("must not be the same, nor lie in each other"), std::string::npos) << told;
+    EXPECT_FALSE(std::filesystem::exists(owner / "secret.key")) << owner;
+    EXPECT_FALSE(std::filesystem::exists(counts / "public.keys")) << counts;
+  };
+  std::filesystem::create_directory(server());
+  std::filesystem::create_directory_symlink(server(), folder_ / "link");
+  refused(server(), server());
+  refused(server() / "client", server());
+  refused(server(), server() / "inner");
+  refused(folder_ / "link", server());
+  refused(server() / ".." / "server" / "client", folder_ / "link");
+  make_keys(folder_ / "server2", server(), scheme());  // the name alone begins alike
+}
+
+TEST_F(Steps, LaterStepsRefuseFoldersThatAreNotApart) {
+  keys();
+  const auto told = [](const std::string& sentence) {
+    return sentence.find("nor lie in each other") != std::string::npos;
+  };
+  EXPECT_TRUE(
+      told(complaint([&] { encrypt_database(client(), client(), FimiFile(shop()), request()); })));
+  EXPECT_TRUE(told(complaint([&] { decrypt_answer(client(), client() / "inner", 1); })));
+  EXPECT_FALSE(std::filesystem::exists(client() / "database"));
+}
+
+TEST_F(Steps, ASecretKeyDoesNotStayWithoutItsPublicOnes) {
+  // Nobody can make a file there.
+  EXPECT_NE(complaint([&] { make_keys(client(), "/proc", scheme()); }), "");
+  EXPECT_FALSE(std::filesystem::exists(client() / "secret.key"));
+}
+
+TEST_F(Steps, DamageIsToldWithTheFile) {
+  keys();
+  encrypted();
+  count_query(server(), 1, 1);
+  const auto of = [&](const Folder& file) {
+    const std::string whole = core::read_file(file);
+    std::vector<std::string> told;
+    for (const std::size_t at :
+         {std::size_t{3}, std::size_t{9}, std::size_t{13}, whole.size() / 2, whole.size() - 1}) {
+      core::flip_bits(file, at);
+      told.push_back(complaint([&] {
+        if (file.filename() != "answer" && file.parent_path() == server()) {
+          count_query(server(), 1, 1);
+        } else {
+          decrypt_answer(client(), server(), 1);
+        }
+      }));
+      core::write_file(file, whole);
+    }
+    for (const std::size_t size : {std::size_t{0}, std::size_t{10}, whole.size() - 1}) {
+      core::write_file(file, whole.substr(0, size));
+      told.push_back(complaint([&] {
+        if (file.filename() != "answer" && file.parent_path() == server()) {
+          count_query(server(), 1, 1);
+        } else {
+          decrypt_answer(client(), server(), 1);
+        }
+      }));
+      core::write_file(file, whole);
+    }
+    for (const std::string& sentence : told) {
+      EXPECT_NE(sentence.find(file.filename().string()), std::string::npos)
+          << file << ": " << sentence;
+    }
+  };
+  for (const char* name : {"public.keys", "database", "query", "answer"}) of(server() / name);
+  for (const char* name : {"secret.key", "state"}) of(client() / name);
+}
+
+TEST_F(Steps, KeysForLengthsThatTheyCannotHaveAreRefused) {
+  keys();
+  const fs::path path = server() / "public.keys";
+  PublicKeys shown = read_public_keys(path);
+  ASSERT_EQ(shown.context->primes(), 2);  // 8 take 3
+  for (const std::uint64_t length : {std::uint64_t{0}, std::uint64_t{8}, std::uint64_t{9}}) {
+    shown.scheme.most_length = length;
+    fs::remove(path);
+    write_public_keys(path, shown);
+    EXPECT_NE(complaint([&] { read_public_keys(path); }).find("public.keys: says that"),
+              std::string::npos)
+        << length;
+  }
+}
+
+TEST_F(Steps, CiphertextsThatAreNotFreshAreNoDatabase) {
+  Scheme longest = scheme();
+  longest.most_length = 8;
+  make_keys(client(), server(), longest);
+  const PublicKeys shown = read_public_keys(server() / "public.keys");
+  const bgv::Context& context = *shown.context;
+  const double fresh = context.noise().fresh_secret_key();
+  const auto told = [&](std::size_t components, std::size_t primes, double deviation) {
+    bgv::Ciphertext forged(context.degree(), components, primes);
+    std::ranges::fill(forged.words(), 0);
+    forged.key = shown.id;
+    forged.deviation = deviation;
+    const std::string record = bgv::save(context, forged);
+    const DatabaseHead head{
+        .key = shown.id, .items = 1, .blocks = 1, .record_bytes = record.size(), .insecure = true};
+    const team::Bytes front = container_bytes(Kind::database, bytes_of(head));
+    core::write_file(
+        server() / "database",
+        std::string(reinterpret_cast<const char*>(front.data()), front.size()) + record);
+    team::Team threads({.processes = 1, .threads = 1});
+    return complaint([&] { read_database(server() / "database", shown, 0, 1, threads); });
+  };
+  EXPECT_EQ(told(2, context.primes(), fresh), "");
+  EXPECT_NE(told(2, context.primes(), fresh + 1).find("is damaged"), std::string::npos);
+  EXPECT_NE(told(3, context.primes(), fresh).find("is damaged"), std::string::npos);
+  EXPECT_NE(told(2, context.primes() - 1, fresh).find("is damaged"), std::string::npos);
+  // As many words as a fresh one has.
+  ASSERT_EQ(context.primes(), 3);
+  EXPECT_NE(told(3, 2, fresh).find("is damaged"), std::string::npos);
+}
+
+TEST_F(Steps, FilesOfAnotherKindOrVersionAreTold) {
+  keys();
+  encrypted();
+  const std::string query = core::read_file(server() / "query");
+  core::write_file(server() / "query", core::read_file(server() / "public.keys"));
+  EXPECT_NE(complaint([&] {
+              count_query(server(), 1, 1);
+            }).find("query: holds public keys, where a query is wanted"),
+            std::string::npos);
+  std::string later = query;
+  later[12] = 2;
+  core::write_file(server() / "query", later);
+  EXPECT_NE(complaint([&] { count_query(server(), 1, 1); }).find("is of version 2"),
+            std::string::npos);
+  core::write_file(server() / "query", "1 2 3\n");
+  EXPECT_NE(complaint([&] { count_query(server(), 1, 1); }).find("is not a file of tabane mine"),
+            std::string::npos);
+}
+
+TEST_F(Steps, AnotherClientsKeysAreTold) {
+  keys();
+  encrypted();
+  const Folder others = folder_ / "others", their_server = folder_ / "their server";
+  make_keys(others, their_server, scheme());
+  std::filesystem::copy_file(their_server / "public.keys", server() / "public.keys",
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_NE(complaint([&] {
+              count_query(server(), 1, 1);
+            }).find("was encrypted with other keys than these"),
+            std::string::npos);
+}
+
+TEST_F(Steps, AnAnswerOfAnotherKeyIsTold) {
+  keys();
+  encrypted();
+  count_query(server(), 1, 1);
+  make_keys(folder_ / "others", folder_ / "their server", scheme());
+  fs::copy_file(folder_ / "others" / "secret.key", client() / "secret.key",
+                fs::copy_options::overwrite_existing);
+  const std::string told = complaint([&] { decrypt_answer(client(), server(), 1); });
+  EXPECT_NE(told.find("answer: was made with other keys than"), std::string::npos) << told;
+  EXPECT_NE(told.find("secret.key"), std::string::npos) << told;
+}
+
+TEST_F(Steps, WithoutALengthItIsThatOfTheKeys) {
+  keys();
+  MineRequest open = request();
+  open.most_length = of_keys;
+  Asked asked = encrypt_database(client(), server(), FimiFile(shop()), open);
+  Outcome found;
+  while (asked.length > 0) {
+    count_query(server(), 1, 2);
+    const Decrypted done = decrypt_answer(client(), server(), 2);
+    asked = done.asked;
+    found = done.outcome;
+  }
+  EXPECT_EQ(found.most_length, scheme().most_length);
+  EXPECT_EQ(found.itemsets, plain().itemsets);
+}
+
+TEST_F(Steps, AnAnswerToAnotherQueryIsTold) {
+  keys();
+  encrypted();
+  count_query(server(), 1, 1);
+  const std::string answer = core::read_file(server() / "answer");
+  decrypt_answer(client(), server(), 1);
+  EXPECT_NE(complaint([&] {
+              decrypt_answer(client(), server(), 1);
+            }).find("answer: is no answer to the last query"),
+            std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(server() / "query"));
+  count_query(server(), 1, 1);
+  EXPECT_EQ(decrypt_answer(client(), server(), 1).asked.length, 3);
+}
+
+TEST_F(Steps, KeysForShorterItemsetsOrFewerTransactionsAreTold) {
+  Scheme pairs = scheme();
+  pairs.most_length = 2;
+  make_keys(client(), server(), pairs);
+  EXPECT_NE(complaint([&] { encrypted(); }).find("keys are made for itemsets of up to 2 items"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tabane::workloads::fhe_mining

@@ -1,0 +1,212 @@
+// tabane mine keygen, encrypt, count, decrypt: the roles as separate steps.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "tabane/comm/launch.h"
+#include "tabane/core/error.h"
+#include "tabane/core/units.h"
+#include "tabane/program/command.h"
+#include "tabane/program/printable.h"
+#include "tabane/program/several_ranks.h"
+#include "tabane/program/unreadable_memory.h"
+#include "tabane/tools/mine/steps.h"
+#include "tabane/tools/mine/verb_options.h"
+#include "tabane/tools/mine/verb_output.h"
+
+namespace tabane::cli {
+namespace {
+
+using namespace workloads::fhe_mining;
+
+struct Folders {
+  std::string client, server;
+
+  Option client_row(const char* what) { return {"CLIENT", &client, what, {.required = true}}; }
+  Option server_row(const char* what) { return {"SERVER", &server, what, {.required = true}}; }
+};
+
+constexpr const char* kMark = "INSECURE PARAMETERS\n";
+
+std::string text_of(const Asked& asked, const Folders& folders) {
+  const char* const mark = asked.insecure ? kMark : "";
+  if (asked.length == 0) return fmt::format("{}nothing is left to count\n", mark);
+  return fmt::format("{}{}/query asks for {} candidates of {} {}\n", mark,
+                     printable(folders.server), grouped(asked.candidates), asked.length,
+                     asked.length == 1 ? "item" : "items");
+}
+
+std::string text_of(const Encryption& how, const Folders& folders) {
+  return fmt::format(
+      "{}{}/secret.key is a new key, which stays there; {} is for the server\n"
+      "BGV, ring degree {}, plaintext modulus {}, modulus of {:.0f} bits{}; not audited\n",
+      how.insecure() ? kMark : "", printable(folders.client), printable(folders.server),
+      how.ring_degree, how.plaintext_modulus, how.log2_modulus,
+      how.insecure() ? "" : fmt::format(": {}-bit security", how.security_bits));
+}
+
+struct KeygenOptions {
+  Folders folders;
+  SchemeOptions scheme;
+  std::size_t max_length = 3, transactions = 2'000'000;
+};
+
+void run_keygen(const KeygenOptions& options) {
+  make_memory_unreadable();
+  const Encryption how = make_keys(options.folders.client, options.folders.server,
+                                   {.most_length = options.max_length,
+                                    .hide_slots = options.scheme.hide_slots,
+                                    .transactions = options.transactions,
+                                    .degree = options.scheme.degree,
+                                    .allow_insecure = options.scheme.allow_insecure});
+  fmt::print("{}", text_of(how, options.folders));
+}
+
+Definition define_keygen() {
+  const auto options = std::make_shared<KeygenOptions>();
+  return {
+      table({options->folders.client_row("The folder for the secret key; it stays with its owner"),
+             options->folders.server_row("The folder for all that the server may see"),
+             {"--max-length N",
+              &options->max_length,
+              "For itemsets of at most N items (default 3)",
+              {.range = {1, 8}}},
+             {"--transactions N",
+              &options->transactions,
+              "For databases of at most N transactions (default 2000000)",
+              {.range = kAboveZero}}},
+            options->scheme.rows()),
+      [options](const Given&) {
+        run_keygen(*options);
+        return kOk;
+      }};
+}
+
+struct EncryptOptions {
+  Folders folders;
+  std::string file;
+  MineOptions mine;
+  WorkerOptions workers;
+};
+
+void run_encrypt(const EncryptOptions& options) {
+  make_memory_unreadable();
+  MineRequest request = options.mine.request(options.file, of_keys);
+  options.workers.fill(request);
+  const Folders& folders = options.folders;
+  fmt::print("{}", text_of(encrypt_database(folders.client, folders.server, FimiFile(options.file),
+                                            request),
+                           folders));
+}
+
+Definition define_encrypt() {
+  const auto options = std::make_shared<EncryptOptions>();
+  return {
+      table({options->folders.client_row("The folder with the secret key"),
+             options->folders.server_row("The folder for the encrypted database"),
+             {"FILE", &options->file, "The transactions; - is standard input", {.required = true}}},
+            options->mine.rows("as many as the keys are made for"),
+            std::vector<Option>{options->workers.threads_row()}),
+      [options](const Given&) {
+        run_encrypt(*options);
+        return kOk;
+      }};
+}
+
+struct CountOptions {
+  Folders folders;
+  WorkerOptions workers;
+};
+
+int run_count(const CountOptions& options) {
+  const Folders& folders = options.folders;
+  const WorkerOptions& workers = options.workers;
+  const auto report = [&](const Counted& counted) {
+    fmt::print(
+        "{}{}/answer has the counts of {} candidates of {} {}: {} products, {} key "
+        "switches, {}\n",
+        counted.insecure ? kMark : "", printable(folders.server), grouped(counted.candidates),
+        counted.length, counted.length == 1 ? "item" : "items", grouped(counted.work.products),
+        grouped(counted.work.key_switches), core::format_seconds(counted.work.seconds));
+  };
+  if (comm::is_one_of_several()) workers.check_for_ranks();
+  return on_ranks(
+      [&](comm::Comm* ranks, bool& lost) {
+        try {
+          report(ranks != nullptr
+                     ? count_query_on_ranks(*ranks, folders.server, workers.threads)
+                     : count_query(folders.server, workers.processes, workers.threads));
+        } catch (const core::Error&) {
+          lost = ranks != nullptr;
+          throw;
+        }
+        return 0;
+      },
+      [&](comm::Comm& ranks) { count_query_on_ranks(ranks, folders.server, workers.threads); });
+}
+
+Definition define_count() {
+  const auto options = std::make_shared<CountOptions>();
+  return {table({options->folders.server_row("The folder with public keys, database and query")},
+                options->workers.rows()),
+          [options](const Given&) { return run_count(*options); }};
+}
+
+struct DecryptOptions {
+  Folders folders;
+  WorkerOptions workers;
+  MineOutput output;
+};
+
+void run_decrypt(const DecryptOptions& options) {
+  make_memory_unreadable();
+  options.output.check();
+  const Folders& folders = options.folders;
+  const Decrypted done = decrypt_answer(folders.client, folders.server, options.workers.threads);
+  if (done.asked.length == 0) return options.output.write(done.outcome);
+  if (!options.output.quiet) fmt::print("{}", text_of(done.asked, folders));
+}
+
+Definition define_decrypt() {
+  const auto options = std::make_shared<DecryptOptions>();
+  return {table({options->folders.client_row("The folder with the secret key"),
+                 options->folders.server_row("The folder with the answer"),
+                 options->workers.threads_row()},
+                options->output.rows()),
+          [options](const Given&) {
+            run_decrypt(*options);
+            return kOk;
+          }};
+}
+
+}  // namespace
+
+constinit const Verb mine_keygen_verb{
+    .name = "keygen",
+    .what = "Make the client's secret key and the server's public keys",
+    .examples = "  tabane mine keygen --max-length 2 client server",
+    .define = define_keygen};
+
+constinit const Verb mine_encrypt_verb{
+    .name = "encrypt",
+    .what = "Encrypt transactions for the server, and ask for the first counts",
+    .examples = "  tabane mine encrypt client server shop.dat --min-support 0.02",
+    .define = define_encrypt};
+
+constinit const Verb mine_count_verb{
+    .name = "count",
+    .what = "Count what the query asks for, on the encrypted database",
+    .examples =
+        "  tabane mine count server\n"
+        "  mpirun -n 4 tabane mine count server    on the ranks of MPI, each with some of "
+        "the blocks",
+    .define = define_count};
+
+constinit const Verb mine_decrypt_verb{
+    .name = "decrypt",
+    .what = "Decrypt the server's counts, and ask for the next ones or give the results",
+    .examples = "  tabane mine decrypt client server --rules rules.csv",
+    .define = define_decrypt};
+
+}  // namespace tabane::cli

@@ -1,0 +1,120 @@
+#include "tabane/tools/scg/kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "tabane/simd/targets_test.h"
+#include "tabane/tools/scg/field.h"
+
+namespace tabane::workloads::scaled_cg {
+namespace {
+
+constexpr double kTolerance = 1e-13;  // some hundred roundings of numbers below 8
+
+// Vectors of random numbers, in their frames too, where the frame of p alone counts.
+struct Case {
+  Case(std::size_t rows, std::size_t columns, bool coupled)
+      : extent{rows, columns, stride_of(columns)},
+        p(rows, columns, 0),
+        r(rows, columns, 1),
+        x(rows, columns, 2),
+        east(rows, columns, 3),
+        south(rows, columns, 4),
+        couplings{coupled ? east.row(0) : nullptr, coupled ? south.row(0) : nullptr} {
+    std::uint64_t seed = 1;
+    for (const Field* field : {&p, &r, &x, &east, &south}) {
+      const auto values = simd::some_values<double>((rows + 2) * (columns + 2), seed++);
+      auto from = values.begin();
+      for (std::ptrdiff_t i = -1; i <= static_cast<std::ptrdiff_t>(rows); ++i) {
+        for (std::ptrdiff_t j = -1; j <= static_cast<std::ptrdiff_t>(columns); ++j) {
+          field->row(i)[j] = *from++;
+        }
+      }
+    }
+  }
+
+  Extent extent;
+  Field p, r, x, east, south;
+  Couplings couplings;
+};
+
+// Frames included.
+void expect_same(const Field& a, const Field& b, const Extent& extent) {
+  for (std::ptrdiff_t i = -1; i <= static_cast<std::ptrdiff_t>(extent.rows); ++i) {
+    for (std::ptrdiff_t j = -1; j <= static_cast<std::ptrdiff_t>(extent.columns); ++j) {
+      ASSERT_NEAR(a.row(i)[j], b.row(i)[j], kTolerance) << i << ", " << j;
+    }
+  }
+}
+
+template <class F>
+void for_cases(F f) {
+  simd::on_every_target([&] {
+    for (const bool coupled : {false, true}) {
+      for (const std::size_t rows : {1, 2, 5}) {
+        for (const std::size_t columns :
+             {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 40, 41, 47, 64, 71, 100, 510}) {
+          SCOPED_TRACE(testing::Message() << rows << " x " << columns << ", " << coupled);
+          f(rows, columns, coupled);
+        }
+      }
+    }
+  });
+}
+
+TEST(NewDirection, IsThatOfThePlainLoop) {
+  for_cases([](std::size_t rows, std::size_t columns, bool coupled) {
+    const Case fast(rows, columns, coupled), plain(rows, columns, coupled);
+    const double sum =
+        new_direction(fast.extent, fast.r.row(0), 0.75, fast.p.row(0), fast.couplings);
+    const double expected = new_direction_reference(plain.extent, plain.r.row(0), 0.75,
+                                                    plain.p.row(0), plain.couplings);
+    ASSERT_NEAR(sum, expected, kTolerance * static_cast<double>(rows * columns));
+    expect_same(fast.p, plain.p, fast.extent);
+  });
+}
+
+TEST(ScaledCgUpdate, IsThatOfThePlainLoop) {
+  for_cases([](std::size_t rows, std::size_t columns, bool coupled) {
+    for (const bool solution : {false, true}) {
+      const Case fast(rows, columns, coupled), plain(rows, columns, coupled);
+      const double sum = update(fast.extent, fast.p.row(0), 0.6, fast.r.row(0),
+                                {solution ? fast.x.row(0) : nullptr, 1.5, 0.25}, fast.couplings);
+      const double expected =
+          update_reference(plain.extent, plain.p.row(0), 0.6, plain.r.row(0),
+                           {solution ? plain.x.row(0) : nullptr, 1.5, 0.25}, plain.couplings);
+      ASSERT_NEAR(sum, expected, kTolerance * static_cast<double>(rows * columns));
+      expect_same(fast.r, plain.r, fast.extent);
+      expect_same(fast.x, plain.x, fast.extent);
+      expect_same(fast.p, plain.p, fast.extent);
+    }
+  });
+}
+
+TEST(NewDirection, OfHandWorkedNumbers) {
+  // p = 1 2 / 3 4 after the update; edges 1-2, 3-4, 1-3, 2-4: 2 + 12 + 3 + 8 = 25.
+  const Case c(2, 2, false);
+  for (std::ptrdiff_t i = 0; i < 2; ++i) {
+    for (std::ptrdiff_t j = 0; j < 2; ++j) {
+      c.p.row(i)[j] = 2;
+      c.r.row(i)[j] = static_cast<double>(2 * i + j) - 3;
+    }
+  }
+  EXPECT_EQ(new_direction(c.extent, c.r.row(0), 2, c.p.row(0), c.couplings), 30 - 0.5 * 25);
+  EXPECT_EQ(c.p.row(1)[0], 3);
+}
+
+TEST(Combine, HasTheBitsOfTheNewDirection) {
+  for_cases([](std::size_t rows, std::size_t columns, bool coupled) {
+    const Case c(rows, columns, coupled);
+    std::vector<double> ahead(columns);
+    combine(c.r.row(0), 0.3, c.p.row(0), ahead.data(), columns);
+    new_direction(c.extent, c.r.row(0), 0.3, c.p.row(0), c.couplings);
+    for (std::size_t j = 0; j < columns; ++j) ASSERT_EQ(ahead[j], c.p.row(0)[j]) << j;
+  });
+}
+
+}  // namespace
+}  // namespace tabane::workloads::scaled_cg

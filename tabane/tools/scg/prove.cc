@@ -1,0 +1,230 @@
+#include "tabane/tools/scg/prove.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "tabane/comm/collectives.h"
+#include "tabane/comm/steps.h"
+#include "tabane/tools/scg/equation.h"
+#include "tabane/tools/scg/refine.h"
+
+namespace tabane::workloads::scaled_cg {
+namespace {
+
+constexpr double kMostContrast = 1e180;   // so that no product of faces and halves of numbers is 0
+constexpr double kUp = 1 + 0x1p-40;       // more than what rounding takes from a few products
+constexpr double kRough = 0.25;           // |D - A w| / D at most, by the recurrence
+constexpr std::size_t kMostAttempts = 8;  // at w
+
+// The power of two that brings a number to [1, 2).
+double scale_to_one(double value) {
+  constexpr int kMost = 1000;
+  return std::ldexp(1, std::clamp(-std::ilogb(value), -kMost, kMost));
+}
+
+// w for constant k along a row or a column, with u given at one end at least: a parabola that is 0
+// there and level at a Neumann side. Its second differences are -2, so A w >= 2 k. Whole numbers.
+double parabola(std::size_t place, std::size_t size, bool given_at_begin, bool given_at_end) {
+  const auto i = static_cast<double>(place), n = static_cast<double>(size);
+  if (given_at_begin && given_at_end) return (i + 1) * (n - i);
+  if (!given_at_begin && !given_at_end) return std::numeric_limits<double>::infinity();
+  const double from_neumann = given_at_begin ? n - 1 - i : i;
+  return n * (n + 1) - from_neumann * (from_neumann + 1);
+}
+// The smaller of two such w is one, too: neighbours that are smaller still only add to A w.
+double weight_at(const Problem& problem, std::size_t row, std::size_t column) {
+  const auto given = [&](SideIndex side) {
+    return problem.sides[side].condition == Condition::dirichlet;
+  };
+  return std::min(parabola(row, problem.rows, given(kNorth), given(kSouth)),
+                  parabola(column, problem.columns, given(kWest), given(kEast)));
+}
+
+class Prover {
+ public:
+  Prover(comm::Comm& comm, const Problem& problem, System& system, Halo& halo, const Scales& scales,
+         std::size_t most)
+      : comm_(comm),
+        problem_(problem),
+        system_(system),
+        halo_(halo),
+        scales_(scales),
+        left_(most),
+        refinement_(comm, problem, system, halo, scales.of_k),
+        low_(another(5)) {}
+
+  // Returns whether w > 0 with A w > 0 was found.
+  bool find_weight() {
+    Field w = another(6), w_low = another(7);
+    if (problem_.k.is_constant()) {
+      each([&](std::size_t i, std::size_t j) {
+        const Block& block = system_.block();
+        at(w, i, j) = weight_at(problem_, block.first_row + i, block.first_column + j);
+      });
+    }
+    for (std::size_t attempt = 0; attempt < kMostAttempts; ++attempt) {
+      if (weigh(w, w_low)) {
+        std::swap(system_.p, w);
+        product_ = std::move(w);
+        return true;
+      }
+      const std::size_t used = refinement_.solve(w, w_low, kRough, left_);
+      if (used == 0) break;
+      left_ -= used;
+    }
+    return false;
+  }
+
+  // Makes x better. With a weight.
+  Proof improve(double tolerance) {
+    constexpr double kMostGain = 1e30;  // in one round; also where u is 0, and its bound infinite
+    Proof proof;
+    double largest = measure(proof);  // |r_i| / A_ii
+    while (true) {
+      const double worst = std::max(proof.bound, proof.residual);
+      if (worst <= tolerance) return proof;
+      const double least = largest / std::min(4 * worst / tolerance, kMostGain);
+      const std::size_t used = refinement_.solve(system_.x, low_, least, left_);
+      if (used == 0) return proof;
+      left_ -= used;
+      largest = measure(proof);
+      if (!(std::max(proof.bound, proof.residual) < worst / 2)) return proof;
+    }
+  }
+
+  std::size_t left() const { return left_; }
+
+ private:
+  Field another(std::size_t number) const {
+    return {system_.block().rows, system_.block().columns, number};
+  }
+  static double& at(const Field& field, std::size_t row, std::size_t column) {
+    return field.row(static_cast<std::ptrdiff_t>(row))[column];
+  }
+  template <class F>
+  void each(F f) const {
+    for (std::size_t i = 0; i < system_.block().rows; ++i) {
+      for (std::size_t j = 0; j < system_.block().columns; ++j) f(i, j);
+    }
+  }
+
+  // Sets p to lower bounds of A w, r to D - A w, and the largest w. Returns whether w > 0 and
+  // A w > 0 everywhere.
+  bool weigh(const Field& w, const Field& w_low) {
+    halo_.exchange(w);
+    halo_.exchange(w_low);
+    const Equations<Twice> equations(problem_, system_.block(), scales_, false);
+    double failures = 0, largest = 0;
+    each([&](std::size_t i, std::size_t j) {
+      const Balance<Twice> balance = equations.at({w, &w_low}, i, j);
+      const double product = -rounded(balance.rest);
+      const double least = product / kUp - kUp * error_of(balance);
+      at(system_.p, i, j) = least;
+      at(system_.r, i, j) = rounded(balance.rest + Twice(balance.diagonal));
+      if (!(least > 0 && at(w, i, j) > 0)) ++failures;
+      largest = std::max(largest, at(w, i, j));
+    });
+    largest_w_ = comm::all_reduce(comm_, largest, comm::Operation::max) * kUp;
+    return comm::all_reduce(comm_, failures, comm::Operation::sum) == 0;
+  }
+
+  // Sets r to b - A u; bound and residual of the proof. Returns the largest |r_i| / A_ii.
+  double measure(Proof& proof) {
+    halo_.exchange(system_.x);
+    halo_.exchange(low_);
+    const Equations<Twice> equations(problem_, system_.block(), scales_, true);
+    enum { kRatio, kUnknown, kLow, kRest, kLargest };
+    std::array<double, kLargest> largest{};
+    std::array<double, 2> squares{};
+    each([&](std::size_t i, std::size_t j) {
+      const Balance<Twice> balance = equations.at({system_.x, &low_}, i, j);
+      const double rest = rounded(balance.rest), root = std::sqrt(balance.diagonal);
+      const double most = kUp * (std::fabs(rest) + error_of(balance));
+      at(system_.r, i, j) = rest;
+      largest[kRatio] = std::max(largest[kRatio], most / at(product_, i, j));
+      largest[kUnknown] = std::max(largest[kUnknown], std::fabs(at(system_.x, i, j)));
+      largest[kLow] = std::max(largest[kLow], std::fabs(at(low_, i, j)));
+      largest[kRest] = std::max(largest[kRest], std::fabs(rest) / balance.diagonal);
+      squares[0] += rest / root * (rest / root);
+      squares[1] += balance.right / root * (balance.right / root);
+    });
+    comm::all_reduce(comm_, largest, comm::Operation::max);
+    comm::all_reduce(comm_, squares, comm::Operation::sum);
+    proof.residual = std::sqrt(squares[0] / (squares[1] > 0 ? squares[1] : 1));
+    // What is added: u is told as one double, which may be below the smallest normal number.
+    constexpr double kNone = std::numeric_limits<double>::infinity();
+    const double error = largest[kRatio] * largest_w_ + largest[kLow] + 0x1p-1074 * scales_.of_u;
+    proof.bound = error / largest[kUnknown] * kUp;
+    if (largest[kUnknown] == 0) proof.bound = largest[kRatio] == 0 ? 0 : kNone;
+    // Comparisons above are blind to what is no number; the sum is not.
+    if (!std::isfinite(proof.residual)) proof.bound = kNone;
+    return largest[kRest];
+  }
+
+  // Of balance.rest.
+  static double error_of(const Balance<Twice>& balance) {
+    return balance.terms > 0 ? kTwiceError * balance.terms + kLeastError : 0;
+  }
+
+  comm::Comm& comm_;
+  const Problem& problem_;
+  System& system_;
+  Halo& halo_;
+  Scales scales_;
+  std::size_t left_;  // iterations
+  Refinement refinement_;
+  Field low_;      // of u
+  Field product_;  // at least; A w
+  double largest_w_ = 0;
+};
+
+// u near 1, and k at most 2, so that products neither overflow nor vanish.
+Scales scales_of(comm::Comm& comm, const Problem& problem, const System& system) {
+  double most = 0;
+  for (std::size_t i = 0; i < system.block().rows; ++i) {
+    const double* const row = system.x.row(static_cast<std::ptrdiff_t>(i));
+    for (std::size_t j = 0; j < system.block().columns; ++j)
+      most = std::max(most, std::fabs(row[j]));
+  }
+  most = comm::all_reduce(comm, most, comm::Operation::max);
+  Scales scales;
+  scales.of_k = scale_to_one(problem.k.is_constant() ? problem.k.constant
+                                                     : std::ranges::max(problem.k.array.values));
+  scales.of_u = most > 0 && std::isfinite(most) ? scale_to_one(most) : 1 / scales.of_k;
+  scales.of_f = scales.of_k * scales.of_u;
+  return scales;
+}
+
+void multiply(const System& system, double factor) {
+  for (std::size_t i = 0; i < system.block().rows; ++i) {
+    double* const row = system.x.row(static_cast<std::ptrdiff_t>(i));
+    for (std::size_t j = 0; j < system.block().columns; ++j) row[j] *= factor;
+  }
+}
+
+}  // namespace
+
+Proof prove(comm::Comm& comm, const Problem& problem, System& system, Halo& halo, double tolerance,
+            std::size_t most) {
+  comm::barrier(comm);
+  comm::Steps steps(comm, {"proof"});
+  Proof proof;
+  {
+    const auto in = steps.in(0);
+    if (contrast_of(problem) <= kMostContrast) {
+      const Scales scales = scales_of(comm, problem, system);
+      multiply(system, scales.of_u);
+      Prover prover(comm, problem, system, halo, scales, most);
+      if (prover.find_weight()) proof = prover.improve(tolerance);
+      proof.iterations = most - prover.left();
+      multiply(system, 1 / scales.of_u);
+    }
+  }
+  proof.asked = true;
+  proof.seconds = steps.gather().seconds_of_slowest();
+  return proof;
+}
+
+}  // namespace tabane::workloads::scaled_cg

@@ -1,0 +1,99 @@
+#include "tabane/tools/slalom/couplings.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+namespace tabane::workloads::slalom {
+namespace {
+
+Geometry box(double a, double b, double c) {
+  Geometry geometry = parse_geometry(default_geometry_text(), "geom");
+  geometry.box = {a, b, c};
+  return geometry;
+}
+
+// All couplings, column by column, from runs of `block` patches.
+std::vector<double> all_couplings(const Geometry& geometry, const Region& region, int block) {
+  const int n = region.size();
+  const auto ld = static_cast<std::size_t>(n);
+  std::vector<double> all(ld * ld, -1);
+  CouplingSpace space;
+  for (int i = 0; i < n; i += block) {
+    for (const EdgeRun& rows : edge_runs(region, i, std::min(block, n - i))) {
+      for (int j = 0; j < n; j += block) {
+        for (const EdgeRun& columns : edge_runs(region, j, std::min(block, n - j))) {
+          fill_couplings(geometry, rows, columns,
+                         &all[static_cast<std::size_t>(columns.first) * ld +
+                              static_cast<std::size_t>(rows.first)],
+                         ld, space);
+        }
+      }
+    }
+  }
+  return all;
+}
+
+TEST(Couplings, AreThoseOfTheCorners) {
+  for (const Geometry& geometry : {box(13.5, 9, 8), box(1, 2, 3), box(1, 1, 1), box(40, 1.5, 7)}) {
+    for (int n : {130, 131}) {
+      const Region region = cut_into_patches(geometry, n);
+      for (int block : {1, 7, n}) {
+        const std::vector<double> all = all_couplings(geometry, region, block);
+        for (int i = 0; i < n; ++i) {
+          for (int j = 0; j < n; ++j) {
+            const auto at = [&](int k) { return region.patches[static_cast<std::size_t>(k)]; };
+            const double due = coupling_by_corners(geometry, at(i), at(j));
+            const double size = 8 * std::numbers::pi * std::sqrt(at(i).area() * at(j).area());
+            ASSERT_NEAR(all[static_cast<std::size_t>(j * n + i)], due, 1e-11 * size)
+                << i << " " << j << " of " << n;
+          }
+        }
+      }
+    }
+  }
+}
+
+// What leaves a patch arrives somewhere.
+TEST(Couplings, SumUpToTheArea) {
+  const Geometry geometry = box(13.5, 9, 8);
+  for (const auto& [n, deviation] : {std::pair{6, 2e-15}, {20, 5e-15}, {60, 3e-14}, {400, 2e-12}}) {
+    const Region region = cut_into_patches(geometry, n);
+    const std::vector<double> all = all_couplings(geometry, region, n);
+    for (int i = 0; i < n; ++i) {
+      double sum = 0;
+      for (int j = 0; j < n; ++j) sum += all[static_cast<std::size_t>(j * n + i)];
+      const double due = 8 * std::numbers::pi * region.patches[static_cast<std::size_t>(i)].area();
+      EXPECT_NEAR(sum / due, 1, deviation) << i << " of " << n;
+    }
+  }
+}
+
+TEST(Couplings, OfTheReferenceSumUpToTheArea) {
+  const Geometry geometry = box(13.5, 9, 8);
+  for (int n : {6, 60}) {
+    const Region region = cut_into_patches(geometry, n);
+    for (const Patch& i : region.patches) {
+      double sum = 0;
+      for (const Patch& j : region.patches) sum += coupling_by_corners(geometry, i, j);
+      EXPECT_NEAR(sum / (8 * std::numbers::pi * i.area()), 1, 2e-14);
+    }
+  }
+}
+
+TEST(EdgeRuns, BeginAnewOnEachFaceAndEachColumn) {
+  const Region region =
+      cut_into_patches(box(13.5, 9, 8), 60);  // 12 on the first face, in 4 columns
+  const std::vector<EdgeRun> runs = edge_runs(region, 1, 13);
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].count, 11);
+  EXPECT_EQ(runs[0].segments.size(), 4U);
+  EXPECT_EQ(runs[0].edges, 15);
+  EXPECT_EQ(runs[0].segments[0].patches, 2);
+  EXPECT_EQ(runs[1].first, 12);
+  EXPECT_EQ(runs[1].face, 1);
+}
+
+}  // namespace
+}  // namespace tabane::workloads::slalom

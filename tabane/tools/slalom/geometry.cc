@@ -1,0 +1,166 @@
+#include "tabane/tools/slalom/geometry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "tabane/core/error.h"
+#include "tabane/core/file.h"
+
+namespace tabane::workloads::slalom {
+namespace {
+
+constexpr std::size_t kNumbers = 3 + 2 * kFaces * kColours;
+// Below it, the diagonal of the systems, S / reflectivity, leaves no digits to anything else.
+constexpr double kLeastReflectivity = 1e-6, kMostReflectivity = 0.999;
+
+// What the number at a place of the file is.
+struct Meaning {
+  enum Kind { size, reflectivity, emissivity } kind;
+  std::size_t colour = 0, index = 0;
+};
+
+Meaning meaning_of(std::size_t place) {
+  if (place < 3) return {Meaning::size, 0, place};
+  place -= 3;
+  const std::size_t of_colour = place % (kColours * kFaces);
+  return {place < kColours * kFaces ? Meaning::reflectivity : Meaning::emissivity,
+          of_colour / kFaces, of_colour % kFaces};
+}
+
+std::string text_of(const Meaning& meaning) {
+  if (meaning.kind == Meaning::size) return fmt::format("size {} of the box", meaning.index + 1);
+  return fmt::format("the {} of face {} in {}",
+                     meaning.kind == Meaning::reflectivity ? "reflectivity" : "emissivity",
+                     meaning.index + 1, kColourNames[meaning.colour]);
+}
+
+// What a wrong number should have been; empty: it is right.
+std::string objection(const Meaning& meaning, double number) {
+  switch (meaning.kind) {
+    case Meaning::size:
+      return number >= 1 && number < 100 ? "" : "1 or more and less than 100";
+    case Meaning::reflectivity:
+      if (number == 0) {
+        return fmt::format("more than 0, as the equations divide by it; {} is as good as black",
+                           kLeastReflectivity);
+      }
+      return number >= kLeastReflectivity && number <= kMostReflectivity
+                 ? ""
+                 : fmt::format("from {} to {}", kLeastReflectivity, kMostReflectivity);
+    case Meaning::emissivity:
+      return number >= 0 && number < 1e100 ? "" : "0 or more";
+  }
+  return "";
+}
+
+class Parser {
+ public:
+  Parser(std::string_view text, const std::string& name) : rest_(text), name_(name) {}
+
+  Geometry run() {
+    while (!rest_.empty()) {
+      ++line_;
+      const std::size_t end = rest_.find('\n');
+      take_line(rest_.substr(0, end));
+      rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+    }
+    if (place_ < kNumbers) {
+      refuse(fmt::format("the file ends after {} of {} numbers; expected {}", place_, kNumbers,
+                         text_of(meaning_of(place_))));
+    }
+    require_light();
+    return geometry_;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw core::UsageError(fmt::format("{}:{}: {}", name_, std::max(line_, 1), what));
+  }
+
+  void take_line(std::string_view line) {
+    constexpr std::string_view kBlanks = " \t\r,";
+    while (true) {
+      const std::size_t begin = line.find_first_not_of(kBlanks);
+      if (begin == std::string_view::npos) return;
+      line.remove_prefix(begin);
+      const std::string_view word = line.substr(0, line.find_first_of(kBlanks));
+      if (!take_word(word)) return;
+      line.remove_prefix(word.size());
+    }
+  }
+
+  // Returns false at the comment.
+  bool take_word(std::string_view word) {
+    double number = 0;
+    const std::string_view digits = word.starts_with('+') ? word.substr(1) : word;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error != std::errc() || end != digits.data() + digits.size()) {
+      if (std::string_view("+-.0123456789").find(word[0]) == std::string_view::npos) return false;
+      if (place_ == kNumbers) return false;
+      refuse(fmt::format("\"{}\" is not a number; expected {}", word, text_of(meaning_of(place_))));
+    }
+    if (place_ == kNumbers) {
+      refuse(
+          fmt::format("\"{}\" follows the last of {} numbers; expected a comment", word, kNumbers));
+    }
+    put(number, word);
+    return true;
+  }
+
+  void put(double number, std::string_view word) {
+    const Meaning meaning = meaning_of(place_++);
+    const std::string expected = objection(meaning, number);
+    if (!expected.empty()) {
+      refuse(fmt::format("{} is {}; expected {}", text_of(meaning), word, expected));
+    }
+    switch (meaning.kind) {
+      case Meaning::size:
+        geometry_.box[meaning.index] = number;
+        break;
+      case Meaning::reflectivity:
+        geometry_.reflectivity[meaning.colour][meaning.index] = number;
+        break;
+      case Meaning::emissivity:
+        geometry_.emissivity[meaning.colour][meaning.index] = number;
+        break;
+    }
+  }
+
+  void require_light() const {
+    for (std::size_t colour = 0; colour < kColours; ++colour) {
+      if (std::ranges::max(geometry_.emissivity[colour]) > 0) continue;
+      refuse(fmt::format("all emissivities in {} are 0; expected a face that gives light",
+                         kColourNames[colour]));
+    }
+  }
+
+  std::string_view rest_;
+  const std::string& name_;
+  int line_ = 0;
+  std::size_t place_ = 0;  // numbers taken
+  Geometry geometry_;
+};
+
+}  // namespace
+
+std::string default_geometry_text() {
+  return "13.5 9.0 8.0                  sizes of the box\n"
+         ".80 .99 .54 .84 .01 .84       reflectivities of faces 1 to 6 in red\n"
+         ".80 .01 .54 .84 .01 .84       in green\n"
+         ".80 .01 .54 .84 .99 .84       in blue\n"
+         "1.27 0 0 0 0 0                emissivities in red\n"
+         "1.27 0 0 0 0 0                in green\n"
+         "1.27 0 0 0 0 0                in blue\n";
+}
+
+Geometry parse_geometry(std::string_view text, const std::string& name) {
+  return Parser(text, name).run();
+}
+
+Geometry read_geometry(const std::filesystem::path& path) {
+  return parse_geometry(core::read_file(path), path.string());
+}
+
+}  // namespace tabane::workloads::slalom

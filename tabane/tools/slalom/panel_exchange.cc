@@ -1,0 +1,143 @@
+#include "tabane/tools/slalom/panel_exchange.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "tabane/comm/collectives.h"
+
+namespace tabane::workloads::slalom {
+namespace {
+
+// Copies `rows` x `columns` numbers.
+void copy_block(int rows, int columns, const double* from, std::size_t ld_from, double* to,
+                std::size_t ld_to) {
+  for (int j = 0; j < columns; ++j, from += ld_from, to += ld_to) std::copy_n(from, rows, to);
+}
+
+}  // namespace
+
+PanelExchange::PanelExchange(comm::Grid& grid, comm::Steps& steps, const Distribution& distribution,
+                             int matrices)
+    : grid_(grid), steps_(steps), distribution_(distribution) {
+  begin(-1, distribution.rows.block, matrices);
+}
+
+std::size_t PanelExchange::bytes(const Distribution& distribution, int matrices) {
+  const auto columns = static_cast<std::size_t>(distribution.columns.my_count());
+  const auto rows = static_cast<std::size_t>(distribution.rows.my_count());
+  const auto one_column =
+      rows + 2 * columns + columns / static_cast<std::size_t>(distribution.rows.parts);
+  return one_column * static_cast<std::size_t>(distribution.rows.block * matrices) * sizeof(double);
+}
+
+void PanelExchange::begin(int after, int inner, int matrices) {
+  after_ = after;
+  inner_ = inner;
+  matrices_ = matrices;
+  rows_ = distribution_.rows.my_count() - distribution_.rows.indices_before(after + 1);
+  columns_ = distribution_.columns.my_count() - distribution_.columns.indices_before(after + 1);
+  left_.resize((panel_numbers() + static_cast<std::size_t>(inner)) *
+               static_cast<std::size_t>(matrices));
+  right_.resize(right_numbers() * static_cast<std::size_t>(matrices));
+}
+
+std::span<double> PanelExchange::scales(int q) {
+  const auto inner = static_cast<std::size_t>(inner_);
+  const std::size_t begin = panel_numbers() * static_cast<std::size_t>(matrices_);
+  return std::span(left_).subspan(begin + inner * static_cast<std::size_t>(q), inner);
+}
+
+const double* PanelExchange::right(int q) const {
+  return right_.data() + right_numbers() * static_cast<std::size_t>(q);
+}
+
+// In the column of the grid each sends its part to each other: to the next one, from the one
+// before, then to the second next …
+void PanelExchange::share(int owner) {
+  {
+    const auto in = steps_.in(kWaiting);
+    comm::barrier(grid_.all());
+  }
+  const auto in = steps_.in(kBroadcast);
+  if (grid_.columns() > 1) comm::broadcast(grid_.row(), left_, owner);
+  comm::Comm& column = grid_.column();
+  const std::span<const double> own = own_part();
+  const int mine = column.rank(), parts = column.size();
+  for (int step = 1; step < parts; ++step) {
+    const int to = (mine + step) % parts, from = (mine + parts - step) % parts;
+    std::optional<comm::Request> sent;
+    if (!own.empty()) sent.emplace(column.isend(to, own));
+    const auto rows = static_cast<std::size_t>(shared_rows(from));
+    if (rows > 0) {
+      received_.resize(rows * static_cast<std::size_t>(inner_ * matrices_));
+      column.recv(from, received_);
+      take_part(from, received_.data(), rows);
+    }
+    if (sent) sent->wait();
+  }
+  take_part(mine, left_.data(), ld());
+}
+
+// Rows of that part of the column that are columns of this rank.
+int PanelExchange::shared_rows(int part) const {
+  const BlockCyclic& rows = distribution_.rows;
+  int sum = 0;
+  for (int b = after_ + 1; b < rows.blocks(); ++b) {
+    if (rows.owner(b) == part && distribution_.columns.owner(b) == distribution_.columns.mine) {
+      sum += rows.size(b);
+    }
+  }
+  return sum;
+}
+
+// With a single column all rows are shared, and need not be packed.
+std::span<const double> PanelExchange::own_part() {
+  const BlockCyclic& rows = distribution_.rows;
+  const BlockCyclic& columns = distribution_.columns;
+  const auto shared = static_cast<std::size_t>(shared_rows(rows.mine));
+  const std::size_t numbers = shared * static_cast<std::size_t>(inner_ * matrices_);
+  if (rows.parts == 1 || columns.parts == 1) return std::span(left_).first(numbers);
+  packed_.resize(numbers);
+  const int before = rows.indices_before(after_ + 1);
+  double* to = packed_.data();
+  for (int b = after_ + 1; b < rows.blocks(); ++b) {
+    if (columns.owner(b) != columns.mine || rows.owner(b) != rows.mine) continue;
+    const int row = rows.indices_before(b) - before, size = rows.size(b);
+    copy_block(size, inner_ * matrices_, left(0) + row, ld(), to, shared);
+    to += size;
+  }
+  return packed_;
+}
+
+// Puts the rows of a part where they belong in right(): this rank's own from its panels, another's
+// from a message, which has none but those that are wanted here.
+void PanelExchange::take_part(int part, const double* from, std::size_t ld_from) {
+  const BlockCyclic& columns = distribution_.columns;
+  const BlockCyclic rows = distribution_.rows.of(part);
+  const bool own = part == distribution_.rows.mine;
+  const int before_columns = columns.indices_before(after_ + 1);
+  const int before_rows = rows.indices_before(after_ + 1);
+  int row = 0;
+  for (int b = after_ + 1; b < columns.blocks(); ++b) {
+    if (columns.owner(b) != columns.mine || rows.owner(b) != part) continue;
+    if (own) row = rows.indices_before(b) - before_rows;
+    copy_block(rows.size(b), inner_ * matrices_, from + row, ld_from,
+               right_.data() + (columns.indices_before(b) - before_columns), ld_right());
+    row += rows.size(b);
+  }
+}
+
+void PanelExchange::scale(int q, double* kept, std::size_t ld_kept) {
+  double* column = left(q);
+  for (const double factor : scales(q)) {
+    if (kept == nullptr) {
+      for (int i = 0; i < rows_; ++i) column[i] *= factor;
+    } else {
+      for (int i = 0; i < rows_; ++i) kept[i] = column[i] *= factor;
+      kept += ld_kept;
+    }
+    column += ld();
+  }
+}
+
+}  // namespace tabane::workloads::slalom

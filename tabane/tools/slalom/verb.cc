@@ -1,0 +1,180 @@
+// tabane slalom: the light inside a box, for its own sake and as a benchmark.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "tabane/core/error.h"
+#include "tabane/core/output_path.h"
+#include "tabane/core/scratch_folder.h"
+#include "tabane/core/units.h"
+#include "tabane/program/command.h"
+#include "tabane/program/printable.h"
+#include "tabane/program/progress.h"
+#include "tabane/program/solver.h"
+#include "tabane/solver/usable_memory.h"
+#include "tabane/tools/slalom/distribution.h"
+#include "tabane/tools/slalom/largest.h"
+
+namespace tabane::cli {
+namespace {
+
+namespace slalom = workloads::slalom;
+
+constexpr int kMostPatches = 1 << 20;
+
+struct Options : SolverOptions {
+  int patches = 2000, block = 0;
+  std::optional<std::string> seconds;
+  std::string geometry, write_geometry, answer, picture;
+};
+
+void check_outputs(const Options& options) {
+  options.json.check();
+  if (!options.answer.empty()) require_writable_file("--output ", options.answer);
+  if (!options.picture.empty()) require_writable_file("--picture ", options.picture);
+  if (!options.write_geometry.empty())
+    require_writable_file("--write-geom ", options.write_geometry);
+}
+
+// Returns the most patches that `usable` bytes hold.
+int check_sizes(const Options& options, const slalom::Geometry& geometry, comm::GridShape grid,
+                double usable) {
+  const double bytes = 0.95 * usable;
+  if (!options.seconds) slalom::check(geometry, options.patches, grid, options.block, bytes);
+  return slalom::most_patches(geometry, bytes, grid, options.block);
+}
+
+std::string text_of(const slalom::Outcome& outcome) {
+  const workloads::Solution& solution = outcome.solution;
+  std::string text = fmt::format("{} patches on a grid of {} x {} {}, in panels of {}\n",
+                                 outcome.patches, solution.rows, solution.columns,
+                                 solution.ranks == 1 ? "rank" : "ranks", outcome.block);
+  if (!outcome.row_sums.passed()) {
+    return text + fmt::format(
+                      "row sums of the couplings are off by {:.3g}, at most {:.3g}: "
+                      "FAILED\n",
+                      outcome.row_sums.residual, outcome.row_sums.tolerance);
+  }
+  text += solution_text(solution);
+  const double done = outcome.performed / solution.seconds;
+  text += fmt::format(
+      "\nThe benchmark counts {:.0f} million operations; matrix products and factors took {:.0f}\n"
+      "million, since the three colours share those of the first face: {}{}.\n"
+      "Row sums of the couplings are off by at most {:.2g} (allowed: {:.2g}).\n",
+      solution.operations / 1e6, outcome.performed / 1e6, core::format_value(done, "FLOP/s"),
+      solution.limit > 0 ? fmt::format(", {:.0f} % of DGEMM", 100 * done / solution.limit) : "",
+      outcome.row_sums.residual, outcome.row_sums.tolerance);
+  return text;
+}
+
+lab::Json to_json(const slalom::Outcome& outcome) {
+  lab::Json json = cli::to_json(outcome.solution);
+  json["patches"] = outcome.patches;
+  json["block"] = outcome.block;
+  json["performed_operations"] = outcome.performed;
+  json["row_sum_deviation"] = outcome.row_sums.residual;
+  json["row_sum_tolerance"] = outcome.row_sums.tolerance;
+  json["row_sums_passed"] = outcome.row_sums.passed();
+  return json;
+}
+
+slalom::Outcome solve(const Options& options, const slalom::Problem& problem, int most,
+                      comm::Comm& comm) {
+  if (!options.seconds) return slalom::solve(comm, problem);
+  const slalom::Limits limits{.seconds = core::parse_seconds(*options.seconds), .most = most};
+  return slalom::solve_largest(comm, problem, limits, [&](const slalom::Trial& trial) {
+    if (options.quiet) return;
+    fmt::print(stderr, "{:6} patches: {}\n", trial.patches, core::format_seconds(trial.seconds));
+  });
+}
+
+int run(const Options& options) {
+  check_outputs(options);
+  if (!options.write_geometry.empty()) {
+    core::write_output(options.write_geometry, slalom::default_geometry_text());
+    return kOk;
+  }
+  if (options.seconds && !(core::parse_seconds(*options.seconds) > 0)) {
+    throw core::UsageError("--seconds: more than 0 are needed");
+  }
+  comm::LaunchOptions launch = options.launch_options();
+  std::optional<core::ScratchFolder> folder;
+  slalom::Problem problem{.patches = options.patches,
+                          .grid = launch.grid,
+                          .block = options.block,
+                          .answer = options.answer,
+                          .picture = options.picture};
+  problem.geometry = options.geometry;
+  if (problem.geometry.empty()) {  // the benchmark reads a file
+    folder.emplace("slalom");
+    problem.geometry = *folder / "geom";
+    core::write_output(problem.geometry, slalom::default_geometry_text());
+  }
+  const slalom::Geometry geometry = slalom::read_geometry(problem.geometry);
+  // Under MPI other machines may have other memory.
+  const bool here = comm::transport_of(launch) != comm::TransportKind::mpi;
+  int most = 0;
+  if (here) {
+    const comm::GridShape grid = slalom::grid_of(comm::ranks_on_shm(launch), launch.grid);
+    most = check_sizes(options, geometry, grid, workloads::usable_memory());
+  }
+  const auto outcome = comm::launch_result<slalom::Outcome>(launch, [&](comm::Comm& comm) {
+    if (!here) {
+      const comm::GridShape grid = slalom::grid_of(comm.size(), launch.grid);
+      most = check_sizes(options, geometry, grid, workloads::usable_memory_of_all(comm));
+    }
+    return solve(options, problem, most, comm);
+  });
+  if (!outcome) return kOk;  // MPI's other processes
+  if (!options.quiet && !options.json.to_stdout()) fmt::print("{}", text_of(*outcome));
+  std::fflush(stdout);
+  options.json.write(to_json(*outcome));
+  return outcome->row_sums.passed() && outcome->solution.check.passed() ? kOk : kVerification;
+}
+
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {
+      table({{"--patches N",
+              &options->patches,
+              "Cut the faces into N patches (default 2000)",
+              {.range = {6, kMostPatches}}},
+             {"--seconds TIME",
+              &options->seconds,
+              "Find the most patches that are solved in less than TIME, in a few runs; the "
+              "benchmark's is 60s",
+              {.excludes = {"--patches"}}},
+             {"--geom FILE", &options->geometry,
+              "Read the box from FILE: 3 sizes, 18 reflectivities, 18 emissivities (default: the "
+              "benchmark's box)"},
+             {"--write-geom FILE", &options->write_geometry,
+              "Only write the benchmark's box to FILE"},
+             {"-o,--output FILE", &options->answer,
+              "Write the patches and their radiosities to FILE as text"},
+             {"--picture FILE", &options->picture,
+              "Draw the lit box, seen through its third face, into FILE as PNG"},
+             {"--block N",
+              &options->block,
+              "Factor N columns at a time (default: chosen from the size and the grid)",
+              {.range = {1, 4096}}}},
+            options->rows()),
+      [options](const Given&) { return run(*options); }};
+}
+
+}  // namespace
+
+constinit const Verb slalom_verb{
+    .name = "slalom",
+    .what = "Compute the light inside a box: the benchmark SLALOM, and pictures",
+    .examples =
+        "  tabane slalom                          2000 patches of the benchmark's box, on all PUs\n"
+        "  tabane slalom --patches 8000 --picture box.png -o answer\n"
+        "  tabane slalom --seconds 60             the benchmark: as many patches as one minute "
+        "solves\n"
+        "  tabane slalom --write-geom geom        writes the box to a file, to change it\n"
+        "  tabane slalom --geom geom --ranks 4 --grid 2x2\n"
+        "  mpirun -n 16 tabane slalom --seconds 60",
+    .define = define};
+
+}  // namespace tabane::cli

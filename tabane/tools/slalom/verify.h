@@ -1,0 +1,29 @@
+// Whether radiosities solve the systems.
+#pragma once
+
+#include <vector>
+
+#include "tabane/solver/solution.h"
+#include "tabane/tools/slalom/setup.h"
+
+namespace tabane::workloads::slalom {
+
+// The largest r of a colour: the sum over its rows of |y - M x|_i / |m_ii|, over max |x|. The
+// benchmark divides by max |m| of all rows instead, and takes that and max |x| from the last
+// colour: it sees no error in a colour that is much darker, and sees one where there is none in a
+// brighter.
+//
+// Why that suffices: in row i of M = C - S / rho the diagonal, S_i / rho_i, is larger than all else
+// together, which is S_i. So for the true solution x* of a colour
+//   max |x - x*| <= max |y - M x|_i / (|m_ii| (1 - rho_i)) <= r max |x| / (1 - max rho):
+// what passes is right to 1000 r at most, and to 100 r in the benchmark's box. The couplings are
+// computed anew, block by block, so an element that was put in a wrong place or overwritten shows,
+// too; that they are right is what their row sums say.
+//
+// radiosities: of all patches, colour by colour, the same on all ranks; sums: rows of C. All ranks
+// call it; the result is the same on all. cost: that of the set-up.
+Check verify(const Geometry& geometry, const Region& region, const Distribution& distribution,
+             const std::vector<double>& sums, const std::vector<double>& radiosities,
+             comm::Comm& all);
+
+}  // namespace tabane::workloads::slalom

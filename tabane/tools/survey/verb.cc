@@ -1,0 +1,176 @@
+// tabane survey: measures this machine and writes the report.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "tabane/core/output_path.h"
+#include "tabane/core/topology.h"
+#include "tabane/lab/page/report.h"
+#include "tabane/lab/survey/advice.h"
+#include "tabane/lab/survey/survey.h"
+#include "tabane/program/command.h"
+#include "tabane/program/layout.h"
+#include "tabane/program/output.h"
+#include "tabane/program/progress.h"
+#include "tabane/program/result_line.h"
+#include "tabane/program/run_study.h"
+
+namespace tabane::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> only;
+  std::optional<std::string> given_directory;
+  bool list = false;
+  bool wide = false;
+  bool quick = false;
+  bool quiet = false;
+  JsonOption json;
+  std::string command_line;
+
+  std::string directory() const { return given_directory.value_or("tabane-report"); }
+};
+
+void list_probes(const Options& options) {
+  const auto probes = lab::select_probes(lab::all_probes(core::Topology::detect()), options.only);
+  std::vector<std::vector<std::string>> rows = {
+      {"PROBE", "UNIT", "BETTER", "VERSION", "MEASURES", "LIMIT"}};
+  for (const lab::Probe& probe : probes) {
+    const char* better = probe.better == lab::Better::higher  ? "higher"
+                         : probe.better == lab::Better::lower ? "lower"
+                                                              : "neither";
+    rows.push_back({probe.name, probe.unit, better, std::to_string(probe.version), probe.what,
+                    probe.limit_how.empty() ? "none known" : probe.limit_how});
+  }
+  std::fputs(fit_table(rows, layout_width(STDOUT_FILENO, options.wide)).c_str(), stdout);
+}
+
+void print_advice(const lab::Record& record, std::size_t width) {
+  if (record.advice.empty() && !lab::can_advise(record)) return;
+  fmt::print("\nWhat to change here{}\n", record.advice.empty() ? ": nothing was found." : ":");
+  for (const lab::Advice& advice : record.advice) {
+    fmt::print("{}\n", wrap_text(fmt::format("- {}: {}.", advice.change, advice.gain), width, 2));
+    if (!advice.command.empty()) fmt::print("    {}\n", advice.command);
+  }
+}
+
+void print_end(const lab::Record& record) {
+  const std::size_t width = layout_width(STDOUT_FILENO);
+  for (const lab::Skipped& skipped : record.skipped) {
+    fmt::print("{}\n", wrap_text(skipped.name + " not measured: " + skipped.reason, width, 4));
+  }
+  print_advice(record, width);
+  fmt::print("\n");
+  for (const std::string& sentence : record.sentences) {
+    fmt::print("{}\n", wrap_text(sentence, width));
+  }
+}
+
+// Every probe's figures are saved as soon as they are known; the report is made at the end.
+lab::Hooks make_hooks(const Options& options, ProgressLine& progress, bool to_directory) {
+  const bool text = !options.json.to_stdout() && !options.quiet;
+  lab::Hooks hooks;
+  hooks.stop_requested = [] { return StopOnSignal::requested(); };
+  hooks.progress = [&progress](const std::string& probe, double done, double left) {
+    progress.show(probe, done, left);
+  };
+  hooks.on_result = [&progress, text](const lab::Result& result) {
+    if (!text) return;
+    progress.clear();
+    fmt::print("{}\n", result_line(result));
+    std::fflush(stdout);
+  };
+  hooks.on_probe_done = [&options, to_directory](const lab::Record& record) {
+    if (!to_directory) return;
+    core::write_output(std::filesystem::path(options.directory()) / "survey.json",
+                       lab::to_json(record).dump(1) + "\n");
+  };
+  return hooks;
+}
+
+void write_results(const Options& options, const lab::Record& record, bool to_directory) {
+  options.json.write(lab::to_json(record));
+  if (!to_directory) return;
+  const std::filesystem::path directory = options.directory();
+  core::write_output(directory / "survey.json", lab::to_json(record).dump(1) + "\n");
+  if (const auto remark = lab::write_report(record, directory)) {
+    fmt::print(stderr, "tabane: {}\n", *remark);
+  }
+  if (!options.quiet) {
+    fmt::print(options.json.to_stdout() ? stderr : stdout, "\nThe report: {}\n",
+               (std::filesystem::absolute(directory) / "report.html").lexically_normal().string());
+  }
+}
+
+void run(const Options& options) {
+  if (options.list) {
+    list_probes(options);
+    return;
+  }
+  // JSON alone asks for no directory.
+  const bool to_directory = options.given_directory || !options.json.given();
+  options.json.check();
+  const core::Topology topology = core::Topology::detect();
+  lab::check_survey(topology, options.only);
+  if (to_directory) require_writable_directory(options.directory());
+  if (!options.quiet && !options.json.to_stdout()) fmt::print("{}\n\n", topology.summary());
+
+  const StopOnSignal stop;
+  ProgressLine progress(options.quiet);
+  const lab::Record record = lab::run_survey(
+      topology,
+      {.only = options.only, .quick = options.quick, .command_line = options.command_line},
+      make_hooks(options, progress, to_directory));
+  progress.clear();
+  if (!options.quiet) {
+    if (!options.json.to_stdout()) print_end(record);
+    print_warnings(record);
+  }
+  write_results(options, record, to_directory);
+  if (!record.complete) fmt::print(stderr, "tabane: stopped; what was measured is kept\n");
+  StopOnSignal::die_as_asked();
+}
+
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {{{"--list", &options->list, "List the probes of this machine and measure nothing"},
+           {"--wide", &options->wide, "With --list: one line per probe, however long"},
+           {"--only PATTERN,...",
+            &options->only,
+            "Measure only the probes that match a pattern ('simd.*.l1') or lie below a name "
+            "(clock); separate several by commas, or repeat the option",
+            {.commas = true}},
+           {"--quick", &options->quick,
+            "Take about 30 s, with fewer samples and passes; intervals cover only that time"},
+           {"-o,--output DIR", &options->given_directory,
+            "Write survey.json, report.html and the figures into DIR (default tabane-report)"},
+           options->json.row(),
+           {"-q,--quiet", &options->quiet, "Show no progress, table or warnings"}},
+          [options](const Given& given) {
+            options->command_line = given.verb;
+            if (options->quick) options->command_line += " --quick";
+            for (const std::string& pattern : options->only) {
+              options->command_line += fmt::format(" --only '{}'", pattern);
+            }
+            run(*options);
+            return kOk;
+          }};
+}
+
+}  // namespace
+
+constinit const Verb survey_verb{
+    .name = "survey",
+    .what = "Measure this machine and show how close to its limits it runs",
+    .examples =
+        "  tabane survey                     takes two minutes, writes into "
+        "tabane-report/report.html\n"
+        "  tabane survey --quick -o there    takes half a minute, writes into there/\n"
+        "  tabane survey --only 'simd.*.l1',clock\n"
+        "  tabane survey --quick --json | jq '.results[] | {name, value, unit}'",
+    .define = define};
+
+}  // namespace tabane::cli

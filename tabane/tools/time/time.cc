@@ -1,0 +1,231 @@
+#include "tabane/tools/time/time.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tabane/core/error.h"
+#include "tabane/core/rounds.h"
+#include "tabane/core/running_interval.h"
+#include "tabane/core/units.h"
+#include "tabane/lab/record/text.h"
+
+namespace tabane::lab {
+namespace {
+
+constexpr double kTimesTheFirst = 10, kLeastTimeout = 10;
+constexpr int kSignalBase = 128;
+constexpr double kShowSeconds = 0.1;
+
+struct Turn {
+  double seconds = 0;
+  std::vector<std::pair<const char*, double>> beside;
+  bool failed = false, left_processes = false;
+};
+
+double half_width(const core::Interval& interval, double value) {
+  return (interval.high - interval.low) / 2 / value;
+}
+
+class Turns {
+ public:
+  Turns(const std::vector<TimeContender>& contenders, const TimeEffort& effort, core::Clock& clock,
+        const Hooks& hooks)
+      : contenders_(contenders),
+        effort_(effort),
+        clock_(clock),
+        hooks_(hooks),
+        start_(clock.now()),
+        timeouts_(contenders.size(), effort.timeout_seconds) {
+    for (const TimeContender& contender : contenders)
+      timings_.points.add({.factors = contender.factors});
+    timings_.failures.resize(contenders.size());
+    timings_.left_processes.resize(contenders.size());
+  }
+
+  Timings run();
+
+ private:
+  void measure();
+  Turn take(std::size_t i);
+  ChildRun run_once(std::size_t i);
+  void keep(const std::vector<Turn>& samples);
+  bool enough();
+  void judge();
+  void show(std::size_t i);
+  double spent() const { return clock_.now() - measuring_since_; }
+
+  const std::vector<TimeContender>& contenders_;
+  const TimeEffort& effort_;
+  core::Clock& clock_;
+  const Hooks& hooks_;
+  double start_, measuring_since_ = 0, shown_ = 0;
+  std::vector<double> timeouts_;  // 0: not known yet
+  double order_ = 0;
+  std::size_t next_look_ = 0;  // rounds
+  bool measuring_ = false;
+  Timings timings_;
+};
+
+void Turns::show(std::size_t i) {
+  if (hooks_.stop_requested()) throw Stopped();
+  // Very short commands do not wait for what nobody can read.
+  if (measuring_ && clock_.now() - shown_ < kShowSeconds) return;
+  shown_ = clock_.now();
+  const auto rounds = static_cast<double>(timings_.rounds());
+  if (!measuring_) return hooks_.progress("warm-up: " + contenders_[i].name, 0, -1);
+  // It may be known sooner.
+  const double by_rounds = rounds / effort_.most;
+  const double budget = std::min(effort_.budget_seconds, effort_.most_seconds);
+  const double by_time = std::min(spent() / budget, rounds / effort_.fewest);
+  const double done = std::clamp(std::max(by_rounds, by_time), 0.0, 1.0);
+  const std::string known = std::isfinite(timings_.precision) && timings_.precision > 0
+                                ? ", known to " + show_percent(timings_.precision)
+                                : "";
+  hooks_.progress(fmt::format("round {}{}: {}", rounds + 1, known, contenders_[i].name), done,
+                  done > 0 ? spent() * (1 / done - 1) : -1);
+}
+
+ChildRun Turns::run_once(std::size_t i) {
+  const TimeContender& contender = contenders_[i];
+  contender.prepare();
+  const bool limited = timeouts_[i] > 0;
+  const ChildRun run =
+      contender.run(limited ? timeouts_[i] : std::numeric_limits<double>::infinity());
+  if (!limited) timeouts_[i] = std::max(kLeastTimeout, kTimesTheFirst * run.seconds);
+  contender.conclude();
+  // A time-out that was not asked for is no result of the command.
+  const bool counts = !run.timed_out || effort_.timeout_seconds > 0;
+  if (run.ok() || (effort_.ignore_failure && counts)) return run;
+  std::string text = fmt::format("'{}': {}", contender.name, how_it_ended(run));
+  if (run.timed_out && effort_.timeout_seconds <= 0)
+    text += ", ten times its first run; see --timeout";
+  throw CommandFailed(text, run.errors);
+}
+
+Turn Turns::take(std::size_t i) {
+  show(i);
+  Turn sample;
+  ChildRun all;
+  for (int k = 0; k < effort_.repeat; ++k) {
+    const ChildRun run = run_once(i);
+    all.seconds += run.seconds;
+    all.user_seconds += run.user_seconds;
+    all.system_seconds += run.system_seconds;
+    all.voluntary_switches += run.voluntary_switches;
+    all.involuntary_switches += run.involuntary_switches;
+    all.minor_faults += run.minor_faults;
+    all.major_faults += run.major_faults;
+    if (run.peak_bytes) all.peak_bytes = std::max(all.peak_bytes.value_or(0), *run.peak_bytes);
+    if (!run.ok()) all.exit_code = run.signal != 0 ? kSignalBase + run.signal : run.exit_code;
+    sample.left_processes = sample.left_processes || run.left_processes;
+  }
+  const auto each = [&](double sum) { return sum / effort_.repeat; };
+  sample.failed = all.exit_code != 0;
+  sample.seconds = each(all.seconds);
+  sample.beside = {{seen::kUser, each(all.user_seconds)},
+                   {seen::kSystem, each(all.system_seconds)},
+                   {seen::kPeakBytes, all.peak_bytes.value_or(std::nan(""))},
+                   {seen::kVoluntarySwitches, each(all.voluntary_switches)},
+                   {seen::kInvoluntarySwitches, each(all.involuntary_switches)},
+                   {seen::kMinorFaults, each(all.minor_faults)},
+                   {seen::kMajorFaults, each(all.major_faults)},
+                   {seen::kExitCode, all.exit_code},
+                   {seen::kOrder, order_++}};
+  return sample;
+}
+
+void Turns::keep(const std::vector<Turn>& samples) {
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    Point& point = timings_.points[i];
+    point.samples.push_back(samples[i].seconds);
+    for (const auto& [name, value] : samples[i].beside) point.beside[name].push_back(value);
+    timings_.failures[i] += samples[i].failed;
+    if (samples[i].left_processes) timings_.left_processes[i] = true;
+  }
+}
+
+void Turns::judge() {
+  const std::size_t others = contenders_.size() - 1;
+  const double each = confidence_of_each(effort_.confidence, std::max<std::size_t>(others, 1));
+  const std::vector<double>& first = timings_.points[0].samples;
+  timings_.to_first.assign(1, {.value = 1, .interval = {1, 1}, .pairs = first.size()});
+  timings_.medians.clear();
+  for (const Point& point : timings_.points)
+    timings_.medians.push_back(core::running_median_interval(point.samples, each));
+  timings_.precision = others == 0 ? half_width(timings_.medians[0], core::median(first)) : 0;
+  for (std::size_t i = 1; i <= others; ++i) {
+    const core::Ratio ratio = core::running_ratio(timings_.points[i].samples, first, each);
+    timings_.to_first.push_back(ratio);
+    if (ratio.undecided())
+      timings_.precision = std::max(timings_.precision, half_width(ratio.interval, ratio.value));
+  }
+}
+
+// Looking costs a sort of all: after each further fiftieth of the rounds.
+bool Turns::enough() {
+  if (timings_.rounds() < next_look_) return false;
+  next_look_ = timings_.rounds() + timings_.rounds() / 50 + 1;
+  judge();
+  return spent() >= effort_.least_seconds && timings_.precision <= effort_.precision;
+}
+
+void Turns::measure() {
+  for (int round = 0; round < effort_.warmups; ++round) {
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+      show(i);
+      run_once(i);
+    }
+  }
+  measuring_ = true;
+  measuring_since_ = clock_.now();
+  const core::RoundsOptions options{.fewest = effort_.fewest,
+                                    .most = effort_.most,
+                                    .budget_seconds = effort_.budget_seconds,
+                                    .most_seconds = effort_.most_seconds,
+                                    .seed = effort_.seed};
+  const core::RoundsEnd end = core::in_rounds(
+      contenders_.size(), options, clock_, measuring_since_,
+      [this](std::size_t i) { return take(i); },
+      [this](const std::vector<Turn>& samples) { keep(samples); },
+      [this](int) { return enough(); });
+  timings_.end = end == core::RoundsEnd::enough   ? TimeEnd::known
+                 : end == core::RoundsEnd::budget ? TimeEnd::budget
+                                                  : TimeEnd::most_rounds;
+}
+
+Timings Turns::run() {
+  try {
+    measure();
+  } catch (const Stopped&) {
+    timings_.end = TimeEnd::stopped;
+  }
+  if (timings_.rounds() > 0) judge();
+  timings_.seconds = clock_.now() - start_;
+  return std::move(timings_);
+}
+
+}  // namespace
+
+double confidence_of_each(double confidence, std::size_t intervals) {
+  return 1 - (1 - confidence) / static_cast<double>(intervals);
+}
+
+Timings time_in_turn(const std::vector<TimeContender>& contenders, const TimeEffort& effort,
+                     core::Clock& clock, const Hooks& hooks) {
+  TABANE_ASSERT(!contenders.empty());
+  return Turns(contenders, effort, clock, hooks).run();
+}
+
+const std::vector<double>& seen_with(const Point& point, const char* what) {
+  return point.beside.find(what)->second;
+}
+
+std::optional<core::Interval> with_ends(const core::Interval& interval) {
+  if (!std::isfinite(interval.low) || !std::isfinite(interval.high)) return std::nullopt;
+  return interval;
+}
+
+}  // namespace tabane::lab

@@ -1,0 +1,268 @@
+#include "tabane/tools/time/time_record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tabane/lab/record/text.h"
+#include "tabane/lab/record_head.h"
+#include "tabane/lab/study/study.h"
+#include "tabane/tools/time/time_charts.h"
+
+namespace tabane::lab {
+namespace {
+
+constexpr About kAbout = {"time", "Commands measured in turn",
+                          "one run of each per round, in an order drawn anew"};
+
+// Outliers that differ by less from the median are not worth a word.
+constexpr double kWorthAWord = 1.05;
+// What takes less is mostly the start of a process, or of the shell.
+constexpr double kShort = 1e-3, kShortForShell = 10e-3;
+
+std::vector<double> sum_of(const Point& point, const char* a, const char* b) {
+  std::vector<double> sum = seen_with(point, a);
+  const std::vector<double>& more = seen_with(point, b);
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
+  return sum;
+}
+
+// The median of those that are known; null if most are not.
+std::optional<double> known_median(std::vector<double> values) {
+  const std::size_t all = values.size();
+  std::erase_if(values, [](double value) { return std::isnan(value); });
+  if (values.empty() || 2 * values.size() < all) return std::nullopt;
+  return core::median(values);
+}
+
+// A time of 0 is less than what the system counts in.
+Entry time_cell(std::optional<double> seconds) {
+  return seconds && *seconds == 0 ? Entry("0") : Entry(seconds, "s");
+}
+
+Entry ratio_cell(const core::Ratio& ratio, bool is_first) {
+  if (is_first) return {1.0, "ratio"};
+  return {ratio.value, "ratio", with_ends(ratio.interval)};
+}
+
+void add_figures(Record& record, const std::vector<TimeContender>& contenders,
+                 const Timings& timings) {
+  add_results(record, timings.points, [](const Point&) { return "wall time of a command"; });
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    Result& wall = record.results[i];
+    wall.what = fmt::format("wall time of '{}'", contenders[i].name);
+    wall.interval = with_ends(timings.medians[i]);
+  }
+  const std::size_t commands = record.results.size();
+  for (std::size_t i = 1; i < contenders.size(); ++i) {
+    const std::string name = record.results[i].name;
+    const Factors factors = record.results[i].factors;
+    Result& ratio = add_result(
+        record, "",
+        fmt::format("time of '{}' over that of '{}'", contenders[i].name, contenders[0].name),
+        ratio_cell(timings.to_first[i], false), Better::lower);
+    ratio.name = name + ".ratio";
+    ratio.factors = factors;
+  }
+  const auto add = [&](std::size_t i, const char* part, const char* what, const char* unit,
+                       std::vector<double> samples) {
+    if (!known_median(samples)) return;
+    std::erase_if(samples, [](double value) { return std::isnan(value); });
+    Result& result = add_result(record, "", fmt::format("{} of '{}'", what, contenders[i].name),
+                                {0.0, unit}, Better::lower);
+    set_samples(result, std::move(samples));
+    result.name = record.results[i].name + part;
+    result.factors = record.results[i].factors;
+  };
+  for (std::size_t i = 0; i < commands; ++i) {
+    const Point& point = timings.points[i];
+    add(i, ".user", "user time", "s", seen_with(point, seen::kUser));
+    add(i, ".system", "system time", "s", seen_with(point, seen::kSystem));
+    add(i, ".peak_memory", "largest resident memory of a process", "B",
+        seen_with(point, seen::kPeakBytes));
+    add(i, ".switches", "context switches", "1",
+        sum_of(point, seen::kVoluntarySwitches, seen::kInvoluntarySwitches));
+    add(i, ".faults", "page faults", "1", sum_of(point, seen::kMinorFaults, seen::kMajorFaults));
+  }
+}
+
+void add_rows(Record& record, const std::vector<TimeContender>& contenders,
+              const Timings& timings) {
+  const bool several = contenders.size() > 1;
+  const bool failed = std::ranges::any_of(timings.failures, [](int runs) { return runs > 0; });
+  Rows rows{{"command", "time"}, {}};
+  if (several) rows.columns.push_back("ratio");
+  for (const char* column : {"user", "system", "peak memory", "switches", "faults"})
+    rows.columns.push_back(column);
+  if (failed) rows.columns.push_back("failed runs");
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    const Point& point = timings.points[i];
+    std::vector<Entry> row = {contenders[i].name,
+                              {point.median(), "s", with_ends(timings.medians[i])}};
+    if (several) row.push_back(ratio_cell(timings.to_first[i], i == 0));
+    row.push_back(time_cell(known_median(seen_with(point, seen::kUser))));
+    row.push_back(time_cell(known_median(seen_with(point, seen::kSystem))));
+    row.push_back({known_median(seen_with(point, seen::kPeakBytes)), "B"});
+    row.push_back(
+        {known_median(sum_of(point, seen::kVoluntarySwitches, seen::kInvoluntarySwitches)), "1"});
+    row.push_back({known_median(sum_of(point, seen::kMinorFaults, seen::kMajorFaults)), "1"});
+    if (failed) row.push_back(count_entry(timings.failures[i]));
+    rows.rows.push_back(std::move(row));
+  }
+  add_table(record, fmt::format("{} rounds in turn", timings.rounds()), std::move(rows),
+            several ? "Medians. Ratios are to the first command, of two runs of one round each; in "
+                      "brackets 95 % intervals, of which all hold together, however often they are "
+                      "looked at."
+                    : "Medians; in brackets a 95 % interval that holds however often it is looked "
+                      "at.");
+}
+
+std::string of_how_many(std::size_t count, std::size_t all) {
+  return fmt::format("{} of {} runs", count, all);
+}
+
+void warn_of_outliers(Record& record, const TimeContender& contender, const Point& point) {
+  const double median = point.median();
+  const auto worth = [&](std::vector<std::size_t> found) {
+    std::erase_if(found, [&](std::size_t i) {
+      const double ratio = point.samples[i] / median;
+      return ratio < kWorthAWord && ratio > 1 / kWorthAWord;
+    });
+    return found;
+  };
+  const auto far = worth(core::outliers_far_fence(point.samples));
+  const auto above = worth(core::outliers_mean_plus(point.samples));
+  if (far.empty() && above.empty()) return;
+  double most = 0;
+  for (const auto* found : {&far, &above}) {
+    for (const std::size_t i : *found) most = std::max(most, point.samples[i] / median);
+  }
+  const bool first = std::ranges::find(far, 0U) != far.end() && far.size() == 1;
+  std::string seen = fmt::format("'{}': {} beyond Tukey's far fences", contender.name,
+                                 of_how_many(far.size(), point.samples.size()));
+  if (!above.empty()) seen += fmt::format(", {} at least 1 s above the mean", above.size());
+  if (most > 1) seen += fmt::format("; the slowest took {:.2f} times the median", most);
+  record.warnings.push_back(
+      {.id = "outliers",
+       .seen = seen + (first ? "; it was the first run" : ""),
+       .may_mean = first ? "files were read that later lay in memory"
+                         : "other programs ran meanwhile, or files were written back",
+       .do_this = first ? "take more warm-up rounds (-w 3), or empty the caches before each run "
+                          "(--prepare)"
+                        : "medians and ratios bear it; for the times themselves measure on a "
+                          "quieter machine"});
+}
+
+void warn_of_short_runs(Record& record, const std::vector<TimeContender>& contenders,
+                        const TimeEffort& effort, const Timings& timings, const TimedWith& with) {
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    const double median = timings.points[i].median();
+    if (with.shell_seconds && median < kShortForShell) {
+      record.warnings.push_back(
+          {.id = "shell",
+           .seen =
+               fmt::format("'{}' takes {}, and a shell that does nothing {}", contenders[i].name,
+                           show(median, "s"), show(*with.shell_seconds, "s")),
+           .may_mean = "a good part of what is compared is the shell",
+           .do_this = "start the commands without one (-N)"});
+      return;
+    }
+    if (median < kShort && effort.repeat == 1) {
+      record.warnings.push_back(
+          {.id = "short",
+           .seen = fmt::format("'{}' takes {}", contenders[i].name, show(median, "s")),
+           .may_mean = "most of it is the start of a process",
+           .do_this = "let a command do more work; --repeat 100 makes one sample of 100 runs"});
+      return;
+    }
+  }
+}
+
+void add_warnings(Record& record, const std::vector<TimeContender>& contenders,
+                  const TimeEffort& effort, const Timings& timings, const TimedWith& with) {
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    if (timings.failures[i] > 0)
+      record.warnings.push_back(
+          {.id = "failures",
+           .seen = fmt::format(
+               "'{}': {} failed", contenders[i].name,
+               of_how_many(static_cast<std::size_t>(timings.failures[i]), timings.rounds())),
+           .may_mean = "what was timed is not the work that was meant",
+           .do_this = "look at what it prints (--show-output)"});
+    if (timings.left_processes[i])
+      record.warnings.push_back(
+          {.id = "left_processes",
+           .seen = fmt::format("'{}' left processes running when it ended", contenders[i].name),
+           .may_mean =
+               "work in the background that is not in its time; it was ended after each run",
+           .do_this = "let the command wait for it"});
+    warn_of_outliers(record, contenders[i], timings.points[i]);
+  }
+  warn_of_short_runs(record, contenders, effort, timings, with);
+}
+
+std::string how_it_stopped(const TimeEffort& effort, const Timings& timings) {
+  const bool one = timings.to_first.size() == 1;
+  std::string reached = "that is too few rounds for an interval";
+  if (std::isfinite(timings.precision))
+    reached = (one ? "the time is known to " : "what is not shown to differ is known to ") +
+              show_percent(timings.precision);
+  if (!one && timings.precision == 0) reached = "each ratio is shown to differ from 1";
+  switch (timings.end) {
+    case TimeEnd::known:
+      return fmt::format(
+          "Enough is known after {} rounds: {}.", timings.rounds(),
+          one ? fmt::format("the time is known to {:.2g} %", 100 * effort.precision)
+              : fmt::format("each ratio is known to {:.2g} %, or shown to differ from 1",
+                            100 * effort.precision));
+    case TimeEnd::budget:
+      return fmt::format("The time for measuring is over after {} rounds: {} (see --max-time).",
+                         timings.rounds(), reached);
+    case TimeEnd::most_rounds:
+      return fmt::format("{} rounds were taken: {}.", timings.rounds(), reached);
+    case TimeEnd::stopped:
+      break;
+  }
+  return fmt::format("Stopped after {} rounds: {}.", timings.rounds(), reached);
+}
+
+void add_sentences(Record& record, const std::vector<TimeContender>& contenders,
+                   const TimeEffort& effort, const Timings& timings) {
+  for (std::size_t i = 1; i < contenders.size(); ++i)
+    record.sentences.push_back(
+        ratio_sentence(contenders[i].name, contenders[0].name, timings.to_first[i]));
+  record.sentences.push_back(how_it_stopped(effort, timings));
+}
+
+}  // namespace
+
+std::string ratio_sentence(const std::string& name, const std::string& first,
+                           const core::Ratio& ratio) {
+  const auto interval = with_ends(ratio.interval);
+  if (!interval)
+    return fmt::format("'{}' beside '{}': too few rounds to say anything.", name, first);
+  const int digits = std::fabs(ratio.value - 1) < 0.1 ? 3 : 2;
+  const std::string how = fmt::format("{:.{}f} [{:.{}f}, {:.{}f}]", ratio.value, digits,
+                                      interval->low, digits, interval->high, digits);
+  if (ratio.undecided())
+    return fmt::format("No difference seen between '{}' and '{}': ratio {}.", name, first, how);
+  const std::string faster =
+      ratio.value < 1 ? fmt::format(": it is {:.{}f} times as fast", 1 / ratio.value, digits) : "";
+  return fmt::format("'{}' takes {} times as long as '{}'{}.", name, how, first, faster);
+}
+
+Record time_record(const core::Topology& topology, const std::vector<TimeContender>& contenders,
+                   const TimeEffort& effort, const Timings& timings, const TimedWith& with) {
+  Record record = begin_record(topology, Kind::study, kAbout, with.command_line, false);
+  record.complete = timings.end != TimeEnd::stopped;
+  record.duration_s = timings.seconds;
+  add_figures(record, contenders, timings);
+  add_rows(record, contenders, timings);
+  add_sentences(record, contenders, effort, timings);
+  add_warnings(record, contenders, effort, timings, with);
+  add_time_charts(record, contenders, effort, timings);
+  return record;
+}
+
+}  // namespace tabane::lab

@@ -1,0 +1,134 @@
+#include "tabane/tools/time/time_record.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tabane/tools/time/simulated_commands_test.h"
+#include "tabane/tools/time/time_export.h"
+
+namespace tabane::lab {
+namespace {
+
+struct Timed {
+  explicit Timed(int rounds, double second = 0.2) : machine(1, 0.01) {
+    contenders = {machine.command("sort, \"a\"", 0.1), machine.command("b | c", second)};
+    for (std::size_t i = 0; i < 2; ++i) contenders[i].factors.set("threads", 1 + i);
+    effort.fewest = effort.most = rounds;
+    effort.least_seconds = 0;
+    timings = time_in_turn(contenders, effort, machine.clock, {});
+  }
+  Record record(const TimedWith& with = {.command_line = "tabane time a b"}) const {
+    return time_record(core::Topology::synthetic("pu:2"), contenders, effort, timings, with);
+  }
+
+  SimulatedMachine machine;
+  std::vector<TimeContender> contenders;
+  TimeEffort effort;
+  Timings timings;
+};
+
+std::size_t columns_of(const std::string& line) {
+  std::size_t columns = 1;
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"') quoted = !quoted;
+    columns += c == ',' && !quoted;
+  }
+  return columns;
+}
+
+TEST(TimeRecord, HasAFigureForEachCommandAndRatio) {
+  const Record record = Timed(20).record();
+  const Result* second = record.find("time.b_|_c.threads2");
+  ASSERT_NE(second, nullptr);
+  EXPECT_NEAR(*second->value, 0.2, 0.01);
+  EXPECT_EQ(second->samples.size(), 20u);
+  ASSERT_TRUE(second->interval);
+  const Result* ratio = record.find("time.b_|_c.threads2.ratio");
+  ASSERT_NE(ratio, nullptr);
+  EXPECT_NEAR(*ratio->value, 2, 0.1);
+  EXPECT_NE(record.find("time.b_|_c.threads2.user"), nullptr);
+  EXPECT_EQ(record.find("time.b_|_c.threads2.peak_memory"), nullptr);  // not known
+}
+
+TEST(TimeRecord, IsWrittenAndReadAgain) {
+  const Record record = Timed(20).record();
+  const Record again = record_from_json(to_json(record));
+  EXPECT_EQ(again.results.size(), record.results.size());
+  EXPECT_EQ(again.views.size(), record.views.size());
+  for (const char* view :
+       {"time.ratios", "time.over.threads", "time.runs", "time.distribution", "time.known"})
+    EXPECT_NE(again.find_view(view), nullptr) << view;
+}
+
+TEST(TimeRecord, OfOneRoundHasNoIntervals) {
+  const Record record = Timed(1).record();
+  EXPECT_FALSE(record.find("time.b_|_c.threads2.ratio")->interval);
+  EXPECT_EQ(record.sentences[0], "'b | c' beside 'sort, \"a\"': too few rounds to say anything.");
+}
+
+TEST(RatioSentence, SaysHowMuchLongerAndWhenNothingIsSeen) {
+  EXPECT_EQ(ratio_sentence("b", "a", {1.42, {1.38, 1.47}, 20}),
+            "'b' takes 1.42 [1.38, 1.47] times as long as 'a'.");
+  EXPECT_EQ(ratio_sentence("b", "a", {0.5, {0.4, 0.6}, 20}),
+            "'b' takes 0.50 [0.40, 0.60] times as long as 'a': it is 2.00 times as fast.");
+  EXPECT_EQ(ratio_sentence("b", "a", {1.004, {0.998, 1.009}, 20}),
+            "No difference seen between 'b' and 'a': ratio 1.004 [0.998, 1.009].");
+}
+
+TEST(TimeRecord, WarnsOfOutliersAndOfWhatIsTooShort) {
+  Timed timed(20);
+  timed.timings.points[0].samples[7] *= 3;
+  timed.timings.failures[1] = 2;
+  timed.timings.left_processes[1] = true;
+  const auto has = [&](const Record& record, const char* id) {
+    return std::ranges::any_of(record.warnings, [&](const Warning& w) { return w.id == id; });
+  };
+  const Record record = timed.record();
+  EXPECT_TRUE(has(record, "outliers"));
+  EXPECT_TRUE(has(record, "failures"));
+  EXPECT_TRUE(has(record, "left_processes"));
+  EXPECT_FALSE(has(record, "short"));
+  EXPECT_FALSE(has(Timed(20).record(), "outliers"));
+  for (double& sample : timed.timings.points[1].samples) sample *= 1e-3;
+  EXPECT_TRUE(has(timed.record(), "short"));
+  EXPECT_TRUE(has(timed.record({.command_line = "", .shell_seconds = 1e-4}), "shell"));
+}
+
+TEST(TimeExport, IsJsonThatHyperfinesScriptsRead) {
+  const Timed timed(20);
+  const Json all = Json::parse(export_json(timed.contenders, timed.timings));
+  ASSERT_EQ(all["results"].size(), 2u);
+  const Json& one = all["results"][0];
+  for (const char* key :
+       {"command", "mean", "stddev", "median", "user", "system", "min", "max", "times"})
+    EXPECT_TRUE(one.contains(key)) << key;
+  EXPECT_EQ(one["command"], "sort, \"a\"");
+  EXPECT_EQ(one["times"].size(), 20u);
+  EXPECT_EQ(one["exit_codes"][0], 0);
+  EXPECT_EQ(one["parameters"]["threads"], "1");
+  EXPECT_TRUE(one["memory_usage_byte"][0].is_null());
+  EXPECT_NEAR(all["results"][1]["ratio"].get<double>(), 2, 0.1);
+}
+
+TEST(TimeExport, AsCsvHasARowForEachCommand) {
+  const Timed timed(20);
+  const std::string csv = export_csv(timed.contenders, timed.timings);
+  const std::size_t end = csv.find('\n'), second = csv.find('\n', end + 1);
+  const std::string head = csv.substr(0, end), row = csv.substr(end + 1, second - end - 1);
+  EXPECT_TRUE(head.starts_with(
+      "command,mean,stddev,median,user,system,min,max,parameter_threads,median_interval_low"));
+  EXPECT_TRUE(row.starts_with("\"sort, \"\"a\"\"\",0.1")) << row;
+  EXPECT_EQ(columns_of(head), columns_of(row));
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 3);
+}
+
+TEST(TimeExport, AsMarkdownKeepsItsColumns) {
+  const Timed timed(20);
+  const std::string table = export_markdown(timed.contenders, timed.timings);
+  EXPECT_NE(table.find("| `b \\| c` | 20"), std::string::npos) << table;
+}
+
+}  // namespace
+}  // namespace tabane::lab

@@ -1,0 +1,337 @@
+// tabane time: commands of the user compared in turn.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <exception>
+#include <memory>
+#include <sstream>
+
+#include "tabane/core/clock.h"
+#include "tabane/core/error.h"
+#include "tabane/core/output_path.h"
+#include "tabane/core/units.h"
+#include "tabane/lab/record_head.h"
+#include "tabane/program/command.h"
+#include "tabane/program/printable.h"
+#include "tabane/program/run_study.h"
+#include "tabane/tools/time/time.h"
+#include "tabane/tools/time/time_export.h"
+#include "tabane/tools/time/time_record.h"
+#include "tabane/tools/time/verb_request.h"
+
+namespace tabane::cli {
+namespace {
+
+// Runs of a shell that does nothing, to tell its part of short commands.
+constexpr int kShellRuns = 11;
+constexpr double kShellMatters = 10e-3;
+
+struct Options : StudyOptions {
+  TimeRequest request;
+  lab::TimeEffort effort;
+  std::optional<int> runs;    // null: from -m to -M
+  std::optional<int> fewest;  // null: the usual number, or that of -M
+  std::string min_time = "3", max_time, precision = "1%", timeout;
+  bool no_shell = false, show_output = false;
+  std::string export_json, export_csv, export_markdown;
+  std::string command_line;
+};
+
+void check_positive(const char* option, int value) {
+  if (value < 1) throw core::UsageError(fmt::format("{} {}: use at least 1", option, value));
+}
+
+double seconds_of(const char* option, const std::string& text) {
+  try {
+    return core::parse_seconds(text);
+  } catch (const core::UsageError& error) {
+    throw core::UsageError(fmt::format("{}: {}", option, error.what()));
+  }
+}
+
+// "1%" or "1" is 0.01.
+double share_of(const char* option, const std::string& text) {
+  double percent = -1;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, percent);
+  const bool whole = end == last || (end + 1 == last && *end == '%');
+  if (error != std::errc() || !whole || !(percent >= 0) || percent > 100)
+    throw core::UsageError(
+        fmt::format("{} {}: must be per cent, 0 to 100, for example 1%", option, text));
+  return percent / 100;
+}
+
+lab::TimeEffort effort_of(const Options& options) {
+  lab::TimeEffort effort = options.effort;
+  if (effort.warmups < 0)
+    throw core::UsageError(fmt::format("-w/--warmup {}: use 0 or more", effort.warmups));
+  if (options.fewest) check_positive("-m/--min-runs", *options.fewest);
+  check_positive("-M/--max-runs", effort.most);
+  check_positive("--repeat", effort.repeat);
+  effort.least_seconds = seconds_of("--min-time", options.min_time);
+  if (!options.max_time.empty()) {
+    effort.most_seconds = seconds_of("--max-time", options.max_time);
+    effort.budget_seconds = effort.most_seconds;
+    effort.least_seconds = std::min(effort.least_seconds, effort.most_seconds);
+  }
+  if (!options.timeout.empty()) {
+    effort.timeout_seconds = seconds_of("--timeout", options.timeout);
+    if (effort.timeout_seconds <= 0) throw core::UsageError("--timeout 0: use a time above 0");
+  }
+  effort.precision = share_of("--precision", options.precision);
+  if (options.fewest && *options.fewest > effort.most)
+    throw core::UsageError(fmt::format("-m/--min-runs {} is more than -M/--max-runs {}",
+                                       *options.fewest, effort.most));
+  effort.fewest = std::min(options.fewest.value_or(effort.fewest), effort.most);
+  if (options.runs) {
+    check_positive("-r/--runs", *options.runs);
+    effort.fewest = effort.most = *options.runs;
+    effort.least_seconds = 0;
+    if (options.max_time.empty()) effort.budget_seconds = std::numeric_limits<double>::infinity();
+  }
+  return effort;
+}
+
+void run_around(const AroundCommand& around, const std::function<bool()>& stop_requested) {
+  if (around.line.empty()) return;
+  const lab::ChildRun run = lab::run_child(around.command, {.stop_requested = stop_requested});
+  if (!run.ok())
+    throw lab::CommandFailed(
+        fmt::format("{} '{}': {}", around.option, around.line, lab::how_it_ended(run)), run.errors);
+}
+
+std::vector<lab::TimeContender> contenders_of(const TimePlan& plan,
+                                              const std::function<bool()>& stop_requested) {
+  std::vector<lab::TimeContender> contenders;
+  for (const TimedCommand& timed : plan.commands) {
+    contenders.push_back(
+        {.name = timed.name,
+         .factors = timed.factors,
+         .run =
+             [&timed, stop_requested](double timeout_seconds) {
+               return lab::run_child(timed.command, {.timeout_seconds = timeout_seconds,
+                                                     .stop_requested = stop_requested,
+                                                     .most_kept_bytes = 0});
+             },
+         .prepare = [&timed, stop_requested] { run_around(timed.prepare, stop_requested); },
+         .conclude = [&timed, stop_requested] { run_around(timed.conclude, stop_requested); }});
+  }
+  return contenders;
+}
+
+// Whatever happens, what was set up is cleaned up, also after Ctrl-C.
+lab::Timings set_up_and_time(const TimePlan& plan,
+                             const std::vector<lab::TimeContender>& contenders,
+                             const lab::TimeEffort& effort, const lab::Hooks& hooks) {
+  std::size_t set_up = 0;
+  std::exception_ptr failure;
+  lab::Timings timings;
+  try {
+    for (; set_up < plan.commands.size(); ++set_up) {
+      hooks.progress("setup: " + plan.commands[set_up].name, 0, -1);
+      run_around(plan.commands[set_up].setup, hooks.stop_requested);
+    }
+    timings = lab::time_in_turn(contenders, effort, core::tick_clock(), hooks);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  for (std::size_t i = 0; i < set_up; ++i) {
+    try {
+      run_around(plan.commands[i].cleanup, [] { return false; });
+    } catch (const core::Error&) {
+      if (!failure) failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+  return timings;
+}
+
+// Null where it does not matter.
+std::optional<double> shell_seconds(const TimePlan& plan, const lab::Timings& timings) {
+  const bool matters = std::ranges::any_of(
+      timings.points, [](const lab::Point& point) { return point.median() < kShellMatters; });
+  if (!plan.shell || !matters) return std::nullopt;
+  std::vector<double> samples;
+  for (int i = 0; i < kShellRuns; ++i) samples.push_back(lab::run_child(plan.empty_shell).seconds);
+  return core::median(samples);
+}
+
+void write_exports(const Options& options, const std::vector<lab::TimeContender>& contenders,
+                   const lab::Timings& timings) {
+  if (!options.export_json.empty())
+    core::write_output(options.export_json, lab::export_json(contenders, timings));
+  if (!options.export_csv.empty())
+    core::write_output(options.export_csv, lab::export_csv(contenders, timings));
+  if (!options.export_markdown.empty())
+    core::write_output(options.export_markdown, lab::export_markdown(contenders, timings));
+}
+
+void check_exports(const Options& options) {
+  for (const auto& [flag, file] : {std::pair{"--export-json ", options.export_json},
+                                   std::pair{"--export-csv ", options.export_csv},
+                                   std::pair{"--export-markdown ", options.export_markdown}}) {
+    if (!file.empty() && file != "-") require_writable_file(flag, file);
+  }
+}
+
+void time_commands(const Options& options) {
+  const core::Topology topology = core::Topology::detect();
+  lab::require_this_machine(topology);
+  const lab::TimeEffort effort = effort_of(options);
+  check_exports(options);
+  const TimePlan plan = plan_time(options.request, topology);
+  for (const std::string& warning : plan.warnings)
+    fmt::print(stderr, "tabane: {}\n", printable(warning));
+  run_study(options, [&](const lab::Hooks& hooks) -> std::optional<lab::Record> {
+    const auto contenders = contenders_of(plan, hooks.stop_requested);
+    lab::Timings timings;
+    try {
+      timings = set_up_and_time(plan, contenders, effort, hooks);
+    } catch (const lab::Stopped&) {
+    }
+    if (timings.rounds() == 0) {
+      if (hooks.stop_requested()) fmt::print(stderr, "tabane: stopped before a round was whole\n");
+      return std::nullopt;
+    }
+    write_exports(options, contenders, timings);
+    return lab::time_record(
+        topology, contenders, effort, timings,
+        {.command_line = options.command_line, .shell_seconds = shell_seconds(plan, timings)});
+  });
+}
+
+// What a command said before it failed, line by line.
+void print_messages(const std::string& messages) {
+  if (messages.empty()) {
+    fmt::print(stderr, "tabane: it left no messages; --show-output shows what it prints\n");
+    return;
+  }
+  std::istringstream lines(messages);
+  for (std::string line; std::getline(lines, line);) fmt::print(stderr, "  {}\n", printable(line));
+}
+
+std::vector<Option> effort_rows(Options& options) {
+  return {
+      {"-w,--warmup N", &options.effort.warmups,
+       "Run all commands N times before anything counts (default 1)"},
+      {"-r,--runs N", &options.runs, "Take exactly N rounds"},
+      {"-m,--min-runs N",
+       &options.fewest,
+       "Take at least N rounds (default 10)",
+       {.excludes = {"--runs"}}},
+      {"-M,--max-runs N", &options.effort.most, "Take at most N rounds", {.excludes = {"--runs"}}},
+      {"--min-time TIME", &options.min_time, "Measure for at least this long (default 3s)"},
+      {"--max-time TIME", &options.max_time,
+       "Begin no round after this time, even if there are fewer than -m (default: after 1m "
+       "with -m rounds)"},
+      {"--precision PERCENT", &options.precision,
+       "Stop when each ratio is known to this, plus or minus, or shown to differ from 1 "
+       "(default 1%)"},
+      {"--repeat N", &options.effort.repeat,
+       "Make one sample of N runs one after the other, for very short commands"},
+      {"--timeout TIME", &options.timeout,
+       "End a run that takes longer, as failed (default: 10 times the command's first, at "
+       "least 10s)"},
+      {"-i,--ignore-failure", &options.effort.ignore_failure,
+       "Go on when a command fails; failed runs are counted"}};
+}
+
+std::vector<Option> surroundings_rows(TimeRequest& request) {
+  return {{"-s,--setup COMMAND", &request.setup,
+           "Run this once before a command's first run; once for all, or once for each command"},
+          {"-p,--prepare COMMAND", &request.prepare, "Run this before each run, outside its time"},
+          {"--conclude COMMAND", &request.conclude, "Run this after each run, outside its time"},
+          {"-c,--cleanup COMMAND", &request.cleanup, "Run this at the end, also after a failure"},
+          {"-P,--parameter-scan NAME FIRST LAST",
+           [&request](const Words& words) {
+             for (std::size_t i = 0; i + 2 < words.size(); i += 3)
+               request.scans.emplace_back(words[i], words[i + 1], words[i + 2]);
+           },
+           "Put each number from FIRST to LAST in the place of {NAME}",
+           {.repeatable = true}},
+          {"-D,--parameter-step-size STEP", &request.step, "The step of -P (default 1)"},
+          {"-L,--parameter-list NAME A,B,C",
+           [&request](const Words& words) {
+             for (std::size_t i = 0; i + 1 < words.size(); i += 2)
+               request.lists.emplace_back(words[i], words[i + 1]);
+           },
+           "Put each of these values in the place of {NAME}",
+           {.repeatable = true}},
+          {"--with WAY", &request.with,
+           "Run commands also in this way, 'TAG: OPTIONS' with options of tabane run: places, "
+           "memory, allocator, huge pages. A command that begins with 'TAG: ' is run only so"},
+          {"--command-name NAME", &request.names, "Call the commands so, in their order"}};
+}
+
+std::vector<Option> stream_rows(Options& options) {
+  TimeRequest& request = options.request;
+  return {
+      {"-S,--shell SHELL", &request.shell,
+       "Let this shell read the commands (default /bin/sh); none: as -N"},
+      {"-N", &options.no_shell, "Start the commands without a shell", {.excludes = {"--shell"}}},
+      {"--input FILE", &request.input,
+       "Give the commands this file as standard input (default null)"},
+      {"--output WHERE", &request.output,
+       "Send the commands' output to null (default), pipe (read and thrown away), inherit "
+       "(shown) or a file, as ./out"},
+      {"--show-output",
+       &options.show_output,
+       "Show what the commands print",
+       {.excludes = {"--output"}}},
+      {"--export-json FILE", &options.export_json, "Write the times as hyperfine's JSON, and more"},
+      {"--export-csv FILE", &options.export_csv, "Write a line of figures for each command"},
+      {"--export-markdown FILE", &options.export_markdown, "Write a table for a README"}};
+}
+
+std::vector<Option> result_rows(Options& options) {
+  return {{"-o,--page DIR", &options.output, "Write the page, the figures and the JSON into DIR"},
+          options.json.row(),
+          {"--wide", &options.wide, "Do not fit tables to the width of the terminal"},
+          {"-q,--quiet", &options.quiet, "Show no progress and no warnings"}};
+}
+
+int run(Options& options, const Given& given) {
+  if (options.no_shell) options.request.shell = "none";
+  if (options.show_output) options.request.output = "inherit";
+  options.command_line = given.line();
+  try {
+    time_commands(options);
+  } catch (const lab::CommandFailed& error) {
+    print_messages(error.messages());
+    throw;
+  }
+  return kOk;
+}
+
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {table({{"COMMAND",
+                  &options->request.commands,
+                  "Command lines, each one argument; the others are compared with the first",
+                  {.required = true}}},
+                effort_rows(*options), surroundings_rows(options->request), stream_rows(*options),
+                result_rows(*options)),
+          [options](const Given& given) { return run(*options, given); }};
+}
+
+}  // namespace
+
+constinit const Verb time_verb{
+    .name = "time",
+    .what = "Compare commands in turn: times, memory, and the ratio with its interval",
+    .examples =
+        "  tabane time 'sort a' 'sort --parallel=1 a'\n"
+        "                                       which is faster, by how much, and how sure that "
+        "is\n"
+        "  tabane time -P threads 1 8 'xz -T{threads} -k -f file'\n"
+        "                                       a parameter from 1 to 8\n"
+        "  tabane time -L level 1,6,9 --prepare 'rm -f f.gz' 'gzip -k -{level} f'\n"
+        "                                       a list of values, and what to do before each run\n"
+        "  tabane time --with 'jemalloc: --malloc jemalloc' --with 'bound: -c 0-3' ./server\n"
+        "                                       one command as it is, and with options of tabane "
+        "run\n"
+        "  tabane time -o page --export-csv times.csv ./a ./b",
+    .define = define};
+
+}  // namespace tabane::cli

@@ -1,0 +1,103 @@
+#include "tabane/tools/tune/space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tabane/core/error.h"
+
+namespace tabane::lab::tune {
+namespace {
+
+// Counts up like the wheels of an odometer. Returns false after the last.
+bool advance(Candidate& candidate, const std::vector<Dimension>& dimensions) {
+  for (std::size_t d = dimensions.size(); d-- > 0;) {
+    if (++candidate[d] < static_cast<int>(dimensions[d].levels.size())) return true;
+    candidate[d] = 0;
+  }
+  return false;
+}
+
+}  // namespace
+
+Space::Space(std::vector<Dimension> dimensions, const Legal& legal)
+    : dimensions_(std::move(dimensions)) {
+  Candidate candidate(dimensions_.size(), 0);
+  bool first = true;
+  do {
+    if (first || !legal || legal(candidate)) candidates_.push_back(candidate);
+    first = false;
+    if (candidates_.size() > kMostCandidates)
+      throw core::UsageError(fmt::format(
+          "more than {} combinations; vary less, for example with --only", kMostCandidates));
+  } while (advance(candidate, dimensions_));
+}
+
+const Dimension& Space::dimension(const std::string& name) const {
+  for (const Dimension& one : dimensions_)
+    if (one.name == name) return one;
+  throw core::UsageError(fmt::format("{} is not varied", name));
+}
+
+double Space::amount(Scale scale, const Candidate& candidate) const {
+  for (std::size_t d = 0; d < dimensions_.size(); ++d)
+    if (dimensions_[d].scale == scale)
+      return dimensions_[d].amounts[static_cast<std::size_t>(candidate[d])];
+  return 1;
+}
+
+double Space::processes(const Candidate& candidate) const {
+  return amount(Scale::processes, candidate);
+}
+
+double Space::threads(const Candidate& candidate) const {
+  return amount(Scale::threads, candidate);
+}
+
+int Space::changes(const Candidate& candidate) const {
+  return static_cast<int>(
+      std::count_if(candidate.begin(), candidate.end(), [](int level) { return level != 0; }));
+}
+
+Factors Space::factors(const Candidate& candidate) const {
+  Factors factors;
+  for (std::size_t d = 0; d < dimensions_.size(); ++d)
+    factors.set(dimensions_[d].name, dimensions_[d].levels[static_cast<std::size_t>(candidate[d])]);
+  return factors;
+}
+
+std::size_t Space::find(const Factors& wanted) const {
+  Candidate candidate;
+  for (const Dimension& dimension : dimensions_) {
+    const Level* level = wanted.find(dimension.name);
+    std::size_t i = 0;
+    while (level != nullptr && i < dimension.levels.size() && dimension.levels[i] != *level) ++i;
+    if (level == nullptr || i == dimension.levels.size()) return candidates_.size();
+    candidate.push_back(static_cast<int>(i));
+  }
+  std::size_t i = 0;
+  while (i < candidates_.size() && candidates_[i] != candidate) ++i;
+  return i;
+}
+
+std::string Space::text(const Candidate& candidate) const {
+  std::string text;
+  for (std::size_t d = 0; d < dimensions_.size(); ++d) {
+    if (candidate[d] == 0) continue;
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {}", dimensions_[d].name,
+                        dimensions_[d].levels[static_cast<std::size_t>(candidate[d])].text());
+  }
+  return text.empty() ? kAsStarted : text;
+}
+
+std::vector<int> ladder(int most, const std::vector<int>& marks) {
+  std::set<int> steps{most};
+  for (int step = 1; step <= most; step *= 2) steps.insert(step);
+  for (const int mark : marks)
+    if (mark >= 1 && mark <= most) steps.insert(mark);
+  return {steps.begin(), steps.end()};
+}
+
+}  // namespace tabane::lab::tune

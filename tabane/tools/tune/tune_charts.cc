@@ -1,0 +1,212 @@
+#include "tabane/tools/tune/tune_charts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "tabane/lab/record/text.h"
+#include "tabane/lab/study/study.h"
+
+namespace tabane::lab::tune {
+namespace {
+
+constexpr double kLogFrom = 5;           // the greatest value over the least
+constexpr std::size_t kFewestOfLaw = 3;  // numbers of workers, through fewer of which any law goes
+
+// Of the values of these curves.
+Axis axis_of(const TuneData& data, const std::vector<const Curve*>& curves) {
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const Curve* curve : curves) {
+    for (const double y : curve->y) {
+      least = std::min(least, y);
+      most = std::max(most, y);
+    }
+  }
+  return {data.told.goal, data.told.unit, most > kLogFrom * least};
+}
+
+const Dimension* dimension_of(const Space& space, Scale scale) {
+  for (const Dimension& one : space.dimensions())
+    if (one.scale == scale) return &one;
+  return nullptr;
+}
+
+// The levels of a dimension by amount, as indices.
+std::vector<std::size_t> by_amount(const Dimension& dimension) {
+  std::vector<std::size_t> order(dimension.levels.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return dimension.amounts[a] < dimension.amounts[b];
+  });
+  return order;
+}
+
+std::size_t index_of(const Space& space, const Dimension& dimension) {
+  return static_cast<std::size_t>(&dimension - space.dimensions().data());
+}
+
+// The best median of each number of processes and threads, over all other factors.
+void add_heat_map(Record& record, const TuneData& data) {
+  const Dimension* processes = dimension_of(data.space, Scale::processes);
+  const Dimension* threads = dimension_of(data.space, Scale::threads);
+  if (processes == nullptr || threads == nullptr) return;
+  const auto rows = by_amount(*processes), columns = by_amount(*threads);
+  const std::size_t p = index_of(data.space, *processes), t = index_of(data.space, *threads);
+  Matrix matrix{.unit = data.told.unit,
+                .better = data.told.inverted ? Better::higher : Better::lower,
+                .row_axis = "processes",
+                .column_axis = "threads of each"};
+  for (const std::size_t row : rows) matrix.rows.push_back(processes->levels[row].text());
+  for (const std::size_t column : columns) matrix.columns.push_back(threads->levels[column].text());
+  matrix.values.assign(rows.size(), std::vector<std::optional<double>>(columns.size()));
+  for (std::size_t i = 0; i < data.values.size(); ++i) {
+    if (!data.was_run(i) || data.tuning.search->is_refused(i)) continue;
+    const auto at = [&](const std::vector<std::size_t>& order, std::size_t d) {
+      const auto level = static_cast<std::size_t>(data.candidate(i)[d]);
+      return std::size_t(std::find(order.begin(), order.end(), level) - order.begin());
+    };
+    const std::size_t row = at(rows, p), column = at(columns, t);
+    std::optional<double>& value = matrix.values[row][column];
+    const double median = core::median(data.values[i]);
+    const bool better = !value || (data.told.inverted ? median > *value : median < *value);
+    if (better) value = median;
+    if (i == data.tuning.best) matrix.framed = Matrix::Place{row, column};
+  }
+  add_chart(record, "heat_map", fmt::format("Processes and threads: {}", data.told.goal),
+            "The best that was measured of each shape, over all other factors; what is empty was "
+            "not run. The frame is around what the search found to be best.",
+            std::move(matrix));
+}
+
+void add_effects(Record& record, const TuneData& data) {
+  double best = std::numeric_limits<double>::infinity();
+  std::map<std::pair<std::size_t, std::size_t>, double> least;
+  for (std::size_t i = 0; i < data.values.size(); ++i) {
+    if (!data.tuning.search->possible(i)) continue;
+    const double mean = data.tuning.search->belief(i).mean;
+    if (!std::isfinite(mean)) continue;
+    best = std::min(best, mean);
+    for (std::size_t d = 0; d < data.space.dimensions().size(); ++d) {
+      const auto level = static_cast<std::size_t>(data.candidate(i)[d]);
+      const auto [at, is_new] = least.try_emplace({d, level}, mean);
+      at->second = std::min(at->second, mean);
+    }
+  }
+  Bars bars{.unit = "ratio", .reference = 1};
+  for (const auto& [place, mean] : least) {
+    const Dimension& dimension = data.space.dimensions()[place.first];
+    bars.bars.push_back(
+        {.group = dimension.name,
+         .label = fmt::format("{} {}", dimension.name, dimension.levels[place.second].text()),
+         .value = std::exp(mean - best)});
+  }
+  if (bars.bars.empty()) return;
+  add_chart(record, "effects", "What each level of a factor costs at least",
+            "How many times worse than the best of all the best candidate with this level is "
+            "believed to be, with the other factors as they suit it. Bars near 1 for all levels of "
+            "a factor: it does not matter.",
+            std::move(bars));
+}
+
+void add_race(Record& record, const TuneData& data) {
+  Curve runs{.name = "runs", .joined = false}, as_started{.name = "as started", .joined = false};
+  Curve best{.name = "best median so far"};
+  std::map<std::size_t, std::vector<double>> seen;
+  std::map<std::size_t, double> medians;  // so far
+  double number = 0;
+  std::vector<Mark> marks;
+  Phase phase = Phase::screening;
+  for (const Run& run : data.tuning.runs) {
+    ++number;
+    if (run.trial.phase != phase) {
+      phase = run.trial.phase;
+      marks.push_back({number, std::string(to_string(phase))});
+    }
+    if (!run.outcome.refused.empty() || run.outcome.stopped) continue;
+    const double value = data.shown(run.outcome.value);
+    Curve& curve = run.trial.candidate == 0 ? as_started : runs;
+    curve.x.push_back(number);
+    curve.y.push_back(value);
+    std::vector<double>& own = seen[run.trial.candidate];
+    own.push_back(run.outcome.value);
+    if (data.tuning.search->is_refused(run.trial.candidate)) continue;
+    medians[run.trial.candidate] = core::median(own);
+    const auto least = std::min_element(medians.begin(), medians.end(),
+                                        [](auto& a, auto& b) { return a.second < b.second; });
+    best.x.push_back(number);
+    best.y.push_back(data.shown(least->second));
+  }
+  Curves curves{{"run", ""}, axis_of(data, {&runs, &as_started}), {}};
+  for (Curve* curve : {&runs, &as_started, &best}) add_curve(curves, std::move(*curve));
+  curves.marks = std::move(marks);
+  add_chart(
+      record, "race", "The runs in their order",
+      "Every run that came to its end. Screening tries fewer and fewer workers and each "
+      "level of the other factors once; looking runs what is expected to gain most; racing "
+      "repeats the best few in turn with the command as started, and looks again at what only "
+      "one run spoke against; the proof measures the best afresh.",
+      std::move(curves));
+}
+
+void add_law(Record& record, const TuneData& data, Scale scale, const char* name,
+             const std::optional<FittedLaw>& law) {
+  if (!law) return;
+  std::multimap<double, double> measured;  // the command as started may have as many as another
+  std::set<double> different;
+  for (std::size_t i = 0; i < data.values.size(); ++i) {
+    if (!data.was_run(i)) continue;
+    bool along = true;
+    for (std::size_t d = 0; d < data.space.dimensions().size(); ++d) {
+      const Dimension& dimension = data.space.dimensions()[d];
+      if (dimension.scale == scale) continue;
+      const auto level = static_cast<std::size_t>(data.candidate(i)[d]);
+      along = along && (dimension.counts_workers() ? dimension.amounts[level] == 1 : level == 0);
+    }
+    const double workers = scale == Scale::threads ? data.space.threads(data.candidate(i))
+                                                   : data.space.processes(data.candidate(i));
+    if (!along) continue;
+    measured.emplace(workers, core::median(data.values[i]));
+    different.insert(workers);
+  }
+  if (different.size() < kFewestOfLaw) return;
+  Curve points{.name = "measured", .joined = false}, fitted{.name = "law", .role = Role::fitted};
+  for (const auto& [workers, value] : measured) {
+    points.x.push_back(workers);
+    points.y.push_back(value);
+  }
+  const double most = measured.rbegin()->first;
+  for (double n = measured.begin()->first; n <= most * 1.001; n *= std::pow(2, 0.25)) {
+    fitted.x.push_back(n);
+    fitted.y.push_back(data.shown(law->seconds(n)));
+  }
+  Curves curves{{name, "", true}, axis_of(data, {&points}), {}};
+  add_curve(curves, std::move(points));
+  add_curve(curves, std::move(fitted));
+  const double peak = law->peak();
+  add_chart(
+      record, fmt::format("law_{}", name), fmt::format("The law of {}", name),
+      fmt::format("Fitted to these points: contention {:.2g}, coherency {:.2g}, with a relative "
+                  "misfit of {}; {}. The search looks first where the law expects most.",
+                  law->law.contention, law->law.coherency, show_percent(law->misfit),
+                  std::isfinite(peak) ? fmt::format("the greatest speedup at {:.0f}", peak)
+                                      : std::string("no greatest speedup within reach")),
+      std::move(curves));
+}
+
+}  // namespace
+
+void add_tune_charts(Record& record, const TuneData& data) {
+  add_heat_map(record, data);
+  if (data.tuning.search) {
+    add_law(record, data, Scale::threads, "threads", data.tuning.search->threads_law());
+    add_law(record, data, Scale::processes, "processes", data.tuning.search->processes_law());
+  }
+  add_effects(record, data);
+  add_race(record, data);
+}
+
+}  // namespace tabane::lab::tune

@@ -1,0 +1,81 @@
+// What `tabane tune` varies of a command, and what each candidate means: the processes to start,
+// and the lines that start it so from now on.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tabane/core/topology.h"
+#include "tabane/lab/commands/allocator.h"
+#include "tabane/lab/commands/child.h"
+#include "tabane/lab/commands/run_plan.h"
+#include "tabane/tools/tune/setting.h"
+#include "tabane/tools/tune/space.h"
+
+namespace tabane::cli {
+
+struct TuneRequest {
+  std::vector<std::string> command;        // with placeholders
+  std::string launcher;                    // a line with {processes}; empty: none
+  bool shards = false;                     // the command is started {processes} times
+  std::vector<std::string> vary;           // "block=64,128", "level=1..9"
+  std::vector<std::string> start;          // "threads=4": what stands for as started
+  std::vector<std::string> only, without;  // names of factors
+  std::optional<int> most_processes, most_threads;
+  bool oversubscribe = false;
+};
+
+class TunePlan {
+ public:
+  // throws: core::UsageError for a placeholder that is not known, a launcher that is not
+  // installed, nothing to vary.
+  TunePlan(TuneRequest request, const core::Topology& topology, Lookup environment);
+
+  const lab::tune::Space& space() const { return *space_; }
+  const TuneRequest& request() const { return request_; }
+  // Factors that could have been varied, each with the reason why it is not.
+  const std::vector<std::pair<std::string, std::string>>& left_out() const { return left_out_; }
+  std::vector<std::string> warnings() const { return warnings_; }
+
+  Setting setting(const lab::tune::Candidate& candidate) const;
+  // The processes of one run, to be started together.
+  std::vector<lab::ChildCommand> commands(const Setting& setting) const;
+  // What the line that is printed starts: line(), or bare_line() if that is to be.
+  lab::ChildCommand as_printed(const Setting& setting, bool bare) const;
+  // Whether bare_line() is one command, does all that line() does, and its programs are installed.
+  bool has_bare_equal(const Setting& setting) const;
+  // PUs that a run can use.
+  double pus(const lab::tune::Candidate& candidate) const;
+
+  // For the shell: with tabane, without it, and as a script of Slurm.
+  std::string line(const Setting& setting) const;
+  std::string bare_line(const Setting& setting) const;
+  std::string slurm_script(const Setting& setting) const;
+
+ private:
+  void add_workers(std::vector<lab::tune::Dimension>& dimensions);
+  void add_places(std::vector<lab::tune::Dimension>& dimensions);
+  void add_memory(std::vector<lab::tune::Dimension>& dimensions);
+  void add_own(std::vector<lab::tune::Dimension>& dimensions);
+  bool wanted(const std::string& factor);
+  void check_placeholders() const;
+  int start_of(const std::string& name, int otherwise) const;
+  RunPlan run_plan(const Setting& setting, int process) const;
+  lab::ChildCommand command_of(const Setting& setting, int process) const;
+  std::vector<std::string> bare_words(const Setting& setting, int process) const;
+
+  TuneRequest request_;
+  const core::Topology topology_;
+  Lookup environment_;
+  bool processes_vary_ = false, threads_in_command_ = false;
+  std::vector<std::pair<std::string, std::string>> left_out_;
+  std::vector<std::string> warnings_;
+  std::optional<lab::tune::Space> space_;
+};
+
+// The values of "64,128,256", "1..9", "0..100:25" or words. throws: core::UsageError.
+std::pair<std::string, std::vector<std::string>> parse_vary(const std::string& text);
+
+}  // namespace tabane::cli

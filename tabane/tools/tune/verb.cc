@@ -1,0 +1,392 @@
+// tabane tune: finds what is fastest here, for a command of the user or for the collectives.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "tabane/core/error.h"
+#include "tabane/core/output_path.h"
+#include "tabane/core/units.h"
+#include "tabane/lab/record_head.h"
+#include "tabane/program/command.h"
+#include "tabane/program/rank_options.h"
+#include "tabane/program/record_file.h"
+#include "tabane/program/run_options.h"
+#include "tabane/program/run_study.h"
+#include "tabane/program/shell_words.h"
+#include "tabane/tools/tune/collectives.h"
+#include "tabane/tools/tune/command_line.h"
+#include "tabane/tools/tune/tune_plan.h"
+#include "tabane/tools/tune/tune_record.h"
+#include "tabane/tools/tune/tuned_command.h"
+
+namespace tabane::cli {
+namespace {
+
+constexpr double kUsualBudget = 300;  // seconds
+
+struct Options : StudyOptions {
+  lab::CollectivesOptions collectives_study;
+  bool collectives = false;
+  std::string rules;  // empty: stdout
+
+  TuneRequest request;
+  Judging judging;
+  std::string goal = "time", budget, timeout, resume, export_as;
+  std::optional<std::string> given_save;
+  int runs = 0;
+
+  // Empty: nowhere.
+  std::string save() const { return given_save.value_or(resume.empty() ? "tuned.json" : resume); }
+};
+
+// ---- collectives ----
+
+void tune_collectives(const Options& options) {
+  const bool to_stdout = options.rules.empty() || options.rules == "-";
+  if (to_stdout && options.json.to_stdout())
+    throw core::UsageError("--json and the rules would both go to stdout: name a file by --rules");
+  if (!to_stdout) require_writable_file("--rules ", options.rules);
+  std::string choice;
+  run_study(options, [&](const lab::Hooks& hooks) -> std::optional<lab::Record> {
+    auto tuning = lab::tune_collectives(core::Topology::detect(), options.collectives_study, hooks);
+    if (!tuning) return {};
+    choice = std::move(tuning->choice);
+    if (!to_stdout && !choice.empty()) core::write_output(options.rules, choice);
+    return std::move(tuning->record);
+  });
+  if (to_stdout && !choice.empty()) fmt::print("\n{}", choice);
+}
+
+// ---- a command ----
+
+double seconds_of(const char* option, const std::string& text) {
+  try {
+    return core::parse_seconds(text);
+  } catch (const core::UsageError& error) {
+    throw core::UsageError(fmt::format("{}: {}", option, error.what()));
+  }
+}
+
+Judging judging_of(const Options& options) {
+  Judging judging = options.judging;
+  constexpr std::pair<const char*, Goal> kGoals[] = {{"time", Goal::time},
+                                                     {"cpu", Goal::cpu_time},
+                                                     {"memory", Goal::memory},
+                                                     {"cost", Goal::cost}};
+  for (const auto& [name, goal] : kGoals)
+    if (options.goal == name) judging.goal = goal;
+  if (!judging.metric.empty()) {
+    if (options.goal != "time") throw core::UsageError("--metric and --goal exclude each other");
+    judging.goal = Goal::metric;
+  } else if (judging.higher_is_better) {
+    throw core::UsageError("--higher-is-better is of --metric");
+  }
+  if (!options.timeout.empty()) judging.timeout_seconds = seconds_of("--timeout", options.timeout);
+  if (judging.repeat.value_or(1) < 1) throw core::UsageError("--repeat: use at least 1");
+  return judging;
+}
+
+lab::tune::Budget budget_of(const Options& options) {
+  lab::tune::Budget budget{.runs = options.runs};
+  if (!options.budget.empty())
+    budget.seconds = seconds_of("--budget", options.budget);
+  else if (options.runs == 0)
+    budget.seconds = kUsualBudget;
+  if (options.runs < 0 || (!options.budget.empty() && budget.seconds <= 0))
+    throw core::UsageError("--budget and --runs: use more than 0");
+  return budget;
+}
+
+class CommandTuning {
+ public:
+  explicit CommandTuning(const Options& options)
+      : options_(options),
+        topology_(core::Topology::detect()),
+        judging_(judging_of(options)),
+        budget_(budget_of(options)),
+        plan_(options.request, topology_, own_variable) {
+    lab::require_this_machine(topology_);
+    lab::tune::require_one_round(budget_, 0);
+    if (!options.save().empty()) {
+      require_writable_file("--save ", options.save());
+      require_own_file(options.save());
+    }
+    if (!options.resume.empty()) resume();
+  }
+
+  void run() {
+    run_study(
+        options_,
+        [&](const lab::Hooks& hooks) -> std::optional<lab::Record> { return tune(hooks); },
+        [&] { print_lines(); });
+  }
+
+ private:
+  // What another command's tuning took long to find is not replaced.
+  void require_own_file(const std::string& file) const {
+    std::error_code ignored;
+    if (!std::filesystem::exists(file, ignored) || file == options_.resume) return;
+    std::string holds = "something else than a tuning";
+    try {
+      const lab::Json command = lab::tune::kept_of(read_record(file)).value("command", lab::Json());
+      if (command == lab::Json(plan_.request().command)) return;
+      holds = "the tuning of " + shell_line(command.get<std::vector<std::string>>());
+    } catch (const core::Error&) {
+    } catch (const lab::Json::exception&) {
+    }
+    throw core::UsageError(
+        fmt::format("--save {}: the file holds {}; name another file, or remove it", file, holds));
+  }
+
+  void resume() {
+    const lab::Record record = read_record(options_.resume);
+    try {
+      if (const auto why = lab::tune::machine_differs(record, topology_); !why.empty())
+        throw core::UsageError("it is of another machine: " + why);
+      if (lab::tune::kept_of(record).value("command", lab::Json()) !=
+          lab::Json(plan_.request().command))
+        throw core::UsageError("it tuned another command");
+      earlier_ = lab::tune::runs_of(record, plan_.space());
+    } catch (const core::UsageError& error) {
+      throw core::UsageError(fmt::format("--resume {}: {}", options_.resume, error.what()));
+    }
+  }
+
+  lab::Record tune(const lab::Hooks& hooks) {
+    TunedCommand command(plan_, judging_, hooks.stop_requested);
+    hooks.progress("the command as started", 0, -1);
+    command.try_out(budget_);
+    for (const std::string& warning : command.warnings()) warn(warning);
+    const auto tuning = lab::tune::tune_command(
+        plan_.space(), budget_, [&](const lab::tune::Trial& trial) { return command.run(trial); },
+        hooks, earlier_);
+    setting_ = plan_.setting(plan_.space().candidates()[use(tuning)]);
+    lines_ = lines_of(*setting_, command.is_better_bare(*setting_));
+    lab::Record record =
+        lab::tune::tune_record(topology_, plan_.space(), tuning, told(command.warnings()));
+    if (!options_.save().empty())
+      core::write_output(options_.save(), lab::to_json(record).dump(1) + "\n");
+    return record;
+  }
+
+  // What the lines are made for: what is proved, or the best so far of a tuning that was stopped.
+  static std::size_t use(const lab::tune::Tuning& tuning) {
+    const bool stopped = tuning.proof && !tuning.proof->fresh && tuning.proof->ratio.value > 1;
+    return stopped ? tuning.best : tuning.chosen();
+  }
+
+  void warn(const std::string& warning) const {
+    if (!options_.quiet) fmt::print(stderr, "tabane: {}\n", warning);
+  }
+
+  // How to start the command from now on; the first is the one that was proved.
+  struct Lines {
+    std::string to_use, other, what_is_other;
+  };
+  Lines lines_of(const Setting& setting, bool bare) const {
+    const std::string with = plan_.line(setting), without = plan_.bare_line(setting);
+    if (setting.as_started || with == without) return {with, "", ""};
+    if (!bare) return {with, without, "or, without tabane"};
+    return {without, with, "or, by tabane, which takes some 10 ms more to start"};
+  }
+
+  lab::tune::Told told(std::vector<std::string> warnings) const {
+    const TuneRequest& request = plan_.request();
+    lab::Json kept = {{"command", request.command},
+                      {"launcher", request.launcher},
+                      {"shards", request.shards},
+                      {"setting", to_json(*setting_)}};
+    const bool metric = judging_.goal == Goal::metric;
+    return {.command = shell_line(request.command),
+            .command_line = command_line(),
+            .goal = goal_text(),
+            .unit = unit_of(judging_.goal),
+            .inverted = metric && judging_.higher_is_better,
+            .line = lines_.to_use,
+            .other_line = lines_.other,
+            .kept = std::move(kept),
+            .left_out = plan_.left_out(),
+            .warnings = std::move(warnings)};
+  }
+
+  // What the search depends on.
+  std::string command_line() const {
+    const TuneRequest& request = plan_.request();
+    return std::string(lab::CommandLine("tabane tune")
+                           .add("--launcher", shell_word_or_none(request.launcher))
+                           .add("--shards", request.shards)
+                           .add("--start", request.start)
+                           .add("--only", request.only)
+                           .add("--without", request.without)
+                           .add("--vary", fmt::format("{}", fmt::join(request.vary, " --vary ")))
+                           .add("--goal", options_.goal == "time" ? "" : options_.goal)
+                           .add("--metric", shell_word_or_none(judging_.metric))
+                           .add("--higher-is-better", judging_.higher_is_better)
+                           .add("--check", shell_word_or_none(judging_.check))
+                           .add("--prepare", shell_word_or_none(judging_.prepare))
+                           .add("--ignore-output", judging_.ignore_output)
+                           .add("--repeat", judging_.repeat.value_or(0))
+                           .add("--budget", options_.budget)
+                           .add("--runs", options_.runs)) +
+           " -- " + shell_line(request.command);
+  }
+
+  // "metric 'GFLOPS: ([0-9.]+)'"
+  std::string goal_text() const {
+    const std::string what(what_it_is(judging_.goal));
+    return judging_.goal == Goal::metric ? fmt::format("{} '{}'", what, judging_.metric) : what;
+  }
+
+  static std::string shell_word_or_none(const std::string& word) {
+    return word.empty() ? "" : shell_word(word);
+  }
+
+  std::string line_by_file() const {
+    const TuneRequest& request = plan_.request();
+    std::vector<std::string> words = {"tabane", "run", "--tuned", options_.save()};
+    if (!request.launcher.empty()) words.insert(words.end(), {"--launcher", request.launcher});
+    for (const std::string& vary : request.vary) words.insert(words.end(), {"--vary", vary});
+    words.emplace_back("--");
+    words.insert(words.end(), request.command.begin(), request.command.end());
+    return shell_line(words);
+  }
+
+  void print_lines() const {
+    if (options_.json.to_stdout() || !setting_) return;
+    if (options_.export_as == "slurm") {
+      fmt::print("\n{}", plan_.slurm_script(*setting_));
+      return;
+    }
+    if (setting_->as_started) return;
+    fmt::print("\nUse from now on\n\n  {}\n", lines_.to_use);
+    if (!lines_.other.empty()) fmt::print("\n{}\n\n  {}\n", lines_.what_is_other, lines_.other);
+    if (!options_.save().empty()) fmt::print("\nor\n\n  {}\n", line_by_file());
+  }
+
+  const Options& options_;
+  core::Topology topology_;
+  Judging judging_;
+  lab::tune::Budget budget_;
+  TunePlan plan_;
+  std::vector<lab::tune::Run> earlier_;
+  std::optional<Setting> setting_;  // once it is known
+  Lines lines_;
+};
+
+std::vector<Option> varying_rows(TuneRequest& request) {
+  return {
+      {"--vary NAME=VALUES", &request.vary,
+       "Vary {NAME} in the command: NAME=64,128,256 or NAME=1..9 or NAME=0..100:25; the first "
+       "value is the one that you use now"},
+      {"--launcher LINE", &request.launcher,
+       "Start the command by LINE, in which {processes} stands, and vary that number"},
+      {"--shards", &request.shards,
+       "Start the command {processes} times at once, with {index} from 0; all must end"},
+      {"--start NAME=N", &request.start,
+       "What you use now where the command has a placeholder: threads=N, processes=N (default: "
+       "all PUs, and 1)"},
+      {"--only LIST",
+       &request.only,
+       "Vary only these: processes, threads, placement, memory, allocator, huge-pages, arenas, "
+       "names of --vary",
+       {.commas = true}},
+      {"--without LIST", &request.without, "Do not vary these", {.commas = true}},
+      {"--most-processes N",
+       &request.most_processes,
+       "Try at most N processes",
+       {.range = kAboveZero}},
+      {"--most-threads N", &request.most_threads, "Try at most N threads", {.range = kAboveZero}},
+      {"--oversubscribe", &request.oversubscribe, "Try up to twice as many threads as PUs"}};
+}
+
+std::vector<Option> judging_rows(Options& options) {
+  Judging& judging = options.judging;
+  return {
+      {"--goal WHAT",
+       &options.goal,
+       "Make this best: time (default), cpu, memory, cost (PUs x time)",
+       {.choices = {"time", "cpu", "memory", "cost"}}},
+      {"--metric REGEX", &judging.metric,
+       "Make the number best that this regular expression (as of grep -E) finds in a line that "
+       "the command prints, in its first group; the last one counts"},
+      {"--higher-is-better", &judging.higher_is_better, "Of --metric"},
+      {"--check LINE", &judging.check,
+       "Run LINE after each run; where it fails the candidate is out of the question"},
+      {"--ignore-output", &judging.ignore_output,
+       "Do not compare what candidates print with what the command as started prints"},
+      {"--prepare LINE", &judging.prepare, "Run LINE before each run, outside its time"},
+      {"--input FILE", &judging.input, "Give the command FILE as its standard input"},
+      {"--timeout TIME", &options.timeout, "End runs after TIME; default: 10 times the first run"},
+      {"--repeat N",
+       &judging.repeat,
+       "Make one sample of N runs (default: as many as take 100 ms)",
+       {.range = kAboveZero}}};
+}
+
+std::vector<Option> effort_rows(Options& options) {
+  return {
+      {"-w,--warmup N",
+       &options.judging.warmups,
+       "Run the command N times as started before anything counts (default, and at least, 2: "
+       "so it is seen whether it prints the same each time)",
+       {.range = kFromZero}},
+      {"--budget TIME", &options.budget, "Take this time, about (default: 5m)"},
+      {"-r,--runs N", &options.runs, "Take at most N runs", {.range = kAboveZero}},
+      {"--save FILE", &options.given_save,
+       "Keep the tuning in FILE, for --resume and 'tabane run --tuned' (default: tuned.json, "
+       "or what --resume names; '' for nowhere)"},
+      {"--resume FILE", &options.resume, "Go on with the tuning in FILE"},
+      {"--export WHAT", &options.export_as, "Print a batch script: slurm", {.choices = {"slurm"}}}};
+}
+
+int run(const Options& options) {
+  const bool has_command = !options.request.command.empty();
+  if (options.collectives) {
+    if (has_command) throw core::UsageError("--collectives takes no command");
+    tune_collectives(options);
+  } else {
+    if (!has_command) throw core::UsageError("give a command after --, or --collectives");
+    CommandTuning(options).run();
+  }
+  return kOk;
+}
+
+Definition define() {
+  const auto options = std::make_shared<Options>();
+  return {table(varying_rows(options->request), judging_rows(*options), effort_rows(*options),
+                std::vector<Option>{
+                    {"--collectives", &options->collectives,
+                     "Measure every algorithm of the collectives and write which to take when"},
+                    {"--rules FILE", &options->rules,
+                     "Write the rules of the collectives to FILE (default: stdout)"}},
+                options->rows(options->collectives_study.quick,
+                              "Of --collectives: take 20 s instead of 90 s, with fewer samples"),
+                rank_rows(options->collectives_study.ranks),
+                std::vector<Option>{{"COMMAND",
+                                     &options->request.command,
+                                     "The command with its arguments, after --",
+                                     {.is_command = true}}}),
+          [options](const Given&) { return run(*options); }};
+}
+
+}  // namespace
+
+constinit const Verb tune_verb{
+    .name = "tune",
+    .what = "Find what makes a command fastest on this machine",
+    .examples =
+        "  tabane tune --metric 'GFLOPS: ([0-9.]+)' --higher-is-better -- ./solver\n"
+        "                                       the threads, places and memory for the best "
+        "number\n"
+        "  tabane tune --budget 2m --ignore-output -- xz -T{threads} -kc data\n"
+        "                                       where the number of threads stands in the command\n"
+        "  tabane tune --launcher 'mpirun -n {processes}' -- ./simulation input\n"
+        "  tabane tune --shards -- ./convert --part {index} --of {processes}\n"
+        "  tabane tune --vary block=64,128,256 --only threads,block -- ./multiply {block}\n"
+        "  tabane run --tuned tuned.json -- ./solver\n"
+        "                                       afterwards: as it was found to be best\n"
+        "  tabane tune --collectives --rules collectives.txt",
+    .define = define};
+
+}  // namespace tabane::cli
