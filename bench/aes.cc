@@ -80,7 +80,7 @@ void ask_large_files(Bench& bench, Place& place, const CipherKind& kind, Directi
     for (const char* engine : {"openssl", "ipsec-mb"}) {
       question.peers.push_back(place.tabane(kind, direction, {"--engine", engine}));
     }
-    if (!workloads::aes_dir::ipsec_mb_available()) {
+    if (!encrypt::ipsec_mb_available()) {
       question.peers.back().missing = "not built in, or not for this processor";
     }
   }

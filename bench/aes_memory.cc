@@ -18,7 +18,7 @@
 namespace tabane::bench {
 namespace {
 
-using namespace workloads::aes_dir;
+using namespace encrypt;
 
 constexpr std::size_t kPiece = std::size_t{1} << 16;
 constexpr std::size_t kStreams = 16;

@@ -13,12 +13,12 @@
 namespace tabane::bench {
 
 struct CipherKind {
-  workloads::aes_dir::Cipher cipher;
+  encrypt::Cipher cipher;
   std::string name;     // also after --cipher
   std::string openssl;  // the option of `openssl enc`; it has no GCM and gets CBC of the same key
   std::size_t key_bytes = 0;
 
-  bool chained() const { return cipher != workloads::aes_dir::Cipher::aes_256_gcm; }
+  bool chained() const { return cipher != encrypt::Cipher::aes_256_gcm; }
 };
 
 std::vector<CipherKind> all_ciphers();
@@ -26,8 +26,8 @@ CipherKind gcm();
 
 // AES of `bytes` in the pool's caches; the peer of target 0 that tells what AES alone costs.
 // The pool outlives the entrant.
-Entrant aes_alone(const CipherKind& kind, workloads::aes_dir::Direction direction,
-                  std::uint64_t bytes, core::PinnedPool& pool);
+Entrant aes_alone(const CipherKind& kind, encrypt::Direction direction, std::uint64_t bytes,
+                  core::PinnedPool& pool);
 
 // CBC encryption of 16 streams on the PU `pu` against one stream of OpenSSL.
 void ask_streams(Panel& panel, unsigned pu);

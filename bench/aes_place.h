@@ -14,7 +14,7 @@
 
 namespace tabane::bench {
 
-using workloads::aes_dir::Direction;
+using encrypt::Direction;
 
 std::string verb(Direction direction);
 

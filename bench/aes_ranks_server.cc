@@ -18,7 +18,7 @@
 namespace tabane::bench {
 namespace {
 
-using namespace workloads::aes_dir;
+using namespace encrypt;
 
 constexpr int kRanks = 2;
 
@@ -74,6 +74,5 @@ int main(int argc, char** argv) {
   }
   const bool opens = std::string(argv[1]) == "decrypt";
   return bench::serve_job(
-      {opens ? workloads::aes_dir::Direction::decrypt : workloads::aes_dir::Direction::encrypt,
-       argv[2], argv[3]});
+      {opens ? encrypt::Direction::decrypt : encrypt::Direction::encrypt, argv[2], argv[3]});
 }

@@ -16,7 +16,7 @@
 namespace tabane::bench {
 namespace {
 
-namespace aes = workloads::aes_dir;
+namespace aes = encrypt;
 
 constexpr std::size_t kChains = 4096, kChainBytes = std::size_t{64} << 10;
 constexpr const char* kHashcat = "/usr/share/hashcat/OpenCL";

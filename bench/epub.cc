@@ -19,7 +19,7 @@
 namespace tabane::bench {
 namespace {
 
-namespace epub = workloads::aes_dir::epub;
+namespace epub = encrypt::epub;
 
 // What a book consists of, each with its bytes.
 struct Parts {

@@ -17,7 +17,7 @@
 namespace tabane::bench {
 namespace {
 
-namespace bgv = workloads::fhe_mining::bgv;
+namespace bgv = mine::bgv;
 
 bgv::Words residues(std::size_t n, std::uint64_t end) {
   std::mt19937_64 random(1);

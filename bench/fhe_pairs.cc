@@ -16,7 +16,7 @@
 namespace tabane::bench {
 namespace {
 
-namespace mining = workloads::fhe_mining;
+namespace mining = mine;
 
 constexpr int kCores = 2;
 

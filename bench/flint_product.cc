@@ -7,7 +7,7 @@
 
 namespace tabane::bench {
 
-using workloads::mp_matmul::Matrix;
+using matmul::Matrix;
 
 #ifdef TABANE_BENCH_FLINT
 

@@ -10,7 +10,7 @@ namespace tabane::bench {
 
 class FlintProduct {
  public:
-  FlintProduct(const workloads::mp_matmul::Matrix& a, const workloads::mp_matmul::Matrix& b);
+  FlintProduct(const matmul::Matrix& a, const matmul::Matrix& b);
   ~FlintProduct();
 
   static std::string missing();  // why there is none; empty: there is

@@ -84,7 +84,7 @@ int run(const Options& options, const std::string& command_line) {
   return complete ? 0 : 1;
 }
 
-tabane::cli::Definition define() {
+tabane::program::Definition define() {
   const auto options = std::make_shared<Options>();
   return {{{"--only TOPIC,...", &options->only, "Only these topics", {.commas = true}},
            {"--question TEXT", &options->questions,
@@ -96,22 +96,22 @@ tabane::cli::Definition define() {
            {"--list", &options->list, "List the questions"},
            {"--strict", &options->strict, "Exit with 1 if a peer or a question was skipped"},
            {"--quick", &options->quick, "A tenth of the time; wider intervals"}},
-          [options](const tabane::cli::Given& given) { return run(*options, given.line()); }};
+          [options](const tabane::program::Given& given) { return run(*options, given.line()); }};
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace tabane;
-  constexpr cli::Verb kProgram{.name = "tabane_bench",
-                               .what = "Compares tabane with its peers on this machine",
-                               .define = define};
+  constexpr program::Verb kProgram{.name = "tabane_bench",
+                                   .what = "Compares tabane with its peers on this machine",
+                                   .define = define};
   try {
-    const cli::Call call = cli::understand(kProgram, {argv + 1, argv + argc});
+    const program::Call call = program::understand(kProgram, {argv + 1, argv + argc});
     if (!call.answer) return call.run();
     fmt::print("{}", *call.answer);
     return 0;
-  } catch (const cli::WrongArguments& error) {
+  } catch (const program::WrongArguments& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 2;
   } catch (const std::exception& error) {

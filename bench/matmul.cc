@@ -22,7 +22,7 @@
 namespace tabane::bench {
 namespace {
 
-namespace mp = workloads::mp_matmul;
+namespace mp = matmul;
 
 // The matrices of the published comparison.
 struct Factors {
@@ -130,7 +130,7 @@ class Products {
         const double begin = core::tick_clock().now();
         mp::multiply(factors.a, factors.b, 512, {}, &cost);
         const double seconds = core::tick_clock().now() - begin;
-        const double peak = workloads::measure_product_rate(comm, 1000, 3);
+        const double peak = solver::measure_product_rate(comm, 1000, 3);
         if (run == 0) continue;  // warms up
         shares.push_back(cost.product_seconds / seconds);
         rates.push_back(cost.product_operations / cost.product_seconds / peak);

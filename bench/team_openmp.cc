@@ -19,7 +19,7 @@
 namespace tabane::bench {
 namespace {
 
-namespace words = workloads::malloc_map;
+namespace words = malloc_map;
 
 std::vector<std::uint64_t> spin_all(std::size_t tasks, std::uint64_t rounds) {
   std::vector<std::uint64_t> results(tasks);

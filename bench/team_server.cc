@@ -141,7 +141,7 @@ int serve_spin(std::size_t tasks, std::uint64_t rounds, unsigned pu) {
 }
 
 int serve_words(const std::string& path, std::size_t piece_bytes, int processes, int threads) {
-  namespace words = workloads::malloc_map;
+  namespace words = malloc_map;
   const std::string text = core::read_file(path);
   const auto pieces = words::cut_between_words(text, piece_bytes, kWordRule);
   std::map<std::string, Served> work;
@@ -162,7 +162,7 @@ std::uint64_t verdict(const team::TeamReport& report) {
 
 // Teams that choose their shape. rounds: of a task of arithmetic; the others are as long, roughly.
 int serve_choose(std::size_t tasks, std::uint64_t rounds) {
-  namespace jobs = workloads::malloc_map;
+  namespace jobs = malloc_map;
   const auto judged = [](auto work) {
     return [work](std::uint64_t) {
       team::Team team;

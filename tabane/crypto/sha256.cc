@@ -4,7 +4,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads {
+namespace tabane::crypto {
 namespace {
 
 void require(bool good) {
@@ -44,4 +44,4 @@ Sha256Sum Sha256Stream::finish() {
   return sum;
 }
 
-}  // namespace tabane::workloads
+}  // namespace tabane::crypto

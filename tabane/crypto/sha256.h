@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-namespace tabane::workloads {
+namespace tabane::crypto {
 
 using Sha256Sum = std::array<std::byte, 32>;
 
@@ -29,4 +29,4 @@ class Sha256Stream {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tabane::workloads
+}  // namespace tabane::crypto

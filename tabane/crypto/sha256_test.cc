@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tabane::workloads {
+namespace tabane::crypto {
 namespace {
 
 std::span<const std::byte> bytes_of(std::string_view text) {
@@ -43,4 +43,4 @@ TEST(Sha256Stream, GivesTheSumsOfTheStandard) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads
+}  // namespace tabane::crypto

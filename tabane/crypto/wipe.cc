@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-namespace tabane::workloads {
+namespace tabane::crypto {
 namespace {
 
 // What was copied last stands in vector registers still, which the dynamic linker saves on the
@@ -33,4 +33,4 @@ void wipe_stack() noexcept {
   wipe_below();
 }
 
-}  // namespace tabane::workloads
+}  // namespace tabane::crypto

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tabane::workloads {
+namespace tabane::crypto {
 
 // Sets bytes to 0 that are not needed any more; the compiler does not leave it out.
 void wipe(std::span<std::byte> bytes) noexcept;
@@ -13,4 +13,4 @@ void wipe(std::span<std::byte> bytes) noexcept;
 // leave what they have computed there, and the stacks of threads stay after them.
 void wipe_stack() noexcept;
 
-}  // namespace tabane::workloads
+}  // namespace tabane::crypto

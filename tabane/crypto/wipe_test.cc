@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace tabane::workloads {
+namespace tabane::crypto {
 namespace {
 
 TEST(Wipe, OverwritesAllBytesAndNoOther) {
@@ -18,4 +18,4 @@ TEST(Wipe, OverwritesAllBytesAndNoOther) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads
+}  // namespace tabane::crypto

@@ -14,7 +14,7 @@
 #include "tabane/program/layout.h"
 #include "tabane/program/shell_words.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 using core::UsageError;
@@ -493,4 +493,4 @@ void fill(const std::vector<Option>& options, Words arguments) {
   read(options, {}, std::move(arguments), given);
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -13,7 +13,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 // What main() returns.
 enum ExitCode : int {
@@ -145,4 +145,4 @@ Call understand(const Verb& program, Words arguments);
 // Fills what options go to that are no verb's. throws: core::UsageError.
 void fill(const std::vector<Option>& options, Words arguments);
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

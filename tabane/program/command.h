@@ -4,7 +4,7 @@
 
 #include "tabane/program/args.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 extern const Verb survey_verb, report_verb, study_verb, compare_verb, tune_verb, run_verb,
     time_verb, encrypt_verb, decrypt_verb, verify_verb, keygen_verb, rekey_verb, epub_verb,
@@ -21,4 +21,4 @@ extern const Verb epub_inspect_verb;
 extern const Verb mine_generate_verb, mine_keygen_verb, mine_encrypt_verb, mine_count_verb,
     mine_decrypt_verb;
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

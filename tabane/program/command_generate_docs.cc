@@ -6,7 +6,7 @@
 #include "tabane/program/command.h"
 #include "tabane/program/documents.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 struct Options {
@@ -43,4 +43,4 @@ constinit const Verb generate_docs_verb{
     .define = define,
     .hidden = true};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -6,7 +6,7 @@
 
 #include "tabane/program/documents.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 // The program, its verbs and what is below them.
@@ -301,4 +301,4 @@ std::string zsh_completion(const Verb& program) {
   return text + "_tabane \"$@\"\n";
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -7,7 +7,7 @@
 #include "tabane/lab/version.h"
 #include "tabane/program/documents.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 // Text that roff shows as it is.
@@ -101,4 +101,4 @@ std::string man_page(const Verb& program, const std::string& page_template) {
   return page;
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

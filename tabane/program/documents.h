@@ -6,7 +6,7 @@
 
 #include "tabane/program/args.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 // Returns the man page: a template in which the line "@options VERB@" stands for the table of the
 // verb's options (of a verb with names below it: theirs), "@options others@" for the verbs that it
@@ -29,4 +29,4 @@ struct Documented {
 
 Documented documented(const Verb& verb, const std::string& path);
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

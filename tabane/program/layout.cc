@@ -9,7 +9,7 @@
 
 #include "tabane/program/utf8.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 constexpr std::size_t kWidthOfFiles = 100;
@@ -126,4 +126,4 @@ std::string wrap_text(std::string_view text, std::size_t width, std::size_t inde
   return wrapped;
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tabane::cli {
+namespace tabane::program {
 
 // A width that nothing exceeds: --wide.
 inline constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
@@ -43,4 +43,4 @@ std::string wrap_text(std::string_view text, std::size_t width, std::size_t inde
 // columns that do not fit follow in another table, which repeats the first column.
 std::string fit_table(const std::vector<std::vector<std::string>>& rows, std::size_t width);
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

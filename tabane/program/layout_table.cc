@@ -5,7 +5,7 @@
 
 #include "tabane/program/layout.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -169,4 +169,4 @@ std::string fit_table(const std::vector<std::vector<std::string>>& rows, std::si
   return split_table(rows, columns, width);
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <sstream>
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 std::size_t widest_line(const std::string& text) {
@@ -140,4 +140,4 @@ TEST(LayoutWidth, OfAFileIsTheSameEverywhere) {
 }
 
 }  // namespace
-}  // namespace tabane::cli
+}  // namespace tabane::program

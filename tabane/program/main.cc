@@ -15,7 +15,7 @@
 #include "tabane/program/output.h"
 #include "tabane/program/printable.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 int fail(const std::string& sentence, int code) {
@@ -95,13 +95,13 @@ int end(int code) {
 }
 
 }  // namespace
-}  // namespace tabane::cli
+}  // namespace tabane::program
 
 int main(int argc, char** argv) {
   using namespace tabane;
   try {
-    return cli::end(cli::run(argc, argv));
+    return program::end(program::run(argc, argv));
   } catch (const std::exception& error) {
-    return cli::fail(error, cli::code_of(error));
+    return program::fail(error, program::code_of(error));
   }
 }

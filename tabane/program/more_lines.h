@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tabane::cli {
+namespace tabane::program {
 
 class MoreLines {
  public:
@@ -27,4 +27,4 @@ class WithLines : public Error, public MoreLines {
       : Error(sentence), MoreLines(text) {}
 };
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -13,7 +13,7 @@
 #include "tabane/lab/version.h"
 #include "tabane/program/printable.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 // Of --json: a program runs one verb.
@@ -116,4 +116,4 @@ void require_writable_directory(const std::filesystem::path& directory) {
   }
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

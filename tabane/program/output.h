@@ -9,7 +9,7 @@
 #include "tabane/lab/record/record.h"
 #include "tabane/program/args.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 // The option --json[=FILE]; FILE "-" is stdout.
 class JsonOption {
@@ -44,4 +44,4 @@ void require_writable_file(std::string_view flag, const std::filesystem::path& p
 // Makes the directory if it is missing. throws: core::UsageError if files cannot be made in it.
 void require_writable_directory(const std::filesystem::path& directory);
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -4,7 +4,7 @@
 
 #include "tabane/program/utf8.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 bool within(char32_t code, char32_t first, char32_t last) { return code >= first && code <= last; }
@@ -80,4 +80,4 @@ std::string grouped(std::uint64_t number) {
   return text;
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace tabane::cli {
+namespace tabane::program {
 
 // For a terminal: control characters, characters that change the direction of writing, and bytes
 // that are not UTF-8 become \n, \t, \r or \xHH, and a backslash two, so that a name cannot move the
@@ -24,4 +24,4 @@ std::string percent_encoded(std::string_view bytes);
 // 1234567 is "1 234 567".
 std::string grouped(std::uint64_t number);
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 TEST(Printable, LeavesOrdinaryNamesAsTheyAre) {
@@ -55,4 +55,4 @@ TEST(Grouped, SeparatesThousands) {
 }
 
 }  // namespace
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -11,7 +11,7 @@
 
 #include "tabane/program/layout.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 // 'timeout' and launchers signal a process and then its group: two signals, but one wish.
@@ -101,4 +101,4 @@ void StopOnSignal::die_as_asked() {
   std::raise(caught_signal);
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-namespace tabane::cli {
+namespace tabane::program {
 
 // Returns "[=====     ]  42 %  simd.dot.l1  1:02 left" in at most `width` columns, if need be
 // with a shorter bar, without it, and with less of `what`.
@@ -45,4 +45,4 @@ class StopOnSignal {
   static void die_as_asked();
 };
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

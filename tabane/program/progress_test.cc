@@ -4,7 +4,7 @@
 
 #include "tabane/program/layout.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 TEST(ProgressLine, ShowsBarShareNameAndTimeLeft) {
@@ -31,4 +31,4 @@ TEST(ProgressLine, IsNeverWiderThanAsked) {
 }
 
 }  // namespace
-}  // namespace tabane::cli
+}  // namespace tabane::program

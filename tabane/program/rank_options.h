@@ -7,7 +7,7 @@
 #include "tabane/lab/campaign/ranks.h"
 #include "tabane/program/args.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 inline comm::TransportKind transport_named(const std::string& name) {
   return name == "shm"   ? comm::TransportKind::shm
@@ -27,4 +27,4 @@ inline std::vector<Option> rank_rows(lab::RankOptions& options) {
            {.range = {2, lab::kMostRanksForked}}}};
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

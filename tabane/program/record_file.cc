@@ -8,7 +8,7 @@
 #include "tabane/lab/survey/present.h"
 #include "tabane/program/printable.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 namespace {
 
@@ -43,4 +43,4 @@ lab::Record read_record(const std::string& file) {
   }
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -5,10 +5,10 @@
 
 #include "tabane/lab/record/record.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 // Reads a survey, study, bench or comparison of any schema version that this program knows.
 // throws: core::UsageError naming the file and what is wrong with it; core::SystemError.
 lab::Record read_record(const std::string& file);
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -7,7 +7,7 @@
 #include "tabane/core/units.h"
 #include "tabane/lab/record/text.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 namespace {
 
@@ -48,4 +48,4 @@ std::string result_line(const lab::Result& result) {
   return line;
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -5,9 +5,9 @@
 
 #include "tabane/lab/record/record.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 // Name, value, interval, share of the limit.
 std::string result_line(const lab::Result& result);
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

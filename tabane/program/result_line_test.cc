@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 TEST(ResultLine, ShowsValueSpreadAndShareOfTheLimit) {
@@ -72,4 +72,4 @@ TEST(ResultLine, ShowsTheEndsOfAnIntervalWiderThanTheValue) {
 }
 
 }  // namespace
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -7,7 +7,7 @@
 #include "tabane/core/error.h"
 #include "tabane/lab/commands/line.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 std::optional<std::string> own_variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -62,4 +62,4 @@ void apply(const RunPlan& plan, lab::ChildCommand& command) {
   }
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -10,7 +10,7 @@
 #include "tabane/lab/commands/run_plan.h"
 #include "tabane/program/args.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 // The value of a variable of this process; null: it is not set.
 std::optional<std::string> own_variable(const std::string& name);
@@ -24,4 +24,4 @@ RunRequest run_request_of(const std::string& options);
 // Lets a command run as planned: in its places, on its memory, with its environment.
 void apply(const RunPlan& plan, lab::ChildCommand& command);
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

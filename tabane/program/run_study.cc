@@ -17,7 +17,7 @@
 #include "tabane/program/progress.h"
 #include "tabane/program/shell_words.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 std::string table_text(const lab::Rows& rows, std::size_t width) {
   std::vector<std::vector<std::string>> text = {rows.columns};
@@ -170,4 +170,4 @@ Definition study(std::shared_ptr<StudyOptions> options, std::vector<Option> rows
           }};
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -12,7 +12,7 @@
 #include "tabane/lab/campaign/progress.h"
 #include "tabane/program/output.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 struct StudyOptions {
   bool quiet = false, wide = false;
@@ -49,4 +49,4 @@ using StudyRun =
 Definition study(std::shared_ptr<StudyOptions> options, std::vector<Option> rows, StudyRun run,
                  std::function<bool()> instead = {});
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

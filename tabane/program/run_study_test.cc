@@ -7,7 +7,7 @@
 #include "tabane/lab/record/record.h"
 #include "tabane/program/rank_options.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 // A study with an option of each kind. Its record is written as JSON to stdout alone.
@@ -74,4 +74,4 @@ TEST(StudyVerb, RecordsNoFlagThatWasTurnedOff) {
 }
 
 }  // namespace
-}  // namespace tabane::cli
+}  // namespace tabane::program

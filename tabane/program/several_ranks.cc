@@ -8,7 +8,7 @@
 #include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 int on_ranks(const std::function<int(comm::Comm* ranks, bool& lost)>& rank_0,
              const std::function<void(comm::Comm& ranks)>& other) {
@@ -36,4 +36,4 @@ int on_ranks(const std::function<int(comm::Comm* ranks, bool& lost)>& rank_0,
   return code.value_or(0);
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -7,7 +7,7 @@ namespace tabane::comm {
 class Comm;
 }
 
-namespace tabane::cli {
+namespace tabane::program {
 
 // Calls rank_0 with the ranks if this process is the first of several, or with null if it is alone,
 // and returns what it returns. Calls `other` in the other processes, which say nothing: returns
@@ -17,4 +17,4 @@ namespace tabane::cli {
 int on_ranks(const std::function<int(comm::Comm* ranks, bool& lost)>& rank_0,
              const std::function<void(comm::Comm& ranks)>& other);
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

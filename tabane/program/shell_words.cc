@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 bool plain(char c) {
@@ -26,4 +26,4 @@ std::string shell_line(const std::vector<std::string>& words) {
   return line;
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

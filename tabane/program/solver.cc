@@ -11,10 +11,10 @@
 #include "tabane/program/layout.h"
 #include "tabane/program/rank_options.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
-using workloads::Solution;
+using solver::Solution;
 
 std::string steps_text(const Solution& solution) {
   const comm::StepTable& steps = solution.steps;
@@ -127,4 +127,4 @@ lab::Json to_json(const Solution& solution) {
       {"steps", std::move(steps)}};
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

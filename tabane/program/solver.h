@@ -8,7 +8,7 @@
 #include "tabane/program/output.h"
 #include "tabane/solver/solution.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 struct SolverOptions {
   int ranks = 0;  // 0: one per PU
@@ -31,7 +31,7 @@ Pair pair_of(const std::string& flag, const std::string& text);
 // "2.31 s, 55.3 GFLOP/s, 81 % of DGEMM on all ranks (68.2 GFLOP/s)", the check, what else is said
 // of the answer, and a table of the steps: seconds of the mean and of the slowest rank, share,
 // calls.
-std::string solution_text(const workloads::Solution& solution, const std::string& answer = "");
-lab::Json to_json(const workloads::Solution& solution);
+std::string solution_text(const solver::Solution& solution, const std::string& answer = "");
+lab::Json to_json(const solver::Solution& solution);
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -7,7 +7,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 void forbid_core_dumps() {
   const rlimit none{.rlim_cur = 0, .rlim_max = 0};
@@ -22,4 +22,4 @@ void make_memory_unreadable() {
   if (prctl(PR_SET_DUMPABLE, 0) != 0) throw core::SystemError("prctl", "PR_SET_DUMPABLE", errno);
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

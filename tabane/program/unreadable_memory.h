@@ -1,7 +1,7 @@
 // Keeps keys out of core dumps and away from other processes of the same user.
 #pragma once
 
-namespace tabane::cli {
+namespace tabane::program {
 
 // Turns core dumps off and refuses debuggers, for the rest of the process; before a key is read.
 // throws: core::SystemError.
@@ -11,4 +11,4 @@ void make_memory_unreadable();
 // debugger does. throws: core::SystemError.
 void forbid_core_dumps();
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -1,6 +1,6 @@
 #include "tabane/program/utf8.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
@@ -23,4 +23,4 @@ Character first_character(std::string_view text) {
   return {code, bytes};
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace tabane::cli {
+namespace tabane::program {
 
 struct Character {
   char32_t code = 0;
@@ -14,4 +14,4 @@ struct Character {
 // The first character of a text that is not empty.
 Character first_character(std::string_view text);
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

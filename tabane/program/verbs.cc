@@ -2,7 +2,7 @@
 #include "tabane/program/command.h"
 #include "tabane/program/version.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 Definition define() {
@@ -27,4 +27,4 @@ constinit const Verb tabane_program{
     .define = define,
     .below = kVerbs};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

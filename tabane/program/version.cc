@@ -4,7 +4,7 @@
 
 #include "tabane/lab/version.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 #if defined(__clang__)
@@ -24,4 +24,4 @@ std::string version_text() {
   return text;
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

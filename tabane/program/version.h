@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace tabane::cli {
+namespace tabane::program {
 
 // Version, compiler, build type and the libraries that the program was built with: several lines.
 std::string version_text();
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

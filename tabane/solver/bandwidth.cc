@@ -6,7 +6,7 @@
 #include "tabane/core/clock.h"
 #include "tabane/simd/triad.h"
 
-namespace tabane::workloads {
+namespace tabane::solver {
 
 namespace {
 
@@ -39,4 +39,4 @@ double triad_bandwidth(comm::Comm& comm, std::span<double> a, std::span<const do
   return std::max(through_caches, best_of_rounds(comm, a, b, c, simd::Streaming::always()));
 }
 
-}  // namespace tabane::workloads
+}  // namespace tabane::solver

@@ -5,7 +5,7 @@
 
 #include "tabane/comm/comm.h"
 
-namespace tabane::workloads {
+namespace tabane::solver {
 
 // Returns the bandwidth of a := b + s c on all ranks together, in bytes per second: the best of
 // some rounds that begin at the same time, past the caches and through them, with 24 bytes an
@@ -14,4 +14,4 @@ namespace tabane::workloads {
 double triad_bandwidth(comm::Comm& comm, std::span<double> a, std::span<const double> b,
                        std::span<const double> c);
 
-}  // namespace tabane::workloads
+}  // namespace tabane::solver

@@ -6,7 +6,7 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/core/clock.h"
 
-namespace tabane::workloads {
+namespace tabane::solver {
 
 double measure_product_rate(comm::Comm& comm, int n, int rounds) {
   const auto elements = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
@@ -24,4 +24,4 @@ double measure_product_rate(comm::Comm& comm, int n, int rounds) {
   return best;
 }
 
-}  // namespace tabane::workloads
+}  // namespace tabane::solver

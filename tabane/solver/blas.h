@@ -6,7 +6,7 @@
 
 #include "tabane/comm/comm.h"
 
-namespace tabane::workloads {
+namespace tabane::solver {
 
 // C := C + alpha op(A) op(B). C is m x n, the inner dimension is k.
 inline void add_product(CBLAS_TRANSPOSE op_a, CBLAS_TRANSPOSE op_b, int m, int n, int k,
@@ -21,4 +21,4 @@ inline void add_product(CBLAS_TRANSPOSE op_a, CBLAS_TRANSPOSE op_b, int m, int n
 // on each rank.
 double measure_product_rate(comm::Comm& comm, int n = 768, int rounds = 8);
 
-}  // namespace tabane::workloads
+}  // namespace tabane::solver

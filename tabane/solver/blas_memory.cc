@@ -6,7 +6,7 @@
 #include <atomic>
 #include <vector>
 
-namespace tabane::workloads {
+namespace tabane::solver {
 namespace {
 
 std::atomic<bool> was_asked{false};  // for memory, by OpenBLAS
@@ -43,7 +43,7 @@ std::unique_lock<std::mutex> alone_in_blas() {
   return blas_memory_is_locked() ? std::unique_lock<std::mutex>() : std::unique_lock(mutex);
 }
 
-}  // namespace tabane::workloads
+}  // namespace tabane::solver
 
 // These stand before OpenBLAS's functions of the same names, which each of its routines calls at
 // its beginning and end.
@@ -53,17 +53,17 @@ void* blas_memory_alloc(int place);
 void blas_memory_free(void* memory);
 
 void* blas_memory_alloc(int place) {
-  using tabane::workloads::behind;
+  using tabane::solver::behind;
   static const auto own = behind<void*(int)>("blas_memory_alloc");
-  const std::lock_guard lock(tabane::workloads::memory_mutex());
-  tabane::workloads::was_asked = true;
+  const std::lock_guard lock(tabane::solver::memory_mutex());
+  tabane::solver::was_asked = true;
   return own(place);
 }
 
 void blas_memory_free(void* memory) {
-  using tabane::workloads::behind;
+  using tabane::solver::behind;
   static const auto own = behind<void(void*)>("blas_memory_free");
-  const std::lock_guard lock(tabane::workloads::memory_mutex());
+  const std::lock_guard lock(tabane::solver::memory_mutex());
   own(memory);
 }
 }

@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-namespace tabane::workloads {
+namespace tabane::solver {
 
 // To be held while OpenBLAS works. Its variant without threads hands out working memory without
 // locks, so that two calls at once could get the same. Here the handing out is locked instead, if
@@ -14,4 +14,4 @@ namespace tabane::workloads {
 // Whether calls need not wait for each other.
 bool blas_memory_is_locked();
 
-}  // namespace tabane::workloads
+}  // namespace tabane::solver

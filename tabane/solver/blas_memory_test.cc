@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace tabane::workloads {
+namespace tabane::solver {
 namespace {
 
 // Small products, so that the threads ask for memory most of the time. Without a lock some ten
@@ -42,4 +42,4 @@ TEST(BlasMemory, IsOneThreadsAtATime) {
 TEST(BlasMemory, IsLockedWhereOpenBlasIsShared) { EXPECT_TRUE(blas_memory_is_locked()); }
 
 }  // namespace
-}  // namespace tabane::workloads
+}  // namespace tabane::solver

@@ -6,7 +6,7 @@
 
 #include "tabane/comm/launch.h"
 
-namespace tabane::workloads {
+namespace tabane::solver {
 namespace {
 
 TEST(Blas, AddsAProductOfMatricesStoredByColumns) {
@@ -29,4 +29,4 @@ TEST(ProductRate, IsTheSameOnAllRanks) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads
+}  // namespace tabane::solver

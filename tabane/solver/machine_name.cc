@@ -5,7 +5,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 
-namespace tabane::workloads {
+namespace tabane::solver {
 
 std::string host_name() {
   char name[256] = {};
@@ -21,4 +21,4 @@ std::string machine_name() {
   }
 }
 
-}  // namespace tabane::workloads
+}  // namespace tabane::solver

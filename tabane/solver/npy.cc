@@ -15,7 +15,7 @@
 #include "tabane/core/file.h"
 #include "tabane/core/output_path.h"
 
-namespace tabane::workloads {
+namespace tabane::solver {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
@@ -169,4 +169,4 @@ void write_npy(const std::filesystem::path& path, std::size_t rows, std::size_t 
   core::write_output(path, bytes);
 }
 
-}  // namespace tabane::workloads
+}  // namespace tabane::solver

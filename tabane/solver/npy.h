@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tabane::workloads {
+namespace tabane::solver {
 
 struct Array2d {
   std::size_t rows = 0, columns = 0;
@@ -24,4 +24,4 @@ Array2d read_npy(const std::filesystem::path& path);
 void write_npy(const std::filesystem::path& path, std::size_t rows, std::size_t columns,
                std::span<const double> values);
 
-}  // namespace tabane::workloads
+}  // namespace tabane::solver

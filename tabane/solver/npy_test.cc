@@ -11,7 +11,7 @@
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
 
-namespace tabane::workloads {
+namespace tabane::solver {
 namespace {
 
 class Npy : public testing::Test {
@@ -127,4 +127,4 @@ TEST_F(Npy, ReadsHeadersAsOthersWriteThem) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads
+}  // namespace tabane::solver

@@ -11,7 +11,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
 
-namespace tabane::workloads {
+namespace tabane::solver {
 
 std::string png_of(const Picture& picture) {
   png_image image{};
@@ -73,4 +73,4 @@ Picture picture_of(std::size_t rows, std::size_t columns, std::span<const double
   return picture;
 }
 
-}  // namespace tabane::workloads
+}  // namespace tabane::solver

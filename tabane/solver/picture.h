@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tabane::workloads {
+namespace tabane::solver {
 
 struct Colour {
   std::uint8_t red = 0, green = 0, blue = 0;
@@ -38,4 +38,4 @@ Colour colour_of_share(double share);
 Picture picture_of(std::size_t rows, std::size_t columns, std::span<const double> values,
                    std::size_t side = 1000);
 
-}  // namespace tabane::workloads
+}  // namespace tabane::solver

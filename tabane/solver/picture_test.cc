@@ -9,7 +9,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads {
+namespace tabane::solver {
 namespace {
 
 std::vector<Colour> pixels_in(const std::string& file) {
@@ -60,4 +60,4 @@ TEST(Picture, GetsLighterWithTheShare) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads
+}  // namespace tabane::solver

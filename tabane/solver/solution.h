@@ -6,7 +6,7 @@
 
 #include "tabane/comm/steps.h"
 
-namespace tabane::workloads {
+namespace tabane::solver {
 
 struct Check {
   double residual = 0, tolerance = 0;
@@ -30,4 +30,4 @@ struct Solution {
   }
 };
 
-}  // namespace tabane::workloads
+}  // namespace tabane::solver

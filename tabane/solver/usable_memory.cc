@@ -10,7 +10,7 @@
 #include "tabane/core/cgroup.h"
 #include "tabane/solver/machine_name.h"
 
-namespace tabane::workloads {
+namespace tabane::solver {
 
 double usable_memory() {
   return core::usable_memory_bytes().value_or(std::numeric_limits<double>::infinity());
@@ -29,4 +29,4 @@ double usable_memory_of_all(comm::Comm& comm) {
   return comm.size() * comm::all_reduce(comm, usable_memory() / here, comm::Operation::min);
 }
 
-}  // namespace tabane::workloads
+}  // namespace tabane::solver

@@ -5,7 +5,7 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
 
-namespace tabane::workloads {
+namespace tabane::solver {
 namespace {
 
 // Other programs take and give back memory meanwhile, so only about.
@@ -21,4 +21,4 @@ TEST(UsableMemory, OfTheRanksOfOneMachineIsThatOfTheMachine) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads
+}  // namespace tabane::solver

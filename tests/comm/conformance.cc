@@ -115,7 +115,7 @@ int start(const Options& options) {
   return 0;
 }
 
-cli::Definition define() {
+program::Definition define() {
   const auto options = std::make_shared<Options>();
   return {{{"--transport NAME",
             &options->transport,
@@ -128,7 +128,7 @@ cli::Definition define() {
            {"--abort CODE", &options->abort_code, "A rank aborts the job with this code instead"},
            {"--list", &options->list, "Print the names of the checks"},
            {"-v,--verbose", &options->verbose, "Print how long each check took"}},
-          [options](const cli::Given&) { return start(*options); }};
+          [options](const program::Given&) { return start(*options); }};
 }
 
 }  // namespace
@@ -136,11 +136,11 @@ cli::Definition define() {
 
 int main(int argc, char** argv) {
   using namespace tabane;
-  constexpr cli::Verb kProgram{.name = "tabane_conformance",
-                               .what = "Checks that a transport keeps its contract",
-                               .define = conformance::define};
+  constexpr program::Verb kProgram{.name = "tabane_conformance",
+                                   .what = "Checks that a transport keeps its contract",
+                                   .define = conformance::define};
   try {
-    const cli::Call call = cli::understand(kProgram, {argv + 1, argv + argc});
+    const program::Call call = program::understand(kProgram, {argv + 1, argv + argc});
     if (!call.answer) return call.run();
     std::fputs(call.answer->c_str(), stdout);
     return 0;

@@ -8,7 +8,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 struct Allocator {
@@ -105,4 +105,4 @@ std::optional<Assignment> huge_page_switch(const std::string& name, const Lookup
   return std::nullopt;
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tabane::cli {
+namespace tabane::program {
 
 // Value of an environment variable; null: not set.
 using Lookup = std::function<std::optional<std::string>(const std::string& name)>;
@@ -28,4 +28,4 @@ std::string find_allocator(const std::string& name, const std::vector<std::strin
 // the user has set. Null: it has no such switch.
 std::optional<Assignment> huge_page_switch(const std::string& name, const Lookup& environment);
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -9,7 +9,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/scratch_folder.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 Lookup variables(std::map<std::string, std::string> set) {
@@ -83,4 +83,4 @@ TEST(HugePageSwitch, IsMissingWhereTheAllocatorHasNone) {
 }
 
 }  // namespace
-}  // namespace tabane::cli
+}  // namespace tabane::program

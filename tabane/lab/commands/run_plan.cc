@@ -7,7 +7,7 @@
 #include "tabane/core/cpu_list.h"
 #include "tabane/core/error.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 using core::MemoryPolicy;
@@ -326,4 +326,4 @@ std::string describe(const RunPlan& plan, const core::Topology& topology) {
   return text;
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -11,7 +11,7 @@
 #include "tabane/core/topology.h"
 #include "tabane/lab/commands/allocator.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 struct RunRequest {
   std::optional<std::string> cpus = std::nullopt;
@@ -56,4 +56,4 @@ void parse_part(const std::string& text, const Lookup& environment, RunRequest& 
 // Draws the binding map: machine, threads, memory, environment, warnings.
 std::string describe(const RunPlan& plan, const core::Topology& topology);
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -6,7 +6,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 using List = std::vector<unsigned>;
@@ -188,4 +188,4 @@ TEST(DescribeRunPlan, OfManyWorkersHasOneLineForEachNode) {
 }
 
 }  // namespace
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -88,7 +88,7 @@ void check_options(const AesFolderOptions& options) {
 std::string why_not(const Folder& folder, const Place& place, unsigned threads) {
   constexpr std::uint64_t kPage = 4096;
   const auto pages = [](std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; };
-  const std::uint64_t sealed = workloads::aes_dir::sealed_bytes(folder.bytes);
+  const std::uint64_t sealed = encrypt::sealed_bytes(folder.bytes);
   const std::uint64_t in_files = folder.files * (pages(folder.bytes) + pages(sealed) + 2 * kPage);
   // An eighth more than is known to be needed: for the rest of the program and the system.
   if (in_files > place.free_bytes / 8 * 7)
@@ -230,8 +230,8 @@ std::vector<unsigned> os_indices(const core::Topology& topology) {
 
 FolderKey random_key() {
   FolderKey key;
-  workloads::aes_dir::fill_random(key.key);
-  workloads::aes_dir::fill_random(key.iv);
+  encrypt::fill_random(key.key);
+  encrypt::fill_random(key.iv);
   return key;
 }
 

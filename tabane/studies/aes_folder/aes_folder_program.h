@@ -54,7 +54,7 @@ class Kept {
   struct PerThread {
     std::vector<std::byte> memory;
     std::span<std::byte> plain, sealed;
-    std::unique_ptr<workloads::aes_dir::CbcCipher> cipher;
+    std::unique_ptr<encrypt::CbcCipher> cipher;
   };
   PerThread& of(int thread) { return threads_[static_cast<std::size_t>(thread)]; }
 

@@ -15,8 +15,6 @@
 namespace tabane::lab::aes_folder {
 namespace {
 
-namespace aes_dir = workloads::aes_dir;
-
 // ---- what is seen beside the time ----
 
 using Counters = std::vector<std::pair<const char*, double>>;
@@ -95,22 +93,22 @@ unsigned run_copy(const Bench& bench, unsigned threads) {
   return threads;
 }
 
-template <aes_dir::Cipher cipher, aes_dir::Direction direction = aes_dir::Direction::encrypt,
-          aes_dir::Engine engine = aes_dir::Engine::automatic>
+template <encrypt::Cipher cipher, encrypt::Direction direction = encrypt::Direction::encrypt,
+          encrypt::Engine engine = encrypt::Engine::automatic>
 unsigned run_tabane(const Bench& bench, unsigned threads) {
-  constexpr bool kEncrypts = direction == aes_dir::Direction::encrypt;
-  aes_dir::Request request;
+  constexpr bool kEncrypts = direction == encrypt::Direction::encrypt;
+  encrypt::Request request;
   request.direction = direction;
   request.cipher = cipher;
   request.in = kEncrypts ? bench.scratch.in() : bench.scratch.out();
   if (kEncrypts) request.out = bench.scratch.out();
   std::copy(bench.key.key.begin(), bench.key.key.end(), request.key.bytes().begin());
-  if (cipher == aes_dir::Cipher::aes_128_cbc) request.fixed_iv = bench.key.iv;
+  if (cipher == encrypt::Cipher::aes_128_cbc) request.fixed_iv = bench.key.iv;
   request.force = kEncrypts;
   request.threads = threads;
   request.measure_copy = false;
   request.engine = engine;
-  const aes_dir::Outcome outcome = aes_dir::run_job(request);
+  const encrypt::Outcome outcome = encrypt::run_job(request);
   if (!outcome.failures.empty())
     throw core::Error(outcome.failures[0].path + ": " + outcome.failures[0].what);
   if (!outcome.device_remarks.empty()) throw core::Error(outcome.device_remarks[0]);
@@ -120,11 +118,11 @@ unsigned run_tabane(const Bench& bench, unsigned threads) {
 constexpr Implementation kImplementations[] = {
     {"report_static", "OpenMP static", false, false, run_report<Schedule::fixed>},
     {"report_dynamic", "OpenMP dynamic", false, false, run_report<Schedule::dynamic>},
-    {"tabane_cbc", "tabane CBC", true, false, run_tabane<aes_dir::Cipher::aes_128_cbc>},
-    {"tabane_gcm", "tabane GCM", true, false, run_tabane<aes_dir::Cipher::aes_256_gcm>},
+    {"tabane_cbc", "tabane CBC", true, false, run_tabane<encrypt::Cipher::aes_128_cbc>},
+    {"tabane_gcm", "tabane GCM", true, false, run_tabane<encrypt::Cipher::aes_256_gcm>},
     {"tabane_device", "coprocessor", true, true,
-     run_tabane<aes_dir::Cipher::aes_128_cbc, aes_dir::Direction::encrypt,
-                aes_dir::Engine::opencl>},
+     run_tabane<encrypt::Cipher::aes_128_cbc, encrypt::Direction::encrypt,
+                encrypt::Engine::opencl>},
     {"copy", "copying", false, false, run_copy}};
 
 Contender contender(const Bench& bench, const Implementation& one, const Folder& folder,
@@ -175,13 +173,13 @@ void check_outputs(Visit& visit, const Bench& bench, const Folder& folder, unsig
   expect_equal("the cipher text of the report's program with dynamic scheduling", cipher_text,
                digest_after(run_report<Schedule::dynamic>));
   expect_equal("the cipher text of tabane CBC against the report's program", cipher_text,
-               digest_after(run_tabane<aes_dir::Cipher::aes_128_cbc>));
+               digest_after(run_tabane<encrypt::Cipher::aes_128_cbc>));
   if (bench.device != nullptr)
     expect_equal("the cipher text of the coprocessor against the report's program", cipher_text,
                  digest_after(kImplementations[4].run));
   expect_equal("the copied files", digest_of_directory(bench.scratch.in()), digest_after(run_copy));
-  run_tabane<aes_dir::Cipher::aes_256_gcm>(bench, threads);
-  run_tabane<aes_dir::Cipher::aes_256_gcm, aes_dir::Direction::verify>(bench, threads);
+  run_tabane<encrypt::Cipher::aes_256_gcm>(bench, threads);
+  run_tabane<encrypt::Cipher::aes_256_gcm, encrypt::Direction::verify>(bench, threads);
   bench.scratch.empty_output();
 }
 
@@ -198,7 +196,7 @@ struct AllocatorAsAtStart {
 
 void measure_causes(Visit& visit, const Bench& bench, const Folder& folder, unsigned threads,
                     const Effort& effort) {
-  const std::size_t largest_block = folder.bytes + aes_dir::kBlockBytes;
+  const std::size_t largest_block = folder.bytes + encrypt::kBlockBytes;
   const AllocatorAsAtStart at_the_end;
   Kept kept(threads, folder.bytes, bench.key);
   std::vector<Contender> variants;

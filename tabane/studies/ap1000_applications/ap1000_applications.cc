@@ -23,10 +23,7 @@ namespace tabane::lab {
 namespace {
 
 using namespace ap1000_applications;
-using workloads::Solution;
-namespace linpack = workloads::linpack;
-namespace scaled_cg = workloads::scaled_cg;
-namespace slalom = workloads::slalom;
+using solver::Solution;
 
 constexpr About kAboutApplications = {
     "ap1000-applications", "LINPACK, SCG and SLALOM: what the mechanisms are worth to applications",
@@ -45,7 +42,8 @@ class Runner {
   Runner() { core::write_file(folder_ / "geom", slalom::default_geometry_text()); }
 
   // Ctrl-C waits for the end of the run.
-  Solution solve(const std::string& application, int n, const comm::LaunchOptions& options) const {
+  solver::Solution solve(const std::string& application, int n,
+                         const comm::LaunchOptions& options) const {
     const BlockInterrupts hold;
     if (application == "linpack") return linpack(n, options);
     if (application == "scg") return scg(n, options);
@@ -54,38 +52,39 @@ class Runner {
   double product_rate(const comm::LaunchOptions& options) const {
     const BlockInterrupts hold;
     return comm::launch_result<double>(
-               options, [](comm::Comm& comm) { return workloads::measure_product_rate(comm); })
+               options, [](comm::Comm& comm) { return solver::measure_product_rate(comm); })
         .value();
   }
   Pictures pictures() const;
   LastRuns last;
 
  private:
-  Solution linpack(int n, const comm::LaunchOptions& options) const {
-    return comm::launch_result<Solution>(options,
-                                         [&](comm::Comm& comm) {
-                                           return linpack::solve(comm, linpack::RandomSystem(n, 1),
-                                                                 {.measure_limit = true})
-                                               .solution;
-                                         })
-        .value();
-  }
-  Solution scg(int n, const comm::LaunchOptions& options) const {
-    return comm::launch_result<Solution>(
+  solver::Solution linpack(int n, const comm::LaunchOptions& options) const {
+    return comm::launch_result<solver::Solution>(
                options,
                [&](comm::Comm& comm) {
-                 const auto side = static_cast<std::size_t>(n);
-                 const scaled_cg::Problem problem{.rows = side, .columns = side};
-                 return scaled_cg::solve(comm, problem, {.measure_limit = true}).solution;
+                 return linpack::solve(comm, linpack::RandomSystem(n, 1), {.measure_limit = true})
+                     .solution;
                })
         .value();
   }
-  Solution slalom(int n, const comm::LaunchOptions& options, std::string picture = {}) const {
+  solver::Solution scg(int n, const comm::LaunchOptions& options) const {
+    return comm::launch_result<solver::Solution>(
+               options,
+               [&](comm::Comm& comm) {
+                 const auto side = static_cast<std::size_t>(n);
+                 const scg::Problem problem{.rows = side, .columns = side};
+                 return scg::solve(comm, problem, {.measure_limit = true}).solution;
+               })
+        .value();
+  }
+  solver::Solution slalom(int n, const comm::LaunchOptions& options,
+                          std::string picture = {}) const {
     const slalom::Problem problem{.geometry = folder_ / "geom",
                                   .patches = n,
                                   .answer = folder_ / "answer",
                                   .picture = std::move(picture)};
-    return comm::launch_result<Solution>(
+    return comm::launch_result<solver::Solution>(
                options, [&](comm::Comm& comm) { return slalom::solve(comm, problem).solution; })
         .value();
   }
@@ -101,13 +100,13 @@ Pictures Runner::pictures() const {
   constexpr std::size_t kSide = 200;
   const auto mesh = comm::launch_result<std::string>(options, [&](comm::Comm& comm) {
     std::vector<double> values;
-    scaled_cg::solve(comm, {.rows = kSide, .columns = kSide}, {}, &values);
-    return workloads::png_of(workloads::picture_of(kSide, kSide, values));
+    scg::solve(comm, {.rows = kSide, .columns = kSide}, {}, &values);
+    return solver::png_of(solver::picture_of(kSide, kSide, values));
   });
   return {to_base64(core::read_file(box)), to_base64(mesh.value())};
 }
 
-Sample sample_of(const Application& application, const Solution& solution) {
+Sample sample_of(const Application& application, const solver::Solution& solution) {
   if (!solution.check.passed()) {
     throw core::VerificationError(application.title, solution.check.residual,
                                   solution.check.tolerance);
@@ -138,7 +137,7 @@ Block block_of(Runner& runner, const Application& application, int n, const std:
                             {"ranks", p},
                             {"mechanisms", std::string(mechanisms)}};
       contenders.push_back({factors, [&runner, &application, factors, n, p, mechanisms] {
-                              Solution solution =
+                              solver::Solution solution =
                                   runner.solve(application.name, n, launch_options(p, mechanisms));
                               const Sample sample = sample_of(application, solution);
                               runner.last[key_of(factors)] = std::move(solution);
@@ -158,11 +157,11 @@ Block block_of_largest(Runner& runner, double seconds, const std::vector<int>& r
   block.body = [&runner, seconds, ranks](Visit& visit) {
     for (const int p : ranks) {
       const comm::LaunchOptions options = launch_options(p, "all");
-      Solution best;
+      solver::Solution best;
       const int largest =
           slalom::largest_in({.seconds = seconds}, runner.product_rate(options), [&](int n) {
             visit.show(0.5);
-            Solution solution = runner.solve("slalom", n, options);
+            solver::Solution solution = runner.solve("slalom", n, options);
             if (solution.seconds < seconds) best = solution;
             return solution.seconds;
           });

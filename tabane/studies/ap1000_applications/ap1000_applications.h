@@ -36,7 +36,7 @@ struct Application {
 const std::vector<Application>& applications();
 
 // The last run at each point, for what is not a figure of its own.
-using LastRuns = std::map<std::string, workloads::Solution>;
+using LastRuns = std::map<std::string, solver::Solution>;
 std::string key_of(const Factors& factors);
 
 // Pictures: base64 of PNG files.

@@ -22,7 +22,6 @@ namespace tabane::lab {
 namespace {
 
 using namespace pc_cluster;
-namespace mp_matmul = workloads::mp_matmul;
 
 constexpr About kAboutPcCluster = {
     "pc-cluster", "Double and multiple precision, copying, and messages: machines compared",
@@ -151,11 +150,11 @@ Block link_block(const PcClusterOptions& options, bool watches, const Ask& ask) 
 
 // ---- the parallel product of multiple precision ----
 
-Sample multiply(const mp_matmul::Matrix& a, const mp_matmul::Matrix& b, int ranks) {
+Sample multiply(const matmul::Matrix& a, const matmul::Matrix& b, int ranks) {
   const comm::LaunchOptions launch{.ranks = ranks, .transport = comm::TransportKind::shm};
-  const auto answer = comm::launch_result<mp_matmul::Answer>(
-      launch, [&](comm::Comm& comm) { return mp_matmul::solve(comm, a, b, a.bits()); });
-  const workloads::Solution& solution = answer->solution;
+  const auto answer = comm::launch_result<matmul::Answer>(
+      launch, [&](comm::Comm& comm) { return matmul::solve(comm, a, b, a.bits()); });
+  const solver::Solution& solution = answer->solution;
   if (!solution.check.passed())
     throw core::VerificationError("the product of multiple precision", solution.check.residual,
                                   solution.check.tolerance);
@@ -165,12 +164,12 @@ Sample multiply(const mp_matmul::Matrix& a, const mp_matmul::Matrix& b, int rank
 Block parallel_block(const std::vector<int>& numbers, bool quick) {
   const int n = quick ? 64 : 150;
   struct Pair {
-    mp_matmul::Matrix a, b;
+    matmul::Matrix a, b;
   };
   std::vector<Contender> contenders;
   for (const int bits : quick ? std::vector{128, 1024} : std::vector{128, 512, 1024, 4096}) {
-    const auto operands = std::make_shared<const Pair>(Pair{
-        mp_matmul::random_matrix(n, n, bits, 2, 1), mp_matmul::random_matrix(n, n, bits, 3, 2)});
+    const auto operands = std::make_shared<const Pair>(
+        Pair{matmul::random_matrix(n, n, bits, 2, 1), matmul::random_matrix(n, n, bits, 3, 2)});
     for (const int ranks : numbers)
       contenders.push_back({{{"part", "parallel"}, {"bits", bits}, {"n", n}, {"ranks", ranks}},
                             [=] { return multiply(operands->a, operands->b, ranks); }});

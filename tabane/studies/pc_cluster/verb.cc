@@ -13,7 +13,7 @@
 #include "tabane/program/run_study.h"
 #include "tabane/studies/pc_cluster/pc_cluster.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 using lab::LinkRequest;
@@ -135,4 +135,4 @@ constinit const Verb pc_cluster_study{
         "  tabane study pc-cluster --hosts node1,node2 --launcher \"mpirun --mca btl tcp,self\"",
     .define = define};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

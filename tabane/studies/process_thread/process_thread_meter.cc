@@ -23,7 +23,7 @@ namespace tabane::lab {
 namespace process_thread {
 namespace {
 
-namespace jobs = workloads::malloc_map;
+namespace jobs = malloc_map;
 
 Json error_answer(const std::exception& error) {
   const char* kind = "error";
@@ -92,7 +92,7 @@ struct ProcessThreadMeter::State {
   // Does the prepared work with a team and checks the result.
   std::function<void(team::Team&)> work;
   std::string text;
-  workloads::malloc_map::WordDigest expected;
+  malloc_map::WordDigest expected;
   std::vector<std::string_view> pieces;
   std::optional<process_thread::MiningWork> mining;  // in place of the above
 

@@ -20,7 +20,7 @@
 namespace tabane::lab::process_thread {
 namespace {
 
-namespace mining = workloads::fhe_mining;
+namespace mining = mine;
 
 mining::PairsProblem problem_of(std::size_t transactions) { return {.transactions = transactions}; }
 

@@ -10,7 +10,7 @@
 #include "tabane/studies/process_thread/process_thread.h"
 #include "tabane/studies/process_thread/verb_meter.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 constexpr const char* kMeterOption = "--meter";
@@ -90,4 +90,4 @@ constinit const Verb process_thread_study{
         "  tabane study process-thread --workloads mining-values,mining-in-place",
     .define = define};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

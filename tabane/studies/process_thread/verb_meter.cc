@@ -9,7 +9,7 @@
 #include "tabane/program/run_options.h"
 #include "tabane/studies/process_thread/process_thread.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 // The library before all others that are preloaded.
@@ -49,4 +49,4 @@ void serve_meter() {
     std::cout << meter.answer(lab::Json::parse(line)).dump() << std::endl;
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -7,7 +7,7 @@
 #include "tabane/core/helper_process.h"
 #include "tabane/lab/record/record.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 class MeterProcess {
  public:
@@ -26,4 +26,4 @@ class MeterProcess {
 // Answers requests, a line each, from standard input until its end.
 void serve_meter();
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -18,7 +18,7 @@
 #include "tabane/program/record_file.h"
 #include "tabane/program/run_study.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 struct Options {
@@ -175,4 +175,4 @@ constinit const Verb compare_verb{.name = "compare",
                                       "  tabane compare --list",
                                   .define = define};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -12,10 +12,10 @@
 #include "tabane/program/printable.h"
 #include "tabane/tools/encrypt/copy_share.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
-using namespace workloads::aes_dir;
+using namespace encrypt;
 
 constexpr std::size_t kChangedShown = 20;
 
@@ -335,4 +335,4 @@ lab::Json to_json(const Request& request, const Outcome& outcome) {
           {"failures", failures}};
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

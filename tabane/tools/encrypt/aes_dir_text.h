@@ -7,42 +7,40 @@
 #include "tabane/lab/record/record.h"
 #include "tabane/tools/encrypt/job.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
-std::string name_of(workloads::aes_dir::Direction direction);       // "encrypt", as the verbs
-std::string name_in_past(workloads::aes_dir::Direction direction);  // "encrypted"
-std::string name_of(workloads::aes_dir::Cipher cipher);             // "aes-256-gcm", as --cipher
-std::string name_of(workloads::aes_dir::Engine engine);             // "openssl", as --engine
+std::string name_of(encrypt::Direction direction);       // "encrypt", as the verbs
+std::string name_in_past(encrypt::Direction direction);  // "encrypted"
+std::string name_of(encrypt::Cipher cipher);             // "aes-256-gcm", as --cipher
+std::string name_of(encrypt::Engine engine);             // "openssl", as --engine
 
 // "1 234 of 20 000 files, 1.2 of 3.4 GiB"
-std::string progress_text(const workloads::aes_dir::Progress& progress);
+std::string progress_text(const encrypt::Progress& progress);
 
 // Share of the work that is done, 0…1; a file counts for as much as some bytes.
-double progress_share(const workloads::aes_dir::Progress& progress);
+double progress_share(const encrypt::Progress& progress);
 
 // A few lines; also what would be done, for a dry run.
-std::string summary_text(const workloads::aes_dir::Request& request,
-                         const workloads::aes_dir::Outcome& outcome);
+std::string summary_text(const encrypt::Request& request, const encrypt::Outcome& outcome);
 
 // What the cipher and the options leave open; one sentence each, without a full stop.
-std::vector<std::string> warnings_of(const workloads::aes_dir::Request& request,
-                                     const workloads::aes_dir::Outcome& outcome);
+std::vector<std::string> warnings_of(const encrypt::Request& request,
+                                     const encrypt::Outcome& outcome);
 
 // The warning that a file of keys lies in a place of this name; empty: none does. sealed: the place
 // is that of what is encrypted.
-std::string text_of_keys_inside(const workloads::aes_dir::KeyFiles& files, const char* what,
+std::string text_of_keys_inside(const encrypt::KeyFiles& files, const char* what,
                                 const std::string& place, bool sealed);
 
 // Lines "path: reason", at most `most` of them and then how many there are more; safe to print on a
 // terminal.
-std::string failures_text(const workloads::aes_dir::Outcome& outcome, std::size_t most);
+std::string failures_text(const encrypt::Outcome& outcome, std::size_t most);
 
 // The same for what a dry run of an update found that it would remove, and for files that were left
 // out because of their names.
-std::string removals_text(const workloads::aes_dir::Outcome& outcome, std::size_t most);
-std::string temporaries_text(const workloads::aes_dir::Outcome& outcome, std::size_t most);
+std::string removals_text(const encrypt::Outcome& outcome, std::size_t most);
+std::string temporaries_text(const encrypt::Outcome& outcome, std::size_t most);
 
-lab::Json to_json(const workloads::aes_dir::Request& request,
-                  const workloads::aes_dir::Outcome& outcome);
+lab::Json to_json(const encrypt::Request& request, const encrypt::Outcome& outcome);
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

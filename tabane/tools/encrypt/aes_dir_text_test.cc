@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
-using namespace workloads::aes_dir;
+using namespace encrypt;
 
 Outcome some_outcome() {
   Outcome outcome;
@@ -195,4 +195,4 @@ TEST(Json, IsNullWhereNothingWasMeasured) {
 }
 
 }  // namespace
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -5,7 +5,7 @@
 #include "tabane/core/error.h"
 #include "tabane/tools/encrypt/secret.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::uint8_t doubled(std::uint8_t x) {
@@ -66,7 +66,7 @@ Polynomial times_x(Polynomial a) {
 
 }  // namespace
 
-RoundKeys::~RoundKeys() { wipe(std::as_writable_bytes(std::span(words))); }
+RoundKeys::~RoundKeys() { crypto::wipe(std::as_writable_bytes(std::span(words))); }
 
 const std::array<std::uint32_t, 256>& mixed_table() { return kMixed; }
 
@@ -135,4 +135,4 @@ std::array<Polynomial, 16> multiples_of(Polynomial base) {
   return multiples;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -4,7 +4,7 @@
 
 #include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 std::string encrypted(std::string_view key, std::string_view block) {
@@ -67,4 +67,4 @@ TEST(GcmPolynomial, HasItsMultiplesByTheirCoefficients) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -1,8 +1,8 @@
 // The text of aes.cl, which is put into the program when it is built.
 #pragma once
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 extern const char* const kAesSource;
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -7,7 +7,7 @@
 
 #include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 std::string lower(std::string text) {
@@ -108,4 +108,4 @@ TEST(Bech32, GivesBytesOnlyOfExactlyTheirNumberWithNothingLeftOver) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

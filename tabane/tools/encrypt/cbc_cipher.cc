@@ -6,7 +6,7 @@
 #include "tabane/tools/encrypt/ipsec_mb.h"
 #include "tabane/tools/encrypt/openssl.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 CipherContext make_context(std::span<const std::byte> key, int encrypts) {
@@ -198,4 +198,4 @@ std::ptrdiff_t unpad_pkcs7(std::span<const std::byte> bytes) {
   return static_cast<std::ptrdiff_t>(bytes.size() - pad);
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -7,7 +7,7 @@
 #include "tabane/tools/encrypt/openssl.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 // SP 800-38A, F.2.
@@ -249,4 +249,4 @@ TEST(Pkcs7, RefusesAPaddingWithAnyOfItsBytesChanged) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

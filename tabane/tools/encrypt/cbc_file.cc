@@ -5,7 +5,7 @@
 
 #include "tabane/core/file.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::size_t kPartBytes = std::size_t{256} << 10;  // half of a usual second-level cache
@@ -279,4 +279,4 @@ void CbcFileWorker::decrypt_group(CbcTask& task, std::uint64_t first, std::size_
   task.job().bytes_done += bytes;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -12,7 +12,7 @@
 #include "tabane/tools/encrypt/page_buffer.h"
 #include "tabane/tools/encrypt/plan.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // A file on its way to or from AES-CBC; a worker prepares it.
 class CbcTask : public FileTask {
@@ -66,4 +66,4 @@ class CbcFileWorker {
   bool slot_works_ = false;           // else it is but a buffer
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

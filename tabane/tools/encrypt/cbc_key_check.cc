@@ -12,7 +12,7 @@
 #include "tabane/core/file.h"
 #include "tabane/tools/encrypt/cbc_cipher.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::size_t kFilesTried = 32;
@@ -93,4 +93,4 @@ void require_cbc_key_may_fit(const Request& request, const Tree& tree, int root)
                   tried.files, tried.legal));
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

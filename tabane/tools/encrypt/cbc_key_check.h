@@ -6,7 +6,7 @@
 #include "tabane/tools/encrypt/request.h"
 #include "tabane/tools/encrypt/tree.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // Decrypts the last blocks of up to 32 files of the tree. Under the right key the padding of every
 // file that was not changed is legal; under another one that of 1 of 256 is.
@@ -15,4 +15,4 @@ namespace tabane::workloads::aes_dir {
 // are. Files that cannot be read, or whose size is not one of AES-CBC, are left to their turn.
 void require_cbc_key_may_fit(const Request& request, const Tree& tree, int root);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

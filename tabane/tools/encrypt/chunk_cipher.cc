@@ -7,7 +7,7 @@
 #include "tabane/tools/encrypt/ipsec_mb.h"
 #include "tabane/tools/encrypt/openssl.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 using Nonce = std::array<std::byte, 12>;
@@ -158,8 +158,8 @@ bool ChunkCipher::open(std::uint32_t index, bool last, std::span<const std::byte
                            sealed.last<kTagBytes>())) {
     return true;
   }
-  wipe(plain);
+  crypto::wipe(plain);
   return false;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -9,7 +9,7 @@
 #include "tabane/tools/encrypt/engine.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // Seals or opens the chunks of one file after another; one thread at a time.
 class ChunkCipher {
@@ -37,4 +37,4 @@ class ChunkCipher {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

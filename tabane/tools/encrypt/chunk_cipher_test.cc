@@ -7,7 +7,7 @@
 #include "tabane/tools/encrypt/openssl.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 FileKeys keys_of(std::string_view key) {
@@ -192,4 +192,4 @@ TEST(Engine, IsNeverAutomaticOnceResolved) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

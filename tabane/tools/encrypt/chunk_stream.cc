@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::uint64_t kLimitOfChunks = std::uint64_t{1} << 32;
@@ -85,4 +85,4 @@ std::size_t ChunkReader::get(std::span<std::byte> plain) {
   return given;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

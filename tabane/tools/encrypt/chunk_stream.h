@@ -10,7 +10,7 @@
 #include "tabane/tools/encrypt/chunk_cipher.h"
 #include "tabane/tools/encrypt/page_buffer.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // Memory: one chunk. What `sink` throws comes out of both functions.
 class ChunkWriter {
@@ -61,4 +61,4 @@ class ChunkReader {
   bool ended_ = false;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -6,7 +6,7 @@
 
 #include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::size_t kChunk = 4096, kBegin = 96;
@@ -86,4 +86,4 @@ TEST(ChunkStream, NamesTheOffsetOfWhatWasDamaged) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -9,7 +9,7 @@
 #include "tabane/core/file.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::size_t kCopyBytes = std::size_t{128} << 10;
@@ -145,4 +145,4 @@ void CopySampler::after(const Unit& unit, bool whole) {
   if (pair_.copy_amount > 0) pairs_.add(pair_);
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -12,7 +12,7 @@
 #include "tabane/tools/encrypt/plan.h"
 #include "tabane/tools/encrypt/tree.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // The pairs of all threads of a run, which begins now. Thread-safe.
 class CopyPairs {
@@ -65,4 +65,4 @@ class CopySampler {
   double unit_begin_ = 0;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

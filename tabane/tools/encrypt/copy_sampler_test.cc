@@ -9,7 +9,7 @@
 #include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -99,4 +99,4 @@ TEST_F(CopySampling, TakesAFileThatCannotBeCopiedForNoSample) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr double kMostAmount = 0.01, kMostSeconds = 0.02;  // of the work
@@ -56,4 +56,4 @@ void CopyBudget::worked(double seconds, double amount) {
   worked_amount_ += amount;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -8,7 +8,7 @@
 
 #include "tabane/core/statistics.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // A part of the input that was copied, and the work of the same thread on the files around it right
 // after. An amount is bytes, and for whole files what opening and making them is worth in bytes.
@@ -39,4 +39,4 @@ class CopyBudget {
   double worked_seconds_ = 0, worked_amount_ = 0, copied_seconds_ = 0, copied_amount_ = 0;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

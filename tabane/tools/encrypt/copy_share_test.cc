@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 // `count` pairs spread over a run of 10 s; speed(at): what the machine does at that time, of both.
@@ -118,4 +118,4 @@ TEST(CopyBudget, IsNothingBeforeThereWasWork) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <functional>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // Calls work(0), work(1), … in `threads` threads; where the system gives fewer, those do it all.
 // Calls tick, which must not throw, from this thread at each period until all have returned.
@@ -14,4 +14,4 @@ namespace tabane::workloads::aes_dir {
 void run_crew(std::size_t threads, const std::function<void(std::size_t thread)>& work,
               std::chrono::milliseconds period, const std::function<void()>& tick);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::chrono::milliseconds kPeriod(1);
@@ -47,4 +47,4 @@ TEST(Crew, TellsOfAFailureWhenAllHaveEnded) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

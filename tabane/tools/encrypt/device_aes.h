@@ -15,7 +15,7 @@
 #include "tabane/tools/encrypt/aes_schedule.h"
 #include "tabane/tools/encrypt/cbc_cipher.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // How the programs are built for a device; see aes.cl.
 struct AesVariant {
@@ -132,4 +132,4 @@ class DeviceSlot {
   std::vector<Block> chain_ivs_;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -9,7 +9,7 @@
 #include "tabane/tools/encrypt/chunk_cipher.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::size_t kSlotBytes = std::size_t{1} << 20;
@@ -191,4 +191,4 @@ TEST_F(OnEachDevice, ChunksHaveTheBytesOfTheOtherEngines) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

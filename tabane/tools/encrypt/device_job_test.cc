@@ -9,7 +9,7 @@
 #include "tabane/tools/encrypt/failing_device_test.h"
 #include "tabane/tools/encrypt/tree_job_test.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr Cipher kCiphers[] = {Cipher::aes_256_gcm, Cipher::aes_128_cbc, Cipher::aes_256_cbc};
@@ -268,4 +268,4 @@ TEST_F(OnADevice, AnotherOneIsRefusedBeforeAnythingIsWritten) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 // Holds the largest chunk that a format may have, and as many usual ones as keep a device at work.
@@ -142,4 +142,4 @@ void DeviceSealer::finish() {
   used_ = 0;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

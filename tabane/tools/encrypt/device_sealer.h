@@ -11,7 +11,7 @@
 #include "tabane/tools/encrypt/device_aes.h"
 #include "tabane/tools/encrypt/sealed_file.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // One thread's.
 class DeviceSealer {
@@ -53,4 +53,4 @@ class DeviceSealer {
   std::vector<char> fits_;  // of these: whether an opened one is what was sealed
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -4,7 +4,7 @@
 #include "tabane/core/vector_registers.h"
 #include "tabane/tools/encrypt/ipsec_mb.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 bool may_use_ipsec_mb(const core::VectorRegisters& registers) { return !registers.some_disabled(); }
 
@@ -52,4 +52,4 @@ Engine cpu_engine(Engine engine) {
   return resolve(engine == Engine::opencl ? Engine::automatic : engine);
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -5,7 +5,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/vector_registers.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 TEST(Engine, IsNotIpsecMbWhereTheSystemHasNotEnabledWhatCpuidAnnounces) {
@@ -27,4 +27,4 @@ TEST(Engine, IsAlwaysOneThatRunsHere) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -13,7 +13,7 @@
 
 #include "tabane/device/device.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 struct Faults {
   // How many waits for it, and buffers, there are before each further one fails.
@@ -109,4 +109,4 @@ class FailingDevice : public device::Device {
   Faults& faults_;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr const char* kWhat = "temporary file for the records of the files";
@@ -60,4 +60,4 @@ FileRecord FileRecords::get(std::uint64_t index) const {
   return record;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

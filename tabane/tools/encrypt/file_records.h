@@ -9,7 +9,7 @@
 #include "tabane/core/file.h"
 #include "tabane/tools/encrypt/manifest_format.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 struct FileRecord {
   SealedState sealed;
@@ -42,4 +42,4 @@ class FileRecords {
   core::Descriptor spilled_;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -11,7 +11,7 @@
 #include "tabane/core/scratch_folder.h"
 #include "tabane/tools/encrypt/manifest_compare.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 FileRecord record_of(std::uint64_t number) {
@@ -114,4 +114,4 @@ TEST_F(Records, LetATreeOfAMillionFilesFitIntoATenthOf512MiB) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -12,7 +12,7 @@
 #include "tabane/core/temporary_file.h"
 #include "tabane/tools/encrypt/scatter_io.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 bool same_time(const timespec& a, const timespec& b) {
@@ -324,4 +324,4 @@ void FileTask::end_piece() {
   phase_ = Phase::nothing_to_do;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

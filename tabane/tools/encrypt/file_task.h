@@ -27,7 +27,7 @@
 #include "tabane/tools/encrypt/tree_manifest.h"
 #include "tabane/tools/encrypt/tree_seal.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 struct Directories;
 
@@ -198,4 +198,4 @@ class FileTask {
   FileRecord record_;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 template <class T>
 requires std::is_trivially_copyable_v<T>
@@ -72,4 +72,4 @@ class GrowingArray {
   std::size_t size_ = 0, room_ = 0;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

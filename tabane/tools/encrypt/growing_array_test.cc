@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 TEST(GrowingArray, KeepsItsValuesAsItGrows) {
@@ -40,4 +40,4 @@ TEST(GrowingArray, LeavesNothingBehindWhenItMoves) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -6,7 +6,7 @@
 #include "tabane/core/file.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 std::vector<std::byte> read_header(int file, std::string_view what) {
   std::array<std::byte, 1024> first;
@@ -21,4 +21,4 @@ std::vector<std::byte> read_header(int file, std::string_view what) {
   return header;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -26,7 +26,7 @@
 #include "tabane/tools/encrypt/spread.h"
 #include "tabane/tools/encrypt/threads.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::chrono::milliseconds kSignOfLife(500);
@@ -236,7 +236,7 @@ void help(Request request, const Hooks& hooks, comm::Comm& ranks) {
     X25519Secret secret;
     fill_random(secret.bytes());
     const X25519Public own = x25519_public(secret);
-    mail.post(0, kHelloTag, encode(Hello{machine_name(), core::thread_binding(), own}));
+    mail.post(0, kHelloTag, encode(Hello{solver::machine_name(), core::thread_binding(), own}));
     const Start start = decode_start(mail.wait(kStartTag).text);
     if (start.works) {
       Tree tree = receive_tree(start.sizes, ranks);
@@ -247,7 +247,8 @@ void help(Request request, const Hooks& hooks, comm::Comm& ranks) {
       } catch (const std::exception& error) {
         Report last;
         last.leaves = true;
-        last.complaint = fmt::format("rank {} on {}: {}", ranks.rank(), host_name(), error.what());
+        last.complaint =
+            fmt::format("rank {} on {}: {}", ranks.rank(), solver::host_name(), error.what());
         mail.post(0, kReportTag, encode(last));
       }
     }
@@ -259,4 +260,4 @@ void help(Request request, const Hooks& hooks, comm::Comm& ranks) {
 
 void let_go(comm::Comm& ranks) { Spread(&ranks).let_go(); }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

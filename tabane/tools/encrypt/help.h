@@ -4,7 +4,7 @@
 #include "tabane/comm/comm.h"
 #include "tabane/tools/encrypt/request.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // Does what rank 0, which is in run_job() with the same request, gives this rank; returns when
 // there is nothing more, or when a rank was lost: then rank 0 goes on alone. request: its keys and
@@ -14,4 +14,4 @@ void help(Request request, const Hooks& hooks, comm::Comm& ranks);
 // For rank 0 instead of run_job(), if there is no job: lets go those who are in help().
 void let_go(comm::Comm& ranks);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

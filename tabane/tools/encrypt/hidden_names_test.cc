@@ -15,7 +15,7 @@
 #include "tabane/tools/encrypt/tree_job_test.h"
 #include "tabane/tools/encrypt/tree_manifest.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -328,4 +328,4 @@ TEST_F(HiddenNames, OpenWithoutTheManifestUnderTheNamesThatTheyHave) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -5,7 +5,7 @@
 
 #include "tabane/tools/encrypt/openssl.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::size_t kHashBytes = 32;
@@ -19,7 +19,7 @@ struct DigestContextFree {
 };
 
 // Looking an algorithm up takes longer than hashing a header; reachable until the process ends.
-const EVP_MD* sha256() {
+const EVP_MD* sha256_algorithm() {
   static const EVP_MD* const digest = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   return digest;
 }
@@ -32,7 +32,7 @@ struct HkdfSha256::State {
 
   void hash_behind(const SecretBytes<kBlockOfHash>& pad, Parts parts,
                    std::span<std::byte, kHashBytes> digest) {
-    bool good = EVP_DigestInit_ex2(context.get(), sha256(), nullptr) == 1 &&
+    bool good = EVP_DigestInit_ex2(context.get(), sha256_algorithm(), nullptr) == 1 &&
                 EVP_DigestUpdate(context.get(), pad.bytes().data(), kBlockOfHash) == 1;
     for (const auto part : parts) {
       good = good && EVP_DigestUpdate(context.get(), part.data(), part.size()) == 1;
@@ -53,7 +53,7 @@ struct HkdfSha256::State {
 };
 
 HkdfSha256::HkdfSha256() : state_(std::make_unique<State>()) {
-  require(state_->context && sha256() != nullptr, "SHA-256");
+  require(state_->context && sha256_algorithm() != nullptr, "SHA-256");
 }
 
 HkdfSha256::~HkdfSha256() = default;
@@ -61,7 +61,7 @@ HkdfSha256::~HkdfSha256() = default;
 void HkdfSha256::extract(std::span<const std::byte> salt, std::span<const std::byte> key) {
   SecretBytes<kHashBytes> hashed;
   if (salt.size() > kBlockOfHash) {
-    bool good = EVP_DigestInit_ex2(state_->context.get(), sha256(), nullptr) == 1 &&
+    bool good = EVP_DigestInit_ex2(state_->context.get(), sha256_algorithm(), nullptr) == 1 &&
                 EVP_DigestUpdate(state_->context.get(), salt.data(), salt.size()) == 1 &&
                 EVP_DigestFinal_ex(state_->context.get(), out(hashed.bytes()), nullptr) == 1;
     require(good, "SHA-256");
@@ -84,7 +84,7 @@ void HkdfSha256::expand(std::span<const std::byte> label, std::span<const std::b
   }
 }
 
-void HkdfSha256::forget() { wipe(state_->prk.bytes()); }
+void HkdfSha256::forget() { crypto::wipe(state_->prk.bytes()); }
 
 SecretBytes<32> derive_key(std::span<const std::byte> key, std::span<const std::byte> salt,
                            std::string_view label, std::span<const std::byte> context) {
@@ -95,4 +95,4 @@ SecretBytes<32> derive_key(std::span<const std::byte> key, std::span<const std::
   return result;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -10,7 +10,7 @@
 #include "tabane/tools/encrypt/openssl.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 std::string derive(HkdfSha256& hkdf, const Bytes& key, const Bytes& salt, const Bytes& info,
@@ -91,4 +91,4 @@ TEST(HkdfSha256, ForgetsItsKey) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -12,7 +12,7 @@
 #include "tabane/tools/encrypt/bech32.h"
 #include "tabane/tools/encrypt/keys.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::string_view kRecipientPrefix = "tabane", kSecretPrefix = "tabane-secret-key-";
@@ -43,7 +43,7 @@ std::string_view trimmed(std::string_view line) {
 // The content of a file of keys, wiped when it goes.
 struct Lines {
   std::vector<char> text;
-  ~Lines() { wipe(std::as_writable_bytes(std::span(text))); }
+  ~Lines() { crypto::wipe(std::as_writable_bytes(std::span(text))); }
 };
 
 // Calls take(line) for the lines that are neither empty nor comments. take: throws UsageError.
@@ -160,9 +160,9 @@ Recipient write_new_identity(const std::string& path) {
   for (char& c : secret) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   std::string text = fmt::format("# public key: {}\n{}\n", text_of(identity.recipient), secret);
   write_new_secret_file(path, std::as_bytes(std::span(text)));
-  wipe(std::as_writable_bytes(std::span(secret)));
-  wipe(std::as_writable_bytes(std::span(text)));
+  crypto::wipe(std::as_writable_bytes(std::span(secret)));
+  crypto::wipe(std::as_writable_bytes(std::span(text)));
   return identity.recipient;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

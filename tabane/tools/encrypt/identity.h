@@ -7,7 +7,7 @@
 
 #include "tabane/tools/encrypt/x25519.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 using Recipient = X25519Public;
 
@@ -39,4 +39,4 @@ IdentityFile read_identity_file(const std::string& path);
 // its recipient. throws: core::SystemError naming the file.
 Recipient write_new_identity(const std::string& path);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

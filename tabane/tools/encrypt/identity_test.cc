@@ -15,7 +15,7 @@
 #include "tabane/tools/encrypt/keys.h"
 #include "tabane/tools/encrypt/slot_vectors.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -159,4 +159,4 @@ TEST_F(Pairs, MalformedFilesAreRefusedWithTheirNameAndLineWithoutShowingASecret)
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -26,7 +26,7 @@
 #include "tabane/tools/encrypt/stream_job.h"
 #include "tabane/tools/encrypt/threads.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 void check_device(const Request& request) {
@@ -391,4 +391,4 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   return outcome;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

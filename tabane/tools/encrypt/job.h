@@ -13,7 +13,7 @@ namespace tabane::comm {
 class Comm;
 }
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 struct Outcome {
   bool complete = false;               // not stopped; there may be failures
@@ -68,4 +68,4 @@ void check_job(const Request& request);
 // more use.
 Outcome run_job(const Request& request, const Hooks& hooks = {}, comm::Comm* ranks = nullptr);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

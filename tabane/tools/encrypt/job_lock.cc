@@ -15,7 +15,7 @@
 #include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr int kOpenToLock = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
@@ -143,4 +143,4 @@ void JobLock::require_free(int root, const std::string& path) {
   if (is_held(root)) throw_held(path);
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -7,7 +7,7 @@
 #include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // What a job writes: its lock must not take a name that a file of the user may have, and is a file
 // that only its owner can open, as whoever opens it can lock it, too.
@@ -48,4 +48,4 @@ class JobLock {
   std::optional<core::TemporaryFile> announced_;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

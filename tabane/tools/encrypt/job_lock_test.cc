@@ -14,7 +14,7 @@
 #include "tabane/core/scratch_folder.h"
 #include "tabane/tools/encrypt/output_file.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -118,4 +118,4 @@ TEST_F(Lock, RemovesNoOtherFileThanItsOwn) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -16,7 +16,7 @@
 #include "tabane/tools/encrypt/threads.h"
 #include "tabane/tools/encrypt/tree_job_test.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -441,4 +441,4 @@ TEST_F(Job, KeepsTwoJobsOutOfOneDirectory) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -9,7 +9,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -67,4 +67,4 @@ std::vector<std::string> KeyFiles::inside(const fs::path& place) const {
   return paths;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

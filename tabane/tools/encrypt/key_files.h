@@ -11,7 +11,7 @@
 
 #include "tabane/tools/encrypt/same_place.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 class KeyFiles {
  public:
@@ -41,4 +41,4 @@ class KeyFiles {
   std::vector<KeyFile> files_;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -6,7 +6,7 @@
 #include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -54,4 +54,4 @@ TEST_F(KeyFilesTest, ThatAreSecretAreFoundInATree) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -14,7 +14,7 @@
 #include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr int kOpenToRead = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
@@ -98,4 +98,4 @@ std::optional<TreeId> tree_of_manifest(int root) {
   }
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

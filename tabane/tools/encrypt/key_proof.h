@@ -9,7 +9,7 @@
 #include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/tree_key.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // Returns the keys of what has this header, which `encoded` begins with, if the tree with this id
 // and key has sealed it.
@@ -36,4 +36,4 @@ std::optional<std::string> file_of_another_tree(int root, const TreeId& tree, co
 // fits_manifest(). Returns nothing if there is none that can be read.
 std::optional<TreeId> tree_of_manifest(int root);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -15,7 +15,7 @@
 
 #include "tabane/tools/encrypt/openssl.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::size_t kVersionByte = 7, kSourceAt = 9, kParametersAt = 11;  // in the header
@@ -219,4 +219,4 @@ FileKeys KeyRing::keys_of(const Header& header, std::span<const std::byte> encod
   throw WrongKey("", kCheckAt);
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

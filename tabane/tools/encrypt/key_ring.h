@@ -18,7 +18,7 @@
 #include "tabane/tools/encrypt/keys.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // The job was asked to stop; no failure of the file.
 struct Stopped : std::exception {
@@ -131,4 +131,4 @@ class KeyRing {
   std::map<std::pair<TreeId, Sha256>, std::shared_ptr<const TreeKey>> opened_;  // null: by no key
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -9,7 +9,7 @@
 #include "tabane/tools/encrypt/test_bytes.h"
 #include "tabane/tools/encrypt/tree_seal.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 Header header_with(int log2_n, int r, int p, int salt = 0) {
@@ -201,4 +201,4 @@ TEST_F(RingOfTrees, KeepsManifestsAndFilesApart) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

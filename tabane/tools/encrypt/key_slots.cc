@@ -10,7 +10,7 @@
 #include "tabane/tools/encrypt/hkdf.h"
 #include "tabane/tools/encrypt/openssl.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -158,7 +158,7 @@ std::string joined(const std::vector<std::string>& names) {
 }  // namespace
 
 Fingerprint fingerprint_of(const X25519Public& recipient) {
-  const Sha256Sum digest = sha256(recipient);
+  const crypto::Sha256Sum digest = crypto::sha256(recipient);
   Fingerprint fingerprint;
   std::copy_n(digest.begin(), fingerprint.size(), fingerprint.begin());
   return fingerprint;
@@ -288,4 +288,4 @@ std::string describe(std::span<const Slot> slots) {
   return joined(names);
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

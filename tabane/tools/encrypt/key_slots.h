@@ -15,7 +15,7 @@
 #include "tabane/tools/encrypt/tree_key.h"
 #include "tabane/tools/encrypt/x25519.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 inline constexpr std::size_t kMostSlots = 256;
 
@@ -71,4 +71,4 @@ FoundSlots find_slots(std::span<const std::byte> bytes, std::uint64_t at);
 // Whom they are for: "a key file, the recipients 0123456789abcdef and fedcba9876543210".
 std::string describe(std::span<const Slot> slots);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

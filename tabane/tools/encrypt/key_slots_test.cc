@@ -4,7 +4,7 @@
 
 #include "tabane/tools/encrypt/slot_vectors.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 using namespace vectors;
@@ -195,4 +195,4 @@ TEST(Slots, AreDescribedByWhatOpensThem) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

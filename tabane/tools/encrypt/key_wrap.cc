@@ -2,7 +2,7 @@
 
 #include "tabane/tools/encrypt/openssl.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr int kTag = 16;
@@ -53,4 +53,4 @@ std::optional<TreeKey> unwrap_key(const SecretBytes<32>& wrapping,
   return key;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -8,7 +8,7 @@
 
 #include "tabane/tools/encrypt/tree_key.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 inline constexpr std::size_t kWrappedBytes = kTreeKeyBytes + 16;  // key and tag
 
@@ -23,4 +23,4 @@ std::optional<TreeKey> unwrap_key(const SecretBytes<32>& wrapping,
                                   std::span<const std::byte> public_fields,
                                   const WrappedKey& wrapped);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

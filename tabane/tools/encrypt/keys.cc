@@ -14,7 +14,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::size_t kMostOfKeyFile = 192;  // a hexadecimal key and much white space
@@ -124,7 +124,9 @@ std::string warning_of(const core::Descriptor& file, const std::string& path) {
   return fmt::format("others may have access to {}: chmod 600 {}", path, path);
 }
 
-Passphrase::Passphrase(std::vector<std::byte> bytes) : Passphrase(of(bytes)) { wipe(bytes); }
+Passphrase::Passphrase(std::vector<std::byte> bytes) : Passphrase(of(bytes)) {
+  crypto::wipe(bytes);
+}
 
 Passphrase Passphrase::of(std::span<const std::byte> bytes) {
   Passphrase passphrase;
@@ -201,4 +203,4 @@ ScryptParameters fresh_scrypt_parameters(int log2_n) {
   return parameters;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

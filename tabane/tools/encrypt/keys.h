@@ -8,7 +8,7 @@
 #include "tabane/core/file.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // Text that is wiped when it goes.
 class Passphrase {
@@ -73,4 +73,4 @@ inline constexpr int kPassphraseLog2N = 18;  // of what is written: 256 MiB, abo
 // and a fresh salt.
 ScryptParameters fresh_scrypt_parameters(int log2_n = kPassphraseLog2N);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -9,7 +9,7 @@
 #include "tabane/tools/encrypt/hkdf.h"
 #include "tabane/tools/encrypt/openssl.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::array<unsigned char, 8> kKeysMagic = {'T', 'B', 'N', 'K', 'E', 'Y', 'S', 2};
@@ -71,4 +71,4 @@ bool mac_fits(std::span<const std::byte> bytes, const TreeId& tree, const TreeKe
   return CRYPTO_memcmp(mac.data(), bytes.data() + bytes.size() - kMacBytes, kMacBytes) == 0;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

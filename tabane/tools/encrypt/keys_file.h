@@ -8,7 +8,7 @@
 #include "tabane/tools/encrypt/key_slots.h"
 #include "tabane/tools/encrypt/tree_key.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 struct KeysFile {
   TreeId tree{};
@@ -37,4 +37,4 @@ FoundKeys find_keys(std::span<const std::byte> bytes);
 // Whether who knows the tree's key wrote the whole file as it is. Takes the same time for any MAC.
 bool mac_fits(std::span<const std::byte> bytes, const TreeId& tree, const TreeKey& key);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -4,7 +4,7 @@
 
 #include "tabane/tools/encrypt/slot_vectors.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 using namespace vectors;
@@ -64,4 +64,4 @@ TEST(KeysFile, IsRefusedWhereverItIsCutShort) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

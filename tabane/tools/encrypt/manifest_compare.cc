@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 std::string_view name_of(Difference difference) {
   switch (difference) {
@@ -108,4 +108,4 @@ std::vector<TreeDifference> DifferenceFinder::take() {
   return std::move(differences_);
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

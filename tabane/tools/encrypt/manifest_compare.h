@@ -12,7 +12,7 @@
 #include "tabane/tools/encrypt/manifest_format.h"
 #include "tabane/tools/encrypt/tree_walk.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 enum class Difference {
   missing,      // in the manifest, not in the tree
@@ -70,4 +70,4 @@ class DifferenceFinder {
   std::unordered_map<std::string, std::size_t> missing_;         // the same
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

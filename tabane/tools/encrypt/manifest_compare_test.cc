@@ -7,7 +7,7 @@
 
 #include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 using Salt = DifferenceFinder::Salt;
@@ -128,4 +128,4 @@ TEST(ManifestCompare, TellsEveryKindInASentenceOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -4,7 +4,7 @@
 
 #include "tabane/tools/encrypt/openssl.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 ManifestFileWriter::ManifestFileWriter(core::SharedDescriptor directory, const ManifestSeal& seal,
                                        const ManifestHead& head)
@@ -41,4 +41,4 @@ ManifestFileReader::ManifestFileReader(int file, const ManifestSeal& seal)
   reader_.emplace([this](std::span<std::byte> place) { return chunks_->get(place); });
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -15,7 +15,7 @@
 #include "tabane/tools/encrypt/output_file.h"
 #include "tabane/tools/encrypt/root.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 inline constexpr const char* kManifestName = "manifest";  // in the tree's own directory
 inline constexpr const char* kManifestPath = ".tabane/manifest";
@@ -42,7 +42,7 @@ class ManifestFileWriter {
   void write(std::span<const std::byte> sealed);
 
   OutputFile file_;
-  Sha256Stream sum_;
+  crypto::Sha256Stream sum_;
   std::optional<ChunkWriter> chunks_;
   std::optional<ManifestWriter> writer_;
 };
@@ -62,10 +62,10 @@ class ManifestFileReader {
   Root root() { return sum_.finish(); }
 
  private:
-  Sha256Stream sum_;
+  crypto::Sha256Stream sum_;
   std::uint64_t offset_;
   std::optional<ChunkReader> chunks_;
   std::optional<ManifestReader> reader_;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -12,7 +12,7 @@
 #include "tabane/core/scratch_folder.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -63,7 +63,7 @@ TEST_F(ManifestFile, ComesBackWithItsRootWhichIsTheSumOfTheFile) {
     Root seen{};
     EXPECT_EQ(read(1, seen), files + 1);
     EXPECT_EQ(seen, written);
-    Sha256Stream sum;
+    crypto::Sha256Stream sum;
     sum.put(from_text(core::read_file(place)));
     EXPECT_EQ(sum.finish(), written);
     EXPECT_EQ(root_of(text_of_root(written)), written);
@@ -100,4 +100,4 @@ TEST_F(ManifestFile, IsRefusedWithAnyBitFlippedCutOrWithAnotherKey) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

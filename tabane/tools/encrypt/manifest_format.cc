@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::array<unsigned char, 8> kManifestMagic = {'T', 'B', 'N', 'M', 'A', 'N', 'I', 2};
@@ -258,4 +258,4 @@ bool ManifestReader::next(ManifestEntry& entry) {
   return true;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -14,7 +14,7 @@
 #include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/tree_key.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 inline constexpr std::size_t kStoredNameBytes = 16;
 inline constexpr std::size_t kMostPathBytes = std::size_t{1} << 20;  // of a path or a target
@@ -123,4 +123,4 @@ class ManifestReader {
   std::uint64_t entries_ = 0, bytes_ = 0;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -10,7 +10,7 @@
 #include "tabane/tools/encrypt/manifest_fuzz.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 ManifestEntry directory(const std::string& path) {
@@ -240,4 +240,4 @@ TEST(FuzzManifest, AcceptsOnlyWhatTheWriterWouldWrite) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

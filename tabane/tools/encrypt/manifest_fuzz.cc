@@ -6,7 +6,7 @@
 #include "tabane/tools/encrypt/manifest_format.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 struct Reading {
@@ -54,4 +54,4 @@ std::string fuzz_manifest(std::span<const std::byte> plain) {
   return reading.refused;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

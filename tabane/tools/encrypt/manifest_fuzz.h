@@ -5,10 +5,10 @@
 #include <span>
 #include <string>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // Returns what was refused, or an empty text for a manifest. Ends the process if the
 // reader tells an offset behind them or accepts what the writer would not have written.
 std::string fuzz_manifest(std::span<const std::byte> plain);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -6,6 +6,6 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  tabane::workloads::aes_dir::fuzz_manifest(std::as_bytes(std::span(data, size)));
+  tabane::encrypt::fuzz_manifest(std::as_bytes(std::span(data, size)));
   return 0;
 }

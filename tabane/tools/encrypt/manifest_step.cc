@@ -16,7 +16,7 @@
 #include "tabane/tools/encrypt/restore_tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr const char* kWithout = "--without-manifest takes the files as they are";
@@ -254,4 +254,4 @@ void restore(JobState& job, bool made_root, std::vector<Failure>& failures) {
                                 failures);
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

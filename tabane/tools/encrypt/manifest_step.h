@@ -11,7 +11,7 @@
 #include "tabane/tools/encrypt/request.h"
 #include "tabane/tools/encrypt/tree_manifest.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // Opens and reads the manifest of the tree that is decrypted or verified, and holds it against what
 // the scan saw, which it replaces if names are hidden. Returns null for a single file, for files of
@@ -46,4 +46,4 @@ void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures,
 // Gives a decrypted directory tree links, modes and times. made_root: the root, too.
 void restore(JobState& job, bool made_root, std::vector<Failure>& failures);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -9,7 +9,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // Calling umask() changes it for a moment, in which another thread may make a file.
 mode_t process_umask() {
@@ -40,4 +40,4 @@ void let_owner_work(int directory) {
   static_cast<void>(::chmod(name.c_str(), (there.st_mode & kAll) | kOwner));
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

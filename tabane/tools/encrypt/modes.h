@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 struct ModePolicy {
   bool opens = false;          // decrypting
@@ -30,4 +30,4 @@ inline constexpr mode_t kUnfinishedRoot = 01700;
 // path. What cannot be changed shows when it is used.
 void let_owner_work(int directory);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 TEST(Modes, OfDecryptedFilesAreTheOwnersWithinTheUmask) {
@@ -35,4 +35,4 @@ TEST(Modes, KnowTheUmask) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -10,7 +10,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 struct CipherContextFree {
   void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
@@ -28,4 +28,4 @@ inline void require(bool good, const char* what) {
   if (!good) throw core::Error(fmt::format("the crypto library failed: {}", what));
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -13,7 +13,7 @@
 #include "tabane/core/error.h"
 #include "tabane/tools/encrypt/modes.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr mode_t kModeBits = 07777;
@@ -142,4 +142,4 @@ void OutputFile::commit(Commit how) {
   commit(as_made, how);
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

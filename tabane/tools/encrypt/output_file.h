@@ -13,7 +13,7 @@
 #include "tabane/core/temporary_file.h"
 #include "tabane/tools/encrypt/same_place.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // The names in an open directory that temporary files have. throws: core::SystemError.
 std::vector<std::string> temporary_names(int directory);
@@ -66,4 +66,4 @@ class OutputFile {
   core::TemporaryFile file_;  // removed unless it was committed
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

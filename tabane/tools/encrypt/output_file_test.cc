@@ -30,7 +30,7 @@
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/text_of_error_test.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 using Names = std::set<std::string>;
@@ -407,4 +407,4 @@ TEST_F(Leftovers, CannotBeLookedForWithoutADirectory) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -16,7 +16,7 @@
 #include "tabane/tools/encrypt/seal_manifest.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr const char* kMark = "changing";  // in the tree's own directory
@@ -340,4 +340,4 @@ std::optional<Root> OutputManifest::finish(std::vector<Failure>& failures) {
   }
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

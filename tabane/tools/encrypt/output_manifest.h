@@ -11,7 +11,7 @@
 #include "tabane/tools/encrypt/strays.h"
 #include "tabane/tools/encrypt/tree_manifest.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 class OutputManifest {
  public:
@@ -75,4 +75,4 @@ bool is_being_changed(int root);
 bool is_marked_as_hidden(int root);
 inline constexpr const char* kHiddenPath = ".tabane/hidden-names";
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -13,7 +13,7 @@
 #include "tabane/tools/encrypt/job_lock.h"
 #include "tabane/tools/encrypt/tree_job_test.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -38,7 +38,7 @@ class Update : public SealsATree {
 
   // But tabane's own directory, whose time changes.
   static Entries everything(const fs::path& root) {
-    Entries entries = aes_dir::everything(root);
+    Entries entries = encrypt::everything(root);
     std::erase_if(entries, [](const auto& entry) {
       return fs::path(entry.first).filename() == kOwnDirectory;
     });
@@ -420,4 +420,4 @@ TEST_F(Update, ReplacesAForcedTreeWholly) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -18,11 +18,11 @@
 #include "tabane/tools/encrypt/secret.h"
 #include "tabane/tools/encrypt/tree.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 using core::Descriptor;
-using workloads::aes_dir::Passphrase;
+using encrypt::Passphrase;
 
 constexpr std::size_t kMostBytes = 1024;
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
@@ -73,7 +73,7 @@ class NoEcho {
 
 // A line in memory that is wiped, with room to see that it is too long.
 struct Line {
-  workloads::aes_dir::LockedBytes<kMostBytes + 2> bytes;
+  encrypt::LockedBytes<kMostBytes + 2> bytes;
   std::size_t size = 0;
   bool ended = false;
 
@@ -139,4 +139,4 @@ Passphrase ask_passphrase(bool twice, const char* question, const char* instead)
   return Passphrase::of(line.text());
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

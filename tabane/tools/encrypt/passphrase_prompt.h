@@ -3,14 +3,14 @@
 
 #include "tabane/tools/encrypt/keys.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 // Asks on the terminal of this process (/dev/tty, whatever stdin and stderr are) without echo;
 // twice: asks once more and compares. A signal that comes meanwhile finds the echo back on.
 // throws: core::UsageError without a terminal, or if the passphrase is empty, longer than 1024
 // bytes or not the same twice.
-workloads::aes_dir::Passphrase ask_passphrase(
+encrypt::Passphrase ask_passphrase(
     bool twice, const char* question = "Passphrase: ",
     const char* instead = "--key-file FILE or --passphrase-file FILE");
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

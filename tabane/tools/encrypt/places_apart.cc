@@ -15,7 +15,7 @@
 #include "tabane/tools/encrypt/same_place.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -134,4 +134,4 @@ void require_record_apart(const Request& request, const struct stat& in, const P
   }
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

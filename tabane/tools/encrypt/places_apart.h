@@ -10,7 +10,7 @@
 #include "tabane/tools/encrypt/request.h"
 #include "tabane/tools/encrypt/tree.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // An output as the user knows it: "OUT", and its path, which is absolute.
 struct OutputPlace {
@@ -35,4 +35,4 @@ void require_outside_sealed_tree(const std::filesystem::path& in, const OutputPl
 // or in a sealed tree that is read. in: of IN.
 void require_record_apart(const Request& request, const struct stat& in, const Places& places);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -8,7 +8,7 @@
 
 #include "tabane/tools/encrypt/stored_name.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
@@ -167,4 +167,4 @@ PlainTree plain_tree_of(TreeManifest& manifest, const Tree& stored,
   return result;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -7,7 +7,7 @@
 #include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_manifest.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 struct PlainTree {
   Tree tree;                        // as a scan of the plain tree gives it, but for links
@@ -19,4 +19,4 @@ struct PlainTree {
 PlainTree plain_tree_of(TreeManifest& manifest, const Tree& stored,
                         const std::vector<std::string>& excludes);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 // Only orders of magnitude matter: they decide between one thread and several for jobs of less than
@@ -103,4 +103,4 @@ bool takes_chain(const OpenChains& open, std::uint64_t bytes, std::uint64_t shar
   return fits || open.files < lanes;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

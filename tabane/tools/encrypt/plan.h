@@ -7,7 +7,7 @@
 
 #include "tabane/tools/encrypt/tree.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 inline constexpr std::uint64_t kLargeBytes = std::uint64_t{1} << 20;  // a unit of its own
 
@@ -50,4 +50,4 @@ struct OpenChains {
 bool takes_chain(const OpenChains& open, std::uint64_t bytes, std::uint64_t share,
                  std::size_t lanes);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

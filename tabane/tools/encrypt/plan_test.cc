@@ -7,7 +7,7 @@
 
 #include "tabane/core/units.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 using core::kGiB, core::kKiB, core::kMiB;
@@ -149,4 +149,4 @@ TEST(TakesChain, CountsWhatIsLeftOfItsFiles) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -21,7 +21,7 @@
 #include "tabane/tools/encrypt/stored_name.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -447,4 +447,4 @@ std::optional<TreeSeal> seal_of_files(const Tree& tree, int root, const std::str
   return seal;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -11,7 +11,7 @@
 #include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_seal.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 struct Places {
   Tree tree;
@@ -67,4 +67,4 @@ std::optional<TreeId> other_tree_there(const Tree& tree, int root, const TreeId&
 std::optional<TreeSeal> seal_of_files(const Tree& tree, int root, const std::string& name_of_single,
                                       KeyRing& keys);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 static_assert(std::has_unique_object_representations_v<Joint>);
@@ -69,4 +69,4 @@ Start decode_start(const team::Bytes& bytes) { return letter_in<Start>(bytes); }
 Work decode_work(const team::Bytes& bytes) { return letter_in<Work>(bytes); }
 Report decode_report(const team::Bytes& bytes) { return letter_in<Report>(bytes); }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

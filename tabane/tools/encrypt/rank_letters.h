@@ -15,7 +15,7 @@
 #include "tabane/tools/encrypt/root.h"
 #include "tabane/tools/encrypt/share.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 inline constexpr int kHelloTag = 1, kStartTag = 2, kWorkTag = 3, kReportTag = 4;
 
@@ -96,4 +96,4 @@ Start decode_start(const team::Bytes& bytes);
 Work decode_work(const team::Bytes& bytes);
 Report decode_report(const team::Bytes& bytes);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

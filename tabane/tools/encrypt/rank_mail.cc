@@ -4,7 +4,7 @@
 #include <thread>
 #include <utility>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 void RankMail::post(int to, int tag, team::Bytes text) {
   reap();
@@ -39,4 +39,4 @@ void RankMail::flush() {
   posted_.clear();
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -9,7 +9,7 @@
 #include "tabane/comm/comm.h"
 #include "tabane/team/serialiser.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 struct Letter {
   int from = 0;
@@ -40,4 +40,4 @@ class RankMail {
   std::list<Posted> posted_;  // an element must stay where it is
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

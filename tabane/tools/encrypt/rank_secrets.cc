@@ -5,7 +5,7 @@
 
 #include "tabane/tools/encrypt/key_slots.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::size_t kBlock = kTreeKeyBytes;
@@ -97,4 +97,4 @@ std::optional<TreeKey> RankSecrets::unpack(Request& request) const {
   return tree;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

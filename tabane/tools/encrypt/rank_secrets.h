@@ -9,7 +9,7 @@
 #include "tabane/tools/encrypt/request.h"
 #include "tabane/tools/encrypt/x25519.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 struct WrappedBlock {
   X25519Public ephemeral{};
@@ -34,4 +34,4 @@ class RankSecrets {
   LockedMemory memory_;  // head, keys, identities, passphrase; whole blocks
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -7,7 +7,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 Identity drawn() {
@@ -77,4 +77,4 @@ TEST(RankSecrets, DoNotStandInWhatIsSent) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -6,7 +6,7 @@
 
 #include "tabane/comm/collectives.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 // Whole arrays of millions of files would stand in memory twice.
@@ -54,4 +54,4 @@ Tree receive_tree(const std::array<std::uint64_t, 4>& sizes, comm::Comm& ranks) 
   return tree;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -7,7 +7,7 @@
 #include "tabane/comm/comm.h"
 #include "tabane/tools/encrypt/tree.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // The number of its directories, files, links, and bytes of names.
 std::array<std::uint64_t, 4> sizes_of(const Tree& tree);
@@ -16,4 +16,4 @@ std::array<std::uint64_t, 4> sizes_of(const Tree& tree);
 void send_tree(const Tree& tree, comm::Comm& ranks);
 Tree receive_tree(const std::array<std::uint64_t, 4>& sizes, comm::Comm& ranks);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

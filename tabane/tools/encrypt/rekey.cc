@@ -14,7 +14,7 @@
 #include "tabane/tools/encrypt/tree_home.h"
 #include "tabane/tools/encrypt/tree_seal.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 core::Descriptor open_tree(const std::string& tree) {
@@ -161,4 +161,4 @@ std::string openers_of(const std::string& tree) {
                                        file.found.unreadable.front());
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -8,7 +8,7 @@
 
 #include "tabane/tools/encrypt/key_ring.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // Whom a tree is for, beside those that are kept. At least one.
 struct NewOpeners {
@@ -36,4 +36,4 @@ std::string rekey(
 // throws: as rekey(), but for the keys.
 std::string openers_of(const std::string& tree);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

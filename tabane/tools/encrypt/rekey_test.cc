@@ -14,7 +14,7 @@
 #include "tabane/tools/encrypt/tree_seal.h"
 #include "tabane/tools/encrypt/version_1.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -208,4 +208,4 @@ TEST_F(Rekey, RefusesADamagedOrMissingFileOfKeys) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

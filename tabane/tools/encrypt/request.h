@@ -16,7 +16,7 @@
 #include "tabane/tools/encrypt/keys.h"
 #include "tabane/tools/encrypt/root.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 enum class Direction { encrypt, decrypt, verify };
 enum class Cipher { aes_256_gcm, aes_128_cbc, aes_256_cbc };
@@ -83,4 +83,4 @@ struct Hooks {
   std::function<std::unique_ptr<device::Device>(std::size_t)> open_device = device::open_device;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

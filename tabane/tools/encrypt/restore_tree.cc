@@ -9,7 +9,7 @@
 
 #include "tabane/tools/encrypt/growing_array.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 struct DirectoryState {
@@ -131,4 +131,4 @@ void restore_links_and_directories(TreeManifest& manifest, const Tree& tree,
   restorer.finish_directories(tree);
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

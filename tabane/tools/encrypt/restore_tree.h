@@ -8,7 +8,7 @@
 #include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_manifest.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 struct Restoring {
   ModePolicy modes;
@@ -23,4 +23,4 @@ void restore_links_and_directories(TreeManifest& manifest, const Tree& tree,
                                    const std::vector<std::string>& excludes, int out_root,
                                    const Restoring& how, std::vector<Failure>& failures);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -4,7 +4,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::string_view kDigits = "0123456789abcdef";
@@ -35,4 +35,4 @@ Root root_of(const std::string& text) {
   return root;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 using Root = std::array<std::byte, 32>;
 
@@ -16,4 +16,4 @@ std::string text_of_root(const Root& root);  // 64 hexadecimal digits
 // throws: core::UsageError.
 Root root_of(const std::string& text);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

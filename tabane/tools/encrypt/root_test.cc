@@ -4,7 +4,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 TEST(Root, TakesOnlyALegalOne) {
@@ -16,4 +16,4 @@ TEST(Root, TakesOnlyALegalOne) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -8,7 +8,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 FileId identity_of(int fd) {
   struct stat status {};
@@ -28,4 +28,4 @@ std::vector<FileId> with_parents(int directory) {
   return found;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

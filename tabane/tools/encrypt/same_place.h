@@ -6,7 +6,7 @@
 #include <compare>
 #include <vector>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 struct FileId {
   dev_t device;
@@ -22,4 +22,4 @@ FileId identity_of(int fd);
 // throws: core::SystemError.
 std::vector<FileId> with_parents(int directory);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -4,7 +4,7 @@
 
 #include "tabane/core/file.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 // Calls rest(byte, size, offset) for what lies behind the first `done` bytes of the places.
@@ -52,4 +52,4 @@ void write_all_from(int fd, std::span<const iovec> places, std::uint64_t offset,
                });
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

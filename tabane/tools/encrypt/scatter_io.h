@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // Fills the places one after the other until they are full or the file ends; returns what was read.
 // throws: core::SystemError naming `what`.
@@ -21,4 +21,4 @@ void write_all_to_stream(int fd, std::span<const iovec> places, std::string_view
 void write_all_from(int fd, std::span<const iovec> places, std::uint64_t offset,
                     std::string_view what);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -11,7 +11,7 @@
 #include "tabane/tools/encrypt/tree_manifest.h"
 #include "tabane/tools/encrypt/tree_walk.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 void take_status(const struct stat& status, ManifestEntry& entry) {
@@ -108,4 +108,4 @@ Root write_manifest(const SealedTree& sealed, core::SharedDescriptor home, bool 
   return writer.commit(fsync);
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

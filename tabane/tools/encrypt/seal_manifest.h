@@ -11,7 +11,7 @@
 #include "tabane/tools/encrypt/tree_manifest.h"
 #include "tabane/tools/encrypt/tree_seal.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 struct SealedTree {
   const Tree& tree;
@@ -32,4 +32,4 @@ bool says_the_same(TreeManifest& manifest, const SealedTree& sealed);
 Root write_manifest(const SealedTree& sealed, core::SharedDescriptor home, bool fsync,
                     std::vector<Failure>& failures);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -11,7 +11,7 @@
 #include "tabane/tools/encrypt/key_proof.h"
 #include "tabane/tools/encrypt/scatter_io.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::size_t kGroupBytes = std::size_t{256} << 10;  // half of a usual second-level cache
@@ -279,4 +279,4 @@ void SealedFileWorker::open_group(SealedTask& task, const ChunkGroup& group) {
   task.write_opened(group, chunks);
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -11,7 +11,7 @@
 #include "tabane/tools/encrypt/file_task.h"
 #include "tabane/tools/encrypt/page_buffer.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // Chunks of a file that stand in a buffer together, each followed by its tag.
 struct ChunkGroup {
@@ -95,4 +95,4 @@ class SealedFileWorker {
   std::size_t chunks_at_ = 0;                         // where in it
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -13,7 +13,7 @@
 #include "tabane/tools/encrypt/hkdf.h"
 #include "tabane/tools/encrypt/openssl.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::array<unsigned char, 7> kSealedMagic = {'T', 'B', 'N', 'S', 'E', 'A', 'L'};
@@ -161,7 +161,7 @@ void set_slots(Header& header, std::span<const std::byte> slots) {
   thread_local std::vector<std::byte> last;
   thread_local Sha256 digest;
   if (!std::ranges::equal(last, slots)) {
-    digest = sha256(slots);
+    digest = crypto::sha256(slots);
     last.assign(slots.begin(), slots.end());
   }
   header.slots_bytes = static_cast<std::uint32_t>(slots.size());
@@ -229,7 +229,7 @@ MasterKey derive_master_key(std::span<const std::byte> passphrase,
       reinterpret_cast<const char*>(passphrase.data()), passphrase.size(), in(parameters.salt),
       parameters.salt.size(), std::uint64_t{1} << parameters.log2_n, parameters.r, parameters.p,
       memory + (std::uint64_t{1} << 20), out(master.bytes()), kMasterKeyBytes);
-  wipe_stack();  // where PBKDF2 and HMAC inside have their results
+  crypto::wipe_stack();  // where PBKDF2 and HMAC inside have their results
   require(good == 1, "scrypt (its memory may not be there)");
   return master;
 }
@@ -238,4 +238,4 @@ void fill_random(std::span<std::byte> bytes) {
   require(RAND_bytes(out(bytes), static_cast<int>(bytes.size())) == 1, "random numbers");
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -13,7 +13,7 @@
 #include "tabane/tools/encrypt/secret.h"
 #include "tabane/tools/encrypt/tree_key.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 inline constexpr std::size_t kMasterKeyBytes = 32;
 inline constexpr std::size_t kFileSaltBytes = 32;
@@ -134,4 +134,4 @@ MasterKey derive_master_key(std::span<const std::byte> passphrase,
 // Fills bytes with cryptographically strong random numbers.
 void fill_random(std::span<std::byte> bytes);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

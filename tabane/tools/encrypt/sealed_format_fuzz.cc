@@ -8,7 +8,7 @@
 #include "tabane/tools/encrypt/key_slots.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 void check_chunk_comes_back(ChunkCipher& cipher, std::uint32_t index, bool last,
@@ -115,11 +115,11 @@ FuzzResult fuzz_sealed_file(std::span<const std::byte> sealed) {
   return good ? FuzzResult::opened : FuzzResult::bad_chunk;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  tabane::workloads::aes_dir::fuzz_sealed_file(std::as_bytes(std::span(data, size)));
+  tabane::encrypt::fuzz_sealed_file(std::as_bytes(std::span(data, size)));
   return 0;
 }

@@ -6,7 +6,7 @@
 
 #include "tabane/tools/encrypt/sealed_format.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // The key of the harness: bytes 0, 1, 2 …
 MasterKey fuzz_key();
@@ -20,4 +20,4 @@ FuzzResult fuzz_sealed_file(std::span<const std::byte> sealed);
 // The same for the slots of a tree. Returns whether they can be read as such.
 bool fuzz_slots(std::span<const std::byte> bytes);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

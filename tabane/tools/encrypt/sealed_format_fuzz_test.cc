@@ -9,7 +9,7 @@
 #include "tabane/tools/encrypt/slot_vectors.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 // A sealed file with chunks of 4 KiB.
@@ -134,4 +134,4 @@ TEST(FuzzSealedFile, RefusesArbitraryBytes) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -10,7 +10,7 @@
 #include "tabane/tools/encrypt/slot_vectors.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 Header counting_header() {
@@ -360,4 +360,4 @@ TEST(SecretBytes, AreWipedWhereTheyWereMovedFrom) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -17,7 +17,7 @@
 #include "tabane/tools/encrypt/tree_seal.h"
 #include "tabane/tools/encrypt/version_1.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -630,4 +630,4 @@ TEST_F(SealedTree, TellsAnIdenticalLinkFromAnotherOne) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -12,7 +12,7 @@
 #include "tabane/tools/encrypt/manifest_file.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr const char* kChanged =
@@ -251,4 +251,4 @@ void use_keys_file(const Places& places, bool has_manifest, KeyRing& keys,
   }
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -8,7 +8,7 @@
 #include "tabane/tools/encrypt/request.h"
 #include "tabane/tools/encrypt/tree_seal.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // What the request was given to open with, where a passphrase goes before a key.
 OpeningKeys opening_keys(const Request& request);
@@ -29,4 +29,4 @@ TreeSeal prepare_seal(const Request& request, const Places& places, int out_root
 void use_keys_file(const Places& places, bool has_manifest, KeyRing& keys,
                    std::vector<Failure>& failures);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

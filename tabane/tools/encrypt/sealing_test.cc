@@ -14,7 +14,7 @@
 #include "tabane/tools/encrypt/tree_job_test.h"
 #include "tabane/tools/encrypt/version_1.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -74,7 +74,7 @@ class Sealing : public testing::Test {
     }
   }
   std::string refusal(std::initializer_list<Change> changes) const {
-    return aes_dir::refusal(request(Direction::encrypt, "in", "sealed", changes));
+    return encrypt::refusal(request(Direction::encrypt, "in", "sealed", changes));
   }
 
   // Takes a path in a sealed tree from another one, with its time.
@@ -500,4 +500,4 @@ TEST_F(Sealing, RefusesAnInputWithADirectoryOfItsOwnNameAtItsRootOnly) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

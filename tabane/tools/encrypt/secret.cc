@@ -4,7 +4,7 @@
 
 #include <new>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 LockedMemory::LockedMemory(std::size_t bytes) {
   if (bytes == 0) return;
@@ -25,9 +25,9 @@ LockedMemory& LockedMemory::operator=(LockedMemory&& other) noexcept {
 
 void LockedMemory::reset() noexcept {
   if (bytes_.empty()) return;
-  wipe(bytes_);
+  crypto::wipe(bytes_);
   munmap(bytes_.data(), bytes_.size());
   bytes_ = {};
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

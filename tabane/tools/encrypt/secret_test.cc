@@ -10,7 +10,7 @@
 #include "tabane/tools/encrypt/keys.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 // The flags of the mapping that holds an address, " rd wr … lo dd "; empty if they are not told.
@@ -78,4 +78,4 @@ TEST(LockedMemory, MovesAndLeavesNothing) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -18,7 +18,7 @@
 #include "tabane/tools/encrypt/tree_home.h"
 #include "tabane/tools/encrypt/tree_job_test.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -167,4 +167,4 @@ TEST_F(SecretsLeft, AreNoneOfAJobThatDecrypts) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

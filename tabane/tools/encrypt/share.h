@@ -10,7 +10,7 @@
 
 #include "tabane/tools/encrypt/file_records.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // A file that several ranks do in pieces: rank 0 has made its output, and gives it its name when
 // all pieces are written. It is sent as it stands, so there are no gaps in it.
@@ -34,4 +34,4 @@ struct Share {
   std::vector<std::pair<std::uint32_t, FileRecord>> records;  // for the manifest
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

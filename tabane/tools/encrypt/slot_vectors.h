@@ -9,7 +9,7 @@
 #include "tabane/tools/encrypt/key_slots.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::workloads::aes_dir::vectors {
+namespace tabane::encrypt::vectors {
 
 template <class Key>
 Key counting_key(unsigned first) {
@@ -61,4 +61,4 @@ inline Bytes table_of_all() {
   return from_hex("0003" + kFileSlot + kPassphraseSlot + kRecipientSlot);
 }
 
-}  // namespace tabane::workloads::aes_dir::vectors
+}  // namespace tabane::encrypt::vectors

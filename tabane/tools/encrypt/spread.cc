@@ -14,7 +14,7 @@
 #include "tabane/tools/encrypt/rank_tree.h"
 #include "tabane/tools/encrypt/spread_units.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 // The threads of each rank where `all` are wanted: at least one, and no more than its PUs.
@@ -78,7 +78,7 @@ void Spread::meet() {
   if (!mail_ || !hellos_.empty()) return;
   try {
     hellos_.resize(static_cast<std::size_t>(comm_->size()));
-    hellos_[0] = {.machine = machine_name(), .pus = core::thread_binding()};
+    hellos_[0] = {.machine = solver::machine_name(), .pus = core::thread_binding()};
     for (int others = comm_->size() - 1; others > 0; --others) {
       const Letter letter = mail_->wait(kHelloTag);
       hellos_[static_cast<std::size_t>(letter.from)] = decode_hello(letter.text);
@@ -168,4 +168,4 @@ unsigned Spread::run(JobState& job, const Places& places, const Plan& plan, cons
   return std::accumulate(threads_.begin(), threads_.end(), 0u);
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -14,7 +14,7 @@
 #include "tabane/tools/encrypt/rank_letters.h"
 #include "tabane/tools/encrypt/rank_mail.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // For each rank, how many of its PUs are its own if ranks that share some share them fairly; at
 // least 1.
@@ -59,4 +59,4 @@ class Spread {
   std::vector<std::string> remarks_;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

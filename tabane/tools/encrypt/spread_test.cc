@@ -23,7 +23,7 @@
 #include "tabane/tools/encrypt/help.h"
 #include "tabane/tools/encrypt/tree_job_test.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -281,4 +281,4 @@ TEST_F(SpreadJob, DoesThePartOfARankThatIsKilled) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

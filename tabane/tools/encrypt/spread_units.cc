@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr std::size_t kMostGiven = 256;  // at once
@@ -275,4 +275,4 @@ bool SpreadUnits::is_over() {
   return std::ranges::all_of(helpers_, &Helper::left);
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -20,7 +20,7 @@
 #include "tabane/tools/encrypt/sealed_file.h"
 #include "tabane/tools/encrypt/threads.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // A unit is either whole files, which the rank that has it commits, or a piece of a file, which
 // this rank opens when the first of its pieces is given, and commits when the last one is done.
@@ -92,4 +92,4 @@ class SpreadUnits : public UnitSource {
   std::optional<CbcFileWorker> cbc_;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

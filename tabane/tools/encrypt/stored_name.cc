@@ -10,7 +10,7 @@
 
 #include "tabane/tools/encrypt/hkdf.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 StoredName stored_name_of(const TreeKey& key, const TreeId& tree, std::string_view path) {
   const auto all = derive_key(key.bytes(), tree, "tabane stored name 2",
@@ -54,4 +54,4 @@ Place StoredPlaces::at(const StoredName& name) {
   return {directory, path.substr(3)};
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -12,7 +12,7 @@
 #include "tabane/tools/encrypt/manifest_format.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 using StoredName = std::array<std::byte, kStoredNameBytes>;
 
@@ -46,4 +46,4 @@ class StoredPlaces {
   std::array<core::SharedDescriptor, 256> directories_;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

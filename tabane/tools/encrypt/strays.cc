@@ -9,7 +9,7 @@
 #include "tabane/tools/encrypt/stored_name.h"
 #include "tabane/tools/encrypt/tree_walk.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 bool is_sealed_for_tree(DirectoryOpener& directories, const Tree& tree, const TreeFile& file,
@@ -78,4 +78,4 @@ std::vector<Stray> strays_of(int sealed, const Tree& plain, const TreeSeal& seal
   return strays;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

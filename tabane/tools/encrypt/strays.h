@@ -7,7 +7,7 @@
 #include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_seal.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 struct Stray {
   std::string path;  // in the sealed tree
@@ -22,4 +22,4 @@ struct Stray {
 std::vector<Stray> strays_of(int sealed, const Tree& plain, const TreeSeal& seal,
                              bool hidden_names);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

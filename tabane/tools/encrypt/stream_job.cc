@@ -18,7 +18,7 @@
 #include "tabane/tools/encrypt/page_buffer.h"
 #include "tabane/tools/encrypt/sealing.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -244,4 +244,4 @@ Outcome run_stream(const Request& request, const Places& places, Engine engine, 
   return outcome;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -6,7 +6,7 @@
 #include "tabane/tools/encrypt/key_ring.h"
 #include "tabane/tools/encrypt/preflight.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // throws: core::UsageError for what does not go with IN or OUT as a standard stream.
 void check_stream(const Request& request);
@@ -19,4 +19,4 @@ void check_stream(const Request& request);
 Outcome run_stream(const Request& request, const Places& places, Engine engine, KeyRing& keys,
                    const Hooks& hooks);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -17,7 +17,7 @@
 #include "tabane/tools/encrypt/engine.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 using Bytes = std::vector<std::byte>;
 
@@ -126,4 +126,4 @@ inline std::vector<Engine> engines_here() {
   return engines;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -6,7 +6,7 @@
 
 #include "tabane/tools/encrypt/request.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // With a key that is always the same; passphrases cost little.
 inline Request request_of(Direction direction, const std::filesystem::path& in,
@@ -21,4 +21,4 @@ inline Request request_of(Direction direction, const std::filesystem::path& in,
   return request;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -13,7 +13,7 @@
 #include "tabane/tools/encrypt/device_sealer.h"
 #include "tabane/tools/encrypt/sealed_file.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 struct Taken {
@@ -310,4 +310,4 @@ void run_job_threads(JobState& job, const Plan& plan, Engine engine, const Hooks
   }
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

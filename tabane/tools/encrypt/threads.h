@@ -9,7 +9,7 @@
 #include "tabane/tools/encrypt/request.h"
 #include "tabane/tools/encrypt/share.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // Gives the units of a plan to the threads of a process that works with others.
 class UnitSource {
@@ -30,4 +30,4 @@ class UnitSource {
 void run_job_threads(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks,
                      CopyPairs* copies, UnitSource* source = nullptr);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

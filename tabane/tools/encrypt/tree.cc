@@ -18,7 +18,7 @@
 #include "tabane/tools/encrypt/modes.h"
 #include "tabane/tools/encrypt/output_file.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -357,4 +357,4 @@ core::SharedDescriptor DirectoryOpener::open(std::uint32_t directory) {
   return reached;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

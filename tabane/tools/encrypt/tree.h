@@ -13,7 +13,7 @@
 #include "tabane/tools/encrypt/growing_array.h"
 #include "tabane/tools/encrypt/same_place.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // Something that went wrong with one file or directory; the others go on.
 struct Failure {
@@ -126,4 +126,4 @@ class DirectoryOpener {
   std::vector<std::uint32_t> steps_;  // below the nearest one held, innermost first
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

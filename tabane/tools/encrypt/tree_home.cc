@@ -16,7 +16,7 @@
 #include "tabane/tools/encrypt/output_file.h"
 #include "tabane/tools/encrypt/tree.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 constexpr const char* kName = "keys";
@@ -94,4 +94,4 @@ void write_keys(int root, std::span<const std::byte> bytes, bool fsync) {
   file.commit({.replace = true, .fsync = fsync});
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -9,7 +9,7 @@
 #include "tabane/core/file.h"
 #include "tabane/tools/encrypt/keys_file.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // Opens the directory .tabane; makes it if it is missing and `make`.
 // throws: core::SystemError; core::Error if something else has the name. Returns none that is valid
@@ -38,4 +38,4 @@ void write_keys(int root, std::span<const std::byte> bytes, bool fsync);
 // What is told of these files: ".tabane/keys: at byte 7: …".
 inline constexpr const char* kKeysPath = ".tabane/keys";
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

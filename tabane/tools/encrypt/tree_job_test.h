@@ -18,7 +18,7 @@
 #include "tabane/tools/encrypt/test_bytes.h"
 #include "tabane/tools/encrypt/test_request.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 using Lines = std::vector<std::string>;
 using Entries = std::map<std::string, std::string>;
@@ -114,4 +114,4 @@ class SealsATree : public testing::Test {
   unsigned threads = 0;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -7,7 +7,7 @@
 
 #include "tabane/tools/encrypt/secret.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 inline constexpr std::size_t kTreeIdBytes = 16;
 inline constexpr std::size_t kTreeKeyBytes = 32;
@@ -15,4 +15,4 @@ inline constexpr std::size_t kTreeKeyBytes = 32;
 using TreeId = std::array<std::byte, kTreeIdBytes>;
 using TreeKey = LockedBytes<kTreeKeyBytes>;
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -11,7 +11,7 @@
 #include "tabane/tools/encrypt/header_io.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 // Whether the scan failed at the path or at a directory that it lies in, which is told already.
@@ -126,4 +126,4 @@ std::vector<TreeDifference> TreeManifest::differences() {
   return finder_.take();
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

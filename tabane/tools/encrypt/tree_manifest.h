@@ -17,7 +17,7 @@
 #include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_seal.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // A file is not what the manifest has at its path.
 class DiffersFromManifest : public core::Error {
@@ -85,4 +85,4 @@ class TreeManifest {
   std::vector<std::string> temporaries_;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

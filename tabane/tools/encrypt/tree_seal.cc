@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 std::vector<Slot> make_slots(const Openers& openers, const TreeId& tree, const TreeKey& key) {
   std::vector<Slot> slots;
@@ -44,4 +44,4 @@ TreeSeal make_new_seal(const Openers& openers) {
   return make_seal(tree, std::move(key), std::move(slots));
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -10,7 +10,7 @@
 #include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/tree_key.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 struct TreeSeal {
   TreeKey key;
@@ -36,4 +36,4 @@ TreeSeal make_seal(const TreeId& tree, TreeKey key, std::vector<Slot> slots);
 // A tree that was not there before.
 TreeSeal make_new_seal(const Openers& openers);
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -22,7 +22,7 @@
 #include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -494,4 +494,4 @@ TEST_F(Opener, RefusesALinkOrAFileInPlaceOfADirectory) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

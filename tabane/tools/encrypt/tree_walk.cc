@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 void TreeWalk::enter(std::uint32_t directory) {
   // Returns the range of those that lie in the directory, and goes behind it.
@@ -70,4 +70,4 @@ bool TreeWalk::next() {
   return false;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -8,7 +8,7 @@
 #include "tabane/tools/encrypt/manifest_format.h"
 #include "tabane/tools/encrypt/tree.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // Visits each directory before what it holds, in the order of compare_paths(), if the tree came
 // from scan(). Memory: a few words for each level of the place reached.
@@ -48,4 +48,4 @@ class TreeWalk {
   std::string path_;
 };
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -9,7 +9,7 @@
 #include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -90,4 +90,4 @@ TEST_F(Walk, GivesAnOrderThatManifestsAccept) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -28,10 +28,10 @@
 #include "tabane/tools/encrypt/key_ring.h"
 #include "tabane/tools/encrypt/passphrase_prompt.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
-using namespace workloads::aes_dir;
+using namespace encrypt;
 
 constexpr std::size_t kFailuresShown = 100;
 
@@ -546,4 +546,4 @@ constinit const Verb verify_verb{
         "state",
     .define = define<Direction::verify>};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

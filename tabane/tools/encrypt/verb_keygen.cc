@@ -12,7 +12,7 @@
 #include "tabane/tools/encrypt/identity.h"
 #include "tabane/tools/encrypt/keys.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 namespace {
 
@@ -22,13 +22,13 @@ struct Options {
 };
 
 void make(const Options& options) {
-  using namespace workloads::aes_dir;
+  using namespace encrypt;
   if (std::filesystem::exists(std::filesystem::symlink_status(options.file))) {
     throw core::Error(fmt::format("{} exists, and a key file is never replaced", options.file));
   }
   make_memory_unreadable();
   if (options.pair) {
-    fmt::print("{}\n", workloads::aes_dir::text_of(write_new_identity(options.file)));
+    fmt::print("{}\n", encrypt::text_of(write_new_identity(options.file)));
   } else {
     write_new_key_file(options.file);
   }
@@ -67,4 +67,4 @@ constinit const Verb keygen_verb{
         "                          whoever has it can encrypt, and only the secret key decrypts",
     .define = define};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

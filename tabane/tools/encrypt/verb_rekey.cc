@@ -15,10 +15,10 @@
 #include "tabane/tools/encrypt/passphrase_prompt.h"
 #include "tabane/tools/encrypt/rekey.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
-using namespace workloads::aes_dir;
+using namespace encrypt;
 
 struct Options {
   std::string tree;
@@ -186,4 +186,4 @@ constinit const Verb rekey_verb{
         "                        shows whom the tree is for, and changes nothing",
     .define = define};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -8,7 +8,7 @@
 #include "tabane/tools/encrypt/chunk_cipher.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 
 // header: of version 1; gets a salt.
 inline std::string seal_version_1(std::string_view plain, Header header, const MasterKey& master) {
@@ -29,4 +29,4 @@ inline std::string seal_version_1(std::string_view plain, Header header, const M
   return as_text(file);
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -6,7 +6,7 @@
 
 #include "tabane/tools/encrypt/openssl.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 struct KeyFree {
@@ -48,4 +48,4 @@ SecretBytes<kX25519Bytes> x25519_shared(const X25519Secret& mine, const X25519Pu
   return shared;
 }
 
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

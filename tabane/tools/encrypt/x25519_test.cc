@@ -9,7 +9,7 @@
 #include "tabane/core/error.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::workloads::aes_dir {
+namespace tabane::encrypt {
 namespace {
 
 X25519Secret secret(std::string_view digits) {
@@ -70,4 +70,4 @@ TEST(X25519, RefusesPublicKeysOfSmallOrder) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir
+}  // namespace tabane::encrypt

@@ -22,7 +22,7 @@
 #include "tabane/tools/epub/moment.h"
 #include "tabane/tools/epub/package.h"
 
-namespace tabane::workloads::aes_dir::epub {
+namespace tabane::encrypt::epub {
 namespace {
 
 constexpr std::uint64_t kMostMimetype = 256;
@@ -319,4 +319,4 @@ BookReport inspect_book(const std::string& path) {
   return report;
 }
 
-}  // namespace tabane::workloads::aes_dir::epub
+}  // namespace tabane::encrypt::epub

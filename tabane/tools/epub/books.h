@@ -12,7 +12,7 @@
 #include "tabane/tools/epub/licence.h"
 #include "tabane/tools/epub/provider.h"
 
-namespace tabane::workloads::aes_dir::epub {
+namespace tabane::encrypt::epub {
 
 struct BookPaths {
   std::string in;
@@ -71,4 +71,4 @@ struct BookReport {
 // throws: core::SystemError, core::Error; both name the file.
 BookReport inspect_book(const std::string& path);
 
-}  // namespace tabane::workloads::aes_dir::epub
+}  // namespace tabane::encrypt::epub

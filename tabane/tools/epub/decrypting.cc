@@ -8,7 +8,7 @@
 #include "tabane/core/units.h"
 #include "tabane/tools/epub/sliced_content.h"
 
-namespace tabane::workloads::aes_dir::epub {
+namespace tabane::encrypt::epub {
 namespace {
 
 [[noreturn]] void refuse(const std::string& book, const Entry& entry, const char* why) {
@@ -174,4 +174,4 @@ std::unique_ptr<Content> decrypted_stream(Job& job, const Archive& book, const E
   return std::make_unique<DecryptedStream>(job, book, entry, how, key);
 }
 
-}  // namespace tabane::workloads::aes_dir::epub
+}  // namespace tabane::encrypt::epub

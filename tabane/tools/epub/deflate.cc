@@ -7,7 +7,7 @@
 #include <array>
 #include <new>
 
-namespace tabane::workloads::aes_dir::epub {
+namespace tabane::encrypt::epub {
 namespace {
 
 constexpr int kLevel = 6;
@@ -92,4 +92,4 @@ bool InflatedSum::ended() const { return state_->ended; }
 std::uint64_t InflatedSum::bytes() const { return state_->bytes; }
 std::uint32_t InflatedSum::crc() const { return state_->crc; }
 
-}  // namespace tabane::workloads::aes_dir::epub
+}  // namespace tabane::encrypt::epub

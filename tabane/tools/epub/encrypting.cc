@@ -8,7 +8,7 @@
 #include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/epub/sliced_content.h"
 
-namespace tabane::workloads::aes_dir::epub {
+namespace tabane::encrypt::epub {
 namespace {
 
 void require_good(bool good, const std::string& book, const Entry& entry) {
@@ -147,4 +147,4 @@ std::unique_ptr<Content> encrypted_stream(Job& job, const Archive& book, const E
   return std::make_unique<EncryptedStream>(job, book, entry, raw ? Form::stored : Form::plain, key);
 }
 
-}  // namespace tabane::workloads::aes_dir::epub
+}  // namespace tabane::encrypt::epub

@@ -19,7 +19,7 @@
 #include "tabane/tools/epub/workers.h"
 #include "tabane/tools/epub/xml_encryption.h"
 
-namespace tabane::workloads::aes_dir::epub {
+namespace tabane::encrypt::epub {
 namespace {
 
 std::span<const std::byte> bytes_of(std::string_view text) {
@@ -282,4 +282,4 @@ TEST(EpubWorkers, AnExceptionOfAPartKeepsNobodyWaiting) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::aes_dir::epub
+}  // namespace tabane::encrypt::epub

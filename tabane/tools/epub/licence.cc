@@ -12,7 +12,7 @@
 #include "tabane/tools/epub/moment.h"
 #include "tabane/tools/epub/package.h"
 
-namespace tabane::workloads::aes_dir::epub {
+namespace tabane::encrypt::epub {
 namespace {
 
 using Json = nlohmann::json;  // its keys are sorted, as the signature's canonical form wants them
@@ -108,10 +108,10 @@ SignatureCheck signature_of(const Json& json) {
 }  // namespace
 
 Key user_key(const Passphrase& passphrase) {
-  Sha256Sum sum = sha256(passphrase.bytes());
+  crypto::Sha256Sum sum = crypto::sha256(passphrase.bytes());
   Key key;
   std::ranges::copy(sum, key.bytes().begin());
-  wipe(sum);
+  crypto::wipe(sum);
   return key;
 }
 
@@ -194,7 +194,7 @@ std::optional<Key> content_key(const Licence& licence, const Key& user) {
   const auto found = std::as_writable_bytes(std::span(*bytes));
   std::optional<Key> key;
   if (found.size() == kKeyBytes) std::ranges::copy(found, key.emplace().bytes().begin());
-  wipe(found);
+  crypto::wipe(found);
   return key;
 }
 
@@ -206,4 +206,4 @@ std::string expiry(const Rights& rights, std::string_view now) {
   return {};
 }
 
-}  // namespace tabane::workloads::aes_dir::epub
+}  // namespace tabane::encrypt::epub

@@ -14,7 +14,7 @@
 #include "tabane/tools/epub/provider.h"
 #include "tabane/tools/epub/xml_encryption.h"
 
-namespace tabane::workloads::aes_dir::epub {
+namespace tabane::encrypt::epub {
 
 inline constexpr const char* kBasicProfile = "http://readium.org/lcp/basic-profile";
 
@@ -63,4 +63,4 @@ std::optional<Key> content_key(const Licence& licence, const Key& user);
 // utc_now() writes it.
 std::string expiry(const Rights& rights, std::string_view now);
 
-}  // namespace tabane::workloads::aes_dir::epub
+}  // namespace tabane::encrypt::epub

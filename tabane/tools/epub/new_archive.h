@@ -19,7 +19,7 @@
 struct zip;
 struct zip_source;
 
-namespace tabane::workloads::aes_dir::epub {
+namespace tabane::encrypt::epub {
 
 // What an entry is to hold, made when the archive is written.
 class Content {
@@ -77,4 +77,4 @@ class NewArchive {
   std::unique_ptr<zip, Discard> zip_;
 };
 
-}  // namespace tabane::workloads::aes_dir::epub
+}  // namespace tabane::encrypt::epub

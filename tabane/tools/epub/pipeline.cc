@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace tabane::workloads::aes_dir::epub {
+namespace tabane::encrypt::epub {
 namespace {
 
 // A part is worth a thread's attention, and does not keep the others waiting.
@@ -121,4 +121,4 @@ void Pipeline::release(std::size_t index) {
   job_.bytes_done += piece.entry->stored;
 }
 
-}  // namespace tabane::workloads::aes_dir::epub
+}  // namespace tabane::encrypt::epub

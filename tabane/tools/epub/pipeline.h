@@ -19,7 +19,7 @@
 #include "tabane/tools/epub/workers.h"
 #include "tabane/tools/epub/xml_encryption.h"
 
-namespace tabane::workloads::aes_dir::epub {
+namespace tabane::encrypt::epub {
 
 // Larger resources, plain or stored, are streamed by the thread of their book.
 inline constexpr std::uint64_t kWholeBytes = std::uint64_t{16} << 20;
@@ -117,4 +117,4 @@ class Pipeline {
   std::size_t in_memory_ = 0;  // bytes
 };
 
-}  // namespace tabane::workloads::aes_dir::epub
+}  // namespace tabane::encrypt::epub

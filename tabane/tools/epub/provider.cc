@@ -14,7 +14,7 @@
 #include "tabane/tools/encrypt/openssl.h"
 #include "tabane/tools/encrypt/secret.h"
 
-namespace tabane::workloads::aes_dir::epub {
+namespace tabane::encrypt::epub {
 namespace {
 
 template <auto free>
@@ -106,7 +106,7 @@ Provider Provider::from_files(const std::string& certificate, const std::string&
   std::string key_text = core::read_file(key);
   const Memory key_pem = memory_of(key_text);
   state->key.reset(PEM_read_bio_PrivateKey(key_pem.get(), nullptr, no_passphrase, nullptr));
-  wipe(std::as_writable_bytes(std::span(key_text)));
+  crypto::wipe(std::as_writable_bytes(std::span(key_text)));
   if (!state->key || EVP_PKEY_get_base_id(state->key.get()) != EVP_PKEY_RSA) {
     throw core::UsageError(
         fmt::format("--private-key {}: holds no RSA key in PEM, or one under a passphrase", key));
@@ -173,4 +173,4 @@ SignatureCheck check_signature(std::string_view text, std::string_view algorithm
   return check;
 }
 
-}  // namespace tabane::workloads::aes_dir::epub
+}  // namespace tabane::encrypt::epub

@@ -4,7 +4,7 @@
 #include "tabane/tools/encrypt/page_buffer.h"
 #include "tabane/tools/epub/new_archive.h"
 
-namespace tabane::workloads::aes_dir::epub {
+namespace tabane::encrypt::epub {
 
 class SlicedContent : public Content {
  public:
@@ -24,4 +24,4 @@ class SlicedContent : public Content {
   std::size_t at_ = 0, filled_ = 0;
 };
 
-}  // namespace tabane::workloads::aes_dir::epub
+}  // namespace tabane::encrypt::epub

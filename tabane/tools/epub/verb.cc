@@ -22,10 +22,10 @@
 #include "tabane/tools/epub/moment.h"
 #include "tabane/tools/epub/verb_places.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
-using namespace workloads::aes_dir::epub;
+using namespace encrypt::epub;
 
 enum class Way { protect, unprotect };
 
@@ -50,9 +50,9 @@ void warn(const std::string& text) {
   if (!text.empty()) say(stderr, fmt::format("warning: {}\n", printable(text)));
 }
 
-workloads::aes_dir::Passphrase read_passphrase(const std::optional<std::string>& file, bool twice) {
+encrypt::Passphrase read_passphrase(const std::optional<std::string>& file, bool twice) {
   if (!file) return ask_passphrase(twice, "Passphrase: ", "--passphrase-file FILE");
-  auto read = workloads::aes_dir::read_passphrase_file(*file);
+  auto read = encrypt::read_passphrase_file(*file);
   warn(read.warning);
   return std::move(read.passphrase);
 }
@@ -174,8 +174,7 @@ void check_terms(const Options& options) {
 
 std::function<Provider()> provider_of(const Options& options) {
   if (!options.certificate) return [] { return Provider::for_tests(); };
-  warn(workloads::aes_dir::warning_of(workloads::aes_dir::open_to_read(*options.private_key),
-                                      *options.private_key));
+  warn(encrypt::warning_of(encrypt::open_to_read(*options.private_key), *options.private_key));
   // Read now: what is wrong with the files is told before anything is made.
   auto provider =
       std::make_shared<Provider>(Provider::from_files(*options.certificate, *options.private_key));
@@ -184,7 +183,7 @@ std::function<Provider()> provider_of(const Options& options) {
 
 // No book and no record may replace what the passphrase or the provider's key is read from.
 void require_apart_from_keys(const Options& options, const std::vector<BookPaths>& books) {
-  workloads::aes_dir::KeyFiles files;
+  encrypt::KeyFiles files;
   for (const auto& path : {options.passphrase_file, options.certificate, options.private_key}) {
     files.add(path);
   }
@@ -207,7 +206,7 @@ int run(const Options& options, Way way) {
   make_memory_unreadable();
   const auto provider = way == Way::protect ? provider_of(options) : nullptr;
   request.passphrase = read_passphrase(options.passphrase_file, way == Way::protect);
-  if (way == Way::protect) warn(workloads::aes_dir::weakness_of(request.passphrase));
+  if (way == Way::protect) warn(encrypt::weakness_of(request.passphrase));
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit fails alone, with EFBIG
   std::signal(SIGPIPE, SIG_IGN);  // the books are made, whoever has stopped reading of them
   const StopOnSignal stop;
@@ -307,4 +306,4 @@ constinit const Verb epub_verb{
         "  tabane epub unprotect protected.epub -o book.epub",
     .below = kBelow};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -17,10 +17,10 @@
 #include "tabane/tools/epub/books.h"
 #include "tabane/tools/epub/verb_places.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
-using namespace workloads::aes_dir::epub;
+using namespace encrypt::epub;
 
 struct Options {
   std::vector<std::string> books;
@@ -141,7 +141,7 @@ Inspected inspect(const std::string& path, const std::optional<Key>& user) {
 
 int run(const Options& options) {
   options.json.check(false);
-  workloads::aes_dir::KeyFiles files;
+  encrypt::KeyFiles files;
   files.add(options.passphrase_file);
   if (!options.json.file().empty()) files.require_none("--json", options.json.file());
   for (const std::string& book : options.books) require_record_apart(options.json.file(), book);
@@ -152,7 +152,7 @@ int run(const Options& options) {
   make_memory_unreadable();
   std::optional<Key> user;
   if (options.passphrase_file) {
-    const auto read = workloads::aes_dir::read_passphrase_file(*options.passphrase_file);
+    const auto read = encrypt::read_passphrase_file(*options.passphrase_file);
     if (!read.warning.empty()) fmt::print(stderr, "warning: {}\n", printable(read.warning));
     user = user_key(read.passphrase);
   }
@@ -194,4 +194,4 @@ constinit const Verb epub_inspect_verb{
         "It ends with 4 if the licence or the passphrase is not good.",
     .define = define};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

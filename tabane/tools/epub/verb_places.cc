@@ -12,12 +12,12 @@
 #include "tabane/program/output.h"
 #include "tabane/tools/encrypt/same_place.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 namespace fs = std::filesystem;
-using workloads::aes_dir::FileId;
-using workloads::aes_dir::epub::BookPaths;
+using encrypt::FileId;
+using encrypt::epub::BookPaths;
 
 // Whether OUT is a directory for books, not one book's file.
 bool is_folder(const std::string& output, std::size_t books) {
@@ -107,4 +107,4 @@ void require_record_apart(const std::string& record, const fs::path& book) {
       fmt::format("--json ({}) is the book {}; give another file", record, book.string()));
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

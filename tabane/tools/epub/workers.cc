@@ -6,7 +6,7 @@
 
 #include "tabane/tools/encrypt/crew.h"
 
-namespace tabane::workloads::aes_dir::epub {
+namespace tabane::encrypt::epub {
 namespace {
 
 // Calls work without the lock, and then, also if it throws, `after` with the lock: whoever waits
@@ -93,4 +93,4 @@ void Workers::drop(const void* owner) {
   changed_.wait(lock, [&] { return !running_.contains(owner); });
 }
 
-}  // namespace tabane::workloads::aes_dir::epub
+}  // namespace tabane::encrypt::epub

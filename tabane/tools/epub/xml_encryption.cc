@@ -9,7 +9,7 @@
 #include "tabane/tools/encrypt/openssl.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
-namespace tabane::workloads::aes_dir::epub {
+namespace tabane::encrypt::epub {
 
 std::optional<std::size_t> without_padding(std::span<const std::byte> bytes) {
   if (bytes.empty() || bytes.size() % kBlockBytes != 0) return std::nullopt;
@@ -46,7 +46,7 @@ std::optional<std::string> decrypt_value(const Key& key, std::string_view text) 
   const auto length = without_padding(content);
   std::optional<std::string> value;
   if (length) value = bytes->substr(kBlockBytes, *length);
-  wipe(all);
+  crypto::wipe(all);
   return value;
 }
 
@@ -71,4 +71,4 @@ std::optional<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
-}  // namespace tabane::workloads::aes_dir::epub
+}  // namespace tabane::encrypt::epub

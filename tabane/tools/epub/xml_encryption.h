@@ -12,7 +12,7 @@
 #include "tabane/tools/encrypt/cbc_cipher.h"
 #include "tabane/tools/encrypt/secret.h"
 
-namespace tabane::workloads::aes_dir::epub {
+namespace tabane::encrypt::epub {
 
 // Its name.
 inline constexpr const char* kAes256Cbc = "http://www.w3.org/2001/04/xmlenc#aes256-cbc";
@@ -37,4 +37,4 @@ std::string base64(std::span<const std::byte> bytes);
 // Returns nothing if the text is not base64.
 std::optional<std::string> from_base64(std::string_view text);
 
-}  // namespace tabane::workloads::aes_dir::epub
+}  // namespace tabane::encrypt::epub

@@ -6,7 +6,7 @@
 
 #include "tabane/tools/linpack/norm_estimate.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 // The largest row sum of A^-1 D is the largest column sum of D A^-T, D having doubt on its
 // diagonal.
@@ -29,4 +29,4 @@ double estimate_error(Factors& factors, std::span<const double> x, std::span<con
   return error == 0 ? 0 : std::isinf(error) ? error : error / largest;
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -5,7 +5,7 @@
 
 #include "tabane/tools/linpack/factors.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 // Returns an estimate of the largest error of an element of x over the largest |x|: the largest
 // element of |A^-1| doubt over the largest |x|, which is LAPACK's forward error bound (DGERFS),
@@ -24,4 +24,4 @@ namespace tabane::workloads::linpack {
 // operations, outside of what is timed.
 double estimate_error(Factors& factors, std::span<const double> x, std::span<const double> doubt);
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

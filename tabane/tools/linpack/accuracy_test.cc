@@ -10,7 +10,7 @@
 #include "tabane/comm/launch.h"
 #include "tabane/tools/linpack/solve.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 constexpr comm::GridShape kFewGrids[]{{1, 1}, {1, 2}, {2, 1}, {2, 2}};
@@ -155,4 +155,4 @@ TEST(Accuracy, OfNothingAndOfZerosIsComplete) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -2,7 +2,7 @@
 // (g / block) mod ranks.
 #pragma once
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 struct BlockCyclic {
   int block = 1, ranks = 1, rank = 0;  // this rank's place among them
@@ -17,4 +17,4 @@ struct BlockCyclic {
   int global(int local) const { return (local / block * ranks + rank) * block + local % block; }
 };
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 TEST(BlockCyclic, DealsBlocksOutInTurn) {  // 0 1 | 2 3 | 4 5 | 6 7 | 8, to ranks 0 1 2 0 1
@@ -36,4 +36,4 @@ TEST(BlockCyclic, GivesEveryIndexToOneRank) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -10,7 +10,7 @@
 #include "tabane/tools/linpack/row_exchange.h"
 #include "tabane/tools/linpack/triangle.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 // Columns that are exchanged, solved and updated together: between two such tiles a rank looks
@@ -189,4 +189,4 @@ Eliminated eliminate_all(comm::Grid& grid, const Layout& layout, LocalMatrix& ma
   return Elimination(grid, layout, matrix, panels, steps, options).run();
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -9,7 +9,7 @@
 #include "tabane/tools/linpack/panel.h"
 #include "tabane/tools/linpack/times.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 // Room for the panel in use and for the next one.
 using Panels = std::array<Panel, 2>;
@@ -32,4 +32,4 @@ Eliminated eliminate_all(comm::Grid& grid, const Layout& layout, LocalMatrix& ma
                          Panels& panels, comm::Steps& steps,
                          const EliminationOptions& options = {});
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -5,7 +5,7 @@
 
 #include "tabane/comm/collectives.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 Factors::Factors(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix,
                  const std::vector<int>& pivots)
@@ -119,4 +119,4 @@ void Factors::solve_transposed(std::span<double> x) {
   }
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

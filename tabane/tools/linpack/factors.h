@@ -8,7 +8,7 @@
 #include "tabane/solver/blas.h"
 #include "tabane/tools/linpack/local_matrix.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 class Factors {
  public:
@@ -43,4 +43,4 @@ class Factors {
   std::vector<double> rows_;   // a value for each local row
 };
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

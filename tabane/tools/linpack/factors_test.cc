@@ -9,7 +9,7 @@
 #include "tabane/core/error.h"
 #include "tabane/tools/linpack/elimination.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 // A x or A^T x.
@@ -65,4 +65,4 @@ TEST(Factors, SolveWithAAndItsTransposeOnAllGrids) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

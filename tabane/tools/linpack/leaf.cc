@@ -12,7 +12,7 @@
 #include "tabane/simd/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tabane::workloads::linpack::HWY_NAMESPACE {
+namespace tabane::linpack::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Of the next Lanes(d) rows, `here`: keeps each lane's largest absolute value and its row. A NaN is
@@ -113,11 +113,11 @@ Pivot eliminate_by(double* a, std::ptrdiff_t ld, int rows, int columns, double i
   }
 }
 
-}  // namespace tabane::workloads::linpack::HWY_NAMESPACE
+}  // namespace tabane::linpack::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 HWY_EXPORT(find_pivot_in);
 HWY_EXPORT(eliminate_by);
@@ -133,5 +133,5 @@ Pivot eliminate(double* a, std::ptrdiff_t ld, int rows, int columns, double pivo
   return TABANE_DISPATCH(eliminate_by)(a, ld, rows, columns, 1 / pivot, u);
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack
 #endif

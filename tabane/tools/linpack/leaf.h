@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 inline constexpr int kLeafColumns = 8;
 
@@ -26,4 +26,4 @@ Pivot eliminate(double* a, std::ptrdiff_t ld, int rows, int columns, double pivo
 Pivot eliminate_ref(double* a, std::ptrdiff_t ld, int rows, int columns, double pivot,
                     const double* u);
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

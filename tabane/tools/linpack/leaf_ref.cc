@@ -2,7 +2,7 @@
 
 #include "tabane/tools/linpack/leaf.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 Pivot eliminate_ref(double* a, std::ptrdiff_t ld, int rows, int columns, double pivot,
                     const double* u) {
@@ -15,4 +15,4 @@ Pivot eliminate_ref(double* a, std::ptrdiff_t ld, int rows, int columns, double 
   return next;
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -10,7 +10,7 @@
 #include "tabane/simd/target.h"
 #include "tabane/tools/linpack/system.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -79,4 +79,4 @@ TEST_P(Leaf, EliminateDividesByThePivotWhoseInverseIsInfinite) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 core::Region room_for(std::size_t doubles) {
@@ -39,4 +39,4 @@ LocalMatrix::LocalMatrix(const Layout& layout, const System& system)
   }
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

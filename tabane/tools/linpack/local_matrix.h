@@ -10,7 +10,7 @@
 #include "tabane/tools/linpack/block_cyclic.h"
 #include "tabane/tools/linpack/system.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 // Which rows and columns a rank of the grid has.
 struct Layout {
@@ -51,4 +51,4 @@ constexpr std::ptrdiff_t column_stride(int rows) {
   return 8 * (lines % 2 == 0 ? lines + 1 : lines);
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

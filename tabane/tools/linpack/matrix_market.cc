@@ -12,7 +12,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 using Words = std::vector<std::string_view>;
@@ -202,4 +202,4 @@ MarketMatrix read_matrix_market(const std::filesystem::path& path,
   return matrix;
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 struct MarketMatrix {
   int rows = 0, columns = 0;
@@ -19,4 +19,4 @@ struct MarketMatrix {
 MarketMatrix read_matrix_market(const std::filesystem::path& path,
                                 const std::function<void(int rows, int columns)>& accept);
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -8,7 +8,7 @@
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 const std::string kBanner = "%%MatrixMarket matrix ";
@@ -96,4 +96,4 @@ TEST(MatrixMarket, RefusesWhatItIsNotNamingLineAndWhatWasExpected) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

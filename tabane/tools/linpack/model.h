@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 // As High-Performance Linpack counts them, whatever is really done.
 inline double operations(double n) { return 2 * n * n * n / 3 + 3 * n * n / 2; }
@@ -16,4 +16,4 @@ inline double bytes_needed(double n, int block, int rows, int columns) {
   return 8 * ((n + 16 * rows) * (n + 1) + rows * columns * (2 * panel + swapped + 10 * n));
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 double sum_of_magnitudes(std::span<const double> x) {
@@ -54,4 +54,4 @@ double estimate_norm(int n, const std::function<void(std::span<double>)>& multip
   return std::max(most, 2 * sum_of_magnitudes(x) / (3 * n));
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -4,7 +4,7 @@
 #include <functional>
 #include <span>
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 // Returns a lower bound of the largest column sum of |B|, B being n x n; most often it is that sum,
 // and hardly ever less than a third of it. multiply, multiply_transposed: x := B x, x := B^T x.
@@ -14,4 +14,4 @@ namespace tabane::workloads::linpack {
 double estimate_norm(int n, const std::function<void(std::span<double>)>& multiply,
                      const std::function<void(std::span<double>)>& multiply_transposed);
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

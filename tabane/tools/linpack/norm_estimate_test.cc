@@ -9,7 +9,7 @@
 
 #include "tabane/tools/linpack/system.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 // n x n, column by column.
@@ -75,4 +75,4 @@ TEST(NormEstimate, IsInfiniteWhereNumbersAreNot) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -9,7 +9,7 @@
 #include "tabane/tools/linpack/products.h"
 #include "tabane/tools/linpack/triangle.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 std::size_t most_doubles(const Layout& layout) {
@@ -124,4 +124,4 @@ void factorise(comm::Grid& grid, const Layout& layout, Panel& panel, comm::Steps
   Factorisation(grid, layout, panel, steps).factorise(0, panel.width());
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

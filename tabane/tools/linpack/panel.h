@@ -10,7 +10,7 @@
 #include "tabane/tools/linpack/local_matrix.h"
 #include "tabane/tools/linpack/times.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 // What the ranks of a row have of it, in one piece, so that one broadcast carries it:
 //   lower   rows x width    this row's part, from the diagonal downwards
@@ -59,4 +59,4 @@ class Panel {
 // column.
 void factorise(comm::Grid& grid, const Layout& layout, Panel& panel, comm::Steps& steps);
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -4,7 +4,7 @@
 
 #include "tabane/comm/collectives.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 using Row = std::vector<double>;
@@ -52,4 +52,4 @@ void take_pivot_row(comm::Grid& grid, const Layout& layout, Panel& panel, int co
   put(pivot_row, panel.top(column, 0), panel.ld_top());
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -5,7 +5,7 @@
 #include "tabane/tools/linpack/leaf.h"
 #include "tabane/tools/linpack/panel.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 // Finds the largest of the ranks' candidates for step `column` of the panel, copies its row to row
 // `column` of everyone's `top`, and puts the row that was there into its place. own: this rank's
@@ -13,4 +13,4 @@ namespace tabane::workloads::linpack {
 void take_pivot_row(comm::Grid& grid, const Layout& layout, Panel& panel, int column,
                     const Pivot& own);
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

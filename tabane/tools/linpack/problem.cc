@@ -9,7 +9,7 @@
 #include "tabane/core/units.h"
 #include "tabane/tools/linpack/model.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 double bytes_of(double n, int block, comm::GridShape grid, bool from_file) {
@@ -55,4 +55,4 @@ void require_memory(int n, int block, comm::GridShape grid, double memory, bool 
                   largest_that_fits(memory, block, grid, from_file)));
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -3,7 +3,7 @@
 
 #include "tabane/comm/grid.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 inline constexpr int kMostEquations = 1000000, kMostBlock = 4096;
 
@@ -22,4 +22,4 @@ int largest_that_fits(double memory, int block, comm::GridShape grid, bool from_
 // throws: core::UsageError, naming the largest n that fits, if the system does not fit.
 void require_memory(int n, int block, comm::GridShape grid, double memory, bool from_file = false);
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -8,7 +8,7 @@
 #include "tabane/core/text_of_error_test.h"
 #include "tabane/tools/linpack/model.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 TEST(Operations, AreCountedAsTheBenchmarkDoes) { EXPECT_EQ(operations(6), 144 + 54); }
@@ -60,4 +60,4 @@ TEST(DefaultBlock, GrowsWithTheSizeAndIsPositive) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

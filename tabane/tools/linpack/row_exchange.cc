@@ -7,7 +7,7 @@
 
 #include "tabane/comm/collectives.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 namespace {
 
@@ -125,4 +125,4 @@ void RowExchange::run(LocalMatrix& matrix, int first, int count, std::vector<dou
   scatter_rest(matrix, first, count);
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -7,7 +7,7 @@
 #include "tabane/comm/grid.h"
 #include "tabane/tools/linpack/panel.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 // Where rows lie on one row of ranks: exchanges them in place, in local columns
 // [first, first + count).
@@ -50,4 +50,4 @@ class RowExchange {
   Moves from_top_;  // by the rank that gets it
 };
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -12,7 +12,7 @@
 #include "tabane/tools/linpack/substitution.h"
 #include "tabane/tools/linpack/verify.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 // And solves a small system, so that the ranks have code and buffers at hand when the clock starts.
@@ -20,7 +20,7 @@ void measure_limit(comm::Grid& grid, Answer& answer) {
   comm::Comm& comm = grid.all();
   comm.set_phase("rate of matrix products");
   const int rounds = answer.n < 500 ? 3 : 8;  // not for much longer than the solution takes
-  answer.solution.limit = measure_product_rate(comm, 768, rounds);
+  answer.solution.limit = solver::measure_product_rate(comm, 768, rounds);
   answer.solution.limit_is = "DGEMM on all ranks";
   constexpr int kSmall = 400;
   solve(comm, RandomSystem(std::min(answer.n, kSmall), 1),
@@ -35,7 +35,7 @@ Answer solve(comm::Comm& comm, const System& system, const Options& options) {
                 .block = options.block > 0
                              ? options.block
                              : default_block(system.n(), {grid.rows(), grid.columns()})};
-  Solution& solution = answer.solution;
+  solver::Solution& solution = answer.solution;
   solution = {.ranks = comm.size(), .rows = grid.rows(), .columns = grid.columns()};
   if (options.measure_limit) measure_limit(grid, answer);
   const Layout layout(grid, answer.n, answer.block);
@@ -65,4 +65,4 @@ Answer solve(comm::Comm& comm, const System& system, const Options& options) {
   return answer;
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

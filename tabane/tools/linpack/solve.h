@@ -10,7 +10,7 @@
 #include "tabane/tools/linpack/elimination.h"
 #include "tabane/tools/linpack/system.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 struct Options {
   int block = 0;              // columns of a panel; 0: default_block()
@@ -20,7 +20,7 @@ struct Options {
 };
 
 struct Answer {
-  Solution solution;
+  solver::Solution solution;
   int n = 0, block = 0;
   int defect = -1;        // the first column, from 0, that has no pivot: then there is no x; or -1
   double error = 0;       // of any x[i], at most and about, over the largest |x[i]|: see accuracy.h
@@ -38,4 +38,4 @@ Answer solve(comm::Comm& comm, const System& system, const Options& options = {}
 // The same on the calling process alone, plainly: x, or nothing if the matrix is singular.
 std::vector<double> solve_ref(const System& system);
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -3,7 +3,7 @@
 
 #include "tabane/tools/linpack/solve.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 std::vector<double> solve_ref(const System& system) {
   const int n = system.n();
@@ -30,4 +30,4 @@ std::vector<double> solve_ref(const System& system) {
   return x;
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -12,7 +12,7 @@
 #include "tabane/comm/mechanisms.h"
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 constexpr std::array<comm::GridShape, 7> kGrids{
@@ -106,7 +106,7 @@ TEST(SolveDense, IsRightWithEveryMechanism) {
 }
 
 TEST(SolveDense, CountsOperationsAndTimesSteps) {
-  const Solution solution = solve_on({1, 2}, RandomSystem(300, 1), {.block = 32}).solution;
+  const solver::Solution solution = solve_on({1, 2}, RandomSystem(300, 1), {.block = 32}).solution;
   EXPECT_EQ(solution.operations, 2 * 300. * 300 * 300 / 3 + 3 * 300. * 300 / 2);
   EXPECT_EQ(solution.steps.ranks.size(), 2u);
   EXPECT_GT(solution.seconds, 0);
@@ -192,4 +192,4 @@ TEST(SolveDense, EndsIfARankIsKilled) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

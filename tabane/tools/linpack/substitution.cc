@@ -6,7 +6,7 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/solver/blas.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 class Substitution {
@@ -109,4 +109,4 @@ std::vector<double> substitute(comm::Grid& grid, const Layout& layout, LocalMatr
   return Substitution(grid, layout, matrix).run();
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

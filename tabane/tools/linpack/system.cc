@@ -4,7 +4,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 // The output function of SplitMix64: each bit of the input changes half of the output's.
@@ -46,4 +46,4 @@ void GivenSystem::read(int j, int first, std::span<double> out) const {
   std::copy_n(column + first, out.size(), out.begin());
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 class System {
  public:
@@ -42,4 +42,4 @@ class GivenSystem : public System {
   std::vector<double> a_, b_;
 };
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 TEST(RandomSystem, IsTheSameInPieces) {
@@ -48,4 +48,4 @@ TEST(GivenSystem, HasTheSumsOfItsRowsOnTheRightUnlessItIsGiven) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -3,7 +3,7 @@
 
 #include "tabane/comm/steps.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 enum Step { kPanel, kPivot, kSwap, kBroadcast, kWaiting, kUpdate, kSubstitution };
 
@@ -11,4 +11,4 @@ inline comm::Steps make_steps(comm::Comm& comm) {
   return {comm, {"panel", "pivot", "swap", "broadcast", "waiting", "update", "substitution"}};
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -9,7 +9,7 @@
 #include "tabane/simd/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tabane::workloads::linpack::HWY_NAMESPACE {
+namespace tabane::linpack::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kMostLanes = 8;
@@ -105,11 +105,11 @@ void solve(int m, int n, const double* l_values, std::ptrdiff_t ldl, double* b_v
   }
 }
 
-}  // namespace tabane::workloads::linpack::HWY_NAMESPACE
+}  // namespace tabane::linpack::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 HWY_EXPORT(solve);
 
@@ -118,5 +118,5 @@ void solve_unit_lower(int m, int n, const double* l, std::ptrdiff_t ldl, double*
   TABANE_DISPATCH(solve)(m, n, l, ldl, b, ldb);
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack
 #endif

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 // B := L^-1 B, where L is m x m with ones on its diagonal, which are not read, nor is what lies
 // above them; B is m x n. Both are stored by columns, ldl and ldb elements apart.
@@ -13,4 +13,4 @@ namespace tabane::workloads::linpack {
 void solve_unit_lower(int m, int n, const double* l, std::ptrdiff_t ldl, double* b,
                       std::ptrdiff_t ldb);
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -7,7 +7,7 @@
 
 #include "tabane/simd/target.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 // The tests run on every target that this CPU has.
@@ -54,4 +54,4 @@ TEST_P(SolveUnitLower, SolvesAllShapesExactlyAndLeavesTheRest) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

@@ -22,10 +22,8 @@
 #include "tabane/tools/linpack/problem.h"
 #include "tabane/tools/linpack/solve.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
-
-namespace linpack = workloads::linpack;
 
 struct Options {
   SolverOptions solver;
@@ -45,7 +43,7 @@ struct Place {
 
 Place place_of(const comm::LaunchOptions& launch) {
   const int ranks = comm::ranks_on_shm(launch);
-  return {ranks, comm::fit_grid(ranks, launch.grid), workloads::usable_memory(),
+  return {ranks, comm::fit_grid(ranks, launch.grid), solver::usable_memory(),
           comm::transport_of(launch) == comm::TransportKind::mpi};
 }
 
@@ -99,19 +97,18 @@ void agree(comm::Comm& comm, const Options& options, std::unique_ptr<linpack::Sy
     system = std::make_unique<linpack::RandomSystem>(n, options.seed);
   }
   const comm::GridShape grid = comm::fit_grid(comm.size(), options.solver.launch_options().grid);
-  linpack::require_memory(n, block_of(n, options, grid), grid,
-                          workloads::usable_memory_of_all(comm));
+  linpack::require_memory(n, block_of(n, options, grid), grid, solver::usable_memory_of_all(comm));
 }
 
 void write_answer(const std::filesystem::path& path, const std::vector<double>& x) {
-  if (path.extension() == ".npy") return workloads::write_npy(path, x.size(), 1, x);
+  if (path.extension() == ".npy") return solver::write_npy(path, x.size(), 1, x);
   std::string text;
   for (const double value : x) text += fmt::format("{:.17g}\n", value);
   core::write_output(path, text);
 }
 
 std::string title_of(const Options& options, const linpack::Answer& answer) {
-  const workloads::Solution& solution = answer.solution;
+  const solver::Solution& solution = answer.solution;
   const std::string what = options.matrix.empty()
                                ? fmt::format("random matrix of seed {}", options.seed)
                                : printable(options.matrix);
@@ -134,7 +131,7 @@ std::string digits_text(int digits) {
 }
 
 void report(const Options& options, const linpack::Answer& answer) {
-  const workloads::Solution& solution = answer.solution;
+  const solver::Solution& solution = answer.solution;
   if (answer.defect >= 0) {
     throw core::Error(fmt::format(
         "the matrix is singular: in column {} no pivot is left, so no x or many solve it",
@@ -237,4 +234,4 @@ constinit const Verb linpack_verb{
         "\nExit code 4: the answer failed its check.",
     .define = define};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

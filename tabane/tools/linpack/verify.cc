@@ -10,7 +10,7 @@
 
 #include "tabane/comm/collectives.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 namespace {
 
 constexpr double kTolerance = 16;
@@ -92,4 +92,4 @@ Verified verify(comm::Grid& grid, const Layout& layout, const System& system,
   return verified;
 }
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

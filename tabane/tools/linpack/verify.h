@@ -8,10 +8,10 @@
 #include "tabane/solver/solution.h"
 #include "tabane/tools/linpack/local_matrix.h"
 
-namespace tabane::workloads::linpack {
+namespace tabane::linpack {
 
 struct Verified {
-  Check check;
+  solver::Check check;
   // What is in doubt in each equation: |A x - b|, and what a rounding of every element of A and b
   // makes, eps (|A| |x| + |b|). Whole on every rank.
   std::vector<double> doubt;
@@ -31,4 +31,4 @@ struct Verified {
 Verified verify(comm::Grid& grid, const Layout& layout, const System& system,
                 std::span<const double> x);
 
-}  // namespace tabane::workloads::linpack
+}  // namespace tabane::linpack

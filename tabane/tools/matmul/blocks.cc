@@ -8,7 +8,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 constexpr std::size_t kMostTile = std::size_t{1} << 20;
@@ -76,4 +76,4 @@ Blocks choose_blocks(const BlockRequest& request) {
   }
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // A block of the product has its residues modulo all primes, the operands' lines for it have theirs
 // modulo some; each thread multiplies a tile of the block.
@@ -26,4 +26,4 @@ struct BlockRequest {
 // throws: core::UsageError, with what would suffice, if the memory does not.
 Blocks choose_blocks(const BlockRequest& request);
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

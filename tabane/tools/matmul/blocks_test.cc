@@ -6,7 +6,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 TEST(MpBlocks, HoldAllIfMemoryAllows) {
@@ -47,4 +47,4 @@ TEST(MpBlocks, SayWhatWouldSuffice) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -8,7 +8,7 @@
 
 #include "tabane/tools/matmul/workspace.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 template <class T>
 class Buffer {
@@ -41,4 +41,4 @@ class Buffer {
   T* data_ = nullptr;
 };
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

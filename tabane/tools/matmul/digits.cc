@@ -15,7 +15,7 @@
 #include "tabane/simd/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tabane::workloads::mp_matmul::HWY_NAMESPACE {
+namespace tabane::matmul::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 static_assert(kDigitBits == 24 && std::endian::native == std::endian::little);
@@ -114,11 +114,11 @@ void add_all(const WideDigits& numbers, std::size_t limbs, mp_limb_t* out) {
   for (; i < numbers.count; ++i) add_some(hn::CappedTag<double, 1>(), numbers, i, limbs, out);
 }
 
-}  // namespace tabane::workloads::mp_matmul::HWY_NAMESPACE
+}  // namespace tabane::matmul::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 HWY_EXPORT(split_all);
 HWY_EXPORT(add_all);
@@ -143,5 +143,5 @@ void add_digits(const WideDigits& numbers, std::size_t limbs, mp_limb_t* out) {
   TABANE_DISPATCH(add_all)(numbers, limbs, out);
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul
 #endif

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // The integer limbs 2^shift, or 0 if limbs is null. It must be whole: limbs has as many zero bits
 // at its end as a negative shift cuts off.
@@ -46,4 +46,4 @@ struct WideDigits {
 // out[i * limbs + w] := limb w of the i-th number, in two's complement.
 void add_digits(const WideDigits& numbers, std::size_t limbs, mp_limb_t* out);
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

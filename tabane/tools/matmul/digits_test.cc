@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 // The integer sum_j digits[j] 2^(bits j), as text.
@@ -100,4 +100,4 @@ TEST(AddDigits, IsTheSumOfOverlappingDigits) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -6,7 +6,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 constexpr std::int64_t kMostSpread = std::int64_t{1} << 60;
@@ -57,4 +57,4 @@ void ExactSum::compute(mpfr_ptr result, std::span<const __mpfr_struct> x,
   shift_into_range(result, ternary, shift, rounding, range);
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

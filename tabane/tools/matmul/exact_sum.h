@@ -6,7 +6,7 @@
 
 #include "tabane/tools/matmul/exponents.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // One after the other, with memory that stays.
 class ExactSum {
@@ -30,4 +30,4 @@ class ExactSum {
   std::vector<__mpfr_struct> x_, y_;
 };
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

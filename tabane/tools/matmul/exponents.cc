@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 void shift_into_range(mpfr_ptr x, int ternary, WideExponent shift, mpfr_rnd_t rounding,
                       const ExponentRange& range) {
@@ -20,4 +20,4 @@ void shift_into_range(mpfr_ptr x, int ternary, WideExponent shift, mpfr_rnd_t ro
   mpfr_set_emax(mpfr_get_emax_max());
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -4,7 +4,7 @@
 
 #include <mpfr.h>
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 __extension__ typedef __int128 WideExponent;  // sums of exponents, which may not fit into 64 bits
 
@@ -36,4 +36,4 @@ class WidestRange {
 void shift_into_range(mpfr_ptr x, int ternary, WideExponent shift, mpfr_rnd_t rounding,
                       const ExponentRange& range);
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

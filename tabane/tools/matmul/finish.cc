@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 Finish::Finish(const Operands& operands, const Target& target, std::size_t thread)
     : operands_(operands), target_(target), thread_(thread) {}
@@ -85,4 +85,4 @@ void Finish::apart(const Place& place) {
   add_to_sketch(place, exact);
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

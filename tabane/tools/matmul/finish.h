@@ -9,7 +9,7 @@
 #include "tabane/tools/matmul/operands.h"
 #include "tabane/tools/matmul/sketch.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 struct Target {
   std::array<Matrix*, 2> c{};  // as many as the operands have parts
@@ -56,4 +56,4 @@ class Finish {
   std::vector<mpfr_ptr> pointers_;
 };
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -4,7 +4,7 @@
 
 #include "tabane/tools/matmul/integers.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 std::size_t limbs_for(std::int64_t width) {
@@ -84,4 +84,4 @@ std::span<mp_limb_t> IntegerLoop::compute(std::size_t r, std::size_t c, int part
   return sum;
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

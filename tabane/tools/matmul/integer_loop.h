@@ -9,7 +9,7 @@
 
 #include "tabane/tools/matmul/plan.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 class IntegerLoop {
  public:
@@ -35,4 +35,4 @@ class IntegerLoop {
   int parts_;
 };
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 void to_integer(mpfr_srcptr x, std::int64_t low, std::span<mp_limb_t> out) {
   std::fill(out.begin(), out.end(), 0);
@@ -51,4 +51,4 @@ void round_to(mpfr_ptr result, const SignedLimbs& value, WideExponent shift, mpf
   shift_into_range(result, ternary, shift, rounding, range);
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

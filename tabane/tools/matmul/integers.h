@@ -8,7 +8,7 @@
 
 #include "tabane/tools/matmul/exponents.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // Fills `out`, the lowest limb first, with |x| 2^-low, an integer for which one limb less would
 // suffice. x: finite.
@@ -26,4 +26,4 @@ SignedLimbs magnitude_of(std::span<mp_limb_t> twos_complement);
 void round_to(mpfr_ptr result, const SignedLimbs& value, WideExponent shift, mpfr_rnd_t rounding,
               const ExponentRange& range);
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

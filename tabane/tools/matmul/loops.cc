@@ -4,7 +4,7 @@
 
 #include "tabane/tools/matmul/problem.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 class Temporary {
@@ -68,4 +68,4 @@ Matrix blocked_loop(const Matrix& a, const Matrix& b, mpfr_prec_t bits, mpfr_rnd
   return c;
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -4,7 +4,7 @@
 
 #include "tabane/tools/matmul/matrix.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // Element by element, as the published comparison.
 // throws: core::UsageError if the shapes do not match.
@@ -15,4 +15,4 @@ Matrix triple_loop(const Matrix& a, const Matrix& b, mpfr_prec_t bits,
 Matrix blocked_loop(const Matrix& a, const Matrix& b, mpfr_prec_t bits,
                     mpfr_rnd_t rounding = MPFR_RNDN);
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -6,7 +6,7 @@
 #include "tabane/tools/matmul/matrix.h"
 #include "tabane/tools/matmul/random.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 inline constexpr mpfr_rnd_t kRoundings[] = {MPFR_RNDN, MPFR_RNDZ, MPFR_RNDU, MPFR_RNDD};
 
@@ -81,4 +81,4 @@ inline Matrix by_mpfr_dot(const Matrix& a, const Matrix& b, mpfr_prec_t bits, mp
   return c;
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -3,7 +3,7 @@
 #include "tabane/core/error.h"
 #include "tabane/tools/matmul/problem.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 static_assert(sizeof(mp_limb_t) == sizeof(std::uint64_t) && GMP_NAIL_BITS == 0);
 
@@ -89,4 +89,4 @@ void Matrix::unpack(Range rows, Range columns, std::span<const std::uint64_t> wo
   }
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // Which rows and columns of a matrix: [first, end).
 struct Range {
@@ -66,4 +66,4 @@ struct ComplexMatrix {
   Matrix re, im;  // of one shape
 };
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

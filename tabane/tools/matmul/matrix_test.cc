@@ -6,7 +6,7 @@
 
 #include "tabane/tools/matmul/problem.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 TEST(MpMatrix, StartsWithZerosAndOwnsItsCopies) {
@@ -59,4 +59,4 @@ TEST(MpMatrix, RandomNumbersAreThoseOfTheirSeedAndBelowTheRoot) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -8,7 +8,7 @@
 
 #include "tabane/tools/matmul/moduli.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 struct Extent {
   double rows, columns, terms;
@@ -88,4 +88,4 @@ inline double bytes_of_constants(double primes, double out_digits, double in_dig
   return 8 * primes * (out_digits + in_digits);
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

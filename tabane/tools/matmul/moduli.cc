@@ -7,7 +7,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 // What is left below 2^53, so that a residue of an earlier product can be added.
@@ -168,4 +168,4 @@ Moduli make_moduli(int terms, int factor, std::int64_t a_width, std::int64_t b_w
   return moduli;
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

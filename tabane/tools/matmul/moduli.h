@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 inline constexpr int kDigitBits = 24;
 inline constexpr int kMostDigitsAtOnce = 64;   // of a number, in one product with the constants
@@ -51,4 +51,4 @@ double primes_needed(int terms, std::int64_t a_width, std::int64_t b_width);
 // throws: core::UsageError if there are not enough primes.
 Moduli make_moduli(int terms, int factor, std::int64_t a_width, std::int64_t b_width);
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -9,7 +9,7 @@
 #include "tabane/tools/matmul/integers.h"
 #include "tabane/tools/matmul/rebuild.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 bool is_prime(long n) {
@@ -73,4 +73,4 @@ TEST(MpModuli, SayWhenThereAreNotEnough) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

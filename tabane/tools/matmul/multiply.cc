@@ -14,7 +14,7 @@
 #include "tabane/tools/matmul/residue_product.h"
 #include "tabane/tools/matmul/threads.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 void require_options(const Options& options) {
@@ -156,4 +156,4 @@ ComplexMatrix multiply(const ComplexMatrix& a, const ComplexMatrix& b, mpfr_prec
   return c;
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -4,7 +4,7 @@
 #include "tabane/tools/matmul/matrix.h"
 #include "tabane/tools/matmul/options.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // Returns a b with elements of `bits` bits. Each is the exact value of its sum of products, rounded
 // once. Infinities, NaN and the signs of zeros are those of mpfr_mul() and mpfr_sum(): an exact
@@ -24,4 +24,4 @@ Matrix multiply(const Matrix& a, const Matrix& b, mpfr_prec_t bits, const Option
 ComplexMatrix multiply(const ComplexMatrix& a, const ComplexMatrix& b, mpfr_prec_t bits,
                        const Options& options = {}, Cost* cost = nullptr);
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -13,7 +13,7 @@
 #include "tabane/tools/matmul/matrices_test.h"
 #include "tabane/tools/matmul/problem.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 constexpr Method kMethods[] = {Method::automatic, Method::residues, Method::integers, Method::sums};
@@ -346,4 +346,4 @@ TEST(MpLoops, GiveTheSameBitsInBlocks) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

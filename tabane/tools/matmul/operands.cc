@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 constexpr std::int64_t kNoBit = std::numeric_limits<std::int64_t>::max();
@@ -108,4 +108,4 @@ bool zero_is_negative(const std::vector<__mpfr_struct>& x, const std::vector<__m
   return seen[1];
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -7,7 +7,7 @@
 
 #include "tabane/tools/matmul/matrix.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // Some rows and columns of a matrix that stays.
 class View {
@@ -79,4 +79,4 @@ std::vector<Line> lines_of_b(const Operands& operands, const Terms& terms);
 bool zero_is_negative(const std::vector<__mpfr_struct>& x, const std::vector<__mpfr_struct>& y,
                       mpfr_rnd_t rounding);
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

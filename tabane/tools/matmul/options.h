@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <tuple>
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // How elements are computed. All give the same bits.
 enum class Method {
@@ -43,4 +43,4 @@ struct Cost {
   }
 };
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -5,7 +5,7 @@
 
 #include "tabane/tools/matmul/model.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 // Integers wider than this are left to exact sums, where memory would not hold them.
@@ -212,4 +212,4 @@ Plan make_plan(const Operands& operands, mpfr_prec_t bits, Method method) {
   return plan;
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

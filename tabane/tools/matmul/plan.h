@@ -6,7 +6,7 @@
 #include "tabane/tools/matmul/operands.h"
 #include "tabane/tools/matmul/options.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // Terms whose products are summed as integers of one width; the sums of several pieces are then
 // summed exactly.
@@ -27,4 +27,4 @@ struct Plan {
 // cost: a look at each number, and some more where exponents differ much.
 Plan make_plan(const Operands& operands, mpfr_prec_t bits, Method method);
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

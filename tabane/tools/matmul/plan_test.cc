@@ -4,7 +4,7 @@
 
 #include "tabane/tools/matmul/matrices_test.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 TEST(MpPlan, MakesIntegersNoWiderThanTheirSetBits) {
@@ -46,4 +46,4 @@ TEST(MpPlan, ShiftsWhatFactorsShare) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

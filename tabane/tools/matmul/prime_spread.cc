@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 std::vector<Range> all_primes(const std::vector<int>& counts) {
@@ -76,4 +76,4 @@ void PrimeSpread::exchange(const ResidueBlock& block, const std::int32_t* own,
   }
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

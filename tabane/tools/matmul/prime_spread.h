@@ -9,7 +9,7 @@
 #include "tabane/comm/comm.h"
 #include "tabane/tools/matmul/matrix.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // The part-th of so many parts that differ by at most one.
 inline Range share(int size, int parts, int part) {
@@ -68,4 +68,4 @@ class PrimeSpread {
   int rows_;
 };
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -7,7 +7,7 @@
 #include "tabane/core/error.h"
 #include "tabane/tools/matmul/random.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 void require_shape(int rows, int columns) {
   if (rows >= 0 && columns >= 0 && rows <= kMostRows && columns <= kMostRows) return;
   throw core::UsageError(
@@ -51,4 +51,4 @@ Matrix random_matrix(int rows, int columns, mpfr_prec_t bits, unsigned factor, s
   return matrix;
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -5,7 +5,7 @@
 
 #include "tabane/tools/matmul/matrix.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 inline constexpr int kMostRows = 100000;  // and columns
 inline constexpr mpfr_prec_t kLeastBits = 2, kMostBits = 1000000;
@@ -22,4 +22,4 @@ void require_product(const Matrix& a, const Matrix& b);
 Matrix random_matrix(int rows, int columns, mpfr_prec_t bits, unsigned factor,
                      std::uint64_t seed = 1);
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -5,7 +5,7 @@
 #include "tabane/tools/matmul/multiply.h"
 #include "tabane/tools/matmul/prime_spread.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // throw: core::UsageError if the shapes do not match.
 Operands operands_of(const Matrix& a, const Matrix& b);
@@ -16,4 +16,4 @@ Operands operands_of(const ComplexMatrix& a, const ComplexMatrix& b);
 void multiply_operands(const Operands& operands, const Target& target, const Options& options,
                        Cost& cost, const PrimeSpread* spread = nullptr);
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

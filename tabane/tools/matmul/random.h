@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // SplitMix64's numbers.
 inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t index) {
@@ -13,4 +13,4 @@ inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t index) {
   return z ^ (z >> 31);
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

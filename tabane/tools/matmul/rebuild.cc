@@ -7,7 +7,7 @@
 #include "tabane/tools/matmul/digits.h"
 #include "tabane/tools/matmul/reduce.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 constexpr std::size_t kRebuildBytes = std::size_t{1} << 19;
@@ -29,7 +29,7 @@ void Rebuild::compute(const std::int32_t* residues, std::size_t stride, std::siz
   for (std::size_t p = 0; p < primes; ++p) widen(residues + p * stride, &wide_[p * count], count);
   const int digits = moduli_.out_digits, n = static_cast<int>(count);
   {
-    const auto alone = alone_in_blas();
+    const auto alone = solver::alone_in_blas();
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, n, digits, moduli_.count(), 1,
                 wide_.data(), n, moduli_.out_of.data(), digits, 0, digits_.data(), n);
   }
@@ -38,4 +38,4 @@ void Rebuild::compute(const std::int32_t* residues, std::size_t stride, std::siz
              limbs_, integers_.data());
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

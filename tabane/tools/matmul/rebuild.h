@@ -9,7 +9,7 @@
 
 #include "tabane/tools/matmul/moduli.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 class Rebuild {
  public:
@@ -32,4 +32,4 @@ class Rebuild {
   std::vector<mp_limb_t> integers_;
 };
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -9,7 +9,7 @@
 #include "tabane/simd/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tabane::workloads::mp_matmul::HWY_NAMESPACE {
+namespace tabane::matmul::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // x - p round(x / p). The product is an integer of at most 2^53, so it is exact without an FMA,
@@ -80,11 +80,11 @@ void widen_integers(const std::int32_t* from, double* to, std::size_t n) {
                [&](auto d, std::size_t i) { hn::StoreU(load_integers(d, from + i), d, to + i); });
 }
 
-}  // namespace tabane::workloads::mp_matmul::HWY_NAMESPACE
+}  // namespace tabane::matmul::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 HWY_EXPORT(reduce_doubles);
 HWY_EXPORT(reduce_integers);
@@ -107,5 +107,5 @@ void widen(const std::int32_t* from, double* to, std::size_t n) {
   TABANE_DISPATCH(widen_integers)(from, to, n);
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul
 #endif

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 struct Modulus {
   double p, inverse;
@@ -26,4 +26,4 @@ void reduce_complex(const double* re_re, const double* im_im, const double* both
 // to[i] := from[i].
 void widen(const std::int32_t* from, double* to, std::size_t n);
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

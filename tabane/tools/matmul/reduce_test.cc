@@ -7,7 +7,7 @@
 
 #include "tabane/tools/matmul/random.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 constexpr std::int64_t kP = 4194301;
@@ -75,4 +75,4 @@ TEST(MpReduce, PutsThreeProductsTogether) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -15,7 +15,7 @@
 #include "tabane/tools/matmul/residues.h"
 #include "tabane/tools/matmul/threads.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 double now() { return core::tick_clock().now(); }
@@ -209,7 +209,7 @@ class ResidueProduct {
     const double* const a = factors.a.plane(plane, prime) + tile.row * a_stride + first;
     const double* const b = factors.b.plane(plane, prime) + first * b_stride + tile.column;
     const int rows = static_cast<int>(tile.rows), columns = static_cast<int>(tile.columns);
-    const auto alone = alone_in_blas();
+    const auto alone = solver::alone_in_blas();
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, terms.size(), 1, a,
                 std::max(factors.a.stride(), 1), b, factors.b.stride(), 0,
                 worker.products.data() + static_cast<std::size_t>(plane) * tile.size(), columns);
@@ -321,4 +321,4 @@ void multiply_by_residues(const Operands& operands, const Plan& plan, const Targ
   ResidueProduct(operands, plan, target, options, cost, spread).run();
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -6,7 +6,7 @@
 #include "tabane/tools/matmul/plan.h"
 #include "tabane/tools/matmul/prime_spread.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // Computes the elements of the plan's rows and columns; with a spread, which all its ranks call
 // with the same plan and memory, those of the rank's own rows.
@@ -14,4 +14,4 @@ namespace tabane::workloads::mp_matmul {
 void multiply_by_residues(const Operands& operands, const Plan& plan, const Target& target,
                           const Options& options, Cost& cost, const PrimeSpread* spread);
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

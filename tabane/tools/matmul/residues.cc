@@ -10,7 +10,7 @@
 #include "tabane/tools/matmul/digits.h"
 #include "tabane/tools/matmul/threads.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 // What one block takes: its digits and its residues stay in the second cache.
@@ -98,7 +98,7 @@ void Residues::fill_block(int part, std::size_t first, std::size_t count, Scratc
   for (int at = 0; at < digits; at += kMostDigitsAtOnce) {
     const int some = std::min(kMostDigitsAtOnce, digits - at);
     {
-      const auto alone = alone_in_blas();
+      const auto alone = solver::alone_in_blas();
       cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, n, primes, some, 1,
                   scratch.digits.data() + at, stride, constants + at, digits, 0,
                   scratch.residues.data(), n);
@@ -117,4 +117,4 @@ void Residues::add_parts(std::size_t first, std::size_t count) {
   }
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -7,7 +7,7 @@
 #include "tabane/tools/matmul/plan.h"
 #include "tabane/tools/matmul/reduce.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // A residue of each number of some lines of an operand, prime by prime; of complex operands also
 // those of the sums of both parts, which the third product needs.
@@ -55,4 +55,4 @@ class Residues {
   double* values_;
 };
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -2,7 +2,7 @@
 
 #include "tabane/tools/matmul/random.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 __extension__ typedef unsigned __int128 Wide;
@@ -80,4 +80,4 @@ std::vector<std::uint64_t> Sketch::rows() const {
   return rows;
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

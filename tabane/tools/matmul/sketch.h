@@ -8,7 +8,7 @@
 #include "tabane/tools/matmul/exponents.h"
 #include "tabane/tools/matmul/integers.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // Numbers modulo a random prime of 60 bits; binary fractions are numbers, too.
 class PrimeField {
@@ -60,4 +60,4 @@ class Sketch {
   std::vector<std::vector<std::uint64_t>> sums_;  // by thread and row
 };
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

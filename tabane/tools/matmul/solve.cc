@@ -14,7 +14,7 @@
 #include "tabane/tools/matmul/product.h"
 #include "tabane/tools/matmul/verify.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 enum Step { kProduct, kCollect };
@@ -69,7 +69,7 @@ class Run {
         grid_(comm, options.grid),
         field_(common_seed(comm)),
         memory_(options.product.memory > 0 ? options.product.memory
-                                           : usable_memory_of_all(comm) / 2 / comm.size()) {
+                                           : solver::usable_memory_of_all(comm) / 2 / comm.size()) {
     if (shares_primes(operands, grid_, options)) spread_.emplace(comm, operands.rows());
     own_ = block_of(comm.rank());
   }
@@ -94,7 +94,7 @@ class Run {
       collect();
       comm::barrier(comm);
     }
-    Solution& solution = answer_.solution;
+    solver::Solution& solution = answer_.solution;
     solution.steps = steps.gather();
     solution.seconds = seconds_of_slowest(solution.steps);
     solution.operations = static_cast<double>(operands_.rows()) * operands_.columns() *
@@ -115,7 +115,7 @@ class Run {
 
   void measure_limit() {
     grid_.all().set_phase("rate of matrix products");
-    answer_.solution.limit = measure_product_rate(grid_.all());
+    answer_.solution.limit = solver::measure_product_rate(grid_.all());
     answer_.solution.limit_is = "DGEMM on all ranks";
   }
 
@@ -220,4 +220,4 @@ Answer solve(comm::Comm& comm, const ComplexMatrix& a, const ComplexMatrix& b, m
   return Run(comm, operands_of(a, b), bits, options).run();
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -8,7 +8,7 @@
 #include "tabane/solver/solution.h"
 #include "tabane/tools/matmul/multiply.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // What the ranks share out.
 enum class Shares {
@@ -28,7 +28,7 @@ struct SolveOptions {
 struct Answer {
   // operations: multiply-adds of the plain algorithm. Its check counts rows of the result whose
   // sketch or sample was wrong (verify.h).
-  Solution solution;
+  solver::Solution solution;
   Cost cost;  // of rank 0
   bool primes_are_shared = false;
   ComplexMatrix c;  // on rank 0; of a real product `im` is empty
@@ -47,4 +47,4 @@ Answer solve(comm::Comm& comm, const Matrix& a, const Matrix& b, mpfr_prec_t bit
 Answer solve(comm::Comm& comm, const ComplexMatrix& a, const ComplexMatrix& b, mpfr_prec_t bits,
              const SolveOptions& options = {});
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

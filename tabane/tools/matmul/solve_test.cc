@@ -6,7 +6,7 @@
 #include "tabane/tools/matmul/matrices_test.h"
 #include "tabane/tools/matmul/problem.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 struct Shape {
@@ -92,4 +92,4 @@ TEST(MpSolve, GivesComplexProductsAndThoseOfNextToNothing) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -13,7 +13,7 @@
 #include "tabane/core/file.h"
 #include "tabane/tools/matmul/problem.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\f\v";
@@ -122,4 +122,4 @@ std::string text_of(const Matrix& matrix) {
   return text;
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -6,7 +6,7 @@
 
 #include "tabane/tools/matmul/matrix.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // Reads numbers such as 1.5, -2e-300, inf or nan, separated by blanks, each rounded to the nearest
 // of `bits` bits. Blank lines and what follows a # are passed over.
@@ -17,4 +17,4 @@ Matrix read_text(const std::filesystem::path& path, mpfr_prec_t bits);
 // The same, with as many digits as give the same numbers back.
 std::string text_of(const Matrix& matrix);
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -10,7 +10,7 @@
 #include "tabane/core/scratch_folder.h"
 #include "tabane/tools/matmul/problem.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 Matrix read(const std::string& text, mpfr_prec_t bits = 100) {
@@ -84,4 +84,4 @@ TEST(MpTextFile, RefusesWithLineAndColumn) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -9,7 +9,7 @@
 
 #include "tabane/tools/matmul/exponents.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 void run_tasks(int threads, std::size_t tasks,
                const std::function<void(std::size_t, std::size_t)>& task) {
@@ -34,4 +34,4 @@ void run_tasks(int threads, std::size_t tasks,
   if (error) std::rethrow_exception(error);
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -21,10 +21,10 @@
 #include "tabane/tools/matmul/solve.h"
 #include "tabane/tools/matmul/text_file.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
-namespace mp = workloads::mp_matmul;
+namespace mp = matmul;
 
 struct Options {
   SolverOptions solver;
@@ -69,11 +69,11 @@ void require_fits(const Options& options) {
   const double each = static_cast<double>(sizeof(__mpfr_struct)) + options.bits / 8.0 + 8;
   // Both factors, the product, and the ranks' parts of all three.
   const double bytes = (options.is_complex ? 12.0 : 6.0) * options.n * options.n * each;
-  if (bytes <= workloads::usable_memory()) return;
+  if (bytes <= solver::usable_memory()) return;
   throw core::UsageError(
       fmt::format("-n {} --bits {}: the matrices take {}, but only {} are usable", options.n,
                   options.bits, core::format_bytes(static_cast<std::uint64_t>(bytes)),
-                  core::format_bytes(static_cast<std::uint64_t>(workloads::usable_memory()))));
+                  core::format_bytes(static_cast<std::uint64_t>(solver::usable_memory()))));
 }
 
 Factors make_factors(const Options& options) {
@@ -144,7 +144,7 @@ std::string shares_text(const mp::Answer& answer, int threads) {
 
 // As "2x1 ranks", "2 ranks that share the primes" or "1x1 rank of 2 threads".
 std::string workers_text(const mp::Answer& answer, int threads) {
-  const workloads::Solution& solution = answer.solution;
+  const solver::Solution& solution = answer.solution;
   const std::string how = threads > 1 ? fmt::format(" of {} threads", threads) : "";
   if (answer.primes_are_shared) {
     return fmt::format("{} ranks{} that share the primes", solution.ranks, how);
@@ -154,7 +154,7 @@ std::string workers_text(const mp::Answer& answer, int threads) {
 }
 
 std::string text_of(const Options& options, const Factors& factors, const Result& result) {
-  const workloads::Solution& solution = result.answer.solution;
+  const solver::Solution& solution = result.answer.solution;
   const mp::Cost& cost = result.answer.cost;
   const mp::Matrix &a = factors.a.re, &b = factors.b.re;
   std::string text =
@@ -329,4 +329,4 @@ constinit const Verb matmul_verb{
         "Exit code 4: the product failed its check.",
     .define = define};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

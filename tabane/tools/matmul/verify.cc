@@ -4,7 +4,7 @@
 
 #include "tabane/tools/matmul/random.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 constexpr int kDrawn = 32;
@@ -102,8 +102,8 @@ int wrong_of_drawn(const Operands& operands, const Target& target, std::uint64_t
 
 }  // namespace
 
-Check verify(const Operands& operands, const Target& target, const PrimeField& field,
-             std::span<const std::uint64_t> sketch) {
+solver::Check verify(const Operands& operands, const Target& target, const PrimeField& field,
+                     std::span<const std::uint64_t> sketch) {
   const std::vector<std::uint64_t> weights = weights_of(operands, field);
   const std::vector<std::uint64_t> weighed = weigh(operands, field, weights);
   int wrong = wrong_of_drawn(operands, target, field.prime());
@@ -114,4 +114,4 @@ Check verify(const Operands& operands, const Target& target, const PrimeField& f
   return {static_cast<double>(wrong), 0};
 }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

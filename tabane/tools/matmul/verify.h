@@ -6,7 +6,7 @@
 #include "tabane/solver/solution.h"
 #include "tabane/tools/matmul/finish.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // Returns how many rows of c, and how many of some elements drawn at random, are wrong; the
 // tolerance is 0. sketch: the rows' sums of w_j (x_ij - c_ij) (Sketch), which the product has
@@ -32,7 +32,7 @@ namespace tabane::workloads::mp_matmul {
 // and take no part in the sketch.
 //
 // cost: about 50 ns a number of a, b and c, and k products of MPFR for each element drawn.
-Check verify(const Operands& operands, const Target& target, const PrimeField& field,
-             std::span<const std::uint64_t> sketch);
+solver::Check verify(const Operands& operands, const Target& target, const PrimeField& field,
+                     std::span<const std::uint64_t> sketch);
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

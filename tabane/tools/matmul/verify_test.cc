@@ -7,7 +7,7 @@
 #include "tabane/tools/matmul/matrices_test.h"
 #include "tabane/tools/matmul/product.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 struct Case {
@@ -73,4 +73,4 @@ TEST(MpSketch, CountsBinaryFractionsModuloAPrime) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 core::Region Workspace::take(std::size_t bytes) {
   const auto smaller = [](const core::Region& a, const core::Region& b) {
@@ -24,4 +24,4 @@ core::Region Workspace::take(std::size_t bytes) {
 
 void Workspace::give(core::Region region) { kept_.push_back(std::move(region)); }
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

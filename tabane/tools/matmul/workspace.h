@@ -6,7 +6,7 @@
 
 #include "tabane/core/memory.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 
 // Keeps what a product took, until its own end, for the next one: memory that is new to a process
 // costs more than reading it, and on some virtual machines as much as half of the product. One
@@ -21,4 +21,4 @@ class Workspace {
   std::vector<core::Region> kept_;
 };
 
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

@@ -6,7 +6,7 @@
 #include "tabane/tools/matmul/multiply.h"
 #include "tabane/tools/matmul/problem.h"
 
-namespace tabane::workloads::mp_matmul {
+namespace tabane::matmul {
 namespace {
 
 using core::kMiB;
@@ -34,4 +34,4 @@ TEST(MpWorkspace, ServesProductsOfManySizes) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::mp_matmul
+}  // namespace tabane::matmul

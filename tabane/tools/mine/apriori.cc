@@ -10,7 +10,7 @@
 #include "tabane/core/units.h"
 #include "tabane/tools/mine/candidates.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 void check_memory(const Itemsets& frequent) {
@@ -94,4 +94,4 @@ std::vector<Supported> mine(Apriori apriori, SupportCounter& counter,
   return apriori.frequent();
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

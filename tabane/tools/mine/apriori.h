@@ -11,7 +11,7 @@
 #include "tabane/tools/mine/counter.h"
 #include "tabane/tools/mine/itemset.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 inline constexpr int kLongestItemset = 8;
 
@@ -55,4 +55,4 @@ class Apriori {
 std::vector<Supported> mine(Apriori apriori, SupportCounter& counter,
                             const std::function<void(const Itemsets&)>& told = {});
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

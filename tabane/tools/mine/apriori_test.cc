@@ -10,7 +10,7 @@
 #include "tabane/tools/mine/plain_counter.h"
 #include "tabane/tools/mine/small_database_test.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 // Agrawal and Srikant's example of 1994, section 2.1.2.
@@ -85,4 +85,4 @@ TEST(MinSupport, IsRoundedUpToWholeTransactions) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

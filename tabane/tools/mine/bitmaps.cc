@@ -10,7 +10,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 constexpr std::size_t kWordsOfLine = 8;  // an item begins at a cache line
@@ -106,4 +106,4 @@ Bitmaps read_bitmaps(const FimiFile& file, const ItemCounts& counts, std::uint64
   return bitmaps;
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

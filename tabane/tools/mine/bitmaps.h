@@ -9,7 +9,7 @@
 #include "tabane/tools/mine/fimi.h"
 #include "tabane/tools/mine/itemset.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 class Bitmaps {
  public:
@@ -57,4 +57,4 @@ ItemCounts count_items(const FimiFile& file);
 // file is not what was counted.
 Bitmaps read_bitmaps(const FimiFile& file, const ItemCounts& counts, std::uint64_t least_support);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

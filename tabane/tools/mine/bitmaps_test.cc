@@ -7,7 +7,7 @@
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/text_of_error_test.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 class BitmapsOfFile : public testing::Test {
@@ -65,4 +65,4 @@ TEST_F(BitmapsOfFile, AFileThatGrowsMeanwhileIsNoticed) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -11,7 +11,7 @@
 #include "tabane/simd/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tabane::workloads::fhe_mining::HWY_NAMESPACE {
+namespace tabane::mine::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -52,11 +52,11 @@ void common(const std::uint64_t* a, const std::uint64_t* b, std::uint64_t* out, 
   for (; i < n; ++i) out[i] = a[i] & b[i];
 }
 
-}  // namespace tabane::workloads::fhe_mining::HWY_NAMESPACE
+}  // namespace tabane::mine::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 HWY_EXPORT(count_all);
 HWY_EXPORT(count_common);
@@ -78,5 +78,5 @@ void common_bits(std::span<const std::uint64_t> a, std::span<const std::uint64_t
   TABANE_DISPATCH(common)(a.data(), b.data(), out.data(), a.size());
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine
 #endif

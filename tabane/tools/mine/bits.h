@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 // All spans of a call have one size.
 
@@ -22,4 +22,4 @@ std::uint64_t count_common_bits_reference(std::span<const std::uint64_t> a,
 void common_bits_reference(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
                            std::span<std::uint64_t> out);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -3,7 +3,7 @@
 
 #include "tabane/tools/mine/bits.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 std::uint64_t count_bits_reference(std::span<const std::uint64_t> a) {
   std::uint64_t count = 0;
@@ -25,4 +25,4 @@ void common_bits_reference(std::span<const std::uint64_t> a, std::span<const std
   for (std::size_t i = 0; i < a.size(); ++i) out[i] = a[i] & b[i];
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

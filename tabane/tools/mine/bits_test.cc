@@ -8,7 +8,7 @@
 
 #include "tabane/simd/target.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 std::vector<std::uint64_t> words(std::size_t n, std::uint64_t seed) {
@@ -44,4 +44,4 @@ TEST(Bits, EveryTargetCountsAsThePlainLoop) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 // Returns where the run of itemsets ends that begin with the same items, all but the last, as the
@@ -79,4 +79,4 @@ std::size_t place_of(const Itemsets& itemsets, std::span<const Item> itemset) {
   return there ? low : itemsets.size();
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -5,7 +5,7 @@
 
 #include "tabane/tools/mine/itemset.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 // The items 0 … items - 1, each alone.
 Itemsets single_items(std::size_t items);
@@ -22,4 +22,4 @@ Itemsets next_candidates(const Itemsets& frequent);
 // Returns the place of an itemset among those in lexicographic order; size(): it is not there.
 std::size_t place_of(const Itemsets& itemsets, std::span<const Item> itemset);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 Itemsets sets(std::size_t length, const std::vector<std::vector<Item>>& all) {
@@ -36,4 +36,4 @@ TEST(Candidates, AreFoundByTheirItems) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

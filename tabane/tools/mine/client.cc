@@ -8,7 +8,7 @@
 #include "tabane/tools/mine/bgv/encoder.h"
 #include "tabane/tools/mine/bgv/encryptor.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 // The others refer to the key.
 struct Client::Roles {
@@ -86,4 +86,4 @@ std::vector<std::uint64_t> decrypt(const Client& client, std::span<const bgv::Ci
                                     [&](std::size_t i) { return client.support(sums[i]); });
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -17,7 +17,7 @@
 #include "tabane/tools/mine/scheme.h"
 #include "tabane/tools/mine/server.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 class Client {
  public:
@@ -59,4 +59,4 @@ EncryptedDatabase encrypt(const Client& client, const Bitmaps& bitmaps, team::Te
 std::vector<std::uint64_t> decrypt(const Client& client, std::span<const bgv::Ciphertext> sums,
                                    team::Team& threads);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -14,7 +14,7 @@
 #include "tabane/crypto/sha256.h"
 #include "tabane/crypto/wipe.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 constexpr std::string_view kMagic = "tabanemn";
@@ -34,7 +34,7 @@ class Wiped {
  public:
   explicit Wiped(std::size_t size) : bytes_(size) {}
   explicit Wiped(team::Bytes bytes) : bytes_(std::move(bytes)) {}
-  ~Wiped() { wipe(bytes_); }
+  ~Wiped() { crypto::wipe(bytes_); }
   Wiped(const Wiped&) = delete;
   Wiped& operator=(const Wiped&) = delete;
 
@@ -111,13 +111,13 @@ std::uint64_t size_of(const core::Descriptor& file, const std::string& path) {
 
 team::Bytes container_bytes(Kind kind, std::span<const std::byte> content) {
   team::Bytes bytes(kMagic.size());
-  bytes.reserve(kHeadBytes + content.size() + sizeof(Sha256Sum));
+  bytes.reserve(kHeadBytes + content.size() + sizeof(crypto::Sha256Sum));
   std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
   team::put_value(bytes, static_cast<std::uint32_t>(kind));
   team::put_value(bytes, kContainerVersion);
   team::put_value(bytes, std::uint64_t{content.size()});
   bytes.insert(bytes.end(), content.begin(), content.end());
-  team::put_value(bytes, sha256(bytes));
+  team::put_value(bytes, crypto::sha256(bytes));
   return bytes;
 }
 
@@ -127,15 +127,16 @@ Front read_front(const core::Descriptor& file, const std::string& path, Kind kin
   core::read_all_at(file.get(), bytes.data(), bytes.size(), 0, path);
   const std::uint64_t content = check_head(bytes.all(), kind, path);
   // Before memory is taken for what the head promises.
-  if (size < kHeadBytes + sizeof(Sha256Sum) || content > size - kHeadBytes - sizeof(Sha256Sum)) {
+  if (size < kHeadBytes + sizeof(crypto::Sha256Sum) ||
+      content > size - kHeadBytes - sizeof(crypto::Sha256Sum)) {
     throw_cut(path);
   }
-  Wiped whole(kHeadBytes + content + sizeof(Sha256Sum));
+  Wiped whole(kHeadBytes + content + sizeof(crypto::Sha256Sum));
   if (core::read_all_at(file.get(), whole.data(), whole.size(), 0, path) != whole.size()) {
     throw_cut(path);
   }
   const auto hashed = whole.all().first(kHeadBytes + content);
-  const Sha256Sum digest = sha256(hashed);
+  const crypto::Sha256Sum digest = crypto::sha256(hashed);
   if (std::memcmp(digest.data(), whole.data() + hashed.size(), digest.size()) != 0) {
     throw_damaged(path);
   }
@@ -154,10 +155,10 @@ team::Bytes read_container(const std::filesystem::path& path, Kind kind) {
   const core::Descriptor file = open_to_read(path);
   Front front = read_front(file, path.string(), kind);
   if (front.bytes != size_of(file, path.string())) {
-    wipe(front.content);  // a secret key's, perhaps
+    crypto::wipe(front.content);  // a secret key's, perhaps
     throw_cut(path.string());
   }
   return std::move(front.content);
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

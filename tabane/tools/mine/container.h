@@ -21,7 +21,7 @@
 #include "tabane/team/serialiser.h"
 #include "tabane/tools/mine/output_stream.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 inline constexpr std::uint32_t kContainerVersion = 1;
 
@@ -83,4 +83,4 @@ T read_value(const std::filesystem::path& path, Kind kind) {
   return value_of<T>(read_container(path, kind), path);
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -6,7 +6,7 @@
 
 #include "tabane/tools/mine/itemset.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 class SupportCounter {
  public:
@@ -16,4 +16,4 @@ class SupportCounter {
   virtual std::vector<std::uint64_t> count(const Itemsets& candidates) = 0;
 };
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -10,7 +10,7 @@
 #include "tabane/tools/mine/bgv/serialise.h"
 #include "tabane/tools/mine/container.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 constexpr std::size_t kRecordsAtOnceBytes = std::size_t{64} << 20;
@@ -121,4 +121,4 @@ EncryptedDatabase read_database(const std::filesystem::path& path, const PublicK
   return database;
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

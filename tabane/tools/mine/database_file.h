@@ -15,7 +15,7 @@
 #include "tabane/tools/mine/encrypted_database.h"
 #include "tabane/tools/mine/server.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 struct DatabaseHead {
   DatabaseId id{};
@@ -42,4 +42,4 @@ EncryptedDatabase read_database(const std::filesystem::path& path, const PublicK
                                 std::size_t block_begin, std::size_t block_end,
                                 team::Team& threads);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

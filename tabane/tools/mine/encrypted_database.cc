@@ -8,7 +8,7 @@
 #include "tabane/core/units.h"
 #include "tabane/solver/usable_memory.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 std::size_t words_of_ciphertext(const bgv::Parameters& parameters) {
@@ -39,7 +39,7 @@ void check_memory(const bgv::Parameters& parameters, DatabaseShape shape, double
 }
 
 void check_memory(const bgv::Parameters& parameters, DatabaseShape shape) {
-  check_memory(parameters, shape, usable_memory());
+  check_memory(parameters, shape, solver::usable_memory());
 }
 
 EncryptedDatabase::EncryptedDatabase(bgv::SharedContext context, const bgv::KeyId& key,
@@ -81,4 +81,4 @@ std::span<std::uint64_t> EncryptedDatabase::block_words(std::size_t block) {
   return memory_.as<std::uint64_t>().subspan(block * items() * words_each_, items() * words_each_);
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

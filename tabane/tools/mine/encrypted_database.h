@@ -11,7 +11,7 @@
 #include "tabane/tools/mine/bgv/ciphertext.h"
 #include "tabane/tools/mine/bgv/context.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 // Random, tells databases apart.
 using DatabaseId = bgv::KeyId;
@@ -56,4 +56,4 @@ double database_bytes(const bgv::Parameters& parameters, DatabaseShape shape);
 void check_memory(const bgv::Parameters& parameters, DatabaseShape shape, double usable);
 void check_memory(const bgv::Parameters& parameters, DatabaseShape shape);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

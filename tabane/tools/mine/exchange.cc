@@ -4,7 +4,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 Query Query::of(const DatabaseId& database, const Itemsets& candidates) {
   return {.database = database,
@@ -28,4 +28,4 @@ Itemsets Query::candidates() const {
   return all;
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

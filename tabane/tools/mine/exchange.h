@@ -12,7 +12,7 @@
 #include "tabane/tools/mine/itemset.h"
 #include "tabane/tools/mine/outcome.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 // Client to server: which itemsets to count, by the places of their items.
 struct Query {
@@ -56,4 +56,4 @@ struct ClientState {
   }
 };
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -7,7 +7,7 @@
 #include "tabane/core/error.h"
 #include "tabane/tools/mine/candidates.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 TEST(Query, CarriesCandidates) {
@@ -30,4 +30,4 @@ TEST(Query, ThatIsNotInOrderIsRefused) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

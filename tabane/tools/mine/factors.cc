@@ -2,7 +2,7 @@
 
 #include "tabane/tools/mine/scheme.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 std::size_t primes_of_factors(std::size_t length, std::size_t primes) {
   return length < 2 ? primes : primes - static_cast<std::size_t>(depth_of(length) - 1);
@@ -31,4 +31,4 @@ bgv::Ciphertext Factors::computed(std::span<const Item> items, std::size_t prime
   return evaluator_.switch_modulus(evaluator_.relinearise(evaluator_.multiply(first, other)));
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

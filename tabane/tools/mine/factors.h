@@ -14,7 +14,7 @@
 #include "tabane/tools/mine/outcome.h"
 #include "tabane/tools/mine/tasks.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 // A product of depth d has lost d primes; so the two factors of a candidate of this length have so
 // many left, of `primes`.
@@ -47,4 +47,4 @@ class Factors {
   std::map<std::pair<std::vector<Item>, std::size_t>, bgv::Ciphertext> products_;
 };
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -13,7 +13,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 constexpr std::size_t kInputBuffer = std::size_t{1} << 20;
@@ -131,4 +131,4 @@ void FimiFile::for_each(const std::function<void(std::span<const Item>)>& take) 
   parser.end();
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -14,7 +14,7 @@
 #include "tabane/core/file.h"
 #include "tabane/tools/mine/itemset.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 inline constexpr Item kLargestItem = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::size_t kMostItemsOfTransaction = std::size_t{1} << 24;
@@ -39,4 +39,4 @@ class FimiFile {
   bool in_memory_ = false;
 };
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

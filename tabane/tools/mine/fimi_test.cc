@@ -10,7 +10,7 @@
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/text_of_error_test.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 using Transactions = std::vector<std::vector<Item>>;
@@ -106,4 +106,4 @@ TEST_F(Fimi, AMissingFileIsNamed) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -11,7 +11,7 @@
 #include "tabane/tools/mine/fimi.h"
 #include "tabane/tools/mine/output_stream.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 constexpr double kMostMean = 500;  // e^-500 is still a number: see poisson()
@@ -187,4 +187,4 @@ void write_generated(const GenerateSettings& settings, const std::string& path) 
   out.finish();
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -10,7 +10,7 @@
 
 #include "tabane/tools/mine/itemset.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 struct GenerateSettings {
   std::size_t transactions = 10'000;
@@ -36,4 +36,4 @@ void generate(const GenerateSettings& settings,
 // Writes them as a file in the FIMI format; "-" is stdout. throws: core::SystemError naming it.
 void write_generated(const GenerateSettings& settings, const std::string& path);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

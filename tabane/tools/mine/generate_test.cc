@@ -7,7 +7,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 using Transactions = std::vector<std::vector<Item>>;
@@ -98,4 +98,4 @@ TEST(Generate, WhatCannotBeIsRefused) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 // The number of an item: in a file, what the file calls it; in a database, its place among the
 // database's items.
@@ -53,4 +53,4 @@ struct Supported {
   bool operator==(const Supported&) const = default;
 };
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

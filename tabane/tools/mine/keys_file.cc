@@ -14,7 +14,7 @@
 #include "tabane/tools/mine/bgv/wiped.h"
 #include "tabane/tools/mine/container.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 // More than the scheme and the lengths of records take.
@@ -25,7 +25,7 @@ struct StoredSecretKey {
   std::string parameters, key;  // records
 
   StoredSecretKey() = default;
-  ~StoredSecretKey() { wipe(std::as_writable_bytes(std::span(key))); }
+  ~StoredSecretKey() { crypto::wipe(std::as_writable_bytes(std::span(key))); }
   StoredSecretKey(StoredSecretKey&&) = default;
   StoredSecretKey& operator=(StoredSecretKey&&) = delete;
   auto fields() { return std::tie(scheme, parameters, key); }
@@ -112,4 +112,4 @@ PublicKeys read_public_keys(const std::filesystem::path& path) {
   return public_keys_of(read_container(path, Kind::public_keys), path);
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -7,7 +7,7 @@
 #include "tabane/tools/mine/client.h"
 #include "tabane/tools/mine/server.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 // throws: core::SystemError naming the file, also (EEXIST) if it is there.
 void write_secret_key(const std::filesystem::path& path, const Client& client);
@@ -22,4 +22,4 @@ PublicKeys read_public_keys(const std::filesystem::path& path);
 team::Bytes bytes_of_public_keys(const PublicKeys& keys);
 PublicKeys public_keys_of(std::span<const std::byte> bytes, const std::filesystem::path& name);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

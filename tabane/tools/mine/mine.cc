@@ -18,7 +18,7 @@
 #include "tabane/tools/mine/stopwatch.h"
 #include "tabane/tools/mine/tasks.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 int threads_of(int threads) {
@@ -219,4 +219,4 @@ void check_encryption(const FimiFile& file, const MineRequest& request) {
                {.items = items, .blocks = blocks_of(counts.transactions, parameters.slots())});
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

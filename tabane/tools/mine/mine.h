@@ -12,7 +12,7 @@
 #include "tabane/tools/mine/outcome.h"
 #include "tabane/tools/mine/scheme.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 // For encrypt_database(): itemsets as long as the keys are made for.
 inline constexpr std::size_t of_keys = 0;
@@ -56,4 +56,4 @@ void help_mining(comm::Comm& comm, int threads);
 // not suffice: for those who start ranks on it.
 void check_encryption(const FimiFile& file, const MineRequest& request);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

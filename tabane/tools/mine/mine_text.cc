@@ -9,10 +9,10 @@
 #include "tabane/core/units.h"
 #include "tabane/program/printable.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
-using namespace workloads::fhe_mining;
+using namespace mine;
 
 std::string share_text(double share) { return fmt::format("{:.4g} %", 100 * share); }
 
@@ -137,4 +137,4 @@ lab::Json mine_json(const Outcome& outcome) {
           {"rules", std::move(rules)}};
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
-using Mined = workloads::fhe_mining::Outcome;
+using Mined = mine::Outcome;
 
 Mined found() {
   Mined outcome{.database = "shop.dat",
@@ -50,4 +50,4 @@ TEST(MineText, IsJsonInTheOrderOfTheItems) {
 }
 
 }  // namespace
-}  // namespace tabane::cli
+}  // namespace tabane::program

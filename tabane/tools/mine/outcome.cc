@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 // The items of one cell are separated by blanks, as in the file they come from.
@@ -40,4 +40,4 @@ std::string csv_of_rules(const Outcome& outcome) {
   return csv;
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

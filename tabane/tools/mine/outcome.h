@@ -12,7 +12,7 @@
 #include "tabane/tools/mine/itemset.h"
 #include "tabane/tools/mine/rules.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 // What the counting on encrypted data took.
 struct Work {
@@ -72,4 +72,4 @@ std::vector<Supported> named(std::vector<Supported> itemsets, const std::vector<
 std::string csv_of_itemsets(const Outcome& outcome);
 std::string csv_of_rules(const Outcome& outcome);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 Outcome small() {
@@ -32,4 +32,4 @@ TEST(OutcomeText, MarksInsecureParameters) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

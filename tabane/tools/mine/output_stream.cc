@@ -6,7 +6,7 @@
 #include "tabane/core/output_path.h"
 #include "tabane/crypto/wipe.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 constexpr std::size_t kOutputBuffer = std::size_t{1} << 20;
@@ -27,7 +27,7 @@ OutputStream::OutputStream(const std::filesystem::path& path, mode_t mode, Repla
   file_.emplace(folder_.get(), place.path.filename(), mode, shown_);
 }
 
-OutputStream::~OutputStream() { wipe(std::as_writable_bytes(std::span(buffer_))); }
+OutputStream::~OutputStream() { crypto::wipe(std::as_writable_bytes(std::span(buffer_))); }
 
 void OutputStream::write(std::string_view bytes) {
   if (buffer_.size() + bytes.size() > kOutputBuffer) flush();
@@ -41,7 +41,7 @@ void OutputStream::write(std::string_view bytes) {
 void OutputStream::flush() {
   const int file = file_ ? file_->fd() : stream_.get();
   core::write_all(file, buffer_.data(), buffer_.size(), shown_);
-  wipe(std::as_writable_bytes(std::span(buffer_)));
+  crypto::wipe(std::as_writable_bytes(std::span(buffer_)));
   buffer_.clear();
 }
 
@@ -54,4 +54,4 @@ void OutputStream::finish() {
   }
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

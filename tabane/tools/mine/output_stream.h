@@ -14,7 +14,7 @@
 #include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 enum class Replace { yes, no };
 
@@ -44,4 +44,4 @@ class OutputStream {
   std::string buffer_;
 };
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -11,7 +11,7 @@
 #include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 TEST(OutputStream, IsThereOnceItIsWhole) {
@@ -48,4 +48,4 @@ TEST(OutputStream, ReplacesOnlyWhereItMay) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -6,7 +6,7 @@
 
 #include "tabane/tools/mine/generate.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 Bitmaps transactions_of(const PairsProblem& problem) {
   std::vector<Item> names(problem.items);
@@ -38,4 +38,4 @@ Scheme scheme_of(const PairsProblem& problem) {
   return {.most_length = 2, .transactions = problem.transactions};
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

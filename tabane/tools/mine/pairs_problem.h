@@ -9,7 +9,7 @@
 #include "tabane/tools/mine/itemset.h"
 #include "tabane/tools/mine/scheme.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 // The defaults are those of the report process-thread.
 struct PairsProblem {
@@ -28,4 +28,4 @@ Itemsets all_pairs(std::size_t items);
 // Products without key switches, in the least secure ring.
 Scheme scheme_of(const PairsProblem& problem);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

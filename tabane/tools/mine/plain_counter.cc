@@ -6,7 +6,7 @@
 
 #include "tabane/tools/mine/bits.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 // Words of each item at a time: what candidates share stays in the first cache.
@@ -98,4 +98,4 @@ std::vector<std::uint64_t> count_reference(const Bitmaps& bitmaps, const Itemset
   return counts;
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

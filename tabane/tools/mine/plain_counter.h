@@ -8,7 +8,7 @@
 #include "tabane/tools/mine/bitmaps.h"
 #include "tabane/tools/mine/counter.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 class PlainCounter : public SupportCounter {
  public:
@@ -27,4 +27,4 @@ class PlainCounter : public SupportCounter {
 // The slow plain version: transaction by transaction.
 std::vector<std::uint64_t> count_reference(const Bitmaps& bitmaps, const Itemsets& candidates);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

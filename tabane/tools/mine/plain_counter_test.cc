@@ -4,7 +4,7 @@
 
 #include "tabane/tools/mine/small_database_test.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 // All itemsets of a length.
@@ -45,4 +45,4 @@ TEST(PlainCounter, HasManyTasks) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -16,7 +16,7 @@
 #include "tabane/tools/mine/stopwatch.h"
 #include "tabane/tools/mine/tasks.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 constexpr std::size_t kWordsOfMessage = std::size_t{1} << 20;  // 8 MiB
@@ -45,7 +45,7 @@ BlockRange blocks_of_rank(std::size_t blocks, int rank, int ranks) {
 
 void check_memory_of_ranks(comm::Comm& comm, const bgv::Parameters& parameters,
                            DatabaseShape shape) {
-  const double usable = usable_memory_of_all(comm) / comm.size();
+  const double usable = solver::usable_memory_of_all(comm) / comm.size();
   if (comm.rank() != 0) return;
   const BlockRange own = blocks_of_rank(shape.blocks, 0, comm.size());
   check_memory(parameters, {.items = shape.items, .blocks = own.end - own.begin}, usable);
@@ -201,4 +201,4 @@ EncryptedDatabase receive_database(comm::Comm& comm, const PublicKeys& keys) {
   return database;
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

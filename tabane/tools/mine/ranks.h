@@ -13,7 +13,7 @@
 #include "tabane/tools/mine/encrypted_database.h"
 #include "tabane/tools/mine/server.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 struct BlockRange {
   std::size_t begin = 0, end = 0;
@@ -66,4 +66,4 @@ EncryptedDatabase receive_database(comm::Comm& comm, const PublicKeys& keys);
 // Broadcasts a string of bytes of any size from rank 0.
 team::Bytes broadcast_bytes(comm::Comm& comm, team::Bytes bytes);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

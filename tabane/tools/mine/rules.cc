@@ -9,7 +9,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 using Supports = std::map<std::vector<Item>, std::uint64_t>;
@@ -60,4 +60,4 @@ std::vector<Rule> find_rules(std::span<const Supported> frequent, std::size_t tr
   return rules;
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -9,7 +9,7 @@
 
 #include "tabane/tools/mine/itemset.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 struct Rule {
   std::vector<Item> if_items, then_items;  // both ascending and not empty, nothing in common
@@ -29,4 +29,4 @@ void check_min_confidence(double min_confidence);
 std::vector<Rule> find_rules(std::span<const Supported> frequent, std::size_t transactions,
                              double min_confidence);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

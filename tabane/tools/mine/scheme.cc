@@ -6,7 +6,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 // 1 modulo 2 N for every N up to 32768, and enough for 65536 blocks.
@@ -61,4 +61,4 @@ void check_capacity(const bgv::Parameters& parameters, const Scheme& scheme,
   }
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

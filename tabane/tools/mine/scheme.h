@@ -14,7 +14,7 @@
 
 #include "tabane/tools/mine/bgv/parameters.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 struct Scheme {
   std::uint64_t most_length = 3;   // of an itemset
@@ -43,4 +43,4 @@ bgv::Parameters choose_parameters(const Scheme& scheme);
 void check_capacity(const bgv::Parameters& parameters, const Scheme& scheme,
                     std::size_t transactions);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -15,7 +15,7 @@
 #include "tabane/tools/mine/sums.h"
 #include "tabane/tools/mine/tasks.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 // Tasks for each PU: enough to choose a team's shape from, and to keep all busy to the end.
@@ -189,7 +189,7 @@ std::vector<bgv::Ciphertext> Server::sums_of_batch(const Itemsets& candidates, t
   work += sums.work;
   if (sums.running) work += sums.running->work;
   work += {.processes = team.report().processes, .threads = team.report().threads};
-  return fhe_mining::finished(sums, candidates.size(), context);
+  return mine::finished(sums, candidates.size(), context);
 }
 
 bgv::Ciphertext Server::finished(const bgv::Ciphertext& sum) const {
@@ -213,4 +213,4 @@ void Server::finish(std::vector<bgv::Ciphertext>& sums, team::Team& team, Work& 
   work.seconds += watch.lap();
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

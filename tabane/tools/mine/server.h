@@ -15,7 +15,7 @@
 #include "tabane/tools/mine/outcome.h"
 #include "tabane/tools/mine/scheme.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 // What the client gives to the server beside the database.
 struct PublicKeys {
@@ -64,4 +64,4 @@ inline constexpr std::size_t kMostCandidates = 256;
 // Bytes that each worker takes for the sums of one candidate, with all primes.
 double sum_bytes(const bgv::Parameters& parameters);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

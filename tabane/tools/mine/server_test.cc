@@ -10,7 +10,7 @@
 #include "tabane/tools/mine/client.h"
 #include "tabane/tools/mine/small_database_test.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 // Small rings are not secure, but quick.
@@ -180,4 +180,4 @@ TEST(Scheme, OfTooSmallARingIsRefusedUnlessAllowed) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -12,7 +12,7 @@
 #include "tabane/tools/mine/candidates.h"
 #include "tabane/tools/mine/plain_counter.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 // All itemsets of that length.
 inline Itemsets all_of(std::size_t items, std::size_t length) {
@@ -72,4 +72,4 @@ inline std::vector<Supported> frequent_by_trying_all(const Bitmaps& bitmaps, std
   return found;
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -25,7 +25,7 @@
 #include "tabane/tools/mine/server.h"
 #include "tabane/tools/mine/stopwatch.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -156,7 +156,7 @@ double answer_bytes(const Itemsets& candidates, const PublicKeys& keys) {
 
 // Counting may take hours, and what it ends with has to be held.
 void check_answer_fits(const Task& task, const PublicKeys& keys) {
-  const double needed = answer_bytes(task.candidates, keys), usable = usable_memory();
+  const double needed = answer_bytes(task.candidates, keys), usable = solver::usable_memory();
   if (needed <= usable) return;
   throw core::UsageError(fmt::format(
       "the answer to {} candidates takes {} of memory, and {} are free: a larger "
@@ -326,4 +326,4 @@ Decrypted decrypt_answer(const Folder& client, const Folder& server, int threads
   return {.asked = asked, .outcome = outcome_of(state, owner, apriori)};
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

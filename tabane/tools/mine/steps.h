@@ -19,7 +19,7 @@
 #include "tabane/tools/mine/outcome.h"
 #include "tabane/tools/mine/scheme.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 using Folder = std::filesystem::path;
 
@@ -56,4 +56,4 @@ struct Decrypted {
 // throws: as above; core::UsageError if the answer is to another query.
 Decrypted decrypt_answer(const Folder& client, const Folder& server, int threads);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -22,7 +22,7 @@
 #include "tabane/tools/mine/ranks.h"
 #include "tabane/tools/mine/server.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -127,7 +127,7 @@ TEST_F(Steps, RanksOfAMachineShareItsMemory) {
   const double of_block = database_bytes(parameters, {.items = 1, .blocks = 1});
   // Two ranks with half of the blocks each, of which together they take `share` of what is free.
   const auto outcome = [&](double share) {
-    const double blocks = share * usable_memory() / of_block;
+    const double blocks = share * solver::usable_memory() / of_block;
     return complaint([&] {
       comm::launch({.ranks = 2, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
         check_memory_of_ranks(comm, parameters,
@@ -371,4 +371,4 @@ TEST_F(Steps, KeysForShorterItemsetsOrFewerTransactionsAreTold) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

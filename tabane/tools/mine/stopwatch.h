@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 class Stopwatch {
  public:
@@ -18,4 +18,4 @@ class Stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

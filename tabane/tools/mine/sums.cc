@@ -6,7 +6,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 [[noreturn]] void throw_no_ciphertext() {
@@ -117,14 +117,14 @@ std::vector<bgv::Ciphertext> finished(const Sums& sums, std::size_t candidates,
   return all;
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine
 
 namespace tabane::team {
 
-using workloads::fhe_mining::StoredCiphertext;
-using workloads::fhe_mining::Work;
+using mine::StoredCiphertext;
+using mine::Work;
 
-void Serialiser<workloads::fhe_mining::Sums>::put(Bytes& out, const Sums& value) {
+void Serialiser<mine::Sums>::put(Bytes& out, const Sums& value) {
   std::map<std::uint64_t, StoredCiphertext> finished = value.finished;
   Work work = value.work;
   if (value.running) {
@@ -139,7 +139,7 @@ void Serialiser<workloads::fhe_mining::Sums>::put(Bytes& out, const Sums& value)
   put_value(out, work);
 }
 
-workloads::fhe_mining::Sums Serialiser<workloads::fhe_mining::Sums>::get(Reader& in) {
+mine::Sums Serialiser<mine::Sums>::get(Reader& in) {
   Sums sums;
   sums.finished = get_value<std::map<std::uint64_t, StoredCiphertext>>(in);
   sums.work = get_value<Work>(in);

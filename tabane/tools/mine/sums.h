@@ -17,7 +17,7 @@
 #include "tabane/tools/mine/bgv/product_sum.h"
 #include "tabane/tools/mine/outcome.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 // A ciphertext as a value with fields(), for messages and files.
 struct StoredCiphertext {
@@ -72,11 +72,11 @@ Sums combined(Sums a, Sums b, const bgv::Context& context);
 std::vector<bgv::Ciphertext> finished(const Sums& sums, std::size_t candidates,
                                       const bgv::SharedContext& context);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine
 
 template <>
-struct tabane::team::Serialiser<tabane::workloads::fhe_mining::Sums> {
-  using Sums = workloads::fhe_mining::Sums;
+struct tabane::team::Serialiser<tabane::mine::Sums> {
+  using Sums = mine::Sums;
   static void put(Bytes& out, const Sums& value);
   static Sums get(Reader& in);
 };

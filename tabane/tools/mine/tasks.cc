@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 // So that a task's products take much longer than to begin with other blocks.
@@ -39,4 +39,4 @@ std::vector<CountTask> plan_tasks(const Itemsets& candidates, std::size_t blocks
   return tasks;
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

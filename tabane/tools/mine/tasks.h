@@ -8,7 +8,7 @@
 
 #include "tabane/tools/mine/itemset.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 // An itemset of several items is the product of its first and of its other items, each of them a
 // product again: the first of the largest power of two that leaves something, so that as few
@@ -40,4 +40,4 @@ std::size_t end_of_batch(const Itemsets& candidates, std::size_t begin, std::siz
 std::vector<CountTask> plan_tasks(const Itemsets& candidates, std::size_t blocks,
                                   std::size_t wanted);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

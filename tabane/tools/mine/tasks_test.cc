@@ -8,7 +8,7 @@
 #include "tabane/tools/mine/candidates.h"
 #include "tabane/tools/mine/scheme.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 Itemsets all_of(std::size_t items, std::size_t length) {
@@ -68,4 +68,4 @@ TEST(Tasks, KeepACommonFirstFactorTogether) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -4,7 +4,7 @@
 #include "tabane/tools/mine/encrypted_database.h"
 #include "tabane/tools/mine/sums.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 // Each sum replaces the one before.
@@ -46,4 +46,4 @@ std::vector<bgv::Ciphertext> count_pairs(const ValueDatabase& database, const It
   return restored;
 }
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

@@ -13,7 +13,7 @@
 #include "tabane/tools/mine/client.h"
 #include "tabane/tools/mine/itemset.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 
 // A ciphertext for each item in each block, each on the heap by itself.
 class ValueDatabase {
@@ -40,4 +40,4 @@ class ValueDatabase {
 std::vector<bgv::Ciphertext> count_pairs(const ValueDatabase& database, const Itemsets& pairs,
                                          team::Team& team);
 
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

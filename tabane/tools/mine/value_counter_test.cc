@@ -7,7 +7,7 @@
 #include "tabane/tools/mine/plain_counter.h"
 #include "tabane/tools/mine/server.h"
 
-namespace tabane::workloads::fhe_mining {
+namespace tabane::mine {
 namespace {
 
 // Small rings are not secure, but quick.
@@ -70,4 +70,4 @@ TEST(PairsProblem, HoldsEachItemInHalfOfTheTransactions) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining
+}  // namespace tabane::mine

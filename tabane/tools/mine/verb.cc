@@ -14,10 +14,10 @@
 #include "tabane/tools/mine/verb_options.h"
 #include "tabane/tools/mine/verb_output.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
-using namespace workloads::fhe_mining;
+using namespace mine;
 
 struct Options {
   std::string file;
@@ -151,4 +151,4 @@ constinit const Verb mine_verb{
     .define = define,
     .below = kBelow};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -7,10 +7,10 @@
 #include "tabane/tools/mine/fimi.h"
 #include "tabane/tools/mine/generate.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
-using workloads::fhe_mining::GenerateSettings;
+using mine::GenerateSettings;
 
 struct Options {
   std::string file;
@@ -18,9 +18,9 @@ struct Options {
 };
 
 void run(const Options& options) {
-  workloads::fhe_mining::check(options.settings);
+  mine::check(options.settings);
   if (options.file != "-") require_writable_file("", options.file);
-  workloads::fhe_mining::write_generated(options.settings, options.file);
+  mine::write_generated(options.settings, options.file);
 }
 
 Definition define() {
@@ -59,4 +59,4 @@ constinit const Verb mine_generate_verb{
         "  tabane mine generate --items 18 --density 0.5 random.dat",
     .define = define};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

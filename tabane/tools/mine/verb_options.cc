@@ -9,7 +9,7 @@
 #include "tabane/program/printable.h"
 #include "tabane/tools/mine/apriori.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 std::vector<Option> MineOptions::rows(const std::string& if_none) {
   return {{"--min-support X", &min_support,
@@ -19,18 +19,17 @@ std::vector<Option> MineOptions::rows(const std::string& if_none) {
            &max_length,
            "Find itemsets of at most N items (default " + if_none +
                "); more take larger parameters at each doubling beyond 2",
-           {.range = {1, workloads::fhe_mining::kLongestItemset}}},
+           {.range = {1, mine::kLongestItemset}}},
           {"--min-confidence X", &min_confidence,
            "Give the rules that hold in at least this share of the cases (default 0.5)"}};
 }
 
-workloads::fhe_mining::MineRequest MineOptions::request(const std::string& file,
-                                                        std::size_t if_none) const {
+mine::MineRequest MineOptions::request(const std::string& file, std::size_t if_none) const {
   if (!min_support) {
     throw core::UsageError(
         "--min-support is missing: 0.02 asks for itemsets in 2 % of the transactions");
   }
-  workloads::fhe_mining::MineRequest request;
+  mine::MineRequest request;
   request.database = file;
   request.min_support = *min_support;
   request.most_length = max_length.value_or(if_none);
@@ -49,7 +48,7 @@ std::vector<Option> SchemeOptions::rows() {
        "Take a ring degree with less than 128 bits of security; every output is marked"}};
 }
 
-void SchemeOptions::fill(workloads::fhe_mining::MineRequest& request) const {
+void SchemeOptions::fill(mine::MineRequest& request) const {
   request.hide_slots = hide_slots;
   request.allow_insecure = allow_insecure;
   request.degree = degree;
@@ -71,7 +70,7 @@ std::vector<Option> WorkerOptions::rows() {
            {.range = {1, 4096}}}};
 }
 
-void WorkerOptions::fill(workloads::fhe_mining::MineRequest& request) const {
+void WorkerOptions::fill(mine::MineRequest& request) const {
   request.processes = processes;
   request.threads = threads;
 }
@@ -88,4 +87,4 @@ void show_counting(std::size_t length, std::size_t candidates) {
              length == 1 ? "item" : "items");
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

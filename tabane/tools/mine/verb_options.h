@@ -9,7 +9,7 @@
 #include "tabane/program/args.h"
 #include "tabane/tools/mine/mine.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 // What is looked for.
 struct MineOptions {
@@ -21,8 +21,7 @@ struct MineOptions {
   std::vector<Option> rows(const std::string& if_none = "3");
   // Without --max-length most_length is if_none. throws: core::UsageError if --min-support is
   // missing.
-  workloads::fhe_mining::MineRequest request(const std::string& file,
-                                             std::size_t if_none = 3) const;
+  mine::MineRequest request(const std::string& file, std::size_t if_none = 3) const;
 };
 
 // How it is encrypted.
@@ -31,7 +30,7 @@ struct SchemeOptions {
   std::size_t degree = 0;
 
   std::vector<Option> rows();
-  void fill(workloads::fhe_mining::MineRequest& request) const;
+  void fill(mine::MineRequest& request) const;
 };
 
 // Who counts.
@@ -40,7 +39,7 @@ struct WorkerOptions {
 
   std::vector<Option> rows();
   Option threads_row();
-  void fill(workloads::fhe_mining::MineRequest& request) const;
+  void fill(mine::MineRequest& request) const;
   // throws: core::UsageError if -p is given, though ranks count with threads only.
   void check_for_ranks() const;
 };
@@ -48,4 +47,4 @@ struct WorkerOptions {
 // Says on stderr, where that is a terminal, what is being counted.
 void show_counting(std::size_t length, std::size_t candidates);
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -7,7 +7,7 @@
 #include "tabane/core/output_path.h"
 #include "tabane/tools/mine/mine_text.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 void check_file(const char* flag, const std::string& file) {
@@ -42,11 +42,11 @@ bool MineOutput::stdout_is_taken() const {
   return json.to_stdout() || itemsets == "-" || rules == "-";
 }
 
-void MineOutput::write(const workloads::fhe_mining::Outcome& outcome) const {
+void MineOutput::write(const mine::Outcome& outcome) const {
   if (!quiet && !stdout_is_taken()) fmt::print("{}", mine_text(outcome));
   write_text(itemsets, csv_of_itemsets(outcome));
   write_text(rules, csv_of_rules(outcome));
   json.write(mine_json(outcome));
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

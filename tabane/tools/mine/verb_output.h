@@ -7,7 +7,7 @@
 #include "tabane/program/output.h"
 #include "tabane/tools/mine/outcome.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 struct MineOutput {
   std::string itemsets, rules;  // files of CSV; empty: none
@@ -19,10 +19,10 @@ struct MineOutput {
   // throws: core::UsageError if a file cannot be written.
   void check() const;
   // throws: core::SystemError.
-  void write(const workloads::fhe_mining::Outcome& outcome) const;
+  void write(const mine::Outcome& outcome) const;
 
  private:
   bool stdout_is_taken() const;
 };
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

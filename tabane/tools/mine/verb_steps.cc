@@ -15,10 +15,10 @@
 #include "tabane/tools/mine/verb_options.h"
 #include "tabane/tools/mine/verb_output.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
-using namespace workloads::fhe_mining;
+using namespace mine;
 
 struct Folders {
   std::string client, server;
@@ -209,4 +209,4 @@ constinit const Verb mine_decrypt_verb{
     .examples = "  tabane mine decrypt client server --rules rules.csv",
     .define = define_decrypt};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

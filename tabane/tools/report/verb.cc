@@ -15,7 +15,7 @@
 #include "tabane/program/output.h"
 #include "tabane/program/record_file.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 namespace fs = std::filesystem;
@@ -101,4 +101,4 @@ constinit const Verb report_verb{
         "  tabane report build/bench/*.json -o pages",
     .define = define};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -6,7 +6,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 bool fits(comm::GridShape grid, const Problem& problem) {
@@ -78,4 +78,4 @@ Block block_of(const Problem& problem, comm::GridShape grid, int rank) {
   return block;
 }
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

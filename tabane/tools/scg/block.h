@@ -7,7 +7,7 @@
 #include "tabane/comm/grid.h"
 #include "tabane/tools/scg/problem.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
 struct Block {
   std::size_t first_row = 0, rows = 0, first_column = 0, columns = 0;
@@ -27,4 +27,4 @@ int most_ranks(int limit, const Problem& problem);
 // Sizes of blocks differ by one row and one column at most. The grid fits the mesh.
 Block block_of(const Problem& problem, comm::GridShape grid, int rank);
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -6,7 +6,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 using comm::GridShape;
@@ -57,4 +57,4 @@ TEST(Blocks, CoverTheMeshOnceAndKnowTheirNeighbours) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

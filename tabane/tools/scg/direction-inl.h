@@ -15,7 +15,7 @@
 #include "tabane/tools/scg/sum-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tabane::workloads::scaled_cg::HWY_NAMESPACE {
+namespace tabane::scg::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class D>
@@ -229,7 +229,7 @@ HWY_INLINE double direction(const Extent& extent, const double* r, double beta, 
   return direction_by_differences(d, extent, r, beta, p);
 }
 
-}  // namespace tabane::workloads::scaled_cg::HWY_NAMESPACE
+}  // namespace tabane::scg::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // TABANE_SCALED_CG_DIRECTION_INL_H_

@@ -8,7 +8,7 @@
 #include "tabane/tools/scg/stencil.h"
 #include "tabane/tools/scg/twice.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
 // Powers of two that multiply k and u; of_f: the product of both.
 struct Scales {
@@ -104,4 +104,4 @@ class Equations {
   T width_, area_;
 };
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

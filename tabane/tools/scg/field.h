@@ -5,7 +5,7 @@
 
 #include "tabane/core/memory.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
 // Distance of two rows: the frame's left element is the padding of the row before; whole cache
 // lines, and not a multiple of a page, so that rows do not meet in the same sets of a cache.
@@ -45,4 +45,4 @@ class Field {
   core::Region region_;
 };
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

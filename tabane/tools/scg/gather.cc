@@ -4,7 +4,7 @@
 
 #include "tabane/comm/collectives.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 std::vector<double> packed(const Field& field, const Block& block) {
@@ -42,4 +42,4 @@ std::vector<double> gather_field(comm::Comm& comm, const Problem& problem, comm:
   return whole;
 }
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -5,7 +5,7 @@
 
 #include "tabane/simd/dot.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 // Where the elements along a side lie; beyond: those of the frame.
@@ -132,4 +132,4 @@ double Halo::cut_edges(const Field& p, const Couplings& couplings) const {
   return sum;
 }
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

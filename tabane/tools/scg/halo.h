@@ -9,7 +9,7 @@
 #include "tabane/tools/scg/field.h"
 #include "tabane/tools/scg/kernels.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
 // At most four messages each way, of a row or a column.
 class Halo {
@@ -49,4 +49,4 @@ class Halo {
   std::vector<comm::Request> requests_;
 };
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -10,7 +10,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 constexpr std::string_view kNeumann = "neumann";
@@ -57,7 +57,7 @@ Values values_named(const std::string& what, const std::string& text) {
   values.constant = 0;
   values.name = text;
   try {
-    values.array = read_npy(text);
+    values.array = solver::read_npy(text);
   } catch (const core::SystemError& failure) {
     throw core::UsageError(fmt::format("{}: \"{}\" is neither a number nor a file to be read ({})",
                                        what, text, failure.what()));
@@ -89,4 +89,4 @@ bool take_size_from_arrays(Problem& problem) {
   return false;
 }
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

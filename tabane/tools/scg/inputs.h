@@ -5,7 +5,7 @@
 
 #include "tabane/tools/scg/problem.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
 // "1", "-2.5e3" or the name of an NPY file. what: the option, for errors.
 // throws: core::UsageError if it is neither, or the file is malformed.
@@ -18,4 +18,4 @@ void set_boundary(Problem& problem, const std::string& text);
 // Takes the mesh's size from the first array among k and f. Returns whether there is one.
 bool take_size_from_arrays(Problem& problem);
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

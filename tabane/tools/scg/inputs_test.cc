@@ -6,7 +6,7 @@
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 template <class F>
@@ -23,7 +23,7 @@ TEST(Values, AreNumbersOrFiles) {
   EXPECT_EQ(values_named("-f", "-2.5e3").constant, -2500);
   const core::ScratchFolder scratch("scg-inputs");
   const std::filesystem::path file = scratch / "a.npy";
-  write_npy(file, 2, 3, std::vector<double>{1, 2, 3, 4, 5, 6});
+  solver::write_npy(file, 2, 3, std::vector<double>{1, 2, 3, 4, 5, 6});
   const Values values = values_named("-f", file.string());
   EXPECT_FALSE(values.is_constant());
   EXPECT_EQ(values.at(1, 0), 4);
@@ -41,7 +41,7 @@ TEST(Values, AreRefusedWithTheOptionAndTheFile) {
   core::write_file(file, "something else");
   EXPECT_NE(refusal([&] { values_named("-k", file.string()); }).find("not an NPY file"),
             std::string::npos);
-  write_npy(file, 0, 3, {});
+  solver::write_npy(file, 0, 3, {});
   EXPECT_NE(refusal([&] { values_named("-k", file.string()); }).find("holds no numbers"),
             std::string::npos);
 }
@@ -63,4 +63,4 @@ TEST(Boundary, NamesSides) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

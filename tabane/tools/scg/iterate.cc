@@ -7,7 +7,7 @@
 #include "tabane/simd/axpy.h"
 #include "tabane/simd/dot.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 // x is brought up to date in every second iteration. There p' of the iteration before is taken from
@@ -130,4 +130,4 @@ Progress iterate(comm::Comm& comm, System& system, Halo& halo, comm::Steps& step
   return progress;
 }
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -5,7 +5,7 @@
 #include "tabane/tools/scg/halo.h"
 #include "tabane/tools/scg/system.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
 enum Step { kDirection, kUpdate, kHalo, kWaiting, kReductions, kRest, kSteps };
 
@@ -19,4 +19,4 @@ struct Progress {
 Progress iterate(comm::Comm& comm, System& system, Halo& halo, comm::Steps& steps, double tolerance,
                  std::size_t most_iterations);
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

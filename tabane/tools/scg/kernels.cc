@@ -9,7 +9,7 @@
 #include "tabane/tools/scg/update-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tabane::workloads::scaled_cg::HWY_NAMESPACE {
+namespace tabane::scg::HWY_NAMESPACE {
 
 double direction_uniform(const Extent& extent, const double* r, double beta, double* p,
                          const Couplings& couplings) {
@@ -47,11 +47,11 @@ void combine_vectors(const double* r, double beta, const double* p, double* out,
   for (; i < n; ++i) hn::StoreU(combined(one, r + i, beta, p + i), one, out + i);
 }
 
-}  // namespace tabane::workloads::scaled_cg::HWY_NAMESPACE
+}  // namespace tabane::scg::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
 HWY_EXPORT(direction_uniform);
 HWY_EXPORT(direction_coupled);
@@ -87,5 +87,5 @@ void combine(const double* r, double beta, const double* p, double* out, std::si
   TABANE_DISPATCH(combine_vectors)(r, beta, p, out, n);
 }
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg
 #endif

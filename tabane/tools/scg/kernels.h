@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
 // Vectors over the block: element (i, j) lies at first[i * stride + j]. Each has a frame of one
 // element around the block, which holds the neighbours' or, at the sides of the rectangle, 0.
@@ -41,4 +41,4 @@ double new_direction_reference(const Extent& extent, const double* r, double bet
 double update_reference(const Extent& extent, const double* p, double alpha, double* r,
                         const SolutionUpdate& solution, const Couplings& couplings);
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -1,6 +1,6 @@
 #include "tabane/tools/scg/kernels.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 double coupling(const double* couplings, std::ptrdiff_t at) {
@@ -47,4 +47,4 @@ double update_reference(const Extent& extent, const double* p, double alpha, dou
   return sum;
 }
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -8,7 +8,7 @@
 #include "tabane/simd/targets_test.h"
 #include "tabane/tools/scg/field.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 constexpr double kTolerance = 1e-13;  // some hundred roundings of numbers below 8
@@ -117,4 +117,4 @@ TEST(Combine, HasTheBitsOfTheNewDirection) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

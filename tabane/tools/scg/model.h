@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
 // Per unknown and iteration. Rates count the 24 of the AP1000 report, as others do; 18 is the
 // least: 8 for A p, where all stencils are the same, 4 for two scalar products, 6 for three
@@ -36,4 +36,4 @@ constexpr double memory_bytes_per_unknown(bool uniform, bool proof, bool with_va
 // Reductions over all ranks.
 constexpr std::size_t reductions(std::size_t iterations) { return 2 * iterations + 1; }
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -9,7 +9,7 @@
 #include "tabane/core/units.h"
 #include "tabane/tools/scg/model.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 // So that neither the sum of four faces nor its reciprocal overflows.
@@ -120,4 +120,4 @@ void check_memory(const Problem& problem, const Extras& extras, double usable) {
       std::floor(std::sqrt(usable / (needed / unknowns)))));
 }
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -13,13 +13,13 @@
 
 #include "tabane/solver/npy.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
 // One number everywhere, or one for each place.
 struct Values {
   double constant = 0;
-  Array2d array = {};     // empty: constant
-  std::string name = {};  // of the file that the array is from
+  solver::Array2d array = {};  // empty: constant
+  std::string name = {};       // of the file that the array is from
 
   bool is_constant() const { return array.values.empty(); }
   double at(std::size_t row, std::size_t column) const {
@@ -79,4 +79,4 @@ double needed_bytes(const Problem& problem, const Extras& extras);
 // throws: core::UsageError with the largest n that fits if `usable` bytes do not suffice.
 void check_memory(const Problem& problem, const Extras& extras, double usable);
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -8,7 +8,7 @@
 #include "tabane/core/error.h"
 #include "tabane/tools/scg/stencil.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 std::string refusal(const Problem& problem) {
@@ -107,4 +107,4 @@ TEST(RightSide, HoldsWhatIsKnownOfTheSides) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

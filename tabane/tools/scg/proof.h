@@ -5,7 +5,7 @@
 #include <limits>
 #include <tuple>
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
 // bound: of |error of u|, divided by the largest |u|; infinite if none was found.
 struct Proof {
@@ -18,4 +18,4 @@ struct Proof {
   auto fields() { return std::tie(asked, bound, residual, iterations, seconds); }
 };
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -10,7 +10,7 @@
 #include "tabane/tools/scg/equation.h"
 #include "tabane/tools/scg/refine.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 constexpr double kMostContrast = 1e180;   // so that no product of faces and halves of numbers is 0
@@ -227,4 +227,4 @@ Proof prove(comm::Comm& comm, const Problem& problem, System& system, Halo& halo
   return proof;
 }
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -22,7 +22,7 @@
 #include "tabane/tools/scg/proof.h"
 #include "tabane/tools/scg/system.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
 // Makes x of the system, which is u, better until the bound and the residual are at most
 // `tolerance`, they fall no more, or `most` iterations are used up. The system is of no more use to
@@ -31,4 +31,4 @@ namespace tabane::workloads::scaled_cg {
 Proof prove(comm::Comm& comm, const Problem& problem, System& system, Halo& halo, double tolerance,
             std::size_t most);
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

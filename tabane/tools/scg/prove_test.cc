@@ -11,7 +11,7 @@
 #include "tabane/simd/targets_test.h"
 #include "tabane/tools/scg/gather.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 using Proved = std::pair<Proof, std::vector<double>>;
@@ -152,4 +152,4 @@ TEST(Prove, IsProportionalToFAndKHoweverLargeOrSmall) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

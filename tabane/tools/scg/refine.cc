@@ -9,7 +9,7 @@
 #include "tabane/tools/scg/stencil.h"
 #include "tabane/tools/scg/twice.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 // A row of what faces conduct, those to its west and north included.
@@ -159,4 +159,4 @@ std::size_t Refinement::solve(Field& high, Field& low, double least, std::size_t
   return iterations;
 }
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -6,7 +6,7 @@
 #include "tabane/tools/scg/halo.h"
 #include "tabane/tools/scg/system.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
 // Where k jumps by many orders of magnitude, u can be nearly constant in a part that almost nothing
 // flows into. A p is then a small difference of large products, and rounding it, or x, makes the
@@ -43,4 +43,4 @@ class Refinement {
   std::vector<double> differences_, flows_, z_;  // of a row
 };
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -12,7 +12,7 @@
 #include "tabane/tools/scg/prove.h"
 #include "tabane/tools/scg/verify.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 // A span from the first row of a block to its last, padding included.
@@ -36,8 +36,8 @@ double factor_of(comm::Comm& comm, const System& system) {
 // place.
 double limit_of(comm::Comm& comm, const System& system, double bytes_per_unknown) {
   const Block& block = system.block();
-  const double bandwidth =
-      triad_bandwidth(comm, whole(system.p, block), whole(system.r, block), whole(system.x, block));
+  const double bandwidth = solver::triad_bandwidth(comm, whole(system.p, block),
+                                                   whole(system.r, block), whole(system.x, block));
   return kOperations * bandwidth / bytes_per_unknown;
 }
 
@@ -64,7 +64,7 @@ Outcome solve(comm::Comm& comm, const Problem& problem, const Settings& settings
                   .iterations = progress.iterations,
                   .converged = progress.converged,
                   .bytes_per_unknown = bytes_per_unknown(is_uniform(problem))};
-  Solution& solution = outcome.solution;
+  solver::Solution& solution = outcome.solution;
   solution.ranks = comm.size();
   solution.rows = grid.rows;
   solution.columns = grid.columns;
@@ -89,4 +89,4 @@ Outcome solve(comm::Comm& comm, const Problem& problem, const Settings& settings
   return outcome;
 }
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -12,7 +12,7 @@
 #include "tabane/tools/scg/problem.h"
 #include "tabane/tools/scg/proof.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
 struct Settings {
   double tolerance = 2e-12;         // of ||r|| / ||b||, both scaled: where it stops
@@ -26,7 +26,7 @@ struct Settings {
 std::size_t default_iterations(const Problem& problem);
 
 struct Outcome {
-  Solution solution;  // the limit is what the triad's bandwidth allows
+  solver::Solution solution;  // the limit is what the triad's bandwidth allows
   std::size_t rows = 0, columns = 0, iterations = 0;
   bool converged = false;        // has come to the tolerance, by itself or by the proof
   double bytes_per_unknown = 0;  // and iteration, of the passes
@@ -46,4 +46,4 @@ struct Outcome {
 Outcome solve(comm::Comm& comm, const Problem& problem, const Settings& settings,
               std::vector<double>* values = nullptr);
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -12,7 +12,7 @@
 #include "tabane/tools/scg/model.h"
 #include "tabane/tools/scg/verify.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 using Solved = std::pair<Outcome, std::vector<double>>;
@@ -271,4 +271,4 @@ TEST(SolveMesh, StandsLargeJumpsOfK) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -1,6 +1,6 @@
 #include "tabane/tools/scg/stencil.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 double from_side(const Problem& problem, SideIndex side, std::size_t place, double face, double h) {
@@ -26,4 +26,4 @@ double right_side_of(const Problem& problem, std::size_t row, std::size_t column
   return sum;
 }
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -6,7 +6,7 @@
 
 #include "tabane/tools/scg/problem.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
 // What the faces around an unknown conduct; 0 where it is a Neumann side. T: double or Twice.
 template <class T>
@@ -47,4 +47,4 @@ Faces faces_of(const Problem& problem, std::size_t row, std::size_t column);
 double right_side_of(const Problem& problem, std::size_t row, std::size_t column,
                      const Faces& faces);
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

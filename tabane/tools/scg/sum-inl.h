@@ -10,7 +10,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace tabane::workloads::scaled_cg::HWY_NAMESPACE {
+namespace tabane::scg::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // sum + error += row, where error is what rounding took from the sum (Knuth's two-sum). The method
@@ -24,7 +24,7 @@ HWY_INLINE void add_row(V row, V& sum, V& error) {
   sum = next;
 }
 
-}  // namespace tabane::workloads::scaled_cg::HWY_NAMESPACE
+}  // namespace tabane::scg::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // TABANE_SCALED_CG_SUM_INL_H_

@@ -5,7 +5,7 @@
 
 #include "tabane/tools/scg/stencil.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 struct Place {
@@ -94,4 +94,4 @@ void System::unscale() {
   }
 }
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -6,7 +6,7 @@
 #include "tabane/tools/scg/kernels.h"
 #include "tabane/tools/scg/problem.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
 // With D the diagonal of A, D^-1/2 A D^-1/2 y = D^-1/2 b and u = D^-1/2 y.
 class System {
@@ -43,4 +43,4 @@ class System {
   double factor_ = 1;
 };
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

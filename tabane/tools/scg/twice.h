@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
 struct Twice {
   double hi = 0, lo = 0;  // |lo| is at most half a unit in the last place of hi
@@ -68,4 +68,4 @@ inline Twice operator/(Twice a, Twice b) {
 inline double rounded(double a) { return a; }
 inline double rounded(Twice a) { return a.hi + a.lo; }
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

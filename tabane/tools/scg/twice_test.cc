@@ -7,7 +7,7 @@
 
 #include "tabane/simd/targets_test.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 namespace {
 
 // Whole numbers of at most 53 bits.
@@ -49,4 +49,4 @@ TEST(Twice, DividesWhatItMultiplies) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -15,7 +15,7 @@
 #include "tabane/tools/scg/sum-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tabane::workloads::scaled_cg::HWY_NAMESPACE {
+namespace tabane::scg::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <bool kCoupled, bool kSolution, class D, class V = hn::Vec<D>>
@@ -120,7 +120,7 @@ HWY_INLINE double update_rows(const Extent& extent, const double* p, double alph
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, error)));
 }
 
-}  // namespace tabane::workloads::scaled_cg::HWY_NAMESPACE
+}  // namespace tabane::scg::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // TABANE_SCALED_CG_UPDATE_INL_H_

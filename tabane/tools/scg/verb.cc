@@ -20,10 +20,10 @@
 #include "tabane/tools/scg/model.h"
 #include "tabane/tools/scg/solve.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
-using namespace workloads::scaled_cg;
+using namespace scg;
 
 struct Options {
   SolverOptions solver;
@@ -100,17 +100,16 @@ Outcome run(const Options& options, const Problem& problem, const comm::LaunchOp
   settings.measure_limit = true;
   const Extras extras = extras_of(options, problem);
   if (on_several_machines(launch)) {
-    check_memory(problem, extras, workloads::usable_memory_of_all(comm));
+    check_memory(problem, extras, solver::usable_memory_of_all(comm));
   }
   std::vector<double> values;
   Outcome outcome = solve(comm, problem, settings, extras.values ? &values : nullptr);
   if (comm.rank() != 0 || !outcome.solution.check.passed()) return outcome;
   if (!options.output.empty()) {
-    workloads::write_npy(options.output, problem.rows, problem.columns, values);
+    solver::write_npy(options.output, problem.rows, problem.columns, values);
   }
   if (!options.picture.empty()) {
-    workloads::write_png(options.picture,
-                         workloads::picture_of(problem.rows, problem.columns, values));
+    solver::write_png(options.picture, solver::picture_of(problem.rows, problem.columns, values));
   }
   return outcome;
 }
@@ -167,7 +166,7 @@ int scg(const Options& options) {
   const Problem problem = problem_of(options);
   const comm::LaunchOptions launch = launch_options(options, problem);
   if (!on_several_machines(launch)) {
-    check_memory(problem, extras_of(options, problem), workloads::usable_memory());
+    check_memory(problem, extras_of(options, problem), solver::usable_memory());
   }
   check_outputs(options);
   const auto outcome = comm::launch_result<Outcome>(
@@ -240,4 +239,4 @@ constinit const Verb scg_verb{
         "\nExit code 4: it did not converge, or the answer failed its check.",
     .define = define};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -7,10 +7,10 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/tools/scg/equation.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
-Check verify(comm::Comm& comm, const Problem& problem, const System& system, Halo& halo,
-             double tolerance, std::size_t iterations) {
+solver::Check verify(comm::Comm& comm, const Problem& problem, const System& system, Halo& halo,
+                     double tolerance, std::size_t iterations) {
   halo.exchange(system.x);
   const Equations<double> equations(problem, system.block(), {}, true);
   enum { kResidual, kRightSide, kSolution, kSums };
@@ -33,4 +33,4 @@ Check verify(comm::Comm& comm, const Problem& problem, const System& system, Hal
   return {std::sqrt(sums[kResidual]) / right, tolerance + std::min(rounding, kMostRounding)};
 }
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -5,7 +5,7 @@
 #include "tabane/tools/scg/halo.h"
 #include "tabane/tools/scg/system.h"
 
-namespace tabane::workloads::scaled_cg {
+namespace tabane::scg {
 
 // The residual ||D^-1/2 (b - A u)|| / ||D^-1/2 b||, with what flows through the faces of each
 // unknown and over the sides added up, from k, f and u alone: neither the scaled matrix nor the
@@ -21,7 +21,7 @@ namespace tabane::workloads::scaled_cg {
 inline constexpr double kRounding = 2, kMostRounding = 1e-6;
 
 // x of the system is u. All ranks call it and get the same.
-Check verify(comm::Comm& comm, const Problem& problem, const System& system, Halo& halo,
-             double tolerance, std::size_t iterations);
+solver::Check verify(comm::Comm& comm, const Problem& problem, const System& system, Halo& halo,
+                     double tolerance, std::size_t iterations);
 
-}  // namespace tabane::workloads::scaled_cg
+}  // namespace tabane::scg

@@ -5,7 +5,7 @@
 
 #include <iterator>
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 std::string answer_text(const Geometry& geometry, const Region& region,
                         std::span<const double> radiosities) {
@@ -29,4 +29,4 @@ std::string answer_text(const Geometry& geometry, const Region& region,
   return fmt::to_string(text);
 }
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

@@ -6,10 +6,10 @@
 
 #include "tabane/tools/slalom/patches.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 // radiosities: of all patches, colour by colour.
 std::string answer_text(const Geometry& geometry, const Region& region,
                         std::span<const double> radiosities);
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 // One direction, seen from one of the parts.
 struct BlockCyclic {
@@ -30,4 +30,4 @@ struct BlockCyclic {
   BlockCyclic of(int part) const { return {count, block, parts, part}; }
 };
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 TEST(BlockCyclic, DealsOutBlocksInTurn) {
@@ -45,4 +45,4 @@ TEST(BlockCyclic, GivesEachIndexToOnePart) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

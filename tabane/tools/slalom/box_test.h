@@ -3,8 +3,8 @@
 
 #include "tabane/tools/slalom/geometry.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 inline const Geometry kBox = parse_geometry(default_geometry_text(), "geom");
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

@@ -12,7 +12,7 @@
 
 #ifndef TABANE_WORKLOADS_SLALOM_COUPLINGS_ONCE
 #define TABANE_WORKLOADS_SLALOM_COUPLINGS_ONCE
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 // How two faces stand, seen from the face of the rows.
 enum class Stand { parallel, along_width, along_height };  // the common axis, of the rows' face
@@ -27,11 +27,11 @@ struct EdgePair {
 
 constexpr std::size_t kEdgeSpace = 16;  // more numbers than any vector has
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tabane::workloads::slalom::HWY_NAMESPACE {
+namespace tabane::slalom::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -141,11 +141,11 @@ void take_differences(const EdgeRun& rows, const double* HWY_RESTRICT low,
   }
 }
 
-}  // namespace tabane::workloads::slalom::HWY_NAMESPACE
+}  // namespace tabane::slalom::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 HWY_EXPORT(fill_potential);
@@ -242,5 +242,5 @@ void fill_couplings(const Geometry& geometry, const EdgeRun& rows, const EdgeRun
   }
 }
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom
 #endif

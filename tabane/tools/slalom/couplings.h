@@ -15,7 +15,7 @@
 
 #include "tabane/tools/slalom/patches.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 // Patches [first, first + count) of one face, with the edges between them.
 struct EdgeRun {
@@ -47,4 +47,4 @@ void fill_couplings(const Geometry& geometry, const EdgeRun& rows, const EdgeRun
 // The same for two patches, as the specification writes it: 16 terms. For tests.
 double coupling_by_corners(const Geometry& geometry, const Patch& i, const Patch& j);
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

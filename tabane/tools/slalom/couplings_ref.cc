@@ -3,7 +3,7 @@
 
 #include "tabane/tools/slalom/couplings.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 constexpr double kNotZero = 1e-35;  // keeps distances from the common edge of two faces above 0
@@ -73,4 +73,4 @@ double coupling_by_corners(const Geometry& geometry, const Patch& i, const Patch
   }
 }
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

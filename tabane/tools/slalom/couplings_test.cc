@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 Geometry box(double a, double b, double c) {
@@ -96,4 +96,4 @@ TEST(EdgeRuns, BeginAnewOnEachFaceAndEachColumn) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

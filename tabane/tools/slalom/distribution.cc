@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 comm::GridShape grid_of(int ranks, comm::GridShape wanted) {
   const comm::GridShape shape = comm::fit_grid(ranks, wanted);
@@ -25,4 +25,4 @@ Distribution distribute(int first_face, int patches, comm::GridShape grid, int m
           .first = {first_face, block, grid.columns, my_column}};
 }
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

@@ -6,7 +6,7 @@
 #include "tabane/tools/slalom/block_cyclic.h"
 #include "tabane/tools/slalom/patches.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 struct Distribution {
   int first_face = 0;         // patches 0 … first_face - 1
@@ -27,4 +27,4 @@ int default_block(int unknowns, comm::GridShape grid);
 Distribution distribute(int first_face, int patches, comm::GridShape grid, int my_row,
                         int my_column, int block);
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

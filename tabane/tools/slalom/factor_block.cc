@@ -4,7 +4,7 @@
 
 #include "tabane/solver/blas.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 constexpr int kSmall = 16;
@@ -41,9 +41,9 @@ void factor_block(double* a, int n, std::size_t ld, std::vector<double>& space) 
     const double inverse = 1 / a[static_cast<std::size_t>(j) * ld + j];
     for (int i = 0; i < rest; ++i) column[i] *= inverse;
   }
-  add_product(CblasNoTrans, CblasTrans, rest, rest, half, -1, below, stride, space.data(), rest,
-              corner, stride);
+  solver::add_product(CblasNoTrans, CblasTrans, rest, rest, half, -1, below, stride, space.data(),
+                      rest, corner, stride);
   factor_block(corner, rest, ld, space);
 }
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 TEST(FactorBlock, GivesFactorsWhoseProductIsTheBlock) {
@@ -45,4 +45,4 @@ TEST(FactorBlock, KeepsDOnTheDiagonal) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

@@ -6,7 +6,7 @@
 #include "tabane/solver/blas.h"
 #include "tabane/tools/slalom/factor_block.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 Factors::Factors(Couplings& couplings)
     : couplings_(couplings),
@@ -159,4 +159,4 @@ void Factors::compute(const Geometry& geometry, const Region& region, comm::Grid
   }
 }
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

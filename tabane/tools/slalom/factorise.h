@@ -16,7 +16,7 @@
 #include "tabane/tools/slalom/panel_exchange.h"
 #include "tabane/tools/slalom/setup.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 // The factors of what remains of the systems behind the first face: L below the diagonal, D on it.
 class Factors {
@@ -43,4 +43,4 @@ class Factors {
   std::vector<double> diagonal_, space_;
 };
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

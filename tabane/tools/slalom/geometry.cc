@@ -8,7 +8,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 constexpr std::size_t kNumbers = 3 + 2 * kFaces * kColours;
@@ -163,4 +163,4 @@ Geometry read_geometry(const std::filesystem::path& path) {
   return parse_geometry(core::read_file(path), path.string());
 }
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 inline constexpr int kFaces = 6, kColours = 3;
 inline constexpr std::array<std::string_view, kColours> kColourNames{"red", "green", "blue"};
@@ -39,4 +39,4 @@ Geometry parse_geometry(std::string_view text, const std::string& name);
 // throws: as parse_geometry(); core::SystemError.
 Geometry read_geometry(const std::filesystem::path& path);
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

@@ -4,7 +4,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 // Text with a part of the default one replaced.
@@ -73,4 +73,4 @@ TEST(Geometry, SaysWhatIsWrongAndWhere) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

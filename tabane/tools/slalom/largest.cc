@@ -11,7 +11,7 @@
 #include "tabane/core/scratch_folder.h"
 #include "tabane/solver/blas.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 bool passed(const Outcome& outcome) {
@@ -52,11 +52,11 @@ Outcome solve_largest(comm::Comm& comm, const Problem& problem, const Limits& li
     }
     return failed ? -1.0 : seconds;
   };
-  largest_in(limits, measure_product_rate(comm), run);
+  largest_in(limits, solver::measure_product_rate(comm), run);
   if (!best) {
     throw core::Error(fmt::format("no number of patches was solved in {} s", limits.seconds));
   }
   return *best;
 }
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

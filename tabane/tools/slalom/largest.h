@@ -6,7 +6,7 @@
 #include "tabane/tools/slalom/search.h"
 #include "tabane/tools/slalom/solve.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 struct Trial {
   int patches = 0;
@@ -21,4 +21,4 @@ struct Trial {
 Outcome solve_largest(comm::Comm& comm, const Problem& problem, const Limits& limits,
                       const std::function<void(const Trial&)>& on_trial);
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

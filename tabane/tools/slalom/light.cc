@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 using Vector = std::array<double, 3>;
@@ -104,7 +104,7 @@ class Renderer {
     for (int face = 0; face < kFaces; ++face) faces_.emplace_back(geometry, region, face);
   }
 
-  Picture run() {
+  solver::Picture run() {
     const int width = camera_.width(), height = camera_.height();
     std::vector<Light> lights(static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
     double sum = 0;
@@ -120,7 +120,7 @@ class Renderer {
       }
     }
     const Film film(seen == 0 ? 0 : sum / static_cast<double>(seen));
-    Picture picture(static_cast<std::size_t>(width), static_cast<std::size_t>(height));
+    solver::Picture picture(static_cast<std::size_t>(width), static_cast<std::size_t>(height));
     for (std::size_t i = 0; i < lights.size(); ++i) {
       const auto x = static_cast<std::uint32_t>(i % picture.width);
       const auto y = static_cast<std::uint32_t>(i / picture.width);
@@ -199,9 +199,9 @@ double SmoothFace::at(std::span<const double> radiosities, double w, double h) c
   return std::max(light, 0.0);
 }
 
-Picture picture_of_light(const Geometry& geometry, const Region& region,
-                         std::span<const double> radiosities, int width) {
+solver::Picture picture_of_light(const Geometry& geometry, const Region& region,
+                                 std::span<const double> radiosities, int width) {
   return Renderer(geometry, region, radiosities, width).run();
 }
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

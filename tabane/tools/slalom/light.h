@@ -6,13 +6,13 @@
 #include "tabane/solver/picture.h"
 #include "tabane/tools/slalom/patches.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 // The inside of the box in perspective, through the open third face: the first face is the ceiling,
 // the second the wall on the left. Radiosities run smoothly from the centre of a patch to the next.
 // radiosities: of all patches, colour by colour. width: in pixels.
-Picture picture_of_light(const Geometry& geometry, const Region& region,
-                         std::span<const double> radiosities, int width = 1200);
+solver::Picture picture_of_light(const Geometry& geometry, const Region& region,
+                                 std::span<const double> radiosities, int width = 1200);
 
 // The radiosity of one colour at a place of a face: linear between the centres of patches, and on
 // to the edges of the face. radiosities: of that colour.
@@ -31,4 +31,4 @@ class SmoothFace {
   std::vector<Column> columns_;
 };
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

@@ -6,7 +6,7 @@
 
 #include "tabane/tools/slalom/box_test.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 TEST(SmoothFace, IsLinearWhereTheLightIs) {
@@ -42,7 +42,7 @@ TEST(SmoothFace, IsNeverBelowZero) {
 class PictureOfLight : public testing::Test {
  protected:
   // A box whose faces have a light of their own each; red is twice as bright.
-  Picture draw() const {
+  solver::Picture draw() const {
     const Region region = cut_into_patches(kBox, 6);
     const std::vector<double> radiosities{.2, .4, .6, .8, 1,  1.2, .1, .2, .3,
                                           .4, .5, .6, .1, .2, .3,  .4, .5, .6};
@@ -51,19 +51,19 @@ class PictureOfLight : public testing::Test {
 };
 
 TEST_F(PictureOfLight, HasTheFormOfTheBox) {
-  const Picture picture = draw();
+  const solver::Picture picture = draw();
   EXPECT_EQ(picture.width, 200U);
   EXPECT_NEAR(static_cast<double>(picture.height), 200 * (8 + 0.06 * 13.5) / (1.06 * 13.5), 1);
 }
 
 TEST_F(PictureOfLight, ShowsFiveFacesAndTheBackground) {
-  Picture picture = draw();
+  solver::Picture picture = draw();
   const std::size_t middle = picture.height / 2;
-  EXPECT_EQ(picture.at(0, 0), (Colour{0, 0, 0}));
-  const Colour ceiling = picture.at(100, 8), left = picture.at(8, middle),
-               floor = picture.at(100, picture.height - 9), right = picture.at(191, middle),
-               back = picture.at(100, middle);
-  const auto red = [](const Colour& colour) { return int{colour.red}; };
+  EXPECT_EQ(picture.at(0, 0), (solver::Colour{0, 0, 0}));
+  const solver::Colour ceiling = picture.at(100, 8), left = picture.at(8, middle),
+                       floor = picture.at(100, picture.height - 9), right = picture.at(191, middle),
+                       back = picture.at(100, middle);
+  const auto red = [](const solver::Colour& colour) { return int{colour.red}; };
   // Faces 1, 2, 4, 5, 6.
   EXPECT_LT(red(ceiling), red(left));
   EXPECT_LT(red(left), red(floor));
@@ -73,4 +73,4 @@ TEST_F(PictureOfLight, ShowsFiveFacesAndTheBackground) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

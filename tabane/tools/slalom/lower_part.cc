@@ -2,7 +2,7 @@
 
 #include "tabane/solver/blas.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 constexpr int kStripColumns = 1024;
@@ -85,10 +85,10 @@ void LowerPart::add_wedge(const Product& product, const Strip& strip, int first,
                        static_cast<std::size_t>(row - strip.row);
     const int left = row - rows_.indices_before(product.after + 1);
     const int right = column - columns_.indices_before(product.after + 1);
-    workloads::add_product(CblasNoTrans, CblasTrans, row_end - row, columns, product.inner,
-                           product.factor, product.left + left, static_cast<int>(product.ld_left),
-                           product.right + right, static_cast<int>(product.ld_right), to,
-                           static_cast<int>(strip.ld));
+    solver::add_product(CblasNoTrans, CblasTrans, row_end - row, columns, product.inner,
+                        product.factor, product.left + left, static_cast<int>(product.ld_left),
+                        product.right + right, static_cast<int>(product.ld_right), to,
+                        static_cast<int>(strip.ld));
   }
   if (last - first < 2) return;
   const int middle = (first + last) / 2;
@@ -106,4 +106,4 @@ void LowerPart::add_product(int after, double factor, int inner, const double* l
   }
 }
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

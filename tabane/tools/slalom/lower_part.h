@@ -7,7 +7,7 @@
 #include "tabane/core/memory.h"
 #include "tabane/tools/slalom/block_cyclic.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 // Blocks (I, J) with I >= J. Columns lie in strips of about 1000: those of a strip begin at the
 // same row, that of its first block, so that one product serves the whole strip. What that stores
@@ -57,4 +57,4 @@ class LowerPart {
   core::Region region_;
 };
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

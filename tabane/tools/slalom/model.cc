@@ -5,7 +5,7 @@
 
 #include "tabane/tools/slalom/factorise.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 double counted_operations(const Geometry& geometry, int patches, Revision revision) {
   const std::array<int, kFaces + 1> begin = share_patches(geometry, patches);
@@ -57,4 +57,4 @@ int most_patches(const Geometry& geometry, double bytes, comm::GridShape grid, i
   return fit;
 }
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

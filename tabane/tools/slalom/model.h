@@ -6,7 +6,7 @@
 #include "tabane/comm/grid.h"
 #include "tabane/tools/slalom/patches.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 // How the benchmark counts: in 1990 and since its revision.
 enum class Revision { r152, r126 };
@@ -26,4 +26,4 @@ std::size_t bytes_of_ranks(const Geometry& geometry, int patches, comm::GridShap
 // The most patches for that many bytes; 0: not even the fewest.
 int most_patches(const Geometry& geometry, double bytes, comm::GridShape grid, int block = 0);
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

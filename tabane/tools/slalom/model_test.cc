@@ -5,7 +5,7 @@
 #include "tabane/tools/slalom/box_test.h"
 #include "tabane/tools/slalom/setup.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 // In published lists of results, to 0.1 million.
@@ -67,4 +67,4 @@ TEST(RowSums, ShowASumThatIsNoNumber) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

@@ -5,7 +5,7 @@
 
 #include "tabane/comm/collectives.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 // Copies `rows` x `columns` numbers.
@@ -140,4 +140,4 @@ void PanelExchange::scale(int q, double* kept, std::size_t ld_kept) {
   }
 }
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

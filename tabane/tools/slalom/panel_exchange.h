@@ -10,7 +10,7 @@
 #include "tabane/tools/slalom/distribution.h"
 #include "tabane/tools/slalom/lower_part.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 // Steps of a rank's time, see comm/steps.h.
 enum Step {
@@ -71,4 +71,4 @@ class PanelExchange {
   std::vector<double> left_, right_, packed_, received_;
 };
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

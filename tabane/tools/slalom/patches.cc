@@ -8,7 +8,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 constexpr int kLeastPatches = 6;
@@ -66,4 +66,4 @@ Region cut_into_patches(const Geometry& geometry, int patches) {
   return region;
 }
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

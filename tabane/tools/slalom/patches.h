@@ -6,7 +6,7 @@
 
 #include "tabane/tools/slalom/geometry.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 // A rectangle in the coordinates of its face: w along its width, h along its height.
 struct Patch {
@@ -36,4 +36,4 @@ int columns_of_face(const Geometry& geometry, int face, int patches);
 // an eccentric box.
 Region cut_into_patches(const Geometry& geometry, int patches);
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

@@ -5,7 +5,7 @@
 #include "tabane/core/error.h"
 #include "tabane/tools/slalom/box_test.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 std::array<int, kFaces> counts(const Region& region) {
@@ -65,4 +65,4 @@ TEST(Patches, TooFewForTheBoxAreRefused) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 struct Trial {
@@ -53,4 +53,4 @@ int largest_in(const Limits& limits, double rate, const std::function<double(int
   return solved;
 }
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

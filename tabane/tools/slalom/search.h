@@ -3,7 +3,7 @@
 
 #include <functional>
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 struct Limits {
   double seconds = 60;
@@ -17,4 +17,4 @@ struct Limits {
 // the first guess. Returns the largest n that was solved in time, 0 if none.
 int largest_in(const Limits& limits, double rate, const std::function<double(int)>& run);
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

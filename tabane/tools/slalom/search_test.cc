@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 // Runs that last a + b n^2 + c n^3.
@@ -65,4 +65,4 @@ TEST(Search, StopsWhenARunSaysSo) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

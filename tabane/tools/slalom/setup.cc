@@ -6,7 +6,7 @@
 
 #include "tabane/comm/collectives.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 std::size_t leading_dimension(const Distribution& distribution) {
@@ -136,4 +136,4 @@ double worst_row_sum(const Region& region, const std::vector<double>& sums) {
   return worst;
 }
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

@@ -11,7 +11,7 @@
 #include "tabane/tools/slalom/distribution.h"
 #include "tabane/tools/slalom/lower_part.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 // Couplings of patches [row, row + rows) with [column, column + columns), which are no later ones.
 struct CouplingBlock {
@@ -64,4 +64,4 @@ class Couplings {
 double worst_row_sum(const Region& region, const std::vector<double>& sums);
 inline constexpr double kRowSumTolerance = 0.5e-9;
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

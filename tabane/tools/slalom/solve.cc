@@ -17,7 +17,7 @@
 #include "tabane/tools/slalom/substitute.h"
 #include "tabane/tools/slalom/verify.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 class Run {
@@ -35,7 +35,7 @@ class Run {
     limit = std::max(limit, measure_limit());
     Outcome outcome{.patches = problem_.patches, .block = couplings_->distribution().rows.block};
     outcome.row_sums = row_sums_;
-    Solution& solution = outcome.solution;
+    solver::Solution& solution = outcome.solution;
     solution.ranks = grid_.all().size();
     solution.rows = grid_.rows();
     solution.columns = grid_.columns();
@@ -55,7 +55,7 @@ class Run {
   // It takes longer than a problem that is too small to come near it: 0 then.
   double measure_limit() {
     constexpr int kFewPatches = 1000;
-    return problem_.patches < kFewPatches ? 0 : measure_product_rate(grid_.all());
+    return problem_.patches < kFewPatches ? 0 : solver::measure_product_rate(grid_.all());
   }
 
   bool is_root() { return grid_.all().rank() == 0; }
@@ -110,7 +110,7 @@ class Run {
       core::write_output(problem_.answer, core::read_file(*folder_ / "answer"));
     }
     if (!problem_.picture.empty()) {
-      write_png(problem_.picture, picture_of_light(geometry_, region_, radiosities_));
+      solver::write_png(problem_.picture, picture_of_light(geometry_, region_, radiosities_));
     }
   }
 
@@ -120,7 +120,7 @@ class Run {
   Geometry geometry_;
   Region region_;
   std::optional<Couplings> couplings_;
-  Check row_sums_;
+  solver::Check row_sums_;
   std::vector<double> radiosities_;
   std::optional<core::ScratchFolder> folder_;  // of the answer
 };
@@ -140,4 +140,4 @@ void check(const Geometry& geometry, int patches, comm::GridShape grid, int bloc
 
 Outcome solve(comm::Comm& comm, const Problem& problem) { return Run(comm, problem).run(); }
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

@@ -12,7 +12,7 @@
 #include "tabane/tools/slalom/geometry.h"
 #include "tabane/tools/slalom/model.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 struct Problem {
   std::string geometry;  // file to read
@@ -26,11 +26,11 @@ struct Problem {
 struct Outcome {
   // From opening the geometry to closing the answer; operations as the benchmark counts them. The
   // limit is measured for 1000 patches or more.
-  Solution solution;
+  solver::Solution solution;
   int patches = 0, block = 0;
   // Of matrix products and factorisations, which are fewer than the benchmark counts.
   double performed = 0;
-  Check row_sums;  // if it has failed, nothing was solved
+  solver::Check row_sums;  // if it has failed, nothing was solved
 
   auto fields() { return std::tie(solution, patches, block, performed, row_sums); }
 };
@@ -45,4 +45,4 @@ void check(const Geometry& geometry, int patches, comm::GridShape grid, int bloc
 // checks on all ranks, and all else on rank 0. throws: as read_geometry(); core::SystemError.
 Outcome solve(comm::Comm& comm, const Problem& problem);
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

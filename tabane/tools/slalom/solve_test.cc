@@ -12,7 +12,7 @@
 #include "tabane/core/scratch_folder.h"
 #include "tabane/tools/slalom/largest.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 using Row = std::array<double, kFaces>;  // of the first patch of each face
@@ -110,7 +110,7 @@ TEST_F(SolveLight, GivesTheSameOfMoreThanOneStrip) {
 
 TEST_F(SolveLight, TellsWhereTheTimeGoes) {
   const Outcome outcome = solve(2, {}, 1000);
-  const Solution& solution = outcome.solution;
+  const solver::Solution& solution = outcome.solution;
   EXPECT_EQ(solution.rows, 2);  // a panel is shared
   EXPECT_EQ(solution.columns, 1);
   EXPECT_EQ(solution.operations,
@@ -213,4 +213,4 @@ TEST(Check, SaysWhatDoesNotFitBeforeAnythingStarts) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

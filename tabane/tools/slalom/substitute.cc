@@ -5,7 +5,7 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/solver/blas.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 // Vectors of the three colours.
@@ -231,4 +231,4 @@ std::vector<double> substitute(const Geometry& geometry, const Region& region, C
   return substitution.gather();
 }
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

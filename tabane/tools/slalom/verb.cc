@@ -16,10 +16,8 @@
 #include "tabane/tools/slalom/distribution.h"
 #include "tabane/tools/slalom/largest.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
-
-namespace slalom = workloads::slalom;
 
 constexpr int kMostPatches = 1 << 20;
 
@@ -46,7 +44,7 @@ int check_sizes(const Options& options, const slalom::Geometry& geometry, comm::
 }
 
 std::string text_of(const slalom::Outcome& outcome) {
-  const workloads::Solution& solution = outcome.solution;
+  const solver::Solution& solution = outcome.solution;
   std::string text = fmt::format("{} patches on a grid of {} x {} {}, in panels of {}\n",
                                  outcome.patches, solution.rows, solution.columns,
                                  solution.ranks == 1 ? "rank" : "ranks", outcome.block);
@@ -69,7 +67,7 @@ std::string text_of(const slalom::Outcome& outcome) {
 }
 
 lab::Json to_json(const slalom::Outcome& outcome) {
-  lab::Json json = cli::to_json(outcome.solution);
+  lab::Json json = program::to_json(outcome.solution);
   json["patches"] = outcome.patches;
   json["block"] = outcome.block;
   json["performed_operations"] = outcome.performed;
@@ -117,12 +115,12 @@ int run(const Options& options) {
   int most = 0;
   if (here) {
     const comm::GridShape grid = slalom::grid_of(comm::ranks_on_shm(launch), launch.grid);
-    most = check_sizes(options, geometry, grid, workloads::usable_memory());
+    most = check_sizes(options, geometry, grid, solver::usable_memory());
   }
   const auto outcome = comm::launch_result<slalom::Outcome>(launch, [&](comm::Comm& comm) {
     if (!here) {
       const comm::GridShape grid = slalom::grid_of(comm.size(), launch.grid);
-      most = check_sizes(options, geometry, grid, workloads::usable_memory_of_all(comm));
+      most = check_sizes(options, geometry, grid, solver::usable_memory_of_all(comm));
     }
     return solve(options, problem, most, comm);
   });
@@ -177,4 +175,4 @@ constinit const Verb slalom_verb{
         "  mpirun -n 16 tabane slalom --seconds 60",
     .define = define};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -6,16 +6,16 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/solver/blas.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 constexpr double kTolerance = 0.5e-8;  // the benchmark's is that of three colours together
 
 }  // namespace
 
-Check verify(const Geometry& geometry, const Region& region, const Distribution& distribution,
-             const std::vector<double>& sums, const std::vector<double>& radiosities,
-             comm::Comm& all) {
+solver::Check verify(const Geometry& geometry, const Region& region,
+                     const Distribution& distribution, const std::vector<double>& sums,
+                     const std::vector<double>& radiosities, comm::Comm& all) {
   const auto n = static_cast<std::size_t>(region.size());
   const int stride = region.size();
   std::vector<double> products(kColours * n);  // C x
@@ -24,11 +24,13 @@ Check verify(const Geometry& geometry, const Region& region, const Distribution&
   const auto add = [&](const CouplingBlock& part) {
     const auto ld = static_cast<int>(part.ld);
     const double* const x = radiosities.data();
-    add_product(CblasNoTrans, CblasNoTrans, part.rows, kColours, part.columns, 1, part.numbers, ld,
-                x + part.column, stride, products.data() + part.row, stride);
+    solver::add_product(CblasNoTrans, CblasNoTrans, part.rows, kColours, part.columns, 1,
+                        part.numbers, ld, x + part.column, stride, products.data() + part.row,
+                        stride);
     if (part.diagonal()) return;
-    add_product(CblasTrans, CblasNoTrans, part.columns, kColours, part.rows, 1, part.numbers, ld,
-                x + part.row, stride, products.data() + part.column, stride);
+    solver::add_product(CblasTrans, CblasNoTrans, part.columns, kColours, part.rows, 1,
+                        part.numbers, ld, x + part.row, stride, products.data() + part.column,
+                        stride);
   };
   for_each_block(
       geometry, region, distribution,
@@ -37,7 +39,7 @@ Check verify(const Geometry& geometry, const Region& region, const Distribution&
       },
       add);
   comm::all_reduce(all, products, comm::Operation::sum, {.reproducible = true});
-  Check check{0, kTolerance};
+  solver::Check check{0, kTolerance};
   for (std::size_t q = 0; q < kColours; ++q) {
     double residual = 0, largest_x = 0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -53,4 +55,4 @@ Check verify(const Geometry& geometry, const Region& region, const Distribution&
   return check;
 }
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

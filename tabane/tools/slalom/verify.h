@@ -6,7 +6,7 @@
 #include "tabane/solver/solution.h"
 #include "tabane/tools/slalom/setup.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 
 // The largest r of a colour: the sum over its rows of |y - M x|_i / |m_ii|, over max |x|. The
 // benchmark divides by max |m| of all rows instead, and takes that and max |x| from the last
@@ -22,8 +22,8 @@ namespace tabane::workloads::slalom {
 //
 // radiosities: of all patches, colour by colour, the same on all ranks; sums: rows of C. All ranks
 // call it; the result is the same on all. cost: that of the set-up.
-Check verify(const Geometry& geometry, const Region& region, const Distribution& distribution,
-             const std::vector<double>& sums, const std::vector<double>& radiosities,
-             comm::Comm& all);
+solver::Check verify(const Geometry& geometry, const Region& region,
+                     const Distribution& distribution, const std::vector<double>& sums,
+                     const std::vector<double>& radiosities, comm::Comm& all);
 
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

@@ -9,7 +9,7 @@
 #include "tabane/comm/launch.h"
 #include "tabane/tools/slalom/substitute.h"
 
-namespace tabane::workloads::slalom {
+namespace tabane::slalom {
 namespace {
 
 constexpr int kPatches = 60;
@@ -22,8 +22,8 @@ Geometry box(const std::array<double, kColours>& light) {
 }
 
 // Of the right radiosities, of which that of one colour and patch is multiplied by `factor`.
-Check check_of(const Geometry& geometry, std::size_t colour = 0, std::size_t patch = 0,
-               double factor = 1) {
+solver::Check check_of(const Geometry& geometry, std::size_t colour = 0, std::size_t patch = 0,
+                       double factor = 1) {
   const auto work = [&](comm::Comm& comm) {
     comm::Grid grid(comm);
     comm::Steps steps(comm, {"reader", "region", "set-up", "first face", "factor panel", "update",
@@ -35,10 +35,11 @@ Check check_of(const Geometry& geometry, std::size_t colour = 0, std::size_t pat
     factors.compute(geometry, region, grid, steps);
     std::vector<double> light = substitute(geometry, region, couplings, factors, grid, steps);
     light[colour * kPatches + patch] *= factor;
-    return Solution{
+    return solver::Solution{
         .check = verify(geometry, region, couplings.distribution(), couplings.sums(), light, comm)};
   };
-  return comm::launch_result<Solution>({.ranks = 1, .transport = comm::TransportKind::shm}, work)
+  return comm::launch_result<solver::Solution>({.ranks = 1, .transport = comm::TransportKind::shm},
+                                               work)
       ->check;
 }
 
@@ -63,4 +64,4 @@ TEST(VerifyLight, SeesAWrongRadiosityOfAnyColourAndPatch) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::slalom
+}  // namespace tabane::slalom

@@ -9,7 +9,7 @@
 #include "tabane/studies/ap1000_applications/ap1000_applications.h"
 #include "tabane/studies/ha8000/ha8000.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 Definition define_ha8000() {
@@ -117,4 +117,4 @@ constinit const Verb study_verb{.name = "study",
                                 .what = "Run one of the performance reports again on this machine",
                                 .below = kStudies};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

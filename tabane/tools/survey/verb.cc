@@ -18,7 +18,7 @@
 #include "tabane/program/result_line.h"
 #include "tabane/program/run_study.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 struct Options {
@@ -173,4 +173,4 @@ constinit const Verb survey_verb{
         "  tabane survey --quick --json | jq '.results[] | {name, value, unit}'",
     .define = define};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -20,7 +20,7 @@
 #include "tabane/tools/time/time_record.h"
 #include "tabane/tools/time/verb_request.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 // Runs of a shell that does nothing, to tell its part of short commands.
@@ -334,4 +334,4 @@ constinit const Verb time_verb{
         "  tabane time -o page --export-csv times.csv ./a ./b",
     .define = define};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -15,7 +15,7 @@
 #include "tabane/tools/time/parameters.h"
 #include "tabane/tools/time/time.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 using core::UsageError;
@@ -251,4 +251,4 @@ TimePlan plan_time(const TimeRequest& request, const core::Topology& topology) {
   return Planner(request, topology).plan();
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -11,7 +11,7 @@
 #include "tabane/lab/commands/child.h"
 #include "tabane/lab/record/factors.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 struct TimeRequest {
   std::vector<std::string> commands, names;  // names: none, or of the first commands
@@ -48,4 +48,4 @@ struct TimePlan {
 // throws: core::UsageError that names the option.
 TimePlan plan_time(const TimeRequest& request, const core::Topology& topology);
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -9,7 +9,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 std::optional<double> finite_number(std::string_view text) {
@@ -72,4 +72,4 @@ std::optional<double> Metric::last_in(std::string_view output) const {
   return std::nullopt;
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

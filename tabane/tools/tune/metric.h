@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace tabane::cli {
+namespace tabane::program {
 
 // The system's extended regular expressions (POSIX, as of grep -E): those of the standard library
 // recur for every character, so that a long line overflows the stack.
@@ -28,4 +28,4 @@ class Metric {
   std::unique_ptr<regex_t, void (*)(regex_t*)> expression_;
 };
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

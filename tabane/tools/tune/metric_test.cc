@@ -4,7 +4,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 TEST(Metric, IsTheLastNumberThatMatches) {
@@ -39,4 +39,4 @@ TEST(Metric, HasToBeAnExpressionWithAGroup) {
 }
 
 }  // namespace
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -8,7 +8,7 @@
 #include "tabane/lab/commands/line.h"
 #include "tabane/program/shell_words.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 using core::UsageError;
@@ -183,4 +183,4 @@ Setting setting_from_json(const lab::Json& json) {
   }
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

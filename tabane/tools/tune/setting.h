@@ -9,7 +9,7 @@
 #include "tabane/lab/commands/run_plan.h"
 #include "tabane/lab/record/view.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 using Values = std::vector<std::pair<std::string, std::string>>;  // name and value
 
@@ -53,4 +53,4 @@ Setting setting_from_json(const lab::Json& json);
 inline constexpr const char* kIndexMark = "\1";
 std::string line_with_index(const std::vector<std::string>& words, const std::string& variable);
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

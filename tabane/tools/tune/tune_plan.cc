@@ -14,7 +14,7 @@
 #include "tabane/program/more_lines.h"
 #include "tabane/program/shell_words.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 using core::UsageError;
@@ -460,4 +460,4 @@ std::string TunePlan::slurm_script(const Setting& setting) const {
       tasks, cpus, arenas, tasks, cpus, run, command);
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

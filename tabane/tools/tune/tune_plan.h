@@ -14,7 +14,7 @@
 #include "tabane/tools/tune/setting.h"
 #include "tabane/tools/tune/space.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 struct TuneRequest {
   std::vector<std::string> command;        // with placeholders
@@ -78,4 +78,4 @@ class TunePlan {
 // The values of "64,128,256", "1..9", "0..100:25" or words. throws: core::UsageError.
 std::pair<std::string, std::vector<std::string>> parse_vary(const std::string& text);
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

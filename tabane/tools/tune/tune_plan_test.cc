@@ -8,7 +8,7 @@
 #include "tabane/core/error.h"
 #include "tabane/program/shell_words.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
@@ -173,4 +173,4 @@ TEST(ShellLine, IsReadByAShellAsItIs) {
 }
 
 }  // namespace
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -15,7 +15,7 @@
 #include "tabane/lab/commands/others_load.h"
 #include "tabane/program/more_lines.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 constexpr double kTimeoutFactor = 10;   // of the first run
@@ -264,4 +264,4 @@ lab::tune::Outcome TunedCommand::run(const lab::tune::Trial& trial) {
   return ended();
 }
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

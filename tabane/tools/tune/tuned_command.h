@@ -10,7 +10,7 @@
 #include "tabane/tools/tune/tune_plan.h"
 #include "tabane/tools/tune/tuning.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 
 enum class Goal { time, cpu_time, memory, cost, metric };
 std::string_view what_it_is(Goal goal);  // "wall time"
@@ -79,4 +79,4 @@ class TunedCommand {
   std::vector<std::string> warnings_;
 };
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -20,7 +20,7 @@
 #include "tabane/tools/tune/tune_record.h"
 #include "tabane/tools/tune/tuned_command.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 constexpr double kUsualBudget = 300;  // seconds
@@ -389,4 +389,4 @@ constinit const Verb tune_verb{
         "  tabane tune --collectives --rules collectives.txt",
     .define = define};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

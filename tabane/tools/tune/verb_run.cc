@@ -19,7 +19,7 @@
 #include "tabane/tools/tune/tune_plan.h"
 #include "tabane/tools/tune/tune_record.h"
 
-namespace tabane::cli {
+namespace tabane::program {
 namespace {
 
 struct Options {
@@ -204,4 +204,4 @@ constinit const Verb run_verb{
         "                                       as 'tabane tune -- ./solver' found it to be best",
     .define = define};
 
-}  // namespace tabane::cli
+}  // namespace tabane::program

@@ -9,7 +9,7 @@
 #include "tabane/studies/process_thread/malloc_map/model.h"
 #include "tabane/studies/process_thread/malloc_map/random.h"
 
-namespace tabane::workloads::malloc_map {
+namespace tabane::malloc_map {
 namespace {
 
 struct Request {
@@ -118,4 +118,4 @@ void verify(const AllocateProblem& problem, std::span<const AllocateTotals> tota
   }
 }
 
-}  // namespace tabane::workloads::malloc_map
+}  // namespace tabane::malloc_map

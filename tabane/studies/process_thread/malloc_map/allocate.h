@@ -9,7 +9,7 @@
 #include "tabane/studies/process_thread/malloc_map/problem.h"
 #include "tabane/team/team.h"
 
-namespace tabane::workloads::malloc_map {
+namespace tabane::malloc_map {
 
 struct AllocateTotals {
   std::uint64_t bytes = 0;  // asked for
@@ -29,4 +29,4 @@ std::vector<AllocateTotals> allocate(team::Team& team, const AllocateProblem& pr
 // differs.
 void verify(const AllocateProblem& problem, std::span<const AllocateTotals> totals);
 
-}  // namespace tabane::workloads::malloc_map
+}  // namespace tabane::malloc_map

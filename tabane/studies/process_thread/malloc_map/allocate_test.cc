@@ -7,7 +7,7 @@
 #include "tabane/core/error.h"
 #include "tabane/studies/process_thread/malloc_map/model.h"
 
-namespace tabane::workloads::malloc_map {
+namespace tabane::malloc_map {
 namespace {
 
 TEST(Allocate, SmallChunksTouchOnePageEach) {
@@ -82,4 +82,4 @@ TEST(Allocate, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::malloc_map
+}  // namespace tabane::malloc_map

@@ -8,7 +8,7 @@
 #include "tabane/studies/process_thread/malloc_map/random.h"
 #include "tabane/studies/process_thread/malloc_map/words.h"
 
-namespace tabane::workloads::malloc_map {
+namespace tabane::malloc_map {
 namespace {
 
 // Draws an index with given weights in constant time. source: Vose, A Linear Algorithm for
@@ -143,4 +143,4 @@ std::string load_corpus(const std::filesystem::path& directory) {
   return text;
 }
 
-}  // namespace tabane::workloads::malloc_map
+}  // namespace tabane::malloc_map

@@ -5,7 +5,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::malloc_map {
+namespace tabane::malloc_map {
 
 InsertTotals insert_task(const InsertProblem& problem, std::size_t task) {
   std::map<std::uint64_t, std::uint64_t> counts;
@@ -34,4 +34,4 @@ void verify(const InsertProblem& problem, std::span<const InsertTotals> totals) 
   }
 }
 
-}  // namespace tabane::workloads::malloc_map
+}  // namespace tabane::malloc_map

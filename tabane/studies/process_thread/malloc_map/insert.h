@@ -10,7 +10,7 @@
 #include "tabane/studies/process_thread/malloc_map/problem.h"
 #include "tabane/team/team.h"
 
-namespace tabane::workloads::malloc_map {
+namespace tabane::malloc_map {
 
 struct InsertTotals {
   std::uint64_t distinct = 0;  // keys in the map
@@ -33,12 +33,12 @@ std::vector<InsertTotals> insert(team::Team& team, const InsertProblem& problem)
 // throws: core::VerificationError naming the first task that differs.
 void verify(const InsertProblem& problem, std::span<const InsertTotals> totals);
 
-}  // namespace tabane::workloads::malloc_map
+}  // namespace tabane::malloc_map
 
 #include "tabane/studies/process_thread/malloc_map/model.h"
 #include "tabane/studies/process_thread/malloc_map/random.h"
 
-namespace tabane::workloads::malloc_map {
+namespace tabane::malloc_map {
 
 template <class Use>
 void for_each_key(const InsertProblem& problem, std::size_t task, Use use) {
@@ -53,4 +53,4 @@ void for_each_key(const InsertProblem& problem, std::size_t task, Use use) {
   }
 }
 
-}  // namespace tabane::workloads::malloc_map
+}  // namespace tabane::malloc_map

@@ -6,7 +6,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::malloc_map {
+namespace tabane::malloc_map {
 namespace {
 
 TEST(DistinctAfter, NewKeysComeAtEvenDistances) {
@@ -70,4 +70,4 @@ TEST(Insert, RefusesAShareThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::malloc_map
+}  // namespace tabane::malloc_map

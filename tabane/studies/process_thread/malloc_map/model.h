@@ -7,7 +7,7 @@
 
 #include "tabane/studies/process_thread/malloc_map/problem.h"
 
-namespace tabane::workloads::malloc_map {
+namespace tabane::malloc_map {
 
 inline constexpr std::size_t kPageBytes = 4096;  // what the touching steps by
 
@@ -37,4 +37,4 @@ constexpr std::size_t pieces_of(std::size_t bytes, std::size_t piece_bytes) {
   return (bytes + piece_bytes - 1) / piece_bytes;
 }
 
-}  // namespace tabane::workloads::malloc_map
+}  // namespace tabane::malloc_map

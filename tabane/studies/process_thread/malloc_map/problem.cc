@@ -4,7 +4,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::malloc_map {
+namespace tabane::malloc_map {
 namespace {
 
 template <class T>
@@ -39,4 +39,4 @@ void check(const CorpusProblem& problem) {
           problem.vocabulary, "1 to 10000000 words");
 }
 
-}  // namespace tabane::workloads::malloc_map
+}  // namespace tabane::malloc_map

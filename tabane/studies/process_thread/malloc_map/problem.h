@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tabane::workloads::malloc_map {
+namespace tabane::malloc_map {
 
 // Each task frees and allocates chunks, keeps a few of them, and touches every page of each.
 struct AllocateProblem {
@@ -44,4 +44,4 @@ void check(const AllocateProblem& problem);
 void check(const InsertProblem& problem);
 void check(const CorpusProblem& problem);
 
-}  // namespace tabane::workloads::malloc_map
+}  // namespace tabane::malloc_map

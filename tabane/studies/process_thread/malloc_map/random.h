@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace tabane::workloads::malloc_map {
+namespace tabane::malloc_map {
 
 // A bijection of 64-bit words without visible pattern. source: Steele, Lea and Flood, Fast
 // Splittable Pseudorandom Number Generators, 2014 (the finaliser of SplitMix).
@@ -27,4 +27,4 @@ class Random {
   std::uint64_t state_;
 };
 
-}  // namespace tabane::workloads::malloc_map
+}  // namespace tabane::malloc_map

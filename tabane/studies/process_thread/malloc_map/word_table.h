@@ -25,7 +25,7 @@
 
 #include "tabane/team/serialiser.h"
 
-namespace tabane::workloads::malloc_map {
+namespace tabane::malloc_map {
 
 static_assert(std::endian::native == std::endian::little,
               "the first byte of a word is the lowest of an integer");
@@ -369,11 +369,11 @@ inline void WordTable::place_new(const Slot& slot) {
   slots_[place(slot.tag, [](const Slot&) { return false; })] = slot;
 }
 
-}  // namespace tabane::workloads::malloc_map
+}  // namespace tabane::malloc_map
 
 template <>
-struct tabane::team::Serialiser<tabane::workloads::malloc_map::WordTable> {
-  using WordTable = workloads::malloc_map::WordTable;
+struct tabane::team::Serialiser<tabane::malloc_map::WordTable> {
+  using WordTable = malloc_map::WordTable;
   static void put(Bytes& out, const WordTable& table) { table.put(out); }
   static WordTable get(Reader& in) {
     WordTable table;

@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-namespace tabane::workloads::malloc_map {
+namespace tabane::malloc_map {
 namespace {
 
 // What a worker has counted. All the pieces of a worker have the same, so that they need no merging
@@ -21,11 +21,11 @@ struct Tally {
 };
 
 }  // namespace
-}  // namespace tabane::workloads::malloc_map
+}  // namespace tabane::malloc_map
 
 template <>
-struct tabane::team::Serialiser<tabane::workloads::malloc_map::Tally> {
-  using Tally = workloads::malloc_map::Tally;
+struct tabane::team::Serialiser<tabane::malloc_map::Tally> {
+  using Tally = malloc_map::Tally;
   static void put(Bytes& out, const Tally& value) {
     const std::size_t begin = out.size();
     put_value(out, std::uint64_t{0});
@@ -39,7 +39,7 @@ struct tabane::team::Serialiser<tabane::workloads::malloc_map::Tally> {
   }
 };
 
-namespace tabane::workloads::malloc_map {
+namespace tabane::malloc_map {
 namespace {
 
 constexpr std::size_t kBlock = 64;  // bytes, one for each bit of an integer
@@ -233,4 +233,4 @@ WordCounts count_words(team::Team& team, std::span<const std::string_view> piece
   return std::move(*all.counts);
 }
 
-}  // namespace tabane::workloads::malloc_map
+}  // namespace tabane::malloc_map

@@ -14,7 +14,7 @@
 #include "tabane/studies/process_thread/malloc_map/word_table.h"
 #include "tabane/team/team.h"
 
-namespace tabane::workloads::malloc_map {
+namespace tabane::malloc_map {
 
 using WordCounts = WordTable;
 
@@ -65,4 +65,4 @@ std::string generate_corpus(const CorpusProblem& problem);
 // throws: core::UsageError if it is no directory or has no file; core::SystemError naming a file.
 std::string load_corpus(const std::filesystem::path& directory);
 
-}  // namespace tabane::workloads::malloc_map
+}  // namespace tabane::malloc_map

@@ -4,7 +4,7 @@
 #include "tabane/core/error.h"
 #include "tabane/studies/process_thread/malloc_map/words.h"
 
-namespace tabane::workloads::malloc_map {
+namespace tabane::malloc_map {
 namespace {
 
 // By the values of ASCII: the library's isalpha() follows the locale.
@@ -54,4 +54,4 @@ void verify(const std::map<std::string, std::uint64_t>& expected, const WordCoun
   }
 }
 
-}  // namespace tabane::workloads::malloc_map
+}  // namespace tabane::malloc_map

@@ -11,7 +11,7 @@
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
 
-namespace tabane::workloads::malloc_map {
+namespace tabane::malloc_map {
 namespace {
 
 namespace fs = std::filesystem;
@@ -347,4 +347,4 @@ TEST_F(Corpus, RefusesWhatIsNoDirectoryOfFiles) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::malloc_map
+}  // namespace tabane::malloc_map

@@ -10,7 +10,7 @@
 #include "tabane/tools/mine/bgv/field-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tabane::workloads::fhe_mining::bgv::HWY_NAMESPACE {
+namespace tabane::mine::bgv::HWY_NAMESPACE {
 
 #if TABANE_BGV_DOUBLES
 
@@ -120,13 +120,13 @@ bool add_factors(const Factors*, std::size_t, std::size_t, std::size_t, const Su
 
 #endif
 
-}  // namespace tabane::workloads::fhe_mining::bgv::HWY_NAMESPACE
+}  // namespace tabane::mine::bgv::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 HWY_EXPORT(add_factors);
 HWY_EXPORT(packed);
@@ -174,5 +174,5 @@ void reduce_sums(const Modulus& modulus, const std::uint64_t* high, const std::i
   }
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv
 #endif

@@ -13,7 +13,7 @@
 
 #include "tabane/tools/mine/bgv/modulus.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 inline constexpr int kLowBits = 51;
 
@@ -64,4 +64,4 @@ void accumulate(const std::uint64_t* a, std::size_t n, std::int64_t* low);
 void reduce_sums(const Modulus& modulus, const std::uint64_t* high, const std::int64_t* low,
                  std::size_t n, std::uint64_t* out);
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -1,6 +1,6 @@
 #include "tabane/tools/mine/bgv/accumulate.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 __extension__ using Wide = unsigned __int128;
@@ -23,4 +23,4 @@ void accumulate_reference(std::span<const Factors> factors, std::size_t first, s
   }
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

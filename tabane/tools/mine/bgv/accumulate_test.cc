@@ -2,7 +2,7 @@
 
 #include "tabane/tools/mine/bgv/material_test.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 __extension__ using Wide = __int128;
@@ -135,4 +135,4 @@ TEST(BgvAccumulate, AddsResidues) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

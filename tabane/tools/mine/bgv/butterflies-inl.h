@@ -14,7 +14,7 @@
 #include "tabane/tools/mine/bgv/field-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tabane::workloads::fhe_mining::bgv::HWY_NAMESPACE {
+namespace tabane::mine::bgv::HWY_NAMESPACE {
 #if TABANE_BGV_DOUBLES
 
 HWY_INLINE V same(const double* value) { return hn::Set(D(), *value); }
@@ -231,7 +231,7 @@ HWY_INLINE void inverse_last_level(const Field& field, LastFactors factors, std:
 }
 
 #endif
-}  // namespace tabane::workloads::fhe_mining::bgv::HWY_NAMESPACE
+}  // namespace tabane::mine::bgv::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // TABANE_FHE_MINING_BGV_BUTTERFLIES_INL_H_

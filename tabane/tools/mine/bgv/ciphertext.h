@@ -9,7 +9,7 @@
 
 #include "tabane/tools/mine/bgv/words.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 // Random, tells key pairs apart: what was made with one fits only its own.
 using KeyId = std::array<std::uint8_t, 16>;
@@ -76,4 +76,4 @@ class Ciphertext {
   Words words_;
 };
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

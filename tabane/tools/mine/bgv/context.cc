@@ -1,6 +1,6 @@
 #include "tabane/tools/mine/bgv/context.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 Context::Context(Parameters parameters)
     : parameters_(std::move(parameters)),
@@ -12,4 +12,4 @@ Context::Context(Parameters parameters)
   }
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

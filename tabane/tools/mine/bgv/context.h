@@ -10,7 +10,7 @@
 #include "tabane/tools/mine/bgv/ntt.h"
 #include "tabane/tools/mine/bgv/parameters.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 // Safe in threads and after a fork. cost: about a millisecond and 4 N words a prime.
 class Context {
@@ -44,4 +44,4 @@ inline SharedContext make_context(Parameters parameters) {
   return std::make_shared<const Context>(std::move(parameters));
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -6,7 +6,7 @@
 #include "tabane/tools/mine/bgv/mixed_radix.h"
 #include "tabane/tools/mine/bgv/pointwise.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 // Calls f with the digits of each coefficient.
@@ -76,4 +76,4 @@ double Decryptor::budget_bits(const CiphertextView& c) const {
   return MixedRadix(*key_.context(), c.primes).log2_half_modulus() - noise_bits(c);
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

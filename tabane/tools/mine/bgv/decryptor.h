@@ -4,7 +4,7 @@
 #include "tabane/tools/mine/bgv/ciphertext.h"
 #include "tabane/tools/mine/bgv/keys.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 // Safe in threads. Keeps a reference to the key.
 class Decryptor {
@@ -27,4 +27,4 @@ class Decryptor {
   const SecretKey& key_;
 };
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

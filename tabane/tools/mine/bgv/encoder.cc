@@ -7,7 +7,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 Encoder::Encoder(SharedContext context) : context_(std::move(context)), positions_(slots()) {
   const std::size_t n = slots();
@@ -57,4 +57,4 @@ std::uint64_t Encoder::sum(const Plaintext& plaintext) const {
   return std::accumulate(slots.begin(), slots.end(), std::uint64_t{0});
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -8,7 +8,7 @@
 #include "tabane/tools/mine/bgv/ciphertext.h"
 #include "tabane/tools/mine/bgv/context.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 // The slots are two rows of N / 2: slot i of the first is the value at psi^(3^i), of the second
 // that at psi^-(3^i), where psi has order 2 N modulo t. Source: Smart and Vercauteren,
@@ -33,4 +33,4 @@ class Encoder {
   std::vector<std::uint32_t> positions_;  // in the transform's order, by slot
 };
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

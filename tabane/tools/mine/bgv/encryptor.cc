@@ -4,7 +4,7 @@
 #include "tabane/tools/mine/bgv/polynomial.h"
 #include "tabane/tools/mine/bgv/wiped.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 // Small random polynomials, wiped when they go.
@@ -97,4 +97,4 @@ Ciphertext Encryptor::with_public_key(const Plaintext& plaintext, RandomStream& 
   return c;
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

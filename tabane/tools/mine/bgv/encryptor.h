@@ -4,7 +4,7 @@
 #include "tabane/tools/mine/bgv/ciphertext.h"
 #include "tabane/tools/mine/bgv/keys.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 // Safe in threads: each call draws its own randomness. Keeps a reference to the key.
 class Encryptor {
@@ -30,4 +30,4 @@ class Encryptor {
   const PublicKey* public_ = nullptr;
 };
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -9,7 +9,7 @@
 #include "tabane/tools/mine/bgv/key_switch.h"
 #include "tabane/tools/mine/bgv/polynomial.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 void check_same(const CiphertextView& a, const CiphertextView& b) {
@@ -177,4 +177,4 @@ Ciphertext Evaluator::sum_slots(const CiphertextView& a) const {
   return sum;
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -7,7 +7,7 @@
 #include "tabane/tools/mine/bgv/context.h"
 #include "tabane/tools/mine/bgv/keys.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 // Safe in threads. Operands have the same number of primes and the same key; each result carries
 // the estimate of its noise. Each operation returns a new ciphertext; those that end in _in_place
@@ -51,4 +51,4 @@ class Evaluator {
   const EvaluationKeys* keys_;
 };
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -5,7 +5,7 @@
 #include "tabane/core/error.h"
 #include "tabane/tools/mine/bgv/material_test.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 Slots sum_of(const Slots& a, const Slots& b, std::uint64_t t) {
@@ -254,4 +254,4 @@ TEST(BgvDecryptor, RefusesWhatIsLostInNoise) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

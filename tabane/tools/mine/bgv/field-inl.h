@@ -22,7 +22,7 @@
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tabane::workloads::fhe_mining::bgv::HWY_NAMESPACE {
+namespace tabane::mine::bgv::HWY_NAMESPACE {
 #if TABANE_BGV_DOUBLES
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -89,7 +89,7 @@ struct Field {
 };
 
 #endif
-}  // namespace tabane::workloads::fhe_mining::bgv::HWY_NAMESPACE
+}  // namespace tabane::mine::bgv::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // TABANE_FHE_MINING_BGV_FIELD_INL_H_

@@ -4,7 +4,7 @@
 
 #include "tabane/tools/mine/bgv/polynomial.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 // The sums over the digits modulo the primes in use and the special one, [component][place][N].
@@ -61,4 +61,4 @@ void switch_key(const Context& context, const KeySwitchKey& key,
   }
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -7,7 +7,7 @@
 #include "tabane/tools/mine/bgv/context.h"
 #include "tabane/tools/mine/bgv/keys.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 // Adds to c0 and c1 of `sum` what encrypts component times the key's secret. component: values,
 // [prime][N] for the primes of `sum`.
@@ -15,4 +15,4 @@ namespace tabane::workloads::fhe_mining::bgv {
 void switch_key(const Context& context, const KeySwitchKey& key,
                 std::span<const std::uint64_t> component, Ciphertext& sum);
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

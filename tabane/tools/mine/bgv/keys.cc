@@ -9,7 +9,7 @@
 #include "tabane/tools/mine/bgv/polynomial.h"
 #include "tabane/tools/mine/bgv/wiped.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 std::vector<std::int8_t> ternary(const Context& context, RandomStream& random) {
@@ -178,4 +178,4 @@ void expand(const Context& context, const Seed& seed, std::size_t digits, std::s
   }
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -11,7 +11,7 @@
 #include "tabane/tools/mine/bgv/context.h"
 #include "tabane/tools/mine/bgv/random.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 // A ternary polynomial s. Its memory is wiped when it goes; it is never copied.
 class SecretKey {
@@ -86,4 +86,4 @@ inline std::uint64_t exchange_exponent(std::size_t degree) { return 2 * degree -
 void expand(const Context& context, const Seed& seed, std::size_t digits, std::size_t moduli,
             std::span<std::uint64_t> a);
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

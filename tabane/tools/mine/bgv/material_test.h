@@ -15,7 +15,7 @@
 #include "tabane/tools/mine/bgv/evaluator.h"
 #include "tabane/tools/mine/bgv/keys.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 using Slots = std::vector<std::uint64_t>;
 
@@ -96,4 +96,4 @@ inline Parameters toy(int depth = 3, std::size_t degree = 64) {
       {.depth = depth, .values = 1000, .degree = degree, .allow_insecure = true});
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

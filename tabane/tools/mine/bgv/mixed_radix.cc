@@ -4,7 +4,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 MixedRadix::MixedRadix(const Context& context, std::size_t primes)
     : context_(context), primes_(primes), inverses_(primes * primes), weights_(primes + 1) {
@@ -78,4 +78,4 @@ double MixedRadix::log2_half_modulus() const {
   return bits;
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -8,7 +8,7 @@
 
 #include "tabane/tools/mine/bgv/context.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 // For the first `primes` primes of a context. Source: H. L. Garner, The residue number system,
 // 1959.
@@ -36,4 +36,4 @@ class MixedRadix {
   Digits half_{};                        // of (Q - 1) / 2
 };
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -6,7 +6,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 __extension__ using Wide = unsigned __int128;
@@ -97,4 +97,4 @@ std::uint64_t root_of_unity(const Modulus& prime, std::uint64_t order) {
   }
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

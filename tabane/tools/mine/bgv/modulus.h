@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 // Below it a product of two residues, rounded to a double, misses by less than 2^47, and quotients
 // come out right in doubles (ntt.h).
@@ -82,4 +82,4 @@ std::uint64_t next_prime_one_modulo(std::uint64_t step, std::uint64_t above);
 // Returns an element of order `order`, a power of two that divides prime - 1: always the same one.
 std::uint64_t root_of_unity(const Modulus& prime, std::uint64_t order);
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

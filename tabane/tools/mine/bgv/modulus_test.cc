@@ -4,7 +4,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 TEST(BgvModulus, RefusesWhatIsNone) {
@@ -85,4 +85,4 @@ TEST(BgvModulus, RootsHaveTheirOrder) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 constexpr double kTernaryVariance = 2.0 / 3;
@@ -63,4 +63,4 @@ double NoiseModel::key_switch(std::span<const std::uint64_t> digits, std::uint64
 
 double needed_bits(double deviation) { return deviation + std::log2(2 * kDeviations); }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

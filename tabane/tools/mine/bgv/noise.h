@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 // Of the errors: centred binomial, of 21 pairs of bits, so sqrt(21 / 2).
 inline constexpr double kErrorVariance = 10.5;
@@ -46,4 +46,4 @@ class NoiseModel {
 // The bits that a phase of this deviation needs in the modulus: its bound, doubled for the sign.
 double needed_bits(double deviation);
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -12,7 +12,7 @@
 #include "tabane/tools/mine/bgv/butterflies-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tabane::workloads::fhe_mining::bgv::HWY_NAMESPACE {
+namespace tabane::mine::bgv::HWY_NAMESPACE {
 
 #if TABANE_BGV_DOUBLES
 
@@ -74,11 +74,11 @@ bool transform_back(const Ntt&, std::uint64_t*) { return false; }
 
 #endif
 
-}  // namespace tabane::workloads::fhe_mining::bgv::HWY_NAMESPACE
+}  // namespace tabane::mine::bgv::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 HWY_EXPORT(transform);
 HWY_EXPORT(transform_back);
@@ -93,5 +93,5 @@ void Ntt::inverse(std::span<std::uint64_t> values) const {
   if (!TABANE_DISPATCH(transform_back)(*this, values.data())) inverse_reference(values);
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv
 #endif

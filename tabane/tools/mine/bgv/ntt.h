@@ -14,7 +14,7 @@
 #include "tabane/tools/mine/bgv/modulus.h"
 #include "tabane/tools/mine/bgv/words.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 using Doubles = std::vector<double, LineAllocator<double>>;
 
@@ -65,4 +65,4 @@ std::size_t position_of(std::size_t degree, std::uint64_t exponent);
 // The exponent at a position.
 std::uint64_t exponent_at(std::size_t degree, std::size_t position);
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

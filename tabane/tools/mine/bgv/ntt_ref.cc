@@ -3,7 +3,7 @@
 #include "tabane/core/error.h"
 #include "tabane/tools/mine/bgv/ntt.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 // Cooley and Tukey's butterflies, bit-reversed out. Source: Longa and Naehrig, ia.cr/2016/504.
 void Ntt::forward_reference(std::span<std::uint64_t> values) const {
@@ -52,4 +52,4 @@ void Ntt::inverse_reference(std::span<std::uint64_t> values) const {
   for (std::uint64_t& value : values) value = modulus_.multiply(value, inverse_degree_);
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

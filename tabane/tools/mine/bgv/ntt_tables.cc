@@ -3,7 +3,7 @@
 #include "tabane/core/error.h"
 #include "tabane/tools/mine/bgv/ntt.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 std::size_t reversed(std::size_t i, int bits) {
@@ -61,4 +61,4 @@ NttTable Ntt::table_of(const Words& roots) const {
   return table;
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

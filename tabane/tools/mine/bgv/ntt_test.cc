@@ -3,7 +3,7 @@
 #include "tabane/tools/mine/bgv/material_test.h"
 #include "tabane/tools/mine/bgv/pointwise.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 // Small and large moduli; the largest shows what the fast path's bounds are worth.
@@ -112,4 +112,4 @@ TEST(BgvNtt, ServesAnyAlignment) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -6,7 +6,7 @@
 #include "tabane/tools/mine/bgv/ntt.h"
 #include "tabane/tools/mine/bgv/product_sum.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 // A database's products for many pairs, tile by tile: residues are packed, [group of
 // 8][item][block], so that a pair reads two streams from the second-level cache, and its sums wait
@@ -151,4 +151,4 @@ void add_pair_products(std::span<const CiphertextView> items, std::size_t count,
   }
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

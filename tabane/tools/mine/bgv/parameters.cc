@@ -13,7 +13,7 @@
 #include "tabane/tools/mine/bgv/noise.h"
 #include "tabane/tools/mine/bgv/security.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 constexpr std::size_t kLeastDegree = 32, kMostDegree = 32768, kMostPrimes = 16;
@@ -180,4 +180,4 @@ double spare_bits(const Parameters& parameters, const Need& need) {
   return std::min(spare, bits() - needed_bits(total));
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 // What a computation needs.
 struct Need {
@@ -70,4 +70,4 @@ class Parameters {
 // modulus; below 0: it does not fit.
 double spare_bits(const Parameters& parameters, const Need& need);
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -9,7 +9,7 @@
 #include "tabane/tools/mine/bgv/modulus.h"
 #include "tabane/tools/mine/bgv/security.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 std::string refusal(const std::function<void()>& act) {
@@ -134,4 +134,4 @@ TEST(BgvSecurity, IsTheTableOf2024) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -8,7 +8,7 @@
 #include "tabane/tools/mine/bgv/field-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tabane::workloads::fhe_mining::bgv::HWY_NAMESPACE {
+namespace tabane::mine::bgv::HWY_NAMESPACE {
 
 // Each function does as many elements as whole vectors hold, and returns their number.
 #if TABANE_BGV_DOUBLES
@@ -81,13 +81,13 @@ std::size_t lift_vectors(std::uint64_t, ConstResidues, std::uint64_t, Residues) 
 
 #endif
 
-}  // namespace tabane::workloads::fhe_mining::bgv::HWY_NAMESPACE
+}  // namespace tabane::mine::bgv::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 HWY_EXPORT(add_vectors);
 HWY_EXPORT(subtract_vectors);
@@ -132,5 +132,5 @@ void lift_centred(const Modulus& from, ConstResidues a, const Modulus& to, Resid
   lift_centred_reference(from, a.subspan(done), to, out.subspan(done));
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv
 #endif

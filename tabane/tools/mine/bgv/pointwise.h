@@ -8,7 +8,7 @@
 
 #include "tabane/tools/mine/bgv/modulus.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 using Residues = std::span<std::uint64_t>;
 using ConstResidues = std::span<const std::uint64_t>;
@@ -33,4 +33,4 @@ void multiply_add_reference(const Modulus& modulus, ConstResidues a, ConstResidu
 void scale_reference(const Modulus& modulus, ConstResidues a, std::uint64_t factor, Residues out);
 void lift_centred_reference(const Modulus& from, ConstResidues a, const Modulus& to, Residues out);
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -2,7 +2,7 @@
 
 #include "tabane/tools/mine/bgv/pointwise.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 void add_reference(const Modulus& modulus, ConstResidues a, ConstResidues b, Residues out) {
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = modulus.add(a[i], b[i]);
@@ -27,4 +27,4 @@ void lift_centred_reference(const Modulus& from, ConstResidues a, const Modulus&
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = to.reduce_signed(from.centred(a[i]));
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -4,7 +4,7 @@
 
 #include "tabane/tools/mine/bgv/material_test.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 const std::vector<std::uint64_t> kModuli = {2, 3, 17, 65537, (std::uint64_t{1} << 50) - 27};
@@ -87,4 +87,4 @@ TEST(BgvPointwise, HandWorked) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

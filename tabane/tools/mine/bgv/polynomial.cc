@@ -1,6 +1,6 @@
 #include "tabane/tools/mine/bgv/polynomial.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 void lift(const Modulus& modulus, std::span<const std::int8_t> small, std::uint64_t factor,
           Residues out) {
@@ -44,4 +44,4 @@ void ModulusDrop::divide(std::size_t j, ConstResidues prepared, ConstResidues va
   scale(to, scratch, to.inverse(to.reduce(q.value())), out);
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

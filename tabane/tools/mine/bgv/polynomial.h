@@ -8,7 +8,7 @@
 #include "tabane/tools/mine/bgv/context.h"
 #include "tabane/tools/mine/bgv/pointwise.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 // out = small factor modulo the modulus, as coefficients.
 void lift(const Modulus& modulus, std::span<const std::int8_t> small, std::uint64_t factor,
@@ -44,4 +44,4 @@ class ModulusDrop {
   std::size_t dropped_;
 };
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -6,7 +6,7 @@
 #include "tabane/core/error.h"
 #include "tabane/tools/mine/bgv/pointwise.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 // A product at a time would read and write all sums for each; more than four at a time are more
@@ -153,4 +153,4 @@ void ProductSum::clear() {
   std::ranges::fill(low_, 0);
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -11,7 +11,7 @@
 #include "tabane/tools/mine/bgv/context.h"
 #include "tabane/tools/mine/bgv/words.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 // One thread at a time. All ciphertexts must have two components, this number of primes and the
 // same key. Memory: 6 N words a prime, made at the first use.
@@ -63,4 +63,4 @@ using Pair = std::pair<std::uint32_t, std::uint32_t>;
 void add_pair_products(std::span<const CiphertextView> items, std::size_t count,
                        std::span<const Pair> pairs, std::span<ProductSum> sums);
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -3,7 +3,7 @@
 #include "tabane/core/error.h"
 #include "tabane/tools/mine/bgv/material_test.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 // A database of bits, encrypted block by block, and what counting must give.
@@ -147,4 +147,4 @@ TEST(BgvProductSum, RefusesWhatDoesNotBelongTogether) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

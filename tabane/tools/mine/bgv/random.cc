@@ -11,7 +11,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 void require(bool good) {
@@ -125,4 +125,4 @@ void draw_errors(RandomStream& random, std::span<std::int8_t> values) {
   }
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -10,7 +10,7 @@
 #include "tabane/tools/mine/bgv/ciphertext.h"
 #include "tabane/tools/mine/bgv/modulus.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 // From OpenSSL's generator, which is safe in threads and after a fork. throw: core::Error.
 Seed fresh_seed();
@@ -42,4 +42,4 @@ void draw_ternary(RandomStream& random, std::span<std::int8_t> values);
 // Differences of the numbers of ones in 21 and 21 bits: variance 10.5, deviation 3.24.
 void draw_errors(RandomStream& random, std::span<std::int8_t> values);
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -11,7 +11,7 @@
 #include "tabane/tools/mine/bgv/material_test.h"
 #include "tabane/tools/mine/bgv/wiped.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 constexpr std::size_t kDraws = 1 << 20;
@@ -154,4 +154,4 @@ TEST(WipedAtEnd, SetsAllElementsToZeroAlsoWhenSomethingIsThrown) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

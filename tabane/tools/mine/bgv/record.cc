@@ -5,22 +5,24 @@
 
 #include "tabane/crypto/sha256.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 constexpr std::string_view kMagic = "tabanBGV";
 constexpr std::uint32_t kInsecure = 1;
 
-static_assert(sizeof(Sha256Sum) == kRecordTail);
+static_assert(sizeof(crypto::Sha256Sum) == kRecordTail);
 
-Sha256Sum sum_of(std::string_view bytes) { return sha256(std::as_bytes(std::span(bytes))); }
+crypto::Sha256Sum sum_of(std::string_view bytes) {
+  return crypto::sha256(std::as_bytes(std::span(bytes)));
+}
 
 // Tells parameters apart.
 std::array<char, 16> identity(const Parameters& parameters) {
   std::string text = fmt::format("{} {} {}", parameters.degree(), parameters.plaintext_modulus(),
                                  parameters.special_prime());
   for (const std::uint64_t q : parameters.primes()) text += fmt::format(" {}", q);
-  const Sha256Sum sum = sum_of(text);
+  const crypto::Sha256Sum sum = sum_of(text);
   std::array<char, 16> first;
   std::memcpy(first.data(), sum.data(), first.size());
   return first;
@@ -107,7 +109,7 @@ RecordReader::RecordReader(std::string_view record, std::string_view name, Recor
   if (record.size() < head_.bytes) fail("it is cut off");
   if (record.size() > head_.bytes) fail("something stands behind its end");
   const std::size_t checked = record.size() - kRecordTail;
-  const Sha256Sum sum = sum_of(record.substr(0, checked));
+  const crypto::Sha256Sum sum = sum_of(record.substr(0, checked));
   if (std::memcmp(record.data() + checked, sum.data(), sum.size()) != 0) {
     fail("it is damaged: its checksum is wrong");
   }
@@ -147,4 +149,4 @@ void RecordReader::finish() const {
   if (!payload_.empty()) fail("it is longer than its contents");
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

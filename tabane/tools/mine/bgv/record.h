@@ -14,7 +14,7 @@
 #include "tabane/core/error.h"
 #include "tabane/tools/mine/bgv/serialise.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -76,4 +76,4 @@ class RecordReader {
   std::string_view payload_;
 };
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -1,6 +1,6 @@
 #include "tabane/tools/mine/bgv/security.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 std::span<const SecurityLimit> security_table() {
   static constexpr SecurityLimit kTable[] = {{1024, 26},  {2048, 53},   {4096, 106},
@@ -15,4 +15,4 @@ int max_modulus_bits(std::size_t degree) {
   return 0;
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 struct SecurityLimit {
   std::size_t degree = 0;
@@ -19,4 +19,4 @@ std::span<const SecurityLimit> security_table();
 // The limit for a degree; 0 if the table does not have it.
 int max_modulus_bits(std::size_t degree);
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -6,7 +6,7 @@
 #include "tabane/tools/mine/bgv/record.h"
 #include "tabane/tools/mine/bgv/wiped.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 constexpr std::size_t kWord = sizeof(std::uint64_t);
@@ -187,4 +187,4 @@ Ciphertext load_ciphertext(std::string_view record, std::string_view name, const
   return c;
 }
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

@@ -23,7 +23,7 @@
 #include "tabane/tools/mine/bgv/ciphertext.h"
 #include "tabane/tools/mine/bgv/keys.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 inline constexpr std::uint32_t kFormatVersion = 1;
 inline constexpr std::size_t kRecordHead = 64, kRecordTail = 32;
@@ -71,4 +71,4 @@ EvaluationKeys load_evaluation_keys(std::string_view record, std::string_view na
                                     const Context& context);
 Ciphertext load_ciphertext(std::string_view record, std::string_view name, const Context& context);
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

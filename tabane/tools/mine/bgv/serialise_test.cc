@@ -7,7 +7,7 @@
 #include "tabane/core/error.h"
 #include "tabane/tools/mine/bgv/material_test.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 namespace {
 
 // What is thrown; "" if nothing.
@@ -184,4 +184,4 @@ TEST_F(BgvRecords, InsecureParametersAreMarked) {
 }
 
 }  // namespace
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

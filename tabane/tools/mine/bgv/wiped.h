@@ -6,7 +6,7 @@
 
 #include "tabane/crypto/wipe.h"
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 // Sets the elements of a range to 0 when it goes itself, also when something is thrown; the
 // compiler does not leave it out. The range must live longer and keep its memory: no growth, no
@@ -15,7 +15,7 @@ class WipedAtEnd {
  public:
   template <class Range>
   explicit WipedAtEnd(Range& range) : bytes_(std::as_writable_bytes(std::span(range))) {}
-  ~WipedAtEnd() { wipe(bytes_); }
+  ~WipedAtEnd() { crypto::wipe(bytes_); }
   WipedAtEnd(const WipedAtEnd&) = delete;
   WipedAtEnd& operator=(const WipedAtEnd&) = delete;
 
@@ -23,4 +23,4 @@ class WipedAtEnd {
   std::span<std::byte> bytes_;
 };
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv

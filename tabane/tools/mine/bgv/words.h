@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace tabane::workloads::fhe_mining::bgv {
+namespace tabane::mine::bgv {
 
 inline constexpr std::size_t kLineBytes = 64;
 
@@ -40,4 +40,4 @@ struct LineAllocator {
 
 using Words = std::vector<std::uint64_t, LineAllocator<std::uint64_t>>;
 
-}  // namespace tabane::workloads::fhe_mining::bgv
+}  // namespace tabane::mine::bgv
