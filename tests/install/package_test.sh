@@ -33,6 +33,10 @@ fi
 # The example must see the installed headers and not those of the source tree.
 cp -r "$examples" "$work/examples"
 
+echo "== headers"
+(cd "$prefix/include" && find tabane -name '*.h') | sed 's/.*/#include "&"/' |
+  "$compiler" -std=c++20 -fsyntax-only -I"$prefix/include" -x c++ -
+
 echo "== CMake"
 "$cmake" -S "$work/examples" -B "$work/build" -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix"
