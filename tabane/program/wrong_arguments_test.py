@@ -17,7 +17,7 @@ import textwrap
 import unittest
 
 TABANE = sys.argv.pop(1)
-GOLDEN = pathlib.Path(__file__).with_name("wrong_arguments.txt")
+GOLDEN = pathlib.Path(__file__).with_name("wrong_arguments.golden")
 NO_SUCH = "--no-such"
 
 # What a verb needs before its options are looked at.
