@@ -88,7 +88,7 @@ def include_findings(path, quote, name):
     if name.endswith("_test.h"):
         yield "only tests include x_test.h"
     if name.startswith("CLI/") and path != COMMAND_LINE:
-        yield "only cli/args.cc includes CLI11"
+        yield "only program/args.cc includes CLI11"
     if re.match(r"hwloc[./]", name) and path not in HWLOC_FILES:
         yield "only core/topology.cc, placement.cc and memory.cc include hwloc"
     if name.startswith("nlohmann/") and path not in JSON_FILES:

@@ -55,6 +55,7 @@ Number number_of(const std::string& text, const Range& range) {
   if (all != end || (wrong != std::errc() && !too_large) ||
       (!std::isfinite(value) && (is_bounded || std::is_integral_v<Number>)))
     refuse(" a number", is_bounded);
+  if (!std::isfinite(value)) return Number(value);  // judged by whoever declared no range
   Number number{};
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   const bool fits = value >= static_cast<double>(std::numeric_limits<Number>::lowest());

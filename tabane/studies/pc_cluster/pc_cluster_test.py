@@ -12,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-TESTS = pathlib.Path(__file__).resolve().parents[2] / "tests"
+TESTS = pathlib.Path(__file__).resolve().parents[3] / "tests"
 sys.path[:0] = [str(TESTS), str(TESTS / "comm")]
 import hosts_test
 

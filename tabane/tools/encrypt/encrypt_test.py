@@ -17,7 +17,7 @@ import termios
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tests"))
 from aes_dir import CHUNK, SIZES, TABANE, Case, content, snapshot, tabane, without_home
 
 OPENSSL = shutil.which("openssl")

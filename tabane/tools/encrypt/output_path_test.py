@@ -9,7 +9,7 @@ import sys
 import threading
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tests"))
 from aes_dir import TABANE, Case, content, snapshot, tabane
 
 CIPHERS = ("aes-256-gcm", "aes-256-cbc")

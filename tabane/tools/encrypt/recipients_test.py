@@ -6,7 +6,7 @@ import stat
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tests"))
 from aes_dir import Case, snapshot, tabane, without_home
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tests"))
 from aes_dir import CHUNK, SIZES, TABANE, Case, snapshot, tabane, without_home
 
 CIPHERS = ("aes-256-gcm", "aes-128-cbc", "aes-256-cbc")

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tests"))
 from aes_dir import TABANE, Case, content, snapshot, tabane
 
 # A user and mount namespace of its own: what is mounted there is seen by nobody else.

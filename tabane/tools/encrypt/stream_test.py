@@ -9,7 +9,7 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tests"))
 from aes_dir import CHUNK, SIZES, TABANE, Case, content, snapshot, tabane
 
 HEADER = 96 + 4 + 2 + 67  # with the slot of one key file

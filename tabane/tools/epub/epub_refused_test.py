@@ -12,7 +12,7 @@ import warnings
 import zipfile
 import zlib
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tests"))
 import epub_lcp
 from epub_books import PASSPHRASE, Case, contents_of, noise, write_book, write_contents
 

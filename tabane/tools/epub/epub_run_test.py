@@ -10,7 +10,7 @@ import time
 import unittest
 import zipfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tests"))
 from epub_books import RESOURCES, TABANE, Case, noise, write_book
 
 

@@ -9,7 +9,7 @@ import sys
 import unittest
 import zipfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tests"))
 import epub_lcp
 from epub_books import (PASSPHRASE, RESOURCES, TABANE, Case, contents_of, epubcheck, noise,
                         write_book, write_contents)
