@@ -52,7 +52,7 @@ class Ap1000(unittest.TestCase):
                           (["-n", "-1"], "between 2 and 4096"),
                           (["-n", "99999"], "between 2 and 4096"),
                           (["-n", "two"], "between 2 and 4096"),
-                          (["--transport", "foo"], "{auto,shm,mpi}"),
+                          (["--transport", "foo"], "auto, shm, mpi"),
                           (["--transport", "mpi"], "mpi"),
                           (["-o", "/dev/null"], "/dev/null")):
             with self.subTest(bad):
