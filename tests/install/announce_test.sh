@@ -36,7 +36,9 @@ check() {
   [ "$said" = "$expected" ] || { echo "$*: said '$said', expected '$expected'"; exit 1; }
 }
 # took SECONDS: each of two files took that long.
-took() { printf '# ninja log v5\n0\t%d000\t1\ta.o\tx\n0\t%d000\t1\tx.gch\tx\n' "$1" "$1" >.ninja_log; }
+took() {
+  printf '# ninja log v5\n0\t%d000\t1\ta.o\tx\n0\t%d000\t1\tx.gch\tx\n' "$1" "$1" >.ninja_log
+}
 
 check "tabane: compiling 3 files, about 15 seconds on 2 cores at 10 s each" 2
 check "tabane: compiling 1 file, about 10 seconds on 1 core at 10 s each; then it measures" \
