@@ -4,6 +4,7 @@
 include(CMakePackageConfigHelpers)
 
 get_property(modules GLOBAL PROPERTY TABANE_MODULES)
+get_property(verb_modules GLOBAL PROPERTY TABANE_VERB_MODULES)
 
 # tabane::tabane: every library. The program has the target name `tabane`.
 add_library(tabane_all INTERFACE)
@@ -53,7 +54,7 @@ add_custom_command(
   COMMAND tabane generate-docs bash -o ${generated}/tabane
   COMMAND tabane generate-docs zsh -o ${generated}/_tabane
   COMMAND tabane generate-docs fish -o ${generated}/tabane.fish
-  DEPENDS tabane docs/tabane.1.in
+  DEPENDS tabane ${verb_modules} docs/tabane.1.in
   VERBATIM)
 add_custom_target(tabane_documents ALL DEPENDS ${generated}/tabane.1)
 install(FILES ${generated}/tabane.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

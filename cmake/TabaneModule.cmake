@@ -1,11 +1,12 @@
 # Libraries and tests of a folder. Sources are found, not listed: x.cc belongs to the library,
 # x_test.cc to a test, x_fuzz.cc to a fuzzer and the test that shares its harness.
 #
-# tabane_module(NAME [HEADERS …] [EXCEPT REGEX…] [EXTRA …] DEPENDS … PRIVATE_DEPENDS …
-#               [PRECOMPILE …]):
+# tabane_module(NAME [IN_PROGRAM] [HEADERS …] [EXCEPT REGEX…] [EXTRA …] DEPENDS …
+#               PRIVATE_DEPENDS … [PRECOMPILE …]):
 #   a static library tabane_NAME, alias tabane::NAME, of the sources below this folder whose path
 #   no REGEX matches, and EXTRA ones. With HEADERS, names and patterns such as *.h, it is installed
-#   with them. The program gets the verbs in verb.cc and verb_x.cc.
+#   with them. The verbs in verb.cc and verb_x.cc become a part of the program if IN_PROGRAM, or
+#   else a module that it loads for them, with the library and what this depends on.
 # tabane_tests(NAME [SOURCES …] [EXTRA …] DEPENDS … [LABELS …] [PRECOMPILE …] [SERIAL]):
 #   one GoogleTest program NAME_test, of SOURCES or else of those x_test.cc below this folder that
 #   no earlier call named, and of EXTRA ones. CTest runs each suite in a process of its own, or,
@@ -60,32 +61,80 @@ function(tabane_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${TABANE_UNITY} UNITY_BUILD_MODE GROUP)
 endfunction()
 
+# The libraries all of which the program holds.
+set_property(GLOBAL PROPERTY TABANE_IN_PROGRAM tabane_core tabane_simd tabane_team tabane_comm
+                             tabane_device tabane_lab tabane_program)
+
+# The verbs of a slice, see tabane_module().
+function(tabane_verbs name in_program)
+  file(GLOB verbs CONFIGURE_DEPENDS verb.cc verb_*.cc)
+  if(NOT verbs)
+    return()
+  endif()
+  set(target tabane_${name}_verb)
+  if(in_program)
+    add_library(${target} OBJECT ${verbs})
+    set_property(GLOBAL APPEND PROPERTY TABANE_VERBS ${target})
+    if(TARGET tabane_${name})
+      set_property(GLOBAL APPEND PROPERTY TABANE_IN_PROGRAM tabane_${name})
+      target_link_libraries(${target} PUBLIC tabane::${name})
+    endif()
+    list(TRANSFORM verbs PREPEND "=")
+  else()
+    # Archives, of which only what is used gets in, and what is not tabane's; nothing of what the
+    # program holds.
+    get_property(held GLOBAL PROPERTY TABANE_IN_PROGRAM)
+    set(needed tabane::${name})
+    set(archives "")
+    set(others "")
+    while(needed)
+      list(POP_FRONT needed each)
+      string(REPLACE "tabane::" "tabane_" library ${each})
+      if(library STREQUAL each)
+        list(APPEND others ${each})
+      elseif(NOT library IN_LIST held)
+        list(APPEND archives $<TARGET_FILE:${library}>)
+        get_target_property(depends ${library} LINK_LIBRARIES)
+        list(APPEND needed ${depends})
+      endif()
+    endwhile()
+    list(REMOVE_DUPLICATES archives)
+    set(build ${PROJECT_BINARY_DIR}/modules/program/build.cc)
+    set_source_files_properties(${build} PROPERTIES GENERATED ON)
+    add_library(${target} MODULE ${verbs} ${build})
+    add_dependencies(${target} tabane_build)
+    target_link_libraries(
+      ${target} PRIVATE -Wl,--start-group ${archives} -Wl,--end-group ${others})
+    target_link_options(${target} PRIVATE -Wl,--as-needed)
+    set_target_properties(
+      ${target} PROPERTIES PREFIX "" OUTPUT_NAME tabane_${name}
+                           LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/modules/program)
+    install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tabane)
+    list(TRANSFORM verbs PREPEND "${name}=")
+    set_property(GLOBAL APPEND PROPERTY TABANE_VERB_MODULES ${target})
+  endif()
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${target} PRIVATE fmt::fmt tabane_build_flags)
+  target_compile_options(${target} PRIVATE -O1)  # nothing is hot
+  set_property(GLOBAL APPEND PROPERTY TABANE_VERB_FILES ${verbs})
+endfunction()
+
 function(tabane_module name)
   cmake_parse_arguments(
-    ARG "" "" "HEADERS;EXCEPT;EXTRA;DEPENDS;PRIVATE_DEPENDS;PRECOMPILE" ${ARGN})
+    ARG "IN_PROGRAM" "" "HEADERS;EXCEPT;EXTRA;DEPENDS;PRIVATE_DEPENDS;PRECOMPILE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cc)
   set(headers)
-  file(GLOB verbs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} verb.cc verb_*.cc)
-  if(verbs)
-    list(REMOVE_ITEM sources ${verbs})
-    add_library(tabane_${name}_verb OBJECT ${verbs})
-    target_link_libraries(tabane_${name}_verb PUBLIC tabane::program ${ARG_DEPENDS} fmt::fmt
-                          PRIVATE tabane_build_flags)
-    target_compile_options(tabane_${name}_verb PRIVATE -O1)  # nothing is hot
-    set_property(GLOBAL APPEND PROPERTY TABANE_VERBS tabane_${name}_verb)
-  endif()
   if(ARG_HEADERS)
     file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_HEADERS})
   endif()
-  foreach(regex "_test\\.(cc|h)$" "_fuzz(_main)?\\.cc$" ${ARG_EXCEPT})
+  foreach(regex "_test\\.(cc|h)$" "_fuzz(_main)?\\.cc$" "^verb(_.*)?\\.cc$" ${ARG_EXCEPT})
     list(FILTER sources EXCLUDE REGEX ${regex})
     list(FILTER headers EXCLUDE REGEX ${regex})
   endforeach()
   tabane_script_tests(${name}.script "" _test.py)
   if(NOT sources)
+    tabane_verbs(${name} ${ARG_IN_PROGRAM})
     return()
-  elseif(verbs)
-    target_link_libraries(tabane_${name}_verb PUBLIC tabane::${name})
   endif()
   add_library(tabane_${name} STATIC ${sources} ${ARG_EXTRA})
   add_library(tabane::${name} ALIAS tabane_${name})
@@ -107,6 +156,7 @@ function(tabane_module name)
   if(ARG_PRECOMPILE)
     target_precompile_headers(tabane_${name} PRIVATE ${ARG_PRECOMPILE})
   endif()
+  tabane_verbs(${name} ${ARG_IN_PROGRAM})
 endfunction()
 
 function(tabane_tests name)

@@ -27,7 +27,7 @@ LIBRARIES = set(MAY_INCLUDE)
 MAY_INCLUDE["program"] = LIBRARIES
 MAY_INCLUDE["tools"] = LIBRARIES | {"program"}
 MAY_INCLUDE["studies"] = MAY_INCLUDE["tools"] | {"tools"}
-# Slices that may know others all the same; the verb study knows all studies.
+# Slices that may know others all the same.
 EXCEPTIONS = {("tools/epub", "tools/encrypt")}
 
 HWLOC_FILES = {f"tabane/core/{name}.cc" for name in ("topology", "placement", "memory")}

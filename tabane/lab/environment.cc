@@ -9,6 +9,7 @@
 #include <ctime>
 
 #include "tabane/core/clock.h"
+#include "tabane/core/machine_name.h"
 #include "tabane/lab/environment_groups.h"
 #include "tabane/lab/environment_keys.h"
 #include "tabane/simd/target.h"
@@ -76,13 +77,6 @@ Json timer_group() {
   return group;
 }
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  // The last byte stays 0 when the name is cut.
-  if (gethostname(name.data(), name.size() - 1) != 0) return "unnamed";
-  return name.data();
-}
-
 Json numa_nodes(const core::Topology& topology) {
   Json nodes = Json::array();
   for (const core::NumaNode& node : topology.numa_nodes()) {
@@ -136,7 +130,7 @@ Json memory_bytes(const core::Topology& topology) {
 Json describe_machine(const core::Topology& topology) {
   const bool here = topology.is_this_machine();
   Json machine;
-  machine["name"] = here ? host_name() : "synthetic machine";
+  machine["name"] = here ? core::host_name() : "synthetic machine";
   machine["summary"] = topology.summary();
   machine["cpu_model"] = here ? or_null(cpu_model(core::SystemFiles())) : Json(nullptr);
   machine["pus"] = topology.pus().size();

@@ -229,7 +229,7 @@ class Tokens {
 
 Words names_below(const Verb& verb) {
   Words names;
-  for (const Verb* each : verb.below) {
+  for (const Verb* each : below(verb)) {
     if (!each->hidden) names.emplace_back(each->name);
   }
   return names;
@@ -367,7 +367,7 @@ std::string usage(const Verb& verb, const std::string& name, const Definition& d
         option.value + (option.is_repeatable() && !option.rules.is_command ? "..." : "");
     text += option.rules.required ? " " + shown : " [" + shown + "]";
   }
-  if (!verb.below.empty()) text += definition.run ? " [SUBCOMMAND]" : " SUBCOMMAND";
+  if (verb.below != nullptr) text += definition.run ? " [SUBCOMMAND]" : " SUBCOMMAND";
   return text + "\n";
 }
 
@@ -430,6 +430,14 @@ std::string Given::line() const {
   return text + rest;
 }
 
+const Verb& whole(const Verb& verb) { return verb.load ? verb.load() : verb; }
+
+std::span<const Verb* const> below(const Verb& verb) {
+  std::size_t count = 0;
+  while (verb.below != nullptr && verb.below[count] != nullptr) ++count;
+  return {verb.below, count};
+}
+
 Definition definition_of(const Verb& verb) {
   Definition definition = verb.define ? verb.define() : Definition{};
   definition.options.emplace_back("-h,--help", Target(), "Print this help and exit");
@@ -443,16 +451,19 @@ std::string help_text(const Verb& verb, const std::string& name) {
   std::string text = verb.examples ? fmt::format("Examples:\n{}\n\n", verb.examples) : "";
   text += wrap_text(verb.what, layout_width(STDOUT_FILENO)) + "\n" + usage(verb, name, definition);
   std::string positionals, flags, verbs;
+  const char* group = nullptr;
   for (const Option& option : options) {
     if (option.rules.hidden) continue;
     (option.is_positional() ? positionals : flags) += entry(option.synopsis(), option.what);
   }
-  for (const Verb* each : verb.below) {
-    if (!each->hidden) verbs += entry(each->name, each->what);
+  for (const Verb* each : below(verb)) {
+    if (each->hidden) continue;
+    if (each->group != group) verbs += fmt::format("\n{}:\n", group = each->group);
+    verbs += entry(each->name, each->what);
   }
   if (!positionals.empty()) text += "\nPositionals:\n" + positionals;
   text += "\nOptions:\n" + flags;
-  if (!verbs.empty()) text += "\nSubcommands:\n" + verbs;
+  if (!verbs.empty()) text += (verbs[0] == '\n' ? "" : "\nSubcommands:\n") + verbs;
   return text + "\n";
 }
 
@@ -467,10 +478,10 @@ Call understand(const Verb& program, Words arguments) {
   Call call;
   call.given.verb = program.name;
   while (!arguments.empty()) {
-    const auto next = std::ranges::find(verb->below, arguments.front(),
+    const auto next = std::ranges::find(below(*verb), arguments.front(),
                                         [](const Verb* each) { return std::string(each->name); });
-    if (next == verb->below.end()) break;
-    verb = *next;
+    if (next == below(*verb).end()) break;
+    verb = &whole(**next);
     call.given.verb += fmt::format(" {}", verb->name);
     arguments.erase(arguments.begin());
   }

@@ -112,11 +112,19 @@ struct Definition {
 struct Verb {
   const char* name;
   const char* what;
+  const char* group = nullptr;  // under which the program's help shows it
   const char* examples = nullptr;
   Definition (*define)() = nullptr;
-  std::span<const Verb* const> below = {};
+  const Verb* const* below = nullptr;  // ends with nullptr
   bool hidden = false;
+  // Only of a verb in a module, which has no more than its name, what and group until it is loaded.
+  const Verb& (*load)() = nullptr;
 };
+
+// Returns the verb with all that it has. throws: core::Error if its module cannot be loaded.
+const Verb& whole(const Verb& verb);
+
+std::span<const Verb* const> below(const Verb& verb);
 
 // The table of a verb with --help, which is the last.
 Definition definition_of(const Verb& verb);

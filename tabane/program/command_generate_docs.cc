@@ -37,9 +37,10 @@ Definition define() {
 
 }  // namespace
 
-constinit const Verb generate_docs_verb{
+extern constinit const Verb generate_docs_verb{
     .name = "generate-docs",
     .what = "Write the man page or a completion from the command line's definitions",
+    .group = "Build",
     .define = define,
     .hidden = true};
 

@@ -78,9 +78,10 @@ std::string line_of(const Verb& program, const std::string& line, std::set<std::
 
 }  // namespace
 
-Documented documented(const Verb& verb, const std::string& path) {
+Documented documented(const Verb& head, const std::string& path) {
+  const Verb& verb = whole(head);
   Documented shown{&verb, path, {}, {}, {}};
-  for (const Verb* each : verb.below) {
+  for (const Verb* each : below(verb)) {
     if (!each->hidden) shown.below.push_back(each);
   }
   for (Option& option : definition_of(verb).options) {

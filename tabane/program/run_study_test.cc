@@ -40,7 +40,7 @@ Definition define() {
 }
 
 constexpr Verb kStudy{.name = "some-study", .what = "", .define = define};
-constexpr const Verb* kStudies[] = {&kStudy};
+constexpr const Verb* kStudies[] = {&kStudy, nullptr};
 constexpr Verb kAbove{.name = "tabane study", .what = "", .below = kStudies};
 
 std::string command_line_recorded(const std::vector<std::string>& arguments) {

@@ -1,4 +1,4 @@
-// The program and its verbs, in the order in which they are shown.
+// The program.
 #include "tabane/program/command.h"
 #include "tabane/program/version.h"
 
@@ -12,12 +12,6 @@ Definition define() {
                        {.answer = [] { return version_text() + "\n"; }}}},
           .run = {}};
 }
-
-constexpr const Verb* kVerbs[] = {&survey_verb,  &report_verb, &study_verb,        &compare_verb,
-                                  &tune_verb,    &run_verb,    &time_verb,         &encrypt_verb,
-                                  &decrypt_verb, &verify_verb, &keygen_verb,       &rekey_verb,
-                                  &epub_verb,    &scg_verb,    &linpack_verb,      &slalom_verb,
-                                  &matmul_verb,  &mine_verb,   &generate_docs_verb};
 
 }  // namespace
 

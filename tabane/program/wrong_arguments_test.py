@@ -82,12 +82,16 @@ def tabane(arguments):
                               env=environment | {"COLUMNS": "1000"})
 
 
+def below(text):
+    """What a help shows behind the options: verbs, perhaps in groups."""
+    return text.partition("\nOptions:\n")[2].partition("\n\n")[2]
+
+
 def verbs(above=()):
     """Each verb with the help of it."""
     text = tabane([*above, "--help"]).stdout
     yield above, text
-    below = text.partition("\nSubcommands:\n")[2]
-    for name in re.findall(r"^  ([a-z][a-z0-9-]*)", below, re.MULTILINE):
+    for name in re.findall(r"^  ([a-z][a-z0-9-]*)", below(text), re.MULTILINE):
         yield from verbs((*above, name))
 
 
@@ -97,7 +101,7 @@ def mistakes(verb, text):
     before, after = needed, []
     if "--" in needed:
         before, after = [], needed
-    if needed or "\nSubcommands:\n" in text:
+    if needed or below(text):
         yield [*verb], False
     yield [*verb, NO_SUCH, *needed], False
     if not after:

@@ -6,6 +6,8 @@
 
 #include <hwy/highway.h>
 
+#include <atomic>
+
 #include "tabane/core/vector_registers.h"
 
 namespace tabane::simd {
@@ -17,12 +19,12 @@ std::int64_t disabled_targets(const core::VectorRegisters& registers);
 // call: Highway 1.0 believes CPUID where the system has not enabled XSAVE.
 hwy::ChosenTarget& safe_target();
 
-// Null until this module's static data is initialised.
-inline hwy::ChosenTarget* const chosen_target = &safe_target();
+// Null until the first call of safe_target(): programs that compute nothing ask for nothing.
+inline constinit std::atomic<hwy::ChosenTarget*> chosen_target = nullptr;
 
 inline std::size_t chosen_index() {
-  return HWY_LIKELY(chosen_target != nullptr) ? chosen_target->GetIndex()
-                                              : safe_target().GetIndex();
+  hwy::ChosenTarget* const chosen = chosen_target.load(std::memory_order_relaxed);
+  return HWY_LIKELY(chosen != nullptr) ? chosen->GetIndex() : safe_target().GetIndex();
 }
 
 }  // namespace tabane::simd

@@ -9,9 +9,10 @@ source "$documents/tabane"
 bad=0
 complain() { echo "$*"; bad=1; }
 
-# Prints the names below "Subcommands:" in a help text.
+# Prints the names that a help text shows behind the options, in groups or not.
 names_of_help() {
-  awk '/^Subcommands:/ { inside = 1; next } inside && /^  [a-z]/ { print $1 }' | sort
+  awk '/^Options:/ { inside = 1 } /^$/ && inside { inside = 2 }
+       inside == 2 && /^  [a-z]/ { print $1 }' | sort
 }
 # Prints the options at the starts of the lines of a help text, one a line, sorted.
 options_of_help() {

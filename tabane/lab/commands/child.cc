@@ -280,7 +280,7 @@ void Child::take_output(ChildRun& run, std::vector<std::string>& hashes) {
   if (output_) {
     output_->read_some();
     run.output += output_->kept().text();
-    hashes.push_back(output_->kept().sha256());
+    hashes.push_back(output_->kept().hash());
   }
   if (!errors_) return;
   errors_->read_some();
@@ -299,7 +299,7 @@ std::string joined_hash(const std::vector<std::string>& hashes) {
   if (hashes.size() == 1) return hashes.front();
   KeptText all(0, true);
   for (const std::string& hash : hashes) all.add(hash);
-  return all.sha256();
+  return all.hash();
 }
 
 class Run {
@@ -393,7 +393,7 @@ ChildRun Run::finish() {
   if (end_strays() && !run_.timed_out) run_.left_processes = true;
   std::vector<std::string> hashes;
   for (const auto& child : children_) child->take_output(run_, hashes);
-  if (!hashes.empty()) run_.output_sha256 = joined_hash(hashes);
+  if (!hashes.empty()) run_.output_hash = joined_hash(hashes);
   run_.memory_exhausted =
       !run_.ok() && limits_.ends_first_without_memory && ended_for_memory() > ended_for_memory_;
   return std::move(run_);

@@ -62,9 +62,9 @@ struct ChildRun {
   // It failed while the system ended a process for want of memory; only looked at with
   // ChildLimits::ends_first_without_memory.
   bool memory_exhausted = false;
-  std::string output;         // OutputTo::kept: the last bytes, command by command
-  std::string output_sha256;  // OutputTo::kept: of all bytes, in hexadecimal
-  std::string errors;         // the last bytes of standard error, unless on the terminal
+  std::string output;       // OutputTo::kept: the last bytes, command by command
+  std::string output_hash;  // OutputTo::kept: of all bytes, in hexadecimal
+  std::string errors;       // the last bytes of standard error, unless on the terminal
 
   bool ok() const { return exit_code == 0 && signal == 0 && !timed_out; }
 };

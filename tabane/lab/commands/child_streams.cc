@@ -4,22 +4,26 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <new>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "tabane/core/error.h"
 
 namespace tabane::lab {
 
+struct KeptText::Hash {
+  XXH3_state_t state;
+};
+
 KeptText::KeptText(std::size_t most_bytes, bool hashed)
-    : most_(most_bytes), hash_(hashed ? EVP_MD_CTX_new() : nullptr, EVP_MD_CTX_free) {
-  if (hashed && (!hash_ || EVP_DigestInit_ex(hash_.get(), EVP_sha256(), nullptr) != 1))
-    throw std::bad_alloc();
+    : most_(most_bytes), hash_(hashed ? new Hash : nullptr, [](Hash* hash) { delete hash; }) {
+  if (hashed) XXH3_128bits_reset(&hash_->state);
 }
 
 void KeptText::add(std::string_view bytes) {
-  if (hash_) EVP_DigestUpdate(hash_.get(), bytes.data(), bytes.size());
+  if (hash_) XXH3_128bits_update(&hash_->state, bytes.data(), bytes.size());
   text_ += bytes;
   if (text_.size() > 2 * most_) text_.erase(0, text_.size() - most_);
 }
@@ -28,14 +32,10 @@ std::string KeptText::text() const {
   return text_.size() > most_ ? text_.substr(text_.size() - most_) : text_;
 }
 
-std::string KeptText::sha256() {
+std::string KeptText::hash() const {
   if (!hash_) return "";
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
-  unsigned size = 0;
-  EVP_DigestFinal_ex(hash_.get(), digest.data(), &size);
-  std::string text;
-  for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
-  return text;
+  const XXH128_hash_t hash = XXH3_128bits_digest(&hash_->state);
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
 PipeReader::PipeReader(std::size_t most_bytes, bool hashed) : kept_(most_bytes, hashed) {

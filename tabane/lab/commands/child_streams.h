@@ -1,8 +1,6 @@
 // The streams of a measured command: opened before it starts, read while it runs.
 #pragma once
 
-#include <openssl/evp.h>
-
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -18,12 +16,14 @@ class KeptText {
   KeptText(std::size_t most_bytes, bool hashed);
   void add(std::string_view bytes);
   std::string text() const;
-  std::string sha256();  // lower-case hexadecimal; once, after the last add()
+  // XXH3 of 128 bits, in hexadecimal: tells outputs apart that nobody has made to look the same.
+  std::string hash() const;
 
  private:
   std::size_t most_;
-  std::string text_;                                         // at most twice as long
-  std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> hash_;  // null: not wanted
+  std::string text_;  // at most twice as long
+  struct Hash;
+  std::unique_ptr<Hash, void (*)(Hash*)> hash_;  // null: not wanted
 };
 
 // A pipe whose writing end a command has, and this process, too, so that the command's end is not

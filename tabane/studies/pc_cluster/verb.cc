@@ -124,7 +124,7 @@ Definition define() {
 
 }  // namespace
 
-constinit const Verb pc_cluster_study{
+extern constinit const Verb pc_cluster_study{
     .name = "pc-cluster",
     .what =
         "Compare machines: double and multiple precision, copying, messages in and between nodes",

@@ -79,7 +79,7 @@ Definition define() {
 
 }  // namespace
 
-constinit const Verb process_thread_study{
+extern constinit const Verb process_thread_study{
     .name = "process-thread",
     .what =
         "Threads, processes and teams of both at allocation-heavy work and at mining encrypted "

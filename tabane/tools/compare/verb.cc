@@ -167,12 +167,14 @@ Definition define() {
 
 }  // namespace
 
-constinit const Verb compare_verb{.name = "compare",
-                                  .what = "Compare records of several machines or of two versions",
-                                  .examples =
-                                      "  tabane compare before.json after.json --threshold 5%\n"
-                                      "  tabane compare survey.json ha8000 -o compared\n"
-                                      "  tabane compare --list",
-                                  .define = define};
+extern constinit const Verb compare_verb{
+    .name = "compare",
+    .what = "Compare records of several machines or of two versions",
+    .group = "Measure",
+    .examples =
+        "  tabane compare before.json after.json --threshold 5%\n"
+        "  tabane compare survey.json ha8000 -o compared\n"
+        "  tabane compare --list",
+    .define = define};
 
 }  // namespace tabane::program

@@ -17,7 +17,7 @@
 
 #include "tabane/core/binding.h"
 #include "tabane/core/file.h"
-#include "tabane/solver/machine_name.h"
+#include "tabane/core/machine_name.h"
 #include "tabane/tools/encrypt/preflight.h"
 #include "tabane/tools/encrypt/rank_letters.h"
 #include "tabane/tools/encrypt/rank_mail.h"
@@ -236,7 +236,7 @@ void help(Request request, const Hooks& hooks, comm::Comm& ranks) {
     X25519Secret secret;
     fill_random(secret.bytes());
     const X25519Public own = x25519_public(secret);
-    mail.post(0, kHelloTag, encode(Hello{solver::machine_name(), core::thread_binding(), own}));
+    mail.post(0, kHelloTag, encode(Hello{core::machine_name(), core::thread_binding(), own}));
     const Start start = decode_start(mail.wait(kStartTag).text);
     if (start.works) {
       Tree tree = receive_tree(start.sizes, ranks);
@@ -248,7 +248,7 @@ void help(Request request, const Hooks& hooks, comm::Comm& ranks) {
         Report last;
         last.leaves = true;
         last.complaint =
-            fmt::format("rank {} on {}: {}", ranks.rank(), solver::host_name(), error.what());
+            fmt::format("rank {} on {}: {}", ranks.rank(), core::host_name(), error.what());
         mail.post(0, kReportTag, encode(last));
       }
     }

@@ -10,7 +10,7 @@
 #include "tabane/comm/launch.h"
 #include "tabane/core/binding.h"
 #include "tabane/core/temporary_file.h"
-#include "tabane/solver/machine_name.h"
+#include "tabane/core/machine_name.h"
 #include "tabane/tools/encrypt/rank_tree.h"
 #include "tabane/tools/encrypt/spread_units.h"
 
@@ -78,7 +78,7 @@ void Spread::meet() {
   if (!mail_ || !hellos_.empty()) return;
   try {
     hellos_.resize(static_cast<std::size_t>(comm_->size()));
-    hellos_[0] = {.machine = solver::machine_name(), .pus = core::thread_binding()};
+    hellos_[0] = {.machine = core::machine_name(), .pus = core::thread_binding()};
     for (int others = comm_->size() - 1; others > 0; --others) {
       const Letter letter = mail_->wait(kHelloTag);
       hellos_[static_cast<std::size_t>(letter.from)] = decode_hello(letter.text);

@@ -495,9 +495,10 @@ Definition define() {
 
 }  // namespace
 
-constinit const Verb encrypt_verb{
+extern constinit const Verb encrypt_verb{
     .name = "encrypt",
     .what = "Encrypt a file or a directory tree with all cores",
+    .group = "Protect",
     .examples =
         "  tabane keygen my.key                             makes a key that only you can read\n"
         "  tabane encrypt --key-file my.key photos sealed   encrypts every file below photos\n"
@@ -520,9 +521,10 @@ constinit const Verb encrypt_verb{
         "                                                   writes what openssl enc reads",
     .define = define<Direction::encrypt>};
 
-constinit const Verb decrypt_verb{
+extern constinit const Verb decrypt_verb{
     .name = "decrypt",
     .what = "Decrypt what encrypt made",
+    .group = "Protect",
     .examples =
         "  tabane decrypt --key-file my.key sealed photos   decrypts every file below sealed\n"
         "  tabane decrypt --identity ann.identity sealed photos\n"
@@ -532,9 +534,10 @@ constinit const Verb decrypt_verb{
         "                                                   each chunk once it is authenticated",
     .define = define<Direction::decrypt>};
 
-constinit const Verb verify_verb{
+extern constinit const Verb verify_verb{
     .name = "verify",
     .what = "Check that a decrypt would succeed, and write nothing",
+    .group = "Protect",
     .examples =
         "  tabane verify --key-file my.key sealed           reads and checks every byte\n"
         "  tabane verify --quick --key-file my.key sealed   checks the manifest, and that each "

@@ -56,9 +56,10 @@ Definition define() {
 
 }  // namespace
 
-constinit const Verb keygen_verb{
+extern constinit const Verb keygen_verb{
     .name = "keygen",
     .what = "Make a key file for encrypt, or a secret and a public key",
+    .group = "Protect",
     .examples =
         "  tabane keygen my.key    makes a key of 32 random bytes that only you can read\n"
         "  tabane keygen --pair me.identity > me.pub\n"

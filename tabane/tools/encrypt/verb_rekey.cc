@@ -168,11 +168,12 @@ Definition define() {
 
 }  // namespace
 
-constinit const Verb rekey_verb{
+extern constinit const Verb rekey_verb{
     .name = "rekey",
     .what =
         "Change whom an encrypted tree is for, without touching its files, which still open for "
         "those for whom they were encrypted",
+    .group = "Protect",
     .examples =
         "  tabane rekey --key-file my.key --add --recipient ann.pub sealed\n"
         "                        lets Ann open the tree, too\n"

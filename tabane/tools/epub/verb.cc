@@ -23,6 +23,9 @@
 #include "tabane/tools/epub/verb_places.h"
 
 namespace tabane::program {
+
+extern const Verb epub_inspect_verb;
+
 namespace {
 
 using namespace encrypt::epub;
@@ -293,13 +296,14 @@ constexpr Verb kUnprotect{
         "  tabane epub unprotect protected.epub -o book.epub\n"
         "  tabane epub unprotect protected/*.epub -o books/ --passphrase-file pass",
     .define = define_unprotect};
-constexpr const Verb* kBelow[] = {&kProtect, &kUnprotect, &epub_inspect_verb};
+constexpr const Verb* kBelow[] = {&kProtect, &kUnprotect, &epub_inspect_verb, nullptr};
 
 }  // namespace
 
-constinit const Verb epub_verb{
+extern constinit const Verb epub_verb{
     .name = "epub",
     .what = "Protect e-books with Readium LCP's basic profile, and open them again",
+    .group = "Protect",
     .examples =
         "  tabane epub protect book.epub -o protected.epub\n"
         "  tabane epub inspect protected.epub\n"

@@ -184,7 +184,7 @@ Definition define() {
 
 }  // namespace
 
-constinit const Verb epub_inspect_verb{
+extern constinit const Verb epub_inspect_verb{
     .name = "inspect",
     .what = "Show a book's licence, and check its signature",
     .examples =

@@ -11,13 +11,13 @@
 #include <utility>
 
 #include "tabane/comm/collectives.h"
+#include "tabane/comm/usable_memory.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
 #include "tabane/program/command.h"
 #include "tabane/program/printable.h"
 #include "tabane/program/solver.h"
 #include "tabane/solver/npy.h"
-#include "tabane/solver/usable_memory.h"
 #include "tabane/tools/linpack/matrix_market.h"
 #include "tabane/tools/linpack/problem.h"
 #include "tabane/tools/linpack/solve.h"
@@ -43,7 +43,7 @@ struct Place {
 
 Place place_of(const comm::LaunchOptions& launch) {
   const int ranks = comm::ranks_on_shm(launch);
-  return {ranks, comm::fit_grid(ranks, launch.grid), solver::usable_memory(),
+  return {ranks, comm::fit_grid(ranks, launch.grid), comm::usable_memory(),
           comm::transport_of(launch) == comm::TransportKind::mpi};
 }
 
@@ -97,7 +97,7 @@ void agree(comm::Comm& comm, const Options& options, std::unique_ptr<linpack::Sy
     system = std::make_unique<linpack::RandomSystem>(n, options.seed);
   }
   const comm::GridShape grid = comm::fit_grid(comm.size(), options.solver.launch_options().grid);
-  linpack::require_memory(n, block_of(n, options, grid), grid, solver::usable_memory_of_all(comm));
+  linpack::require_memory(n, block_of(n, options, grid), grid, comm::usable_memory_of_all(comm));
 }
 
 void write_answer(const std::filesystem::path& path, const std::vector<double>& x) {
@@ -221,9 +221,10 @@ Definition define() {
 
 }  // namespace
 
-constinit const Verb linpack_verb{
+extern constinit const Verb linpack_verb{
     .name = "linpack",
     .what = "Solve a dense system of equations on all cores",
+    .group = "Solve",
     .examples =
         "  tabane linpack                      solves random equations, and shows rate and steps\n"
         "  tabane linpack -n 4000 --grid 1x2   solves 4000 on two ranks\n"

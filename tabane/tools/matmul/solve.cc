@@ -9,7 +9,7 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/core/clock.h"
 #include "tabane/solver/blas.h"
-#include "tabane/solver/usable_memory.h"
+#include "tabane/comm/usable_memory.h"
 #include "tabane/tools/matmul/model.h"
 #include "tabane/tools/matmul/product.h"
 #include "tabane/tools/matmul/verify.h"
@@ -69,7 +69,7 @@ class Run {
         grid_(comm, options.grid),
         field_(common_seed(comm)),
         memory_(options.product.memory > 0 ? options.product.memory
-                                           : solver::usable_memory_of_all(comm) / 2 / comm.size()) {
+                                           : comm::usable_memory_of_all(comm) / 2 / comm.size()) {
     if (shares_primes(operands, grid_, options)) spread_.emplace(comm, operands.rows());
     own_ = block_of(comm.rank());
   }

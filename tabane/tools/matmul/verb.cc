@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "tabane/comm/usable_memory.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
@@ -15,7 +16,6 @@
 #include "tabane/program/command.h"
 #include "tabane/program/printable.h"
 #include "tabane/program/solver.h"
-#include "tabane/solver/usable_memory.h"
 #include "tabane/tools/matmul/loops.h"
 #include "tabane/tools/matmul/problem.h"
 #include "tabane/tools/matmul/solve.h"
@@ -69,11 +69,11 @@ void require_fits(const Options& options) {
   const double each = static_cast<double>(sizeof(__mpfr_struct)) + options.bits / 8.0 + 8;
   // Both factors, the product, and the ranks' parts of all three.
   const double bytes = (options.is_complex ? 12.0 : 6.0) * options.n * options.n * each;
-  if (bytes <= solver::usable_memory()) return;
+  if (bytes <= comm::usable_memory()) return;
   throw core::UsageError(
       fmt::format("-n {} --bits {}: the matrices take {}, but only {} are usable", options.n,
                   options.bits, core::format_bytes(static_cast<std::uint64_t>(bytes)),
-                  core::format_bytes(static_cast<std::uint64_t>(solver::usable_memory()))));
+                  core::format_bytes(static_cast<std::uint64_t>(comm::usable_memory()))));
 }
 
 Factors make_factors(const Options& options) {
@@ -314,9 +314,10 @@ Definition define() {
 
 }  // namespace
 
-constinit const Verb matmul_verb{
+extern constinit const Verb matmul_verb{
     .name = "matmul",
     .what = "Multiply matrices of multiple-precision numbers, exactly",
+    .group = "Solve",
     .examples =
         "  tabane matmul -n 1000 --bits 512    multiplies random matrices of 512 bits on all "
         "cores\n"

@@ -6,7 +6,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
-#include "tabane/solver/usable_memory.h"
+#include "tabane/comm/usable_memory.h"
 
 namespace tabane::mine {
 namespace {
@@ -39,7 +39,7 @@ void check_memory(const bgv::Parameters& parameters, DatabaseShape shape, double
 }
 
 void check_memory(const bgv::Parameters& parameters, DatabaseShape shape) {
-  check_memory(parameters, shape, solver::usable_memory());
+  check_memory(parameters, shape, comm::usable_memory());
 }
 
 EncryptedDatabase::EncryptedDatabase(bgv::SharedContext context, const bgv::KeyId& key,

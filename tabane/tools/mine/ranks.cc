@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/solver/usable_memory.h"
+#include "tabane/comm/usable_memory.h"
 #include "tabane/tools/mine/factors.h"
 #include "tabane/tools/mine/keys_file.h"
 #include "tabane/tools/mine/stopwatch.h"
@@ -45,7 +45,7 @@ BlockRange blocks_of_rank(std::size_t blocks, int rank, int ranks) {
 
 void check_memory_of_ranks(comm::Comm& comm, const bgv::Parameters& parameters,
                            DatabaseShape shape) {
-  const double usable = solver::usable_memory_of_all(comm) / comm.size();
+  const double usable = comm::usable_memory_of_all(comm) / comm.size();
   if (comm.rank() != 0) return;
   const BlockRange own = blocks_of_rank(shape.blocks, 0, comm.size());
   check_memory(parameters, {.items = shape.items, .blocks = own.end - own.begin}, usable);

@@ -11,7 +11,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
-#include "tabane/solver/usable_memory.h"
+#include "tabane/comm/usable_memory.h"
 #include "tabane/team/places.h"
 #include "tabane/tools/mine/apriori.h"
 #include "tabane/tools/mine/bgv/serialise.h"
@@ -156,7 +156,7 @@ double answer_bytes(const Itemsets& candidates, const PublicKeys& keys) {
 
 // Counting may take hours, and what it ends with has to be held.
 void check_answer_fits(const Task& task, const PublicKeys& keys) {
-  const double needed = answer_bytes(task.candidates, keys), usable = solver::usable_memory();
+  const double needed = answer_bytes(task.candidates, keys), usable = comm::usable_memory();
   if (needed <= usable) return;
   throw core::UsageError(fmt::format(
       "the answer to {} candidates takes {} of memory, and {} are free: a larger "

@@ -13,7 +13,7 @@
 #include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/text_of_error_test.h"
-#include "tabane/solver/usable_memory.h"
+#include "tabane/comm/usable_memory.h"
 #include "tabane/tools/mine/bgv/serialise.h"
 #include "tabane/tools/mine/container.h"
 #include "tabane/tools/mine/database_file.h"
@@ -127,7 +127,7 @@ TEST_F(Steps, RanksOfAMachineShareItsMemory) {
   const double of_block = database_bytes(parameters, {.items = 1, .blocks = 1});
   // Two ranks with half of the blocks each, of which together they take `share` of what is free.
   const auto outcome = [&](double share) {
-    const double blocks = share * solver::usable_memory() / of_block;
+    const double blocks = share * comm::usable_memory() / of_block;
     return complaint([&] {
       comm::launch({.ranks = 2, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
         check_memory_of_ranks(comm, parameters,

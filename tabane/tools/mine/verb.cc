@@ -15,6 +15,10 @@
 #include "tabane/tools/mine/verb_output.h"
 
 namespace tabane::program {
+
+extern const Verb mine_keygen_verb, mine_encrypt_verb, mine_count_verb, mine_decrypt_verb,
+    mine_generate_verb;
+
 namespace {
 
 using namespace mine;
@@ -129,14 +133,15 @@ Definition define() {
       [options](const Given&) { return run(*options); }};
 }
 
-constexpr const Verb* kBelow[] = {&mine_keygen_verb, &mine_encrypt_verb, &mine_count_verb,
-                                  &mine_decrypt_verb, &mine_generate_verb};
+constexpr const Verb* kBelow[] = {&mine_keygen_verb,  &mine_encrypt_verb,  &mine_count_verb,
+                                  &mine_decrypt_verb, &mine_generate_verb, nullptr};
 
 }  // namespace
 
-constinit const Verb mine_verb{
+extern constinit const Verb mine_verb{
     .name = "mine",
     .what = "Find items that are often bought together, in encrypted transactions",
+    .group = "Solve",
     .examples =
         "  tabane mine shop.dat --min-support 0.02        all roles in one go, BGV encryption\n"
         "  tabane mine shop.dat --min-support 0.02 --plain --rules rules.csv\n"

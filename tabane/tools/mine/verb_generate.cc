@@ -50,7 +50,7 @@ Definition define() {
 
 }  // namespace
 
-constinit const Verb mine_generate_verb{
+extern constinit const Verb mine_generate_verb{
     .name = "generate",
     .what = "Make a file of transactions up, as the generator of IBM's Quest project does",
     .examples =

@@ -182,19 +182,19 @@ Definition define_decrypt() {
 
 }  // namespace
 
-constinit const Verb mine_keygen_verb{
+extern constinit const Verb mine_keygen_verb{
     .name = "keygen",
     .what = "Make the client's secret key and the server's public keys",
     .examples = "  tabane mine keygen --max-length 2 client server",
     .define = define_keygen};
 
-constinit const Verb mine_encrypt_verb{
+extern constinit const Verb mine_encrypt_verb{
     .name = "encrypt",
     .what = "Encrypt transactions for the server, and ask for the first counts",
     .examples = "  tabane mine encrypt client server shop.dat --min-support 0.02",
     .define = define_encrypt};
 
-constinit const Verb mine_count_verb{
+extern constinit const Verb mine_count_verb{
     .name = "count",
     .what = "Count what the query asks for, on the encrypted database",
     .examples =
@@ -203,7 +203,7 @@ constinit const Verb mine_count_verb{
         "the blocks",
     .define = define_count};
 
-constinit const Verb mine_decrypt_verb{
+extern constinit const Verb mine_decrypt_verb{
     .name = "decrypt",
     .what = "Decrypt the server's counts, and ask for the next ones or give the results",
     .examples = "  tabane mine decrypt client server --rules rules.csv",

@@ -93,9 +93,10 @@ Definition define() {
 
 }  // namespace
 
-constinit const Verb report_verb{
+extern constinit const Verb report_verb{
     .name = "report",
     .what = "Make the page of a survey, a study or a comparison again from its JSON",
+    .group = "Measure",
     .examples =
         "  tabane report tabane-report/survey.json -o report.html\n"
         "  tabane report build/bench/*.json -o pages",

@@ -8,13 +8,13 @@
 #include <string>
 
 #include "tabane/comm/launch.h"
+#include "tabane/comm/usable_memory.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/program/command.h"
 #include "tabane/program/solver.h"
 #include "tabane/solver/npy.h"
 #include "tabane/solver/picture.h"
-#include "tabane/solver/usable_memory.h"
 #include "tabane/tools/scg/block.h"
 #include "tabane/tools/scg/inputs.h"
 #include "tabane/tools/scg/model.h"
@@ -100,7 +100,7 @@ Outcome run(const Options& options, const Problem& problem, const comm::LaunchOp
   settings.measure_limit = true;
   const Extras extras = extras_of(options, problem);
   if (on_several_machines(launch)) {
-    check_memory(problem, extras, solver::usable_memory_of_all(comm));
+    check_memory(problem, extras, comm::usable_memory_of_all(comm));
   }
   std::vector<double> values;
   Outcome outcome = solve(comm, problem, settings, extras.values ? &values : nullptr);
@@ -166,7 +166,7 @@ int scg(const Options& options) {
   const Problem problem = problem_of(options);
   const comm::LaunchOptions launch = launch_options(options, problem);
   if (!on_several_machines(launch)) {
-    check_memory(problem, extras_of(options, problem), solver::usable_memory());
+    check_memory(problem, extras_of(options, problem), comm::usable_memory());
   }
   check_outputs(options);
   const auto outcome = comm::launch_result<Outcome>(
@@ -227,9 +227,10 @@ Definition define() {
 
 }  // namespace
 
-constinit const Verb scg_verb{
+extern constinit const Verb scg_verb{
     .name = "scg",
     .what = "Solve -div(k grad u) = f on a rectangle by scaled conjugate gradients",
+    .group = "Solve",
     .examples =
         "  tabane scg                           solves -div(grad u) = 1 on a square, u = 0 around\n"
         "  tabane scg -n 300x600 -k k.npy --boundary west=1,east=0,north=neumann,south=neumann\n"

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "tabane/comm/usable_memory.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
 #include "tabane/core/scratch_folder.h"
@@ -12,7 +13,6 @@
 #include "tabane/program/printable.h"
 #include "tabane/program/progress.h"
 #include "tabane/program/solver.h"
-#include "tabane/solver/usable_memory.h"
 #include "tabane/tools/slalom/distribution.h"
 #include "tabane/tools/slalom/largest.h"
 
@@ -115,12 +115,12 @@ int run(const Options& options) {
   int most = 0;
   if (here) {
     const comm::GridShape grid = slalom::grid_of(comm::ranks_on_shm(launch), launch.grid);
-    most = check_sizes(options, geometry, grid, solver::usable_memory());
+    most = check_sizes(options, geometry, grid, comm::usable_memory());
   }
   const auto outcome = comm::launch_result<slalom::Outcome>(launch, [&](comm::Comm& comm) {
     if (!here) {
       const comm::GridShape grid = slalom::grid_of(comm.size(), launch.grid);
-      most = check_sizes(options, geometry, grid, solver::usable_memory_of_all(comm));
+      most = check_sizes(options, geometry, grid, comm::usable_memory_of_all(comm));
     }
     return solve(options, problem, most, comm);
   });
@@ -162,9 +162,10 @@ Definition define() {
 
 }  // namespace
 
-constinit const Verb slalom_verb{
+extern constinit const Verb slalom_verb{
     .name = "slalom",
     .what = "Compute the light inside a box: the benchmark SLALOM, and pictures",
+    .group = "Solve",
     .examples =
         "  tabane slalom                          2000 patches of the benchmark's box, on all PUs\n"
         "  tabane slalom --patches 8000 --picture box.png -o answer\n"

@@ -162,9 +162,10 @@ Definition define() {
 
 }  // namespace
 
-constinit const Verb survey_verb{
+extern constinit const Verb survey_verb{
     .name = "survey",
     .what = "Measure this machine and show how close to its limits it runs",
+    .group = "Measure",
     .examples =
         "  tabane survey                     takes two minutes, writes into "
         "tabane-report/report.html\n"

@@ -317,9 +317,10 @@ Definition define() {
 
 }  // namespace
 
-constinit const Verb time_verb{
+extern constinit const Verb time_verb{
     .name = "time",
     .what = "Compare commands in turn: times, memory, and the ratio with its interval",
+    .group = "Tune",
     .examples =
         "  tabane time 'sort a' 'sort --parallel=1 a'\n"
         "                                       which is faster, by how much, and how sure that "

@@ -181,9 +181,9 @@ void TunedCommand::try_out(const lab::tune::Budget& budget) {
                                    shown(measured.last));
     run_line(judging_.check, "--check");
     if (i == 0) {
-      hash = measured.last.output_sha256;
+      hash = measured.last.output_hash;
       know_first(measured.last, budget);
-    } else if (!judging_.ignore_output && hash != measured.last.output_sha256) {
+    } else if (!judging_.ignore_output && hash != measured.last.output_hash) {
       hash.clear();
     }
   }
@@ -223,7 +223,7 @@ bool TunedCommand::prints_the_same(const lab::tune::Trial& trial, const Measured
   const Setting setting = plan_.setting(plan_.space().candidates()[trial.candidate]);
   const bool parts = plan_.request().shards && setting.processes > 1;
   return output_hash_.empty() || parts || !setting.values.empty() ||
-         measured.last.output_sha256 == output_hash_;
+         measured.last.output_hash == output_hash_;
 }
 
 lab::tune::Outcome TunedCommand::run(const lab::tune::Trial& trial) {

@@ -372,9 +372,10 @@ Definition define() {
 
 }  // namespace
 
-constinit const Verb tune_verb{
+extern constinit const Verb tune_verb{
     .name = "tune",
     .what = "Find what makes a command fastest on this machine",
+    .group = "Tune",
     .examples =
         "  tabane tune --metric 'GFLOPS: ([0-9.]+)' --higher-is-better -- ./solver\n"
         "                                       the threads, places and memory for the best "

@@ -188,9 +188,10 @@ Definition define() {
 
 }  // namespace
 
-constinit const Verb run_verb{
+extern constinit const Verb run_verb{
     .name = "run",
     .what = "Run a command in chosen places, on chosen memory",
+    .group = "Tune",
     .examples =
         "  tabane run -- ./solver               one bound thread per usable PU, neighbours first\n"
         "  tabane run -c 0-7 -m 0 -- ./solver   on CPUs 0 to 7 with memory of NUMA node 0 only\n"

@@ -3,11 +3,11 @@
 
 #include <string>
 
-namespace tabane::solver {
+namespace tabane::core {
 
 std::string host_name();
 
 // The same in all containers of a machine, where host names differ.
 std::string machine_name();
 
-}  // namespace tabane::solver
+}  // namespace tabane::core

@@ -3,7 +3,7 @@
 
 #include "tabane/comm/comm.h"
 
-namespace tabane::solver {
+namespace tabane::comm {
 
 // Bytes that this machine can still give, all its ranks together; infinite if it does not tell.
 double usable_memory();
@@ -13,4 +13,4 @@ double usable_memory();
 // tells. All ranks call it; the result is the same on all.
 double usable_memory_of_all(comm::Comm& comm);
 
-}  // namespace tabane::solver
+}  // namespace tabane::comm

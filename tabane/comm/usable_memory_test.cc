@@ -1,11 +1,11 @@
-#include "tabane/solver/usable_memory.h"
+#include "tabane/comm/usable_memory.h"
 
 #include <gtest/gtest.h>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
 
-namespace tabane::solver {
+namespace tabane::comm {
 namespace {
 
 // Other programs take and give back memory meanwhile, so only about.
@@ -21,4 +21,4 @@ TEST(UsableMemory, OfTheRanksOfOneMachineIsThatOfTheMachine) {
 }
 
 }  // namespace
-}  // namespace tabane::solver
+}  // namespace tabane::comm

@@ -1,16 +1,16 @@
-#include "tabane/solver/machine_name.h"
+#include "tabane/core/machine_name.h"
 
 #include <unistd.h>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 
-namespace tabane::solver {
+namespace tabane::core {
 
 std::string host_name() {
   char name[256] = {};
-  ::gethostname(name, sizeof name - 1);
-  return name;
+  // The last byte stays 0 when the name is cut.
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unnamed";
 }
 
 std::string machine_name() {
@@ -21,4 +21,4 @@ std::string machine_name() {
   }
 }
 
-}  // namespace tabane::solver
+}  // namespace tabane::core

@@ -1,4 +1,4 @@
-#include "tabane/solver/usable_memory.h"
+#include "tabane/comm/usable_memory.h"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,9 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/core/cgroup.h"
-#include "tabane/solver/machine_name.h"
+#include "tabane/core/machine_name.h"
 
-namespace tabane::solver {
+namespace tabane::comm {
 
 double usable_memory() {
   return core::usable_memory_bytes().value_or(std::numeric_limits<double>::infinity());
@@ -18,7 +18,7 @@ double usable_memory() {
 
 double usable_memory_of_all(comm::Comm& comm) {
   std::array<char, 64> own{};
-  const std::string name = machine_name();
+  const std::string name = core::machine_name();
   std::copy_n(name.begin(), std::min(name.size(), own.size()), own.begin());
   std::vector<char> names(own.size() * static_cast<std::size_t>(comm.size()));
   comm::all_gather(comm, own, names);
@@ -29,4 +29,4 @@ double usable_memory_of_all(comm::Comm& comm) {
   return comm.size() * comm::all_reduce(comm, usable_memory() / here, comm::Operation::min);
 }
 
-}  // namespace tabane::solver
+}  // namespace tabane::comm
