@@ -15,7 +15,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
-#include "tabane/tools/tune/synthetic_command.h"
+#include "tabane/tools/tune/synthetic_command_test.h"
 #include "tabane/tools/tune/tuning.h"
 
 namespace tabane::bench {

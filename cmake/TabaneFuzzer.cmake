@@ -1,5 +1,5 @@
-# tabane_fuzzer(TEST OPTIONS … SOURCES …): a test that runs a fuzzer with OPTIONS. SOURCES are below
-# tabane/, without .cc. No test where there is no clang with libFuzzer.
+# tabane_fuzzer(TEST OPTIONS … SOURCES …): a test that runs a fuzzer with OPTIONS. SOURCES are files
+# or patterns below tabane/, without .cc. No test where there is no clang with libFuzzer.
 find_program(TABANE_CLANGXX NAMES clang++ clang++-19 clang++-16 clang++-15 clang++-14)
 set(fuzz_flags -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I${PROJECT_SOURCE_DIR})
 if(TABANE_TESTS AND TABANE_CLANGXX AND NOT DEFINED TABANE_LIBFUZZER)
@@ -20,10 +20,13 @@ function(tabane_fuzzer test)
   cmake_parse_arguments(ARG "" "" "OPTIONS;SOURCES" ${ARGN})
   set(program ${CMAKE_CURRENT_BINARY_DIR}/${test})
   set(objects)
-  foreach(source IN LISTS ARG_SOURCES)
+  list(TRANSFORM ARG_SOURCES REPLACE ".+" "${PROJECT_SOURCE_DIR}/tabane/\\0.cc")
+  tabane_files(sources ${ARG_SOURCES})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  foreach(source IN LISTS sources)
     string(MAKE_C_IDENTIFIER ${source} object)
     set(object ${program}_${object}.o)
-    set(source ${PROJECT_SOURCE_DIR}/tabane/${source}.cc)
+    get_filename_component(source ${source} ABSOLUTE)
     add_custom_command(
       OUTPUT ${object}
       COMMAND ${TABANE_CLANGXX} ${fuzz_flags} -MD -MF ${object}.d -MT ${object} -c ${source}
@@ -39,7 +42,5 @@ function(tabane_fuzzer test)
     DEPENDS ${objects}
     VERBATIM)
   add_custom_target(${test}_built ALL DEPENDS ${program})
-  add_test(NAME ${test} COMMAND ${program} -seed=1 -verbosity=0 ${ARG_OPTIONS})
-  set_tests_properties(${test} PROPERTIES TIMEOUT 300
-                                          WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+  tabane_test(${test} ${program} -seed=1 -verbosity=0 ${ARG_OPTIONS})
 endfunction()

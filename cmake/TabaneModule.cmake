@@ -1,16 +1,21 @@
 # Libraries and tests of a folder. Sources are found, not listed: x.cc belongs to the library,
-# x_test.cc to a test, x_fuzz.cc to a fuzzer and the test that shares its harness.
+# x_test.cc to a test, x_fuzz.cc to a fuzzer and the test that shares its harness. What forks,
+# measures or needs all PUs is tested in x_fork_test.cc. Where a file is named, it may be a pattern.
 #
 # tabane_module(NAME [IN_PROGRAM] [HEADERS …] [EXCEPT REGEX…] [EXTRA …] DEPENDS …
-#               PRIVATE_DEPENDS … [PRECOMPILE …]):
+#               PRIVATE_DEPENDS … [PRECOMPILE …] [TEST_EXTRA …] [TEST_DEPENDS …]):
 #   a static library tabane_NAME, alias tabane::NAME, of the sources below this folder whose path
-#   no REGEX matches, and EXTRA ones. With HEADERS, names and patterns such as *.h, it is installed
-#   with them. The verbs in verb.cc and verb_x.cc become a part of the program if IN_PROGRAM, or
-#   else a module that it loads for them, with the library and what this depends on.
+#   no REGEX matches, and EXTRA ones. With HEADERS it is installed with them. The verbs in verb.cc
+#   and verb_x.cc become a part of the program if IN_PROGRAM, or else a module that it loads for
+#   them, with the library and what this depends on. Tests that no earlier call took are made as
+#   NAME_test, with TEST_EXTRA, and NAME_fork_test; both know what the library depends on, and
+#   TEST_DEPENDS.
 # tabane_tests(NAME [SOURCES …] [EXTRA …] DEPENDS … [LABELS …] [PRECOMPILE …] [SERIAL]):
-#   one GoogleTest program NAME_test, of SOURCES or else of those x_test.cc below this folder that
-#   no earlier call named, and of EXTRA ones. CTest runs each suite in a process of its own, or,
+#   one GoogleTest program NAME_test, of SOURCES, which are taken, and EXTRA ones, which other
+#   programs may have, too; none without any. CTest runs each suite in a process of its own, or,
 #   where SERIAL, each test, and no other meanwhile.
+# tabane_test(NAME COMMAND… [PROPERTIES PROPERTY VALUE…]):
+#   a test that is a command, or a script of this folder; skipped where that ends with 77.
 # tabane_script_tests(PREFIX FOLDER/ ENDING [PROPERTY VALUE…]):
 #   each Python script NAME + ENDING of a folder is a test PREFIX.NAME, which gets the path of the
 #   program. Those of a module, x_test.py, are tests without this call.
@@ -41,6 +46,19 @@ if(TABANE_SANITIZE)
                                  -fno-sanitize-recover=all)
   target_link_options(tabane_build_flags INTERFACE -fsanitize=${TABANE_SANITIZE})
 endif()
+
+# tabane_files(VARIABLE NAMES…): the files of this folder with these names; none may match nothing.
+function(tabane_files variable)
+  set(files)
+  foreach(name IN LISTS ARGN)
+    file(GLOB found CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${name})
+    if(NOT found)
+      message(FATAL_ERROR "${CMAKE_CURRENT_SOURCE_DIR} has no file ${name}")
+    endif()
+    list(APPEND files ${found})
+  endforeach()
+  set(${variable} ${files} PARENT_SCOPE)
+endfunction()
 
 function(tabane_unity target)
   get_target_property(sources ${target} SOURCES)
@@ -121,16 +139,17 @@ endfunction()
 
 function(tabane_module name)
   cmake_parse_arguments(
-    ARG "IN_PROGRAM" "" "HEADERS;EXCEPT;EXTRA;DEPENDS;PRIVATE_DEPENDS;PRECOMPILE" ${ARGN})
+    ARG "IN_PROGRAM" ""
+    "HEADERS;EXCEPT;EXTRA;DEPENDS;PRIVATE_DEPENDS;PRECOMPILE;TEST_EXTRA;TEST_DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cc)
-  set(headers)
-  if(ARG_HEADERS)
-    file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_HEADERS})
-  endif()
-  foreach(regex "_test\\.(cc|h)$" "_fuzz(_main)?\\.cc$" "^verb(_.*)?\\.cc$" ${ARG_EXCEPT})
+  tabane_files(headers ${ARG_HEADERS})
+  foreach(regex "^verb(_.*)?\\.cc$" ${ARG_EXCEPT})
     list(FILTER sources EXCLUDE REGEX ${regex})
-    list(FILTER headers EXCLUDE REGEX ${regex})
   endforeach()
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_(test|fuzz)\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_(test|fuzz|fuzz_main)\\.cc$")
+  list(FILTER headers EXCLUDE REGEX "_test\\.h$")
   tabane_script_tests(${name}.script "" _test.py)
   if(NOT sources)
     tabane_verbs(${name} ${ARG_IN_PROGRAM})
@@ -153,10 +172,18 @@ function(tabane_module name)
     PRIVATE ${ARG_PRIVATE_DEPENDS} $<BUILD_INTERFACE:tabane_build_flags>)
   target_compile_features(tabane_${name} PUBLIC cxx_std_20)
   tabane_unity(tabane_${name})
-  if(ARG_PRECOMPILE)
-    target_precompile_headers(tabane_${name} PRIVATE ${ARG_PRECOMPILE})
-  endif()
+  target_precompile_headers(tabane_${name} PRIVATE ${ARG_PRECOMPILE})
   tabane_verbs(${name} ${ARG_IN_PROGRAM})
+
+  get_property(taken DIRECTORY PROPERTY TABANE_TESTS_TAKEN)
+  list(REMOVE_ITEM tests ${taken})
+  set(fork_tests ${tests})
+  list(FILTER fork_tests INCLUDE REGEX "fork_test\\.cc$")
+  list(FILTER tests EXCLUDE REGEX "fork_test\\.cc$")
+  set(common DEPENDS tabane::${name} ${ARG_PRIVATE_DEPENDS} ${ARG_TEST_DEPENDS}
+             PRECOMPILE ${ARG_PRECOMPILE})
+  tabane_tests(${name} SOURCES ${tests} EXTRA ${ARG_TEST_EXTRA} ${common})
+  tabane_tests(${name}_fork SOURCES ${fork_tests} ${common} LABELS fork SERIAL)
 endfunction()
 
 function(tabane_tests name)
@@ -164,24 +191,16 @@ function(tabane_tests name)
     return()
   endif()
   cmake_parse_arguments(ARG "SERIAL" "" "SOURCES;EXTRA;DEPENDS;LABELS;PRECOMPILE" ${ARGN})
-  get_property(had DIRECTORY PROPERTY TABANE_TESTS_HAD)
-  set(sources)
-  if(NOT ARG_SOURCES)
-    file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *_test.cc)
-    list(REMOVE_ITEM sources ${had})
+  tabane_files(sources ${ARG_SOURCES})
+  tabane_files(extra ${ARG_EXTRA})
+  set_property(DIRECTORY APPEND PROPERTY TABANE_TESTS_TAKEN ${sources})
+  if(NOT sources AND NOT extra)
+    return()
   endif()
-  foreach(source IN LISTS ARG_SOURCES)
-    file(GLOB found CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${source})
-    if(source MATCHES "\\*")
-      list(REMOVE_ITEM found ${had})
-    endif()
-    list(APPEND sources ${found})
-  endforeach()
-  set_property(DIRECTORY APPEND PROPERTY TABANE_TESTS_HAD ${sources})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
-  add_executable(${name}_test ${sources} ${ARG_EXTRA})
+  add_executable(${name}_test ${sources} ${extra})
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gtest_main tabane_build_flags)
   tabane_unity(${name}_test)
   target_precompile_headers(${name}_test PRIVATE <gtest/gtest.h> ${ARG_PRECOMPILE})
@@ -217,14 +236,24 @@ function(tabane_loadable prefix)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_DEFINITIONS "${places}")
 endfunction()
 
-function(tabane_script_tests prefix folder ending)
-  if(NOT TABANE_TESTS OR NOT Python3_FOUND)
-    return()
+function(tabane_test name command)
+  cmake_parse_arguments(ARG "" "" "PROPERTIES" ${ARGN})
+  if(command MATCHES "\\.(py|sh)$")
+    get_filename_component(command ${command} ABSOLUTE)
   endif()
+  if(command MATCHES "\\.py$")
+    set(command Python3::Interpreter ${command})
+  endif()
+  if(TABANE_TESTS AND (Python3_FOUND OR NOT command MATCHES "^Python3"))
+    add_test(NAME ${name} COMMAND ${command} ${ARG_UNPARSED_ARGUMENTS})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 ${ARG_PROPERTIES})
+  endif()
+endfunction()
+
+function(tabane_script_tests prefix folder ending)
   file(GLOB scripts CONFIGURE_DEPENDS ${folder}*${ending})
   foreach(script IN LISTS scripts)
     string(REGEX REPLACE ".*/(.*)${ending}" "${prefix}.\\1" name ${script})
-    add_test(NAME ${name} COMMAND Python3::Interpreter ${script} $<TARGET_FILE:tabane>)
-    set_tests_properties(${name} PROPERTIES TIMEOUT 300 ${ARGN})
+    tabane_test(${name} ${script} $<TARGET_FILE:tabane> PROPERTIES ${ARGN})
   endforeach()
 endfunction()

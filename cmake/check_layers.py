@@ -5,7 +5,7 @@ usage: check_layers.py [FILE…]        checks these sources (paths from the rep
        check_layers.py --self-test    proves that each rule fires, and stays quiet where it must
 
 Inside a module, includes point to the same room or to one above it; rooms.txt has the rooms.
-Tests (x_test.cc, tests/), bench/ and examples/ may include and call anything.
+Tests (x_test.cc, x_fork_test.cc, tests/), bench/ and examples/ may include and call anything.
 """
 
 import re

@@ -14,8 +14,8 @@
 
 #include "tabane/core/statistics.h"
 #include "tabane/team/chooser.h"
-#include "tabane/team/halving.h"
-#include "tabane/team/law_families.h"
+#include "tabane/team/halving_test.h"
+#include "tabane/team/law_families_test.h"
 
 namespace tabane::team {
 namespace {

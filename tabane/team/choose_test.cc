@@ -12,8 +12,8 @@
 #include "tabane/core/error.h"
 #include "tabane/core/statistics.h"
 #include "tabane/team/chooser.h"
-#include "tabane/team/law_experiment.h"
-#include "tabane/team/law_families.h"
+#include "tabane/team/law_experiment_test.h"
+#include "tabane/team/law_families_test.h"
 
 namespace tabane::team {
 namespace {

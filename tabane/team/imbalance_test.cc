@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "tabane/team/law_experiment.h"
+#include "tabane/team/law_experiment_test.h"
 
 namespace tabane::team {
 namespace {

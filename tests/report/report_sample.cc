@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tabane/lab/page/report.h"
-#include "tabane/lab/page/report_test_record.h"
+#include "tabane/lab/page/report_record_test.h"
 
 int main(int argc, char** argv) {
   using namespace tabane::lab;

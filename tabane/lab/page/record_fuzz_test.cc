@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tabane/lab/page/report_test_record.h"
+#include "tabane/lab/page/report_record_test.h"
 #include "tabane/lab/record/record.h"
 
 namespace tabane::lab {

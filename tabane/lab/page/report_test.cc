@@ -9,7 +9,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/lab/page/report_test_record.h"
+#include "tabane/lab/page/report_record_test.h"
 #include "tabane/lab/record/has_test.h"
 
 namespace tabane::lab {

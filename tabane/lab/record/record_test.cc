@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "tabane/core/error.h"
-#include "tabane/lab/page/report_test_record.h"
+#include "tabane/lab/page/report_record_test.h"
 
 namespace tabane::lab {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tabane/lab/page/report_test_record.h"
+#include "tabane/lab/page/report_record_test.h"
 #include "tabane/lab/survey/present.h"
 
 namespace tabane::lab {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tabane/lab/page/plot.h"
-#include "tabane/lab/page/report_test_record.h"
+#include "tabane/lab/page/report_record_test.h"
 #include "tabane/lab/record/has_test.h"
 
 namespace tabane::lab {

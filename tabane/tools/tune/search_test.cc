@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "tabane/tools/tune/law.h"
-#include "tabane/tools/tune/synthetic_command.h"
+#include "tabane/tools/tune/synthetic_command_test.h"
 
 namespace tabane::lab::tune {
 namespace {

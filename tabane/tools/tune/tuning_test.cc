@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tabane/core/error.h"
-#include "tabane/tools/tune/synthetic_command.h"
+#include "tabane/tools/tune/synthetic_command_test.h"
 #include "tabane/tools/tune/tune_record.h"
 
 namespace tabane::lab::tune {

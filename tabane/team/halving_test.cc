@@ -1,4 +1,4 @@
-#include "tabane/team/halving.h"
+#include "tabane/team/halving_test.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tabane/team/law_families.h"
+#include "tabane/team/law_families_test.h"
 
 #include <initializer_list>
 #include <limits>

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "tabane/team/law_experiment.h"
+#include "tabane/team/law_experiment_test.h"
 #include "tabane/team/machine_load.h"
 
 namespace tabane::team {

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "tabane/team/law_experiment.h"
+#include "tabane/team/law_experiment_test.h"
 #include "tabane/team/machine_load.h"
 
 namespace tabane::team {

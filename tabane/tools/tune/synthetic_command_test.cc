@@ -1,4 +1,4 @@
-#include "tabane/tools/tune/synthetic_command.h"
+#include "tabane/tools/tune/synthetic_command_test.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tabane/team/law_experiment.h"
+#include "tabane/team/law_experiment_test.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tabane/lab/page/report_test_record.h"
+#include "tabane/lab/page/report_record_test.h"
 
 #include <fmt/format.h>
 
