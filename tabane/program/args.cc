@@ -32,38 +32,51 @@ Words split(const std::string& text, char at) {
 // ---- values ----
 
 template <class Number>
-std::string bounds_text(const Range& range) {
+std::string bounds_text(const Range& range, bool too_large) {
   using Limits = std::numeric_limits<Number>;
   const bool no_most = range.most == Range{}.most;
-  if (range.least == kAboveZero.least && no_most) return " above 0";
+  const double least = std::is_integral_v<Number> ? std::ceil(range.least) : range.least;
+  if (range.least == kAboveZero.least && no_most && !too_large) return " above 0";
   return fmt::format(" between {} and {}",
-                     range.least == Range{}.least ? Limits::lowest() : Number(range.least),
+                     range.least == Range{}.least ? Limits::lowest() : Number(least),
                      no_most ? Limits::max() : Number(range.most));
 }
 
 template <class Number>
 Number number_of(const std::string& text, const Range& range) {
+  // std::from_chars() knows no '+'.
+  const bool has_plus = text.size() > 1 && text[0] == '+' && text[1] != '-';
+  const char* const begin = text.data() + (has_plus ? 1 : 0);
   const char* const end = text.data() + text.size();
   const bool is_bounded = range.least != Range{}.least || range.most != Range{}.most;
-  const auto refuse = [&](const char* what, bool bounded) {
-    throw UsageError(
-        fmt::format("'{}' is not{}{}", text, what, bounded ? bounds_text<Number>(range) : ""));
-  };
   double value = 0;
-  const auto [all, wrong] = std::from_chars(text.data(), end, value);
-  const bool too_large = wrong == std::errc::result_out_of_range;
-  if (all != end || (wrong != std::errc() && !too_large) ||
+  const auto refuse = [&](const char* what, bool bounded) {
+    const bool too_large = value > static_cast<double>(std::numeric_limits<Number>::max());
+    throw UsageError(fmt::format("'{}' is not{}{}", text, what,
+                                 bounded ? bounds_text<Number>(range, too_large) : ""));
+  };
+  const auto [all, wrong] = std::from_chars(begin, end, value);
+  const bool out_of_range = wrong == std::errc::result_out_of_range;
+  if (out_of_range) value = std::strtod(begin, nullptr);  // tells the tiny from the huge
+  const bool too_large = out_of_range && std::isinf(value);
+  if (all != end || (wrong != std::errc() && !out_of_range) ||
       (!std::isfinite(value) && (is_bounded || std::is_integral_v<Number>)))
     refuse(" a number", is_bounded);
-  if (!std::isfinite(value)) return Number(value);  // judged by whoever declared no range
-  Number number{};
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (!std::isfinite(value) && !too_large)
+    return Number(value);  // judged by whoever declared no range
   const bool fits = value >= static_cast<double>(std::numeric_limits<Number>::lowest());
-  if (too_large || !fits || value < range.least || value > range.most ||
-      error == std::errc::result_out_of_range)
-    refuse("", true);
-  if (error != std::errc() || rest != end) refuse(" a whole number", is_bounded);
-  return number;
+  if (too_large || !fits || value < range.least || value > range.most) refuse("", true);
+  if constexpr (!std::is_integral_v<Number>) {
+    return value;
+  } else {
+    Number number{};
+    const auto [rest, error] = std::from_chars(begin, end, number);
+    if (error == std::errc::result_out_of_range) refuse("", true);
+    if (error != std::errc() || rest != end)
+      refuse(std::trunc(value) == value ? " a whole number in digits" : " a whole number",
+             is_bounded);
+    return number;
+  }
 }
 
 bool truth_of(const std::string& text) {
@@ -134,18 +147,26 @@ const Option* find(const std::vector<Option>& options, const std::string& name) 
   return at == options.end() ? nullptr : &*at;
 }
 
+// How many of the words behind an option are its values; none if "-c0-3" or "--cpus=0-3" holds it.
+std::size_t values_behind(const std::vector<Option>& options, const std::string& word) {
+  const Option* option = find(options, word);
+  if (!word.starts_with("--")) {  // perhaps several letters, the first of which with a value ends
+    std::size_t i = 1;
+    do {
+      option = find(options, "-" + word.substr(i, 1));
+    } while (option != nullptr && option->is_flag() && ++i < word.size());
+    if (i + 1 < word.size()) return 0;
+  }
+  return option == nullptr || option->is_flag() || option->value_after_equals ? 0 : option->words();
+}
+
 // Takes the user's command off the arguments: what follows "--", or else the first word that is
 // neither an option nor its value, so that the command's options stay the command's.
 Words take_command(const std::vector<Option>& options, Words& arguments) {
   std::size_t i = 0;
   while (i < arguments.size() && arguments[i].starts_with("-") && arguments[i] != "-" &&
          arguments[i] != "--") {
-    const std::string& word = arguments[i];
-    // "-c0-3" and "--cpus=0-3" hold their value themselves.
-    const bool alone =
-        word.starts_with("--") ? word.find('=') == std::string::npos : word.size() == 2;
-    const Option* known = alone ? find(options, word) : nullptr;
-    i += known != nullptr && !known->is_flag() && !known->value_after_equals ? 2 : 1;
+    i += 1 + values_behind(options, arguments[i]);
   }
   const auto begin = arguments.begin() + static_cast<std::ptrdiff_t>(std::min(i, arguments.size()));
   Words command(begin, arguments.end());
@@ -154,16 +175,38 @@ Words take_command(const std::vector<Option>& options, Words& arguments) {
   return command;
 }
 
-// CLI11 would take the word after a bare --json for its file.
-void mark_bare(const std::vector<Option>& options, Words& arguments) {
-  for (std::string& argument : arguments) {
-    if (argument == "--") return;
-    const Option* option = find(options, argument);
-    if (option != nullptr && option->value_after_equals) argument += "=-";
+// CLI11 would take the word after a bare --json for its file, and that after --save= for its value.
+// throws: core::UsageError for "-t=2".
+void mark_values(const std::vector<Option>& options, Words& arguments) {
+  for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    std::string& word = arguments[i];
+    const std::size_t equals = word.find('=');
+    const Option* option = word.starts_with('-') ? find(options, word.substr(0, equals)) : nullptr;
+    if (option == nullptr || option->is_positional()) continue;
+    if (equals == std::string::npos) {
+      if (option->value_after_equals) word += "=-";
+      i += values_behind(options, word);
+    } else if (!word.starts_with("--")) {
+      throw UsageError(fmt::format("{}: it is written {}", word, option->synopsis()));
+    } else if (equals + 1 == word.size() && !option->is_flag()) {
+      if (option->value_after_equals)
+        throw UsageError(fmt::format("{}: its {} is missing", option->name(), option->value));
+      word.pop_back();
+      arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(++i), "");
+    }
   }
 }
 
-// CLI11 only tells words apart: it checks and converts nothing.
+// CLI11 only tells words apart: it checks and converts nothing. Lists in brackets, which it would
+// take apart, are marked.
+constexpr char kMark = '\1';
+
+void unmark(Words& words) {
+  for (std::string& word : words) {
+    if (word.starts_with(kMark)) word.erase(0, 1);
+  }
+}
+
 class Tokens {
  public:
   // throws: core::UsageError for an option whose value is missing.
@@ -173,13 +216,19 @@ class Tokens {
     for (const Option& option : options) {
       if (!option.rules.is_command) parsers_.emplace_back(add(option), &option);
     }
+    for (std::string& word : arguments) {
+      if (word.starts_with('[') || word.starts_with(kMark)) word.insert(0, 1, kMark);
+    }
     std::ranges::reverse(arguments);  // as CLI11 takes a vector
     try {
       app_.parse(std::move(arguments));
     } catch (const CLI::ArgumentMismatch& error) {
       const std::string sentence = error.what();
-      const std::string name = sentence.substr(0, sentence.find(':'));
-      throw UsageError(fmt::format("{}: its {} is missing", name, find(options, name)->value));
+      const Option* const option = find(options, sentence.substr(0, sentence.find(':')));
+      if (option == nullptr) throw UsageError(sentence);
+      const char* const is_missing = option->words() > 1 ? "it takes {}" : "its {} is missing";
+      throw UsageError(fmt::format("{}: {}", option->name(),
+                                   fmt::format(fmt::runtime(is_missing), option->value)));
     } catch (const CLI::ParseError& error) {
       throw UsageError(error.what());
     }
@@ -197,6 +246,7 @@ class Tokens {
         const Words parts = own->second->rules.commas ? split(word, ',') : Words{word};
         words.insert(words.end(), parts.begin(), parts.end());
       }
+      unmark(words);
       items.push_back({own->second, std::move(words)});
     }
     return items;
@@ -205,6 +255,7 @@ class Tokens {
   Words unknown() const {
     Words words = app_.remaining();
     std::erase(words, "--");
+    unmark(words);
     return words;
   }
 
@@ -264,15 +315,18 @@ std::string advice_for_option(const std::vector<Option>& options, const std::str
     least = apart;
     nearest = option.name();
   }
-  return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
+  return nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest);
 }
 
 // A word that was meant as a value, after a blank: of --json, or a further one of a list.
 std::string advice_for_value(const std::vector<Option>& options, const std::string& word,
                              const Words& arguments) {
   const auto json = std::ranges::find(arguments, "--json");
-  if (find(options, "--json") && json != arguments.end() && json + 1 != arguments.end() &&
-      !(json + 1)->starts_with('-'))
+  const bool takes_many = std::ranges::any_of(options, [](const Option& option) {
+    return option.is_positional() && option.is_repeatable();
+  });
+  if (find(options, "--json") && !takes_many && json != arguments.end() &&
+      json + 1 != arguments.end() && !(json + 1)->starts_with('-'))
     return fmt::format("; --json takes its file after '=': --json={}", *(json + 1));
   const auto here = std::ranges::find(arguments, word);
   if (here - arguments.begin() < 2) return "";
@@ -286,13 +340,17 @@ void require_known(const std::vector<Option>& options, const Words& unknown, con
                    const Words& arguments) {
   if (unknown.empty()) return;
   const std::string& word = unknown.front();
-  const std::string advice = advice_for_value(options, word, arguments);
+  const auto is_command = [](const Option& option) { return option.rules.is_command; };
+  const bool may_be_of_command = std::ranges::any_of(options, is_command) &&
+                                 std::ranges::find(arguments, "--") == arguments.end();
   if (word.starts_with('-'))
-    throw UsageError(fmt::format("there is no option '{}'{}", word,
-                                 advice.empty() ? advice_for_option(options, word) : advice));
+    throw UsageError(fmt::format(
+        "there is no option '{}'{}{}", word, advice_for_option(options, word),
+        may_be_of_command ? "; if it is the command's, write -- before the command" : ""));
   if (!below.empty())
     throw UsageError(fmt::format("there is no '{}'; legal are {}", word, fmt::join(below, ", ")));
-  throw UsageError(fmt::format("'{}' is an argument too many{}", word, advice));
+  throw UsageError(fmt::format("'{}' is an argument too many{}", word,
+                               advice_for_value(options, word, arguments)));
 }
 
 void require_together(const std::vector<Option>& options, const Given& given) {
@@ -321,7 +379,16 @@ std::optional<std::string> read(const std::vector<Option>& options, const Words&
   const auto takes_command =
       std::ranges::find_if(options, [](const Option& option) { return option.rules.is_command; });
   if (takes_command != options.end()) command = take_command(options, arguments);
-  mark_bare(options, arguments);
+  const auto end = std::ranges::find(arguments, "--");
+  const bool help = std::ranges::any_of(arguments.begin(), end, [](const std::string& word) {
+    return word == "--help" || word == "-h";
+  });
+  if (help && options.back().rules.answer) {
+    const std::string& word = arguments.front();
+    if (!below.empty() && !word.starts_with('-')) require_known(options, {word}, below, typed);
+    return options.back().rules.answer();
+  }
+  mark_values(options, arguments);
   const Tokens tokens(options, std::move(arguments));
   given.items = tokens.items();
   if (!command.empty()) given.items.push_back({&*takes_command, std::move(command)});
@@ -421,13 +488,13 @@ std::string Given::line() const {
       for (const std::string& word : words) rest += " " + shell_word(word);
       continue;
     }
-    if (option->is_flag()) text += " " + option->name();
+    if (option->is_flag() && words.back() != "false") text += " " + option->name();
     for (std::size_t i = 0; !option->is_flag() && i < words.size(); ++i) {
       if (i % option->words() == 0) text += " " + option->name();
       text += (option->value_after_equals ? "=" : " ") + shell_word(words[i]);
     }
   }
-  return text + rest;
+  return text + (rest.starts_with(" -") ? " --" : "") + rest;
 }
 
 const Verb& whole(const Verb& verb) { return verb.load ? verb.load() : verb; }
@@ -469,11 +536,9 @@ std::string help_text(const Verb& verb, const std::string& name) {
 
 Call understand(const Verb& program, Words arguments) {
   // "help VERB" is "VERB --help", and so is "--help VERB".
-  if (!arguments.empty() &&
-      (arguments[0] == "help" || arguments[0] == "--help" || arguments[0] == "-h")) {
-    arguments.erase(arguments.begin());
-    arguments.emplace_back("--help");
-  }
+  const bool help = !arguments.empty() &&
+                    (arguments[0] == "help" || arguments[0] == "--help" || arguments[0] == "-h");
+  if (help || (!arguments.empty() && arguments[0] == "--")) arguments.erase(arguments.begin());
   const Verb* verb = &program;
   Call call;
   call.given.verb = program.name;
@@ -485,12 +550,18 @@ Call understand(const Verb& program, Words arguments) {
     call.given.verb += fmt::format(" {}", verb->name);
     arguments.erase(arguments.begin());
   }
+  // Before what may be a command, and behind what may be a verb's name.
+  const bool behind = !arguments.empty() && verb->below != nullptr;
+  if (help) arguments.insert(arguments.begin() + (behind ? 1 : 0), "--help");
   call.definition = definition_of(*verb);
   const std::string name = call.given.verb;
   std::vector<Option>& options = call.definition.options;
   options.back().rules.answer = [verb, name] { return help_text(*verb, name); };
   const Words below = names_below(*verb);
   try {
+    const auto misplaced = std::ranges::find_first_of(arguments, below);
+    if (call.definition.run && misplaced != arguments.end())
+      throw UsageError(fmt::format("write '{} {}' before its options", name, *misplaced));
     call.answer = read(options, below, std::move(arguments), call.given);
     if (!call.answer && !call.definition.run)
       throw UsageError(fmt::format("NAME is missing; legal are {}", fmt::join(below, ", ")));

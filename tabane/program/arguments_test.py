@@ -57,13 +57,44 @@ class Sentence(Case):
                 ("run --placement near -- true", "legal are compact, scatter, numa, none"),
                 ("study ap1000 -n 1", "--processes: '1' is not between 2 and 4096"),
                 ("study aes-folder --runs 0", "--runs: '0' is not above 0"),
-                ("study pc-cluster --ranks 0", "--ranks: '0' is not between 1 and 4096")):
+                ("study pc-cluster --ranks 0", "--ranks: '0' is not between 1 and 4096"),
+                ("help surevy", "there is no 'surevy'"),
+                ("surevy --help", "there is no 'surevy'"),
+                ("time --json= true", "--json: its FILE is missing"),
+                ("time -P n 1", "--parameter-scan: it takes NAME FIRST LAST"),
+                ("run -t=2 true", "-t=2: it is written -t, --threads N"),
+                ("run --bogus true", "if it is the command's, write -- before the command"),
+                ("run -lm 0 true", "--membind and --localalloc exclude each other"),
+                ("tune -r 99999999999 -- true", "'99999999999' is not between 1 and 2147483647"),
+                ("mine -q keygen a b", "write 'tabane mine keygen' before its options")):
             self.refused(sentence, *arguments.split())
 
     def test_tells_how_a_value_is_written(self):
         self.refused("--json=a.json", "survey", "--json", "a.json")
         self.refused("--json=a.json", "encrypt", "--json", "a.json", "in", "out")
         self.refused("--only clock,latency", "survey", "--only", "clock", "latency")
+
+
+class Words(Case):
+    def test_of_help_run_nothing(self):
+        for arguments in (("--help", "run", "-q"), ("help", "run", "-q"), ("run", "--help")):
+            result = tabane(*arguments, "touch", self.folder / "ran")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("Usage: tabane run", result.stdout)
+            self.assertFalse((self.folder / "ran").exists())
+
+    def test_in_brackets_are_a_command(self):
+        for command in "[ 1 = 1 ]", "[ 1 = 2 ]":
+            result = tabane("time", "-q", "-r", "+1", "-w", "0", command)
+            self.assertEqual(result.returncode, 0 if "1 = 1" in command else 1, result.stderr)
+
+    def test_that_are_empty_are_values(self):
+        result = tabane("time", "-q", "-r", "1", "-w", "0", "--shell=", "true")
+        self.assertIn("--shell", result.stderr)
+
+    def test_of_grouped_letters_keep_their_value_from_the_command(self):
+        result = tabane("run", "-ql", "-qt", "1", "echo", "-t")
+        self.assertEqual(result.stdout, "-t\n", result.stderr)
 
 
 class Lists(Case):

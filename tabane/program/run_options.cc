@@ -1,6 +1,7 @@
 #include "tabane/program/run_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdlib>
 
@@ -34,8 +35,10 @@ std::vector<Option> run_rows(RunRequest& request) {
        "Place threads by POLICY: compact (neighbours first, the default), scatter (far apart), "
        "numa, or none (threads are not bound one by one)",
        {.choices = {"compact", "scatter", "numa", "none"}}},
-      {"-t,--threads N", &request.threads,
-       "Start N threads; default: OMP_NUM_THREADS if it is set, else one per chosen CPU"},
+      {"-t,--threads N",
+       &request.threads,
+       "Start N threads; default: OMP_NUM_THREADS if it is set, else one per chosen CPU",
+       {.range = kAboveZero}},
       {"--huge-pages", &request.huge_pages, "Let the allocator ask for huge pages"},
       {"--malloc NAME",
        &request.allocator,
@@ -48,8 +51,8 @@ RunRequest run_request_of(const std::string& options) {
   try {
     fill(run_rows(request), lab::words_of_line(options));
   } catch (const core::UsageError& error) {
-    throw core::UsageError(
-        fmt::format("'{}' are not options of 'tabane run': {}", options, error.what()));
+    throw core::UsageError(fmt::format("in '{}', which are to be options of 'tabane run': {}",
+                                       fmt::join(lab::words_of_line(options), " "), error.what()));
   }
   return request;
 }

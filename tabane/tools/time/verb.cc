@@ -38,10 +38,6 @@ struct Options : StudyOptions {
   std::string command_line;
 };
 
-void check_positive(const char* option, int value) {
-  if (value < 1) throw core::UsageError(fmt::format("{} {}: use at least 1", option, value));
-}
-
 double seconds_of(const char* option, const std::string& text) {
   try {
     return core::parse_seconds(text);
@@ -64,11 +60,6 @@ double share_of(const char* option, const std::string& text) {
 
 lab::TimeEffort effort_of(const Options& options) {
   lab::TimeEffort effort = options.effort;
-  if (effort.warmups < 0)
-    throw core::UsageError(fmt::format("-w/--warmup {}: use 0 or more", effort.warmups));
-  if (options.fewest) check_positive("-m/--min-runs", *options.fewest);
-  check_positive("-M/--max-runs", effort.most);
-  check_positive("--repeat", effort.repeat);
   effort.least_seconds = seconds_of("--min-time", options.min_time);
   if (!options.max_time.empty()) {
     effort.most_seconds = seconds_of("--max-time", options.max_time);
@@ -85,7 +76,6 @@ lab::TimeEffort effort_of(const Options& options) {
                                        *options.fewest, effort.most));
   effort.fewest = std::min(options.fewest.value_or(effort.fewest), effort.most);
   if (options.runs) {
-    check_positive("-r/--runs", *options.runs);
     effort.fewest = effort.most = *options.runs;
     effort.least_seconds = 0;
     if (options.max_time.empty()) effort.budget_seconds = std::numeric_limits<double>::infinity();
@@ -212,29 +202,35 @@ void print_messages(const std::string& messages) {
 }
 
 std::vector<Option> effort_rows(Options& options) {
-  return {
-      {"-w,--warmup N", &options.effort.warmups,
-       "Run all commands N times before anything counts (default 1)"},
-      {"-r,--runs N", &options.runs, "Take exactly N rounds"},
-      {"-m,--min-runs N",
-       &options.fewest,
-       "Take at least N rounds (default 10)",
-       {.excludes = {"--runs"}}},
-      {"-M,--max-runs N", &options.effort.most, "Take at most N rounds", {.excludes = {"--runs"}}},
-      {"--min-time TIME", &options.min_time, "Measure for at least this long (default 3s)"},
-      {"--max-time TIME", &options.max_time,
-       "Begin no round after this time, even if there are fewer than -m (default: after 1m "
-       "with -m rounds)"},
-      {"--precision PERCENT", &options.precision,
-       "Stop when each ratio is known to this, plus or minus, or shown to differ from 1 "
-       "(default 1%)"},
-      {"--repeat N", &options.effort.repeat,
-       "Make one sample of N runs one after the other, for very short commands"},
-      {"--timeout TIME", &options.timeout,
-       "End a run that takes longer, as failed (default: 10 times the command's first, at "
-       "least 10s)"},
-      {"-i,--ignore-failure", &options.effort.ignore_failure,
-       "Go on when a command fails; failed runs are counted"}};
+  return {{"-w,--warmup N",
+           &options.effort.warmups,
+           "Run all commands N times before anything counts (default 1)",
+           {.range = kFromZero}},
+          {"-r,--runs N", &options.runs, "Take exactly N rounds", {.range = kAboveZero}},
+          {"-m,--min-runs N",
+           &options.fewest,
+           "Take at least N rounds (default 10)",
+           {.range = kAboveZero, .excludes = {"--runs"}}},
+          {"-M,--max-runs N",
+           &options.effort.most,
+           "Take at most N rounds",
+           {.range = kAboveZero, .excludes = {"--runs"}}},
+          {"--min-time TIME", &options.min_time, "Measure for at least this long (default 3s)"},
+          {"--max-time TIME", &options.max_time,
+           "Begin no round after this time, even if there are fewer than -m (default: after 1m "
+           "with -m rounds)"},
+          {"--precision PERCENT", &options.precision,
+           "Stop when each ratio is known to this, plus or minus, or shown to differ from 1 "
+           "(default 1%)"},
+          {"--repeat N",
+           &options.effort.repeat,
+           "Make one sample of N runs one after the other, for very short commands",
+           {.range = kAboveZero}},
+          {"--timeout TIME", &options.timeout,
+           "End a run that takes longer, as failed (default: 10 times the command's first, at "
+           "least 10s)"},
+          {"-i,--ignore-failure", &options.effort.ignore_failure,
+           "Go on when a command fails; failed runs are counted"}};
 }
 
 std::vector<Option> surroundings_rows(TimeRequest& request) {

@@ -49,9 +49,10 @@ std::string one_of_each(const char* option, const std::vector<std::string>& line
   if (lines.size() == 1) return lines.front();
   if (lines.size() == commands) return lines[i];
   throw UsageError(
-      fmt::format("{} was given {} times for {} commands: give it once, or once for "
-                  "each",
-                  option, lines.size(), commands));
+      commands == 1
+          ? fmt::format("{} was given {} times for one command: give it once", option, lines.size())
+          : fmt::format("{} was given {} times for {} commands: give it once, or once for each",
+                        option, lines.size(), commands));
 }
 
 class Planner {
