@@ -70,10 +70,11 @@ void ProbeContext::report(Result result) {
   if (pass_.last()) hooks_.on_result(*known);
 }
 
-void ProbeContext::report(View view) {
+void ProbeContext::report(View view, Describe* describe) {
   std::vector<View>& passes = memory_.views(view.name);
   passes.push_back(std::move(view));
   View joined = join_passes(passes);
+  if (describe != nullptr) describe(joined, record_);
   if (View* known = record_.find_view(joined.name))
     *known = std::move(joined);
   else

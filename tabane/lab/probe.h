@@ -79,7 +79,9 @@ class ProbeContext {
 
   // Adds a result of this pass, or joins it with the same one of the passes before.
   void report(Result result);
-  void report(View view);
+  // The same of a view. describe: completes the joined one, as by a note on its figures.
+  using Describe = void(View& joined, const Record& record);
+  void report(View view, Describe* describe = nullptr);
 
   // Marks how much of the visit is done, 0…1. throws: Stopped if the user asked to stop.
   void progress(double share) { hooks_.progress(share); }

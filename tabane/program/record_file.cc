@@ -35,10 +35,10 @@ lab::Record read_record(const std::string& file) {
   const std::string text = core::read_file(file);
   try {
     lab::Record record = lab::record_from_json(without_controls_in(lab::Json::parse(text)));
-    // Surveys of earlier versions have views without notes.
+    // Surveys of schema version 1 lack the views that results of several probes make.
     if (record.kind == lab::Kind::survey) lab::present(record);
     return record;
-  } catch (const core::Error& error) {  // also of fits of figures that cannot be
+  } catch (const core::Error& error) {
     throw core::UsageError(fmt::format("{}: {}", file, error.what()));
   }
 }

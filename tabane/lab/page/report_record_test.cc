@@ -7,6 +7,8 @@
 #include <random>
 #include <string>
 
+#include "tabane/lab/probe.h"
+#include "tabane/lab/probes/views.h"
 #include "tabane/lab/survey/present.h"
 
 namespace tabane::lab::testing {
@@ -133,7 +135,7 @@ View table(std::string name, std::string what, auto content) {
 
 void add_memory_tables(Record& r) {
   const Axis size{"working set", "B", true};
-  Curves latency{size, {"time of a load", "s", true}, {}};
+  Curves latency{size, {"time of one dependent load", "s", true}, {}};
   const auto time = [](double x) { return between_levels(x, &Level::latency); };
   latency.series.push_back(curve("4 KiB pages", 4 * kKi, kGi, std::sqrt(2.0), [&](double x) {
     return time(x) * (1 + 0.35 / (1 + std::pow(12 * kMi / x, 2)));
@@ -141,7 +143,8 @@ void add_memory_tables(Record& r) {
   latency.series.push_back(curve("huge pages", 4 * kKi, kGi, std::sqrt(2.0), time));
   r.views.push_back(table("memory.latency", "Latency over size", std::move(latency)));
 
-  Curves bandwidth{size, {"bandwidth", "B/s", true}, {}}, blocks = bandwidth;
+  Curves bandwidth{size, {"bandwidth of one core", "B/s", true}, {}};
+  Curves blocks{{"block", "B", true}, {"bandwidth", "B/s", true}, {}};
   double share = 1;
   for (const char* name : {"read", "copy", "set", "triad"}) {
     bandwidth.series.push_back(curve(
@@ -156,7 +159,7 @@ void add_memory_tables(Record& r) {
 }
 
 void add_core_tables(Record& r, std::size_t pus) {
-  Curves cores{{"cores", "", false}, {"bandwidth", "B/s", false}, {}};
+  Curves cores{{"cores at work"}, {"bandwidth", "B/s"}, {}};
   Curves rate{{"active cores", "", false}, {"core rate", "Hz", false}, {}};
   Curve read{"read", {}, {}, {}, {}}, triad{"triad", {}, {}, {}, {}},
       hz{"core rate", {}, {}, {}, {}};
@@ -165,16 +168,17 @@ void add_core_tables(Record& r, std::size_t pus) {
     for (Curve* c : {&read, &triad, &hz}) c->x.push_back(x);
     read.y.push_back(148e9 * std::tanh(x * 21 / 148));
     triad.y.push_back(121e9 * std::tanh(x * 19 / 121));
-    hz.y.push_back(3.41e9 - 0.04e9 * x);
+    hz.y.push_back(std::max(3.41e9 - 0.04e9 * x, 1e7));
   }
   cores.series = {read, triad};
   rate.series = {hz};
-  r.views.push_back(table("memory.bandwidth.cores", "Bandwidth over cores", std::move(cores)));
+  r.views.push_back(
+      table("memory.bandwidth.cores", "Memory bandwidth over cores", std::move(cores)));
   r.views.push_back(table("clock.core_rate", "Core rate over active cores", std::move(rate)));
 }
 
 void add_matrices(Record& r, std::size_t pus) {
-  Matrix pairs{"ns", Better::lower, {}, {}, {}};
+  Matrix pairs{"ns", Better::lower, {}, {}, {}, "PU", "PU"};
   for (std::size_t i = 0; i < pus; ++i) pairs.rows.push_back(std::to_string(i));
   pairs.columns = pairs.rows;
   std::mt19937 random(7);
@@ -187,15 +191,15 @@ void add_matrices(Record& r, std::size_t pus) {
     }
     pairs.values.push_back(std::move(row));
   }
-  r.views.push_back(table("core_to_core.latency", "One line from PU to PU", std::move(pairs)));
+  r.views.push_back(table("core_to_core.latency", "From core to core", std::move(pairs)));
   const std::vector<std::string> nodes = {"node 0", "node 1"};
-  r.views.push_back(table("numa.latency", "Latency from cores to memory",
+  r.views.push_back(table("numa.latency", "Latency between NUMA nodes",
                           Matrix{"ns", Better::lower, nodes, nodes, {{96, 148}, {150, 95}}}));
   r.views.push_back(
-      table("numa.bandwidth.first", "Bandwidth at the first touch",
+      table("numa.bandwidth.first", "Bandwidth between NUMA nodes, first touch",
             Matrix{"B/s", Better::higher, nodes, nodes, {{3.1e9, 2.2e9}, {2.3e9, 3.0e9}}}));
   r.views.push_back(
-      table("numa.bandwidth.second", "Bandwidth at the second touch",
+      table("numa.bandwidth.second", "Bandwidth between NUMA nodes, memory touched before",
             Matrix{"B/s", Better::higher, nodes, nodes, {{74e9, 41e9}, {40e9, 73e9}}}));
   r.views.push_back(table("clock.skew", "Difference of the tick counters",
                           Matrix{"ticks",
@@ -211,12 +215,12 @@ void add_process(Record& r) {
   r.results.push_back(
       result("thread.create", "Starting and joining a thread", "s", Better::lower, 14.2e-6));
   r.results.push_back(result("fork.cost", "A fork of a small process", "s", Better::lower, 210e-6));
-  Curves fork{{"resident", "B", true}, {"time", "s", true}, {}};
+  Curves fork{{"resident memory of the parent", "B", true}, {"time of a fork", "s", true}, {}};
   fork.series.push_back(
       curve("4 KiB pages", kMi, 4 * kGi, 4, [](double x) { return 190e-6 + x / kGi * 9.6e-3; }));
   fork.series.push_back(
       curve("huge pages", kMi, 4 * kGi, 4, [](double x) { return 180e-6 + x / kGi * 42e-6; }));
-  r.views.push_back(table("fork.cost", "Cost of a fork", std::move(fork)));
+  r.views.push_back(table("fork.cost", "Cost of a fork over resident memory", std::move(fork)));
   Rows ladder{{"kernel", "plain loop", "one accumulator", "unrolled", "shipped", "limit"}, {}};
   const auto kernel = [&](const char* name, std::initializer_list<std::optional<double>> rates) {
     std::vector<Entry>& row = ladder.rows.emplace_back();
@@ -228,6 +232,7 @@ void add_process(Record& r) {
   kernel("dot", {1.7e9, 6.8e9, 23.5e9, 24.2e9, 26.3e9});
   kernel("axpy", {6.1e9, std::nullopt, 15.9e9, 16.1e9, 17.5e9});
   r.views.push_back(table("ladder", "What each step brings", std::move(ladder)));
+  r.views.push_back(table("ladder.chart", "The ladder of a kernel", Bars()));
 }
 
 void add_surroundings(Record& r, std::size_t pus) {
@@ -294,6 +299,26 @@ void add_passes(Record& r) {
   r.results.push_back(std::move(missing));
 }
 
+// As a survey leaves its views.
+void describe_and_present(Record& r) {
+  static constexpr std::pair<const char*, ProbeContext::Describe*> kDescribed[] = {
+      {"memory.latency", describe_latency},
+      {"memory.bandwidth", describe_bandwidth},
+      {"memory.bandwidth.cores", describe_bandwidth_over_cores},
+      {"memcpy", describe_memcpy},
+      {"core_to_core.latency", describe_core_to_core},
+      {"numa.latency", describe_numa},
+      {"numa.bandwidth.first", describe_numa},
+      {"numa.bandwidth.second", describe_numa},
+      {"ladder.chart", describe_ladder_chart},
+      {"clock.core_rate", describe_core_rate},
+      {"fork.cost", describe_fork_cost}};
+  for (View& view : r.views)
+    for (const auto& [name, describe] : kDescribed)
+      if (view.name == name) describe(view, r);
+  present(r);
+}
+
 }  // namespace
 
 Record full_record(std::size_t pus) {
@@ -308,7 +333,7 @@ Record full_record(std::size_t pus) {
   add_matrices(r, pus);
   add_process(r);
   r.checklist = fill_checklist(r);
-  present(r);
+  describe_and_present(r);
   return r;
 }
 
@@ -327,7 +352,7 @@ Record one_cpu_record() {
   Curves cores{{"cores", "", false}, {"bandwidth", "B/s", false}, {}};
   cores.series.push_back({"read", {1}, {21e9}, {}, {}});
   r.views.push_back(table("memory.bandwidth.cores", "Bandwidth over cores", cores));
-  present(r);
+  describe_and_present(r);
   return r;
 }
 
@@ -450,7 +475,7 @@ Record hostile_record() {
       for (auto& entry : rows->rows[1]) entry.unit = plot;
     }
   }
-  present(r);
+  describe_and_present(r);
   const std::string path = "../../owned" + plot;
   for (const std::string& name : {evil, path, path}) {
     View view = table(name, evil, Curves{{plot, plot, false}, {plot, plot, false}, {}});

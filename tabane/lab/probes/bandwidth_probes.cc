@@ -12,6 +12,8 @@
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/level_sets.h"
 #include "tabane/lab/probes/plan.h"
+#include "tabane/lab/probes/views.h"
+#include "tabane/lab/record/text.h"
 #include "tabane/simd/generate.h"
 #include "tabane/simd/set.h"
 
@@ -61,13 +63,13 @@ const MemoryLevel& level_of(std::span<const MemoryLevel> levels, std::uint64_t b
   return level == levels.end() ? levels.back() : *level;
 }
 
-void run_over_size(const Probe& probe, ProbeContext& context) {
+void run_over_size(const Probe&, ProbeContext& context) {
   const core::ScopedBinding binding(home_pu(context));
   const auto& levels = memory_levels(context);
   WorkingSet& memory = core_set(context, levels.back());
   const auto sizes = size_ladder(levels.back().core_bytes, context.quick() ? 1 : 3);
   const auto points = static_cast<double>(sizes.size() * std::size(kCurves));
-  Curves curves{{"bytes", "B", true}, {"bandwidth", "B/s", true}, named_curves()};
+  Curves curves{{"working set", "B", true}, {"bandwidth of one core", "B/s", true}, named_curves()};
   double done = 0;
   for (const std::uint64_t size : sizes) {
     context.progress(done++ / static_cast<double>(sizes.size()));
@@ -83,9 +85,10 @@ void run_over_size(const Probe& probe, ProbeContext& context) {
     for (std::size_t i = 0; i < loops.size(); ++i)
       add_point(curves.series[i], static_cast<double>(size), rates(series[i], loops[i].bytes(set)));
   }
-  View table{.name = "memory.bandwidth", .title = probe.what, .content = std::move(curves)};
+  View table{
+      .name = "memory.bandwidth", .title = "Bandwidth over size", .content = std::move(curves)};
   table.details["counting"] = kCounting;
-  context.report(std::move(table));
+  context.report(std::move(table), describe_bandwidth);
 }
 
 // ---- over the number of cores ----
@@ -100,14 +103,14 @@ std::vector<std::size_t> core_counts(std::size_t cores, bool quick) {
   return counts;
 }
 
-void run_over_cores(const Probe& probe, ProbeContext& context) {
+void run_over_cores(const Probe&, ProbeContext& context) {
   const auto& levels = memory_levels(context);
   const MemoryLevel& dram = levels.back();
   require_possible(dram);
   MachineSets sets(context, dram);
   const auto counts = core_counts(sets.size(), context.quick());
   const auto points = static_cast<double>(counts.size() * std::size(kCurves));
-  Curves curves{{"cores", "", false}, {"bandwidth", "B/s", false}, named_curves()};
+  Curves curves{{"cores at work"}, {"bandwidth", "B/s"}, named_curves()};
   for (std::size_t m = 0; m < std::size(kCurves); ++m) {
     context.progress(static_cast<double>(m) / static_cast<double>(std::size(kCurves)));
     const Loop loop = best_on_machine(context, dram, sets, kCurves[m]);
@@ -121,12 +124,14 @@ void run_over_cores(const Probe& probe, ProbeContext& context) {
       add_point(curves.series[m], n, rates(series[i], n * loop.bytes(sets.front())));
     }
   }
-  View table{.name = "memory.bandwidth.cores", .title = probe.what, .content = std::move(curves)};
+  View table{.name = "memory.bandwidth.cores",
+             .title = "Memory bandwidth over cores",
+             .content = std::move(curves)};
   table.details["working_set_bytes_of_each_core"] = dram.machine_bytes;
   table.details["order_of_cores"] = "compact";
   table.details[detail::kSynchronisation] = kStartedTogether;
   table.details["counting"] = kCounting;
-  context.report(std::move(table));
+  context.report(std::move(table), describe_bandwidth_over_cores);
 }
 
 // ---- zeros ----
@@ -203,12 +208,70 @@ void run_memcpy(const Probe& probe, ProbeContext& context) {
   result.details["counting"] = "copied bytes once, as the cluster report does";
   set_samples(result, std::move(best));
   context.report(std::move(result));
-  View table{.name = "memcpy", .title = "the C library's memcpy over the size of the block"};
-  table.content = Curves{{"bytes", "B", true}, {"bandwidth", "B/s", true}, {std::move(curve)}};
-  context.report(std::move(table));
+  context.report(
+      {.name = "memcpy",
+       .title = "memcpy over block size",
+       .content = Curves{{"block", "B", true}, {"bandwidth", "B/s", true}, {std::move(curve)}}},
+      describe_memcpy);
+}
+
+// The place of the first point that reaches 95 % of the curve's highest.
+std::size_t saturation(const Curve& curve) {
+  const double enough = 0.95 * std::ranges::max(curve.y);
+  const auto first = std::ranges::find_if(curve.y, [&](double y) { return y >= enough; });
+  return static_cast<std::size_t>(first - curve.y.begin());
 }
 
 }  // namespace
+
+void describe_bandwidth(View& view, const Record& record) {
+  auto& curves = std::get<Curves>(view.content);
+  if (!keep_drawable(curves)) return;
+  const auto read = curves.series.begin();
+  view.note = fmt::format("One core moves ({}) {}.", read->name,
+                          levels_sentence(record, *read, curves.y.unit));
+  const auto copy = std::ranges::find(curves.series, "copy", &Curve::name);
+  if (copy != curves.series.end() && copy != read)
+    view.note += fmt::format(
+        " Copying gives {} at {}; bytes that are read and bytes that are written both count.",
+        show(copy->y.back(), curves.y.unit), show(copy->x.back(), "B"));
+  view.note += mark_caches(record, curves);
+}
+
+void describe_bandwidth_over_cores(View& view, const Record&) {
+  auto& curves = std::get<Curves>(view.content);
+  if (!keep_drawable(curves)) return;
+  const std::string& unit = curves.y.unit;
+  const Curve& lead = curves.series.front();
+  const double first = lead.x.front(), full = lead.x[saturation(lead)];
+  if (full > first && full < lead.x.back())
+    curves.marks = {{full, fmt::format("{} full", lead.name)}};
+  std::vector<std::string> parts;
+  for (const Curve& curve : curves.series) {
+    const std::size_t at = saturation(curve);
+    const bool full_before_all = at + 1 < curve.x.size();
+    parts.push_back(
+        fmt::format("{} {} {} ({})", curve.name,
+                    full_before_all ? "reaches 95 % of its highest with" : "still rises at",
+                    count_cores(curve.x[at]), show(curve.y[at], unit)));
+  }
+  view.note = fmt::format("{} {} {} ({}); {}.", count_cores(first), first == 1 ? "gives" : "give",
+                          show(lead.y.front(), unit), lead.name, join(parts));
+}
+
+void describe_memcpy(View& view, const Record& record) {
+  auto& curves = std::get<Curves>(view.content);
+  if (!keep_drawable(curves)) return;
+  const Curve& curve = curves.series.front();
+  const auto best = std::ranges::max_element(curve.y) - curve.y.begin();
+  view.note = fmt::format(
+      "{} peaks at {} with blocks of {}; {} gives {}. Copied bytes count once here, and twice in "
+      "memory.bandwidth.copy: as read and as written.",
+      curve.name, show(curve.y[static_cast<std::size_t>(best)], curves.y.unit),
+      show(curve.x[static_cast<std::size_t>(best)], "B"), show(curve.x.back(), "B"),
+      show(curve.y.back(), curves.y.unit));
+  mark_caches(record, curves);
+}
 
 std::vector<Probe> bandwidth_probes(const core::Topology&) {
   Probe over_size{.name = "memory.bandwidth.over_size",

@@ -1,4 +1,6 @@
 // clock.*: the tick counter, whether the counters agree, and how fast the cores really run.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -14,6 +16,8 @@
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/bound_threads.h"
 #include "tabane/lab/probes/plan.h"
+#include "tabane/lab/probes/views.h"
+#include "tabane/lab/record/text.h"
 
 namespace tabane::lab {
 namespace {
@@ -213,19 +217,30 @@ Probe core_rate_probe(const core::Topology& topology) {
       middle.y.push_back(core::median(rates));
     }
     context.report(View{.name = "clock.core_rate",
-                        .title = "Core frequency while several cores run the add chain together, "
-                                 "one thread a core, in topology order",
+                        .title = "Core rate over active cores",
                         .version = about.version,
                         .details = {{"window_s", seconds}},
                         .content = Curves{{"active cores", "", false},
                                           {"core rate", "Hz", false},
-                                          {std::move(lowest), std::move(middle)}}});
+                                          {std::move(lowest), std::move(middle)}}},
+                   describe_core_rate);
     context.progress(1);
   };
   return probe;
 }
 
 }  // namespace
+
+void describe_core_rate(View& view, const Record&) {
+  auto& curves = std::get<Curves>(view.content);
+  if (!keep_drawable(curves)) return;
+  const Curve& curve = curves.series.front();
+  view.note = fmt::format(
+      "The core runs at {} with {} and at {} with {}, {} of the rate of the first ({}).",
+      show(curve.y.front(), curves.y.unit), count_cores(curve.x.front()),
+      show(curve.y.back(), curves.y.unit), count_cores(curve.x.back()),
+      show_percent(curve.y.back() / curve.y.front()), curve.name);
+}
 
 std::vector<Probe> clock_probes(const core::Topology& topology) {
   return {tick_rate_probe(), read_overhead_probe(), skew_probe(), core_rate_probe(topology)};

@@ -3,6 +3,8 @@
 // Two threads change a number on one line in turn by compare-and-swap; half a round trip is the
 // latency. Each pair gets a page of its own on the node of its first PU, so that no third node's
 // memory controller or cache directory takes part.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -20,6 +22,8 @@
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/bound_threads.h"
 #include "tabane/lab/probes/core_to_core.h"
+#include "tabane/lab/probes/views.h"
+#include "tabane/lab/record/text.h"
 
 namespace tabane::lab {
 namespace {
@@ -227,10 +231,42 @@ double play_in_rounds(PairMeter& matrix, ProbeContext& context) {
 Matrix empty_table(const std::vector<core::Pu>& pus) {
   Matrix table;
   table.unit = "ns";
+  table.row_axis = table.column_axis = "PU";
   for (const core::Pu& pu : pus) table.rows.push_back(std::to_string(pu.os_index));
   table.columns = table.rows;
   table.values.assign(pus.size(), std::vector<std::optional<double>>(pus.size()));
   return table;
+}
+
+struct PairValue {
+  double value;
+  std::size_t from, to;
+};
+
+std::vector<PairValue> measured_pairs(const Matrix& matrix) {
+  std::vector<PairValue> pairs;
+  for (std::size_t i = 0; i < matrix.rows.size(); ++i)
+    for (std::size_t j = 0; j < matrix.columns.size(); ++j)
+      if (const auto& x = matrix.values[i][j]; x && std::isfinite(*x)) pairs.push_back({*x, i, j});
+  return pairs;
+}
+
+std::string note_of(const Matrix& matrix, const std::vector<PairValue>& pairs) {
+  std::vector<double> values;
+  for (const PairValue& pair : pairs) values.push_back(pair.value);
+  const std::string middle = show(core::median(values), matrix.unit);
+  if (pairs.size() <= 2)
+    return fmt::format("A line of memory goes from one PU to the other in {}.", middle);
+  const auto [near, far] =
+      std::minmax_element(pairs.begin(), pairs.end(),
+                          [](const PairValue& a, const PairValue& b) { return a.value < b.value; });
+  return fmt::format(
+      "A line of memory goes from PU to PU in {} at the median. The nearest pair, {} and {}, needs "
+      "{}. The farthest, {} and {}, needs {}, {:.3g} times as long. PUs stand in topology order, "
+      "so blocks on the diagonal are groups that share a cache.",
+      middle, matrix.rows[near->from], matrix.columns[near->to], show(near->value, matrix.unit),
+      matrix.rows[far->from], matrix.columns[far->to], show(far->value, matrix.unit),
+      near->value > 0 ? far->value / near->value : 0.0);
 }
 
 double round_to_hundredths(double ns) { return std::round(100 * ns) / 100; }
@@ -244,10 +280,11 @@ void report_matrix(const Probe& probe, ProbeContext& context, const PairMeter& m
     middle.values[a][b] = middle.values[b][a] = round_to_hundredths(core::median(cell.ns));
   }
   context.report(View{.name = probe.name,
-                      .title = "Latency of a cache line between two PUs, in topology order",
+                      .title = "From core to core",
                       .version = probe.version,
                       .details = details,
-                      .content = std::move(middle)});
+                      .content = std::move(middle)},
+                 describe_core_to_core);
 }
 
 void report_result(const Probe& probe, ProbeContext& context, const PairMeter& matrix,
@@ -334,6 +371,11 @@ void run_core_to_core(const Probe& probe, ProbeContext& context, CoreToCorePlan 
   report_result(probe, context, *matrix, details);
   report_matrix(probe, context, *matrix, details);
   context.progress(1);
+}
+
+void describe_core_to_core(View& view, const Record&) {
+  const auto& matrix = std::get<Matrix>(view.content);
+  if (const auto pairs = measured_pairs(matrix); !pairs.empty()) view.note = note_of(matrix, pairs);
 }
 
 std::vector<Probe> core_to_core_probes(const core::Topology& topology) {

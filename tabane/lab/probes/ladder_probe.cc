@@ -1,5 +1,8 @@
 // ladder: from a plain loop to the shipped kernel.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "tabane/core/binding.h"
@@ -7,6 +10,8 @@
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/level_sets.h"
 #include "tabane/lab/probes/plan.h"
+#include "tabane/lab/probes/views.h"
+#include "tabane/lab/record/text.h"
 #include "tabane/simd/ladder.h"
 #include "tabane/simd/peak.h"
 #include "tabane/simd/target.h"
@@ -73,9 +78,57 @@ void run_ladder(const Probe& probe, ProbeContext& context) {
   table.details["working_set_bytes"] = l1.core_bytes;
   table.details["simd_target"] = simd::target_name();
   context.report(std::move(table));
+  context.report({.name = "ladder.chart", .title = "The ladder of a kernel", .content = Bars()},
+                 describe_ladder_chart);
+}
+
+std::optional<double> rate_of(const Entry& entry) {
+  return entry.value && *entry.value > 0 && std::isfinite(*entry.value) ? entry.value
+                                                                        : std::nullopt;
+}
+
+// table: a column of kernels, those of the rungs, and that of the limit. shares: every row has one.
+std::string note_of(const Rows& table, bool shares) {
+  const std::size_t limit = table.columns.size() - 1, last = limit - 1;
+  double best = 0;
+  std::string text;
+  for (const auto& row : table.rows) {
+    const auto from = rate_of(row[1]), to = rate_of(row[last]);
+    if (!from || !to || *to / *from <= best) continue;
+    best = *to / *from;
+    text = fmt::format("{} gains most: {} is {:.3g} times as fast as {}", row.front().text,
+                       table.columns[last], best, table.columns[1]);
+    if (shares)
+      text += fmt::format(" and reaches {} of the limit", show_percent(*to / *rate_of(row[limit])));
+    text += ".";
+  }
+  if (text.empty()) text = "No kernel was measured at both ends of the ladder.";
+  return fmt::format("What each step of the optimisation brings, kernel by kernel{}. {}",
+                     shares ? ", as a share of the kernel's limit" : "", text);
 }
 
 }  // namespace
+
+void describe_ladder_chart(View& view, const Record& record) {
+  const auto& table = *find_content<Rows>(record, "ladder");
+  const std::size_t limit = table.columns.size() - 1;
+  const bool shares = std::ranges::all_of(
+      table.rows, [&](const auto& row) { return rate_of(row[limit]).has_value(); });
+  Bars bars{.unit = shares ? "share" : "FLOP/s", .bars = {}, .clustered = true};
+  if (shares) bars.reference = 1;
+  for (const auto& row : table.rows) {
+    for (std::size_t rung = 1; rung < limit; ++rung) {
+      Bar bar{row.front().text, table.columns[rung], rate_of(row[rung])};
+      if (bar.value && shares) {
+        bar.remark = show(*bar.value, row[rung].unit);
+        *bar.value /= *rate_of(row[limit]);
+      }
+      bars.bars.push_back(std::move(bar));
+    }
+  }
+  view.note = note_of(table, shares);
+  view.content = std::move(bars);
+}
 
 std::vector<Probe> ladder_probes(const core::Topology&) {
   Probe ladder{.name = "ladder",

@@ -22,6 +22,8 @@
 #include "tabane/lab/probes/chase.h"
 #include "tabane/lab/probes/loaded_latency.h"
 #include "tabane/lab/probes/plan.h"
+#include "tabane/lab/probes/views.h"
+#include "tabane/lab/record/text.h"
 
 namespace tabane::lab {
 namespace {
@@ -196,7 +198,7 @@ void run_memory_latency(const Probe& probe, ProbeContext& context) {
   const Held& huge =
       context.memory().keep<Held>(kHugeChase, [&] { return huge_chase(plan.sizes); });
 
-  Curves curves{{"working set", "bytes", true}, {"latency", "ns", true}, {}};
+  Curves curves{{"working set", "B", true}, {"time of one dependent load", "ns", true}, {}};
   std::vector<Measured> points = sweep(*small, context, 0, huge ? 0.5 : 1);
   curves.series.push_back(to_curve(base_pages(), *small, points));
   if (huge) {
@@ -220,14 +222,36 @@ void run_memory_latency(const Probe& probe, ProbeContext& context) {
   }
   details["line_bytes"] = kLineBytes;
   context.report(View{.name = "memory.latency",
-                      .title = "Latency of a dependent load in a random cycle over the working set",
+                      .title = "Latency over size",
                       .version = probe.version,
                       .details = std::move(details),
-                      .content = std::move(curves)});
+                      .content = std::move(curves)},
+                 describe_latency);
   context.progress(1);
 }
 
 }  // namespace
+
+void describe_latency(View& view, const Record& record) {
+  auto& curves = std::get<Curves>(view.content);
+  if (!keep_drawable(curves)) return;
+  const std::string& unit = curves.y.unit;
+  std::vector<std::string> parts;
+  for (const Curve& curve : curves.series)
+    parts.push_back(
+        fmt::format("with {} it takes {}", curve.name, levels_sentence(record, curve, unit)));
+  view.note = "Each load waits for the one before and goes to a random place: " +
+              fmt::format("{}", fmt::join(parts, "; ")) + ".";
+  const auto small = curves.series.begin();
+  const auto huge = std::ranges::find(curves.series, "huge pages", &Curve::name);
+  if (huge != curves.series.end() && huge != small) {
+    if (small->x.back() == huge->x.back()) view.note += " The difference is translating addresses.";
+    const Result* result = record.find("memory.latency.l1");
+    if (result != nullptr && result->details.value(detail::kPageSize, "") == huge->name)
+      view.note += " The single figures below memory.latency are those with huge pages.";
+  }
+  view.note += mark_caches(record, curves);
+}
 
 std::vector<Probe> latency_probes(const core::Topology& topology) {
   Probe probe;

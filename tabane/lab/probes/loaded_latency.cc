@@ -1,5 +1,7 @@
 #include "tabane/lab/probes/loaded_latency.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -7,6 +9,8 @@
 #include "tabane/lab/probes/chase.h"
 #include "tabane/lab/probes/level_sets.h"
 #include "tabane/lab/probes/plan.h"
+#include "tabane/lab/probes/views.h"
+#include "tabane/lab/record/text.h"
 
 namespace tabane::lab {
 namespace {
@@ -86,7 +90,7 @@ void run_loaded(const Probe& probe, ProbeContext& context) {
   options.min_epoch_seconds = 2e-3;  // loaders must have begun, and a pass takes a millisecond
   const auto series = core::measure_interleaved(std::move(competitors), options);
 
-  Curves latency{{"other cores at work", "", false}, {"latency", "ns", false}, {}};
+  Curves latency{{"other cores at work"}, {"latency of a load", "ns"}, {}};
   Curves rate{{"other cores at work", "", false}, {"bandwidth of the others", "B/s", false}, {}};
   for (std::size_t m = 0; m < loops.size(); ++m) {
     const std::string name = m == 0 ? "others read" : "others copy";
@@ -112,9 +116,10 @@ void run_loaded(const Probe& probe, ProbeContext& context) {
   refuse_disturbed(result, series[counts.size() - 1], std::move(ns));
   context.report(std::move(result));
   context.report(View{.name = probe.name,
-                      .title = probe.what,
+                      .title = "Latency of memory under load",
                       .version = probe.version,
-                      .content = std::move(latency)});
+                      .content = std::move(latency)},
+                 describe_loaded_latency);
   context.report(View{.name = probe.name + ".bandwidth",
                       .title = "What the other cores get from memory meanwhile",
                       .version = probe.version,
@@ -122,7 +127,32 @@ void run_loaded(const Probe& probe, ProbeContext& context) {
   context.progress(1);
 }
 
+// What the other cores do, as a verb: "reads it", "read it".
+std::string verb(const Curve& curve, bool one) {
+  const bool copy = curve.name == "others copy";
+  return copy ? (one ? "copies in it" : "copy in it") : (one ? "reads it" : "read it");
+}
+
 }  // namespace
+
+void describe_loaded_latency(View& view, const Record&) {
+  auto& curves = std::get<Curves>(view.content);
+  if (!keep_drawable(curves)) return;
+  std::vector<std::string> parts;
+  for (const Curve& curve : curves.series) {
+    const double others = curve.x.back();
+    if (curve.x.front() != 0 || others == 0) continue;
+    parts.push_back(
+        fmt::format("{} while {} {}", show(curve.y.back(), curves.y.unit),
+                    others == 1 ? "1 other core" : fmt::format("{:.0f} other cores", others),
+                    verb(curve, others == 1)));
+  }
+  if (parts.empty()) return;
+  view.note = fmt::format(
+      "A load from memory takes {} alone, {}. Where the curve bends upwards, "
+      "more cores only wait for each other.",
+      show(curves.series.front().y.front(), curves.y.unit), join(parts));
+}
 
 Probe loaded_latency_probe(const core::Topology&) {
   Probe probe;

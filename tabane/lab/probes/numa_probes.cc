@@ -1,4 +1,6 @@
 // numa.*: what it costs that a PU of one node uses the memory of another.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -25,6 +27,8 @@
 #include "tabane/lab/probes/bound_threads.h"
 #include "tabane/lab/probes/chase.h"
 #include "tabane/lab/probes/plan.h"
+#include "tabane/lab/probes/views.h"
+#include "tabane/lab/record/text.h"
 #include "tabane/simd/generate.h"
 
 namespace tabane::lab {
@@ -126,6 +130,11 @@ auto on_pu(unsigned pu, F f) {
   } catch (const core::SystemError& error) {
     throw NotHere(error.what());
   }
+}
+
+// Where there is one node, nothing is between nodes.
+const char* title(const Nodes& nodes, const char* between, const char* of_one) {
+  return nodes.rows.size() * nodes.columns.size() > 1 ? between : of_one;
 }
 
 Matrix to_table(const Nodes& nodes, std::string unit, Better better, Cells values) {
@@ -261,12 +270,14 @@ void run_node_bandwidth(const Probe& probe, ProbeContext& context) {
   Json details = {{"bytes", bytes},
                   {"access", "written from the first PU of the row's node"},
                   {"lowest_share_of_pages_on_node", or_null(found.lowest_share)}};
-  const auto report = [&](const std::string& suffix, std::string what, Cells values) {
+  const auto report = [&](const std::string& suffix, const char* shown_as, Cells values,
+                          ProbeContext::Describe* describe = nullptr) {
     context.report(View{.name = probe.name + suffix,
-                        .title = std::move(what),
+                        .title = shown_as,
                         .version = probe.version,
                         .details = details,
-                        .content = to_table(nodes, "B/s", Better::higher, std::move(values))});
+                        .content = to_table(nodes, "B/s", Better::higher, std::move(values))},
+                   describe);
   };
   if (!found.local_samples.empty()) {
     Result result = probe.result();
@@ -278,10 +289,14 @@ void run_node_bandwidth(const Probe& probe, ProbeContext& context) {
     context.report(std::move(result));
   }
   report(".first",
-         "First write of the column's memory, page allocation included, by one PU of the row",
-         std::move(found.first));
-  report(".second", "Further writes of the column's memory by one PU of the row",
-         std::move(found.second));
+         title(nodes, "Bandwidth between NUMA nodes, first touch",
+               "First write of the column's memory, page allocation included, by one PU of the "
+               "row"),
+         std::move(found.first), describe_numa);
+  report(".second",
+         title(nodes, "Bandwidth between NUMA nodes, memory touched before",
+               "Further writes of the column's memory by one PU of the row"),
+         std::move(found.second), describe_numa);
   if (!context.quick()) {
     details["access"] = "written from all PUs of the row's node, a part each";
     report(".all_pus", "Further writes of the column's memory by all PUs of the row",
@@ -403,21 +418,25 @@ void run_node_latency(const Probe& probe, ProbeContext& context) {
     context.report(std::move(result));
   }
   context.report(View{.name = probe.name,
-                      .title = "Latency of a dependent load: PU on the row's node, memory on the "
-                               "column's",
+                      .title = title(nodes, "Latency between NUMA nodes",
+                                     "Latency of a dependent load: PU on the row's node, memory "
+                                     "on the column's"),
                       .version = probe.version,
                       .details = details,
-                      .content = to_table(nodes, "ns", Better::lower, std::move(latency))});
+                      .content = to_table(nodes, "ns", Better::lower, std::move(latency))},
+                 describe_numa);
   const bool any_loaded = std::ranges::any_of(loaded, [](const auto& row) {
     return std::ranges::any_of(row, [](const auto& cell) { return cell.has_value(); });
   });
   if (any_loaded)
     context.report(
         View{.name = probe.name + ".loaded",
-             .title = "The same while the other PUs of the row write the column's memory",
+             .title = title(nodes, "Latency between NUMA nodes under load",
+                            "The same while the other PUs of the row write the column's memory"),
              .version = probe.version,
              .details = details,
-             .content = to_table(nodes, "ns", Better::lower, std::move(loaded))});
+             .content = to_table(nodes, "ns", Better::lower, std::move(loaded))},
+        describe_numa);
   context.report(View{.name = probe.name + ".ratio",
                       .title = "numa.latency over the local latency of the row",
                       .version = probe.version,
@@ -426,7 +445,62 @@ void run_node_latency(const Probe& probe, ProbeContext& context) {
   context.progress(1);
 }
 
+// The row's own node: the column of the same name, else its best one. Null if the row is empty.
+std::optional<double> home_value(const Matrix& matrix, std::size_t row) {
+  std::optional<double> best;
+  for (std::size_t j = 0; j < matrix.columns.size(); ++j) {
+    const auto& x = matrix.values[row][j];
+    if (!x || !(*x > 0)) continue;
+    if (matrix.columns[j] == matrix.rows[row]) return x;
+    if (!best || (matrix.better == Better::lower ? *x < *best : *x > *best)) best = x;
+  }
+  return best;
+}
+
+struct Way {
+  std::size_t row = 0, column = 0;
+  double value = 0, home = 0;
+  double loss = 0;  // times as dear as at home
+};
+
+// Null if no pair was measured.
+std::optional<Way> dearest_way(const Matrix& matrix) {
+  std::optional<Way> dearest;
+  for (std::size_t i = 0; i < matrix.rows.size(); ++i) {
+    const auto home = home_value(matrix, i);
+    for (std::size_t j = 0; home && j < matrix.columns.size(); ++j) {
+      const auto& x = matrix.values[i][j];
+      if (!x || !(*x > 0)) continue;
+      const double loss = matrix.better == Better::lower ? *x / *home : *home / *x;
+      if (!dearest || loss > dearest->loss) dearest = Way{i, j, *x, *home, loss};
+    }
+  }
+  return dearest;
+}
+
+std::string note_of(const Matrix& matrix, const Way& way) {
+  const std::string text =
+      "Rows are where the cores are, columns where the memory is; the number in brackets is the "
+      "ratio to the row's own node. ";
+  if (way.loss < 1.005) return text + "No way is dearer than the one to the own node.";
+  return text + fmt::format("The dearest way is {} reaching {}: {}, {:.2f} times the {} at home.",
+                            matrix.rows[way.row], matrix.columns[way.column],
+                            show(way.value, matrix.unit), way.value / way.home,
+                            show(way.home, matrix.unit));
+}
+
 }  // namespace
+
+void describe_numa(View& view, const Record&) {
+  auto& matrix = std::get<Matrix>(view.content);
+  if (matrix.rows.size() * matrix.columns.size() < 2) return;
+  const auto way = dearest_way(matrix);
+  if (!way) return;
+  matrix.row_axis = "cores of";
+  matrix.column_axis = "memory on";
+  matrix.own_first = true;
+  view.note = note_of(matrix, *way);
+}
 
 std::vector<Probe> numa_probes(const core::Topology& topology) {
   const auto nodes = static_cast<double>(topology.numa_nodes().size());

@@ -1,4 +1,5 @@
 // fork.cost, thread.create, page_fault.rate: what new processes, threads and fresh pages cost.
+#include <fmt/format.h>
 #include <malloc.h>
 #include <pthread.h>
 
@@ -26,6 +27,8 @@
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/bound_threads.h"
 #include "tabane/lab/probes/plan.h"
+#include "tabane/lab/probes/views.h"
+#include "tabane/lab/record/text.h"
 #include "tabane/team/fork.h"
 
 namespace tabane::lab {
@@ -204,12 +207,12 @@ void run_fork(const Probe& probe, ProbeContext& context) {
 
   View table;
   table.name = probe.name;
-  table.title = probe.what;
+  table.title = "Cost of a fork over resident memory";
   table.version = probe.version;
   std::string remark;
   Curves curves;
-  curves.x = {"held memory", "B", true};
-  curves.y = {"fork + exit + wait", "s", true};
+  curves.x = {"resident memory of the parent", "B", true};
+  curves.y = {"time of a fork", "s", true};
   curves.series.push_back(fork_curve(*held.small, false, base_pages(), plan, remark));
   if (held.huge) {
     Curve huge = fork_curve(*held.huge, true, "huge pages", plan, remark);
@@ -223,7 +226,7 @@ void run_fork(const Probe& probe, ProbeContext& context) {
   table.details["huge_page_bytes"] = core::huge_page_bytes();
   const Curve small = curves.series.front();
   table.content = std::move(curves);
-  context.report(std::move(table));
+  context.report(std::move(table), describe_fork_cost);
   if (small.x.size() >= 2) context.report(per_gib(probe, small));
 }
 
@@ -343,6 +346,27 @@ Probe probe_of(std::string name, std::string what, std::string unit, Better bett
 }
 
 }  // namespace
+
+void describe_fork_cost(View& view, const Record&) {
+  auto& curves = std::get<Curves>(view.content);
+  if (!keep_drawable(curves)) return;
+  const std::string& unit = curves.y.unit;
+  std::vector<std::string> parts;
+  for (const Curve& curve : curves.series) {
+    if (curve.x.size() < 2) continue;
+    std::string part =
+        fmt::format("{}ith {} a fork takes {} at {} and {} at {}", parts.empty() ? "W" : "w",
+                    curve.name, show(curve.y.front(), unit), show(curve.x.front(), "B"),
+                    show(curve.y.back(), unit), show(curve.x.back(), "B"));
+    // The same line as that of the result fork.cost.per_gib.
+    const core::LineFit fit = core::fit_line(curve.x, curve.y, core::FitWeight::relative);
+    if (fit.slope > 0)
+      part +=
+          fmt::format(" ({} per GiB, fitted to all points)", show(fit.slope * 1073741824, unit));
+    parts.push_back(std::move(part));
+  }
+  view.note = fmt::format("{}. A fork copies page tables.", fmt::join(parts, "; "));
+}
 
 std::vector<Probe> process_probes(const core::Topology&) {
   return {

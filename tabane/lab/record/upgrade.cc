@@ -38,7 +38,7 @@ Json upgraded_survey(Json survey) {
   if (survey.contains("tables") && survey["tables"].is_array()) {
     for (Json& table : survey["tables"]) {
       rename(table, "what", "title");
-      table["note"] = "";
+      table["note"] = "As an earlier version of tabane measured it.";
       upgrade_rows(table);
     }
   }

@@ -1,33 +1,249 @@
 #include "tabane/lab/survey/present.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "tabane/lab/record/share_text.h"
+#include "tabane/lab/record/text.h"
 
 namespace tabane::lab {
+namespace {
+
+// The order of the page. Views that are not read aloud come last, in the order of the survey.
+constexpr std::array<std::string_view, 19> kOrder = {"share_of_limit",
+                                                     "roofline",
+                                                     "memory.latency",
+                                                     "memory.bandwidth",
+                                                     "memory.bandwidth.cores",
+                                                     "memory.latency.loaded",
+                                                     "memcpy",
+                                                     "core_to_core.latency",
+                                                     "numa.latency",
+                                                     "numa.latency.loaded",
+                                                     "numa.bandwidth.first",
+                                                     "numa.bandwidth.second",
+                                                     "ladder.chart",
+                                                     "clock.core_rate",
+                                                     "fork.cost",
+                                                     "device",
+                                                     "device.transfers",
+                                                     "device.transfer_sizes",
+                                                     "device.memory"};
+
+auto place_of(const View& view) {
+  return view.note.empty()
+             ? kOrder.size()
+             : static_cast<std::size_t>(std::ranges::find(kOrder, view.name) - kOrder.begin());
+}
+
+// ---- shares of limits ----
+
+std::string family(const std::string& name) { return name.substr(0, name.find('.')); }
+
+// Families in the order of the survey, the best share first inside each.
+std::vector<Bar> sorted_bars(const Record& record) {
+  std::vector<std::string> order;
+  std::vector<Bar> bars;
+  for (const Result& result : record.results) {
+    const auto share = result.share_of_limit();
+    if (!share || !std::isfinite(share->value)) continue;
+    Bar bar{family(result.name), result.name, share->value};
+    if (share->pairs > 1) bar.interval = share->interval;
+    bar.remark =
+        fmt::format("{} of {}, {}: {}", show(*result.value, result.unit),
+                    show(result.limit->value, result.unit), show_share(result), result.limit->how);
+    if (std::find(order.begin(), order.end(), bar.group) == order.end()) order.push_back(bar.group);
+    bars.push_back(std::move(bar));
+  }
+  const auto place = [&](const Bar& bar) {
+    return std::find(order.begin(), order.end(), bar.group) - order.begin();
+  };
+  std::stable_sort(bars.begin(), bars.end(), [&](const Bar& a, const Bar& b) {
+    return place(a) != place(b) ? place(a) < place(b) : *a.value > *b.value;
+  });
+  return bars;
+}
+
+std::string note_of(const std::vector<Bar>& bars) {
+  const Bar *closest = nullptr, *farthest = &bars.front();
+  for (const Bar& bar : bars) {
+    if (*bar.value <= kAtTheLimit && (closest == nullptr || *bar.value > *closest->value))
+      closest = &bar;
+    if (*bar.value < *farthest->value) farthest = &bar;
+  }
+  if (bars.size() == 1)
+    return fmt::format("{} reaches {} of its limit.", farthest->label,
+                       show_percent(*farthest->value));
+  std::string text = "Each bar is one figure as a share of the machine's own limit for it.";
+  if (closest != nullptr && closest != farthest)
+    text +=
+        fmt::format(" {} comes closest with {}; {} is farthest with {}.", closest->label,
+                    show_percent(*closest->value), farthest->label, show_percent(*farthest->value));
+  const auto above = std::count_if(bars.begin(), bars.end(),
+                                   [](const Bar& bar) { return *bar.value > kAtTheLimit; });
+  if (above > 0)
+    text += fmt::format(" {} more than 3 % above the limit: there it was too low.",
+                        above == 1 ? "One bar is" : fmt::format("{} bars are", above));
+  return text;
+}
+
+std::optional<View> shares(const Record& record) {
+  Bars bars{.unit = "share", .bars = sorted_bars(record), .reference = 1};
+  if (bars.bars.empty()) return std::nullopt;
+  std::string text = note_of(bars.bars);
+  return View{.name = "share_of_limit",
+              .title = "How close to the limit",
+              .note = std::move(text),
+              .content = std::move(bars)};
+}
+
+// ---- the roofline ----
+
+constexpr std::array<std::string_view, 4> kLevels = {"l1", "l2", "l3", "dram"};
+constexpr std::array<std::string_view, 4> kLevelNames = {"L1", "L2", "L3", "DRAM"};
+constexpr int kPeakColour = 4;  // after those of the levels
+
+struct Roof {
+  std::size_t level;
+  double bandwidth;  // B/s
+};
+
+struct Dot {
+  std::string kernel;
+  std::size_t level;
+  double intensity;  // FLOP/B
+  double rate;       // FLOP/s
+};
+
+struct Roofline {
+  std::vector<Roof> roofs;  // not empty
+  double peak;              // FLOP/s
+  std::vector<Dot> dots;
+
+  double ridge(const Roof& roof) const { return peak / roof.bandwidth; }
+};
+
+std::vector<Roof> find_roofs(const Record& record) {
+  std::vector<Roof> roofs;
+  for (std::size_t i = 0; i < kLevels.size(); ++i) {
+    const Result* result = record.find(fmt::format("memory.bandwidth.read.{}.core", kLevels[i]));
+    if (result != nullptr && result->value && *result->value > 0)
+      roofs.push_back({i, *result->value});
+  }
+  return roofs;
+}
+
+// "simd.dot.l1" is the dot product over data in L1.
+std::vector<Dot> find_dots(const Record& record) {
+  std::vector<Dot> dots;
+  for (const Result& result : record.results) {
+    if (!result.name.starts_with("simd.") || result.unit != "FLOP/s" || !result.value) continue;
+    const auto dot = result.name.rfind('.');
+    const auto level = std::find(kLevels.begin(), kLevels.end(), result.name.substr(dot + 1));
+    const double flops = result.number_detail(detail::kFlopsPerElement).value_or(0);
+    const double bytes = result.number_detail(detail::kBytesPerElement).value_or(0);
+    if (level == kLevels.end() || dot <= 5 || !(flops > 0 && bytes > 0 && *result.value > 0))
+      continue;
+    dots.push_back({result.name.substr(5, dot - 5),
+                    static_cast<std::size_t>(level - kLevels.begin()), flops / bytes,
+                    *result.value});
+  }
+  return dots;
+}
+
+std::vector<Curve> roof_curves(const Roofline& roofline) {
+  double left = 1.0 / 16, first_ridge = roofline.ridge(roofline.roofs.front());
+  for (const Dot& dot : roofline.dots) left = std::min(left, dot.intensity / 2);
+  for (const Roof& roof : roofline.roofs) first_ridge = std::min(first_ridge, roofline.ridge(roof));
+  const double right = std::max(2 * roofline.ridge(roofline.roofs.back()), 16 * left);
+  std::vector<Curve> curves;
+  for (const Roof& roof : roofline.roofs)
+    curves.push_back(
+        {.name = fmt::format("{} {}", kLevelNames[roof.level], show(roof.bandwidth, "B/s")),
+         .x = {left, roofline.ridge(roof)},
+         .y = {left * roof.bandwidth, roofline.peak},
+         .colour = static_cast<int>(roof.level),
+         .shape = -1});
+  curves.push_back({.name = "FMA " + show(roofline.peak, "FLOP/s"),
+                    .x = {first_ridge, right},
+                    .y = {roofline.peak, roofline.peak},
+                    .colour = kPeakColour,
+                    .shape = -1});
+  return curves;
+}
+
+// A curve for each point: its colour is that of the level, its shape that of the kernel.
+std::vector<Curve> dot_curves(const std::vector<Dot>& dots) {
+  std::vector<std::string> kernels;
+  std::vector<Curve> curves;
+  for (const Dot& dot : dots) {
+    const auto known = std::find(kernels.begin(), kernels.end(), dot.kernel);
+    const auto kernel = static_cast<int>(known - kernels.begin());
+    Curve curve{.name = fmt::format("{} in {}", dot.kernel, kLevelNames[dot.level]),
+                .x = {dot.intensity},
+                .y = {dot.rate},
+                .joined = false,
+                .colour = static_cast<int>(dot.level),
+                .shape = kernel};
+    curve.key = known == kernels.end() ? dot.kernel : "";
+    if (known == kernels.end()) kernels.push_back(dot.kernel);
+    curves.push_back(std::move(curve));
+  }
+  return curves;
+}
+
+std::string note_of(const Roofline& roofline) {
+  const Roof &near = roofline.roofs.front(), &far = roofline.roofs.back();
+  std::string text = fmt::format(
+      "One core computes at most {} and reads {} from {}. Below {:.3g} FLOP per byte {} decides, "
+      "above it the arithmetic.",
+      show(roofline.peak, "FLOP/s"), show(far.bandwidth, "B/s"), kLevelNames[far.level],
+      roofline.ridge(far), kLevelNames[far.level]);
+  if (roofline.roofs.size() > 1)
+    text += fmt::format(" With data in {} ({}) the ridge is at {:.3g} FLOP per byte.",
+                        kLevelNames[near.level], show(near.bandwidth, "B/s"), roofline.ridge(near));
+  const auto best = std::max_element(roofline.dots.begin(), roofline.dots.end(),
+                                     [](const Dot& a, const Dot& b) { return a.rate < b.rate; });
+  if (best != roofline.dots.end())
+    text += fmt::format(
+        " The fastest kernel, {} in {}, runs at {}, {} of the peak. Colours tell where the data "
+        "are, shapes which kernel it is.",
+        best->kernel, kLevelNames[best->level], show(best->rate, "FLOP/s"),
+        show_percent(best->rate / roofline.peak));
+  return text + " All roofs are measured on this machine.";
+}
+
+std::optional<View> roofline_of(const Record& record) {
+  const Result* fma = record.find("peak.fma.core");
+  if (fma == nullptr || !fma->value || !(*fma->value > 0)) return std::nullopt;
+  const Roofline roofline{find_roofs(record), *fma->value, find_dots(record)};
+  if (roofline.roofs.empty()) return std::nullopt;
+  Curves curves{{"arithmetic intensity, FLOP per byte", "FLOP/B", true},
+                {"arithmetic", "FLOP/s", true},
+                roof_curves(roofline)};
+  for (Curve& curve : dot_curves(roofline.dots)) curves.series.push_back(std::move(curve));
+  const Roof& far = roofline.roofs.back();
+  curves.marks = {{roofline.ridge(far),
+                   fmt::format("{} ridge {:.3g}", kLevelNames[far.level], roofline.ridge(far))}};
+  return View{.name = "roofline",
+              .title = "Roofline of one core",
+              .note = note_of(roofline),
+              .content = std::move(curves)};
+}
+
+}  // namespace
 
 void present(Record& record) {
-  std::vector<View> views;
-  const auto add = [&](std::optional<View> view) {
-    if (view) views.push_back(*std::move(view));
-  };
-  add(present_shares(record));
-  add(present_roofline(record));
-  add(present_memory_latency(record));
-  add(present_memory_bandwidth(record));
-  add(present_bandwidth_over_cores(record));
-  add(present_loaded_latency(record));
-  add(present_memcpy(record));
-  add(present_core_to_core(record));
-  for (View& view : present_numa(record)) add(std::move(view));
-  add(present_ladder(record));
-  add(present_core_rate(record));
-  add(present_fork_cost(record));
-  for (View& view : present_devices(record)) add(std::move(view));
-  for (View& view : record.views) {
-    const bool presented = std::any_of(views.begin(), views.end(),
-                                       [&](const View& one) { return one.name == view.name; });
-    if (!presented) views.push_back(std::move(view));
+  for (auto& view : {shares(record), roofline_of(record)}) {
+    if (!view) continue;
+    View* known = record.find_view(view->name);
+    (known != nullptr ? *known : record.views.emplace_back()) = *view;
   }
-  record.views = std::move(views);
+  std::ranges::stable_sort(record.views, {}, place_of);
 }
 
 }  // namespace tabane::lab
