@@ -1,4 +1,4 @@
-// The BLAS and LAPACK routines that workloads call: OpenBLAS, with one thread in each rank, since
+// The BLAS and LAPACK routines that solvers call: OpenBLAS, with one thread in each rank, since
 // the ranks share the PUs among themselves. All matrices are stored column by column.
 #pragma once
 
