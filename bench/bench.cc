@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <utility>
 
 #include "bench/panel_record.h"
 #include "tabane/core/units.h"
@@ -12,6 +13,12 @@
 
 namespace tabane::bench {
 namespace {
+
+// By name and file.
+std::map<std::pair<std::string, std::string>, Topic>& known_topics() {
+  static std::map<std::pair<std::string, std::string>, Topic> topics;
+  return topics;
+}
 
 std::vector<double> seconds_per_amount(const core::Series& series, double amount) {
   std::vector<double> cost = series.samples;
@@ -146,6 +153,25 @@ void print_rows(const lab::Rows& rows) {
 std::string before_comma(const std::string& text) { return text.substr(0, text.find(", ")); }
 
 }  // namespace
+
+RegisteredTopic::RegisteredTopic(Topic topic, const char* file) {
+  known_topics()[{topic.name, file}] = std::move(topic);
+}
+
+std::vector<Topic> registered_topics() {
+  std::vector<Topic> topics;
+  for (const auto& [name_and_file, topic] : known_topics()) {
+    if (topics.empty() || topics.back().name != topic.name) {
+      topics.push_back(topic);
+    } else {
+      topics.back().run = [first = topics.back().run, next = topic.run](Panel& panel) {
+        first(panel);
+        next(panel);
+      };
+    }
+  }
+  return topics;
+}
 
 core::MeasureOptions long_runs(const Settings& settings, int epochs, double seconds) {
   return {.budget_seconds = settings.quick ? 1 : seconds,

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,15 @@ struct Topic {
   // in which a question was asked. From six on it is one of 95 %.
   int passes = 1;
 };
+
+// Makes a topic known: one object in each file that asks. Files whose topics have the same name ask
+// one after the other, in the order of their paths.
+struct RegisteredTopic {
+  explicit RegisteredTopic(Topic topic,
+                           const char* file = std::source_location::current().file_name());
+};
+// By name.
+std::vector<Topic> registered_topics();
 
 // Where topics hand in their questions: asks them at once, so that their data may go afterwards. A
 // question that is asked again, in a later pass, is joined with its earlier answers.
@@ -128,21 +138,5 @@ class Panel {
 // Writes DIRECTORY/TOPIC.json and the page DIRECTORY/TOPIC/report.html, whose path it returns.
 // throws: core::SystemError.
 std::string write(const lab::Record& record, const std::string& directory);
-
-// The topics, one file each.
-void ask_aes(Panel& panel);
-void ask_aes_ranks(Panel& panel);
-void ask_comm(Panel& panel);
-void ask_device(Panel& panel);
-void ask_matmul(Panel& panel);
-void ask_netpipe(Panel& panel);
-void ask_epub(Panel& panel);
-void ask_fhe(Panel& panel);
-void ask_simd(Panel& panel);
-void ask_solvers(Panel& panel);
-void ask_team(Panel& panel);
-void ask_time(Panel& panel);
-void ask_truth(Panel& panel);
-void ask_tune(Panel& panel);
 
 }  // namespace tabane::bench

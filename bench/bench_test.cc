@@ -76,5 +76,19 @@ TEST(Panel, WhereEverybodyTakesPartNothingIsSkipped) {
   EXPECT_FALSE(asked.panel.failed());
 }
 
+TEST(RegisteredTopic, FilesOfOneNameAskInTheOrderOfTheirPaths) {
+  std::string asked;
+  const auto topic = [&](const char* name, char asks) {
+    return Topic{name, "a topic", [&asked, asks](Panel&) { asked += asks; }};
+  };
+  RegisteredTopic(topic("shared", '3'), "b.cc");
+  RegisteredTopic(topic("shared", '2'), "a.cc");
+  RegisteredTopic(topic("alone", '1'), "c.cc");
+  const std::vector<Topic> topics = registered_topics();
+  ASSERT_EQ(topics.size(), 2U);
+  for (const Topic& each : topics) Panel(each, {}).run();
+  EXPECT_EQ(asked, "123");
+}
+
 }  // namespace
 }  // namespace tabane::bench

@@ -20,24 +20,6 @@ bool any_part_of(const std::vector<std::string>& parts, const std::string& text)
          });
 }
 
-std::vector<tabane::bench::Topic> all_topics() {
-  using namespace tabane::bench;
-  return {{"simd", "vector kernels", ask_simd, 6},
-          {"aes", "encrypting files", ask_aes},
-          {"aes_ranks", "encrypting files on several ranks", ask_aes_ranks},
-          {"epub", "protecting e-books", ask_epub},
-          {"device", "coprocessors", ask_device},
-          {"team", "teams of processes and threads", ask_team},
-          {"comm", "messages and collectives", ask_comm},
-          {"netpipe", "ping-pongs over TCP", ask_netpipe},
-          {"solvers", "dense and sparse systems of equations", ask_solvers},
-          {"matmul", "products of multiple-precision matrices", ask_matmul},
-          {"fhe", "homomorphic encryption under support counting", ask_fhe},
-          {"time", "commands compared in turn, beside hyperfine", ask_time},
-          {"truth", "surveys beside each other and beside independent programs", ask_truth},
-          {"tune", "tuning of commands", ask_tune}};
-}
-
 // build/bench/tabane_bench stands below build/tabane.
 std::string program_beside_this() {
   std::error_code error;
@@ -55,7 +37,7 @@ struct Options {
 int run(const Options& options, const std::string& command_line) {
   using namespace tabane;
   bool found = false, complete = true;
-  for (const bench::Topic& topic : all_topics()) {
+  for (const bench::Topic& topic : bench::registered_topics()) {
     if (!options.only.empty() &&
         std::find(options.only.begin(), options.only.end(), topic.name) == options.only.end())
       continue;
@@ -77,7 +59,8 @@ int run(const Options& options, const std::string& command_line) {
   }
   if (!found) {
     fmt::print(stderr, "tabane_bench: no such topic; there is:");
-    for (const bench::Topic& topic : all_topics()) fmt::print(stderr, " {}", topic.name);
+    for (const bench::Topic& topic : bench::registered_topics())
+      fmt::print(stderr, " {}", topic.name);
     fmt::print(stderr, "\n");
     return 2;
   }

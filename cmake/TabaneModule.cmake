@@ -1,6 +1,7 @@
 # Libraries and tests of a folder. Sources are found, not listed: x.cc belongs to the library,
-# x_test.cc to a test, x_fuzz.cc to a fuzzer and the test that shares its harness. What forks,
-# measures or needs all PUs is tested in x_fork_test.cc. Where a file is named, it may be a pattern.
+# x_test.cc to a test, x_fuzz.cc to a fuzzer and the test that shares its harness, bench.cc and
+# bench_x.cc to bench/. What forks, measures or needs all PUs is tested in x_fork_test.cc. Where a
+# file is named, it may be a pattern.
 #
 # tabane_module(NAME [IN_PROGRAM] [HEADERS …] [EXCEPT REGEX…] [EXTRA …] DEPENDS …
 #               PRIVATE_DEPENDS … [PRECOMPILE …] [TEST_EXTRA …] [TEST_DEPENDS …]):
@@ -143,13 +144,13 @@ function(tabane_module name)
     "HEADERS;EXCEPT;EXTRA;DEPENDS;PRIVATE_DEPENDS;PRECOMPILE;TEST_EXTRA;TEST_DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cc)
   tabane_files(headers ${ARG_HEADERS})
-  foreach(regex "^verb(_.*)?\\.cc$" ${ARG_EXCEPT})
+  foreach(regex "^verb(_.*)?\\.cc$" "(^|/)bench[_./]" ${ARG_EXCEPT})
     list(FILTER sources EXCLUDE REGEX ${regex})
   endforeach()
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_(test|fuzz)\\.cc$")
   list(FILTER sources EXCLUDE REGEX "_(test|fuzz|fuzz_main)\\.cc$")
-  list(FILTER headers EXCLUDE REGEX "_test\\.h$")
+  list(FILTER headers EXCLUDE REGEX "_test\\.h$|^bench")
   tabane_script_tests(${name}.script "" _test.py)
   if(NOT sources)
     tabane_verbs(${name} ${ARG_IN_PROGRAM})

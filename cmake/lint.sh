@@ -17,7 +17,7 @@ for file in "${all[@]}"; do [ -f "$file" ] && files+=("$file"); done
 # Prints the files whose path matches an extended regular expression.
 matching() { printf '%s\n' "${files[@]}" | grep -E "$1"; }
 mapfile -t sources < <(matching '\.(h|cc)$')
-no_header='-inl\.h$'
+no_header='-inl\.h$|/bench_truth/'  # of programs with OpenMP
 pkg-config --exists ompi-c || no_header+='|^tabane/comm/transport/mpi/'
 mapfile -t headers < <(matching '^tabane/.*\.h$' | grep -vE -- "$no_header")
 mapfile -t scripts < <(matching '(\.sh|\.bash|^\.ci/run)$')

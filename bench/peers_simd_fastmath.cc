@@ -1,5 +1,0 @@
-#define PEER kFastMathPeer
-#define PEER_TEXT "compiler -O3 -ffast-math"
-#define PEER_FLAGS "-O3 -ffast-math"
-#define PEER_ATTRIBUTE
-#include "bench/peers_simd_loops.inc"

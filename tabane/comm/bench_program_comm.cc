@@ -1,0 +1,258 @@
+// tabane_bench_comm: ranks of tabane, and bare limits on the same PUs. Rank 0 works on request: see
+// bench/remote.h.
+//
+// Usage: tabane_bench_comm RANKS TURNS_FILE.
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <numeric>
+#include <thread>
+
+#include "tabane/comm/bench_overlap.h"
+#include "tabane/comm/bench_work.h"
+#include "tabane/comm/collectives.h"
+#include "tabane/comm/launch.h"
+#include "tabane/comm/nonblocking.h"
+#include "tabane/core/keep.h"
+
+namespace tabane::bench {
+namespace {
+
+class CommMessages {
+ public:
+  explicit CommMessages(comm::Comm& comm) : comm_(comm) {}
+  int rank() const { return comm_.rank(); }
+  int size() const { return comm_.size(); }
+  void send(int to, std::span<const std::byte> bytes) { comm_.send(to, bytes); }
+  void recv(int from, std::span<std::byte> bytes) { comm_.recv(from, bytes); }
+  void barrier() { comm::barrier(comm_); }
+  double sum(double value) { return comm::all_reduce(comm_, value, comm::Operation::sum); }
+  double non_blocking_sum(double value) {
+    comm::iall_reduce(comm_, std::span(&value, 1), comm::Operation::sum).wait();
+    return value;
+  }
+  void all_to_all(std::span<const std::byte> out, std::span<std::byte> in) {
+    comm::all_to_all(comm_, out, in);
+  }
+  void broadcast(std::span<std::byte> bytes, int root) { comm::broadcast(comm_, bytes, root); }
+  void gather(std::span<const std::byte> part, std::span<std::byte> all) {
+    comm::gather(comm_, part, all, 0);
+  }
+  void scatter(std::span<const std::byte> all, std::span<std::byte> part, int root) {
+    comm::scatter(comm_, all, part, root);
+  }
+  void all_gather(std::span<const std::byte> part, std::span<std::byte> all) {
+    comm::all_gather(comm_, part, all);
+  }
+  void reduce_scatter(std::span<const double> values, std::span<double> block) {
+    comm::reduce_scatter(comm_, values, block, comm::Operation::sum);
+  }
+
+ private:
+  comm::Comm& comm_;
+};
+
+// --- what the receiver does with a message of 32 KiB ---
+
+using Values = std::span<const std::uint64_t>;
+
+// Receives into a buffer, or reads where the message lies; then uses it or not.
+template <bool kView, bool kUse>
+std::uint64_t ping_pong_values(comm::Comm& comm, std::uint64_t count) {
+  std::vector<std::uint64_t> out(32 * 1024 / sizeof(std::uint64_t)), in(out.size());
+  const int peer = 1 - comm.rank();
+  const auto use = [](Values values) {
+    if (kUse) core::keep(std::accumulate(values.begin(), values.end(), std::uint64_t{0}));
+  };
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (comm.rank() == 0) comm.send(peer, out);
+    if constexpr (kView) {
+      use(comm.recv_view<std::uint64_t>(peer).values());
+    } else {
+      comm.recv(peer, in);
+      use(in);
+    }
+    if (comm.rank() == 1) comm.send(peer, out);
+  }
+  return 0;
+}
+
+// --- limits ---
+
+// Gives way now and then, in case somebody else has the other rank's PU.
+void wait_for(const std::atomic<std::uint64_t>& flag, std::uint64_t value) {
+  for (int polls = 1; flag.load(std::memory_order_acquire) != value; ++polls) {
+    if (polls % 1000 == 0) sched_yield();
+  }
+}
+
+// One store and one poll a direction, nothing else: each rank's flag has a line of its own.
+std::uint64_t ping_pong_flags(Turns& turns, int rank, std::uint64_t count) {
+  std::atomic<std::uint64_t>& own = turns.flag(rank);
+  std::atomic<std::uint64_t>& other = turns.flag(1 - rank);
+  const std::uint64_t start = own.load();
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    if (rank == 0) own.store(start + i, std::memory_order_release);
+    wait_for(other, start + i);
+    if (rank == 1) own.store(start + i, std::memory_order_release);
+  }
+  return 0;
+}
+
+// What two processes do that share memory and nothing else: the sender copies in, the receiver out.
+struct TwoCopies {
+  struct alignas(128) Side {
+    std::atomic<std::uint64_t> sent;
+    std::byte bytes[std::ranges::max(kPingPongBytes)];
+  } of_rank[2];
+};
+
+std::uint64_t ping_pong_two_copies(TwoCopies& shared, int rank, std::size_t bytes,
+                                   std::uint64_t count) {
+  TwoCopies::Side &own = shared.of_rank[rank], &other = shared.of_rank[1 - rank];
+  std::vector<std::byte> out(bytes), in(bytes);
+  const std::uint64_t start = own.sent.load();
+  const auto send = [&](std::uint64_t number) {
+    std::memcpy(own.bytes, out.data(), bytes);
+    own.sent.store(number, std::memory_order_release);
+  };
+  for (std::uint64_t i = start + 1; i <= start + count; ++i) {
+    if (rank == 0) send(i);
+    wait_for(other.sent, i);
+    std::memcpy(in.data(), other.bytes, bytes);
+    if (rank == 1) send(i);
+  }
+  return 0;
+}
+
+// --- views ---
+
+std::uint64_t ping_pong_view(comm::Comm& comm, std::size_t bytes, std::uint64_t count) {
+  const std::vector<std::byte> out(bytes);
+  const int peer = 1 - comm.rank();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (comm.rank() == 0) comm.send(peer, out);
+    core::keep(comm.recv_view<std::byte>(peer).values().back());
+    if (comm.rank() == 1) comm.send(peer, out);
+  }
+  return 0;
+}
+
+// --- a rank that waits ---
+
+std::uint64_t cpu_ns(pid_t pid) {
+  clockid_t clock;
+  timespec used{};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) {
+    throw core::Error("the CPU time of the rank that waits is not known");
+  }
+  return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(used.tv_nsec);
+}
+
+// Returns how many of a million nanoseconds rank 1 computes while it waits, after 100 ms.
+std::uint64_t idle_ppm(comm::Comm& comm) {
+  using namespace std::chrono_literals;
+  if (comm.rank() == 1) {
+    comm.send(0, getpid());
+    comm.recv<int>(0);
+  }
+  if (comm.rank() != 0) return 0;
+  const auto peer = comm.recv<pid_t>(1);
+  std::this_thread::sleep_for(100ms);
+  const auto start = std::chrono::steady_clock::now();
+  const std::uint64_t before = cpu_ns(peer);
+  std::this_thread::sleep_for(1s);
+  const std::uint64_t used = cpu_ns(peer) - before;
+  const std::chrono::duration<double, std::micro> passed = std::chrono::steady_clock::now() - start;
+  comm.send(1, 0);
+  return static_cast<std::uint64_t>(1e3 * static_cast<double>(used) / passed.count());
+}
+
+// Memory of zeros that the ranks forked later share.
+TwoCopies& shared_by_ranks() {
+  void* const memory =
+      mmap(nullptr, sizeof(TwoCopies), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw core::SystemError("mmap", "memory of two ranks", errno);
+  return *static_cast<TwoCopies*>(memory);
+}
+
+void serve_comm(comm::Comm& comm, const std::string& turns_file, TwoCopies& shared) {
+  Turns turns(turns_file, comm.size());
+  CommMessages messages(comm);
+  CommWork work(messages);
+  work.add("polling", repeated([&] {
+             work.gather([&](auto part, auto all) {
+               comm::gather(comm, part, all, 0, comm::Layout::block, {.algorithm = "polling"});
+             });
+           }));
+  // Groups of one kind, so that only the checks differ.
+  std::array groups{comm.split(0).value(), comm.split(0).value()};
+  groups[1].check_collectives(true);
+  for (const auto& [verb, group] :
+       {std::pair{"sum-unchecked", &groups[0]}, std::pair{"sum-checked", &groups[1]}}) {
+    work.add(verb, repeated([group = group] {
+               const int p = group->size();
+               const double sum =
+                   comm::all_reduce(*group, group->rank() + 1.0, comm::Operation::sum);
+               require(sum == p * (p + 1) / 2.0, "all-reduce");
+             }));
+  }
+  Overlap small(comm, 8), large(comm, 64 * 1024);
+  for (const auto& [bytes, overlap] : {std::pair{"8", &small}, std::pair{"65536", &large}}) {
+    const auto add = [&, one = overlap](const std::string& verb, auto f) {
+      work.add(fmt::format("{}-{}", verb, bytes), repeated([one, f] { (one->*f)(); }));
+    };
+    add("late-then-work", &Overlap::late_in_turn);
+    add("late-beside-work", &Overlap::late_at_once);
+    add("sum-then-work", &Overlap::in_turn);
+    add("sum-beside-work", &Overlap::at_once);
+  }
+  // Each rank lets the others of its PU run once.
+  work.add("switches", repeated([] { sched_yield(); }));
+  if (comm.size() == 2) {
+    const auto add = [&](const std::string& verb, auto f) {
+      work.add(verb, [&comm, f](std::uint64_t count) { return f(comm, count); });
+    };
+    add("recv", ping_pong_values<false, false>);
+    add("view", ping_pong_values<true, false>);
+    add("recv-and-use", ping_pong_values<false, true>);
+    add("view-and-use", ping_pong_values<true, true>);
+    work.add("flags",
+             [&](std::uint64_t count) { return ping_pong_flags(turns, comm.rank(), count); });
+    for (const std::size_t bytes : kPingPongBytes) {
+      work.add(fmt::format("two-copies-{}", bytes), [&comm, &shared, bytes](std::uint64_t count) {
+        return ping_pong_two_copies(shared, comm.rank(), bytes, count);
+      });
+      work.add(fmt::format("view-{}", bytes),
+               [&comm, bytes](std::uint64_t count) { return ping_pong_view(comm, bytes, count); });
+    }
+    work.add("idle", [&](std::uint64_t) { return idle_ppm(comm); });
+  }
+  serve_ranks(turns, comm.rank(), work.work());
+}
+
+}  // namespace
+}  // namespace tabane::bench
+
+int main(int argc, char** argv) {
+  using namespace tabane;
+  try {
+    if (argc != 3) throw core::UsageError("usage: tabane_bench_comm RANKS TURNS_FILE");
+    bench::TwoCopies& shared = bench::shared_by_ranks();
+    comm::launch({.ranks = std::stoi(argv[1]), .transport = comm::TransportKind::shm},
+                 [&](comm::Comm& comm) { bench::serve_comm(comm, argv[2], shared); });
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "tabane_bench_comm: {}\n", error.what());
+    return 2;
+  }
+}

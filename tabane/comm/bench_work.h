@@ -1,0 +1,214 @@
+// What ranks do together for the topic "comm": the same loops for tabane and for each MPI.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/served.h"
+#include "tabane/comm/bench_turn.h"
+#include "tabane/core/error.h"
+
+namespace tabane::bench {
+
+inline void require(bool right, const char* what) {
+  if (!right) throw core::Error(std::string("a wrong result: ") + what);
+}
+
+// Of the messages that go to and fro.
+inline constexpr std::size_t kPingPongBytes[] = {8,         512,       4 * 1024,   16 * 1024,
+                                                 32 * 1024, 64 * 1024, 256 * 1024, 2 * 1024 * 1024};
+
+// What a rank does `count` times, by verb.
+using RankWork = std::map<std::string, Served>;
+
+// On all ranks but 0.
+inline void work_when_asked(Turns& turns, const RankWork& work) {
+  for (;;) {
+    const Turns::Request request = turns.next();
+    if (request.verb.empty()) return;
+    try {
+      work.at(request.verb)(request.count);
+    } catch (...) {
+      turns.done();
+      throw;
+    }
+    turns.done();
+  }
+}
+
+// Works on request, all ranks together; rank 0's number is the answer. Returns the exit status.
+inline int serve_ranks(Turns& turns, int rank, const RankWork& work) {
+  if (rank != 0) {
+    work_when_asked(turns, work);
+    return 0;
+  }
+  std::map<std::string, Served> served;
+  for (const auto& [verb, f] : work) {
+    served[verb] = [&turns, verb = verb, f = f](std::uint64_t count) {
+      turns.begin(verb, count);
+      const std::uint64_t answer = f(count);
+      turns.wait_for_others();
+      return answer;
+    };
+  }
+  const int status = serve(served);
+  turns.begin("", 0);
+  return status;
+}
+
+// Messages: rank(), size(), send(to, bytes), recv(from, bytes), barrier(), sum(double),
+// broadcast(bytes, root), gather(part, all), scatter(all, part, root), all_gather(part, all),
+// reduce_scatter(doubles, block), all_to_all(out, in), non_blocking_sum(double).
+template <class Messages>
+class CommWork {
+ public:
+  explicit CommWork(Messages& messages) : m_(messages) {
+    for (const std::size_t bytes : kPingPongBytes) {
+      work_["ping-pong-" + std::to_string(bytes)] = [this, bytes](std::uint64_t count) {
+        return ping_pong(bytes, count);
+      };
+    }
+    work_["barrier"] = repeated([this] { m_.barrier(); });
+    work_["sum"] = repeated([this] {
+      require(m_.sum(m_.rank() + 1.0) == m_.size() * (m_.size() + 1) / 2.0, "all-reduce");
+    });
+    work_["non-blocking-sum"] = repeated([this] {
+      require(m_.non_blocking_sum(m_.rank() + 1.0) == m_.size() * (m_.size() + 1) / 2.0,
+              "non-blocking all-reduce");
+    });
+    for (const std::size_t bytes : {1024 * 1024, 8 * 1024 * 1024}) {
+      work_["all-to-all-" + std::to_string(bytes)] = [this, bytes](std::uint64_t count) {
+        return all_to_all(bytes, count);
+      };
+    }
+    work_["broadcast"] = [this](std::uint64_t count) { return broadcast(count); };
+    work_["scatter"] = [this](std::uint64_t count) { return scatter(count); };
+    work_["all-gather"] = [this](std::uint64_t count) { return all_gather(count); };
+    work_["reduce-scatter"] = [this](std::uint64_t count) { return reduce_scatter(count); };
+    work_["gather"] =
+        repeated([this] { gather([this](auto part, auto all) { m_.gather(part, all); }); });
+  }
+
+  const RankWork& work() const { return work_; }
+  void add(const std::string& verb, Served served) { work_[verb] = std::move(served); }
+
+  // By ranks 0 and 1. Both send from and receive into buffers of their own.
+  std::uint64_t ping_pong(std::size_t bytes, std::uint64_t count) {
+    out_.resize(bytes);
+    in_.resize(bytes);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (m_.rank() == 0) {
+        m_.send(1, out_);
+        m_.recv(1, in_);
+      } else if (m_.rank() == 1) {
+        m_.recv(0, in_);
+        m_.send(0, out_);
+      }
+    }
+    return 0;
+  }
+
+  // Of 4 KiB, each rank the root in turn: so none gets ahead of the others.
+  std::uint64_t broadcast(std::uint64_t count) {
+    out_.resize(4096);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const int root = static_cast<int>(i % static_cast<std::uint64_t>(m_.size()));
+      if (m_.rank() == root) out_.back() = static_cast<std::byte>(i);
+      m_.broadcast(out_, root);
+      require(out_.back() == static_cast<std::byte>(i), "broadcast");
+    }
+    return 0;
+  }
+
+  // Of 64 KiB from each, to rank 0. gather: by which means.
+  template <class Gather>
+  void gather(Gather&& gather) {
+    out_.resize(kPartBytes);
+    out_.back() = static_cast<std::byte>(m_.rank());
+    const std::size_t size = static_cast<std::size_t>(m_.size());
+    if (m_.rank() == 0) in_.resize(kPartBytes * size);
+    gather(std::span<const std::byte>(out_), std::span(in_));
+    if (m_.rank() != 0) return;
+    for (std::size_t i = 0; i < size; ++i) {
+      require(in_[(i + 1) * kPartBytes - 1] == static_cast<std::byte>(i), "gather");
+    }
+  }
+
+  // Of 64 KiB to each, each rank the root in turn.
+  std::uint64_t scatter(std::uint64_t count) {
+    const auto size = static_cast<std::size_t>(m_.size());
+    const auto own = static_cast<std::size_t>(m_.rank());
+    out_.resize(kPartBytes * size);
+    in_.resize(kPartBytes);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const int root = static_cast<int>(i % size);
+      for (std::size_t rank = 0; m_.rank() == root && rank < size; ++rank) {
+        out_[(rank + 1) * kPartBytes - 1] = static_cast<std::byte>(i + rank);
+      }
+      m_.scatter(out_, in_, root);
+      require(in_.back() == static_cast<std::byte>(i + own), "scatter");
+    }
+    return 0;
+  }
+
+  // Of 64 KiB from each.
+  std::uint64_t all_gather(std::uint64_t count) {
+    const auto size = static_cast<std::size_t>(m_.size());
+    out_.resize(kPartBytes);
+    in_.resize(kPartBytes * size);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      out_.back() = static_cast<std::byte>(i + static_cast<std::uint64_t>(m_.rank()));
+      m_.all_gather(out_, in_);
+      for (std::size_t rank = 0; rank < size; ++rank) {
+        require(in_[(rank + 1) * kPartBytes - 1] == static_cast<std::byte>(i + rank), "all-gather");
+      }
+    }
+    return 0;
+  }
+
+  // So many bytes from each to each.
+  std::uint64_t all_to_all(std::size_t bytes, std::uint64_t count) {
+    const auto size = static_cast<std::size_t>(m_.size());
+    const auto own = static_cast<std::size_t>(m_.rank());
+    out_.resize(bytes * size);
+    in_.resize(bytes * size);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      for (std::size_t rank = 0; rank < size; ++rank) {
+        out_[(rank + 1) * bytes - 1] = static_cast<std::byte>(i + rank + 3 * own);
+      }
+      m_.all_to_all(out_, in_);
+      for (std::size_t rank = 0; rank < size; ++rank) {
+        require(in_[(rank + 1) * bytes - 1] == static_cast<std::byte>(i + own + 3 * rank),
+                "all-to-all");
+      }
+    }
+    return 0;
+  }
+
+  // 64 KiB of sums for each.
+  std::uint64_t reduce_scatter(std::uint64_t count) {
+    const auto size = static_cast<std::size_t>(m_.size());
+    values_.assign(kPartBytes / sizeof(double) * size, m_.rank() + 1.0);
+    block_.resize(kPartBytes / sizeof(double));
+    for (std::uint64_t i = 0; i < count; ++i) {
+      m_.reduce_scatter(values_, block_);
+      require(block_.back() == m_.size() * (m_.size() + 1) / 2.0, "reduce-scatter");
+    }
+    return 0;
+  }
+
+ private:
+  static constexpr std::size_t kPartBytes = 64 * 1024;
+
+  Messages& m_;
+  std::vector<std::byte> out_, in_;
+  std::vector<double> values_, block_;
+  RankWork work_;
+};
+
+}  // namespace tabane::bench

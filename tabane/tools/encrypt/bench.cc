@@ -1,0 +1,231 @@
+// Encrypting and decrypting files with whole commands against copying them and against openssl enc;
+// and the AES that is inside.
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "tabane/core/topology.h"
+#include "tabane/core/units.h"
+#include "tabane/tools/encrypt/bench_memory.h"
+#include "tabane/tools/encrypt/bench_place.h"
+#include "tabane/tools/encrypt/bench_trees.h"
+#include "tabane/tools/encrypt/engine.h"
+
+namespace tabane::bench {
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr double kResidentLimit = 96.0 * kMiB;
+
+struct Bench {
+  Panel& panel;
+  core::PinnedPool& pool;
+  Usage total;  // of all runs of tabane
+
+  // Whether one of the questions "what, verb cipher" is to be measured.
+  bool wants_one(const std::string& what, const std::vector<CipherKind>& kinds) const {
+    bool wanted = false;
+    for (const CipherKind& kind : kinds) {
+      for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
+        wanted |= panel.wants(question_name(what, direction, kind));
+      }
+    }
+    return wanted;
+  }
+  // Says once for each of these questions why it is not measured.
+  void skip(const std::string& what, const std::vector<CipherKind>& kinds,
+            const std::string& reason) {
+    for (const CipherKind& kind : kinds) {
+      for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
+        panel.skip(question_name(what, direction, kind), reason);
+      }
+    }
+  }
+  static std::string question_name(const std::string& what, Direction direction,
+                                   const CipherKind& kind) {
+    return what + ", " + verb(direction) + " " + kind.name;
+  }
+};
+
+// Of an answered question: what the command takes in parts of its two halves done one after the
+// other.
+void tell_against_halves(Panel& panel, const std::vector<lab::Comparison>& answers) {
+  double whole = 0, halves = 0;
+  for (const lab::Comparison& a : answers) {
+    if (!a.ratio || a.peer_name.find(" alone") == std::string::npos) continue;
+    whole = 1 / *a.ours;
+    halves += 1 / *a.peer;
+  }
+  if (halves > 0) {
+    panel.tell({.question = answers.front().question,
+                .unit = "ratio",
+                .figure = "time / (AES alone + copying alone)",
+                .value = whole / halves});
+  }
+}
+
+void ask_large_files(Bench& bench, Place& place, const CipherKind& kind, Direction direction,
+                     const std::string& name) {
+  Question question{name, "B/s", place.tabane(kind, direction, {}), {}};
+  question.measure = whole_commands(bench.panel.settings());
+  question.peers = {place.parallel_cp(direction, 0.8), place.openssl_enc(kind, direction, 4)};
+  // Without the copying that the summary compares with.
+  question.peers.push_back(place.tabane(kind, direction, {"-q"}));
+  if (direction == Direction::encrypt && kind.chained()) {
+    question.peers.push_back(place.tabane(gcm(), direction, {}));
+    question.peers.back().name = "tabane --cipher aes-256-gcm";
+    question.peers.back().target = 1;
+  }
+  if (direction == Direction::encrypt) {
+    for (const char* engine : {"openssl", "ipsec-mb"}) {
+      question.peers.push_back(place.tabane(kind, direction, {"--engine", engine}));
+    }
+    if (!encrypt::ipsec_mb_available()) {
+      question.peers.back().missing = "not built in, or not for this processor";
+    }
+  }
+  question.peers.push_back(aes_alone(kind, direction, place.bytes(), bench.pool));
+  question.peers.push_back(place.copy_alone(direction));
+  tell_against_halves(bench.panel, bench.panel.ask(question));
+}
+
+// Samples of one competitor that ran again and again.
+void tell_spread(Panel& panel, const std::string& name, const core::Series& series, bool ours) {
+  const double median = series.median();
+  const auto figure = [&](const char* what, double value, const char* unit) {
+    return lab::Comparison{.question = name,
+                           .unit = unit,
+                           .figure = fmt::format("{}: {}", series.name, what),
+                           .value = value};
+  };
+  lab::Comparison middle = figure("median", median, "s");
+  middle.samples = series.samples;
+  lab::Comparison tail =
+      figure("99th percentile / median", core::quantile(series.samples, 0.99) / median, "ratio");
+  lab::Comparison late =
+      figure("runs above mean + 1 s",
+             static_cast<double>(core::outliers_mean_plus(series.samples).size()), "1");
+  if (ours) {
+    tail.limit = 2;
+    late.limit = 0;
+  }
+  panel.tell(std::move(middle));
+  panel.tell(tail);
+  panel.tell(late);
+  panel.tell(figure("beyond the far fences",
+                    static_cast<double>(core::outliers_far_fence(series.samples).size()), "1"));
+}
+
+void repeat_large_files(Bench& bench, Place& place, const std::string& name) {
+  core::MeasureOptions options = whole_commands(bench.panel.settings());
+  options.confidence_target = 0;
+  options.min_epochs = options.max_epochs = bench.panel.settings().quick ? 25 : 100;
+  const Entrant ours = place.tabane(gcm(), Direction::encrypt, {});
+  const Entrant cp = place.parallel_cp(Direction::encrypt, 0);
+  const auto series = core::measure_interleaved(
+      {{ours.name, ours.work, ours.before}, {cp.name, cp.work, cp.before}}, options);
+  tell_spread(bench.panel, name, series[0], true);
+  tell_spread(bench.panel, name, series[1], false);
+}
+
+void ask_about_large_files(Bench& bench) {
+  const std::string what = "100 files of 4 MiB";
+  const std::string again = what + ", again and again";
+  const bool compared = bench.wants_one(what, all_ciphers());
+  const bool repeated = bench.panel.wants(again);
+  if (!compared && !repeated) return;
+  Place place(bench.panel.settings(), bench.pool, bench.total);
+  const std::string missing = place.missing(100 * 4 * kMiB);
+  if (!missing.empty()) return bench.skip(what, all_ciphers(), missing);
+  place.fill(0, 100, 4 * kMiB);
+  for (const CipherKind& kind : all_ciphers()) {
+    if (!bench.wants_one(what, {kind})) continue;
+    place.seal(kind);
+    for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
+      const std::string name = Bench::question_name(what, direction, kind);
+      if (bench.panel.wants(name)) ask_large_files(bench, place, kind, direction, name);
+    }
+  }
+  if (repeated) repeat_large_files(bench, place, again);
+}
+
+void ask_about_small_files(Bench& bench) {
+  const std::string what = "20000 files of 1 KiB";
+  if (!bench.wants_one(what, {gcm()})) return;
+  Place place(bench.panel.settings(), bench.pool, bench.total);
+  const std::string missing = place.missing(20000 * 2 * 4096);
+  if (!missing.empty()) return bench.skip(what, {gcm()}, missing);
+  place.fill(100, 200, 1024);
+  place.seal(gcm());
+  for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
+    Question question{Bench::question_name(what, direction, gcm()),
+                      "files/s",
+                      place.tabane(gcm(), direction, {}),
+                      {}};
+    question.measure = whole_commands(bench.panel.settings());
+    question.peers = {place.cp(direction, 1), place.parallel_cp(direction, 0),
+                      place.tabane(gcm(), direction, {"-q"}),
+                      place.tabane(gcm(), direction, {"-t", "1"})};
+    question.ours.amount = static_cast<double>(place.files());
+    for (Entrant& peer : question.peers) peer.amount = question.ours.amount;
+    bench.panel.ask(question);
+  }
+}
+
+void ask_about_one_file(Bench& bench) {
+  const std::uint64_t bytes = (bench.panel.settings().quick ? 1024 : 4096) * kMiB;
+  const std::string what = "1 file of " + core::format_bytes(bytes);
+  if (!bench.wants_one(what, {gcm()})) return;
+  Place place(bench.panel.settings(), bench.pool, bench.total);
+  const std::string missing = place.missing(bytes);
+  if (!missing.empty()) return bench.skip(what, {gcm()}, missing);
+  place.fill_one_file(bytes);
+  place.seal(gcm());
+  for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
+    Usage ours, cp;
+    Question question{Bench::question_name(what, direction, gcm()),
+                      "B/s",
+                      place.tabane(gcm(), direction, {}, &ours),
+                      {}};
+    question.measure = whole_commands(bench.panel.settings());
+    question.peers = {place.cp(direction, 1, &cp), aes_alone(gcm(), direction, bytes, bench.pool)};
+    if (bench.panel.ask(question).empty()) continue;
+    const double cores = static_cast<double>(bench.pool.size());
+    bench.panel.tell({.question = question.name,
+                      .unit = "1",
+                      .figure = "tabane: cores busy",
+                      .value = ours.cores_busy(),
+                      .limit = 0.9 * cores,
+                      .at_least = true});
+    bench.panel.tell({.question = question.name,
+                      .unit = "1",
+                      .figure = "cp: cores busy",
+                      .value = cp.cores_busy()});
+  }
+}
+
+void ask_all(Panel& panel) {
+  std::vector<unsigned> pus;
+  const core::Topology topology = core::Topology::detect();
+  for (const core::Pu& pu : topology.pus()) pus.push_back(pu.os_index);
+  ask_streams(panel, pus.back());
+  core::PinnedPool pool(pus);
+  Bench bench{panel, pool, {}};
+  panel.part("large files", [&] { ask_about_large_files(bench); });
+  panel.part("small files", [&] { ask_about_small_files(bench); });
+  panel.part("one file", [&] { ask_about_one_file(bench); });
+  panel.part("trees", [&] { ask_trees(panel, pool, bench.total); });
+  const std::string name = "all works above";
+  if (bench.total.peak_resident_bytes > 0 && panel.wants(name)) {
+    panel.tell({.question = name,
+                .unit = "B",
+                .figure = "tabane: resident memory, at most",
+                .value = static_cast<double>(bench.total.peak_resident_bytes),
+                .limit = kResidentLimit});
+  }
+}
+
+const RegisteredTopic kTopic({"aes", "encrypting files", ask_all});
+
+}  // namespace
+}  // namespace tabane::bench

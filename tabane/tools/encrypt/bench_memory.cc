@@ -1,0 +1,204 @@
+#include "tabane/tools/encrypt/bench_memory.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+
+#include "tabane/core/binding.h"
+#include "tabane/core/error.h"
+#include "tabane/core/memory.h"
+#include "tabane/core/units.h"
+#include "tabane/tools/encrypt/cbc_cipher.h"
+#include "tabane/tools/encrypt/chunk_cipher.h"
+
+namespace tabane::bench {
+namespace {
+
+using namespace encrypt;
+
+constexpr std::size_t kPiece = std::size_t{1} << 16;
+constexpr std::size_t kStreams = 16;
+// Addresses that differ by a multiple of 4 KiB share a set of the first-level cache; 16 streams go
+// through all 64 sets this far apart.
+constexpr std::size_t kStep = 4096 / kStreams;
+
+constexpr std::array<std::byte, 32> kKey{std::byte{1}, std::byte{2}, std::byte{3}};
+
+std::span<const std::byte> key_of(const CipherKind& kind) {
+  return std::span(kKey).first(kind.key_bytes);
+}
+
+// One worker's cipher and buffers; process() goes over kPiece bytes times pieces().
+class Worker {
+ public:
+  virtual ~Worker() = default;
+  virtual std::size_t pieces() const = 0;
+  virtual void process() = 0;
+};
+
+class ChunkWorker : public Worker {
+ public:
+  explicit ChunkWorker(Direction direction)
+      : direction_(direction),
+        plain_(memory_.as<std::byte>().first(kPiece)),
+        sealed_(memory_.as<std::byte>().subspan(kPiece + kStep, kPiece + kTagBytes)) {
+    FileKeys keys;
+    std::copy(kKey.begin(), kKey.end(), keys.key.bytes().begin());
+    cipher_.set_key(keys);
+    cipher_.seal(0, false, plain_, sealed_);
+  }
+  std::size_t pieces() const override { return 1; }
+  void process() override {
+    if (direction_ == Direction::encrypt) {
+      cipher_.seal(0, false, plain_, sealed_);
+    } else if (!cipher_.open(0, false, sealed_, plain_)) {
+      throw core::Error("a sealed chunk does not open");
+    }
+  }
+
+ private:
+  Direction direction_;
+  core::Region memory_{3 * kPiece};
+  std::span<std::byte> plain_, sealed_;
+  ChunkCipher cipher_;
+};
+
+// Streams of one length that stand apart, each with its chain.
+class Streams {
+ public:
+  Streams(std::size_t count, std::size_t bytes) : memory_(count * (bytes + kStep)), ivs_(count) {
+    memory_.touch();
+    for (std::size_t i = 0; i < count; ++i) {
+      std::byte* const at = memory_.data() + i * (bytes + kStep);
+      pieces_.push_back({at, at, bytes, &ivs_[i]});
+    }
+  }
+  std::span<const ChainPiece> pieces() const { return pieces_; }
+
+ private:
+  core::Region memory_;
+  std::vector<Block> ivs_;
+  std::vector<ChainPiece> pieces_;
+};
+
+class ChainWorker : public Worker {
+ public:
+  ChainWorker(const CipherKind& kind, Direction direction)
+      : direction_(direction),
+        cipher_(key_of(kind)),
+        streams_(direction == Direction::encrypt ? cipher_.lanes() : 1, kPiece) {}
+  std::size_t pieces() const override { return streams_.pieces().size(); }
+  void process() override {
+    if (direction_ == Direction::encrypt) {
+      cipher_.encrypt(streams_.pieces());
+    } else {
+      cipher_.decrypt(streams_.pieces()[0]);
+    }
+  }
+
+ private:
+  Direction direction_;
+  CbcCipher cipher_;
+  Streams streams_;
+};
+
+class EvpStream {
+ public:
+  explicit EvpStream(const CipherKind& kind) : context_(EVP_CIPHER_CTX_new()) {
+    const Block iv{};
+    const EVP_CIPHER* cipher = kind.key_bytes == 16 ? EVP_aes_128_cbc() : EVP_aes_256_cbc();
+    if (!context_ || EVP_EncryptInit_ex(context_.get(), cipher, nullptr,
+                                        reinterpret_cast<const unsigned char*>(kKey.data()),
+                                        reinterpret_cast<const unsigned char*>(iv.data())) != 1) {
+      throw core::Error("OpenSSL has no " + kind.name);
+    }
+    EVP_CIPHER_CTX_set_padding(context_.get(), 0);
+  }
+  void encrypt(const ChainPiece& piece) {
+    int written = 0;
+    EVP_EncryptUpdate(context_.get(), reinterpret_cast<unsigned char*>(piece.out), &written,
+                      reinterpret_cast<const unsigned char*>(piece.in),
+                      static_cast<int>(piece.bytes));
+  }
+
+ private:
+  struct Free {
+    void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
+  };
+  std::unique_ptr<EVP_CIPHER_CTX, Free> context_;
+};
+
+void ask_streams_of(Panel& panel, const CipherKind& kind, std::size_t bytes) {
+  const std::string name = "16 streams of " + core::format_bytes(bytes) + ", 1 core, " + kind.name;
+  if (!panel.wants(name)) return;
+  CbcCipher cipher(key_of(kind));
+  const Streams streams(kStreams, bytes), alone(1, bytes);
+  EvpStream evp(kind);
+  Question question{name, "B/s", {}, {}};
+  question.ours = {.name = "tabane",
+                   .work = core::repeat([&] { cipher.encrypt(streams.pieces()); }),
+                   .amount = static_cast<double>(kStreams * bytes)};
+  question.peers.push_back(
+      {.name = "OpenSSL EVP, 1 stream",
+       .work = core::repeat([&] { evp.encrypt(alone.pieces()[0]); }),
+       .amount = static_cast<double>(bytes),
+       .target = 7,
+       .how = std::string("EVP in this process; ") + OpenSSL_version(OPENSSL_VERSION)});
+  question.peers.push_back({.name = "tabane, 1 stream",
+                            .work = core::repeat([&] { cipher.encrypt(alone.pieces()); }),
+                            .amount = static_cast<double>(bytes),
+                            .target = 0,
+                            .how = "the same cipher, one stream"});
+  panel.ask(question);
+}
+
+}  // namespace
+
+std::vector<CipherKind> all_ciphers() {
+  return {{Cipher::aes_128_cbc, "aes-128-cbc", "-aes-128-cbc", 16},
+          {Cipher::aes_256_cbc, "aes-256-cbc", "-aes-256-cbc", 32},
+          {Cipher::aes_256_gcm, "aes-256-gcm", "-aes-256-cbc", 32}};
+}
+
+CipherKind gcm() { return all_ciphers().back(); }
+
+Entrant aes_alone(const CipherKind& kind, Direction direction, std::uint64_t bytes,
+                  core::PinnedPool& pool) {
+  const auto workers = std::make_shared<std::vector<std::unique_ptr<Worker>>>();
+  for (std::size_t i = 0; i < pool.size(); ++i) {
+    if (kind.chained()) {
+      workers->push_back(std::make_unique<ChainWorker>(kind, direction));
+    } else {
+      workers->push_back(std::make_unique<ChunkWorker>(direction));
+    }
+  }
+  const auto once = [workers, bytes, &pool] {
+    std::atomic<std::uint64_t> taken{0};
+    pool.run([&](std::size_t i) {
+      Worker& worker = *(*workers)[i];
+      const std::uint64_t step = worker.pieces() * kPiece;
+      while (taken.fetch_add(step, std::memory_order_relaxed) < bytes) worker.process();
+    });
+  };
+  return {.name = "AES alone in memory, all cores",
+          .work = core::repeat(once),
+          .amount = static_cast<double>(bytes),
+          .target = 0,
+          .how = "tabane's cipher in caches, one worker per PU, no files"};
+}
+
+void ask_streams(Panel& panel, unsigned pu) {
+  const core::ScopedBinding bound(pu);
+  for (const CipherKind& kind : all_ciphers()) {
+    if (!kind.chained()) continue;
+    for (const std::size_t bytes : {std::size_t{16} << 10, std::size_t{1} << 20}) {
+      ask_streams_of(panel, kind, bytes);
+    }
+  }
+}
+
+}  // namespace tabane::bench

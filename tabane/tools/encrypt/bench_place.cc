@@ -1,0 +1,271 @@
+#include "tabane/tools/encrypt/bench_place.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+
+#include "bench/peer_version.h"
+#include "tabane/core/error.h"
+#include "tabane/core/file.h"
+#include "tabane/core/units.h"
+#include "tabane/tools/encrypt/tree.h"
+
+namespace tabane::bench {
+namespace {
+
+using core::Descriptor;
+
+constexpr std::uint64_t kReserve = std::uint64_t{1} << 30;  // for the programs
+// One for all files, nothing stored: what openssl enc does.
+constexpr const char* kIv = "000102030405060708090a0b0c0d0e0f";
+
+std::vector<std::byte> example_key() {
+  std::vector<std::byte> key(32);
+  for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(7 * i + 1);
+  return key;
+}
+
+// The program that a command is about, also below xargs.
+std::string program_of(const Command& command) {
+  for (const char* name : {"openssl", "age", "rclone", "restic", "rsync", "find"}) {
+    if (std::find(command.begin(), command.end(), name) != command.end()) return name;
+  }
+  return "cp";
+}
+
+// Returns 0 or errno.
+int copy_by_range(const fs::path& from, const fs::path& to) {
+  const Descriptor in(open(from.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor out(open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!in.valid() || !out.valid()) return errno;
+  for (;;) {
+    const ssize_t n = copy_file_range(in.get(), nullptr, out.get(), nullptr, 1 << 30, 0);
+    if (n == 0) return 0;
+    if (n < 0 && errno != EINTR) return errno;
+  }
+}
+
+}  // namespace
+
+std::string verb(Direction direction) {
+  return direction == Direction::encrypt ? "encrypt" : "decrypt";
+}
+
+core::MeasureOptions whole_commands(const Settings& settings) {
+  return {.confidence_target = 0.02,
+          .budget_seconds = settings.quick ? 0.5 : 5,
+          .min_epochs = settings.quick ? 6 : 11,
+          .max_epochs = 101,
+          .warmup_epochs = 1,
+          .single_iteration = true};
+}
+
+std::string version_of(const std::string& program) {
+  const bool by_word = program == "openssl" || program == "rclone" || program == "restic";
+  return version_said_by(program + (by_word ? " version" : " --version"));
+}
+
+Place::Place(const Settings& settings, core::PinnedPool& pool, Usage& total)
+    : program_(settings.program),
+      pool_(pool),
+      total_(total),
+      scratch_("tabane-bench", settings.directory),
+      plain_(scratch_ / "plain"),
+      sealed_(scratch_ / "sealed"),
+      sealed_by_openssl_(scratch_ / "sealed-by-openssl"),
+      out_(scratch_ / "out") {
+  const std::vector<std::byte> key = example_key();
+  for (const std::byte b : key) hex_key_ += fmt::format("{:02x}", std::to_integer<unsigned>(b));
+  for (const std::size_t bytes : {std::size_t{16}, std::size_t{32}}) {
+    core::write_file(key_path(bytes), {reinterpret_cast<const char*>(key.data()), bytes});
+    fs::permissions(key_path(bytes), fs::perms::owner_read | fs::perms::owner_write);
+  }
+}
+
+std::string Place::missing(std::uint64_t bytes) const {
+  if (program_.empty()) return "no tabane in the folder above this program (see --program)";
+  const std::uint64_t needed = 4 * bytes + kReserve;
+  const std::uint64_t free = core::writable_bytes(scratch_.path());
+  if (free >= needed) return "";
+  return fmt::format("needs {} in {}, {} are free", core::format_bytes(needed),
+                     scratch_.path().parent_path().parent_path().string(),
+                     core::format_bytes(free));
+}
+
+void Place::fill(std::size_t folders, std::size_t files, std::uint64_t bytes_each) {
+  make_empty(plain_);
+  names_ = write_random_tree(plain_, folders, files, bytes_each);
+  bytes_ = names_.size() * bytes_each;
+  for (const auto& entry : fs::directory_iterator(plain_)) {
+    tops_.push_back(entry.path().filename().string());
+  }
+  std::sort(tops_.begin(), tops_.end());
+}
+
+void Place::fill_one_file(std::uint64_t bytes) {
+  write_random_file(plain_, bytes, 1);
+  names_ = {""};
+  bytes_ = bytes;
+}
+
+void Place::seal(const CipherKind& kind) {
+  remove_tree(sealed_);
+  remove_tree(out_);
+  total_ += run_command(tabane_command(kind, Direction::encrypt, plain_, sealed_));
+  total_ += run_command(tabane_command(kind, Direction::decrypt, sealed_, out_));
+  if (!same(plain_, out_)) {
+    throw core::Error("tabane decrypt does not give back what tabane encrypt got: " + kind.name);
+  }
+  const Entrant peer = openssl_enc(kind, Direction::encrypt, 0);
+  if (!peer.missing.empty()) return remove_tree(out_);
+  try {
+    peer.before();
+    peer.work(1);
+  } catch (const core::Error&) {  // decrypting by openssl enc then fails and says why
+    return remove_tree(out_);
+  }
+  if (kind.chained() && !same(sealed_, out_)) {
+    throw core::Error("tabane and openssl enc do not encrypt alike: " + kind.name);
+  }
+  remove_tree(sealed_by_openssl_);
+  fs::rename(out_, sealed_by_openssl_);
+}
+
+void Place::seal_once(const CipherKind& kind) {
+  remove_tree(sealed_);
+  total_ += run_command(tabane_command(kind, Direction::encrypt, plain_, sealed_));
+}
+
+Command Place::tabane_command(const CipherKind& kind, Direction direction, const fs::path& in,
+                              const fs::path& out) const {
+  Command command{program_,     verb(direction),          in,         out,
+                  "--key-file", key_path(kind.key_bytes), "--cipher", kind.name};
+  if (kind.chained()) command.insert(command.end(), {"--iv", kIv});
+  return command;
+}
+
+fs::path Place::key_path(std::size_t bytes) const { return scratch_ / fmt::format("key{}", bytes); }
+
+Entrant Place::entrant(std::string name, Command command, double target, Usage* own) const {
+  Entrant e{.name = std::move(name), .amount = static_cast<double>(bytes_), .target = target};
+  if (!in_path(command[0]))
+    e.missing = command[0] + " was not found";
+  else
+    e.how = started_as(command, version_of(program_of(command)));
+  e.work = [command = std::move(command), own](std::uint64_t times) {
+    for (; times > 0; --times) {
+      const Usage usage = run_command(command);
+      if (own) *own += usage;
+    }
+  };
+  e.before = [out = out_] { make_empty(out); };
+  return e;
+}
+
+Entrant Place::tabane(const CipherKind& kind, Direction direction,
+                      const std::vector<std::string>& more, Usage* own) const {
+  Command command = tabane_command(kind, direction, input(direction), out_);
+  std::string name = "tabane";
+  for (const std::string& word : more) name += " " + word;
+  command.insert(command.end(), more.begin(), more.end());
+  Entrant e = ours(std::move(name), std::move(command), own);
+  e.before = [out = out_] { remove_tree(out); };
+  return e;
+}
+
+Entrant Place::ours(std::string name, Command command, Usage* usage) const {
+  Entrant e{.name = std::move(name),
+            .amount = static_cast<double>(bytes_),
+            .target = 0,
+            .how = started_as(command, "this build")};
+  e.work = [command = std::move(command), usage, &total = total_](std::uint64_t times) {
+    for (; times > 0; --times) {
+      const Usage used = run_command(command);
+      total += used;
+      if (usage) *usage += used;
+    }
+  };
+  return e;
+}
+
+Entrant Place::update(const CipherKind& kind) const {
+  return ours(
+      "tabane encrypt --update",
+      {program_, "encrypt", "--update", plain_, sealed_, "--key-file", key_path(kind.key_bytes)},
+      nullptr);
+}
+
+Entrant Place::quick_verify(const CipherKind& kind) const {
+  return ours("tabane verify --quick",
+              {program_, "verify", "--quick", sealed_, "--key-file", key_path(kind.key_bytes)},
+              nullptr);
+}
+
+Entrant Place::cp(Direction direction, double target, Usage* own) const {
+  Entrant e = entrant("cp -r", {"cp", "-r", input(direction), out_}, target, own);
+  if (!fs::is_directory(plain_)) e.name = "cp";
+  e.before = [out = out_] { remove_tree(out); };
+  return e;
+}
+
+Entrant Place::parallel_cp(Direction direction, double target) const {
+  std::vector<std::string> paths;
+  for (const std::string& top : tops_) paths.push_back(input(direction) / top);
+  const std::size_t share = (paths.size() + pool_.size() - 1) / pool_.size();
+  const fs::path names = list("paths of " + verb(direction), paths);
+  const bool folders = names_.size() != tops_.size();
+  Command command{
+      "xargs", "-0", "-a", names, "-P", std::to_string(pool_.size()), "-n", std::to_string(share),
+      "cp"};
+  if (folders) command.push_back("-r");
+  command.insert(command.end(), {"-t", out_});
+  return entrant(fmt::format("xargs -P{} cp{} -t", pool_.size(), folders ? " -r" : ""),
+                 std::move(command), target, nullptr);
+}
+
+Entrant Place::openssl_enc(const CipherKind& kind, Direction direction, double target) const {
+  const bool encrypts = direction == Direction::encrypt;
+  const std::string processes = std::to_string(pool_.size());
+  Command command{"xargs", "-0", "-a", list("names", names_), "-P", processes, "-I{}"};
+  command.insert(command.end(), {"openssl", "enc", encrypts ? "-e" : "-d", kind.openssl});
+  command.insert(command.end(), {"-K", hex_key_.substr(0, 2 * kind.key_bytes), "-iv", kIv});
+  command.insert(command.end(), {"-in", (encrypts ? plain_ : sealed_by_openssl_) / "{}"});
+  command.insert(command.end(), {"-out", out_ / "{}"});
+  Entrant e = entrant("xargs -P" + processes + " openssl enc " + kind.openssl, std::move(command),
+                      target, nullptr);
+  if (!in_path("openssl")) e.missing = "openssl was not found";
+  if (names_.size() != tops_.size()) e.missing = "not for folders";
+  return e;
+}
+
+Entrant Place::copy_alone(Direction direction) const {
+  const auto once = [&pool = pool_, names = names_, in = input(direction), out = out_] {
+    std::atomic<std::size_t> taken{0};
+    std::atomic<int> error{0};
+    pool.run([&](std::size_t) {
+      for (std::size_t i; (i = taken.fetch_add(1)) < names.size();) {
+        if (const int code = copy_by_range(in / names[i], out / names[i])) error = code;
+      }
+    });
+    if (error != 0) throw core::SystemError("copy_file_range", in.string(), error);
+  };
+  return {.name = "copying alone, all cores",
+          .work = core::repeat(once),
+          .amount = static_cast<double>(bytes_),
+          .target = 0,
+          .before = [out = out_] { make_empty(out); },
+          .how = "copy_file_range in this process, one worker per PU"};
+}
+
+fs::path Place::list(const std::string& name, const std::vector<std::string>& entries) const {
+  std::string text;
+  for (const std::string& entry : entries) text += entry + '\0';
+  core::write_file(scratch_ / name, text);
+  return scratch_ / name;
+}
+
+}  // namespace tabane::bench

@@ -1,0 +1,103 @@
+// Files to encrypt and decrypt, and the commands that compete for them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/bench.h"
+#include "bench/command.h"
+#include "bench/scratch.h"
+#include "tabane/core/pinned_pool.h"
+#include "tabane/core/scratch_folder.h"
+#include "tabane/tools/encrypt/bench_memory.h"
+
+namespace tabane::bench {
+
+using encrypt::Direction;
+
+std::string verb(Direction direction);
+
+// How commands are measured that work on a whole tree.
+core::MeasureOptions whole_commands(const Settings& settings);
+
+// What the program says of its version.
+std::string version_of(const std::string& program);
+
+// Plain files, what they were sealed to, and one place for all outputs, which is cleared before
+// each command, outside its time.
+class Place {
+ public:
+  // pool: one worker a PU; commands that work in parallel are given as many processes.
+  // total: gets what all runs of tabane use. Both outlive the place.
+  Place(const Settings& settings, core::PinnedPool& pool, Usage& total);
+
+  // Why `bytes` of plain files cannot be worked on here; empty: they can.
+  std::string missing(std::uint64_t bytes) const;
+
+  // `folders` folders of `files` files; folders 0: one flat folder.
+  void fill(std::size_t folders, std::size_t files, std::uint64_t bytes_each);
+  // The plain "folder" is one file.
+  void fill_one_file(std::uint64_t bytes);
+  // Encrypts the plain files for the decrypting that follows, by tabane and by openssl enc, and
+  // checks tabane: decrypting gives the plain files, and chained files are those of openssl enc.
+  // throws: core::Error if not.
+  void seal(const CipherKind& kind);
+
+  // Encrypts the plain files by tabane alone, for commands on what is sealed.
+  void seal_once(const CipherKind& kind);
+
+  // tabane as a user calls it. own: gets what its runs use, if not null.
+  Entrant tabane(const CipherKind& kind, Direction direction, const std::vector<std::string>& more,
+                 Usage* own = nullptr) const;
+  // One cp of everything, as a user calls it.
+  Entrant cp(Direction direction, double target, Usage* own = nullptr) const;
+  // One cp for each PU, each with its share of the files or folders.
+  Entrant parallel_cp(Direction direction, double target) const;
+  // One openssl enc for each file, as many at once as PUs. Flat folders only. Decrypting, its files
+  // are its own where it cannot read ours (GCM).
+  Entrant openssl_enc(const CipherKind& kind, Direction direction, double target) const;
+  // copy_file_range of flat files in this process.
+  Entrant copy_alone(Direction direction) const;
+
+  // tabane brings the sealed files up to date, and looks at them without opening them.
+  Entrant update(const CipherKind& kind) const;
+  Entrant quick_verify(const CipherKind& kind) const;
+  // Any program, its output folder made empty before. own: gets what its runs use, if not null.
+  Entrant entrant(std::string name, Command command, double target, Usage* own = nullptr) const;
+
+  std::uint64_t bytes() const { return bytes_; }
+  std::size_t files() const { return names_.size(); }
+  // Below plain().
+  const std::vector<std::string>& names() const { return names_; }
+  const fs::path& plain() const { return plain_; }
+  const fs::path& sealed() const { return sealed_; }
+  const fs::path& out() const { return out_; }
+  // For what belongs to a program.
+  const fs::path& folder() const { return scratch_.path(); }
+  // As many at once as PUs.
+  std::string processes() const { return std::to_string(pool_.size()); }
+  // A file of names for xargs, each ended by a zero.
+  fs::path list(const std::string& name, const std::vector<std::string>& entries) const;
+
+ private:
+  const fs::path& input(Direction direction) const {
+    return direction == Direction::encrypt ? plain_ : sealed_;
+  }
+  Command tabane_command(const CipherKind& kind, Direction direction, const fs::path& in,
+                         const fs::path& out) const;
+  fs::path key_path(std::size_t bytes) const;
+  Entrant ours(std::string name, Command command, Usage* usage) const;
+
+  std::string program_;
+  core::PinnedPool& pool_;
+  Usage& total_;
+  core::ScratchFolder scratch_;
+  fs::path plain_, sealed_, sealed_by_openssl_, out_;
+  std::string hex_key_;
+  std::vector<std::string> tops_;   // entries of the plain folder
+  std::vector<std::string> names_;  // files below it
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace tabane::bench

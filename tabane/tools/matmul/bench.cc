@@ -1,0 +1,189 @@
+// Products of multiple-precision matrices beside FLINT's and beside loops of MPFR.
+#include "bench/bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bench/solvers.h"
+#include "tabane/comm/launch.h"
+#include "tabane/core/scratch_folder.h"
+#include "tabane/solver/blas.h"
+#include "tabane/tools/matmul/bench_flint.h"
+#include "tabane/tools/matmul/loops.h"
+#include "tabane/tools/matmul/multiply.h"
+#include "tabane/tools/matmul/problem.h"
+#include "tabane/tools/matmul/workspace.h"
+
+namespace tabane::bench {
+namespace {
+
+namespace mp = matmul;
+
+// The matrices of the published comparison.
+struct Factors {
+  mp::Matrix a, b;
+  Factors(int n, long bits)
+      : a(mp::random_matrix(n, n, bits, 2)), b(mp::random_matrix(n, n, bits, 3)) {}
+};
+using Shared = std::shared_ptr<const Factors>;
+
+double multiply_adds(int n) { return 1.0 * n * n * n; }
+
+class Products {
+ public:
+  explicit Products(Panel& panel) : panel_(panel) {}
+
+  void ask_all() {
+    beside_others(1000, 512, 4, 30);
+    for (const long bits : {128L, 1024L, 4096L}) beside_others(300, bits, 2, 0);
+    two_at_once();
+    shares();
+    for (const long bits : {128L, 1024L}) crossover(bits);
+  }
+
+ private:
+  // workspace: null for memory that is new in each product.
+  static Entrant product(const Shared& factors, std::shared_ptr<mp::Workspace> workspace) {
+    const int n = factors->a.rows();
+    return {.name = workspace ? "tabane, memory kept" : "tabane",
+            .work = core::repeat([factors, workspace] {
+              mp::multiply(factors->a, factors->b, factors->a.bits(),
+                           {.workspace = workspace.get()});
+            }),
+            .amount = multiply_adds(n)};
+  }
+
+  // On as many rows as take about a second; a row takes as long as another.
+  static Entrant loop(const Shared& factors, double target, bool blocked) {
+    const int n = factors->a.rows();
+    const auto bits = factors->a.bits();
+    const double row = 1.0 * n * n * (20e-9 + 0.2e-9 * static_cast<double>(bits));
+    const int rows = std::clamp(static_cast<int>(1 / row), 1, n);
+    const auto part = std::make_shared<mp::Matrix>(factors->a.part({0, rows}, {0, n}));
+    return {.name = blocked ? "MPFR, blocked loop" : "MPFR, triple loop",
+            .work = core::repeat([factors, part, bits, blocked] {
+              blocked ? mp::blocked_loop(*part, factors->b, bits)
+                      : mp::triple_loop(*part, factors->b, bits);
+            }),
+            .amount = 1.0 * rows * n * n,
+            .target = target,
+            .how = fmt::format("mpfr_mul, mpfr_add on {} rows; MPFR {}", rows, mpfr_get_version())};
+  }
+
+  void beside_others(int n, long bits, double over_flint, double over_loop) {
+    const std::string name = fmt::format("matmul, n = {}, {} bits, 1 thread", n, bits);
+    if (!panel_.wants(name)) return;
+    const auto factors = std::make_shared<const Factors>(n, bits);
+    const auto flint = std::make_shared<FlintProduct>(factors->a, factors->b);
+    Entrant peer{.name = "FLINT, arb_mat_mul",
+                 .work = core::repeat([flint] { flint->multiply(); }),
+                 .amount = multiply_adds(n),
+                 .target = over_flint,
+                 .missing = FlintProduct::missing(),
+                 .how = FlintProduct::version()};
+    panel_.ask({.name = name,
+                .unit = "multiply-adds/s",
+                .ours = product(factors, nullptr),
+                .peers = {peer, loop(factors, over_loop, false), loop(factors, 0, true)},
+                .measure = long_runs(panel_.settings(), 6, 20)});
+    panel_.ask({.name = name + ", memory kept",
+                .unit = "multiply-adds/s",
+                .ours = product(factors, std::make_shared<mp::Workspace>()),
+                .peers = {peer},
+                .measure = long_runs(panel_.settings(), 6, 20)});
+  }
+
+  // Efficiency: a speed-up of 1.8 is 0.9.
+  void two_at_once() {
+    for (const auto& [how, options] :
+         {std::pair{"2 threads", "--ranks 1 -t 2"}, {"2 ranks", "--ranks 2"}}) {
+      Entrant one = run("1 thread", "--ranks 1");
+      one.target = 1.8;
+      panel_.ask({.name = fmt::format("matmul, n = 1000, 512 bits, {}", how),
+                  .unit = "multiply-adds/s",
+                  .ours = run("tabane", options),
+                  .peers = {std::move(one)},
+                  .measure = long_runs(panel_.settings(), 11, 40)});
+    }
+  }
+
+  Entrant run(const std::string& name, const std::string& options) const {
+    return solver_run(panel_.settings(), folder_ / "matmul.json", name,
+                      "matmul -n 1000 --bits 512 " + options, multiply_adds(1000));
+  }
+
+  // The rate of one core's products of doubles, in turn with products whose shares are told.
+  void shares() {
+    const std::string name = "matmul, n = 1000, 512 bits, products of doubles";
+    if (!panel_.wants(name)) return;
+    const Factors factors(1000, 512);
+    std::vector<double> shares, rates;
+    const int runs = panel_.settings().quick ? 2 : 7;
+    comm::launch({.ranks = 1, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
+      for (int run = 0; run <= runs; ++run) {
+        mp::Cost cost;
+        const double begin = core::tick_clock().now();
+        mp::multiply(factors.a, factors.b, 512, {}, &cost);
+        const double seconds = core::tick_clock().now() - begin;
+        const double peak = solver::measure_product_rate(comm, 1000, 3);
+        if (run == 0) continue;  // warms up
+        shares.push_back(cost.product_seconds / seconds);
+        rates.push_back(cost.product_operations / cost.product_seconds / peak);
+      }
+    });
+    tell(name, "of the time", shares, 0.5);
+    tell(name, "of the measured peak of one core", rates, 0.85);
+  }
+
+  void tell(const std::string& question, const std::string& figure,
+            const std::vector<double>& samples, double least) {
+    panel_.tell({.question = question,
+                 .unit = "share",
+                 .figure = figure,
+                 .value = core::median(samples),
+                 .limit = least,
+                 .at_least = true,
+                 .samples = samples});
+  }
+
+  // The smallest n from which on residues are faster than the triple loop.
+  void crossover(long bits) {
+    const std::string name = fmt::format("matmul, crossover, {} bits", bits);
+    if (!panel_.wants(name)) return;
+    double smallest = 64;
+    for (int n = 64; n >= 2; n -= 2) {
+      const Factors factors(n, bits);
+      std::vector<double> ratios;
+      for (int run = 0; run < 9; ++run) {
+        const double begin = core::tick_clock().now();
+        mp::multiply(factors.a, factors.b, bits, {.method = mp::Method::residues});
+        const double middle = core::tick_clock().now();
+        mp::triple_loop(factors.a, factors.b, bits);
+        ratios.push_back((core::tick_clock().now() - middle) / (middle - begin));
+      }
+      if (core::median(ratios) < 1) break;
+      smallest = n;
+    }
+    panel_.tell({.question = name,
+                 .unit = "rows",
+                 .figure = "smallest n where residues beat MPFR's triple loop",
+                 .value = smallest,
+                 .limit = 24,
+                 .samples = {smallest}});
+  }
+
+  Panel& panel_;
+  core::ScratchFolder folder_{"matmul-bench"};
+};
+
+const RegisteredTopic kTopic({"matmul", "products of multiple-precision matrices",
+                              [](Panel& panel) { Products(panel).ask_all(); }});
+
+}  // namespace
+}  // namespace tabane::bench

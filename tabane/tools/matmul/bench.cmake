@@ -1,0 +1,10 @@
+find_path(ARB_INCLUDE arb_mat.h)
+find_library(ARB_LIBRARY NAMES flint-arb arb)
+find_library(FLINT_LIBRARY flint)
+if(ARB_INCLUDE AND ARB_LIBRARY AND FLINT_LIBRARY)
+  target_include_directories(tabane_bench PRIVATE ${ARB_INCLUDE})
+  target_link_libraries(tabane_bench PRIVATE ${ARB_LIBRARY} ${FLINT_LIBRARY})
+  target_compile_definitions(tabane_bench PRIVATE TABANE_BENCH_FLINT)
+endif()
+# The variant without threads: questions about one thread must not get two.
+target_link_libraries(tabane_bench PRIVATE tabane_openblas)
