@@ -1,6 +1,6 @@
 // Records of machines that others measured: the figures that the reports publish, in the form in
 // which surveys and studies write theirs, so that both can stand side by side. They come from the
-// files of data/published/, which are part of the program.
+// files studies/*/published*.json, which are part of the program.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The texts of data/published/, put into the program by the build.
+// The texts of studies/*/published*.json, put into the program by the build.
 #pragma once
 
 #include <span>
@@ -6,7 +6,7 @@
 namespace tabane::lab {
 
 struct PublishedFile {
-  const char* name;  // of the file, without .json
+  const char* name;  // "aes-folder-phi" of studies/aes_folder/published_phi.json
   const char* json;
 };
 
