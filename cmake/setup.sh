@@ -1,18 +1,20 @@
 #!/bin/sh
-# Installs the packages of sections of packages.txt that are missing; silent if none is.
+# Installs the packages of sections of packages.txt, that of the root and those of folders below
+# tabane/, that are missing; silent if none is.
 # usage: cmake/setup.sh SECTION…
 #
 # Exits 1 if packages are missing and cannot be installed, after naming them. On a system without
 # dpkg it names what is needed and exits 0: CMake then tells what it does not find.
 set -eu
 
-list=$(dirname "$0")/../packages.txt
+cd "$(dirname "$0")/.."
 
 say() { printf 'tabane: %s\n' "$*" >&2; }
 
 # Prints the package names of one section for an architecture; all lines if it is empty.
 packages_of() {
   awk -v section="$1" -v arch="$2" '
+    FNR == 1 { found = 0 }
     /^\[/ { found = ($0 ~ "^\\[" section "\\]"); known = known || found; next }
     !found || /^ *(#|$)/ { next }
     $2 ~ /^\[/ && arch != "" {
@@ -21,7 +23,7 @@ packages_of() {
       if (index(" " only " ", " " arch " ") == 0) next
     }
     { print $1 }
-    END { exit !known }' "$list"
+    END { exit !known }' packages.txt tabane/*/packages.txt tabane/*/*/packages.txt
 }
 
 # Prints the wanted packages that are neither installed nor provided by an installed one.

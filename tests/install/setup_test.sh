@@ -5,7 +5,7 @@ set -euo pipefail
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/cmake" "$work/bin"
+mkdir -p "$work/cmake" "$work/bin" "$work/tabane/library" "$work/tabane/tools/slice"
 cp "$1/cmake/setup.sh" "$work/cmake/"
 cat >"$work/packages.txt" <<'LIST'
 # a comment
@@ -17,6 +17,8 @@ gamma      [arm64 riscv64] why
 [test]
 delta      why
 LIST
+printf '[bench]\nepsilon    why\n' >"$work/tabane/library/packages.txt"
+printf 'nothing    of no section\n[bench]\nzeta       why\n' >"$work/tabane/tools/slice/packages.txt"
 fake() { printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1"; chmod +x "$work/bin/$1"; }
 # shellcheck disable=SC2016  # for the fake to expand
 fake apt-get 'echo "apt-get $*" >>"$APT_LOG"; [ ! -e "$APT_LOG.fails" ]'
@@ -41,6 +43,7 @@ apt_was_not_called() { [ ! -s "$APT_LOG" ] || wrong_calls "apt-get was called:";
 
 fake id 'echo 1000'
 check "without dpkg: names all, goes on" 0 'not a Debian.* alpha beta gamma$' survey
+check "a section of several files" 0 'Debian 12 calls epsilon zeta$' bench
 
 fake dpkg 'echo amd64'
 fake dpkg-query 'echo "installed alpha, "; echo "installed beta2, old, beta (= 2), older"'
