@@ -14,7 +14,7 @@ configure = @cmake/configure.sh $(1)
 compile = @cmake/announce.sh $(JOBS) "$(1)" "$(2)"; \
   cmake --build build --parallel $(JOBS) $(1:%=--target %)
 
-.PHONY: build help setup survey test bench lint install clean
+.PHONY: build help setup survey test bench lint new-study new-tool install clean
 .NOTPARALLEL:
 
 build: ## build the program and the libraries (default)
@@ -23,7 +23,7 @@ build: ## build the program and the libraries (default)
 	$(call compile)
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install the packages for everything
 	$(call setup,survey test bench)
@@ -45,6 +45,12 @@ bench: ## compare with the peers (ONLY=simd: one question)
 	$(call configure,TABANE_BENCH)
 	$(call compile)
 	build/bench/tabane_bench $(if $(ONLY),--only $(ONLY)) --output build/bench $(ARGS)
+
+new-study: ## make the folder of a new study (NAME=word-count)
+	@cmake/new_slice.sh study "$(NAME)"
+
+new-tool: ## make the folder of a new tool, with a verb of its own
+	@cmake/new_slice.sh tool "$(NAME)"
 
 lint: ## check layout, layers, headers and scripts
 	$(call setup,survey test)

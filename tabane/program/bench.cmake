@@ -1,0 +1,1 @@
+tabane_bench_program(nothing bench_program_nothing.cc)

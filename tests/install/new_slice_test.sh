@@ -1,0 +1,57 @@
+#!/bin/bash
+# A study and a tool from the template: they touch no file outside their folders, build, run, and
+# are known to the help, the man page and the completions.
+# usage: new_slice_test.sh SOURCE BUILD CXX
+set -eu
+source=$1 build=$2 cxx=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "$*"; exit 1; }
+
+mkdir "$work/source"
+cp -r "$source"/{CMakeLists.txt,CMakePresets.json,LICENSE,README.md,GLOSSARY.md,cmake,docs,tabane} "$work/source"
+cp -r "$work/source" "$work/before"
+cd "$work/source"
+cmake/new_slice.sh study dummy-study
+cmake/new_slice.sh tool dummy-tool
+cmake/new_slice.sh tool dummy-tool 2>/dev/null && fail "a folder was made twice"
+changed=$(diff -rq "$work/before" . || true)
+[ "$(grep -c . <<<"$changed")" = 2 ] || fail "other files changed: $changed"
+python3 cmake/check_layers.py tabane/studies/dummy_study/*.* tabane/tools/dummy_tool/*.*
+if command -v clang-format >/dev/null && [ -e "$source/.clang-format" ]; then
+  clang-format --style="file:$source/.clang-format" --dry-run -Werror \
+    tabane/studies/dummy_study/*.{h,cc} tabane/tools/dummy_tool/*.{h,cc}
+fi
+
+cmake -S . -B "$work/build" -G Ninja -DCMAKE_CXX_COMPILER="$cxx" -DTABANE_TESTS=OFF >/dev/null
+modules=$work/build/modules/program
+ninja -C "$work/build" modules/program/verb_lists.cc "$modules"/tabane_dummy_{study,tool}.so \
+  >"$work/log" || { cat "$work/log"; exit 1; }
+
+# The program with the lists of the new tree and the libraries of the build that is tested.
+mkdir -p "$work/bin" "$work/lib/tabane"
+held=("$build"/modules/{core,simd,team,device,lab,program,tools/{time,tune}}/libtabane_*.a
+      "$build"/modules/comm/libtabane_comm.a)
+"$cxx" -std=c++20 -O0 -DFMT_SHARED -rdynamic -I. -o "$work/bin/tabane" \
+  tabane/program/{main,verbs,command_generate_docs,highway}.cc "$modules"/{verb_lists,build}.cc \
+  "$build"/modules/tools/*/CMakeFiles/*_verb.dir/verb*.o \
+  -Wl,--whole-archive "${held[@]}" -Wl,--no-whole-archive -lhwloc -lfmt -ldl 2>"$work/log" ||
+  { head -50 "$work/log"; exit 1; }
+ln -s "$build"/modules/program/*.so "$modules"/*.so "$work/lib/tabane"
+
+tabane=$work/bin/tabane
+[ "$("$tabane" dummy-tool -n 4)" = 10 ] || fail "the tool does not run"
+"$tabane" study dummy-study --quick -q --json=- | grep -q clock || fail "the study does not run"
+"$tabane" --help | grep -q '^  dummy-tool' || fail "--help does not know the tool"
+"$tabane" study --help | grep -q '^  dummy-study' || fail "--help does not know the study"
+"$tabane" generate-docs man --template docs/tabane.1.in -o "$work/man"
+for name in dummy-tool dummy-study; do
+  grep -q "${name/-/\\\\-}\|$name" "$work/man" || fail "the man page does not know $name"
+  for shell in bash zsh fish; do
+    "$tabane" generate-docs $shell -o "$work/completion"
+    grep -q "$name" "$work/completion" || fail "$shell's completion does not know $name"
+  done
+done
+for readme in tabane/studies/dummy_study/README.md tabane/tools/dummy_tool/README.md; do
+  grep -q "$readme" "$work/build/cmake_install.cmake" || fail "$readme is not installed"
+done
