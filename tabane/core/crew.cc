@@ -1,4 +1,4 @@
-#include "tabane/tools/encrypt/crew.h"
+#include "tabane/core/crew.h"
 
 #include <condition_variable>
 #include <exception>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace tabane::encrypt {
+namespace tabane::core {
 
 void run_crew(std::size_t threads, const std::function<void(std::size_t thread)>& work,
               std::chrono::milliseconds period, const std::function<void()>& tick) {
@@ -46,4 +46,4 @@ void run_crew(std::size_t threads, const std::function<void(std::size_t thread)>
   if (problem) std::rethrow_exception(problem);
 }
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::core

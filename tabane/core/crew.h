@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <functional>
 
-namespace tabane::encrypt {
+namespace tabane::core {
 
 // Calls work(0), work(1), … in `threads` threads; where the system gives fewer, those do it all.
 // Calls tick, which must not throw, from this thread at each period until all have returned.
@@ -14,4 +14,4 @@ namespace tabane::encrypt {
 void run_crew(std::size_t threads, const std::function<void(std::size_t thread)>& work,
               std::chrono::milliseconds period, const std::function<void()>& tick);
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::core

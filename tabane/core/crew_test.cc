@@ -1,4 +1,4 @@
-#include "tabane/tools/encrypt/crew.h"
+#include "tabane/core/crew.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace tabane::encrypt {
+namespace tabane::core {
 namespace {
 
 constexpr std::chrono::milliseconds kPeriod(1);
@@ -47,4 +47,4 @@ TEST(Crew, TellsOfAFailureWhenAllHaveEnded) {
 }
 
 }  // namespace
-}  // namespace tabane::encrypt
+}  // namespace tabane::core

@@ -1,4 +1,4 @@
-#include "tabane/tools/encrypt/output_file.h"
+#include "tabane/core/output_file.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,43 +11,52 @@
 #include <utility>
 
 #include "tabane/core/error.h"
-#include "tabane/tools/encrypt/modes.h"
 
-namespace tabane::encrypt {
+namespace tabane::core {
 namespace {
 
 constexpr mode_t kModeBits = 07777;
 constexpr std::time_t kHour = 3600;
 
 // Invalid, for example, where this user may not read it.
-core::Descriptor open_leftover(int directory, const std::string& name) {
-  return core::Descriptor(
+Descriptor open_leftover(int directory, const std::string& name) {
+  return Descriptor(
       ::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
 }
 
 // A lock that others can share is enough, and all that a file which is open for reading gets from
 // NFS.
-bool lock(const core::Descriptor& file) { return ::flock(file.get(), LOCK_SH | LOCK_NB) == 0; }
+bool lock(const Descriptor& file) { return ::flock(file.get(), LOCK_SH | LOCK_NB) == 0; }
 
 // Another host may be writing it, whose locks nobody sees here.
 bool is_old(const struct stat& status) { return status.st_mtime < std::time(nullptr) - kHour; }
 
 }  // namespace
 
+void let_owner_work(int directory) {
+  constexpr mode_t kOwner = 0700;
+  struct stat there {};
+  if (::fstat(directory, &there) != 0 || there.st_uid != ::geteuid()) return;
+  if ((there.st_mode & kOwner) == kOwner) return;
+  // fchmod takes no descriptor that is only a path.
+  const std::string name = "/proc/self/fd/" + std::to_string(directory);
+  static_cast<void>(::chmod(name.c_str(), (there.st_mode & kModeBits) | kOwner));
+}
+
 std::vector<std::string> temporary_names(int directory) {
-  core::Descriptor own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Descriptor own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(own.valid() ? ::fdopendir(own.get()) : nullptr,
                                                    ::closedir);
-  if (!stream) throw core::SystemError("open directory", "", errno);
+  if (!stream) throw SystemError("open directory", "", errno);
   own.release();
   std::vector<std::string> found;
   for (;;) {
     errno = 0;
     const dirent* entry = ::readdir(stream.get());
     if (entry == nullptr) break;
-    if (core::is_temporary_name(entry->d_name)) found.emplace_back(entry->d_name);
+    if (is_temporary_name(entry->d_name)) found.emplace_back(entry->d_name);
   }
-  if (errno != 0) throw core::SystemError("readdir", "", errno);
+  if (errno != 0) throw SystemError("readdir", "", errno);
   return found;
 }
 
@@ -60,11 +69,11 @@ std::size_t remove_leftovers(int directory,
     struct stat status;
     if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno == ENOENT) continue;
-      throw core::SystemError("fstatat", name, errno);
+      throw SystemError("fstatat", name, errno);
     }
-    const bool marked = core::is_leftover(name, status.st_mode);
+    const bool marked = is_leftover(name, status.st_mode);
     if (!marked && (unmarked == nullptr || !S_ISREG(status.st_mode))) continue;
-    const core::Descriptor file = open_leftover(directory, name);
+    const Descriptor file = open_leftover(directory, name);
     // Another job is writing it.
     if (file.valid() && !lock(file) && errno == EWOULDBLOCK) continue;
     if (!marked) {
@@ -79,7 +88,7 @@ std::size_t remove_leftovers(int directory,
     if (result == 0) {
       ++removed;
     } else if (errno != ENOENT) {
-      throw core::SystemError("unlinkat", name, errno);
+      throw SystemError("unlinkat", name, errno);
     }
   }
   return removed;
@@ -89,15 +98,15 @@ std::size_t remove_own_leftovers(int directory, const std::set<FileId>& keep) {
   std::vector<std::string> names;
   try {
     names = temporary_names(directory);
-  } catch (const core::SystemError&) {
+  } catch (const SystemError&) {
     return 0;  // no output waits for tidying
   }
   std::size_t removed = 0;
   for (const std::string& name : names) {
-    const core::Descriptor file = open_leftover(directory, name);
+    const Descriptor file = open_leftover(directory, name);
     struct stat status {};
     if (!file.valid() || ::fstat(file.get(), &status) != 0) continue;
-    if (!core::is_leftover(name, status.st_mode)) continue;
+    if (!is_leftover(name, status.st_mode)) continue;
     if (keep.contains({status.st_dev, status.st_ino}) || !is_old(status)) continue;
     if (status.st_uid != ::geteuid() || !lock(file)) continue;
     if (::unlinkat(directory, name.c_str(), 0) == 0) ++removed;
@@ -105,7 +114,7 @@ std::size_t remove_own_leftovers(int directory, const std::set<FileId>& keep) {
   return removed;
 }
 
-OutputFile::OutputFile(core::SharedDescriptor directory, std::string name, mode_t mode)
+OutputFile::OutputFile(SharedDescriptor directory, std::string name, mode_t mode)
     : directory_(std::move(directory)),
       name_(std::move(name)),
       file_(directory_->get(), name_, mode) {}
@@ -114,32 +123,32 @@ OutputFile::OutputFile(core::SharedDescriptor directory, std::string name, mode_
 // remote file systems have a say in the mode, too.
 void set_mode(int file, const struct stat& wanted, const std::string& name, mode_t stay) {
   struct stat made;
-  if (::fstat(file, &made) != 0) throw core::SystemError("fstat", name, errno);
+  if (::fstat(file, &made) != 0) throw SystemError("fstat", name, errno);
   mode_t mode = (wanted.st_mode & kModeBits) | (made.st_mode & stay);
   if (wanted.st_uid != made.st_uid) mode &= ~static_cast<mode_t>(S_ISUID);
   if (wanted.st_gid != made.st_gid) mode &= ~static_cast<mode_t>(S_ISGID);
   if ((made.st_mode & kModeBits) == mode) return;
-  if (::fchmod(file, mode) != 0) throw core::SystemError("fchmod", name, errno);
+  if (::fchmod(file, mode) != 0) throw SystemError("fchmod", name, errno);
 }
 
 void OutputFile::commit(const struct stat& wanted, Commit how) {
   TABANE_ASSERT(file_.fd() >= 0);
   set_mode(file_.fd(), wanted, name_, S_ISVTX);
   const timespec times[2] = {wanted.st_atim, wanted.st_mtim};
-  if (::futimens(file_.fd(), times) != 0) throw core::SystemError("futimens", name_, errno);
-  if (how.fsync && ::fsync(file_.fd()) != 0) throw core::SystemError("fsync", name_, errno);
+  if (::futimens(file_.fd(), times) != 0) throw SystemError("futimens", name_, errno);
+  if (how.fsync && ::fsync(file_.fd()) != 0) throw SystemError("fsync", name_, errno);
   file_.rename(how.replace, (wanted.st_mode & S_ISVTX) != 0);
   // EINVAL: a file system that has nothing to do for directories.
   if (how.fsync && ::fsync(directory_->get()) != 0 && errno != EINVAL) {
-    throw core::SystemError("fsync of the directory", name_, errno);
+    throw SystemError("fsync of the directory", name_, errno);
   }
 }
 
 void OutputFile::commit(Commit how) {
   struct stat as_made {};
-  if (::fstat(file_.fd(), &as_made) != 0) throw core::SystemError("fstat", name_, errno);
+  if (::fstat(file_.fd(), &as_made) != 0) throw SystemError("fstat", name_, errno);
   as_made.st_mode &= ~static_cast<mode_t>(S_ISVTX);
   commit(as_made, how);
 }
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::core

@@ -10,10 +10,14 @@
 #include <vector>
 
 #include "tabane/core/file.h"
+#include "tabane/core/same_place.h"
 #include "tabane/core/temporary_file.h"
-#include "tabane/tools/encrypt/same_place.h"
 
-namespace tabane::encrypt {
+namespace tabane::core {
+
+// Lets the owner, if that is this user, list and change a directory that is open, if only as a
+// path. What cannot be changed shows when it is used.
+void let_owner_work(int directory);
 
 // The names in an open directory that temporary files have. throws: core::SystemError.
 std::vector<std::string> temporary_names(int directory);
@@ -43,7 +47,7 @@ class OutputFile {
  public:
   // Makes the temporary file with permissions `mode`.
   // throws: core::SystemError naming the final file.
-  OutputFile(core::SharedDescriptor directory, std::string name, mode_t mode);
+  OutputFile(SharedDescriptor directory, std::string name, mode_t mode);
 
   int fd() const { return file_.fd(); }
   const char* temporary_name() const { return file_.name(); }
@@ -61,9 +65,9 @@ class OutputFile {
   void commit(Commit how);
 
  private:
-  core::SharedDescriptor directory_;
+  SharedDescriptor directory_;
   std::string name_;
-  core::TemporaryFile file_;  // removed unless it was committed
+  TemporaryFile file_;  // removed unless it was committed
 };
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::core

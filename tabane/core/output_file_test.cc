@@ -1,4 +1,4 @@
-#include "tabane/tools/encrypt/output_file.h"
+#include "tabane/core/output_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/text_of_error_test.h"
 
-namespace tabane::encrypt {
+namespace tabane::core {
 namespace {
 
 using Names = std::set<std::string>;
@@ -38,7 +38,7 @@ using Names = std::set<std::string>;
 class TemporaryDirectory : public testing::Test {
  protected:
   void SetUp() override {
-    directory_ = std::make_shared<const core::Descriptor>(core::open_directory(place_));
+    directory_ = std::make_shared<const Descriptor>(open_directory(place_));
     ASSERT_TRUE(directory_->valid());
     put("source", "");
     ASSERT_EQ(::fstatat(at(), "source", &source_, 0), 0);
@@ -50,13 +50,11 @@ class TemporaryDirectory : public testing::Test {
 
   int at() const { return directory_->get(); }
 
-  void put(const std::string& name, std::string_view text) {
-    core::write_file(folder_ / name, text);
-  }
+  void put(const std::string& name, std::string_view text) { write_file(folder_ / name, text); }
 
-  std::string text(const std::string& name) { return core::read_file(folder_ / name); }
+  std::string text(const std::string& name) { return read_file(folder_ / name); }
 
-  Names names() { return core::names_in(place_); }
+  Names names() { return names_in(place_); }
 
   struct stat status(const std::string& name) {
     struct stat found {};
@@ -70,16 +68,16 @@ class TemporaryDirectory : public testing::Test {
     return status("m").st_mode & 07777;
   }
 
-  const core::ScratchFolder folder_{"tabane-test"};
+  const ScratchFolder folder_{"tabane-test"};
   const std::string place_ = folder_.path().string();
-  core::SharedDescriptor directory_;
+  SharedDescriptor directory_;
   struct stat source_ {};
 };
 
 int code_of(const std::function<void()>& action) {
   try {
     action();
-  } catch (const core::SystemError& error) {
+  } catch (const SystemError& error) {
     return error.code();
   }
   return 0;
@@ -90,8 +88,8 @@ using OutputFileIn = TemporaryDirectory;
 TEST_F(OutputFileIn, StandsUnderATemporaryNameUntilCommit) {
   OutputFile file(directory_, "final", 0600);
   ASSERT_EQ(names().size(), 1u);
-  EXPECT_TRUE(core::is_temporary_name(*names().begin()));
-  core::write_all_at(file.fd(), "text", 4, 0, "final");
+  EXPECT_TRUE(is_temporary_name(*names().begin()));
+  write_all_at(file.fd(), "text", 4, 0, "final");
   file.commit(source_, {});
   EXPECT_EQ(names(), Names{"final"});
   EXPECT_EQ(text("final"), "text");
@@ -100,20 +98,20 @@ TEST_F(OutputFileIn, StandsUnderATemporaryNameUntilCommit) {
 TEST_F(OutputFileIn, LeavesNothingWithoutCommit) {
   {
     OutputFile file(directory_, "final", 0600);
-    core::write_all_at(file.fd(), "text", 4, 0, "final");
+    write_all_at(file.fd(), "text", 4, 0, "final");
   }
   EXPECT_EQ(names(), Names{});
 }
 
 TEST_F(OutputFileIn, LeavesNoTemporaryFileAndNoDescriptorBehind) {
-  const int free_before = core::Descriptor(::open("/dev/null", O_RDONLY)).get();
+  const int free_before = Descriptor(::open("/dev/null", O_RDONLY)).get();
   for (int i = 0; i < 3; ++i) {
     OutputFile(directory_, "dropped", 0600);
     OutputFile kept(directory_, "kept" + std::to_string(i), 0600);
     kept.commit(source_, {});
   }
   EXPECT_EQ(names(), (Names{"kept0", "kept1", "kept2"}));
-  EXPECT_EQ(core::Descriptor(::open("/dev/null", O_RDONLY)).get(), free_before);
+  EXPECT_EQ(Descriptor(::open("/dev/null", O_RDONLY)).get(), free_before);
 }
 
 TEST_F(OutputFileIn, RefusesATakenNameAndLeavesTheOldFile) {
@@ -132,7 +130,7 @@ TEST_F(OutputFileIn, RefusesANameTakenByALinkThatLeadsNowhere) {
 TEST_F(OutputFileIn, ReplacesIfAsked) {
   put("final", "old text");
   OutputFile file(directory_, "final", 0600);
-  core::write_all_at(file.fd(), "new", 3, 0, "final");
+  write_all_at(file.fd(), "new", 3, 0, "final");
   file.commit(source_, {.replace = true});
   EXPECT_EQ(names(), Names{"final"});
   EXPECT_EQ(text("final"), "new");
@@ -142,7 +140,7 @@ TEST_F(OutputFileIn, ReplacesNeitherALinkNorWhatItLeadsTo) {
   put("target", "kept");
   ASSERT_EQ(::symlinkat("target", at(), "final"), 0);
   OutputFile file(directory_, "final", 0600);
-  EXPECT_THROW(file.commit(source_, {.replace = true}), core::Error);
+  EXPECT_THROW(file.commit(source_, {.replace = true}), Error);
   EXPECT_TRUE(S_ISLNK(status("final").st_mode));
   EXPECT_EQ(text("target"), "kept");
 }
@@ -152,7 +150,7 @@ TEST_F(OutputFileIn, CannotReplaceADirectory) {
   try {
     OutputFile(directory_, "final", 0600).commit(source_, {.replace = true});
     FAIL();
-  } catch (const core::Error& error) {
+  } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "final: is a directory, so it is not replaced; move it away");
   }
   EXPECT_EQ(names(), Names{"final"});
@@ -160,17 +158,17 @@ TEST_F(OutputFileIn, CannotReplaceADirectory) {
 
 TEST_F(OutputFileIn, NamesTheFinalFileInErrors) {
   put("final", "old");
-  const std::string error = core::text_of_error<core::SystemError>(
+  const std::string error = text_of_error<SystemError>(
       [this] { OutputFile(directory_, "final", 0600).commit(source_, {}); });
   EXPECT_TRUE(error.starts_with("final: ")) << error;
-  EXPECT_EQ(core::text_of_error<core::SystemError>(
-                [] { OutputFile(std::make_shared<const core::Descriptor>(), "final", 0600); }),
+  EXPECT_EQ(text_of_error<SystemError>(
+                [] { OutputFile(std::make_shared<const Descriptor>(), "final", 0600); }),
             "final: openat: Bad file descriptor");
 }
 
 TEST_F(OutputFileIn, KeepsTimesToTheNanosecond) {
   OutputFile file(directory_, "final", 0600);
-  core::write_all_at(file.fd(), "text", 4, 0, "final");
+  write_all_at(file.fd(), "text", 4, 0, "final");
   file.commit(source_, {.fsync = true});
   const struct stat made = status("final");
   EXPECT_EQ(made.st_atim.tv_sec, source_.st_atim.tv_sec);
@@ -209,7 +207,7 @@ TEST_F(OutputFileIn, MayBeMadeTwiceAtOnceUnderOneName) {
   OutputFile first(directory_, "final", 0600);
   OutputFile second(directory_, "final", 0600);
   EXPECT_EQ(names().size(), 2u);
-  core::write_all_at(second.fd(), "second", 6, 0, "final");
+  write_all_at(second.fd(), "second", 6, 0, "final");
   second.commit(source_, {});
   EXPECT_EQ(code_of([&] { first.commit(source_, {}); }), EEXIST);
   EXPECT_EQ(text("final"), "second");
@@ -274,7 +272,7 @@ TEST_F(OutputFileIn, LinksWhereTheFileSystemCannotRenameWithoutReplacing) {
     refused = refuse_renameat2();
     if (!refused) return;
     OutputFile file(directory_, "final", 0600);
-    core::write_all_at(file.fd(), "text", 4, 0, "final");
+    write_all_at(file.fd(), "text", 4, 0, "final");
     linked = code_of([&] { file.commit(source_, {}); });
     taken = code_of([this] { OutputFile(directory_, "final", 0600).commit(source_, {}); });
   }).join();
@@ -288,7 +286,7 @@ TEST_F(OutputFileIn, LinksWhereTheFileSystemCannotRenameWithoutReplacing) {
 
 struct Leftovers : TemporaryDirectory {
   void leave(const std::string& name, std::string_view text) const {
-    core::leave_behind(folder_ / name, text);
+    leave_behind(folder_ / name, text);
   }
   void make_old(const std::string& name) const {
     const timespec day_ago{.tv_sec = std::time(nullptr) - 24 * 3600, .tv_nsec = 0};
@@ -333,10 +331,10 @@ TEST_F(Leftovers, AreNotTheFilesOfUsersThatHaveSuchNames) {
 TEST_F(Leftovers, AreWhatAKilledRunLeaves) {
   std::optional<OutputFile> written(std::in_place, directory_, "final", 0640);
   const std::string name = written->temporary_name();
-  EXPECT_TRUE(core::is_leftover(name, status(name).st_mode));
+  EXPECT_TRUE(is_leftover(name, status(name).st_mode));
   EXPECT_EQ(remove_leftovers(at()), 0u);  // it is locked
-  core::write_all(written->fd(), "text", 4, name);
-  EXPECT_TRUE(core::is_leftover(name, status(name).st_mode));
+  write_all(written->fd(), "text", 4, name);
+  EXPECT_TRUE(is_leftover(name, status(name).st_mode));
 }
 
 TEST_F(Leftovers, AreKeptIfTheirNamesAreWanted) {
@@ -407,4 +405,4 @@ TEST_F(Leftovers, CannotBeLookedForWithoutADirectory) {
 }
 
 }  // namespace
-}  // namespace tabane::encrypt
+}  // namespace tabane::core

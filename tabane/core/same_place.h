@@ -6,7 +6,7 @@
 #include <compare>
 #include <vector>
 
-namespace tabane::encrypt {
+namespace tabane::core {
 
 struct FileId {
   dev_t device;
@@ -22,4 +22,4 @@ FileId identity_of(int fd);
 // throws: core::SystemError.
 std::vector<FileId> with_parents(int directory);
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::core

@@ -16,11 +16,11 @@ constexpr const char* kNodes = "/sys/devices/system/node";
 
 // The number in "node12"; null for other names.
 std::optional<unsigned> node_number(const std::string& name) {
-  constexpr std::string_view kPrefix = "node";
+  constexpr std::string_view kNode = "node";
   unsigned number = 0;
-  if (!name.starts_with(kPrefix)) return std::nullopt;
+  if (!name.starts_with(kNode)) return std::nullopt;
   const char* const end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, number);
+  const auto [stop, error] = std::from_chars(name.data() + kNode.size(), end, number);
   if (error != std::errc() || stop != end) return std::nullopt;
   return number;
 }

@@ -1,11 +1,11 @@
-#include "tabane/tools/encrypt/aes_schedule.h"
+#include "tabane/crypto/aes_schedule.h"
 
 #include <bit>
 
 #include "tabane/core/error.h"
-#include "tabane/tools/encrypt/secret.h"
+#include "tabane/crypto/secret.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 constexpr std::uint8_t doubled(std::uint8_t x) {
@@ -66,7 +66,7 @@ Polynomial times_x(Polynomial a) {
 
 }  // namespace
 
-RoundKeys::~RoundKeys() { crypto::wipe(std::as_writable_bytes(std::span(words))); }
+RoundKeys::~RoundKeys() { wipe(std::as_writable_bytes(std::span(words))); }
 
 const std::array<std::uint32_t, 256>& mixed_table() { return kMixed; }
 
@@ -135,4 +135,4 @@ std::array<Polynomial, 16> multiples_of(Polynomial base) {
   return multiples;
 }
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

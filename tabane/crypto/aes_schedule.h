@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 
 // Four bytes of a column, the first the lowest.
 using Words = std::array<std::uint32_t, 4>;
@@ -51,4 +51,4 @@ Polynomial hash_key(const RoundKeys& keys);
 // highest of the four bits.
 std::array<Polynomial, 16> multiples_of(Polynomial base);
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

@@ -1,10 +1,10 @@
-#include "tabane/tools/encrypt/aes_schedule.h"
+#include "tabane/crypto/aes_schedule.h"
 
 #include <gtest/gtest.h>
 
-#include "tabane/tools/encrypt/test_bytes.h"
+#include "tabane/crypto/test_bytes.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 std::string encrypted(std::string_view key, std::string_view block) {
@@ -67,4 +67,4 @@ TEST(GcmPolynomial, HasItsMultiplesByTheirCoefficients) {
 }
 
 }  // namespace
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

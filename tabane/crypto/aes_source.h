@@ -1,8 +1,8 @@
 // The text of aes.cl, which is put into the program when it is built.
 #pragma once
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 
 extern const char* const kAesSource;
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

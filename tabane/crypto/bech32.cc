@@ -1,10 +1,10 @@
-#include "tabane/tools/encrypt/bech32.h"
+#include "tabane/crypto/bech32.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 constexpr std::string_view kAlphabet = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
@@ -70,7 +70,7 @@ std::optional<Bech32> decode_bech32(std::string_view text) {
       result.values.push_back(static_cast<std::byte>(value & 31));
     }
   }
-  crypto::wipe(std::as_writable_bytes(std::span(plain)));
+  wipe(std::as_writable_bytes(std::span(plain)));
   if (!good) return std::nullopt;
   Checksum checksum(result.prefix);
   checksum.take(result.values);
@@ -99,7 +99,7 @@ std::string bech32_of_bytes(std::string_view prefix, std::span<const std::byte> 
     values[bit / 5] |= std::byte{1} << (4 - bit % 5);
   }
   std::string text = encode_bech32(prefix, values);
-  crypto::wipe(values);
+  wipe(values);
   return text;
 }
 
@@ -118,4 +118,4 @@ bool bytes_of_bech32(std::span<const std::byte> values, std::span<std::byte> byt
   return !rest;
 }
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

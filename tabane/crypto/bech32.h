@@ -9,14 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "tabane/tools/encrypt/secret.h"
+#include "tabane/crypto/secret.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 
 // May hold a secret: wiped when it goes.
 struct Bech32 {
   Bech32() = default;
-  ~Bech32() { crypto::wipe(values); }
+  ~Bech32() { wipe(values); }
   Bech32(const Bech32&) = delete;
   Bech32& operator=(const Bech32&) = delete;
   Bech32(Bech32&&) noexcept = default;
@@ -38,4 +38,4 @@ std::string bech32_of_bytes(std::string_view prefix, std::span<const std::byte> 
 // Fills `bytes`; returns false if the values are not exactly as many, with 0 in the bits left over.
 bool bytes_of_bech32(std::span<const std::byte> values, std::span<std::byte> bytes);
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

@@ -1,13 +1,13 @@
-#include "tabane/tools/encrypt/bech32.h"
+#include "tabane/crypto/bech32.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cctype>
 
-#include "tabane/tools/encrypt/test_bytes.h"
+#include "tabane/crypto/test_bytes.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 std::string lower(std::string text) {
@@ -108,4 +108,4 @@ TEST(Bech32, GivesBytesOnlyOfExactlyTheirNumberWithNothingLeftOver) {
 }
 
 }  // namespace
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

@@ -1,12 +1,12 @@
-#include "tabane/tools/encrypt/cbc_cipher.h"
+#include "tabane/crypto/cbc_cipher.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "tabane/tools/encrypt/ipsec_mb.h"
-#include "tabane/tools/encrypt/openssl.h"
+#include "tabane/crypto/ipsec_mb.h"
+#include "tabane/crypto/openssl.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 CipherContext make_context(std::span<const std::byte> key, int encrypts) {
@@ -198,4 +198,4 @@ std::ptrdiff_t unpad_pkcs7(std::span<const std::byte> bytes) {
   return static_cast<std::ptrdiff_t>(bytes.size() - pad);
 }
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

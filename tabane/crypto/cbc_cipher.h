@@ -7,9 +7,9 @@
 #include <memory>
 #include <span>
 
-#include "tabane/tools/encrypt/engine.h"
+#include "tabane/crypto/engine.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 
 inline constexpr std::size_t kBlockBytes = 16;
 using Block = std::array<std::byte, kBlockBytes>;
@@ -54,4 +54,4 @@ std::size_t pad_pkcs7(std::byte* buffer, std::size_t bytes);
 // at every byte of the last block whatever they are. bytes: a multiple of 16, at least 16.
 std::ptrdiff_t unpad_pkcs7(std::span<const std::byte> bytes);
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

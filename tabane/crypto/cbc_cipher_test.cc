@@ -1,13 +1,13 @@
-#include "tabane/tools/encrypt/cbc_cipher.h"
+#include "tabane/crypto/cbc_cipher.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "tabane/tools/encrypt/openssl.h"
-#include "tabane/tools/encrypt/test_bytes.h"
+#include "tabane/crypto/openssl.h"
+#include "tabane/crypto/test_bytes.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 // SP 800-38A, F.2.
@@ -249,4 +249,4 @@ TEST(Pkcs7, RefusesAPaddingWithAnyOfItsBytesChanged) {
 }
 
 }  // namespace
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

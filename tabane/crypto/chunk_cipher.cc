@@ -1,13 +1,14 @@
-#include "tabane/tools/encrypt/chunk_cipher.h"
+#include "tabane/crypto/chunk_cipher.h"
 
 #include <openssl/crypto.h>
 
 #include <array>
 
-#include "tabane/tools/encrypt/ipsec_mb.h"
-#include "tabane/tools/encrypt/openssl.h"
+#include "tabane/crypto/ipsec_mb.h"
+#include "tabane/crypto/openssl.h"
+#include "tabane/crypto/wipe.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 using Nonce = std::array<std::byte, 12>;
@@ -142,7 +143,7 @@ ChunkCipher::ChunkCipher(Engine engine) : state_(std::make_unique<State>()) {
 
 ChunkCipher::~ChunkCipher() = default;
 
-void ChunkCipher::set_key(const FileKeys& keys) { state_->gcm->set_key(keys.key.bytes()); }
+void ChunkCipher::set_key(std::span<const std::byte, 32> key) { state_->gcm->set_key(key); }
 
 void ChunkCipher::seal(std::uint32_t index, bool last, std::span<const std::byte> plain,
                        std::span<std::byte> sealed) {
@@ -158,8 +159,8 @@ bool ChunkCipher::open(std::uint32_t index, bool last, std::span<const std::byte
                            sealed.last<kTagBytes>())) {
     return true;
   }
-  crypto::wipe(plain);
+  wipe(plain);
   return false;
 }
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

@@ -6,10 +6,11 @@
 #include <memory>
 #include <span>
 
-#include "tabane/tools/encrypt/engine.h"
-#include "tabane/tools/encrypt/sealed_format.h"
+#include "tabane/crypto/engine.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
+
+inline constexpr std::size_t kTagBytes = 16;
 
 // Seals or opens the chunks of one file after another; one thread at a time.
 class ChunkCipher {
@@ -20,7 +21,7 @@ class ChunkCipher {
   ChunkCipher& operator=(const ChunkCipher&) = delete;
 
   // Turns to another file. cost: below 1 µs.
-  void set_key(const FileKeys& keys);
+  void set_key(std::span<const std::byte, 32> key);
 
   // Encrypts chunk `index`; sealed gets plain.size() + kTagBytes bytes. sealed may begin where
   // plain begins; otherwise no overlap.
@@ -37,4 +38,4 @@ class ChunkCipher {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

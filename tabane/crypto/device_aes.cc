@@ -1,4 +1,4 @@
-#include "tabane/tools/encrypt/device_aes.h"
+#include "tabane/crypto/device_aes.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -10,10 +10,10 @@
 #include <limits>
 
 #include "tabane/core/error.h"
-#include "tabane/tools/encrypt/aes_source.h"
-#include "tabane/tools/encrypt/secret.h"
+#include "tabane/crypto/aes_source.h"
+#include "tabane/crypto/secret.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 // In all threads together: some dozens for each unit of a large device.
@@ -107,7 +107,7 @@ DeviceFileKey::DeviceFileKey(std::span<const std::byte> key, std::size_t items) 
   std::ranges::copy(multiples_of(powers[log2]), multiples);
 }
 
-DeviceFileKey::~DeviceFileKey() { crypto::wipe(std::as_writable_bytes(std::span(this, 1))); }
+DeviceFileKey::~DeviceFileKey() { wipe(std::as_writable_bytes(std::span(this, 1))); }
 
 DeviceSlot::DeviceSlot(DeviceAes& aes, std::size_t bytes)
     : aes_(aes),
@@ -120,8 +120,8 @@ DeviceSlot::DeviceSlot(DeviceAes& aes, std::size_t bytes)
 }
 
 DeviceSlot::~DeviceSlot() {
-  crypto::wipe(in());
-  crypto::wipe(out());
+  wipe(in());
+  wipe(out());
   try {
     for (const auto& buffer : {&data_, &keys_, &ivs_}) {
       if (*buffer) queue_->zero(**buffer);
@@ -241,4 +241,4 @@ void DeviceSlot::work(std::span<const DeviceFileKey> keys, std::span<const Devic
   queue_->finish();
 }
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

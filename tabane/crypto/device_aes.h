@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "tabane/crypto/aes_schedule.h"
+#include "tabane/crypto/cbc_cipher.h"
 #include "tabane/device/device.h"
-#include "tabane/tools/encrypt/aes_schedule.h"
-#include "tabane/tools/encrypt/cbc_cipher.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 
 // How the programs are built for a device; see aes.cl.
 struct AesVariant {
@@ -132,4 +132,4 @@ class DeviceSlot {
   std::vector<Block> chain_ivs_;
 };
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

@@ -1,15 +1,15 @@
-#include "tabane/tools/encrypt/device_aes.h"
+#include "tabane/crypto/device_aes.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
 
+#include "tabane/crypto/chunk_cipher.h"
+#include "tabane/crypto/test_bytes.h"
 #include "tabane/device/module.h"
-#include "tabane/tools/encrypt/chunk_cipher.h"
-#include "tabane/tools/encrypt/test_bytes.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 constexpr std::size_t kSlotBytes = std::size_t{1} << 20;
@@ -146,11 +146,11 @@ TEST_F(OnEachDevice, StepsGiveTheSame) {
 TEST_F(OnEachDevice, ChunksHaveTheBytesOfTheOtherEngines) {
   with_each([&](DeviceAes& aes) {
     DeviceSlot slot(aes, kSlotBytes);
-    std::vector<FileKeys> files(3);
+    std::vector<SecretBytes<32>> files(3);
     std::vector<DeviceFileKey> keys;
-    for (FileKeys& file : files) {
-      std::ranges::copy(random_bytes(32, random_), file.key.bytes().begin());
-      keys.emplace_back(file.key.bytes(), aes.variant().items);
+    for (SecretBytes<32>& file : files) {
+      std::ranges::copy(random_bytes(32, random_), file.bytes().begin());
+      keys.emplace_back(file.bytes(), aes.variant().items);
     }
     std::vector<DeviceChunk> chunks;
     std::vector<Bytes> plain;
@@ -170,7 +170,7 @@ TEST_F(OnEachDevice, ChunksHaveTheBytesOfTheOtherEngines) {
     ChunkCipher reference(Engine::openssl);
     for (std::size_t i = 0; i < chunks.size(); ++i) {
       const DeviceChunk& chunk = chunks[i];
-      reference.set_key(files[chunk.key]);
+      reference.set_key(files[chunk.key].bytes());
       const Bytes expected = seal_chunk(reference, chunk.index, chunk.last == 1, plain[i]);
       const auto found = slot.out().subspan(std::size_t{chunk.place} * 16, chunk.bytes + 16);
       EXPECT_TRUE(std::ranges::equal(expected, found)) << chunk.bytes << " bytes: " << hex(found);
@@ -191,4 +191,4 @@ TEST_F(OnEachDevice, ChunksHaveTheBytesOfTheOtherEngines) {
 }
 
 }  // namespace
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

@@ -1,10 +1,10 @@
-#include "tabane/tools/encrypt/engine.h"
+#include "tabane/crypto/engine.h"
 
 #include "tabane/core/error.h"
 #include "tabane/core/vector_registers.h"
-#include "tabane/tools/encrypt/ipsec_mb.h"
+#include "tabane/crypto/ipsec_mb.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 
 bool may_use_ipsec_mb(const core::VectorRegisters& registers) { return !registers.some_disabled(); }
 
@@ -52,4 +52,4 @@ Engine cpu_engine(Engine engine) {
   return resolve(engine == Engine::opencl ? Engine::automatic : engine);
 }
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

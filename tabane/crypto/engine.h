@@ -5,7 +5,7 @@ namespace tabane::core {
 struct VectorRegisters;
 }
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 
 enum class Engine {
   automatic,  // ipsec_mb where it is built in and may_use_ipsec_mb(), else openssl
@@ -27,4 +27,4 @@ Engine resolve(Engine engine);
 // The one that does on the CPU what a coprocessor does not do; others are resolved.
 Engine cpu_engine(Engine engine);
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

@@ -1,11 +1,11 @@
-#include "tabane/tools/encrypt/engine.h"
+#include "tabane/crypto/engine.h"
 
 #include <gtest/gtest.h>
 
 #include "tabane/core/error.h"
 #include "tabane/core/vector_registers.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 TEST(Engine, IsNotIpsecMbWhereTheSystemHasNotEnabledWhatCpuidAnnounces) {
@@ -27,4 +27,4 @@ TEST(Engine, IsAlwaysOneThatRunsHere) {
 }
 
 }  // namespace
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

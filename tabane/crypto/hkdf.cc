@@ -1,11 +1,11 @@
-#include "tabane/tools/encrypt/hkdf.h"
+#include "tabane/crypto/hkdf.h"
 
 #include <algorithm>
 #include <initializer_list>
 
-#include "tabane/tools/encrypt/openssl.h"
+#include "tabane/crypto/openssl.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 constexpr std::size_t kHashBytes = 32;
@@ -13,10 +13,6 @@ constexpr std::size_t kBlockOfHash = 64;
 constexpr std::byte kInnerPad{0x36}, kOuterPad{0x5c};  // RFC 2104
 
 using Parts = std::initializer_list<std::span<const std::byte>>;
-
-struct DigestContextFree {
-  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-};
 
 // Looking an algorithm up takes longer than hashing a header; reachable until the process ends.
 const EVP_MD* sha256_algorithm() {
@@ -27,7 +23,7 @@ const EVP_MD* sha256_algorithm() {
 }  // namespace
 
 struct HkdfSha256::State {
-  std::unique_ptr<EVP_MD_CTX, DigestContextFree> context{EVP_MD_CTX_new()};
+  DigestContext context{EVP_MD_CTX_new()};
   SecretBytes<kHashBytes> prk;
 
   void hash_behind(const SecretBytes<kBlockOfHash>& pad, Parts parts,
@@ -84,7 +80,7 @@ void HkdfSha256::expand(std::span<const std::byte> label, std::span<const std::b
   }
 }
 
-void HkdfSha256::forget() { crypto::wipe(state_->prk.bytes()); }
+void HkdfSha256::forget() { wipe(state_->prk.bytes()); }
 
 SecretBytes<32> derive_key(std::span<const std::byte> key, std::span<const std::byte> salt,
                            std::string_view label, std::span<const std::byte> context) {
@@ -95,4 +91,4 @@ SecretBytes<32> derive_key(std::span<const std::byte> key, std::span<const std::
   return result;
 }
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

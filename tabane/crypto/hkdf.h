@@ -6,9 +6,9 @@
 #include <span>
 #include <string_view>
 
-#include "tabane/tools/encrypt/secret.h"
+#include "tabane/crypto/secret.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 
 // One thread at a time. All: throw core::Error if the crypto library fails.
 class HkdfSha256 {
@@ -38,4 +38,4 @@ class HkdfSha256 {
 SecretBytes<32> derive_key(std::span<const std::byte> key, std::span<const std::byte> salt,
                            std::string_view label, std::span<const std::byte> context = {});
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

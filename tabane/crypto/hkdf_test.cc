@@ -1,4 +1,4 @@
-#include "tabane/tools/encrypt/hkdf.h"
+#include "tabane/crypto/hkdf.h"
 
 #include <gtest/gtest.h>
 #include <openssl/core_names.h>
@@ -7,10 +7,10 @@
 
 #include <memory>
 
-#include "tabane/tools/encrypt/openssl.h"
-#include "tabane/tools/encrypt/test_bytes.h"
+#include "tabane/crypto/openssl.h"
+#include "tabane/crypto/test_bytes.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 std::string derive(HkdfSha256& hkdf, const Bytes& key, const Bytes& salt, const Bytes& info,
@@ -91,4 +91,4 @@ TEST(HkdfSha256, ForgetsItsKey) {
 }
 
 }  // namespace
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

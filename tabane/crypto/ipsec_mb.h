@@ -7,7 +7,7 @@
 
 #include <memory>
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 
 struct ManagerFree {
   void operator()(IMB_MGR* manager) const;  // wipes it
@@ -19,6 +19,6 @@ using Manager = std::unique_ptr<IMB_MGR, ManagerFree>;
 // system has not enabled.
 Manager make_manager();
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto
 
 #endif

@@ -1,4 +1,4 @@
-#include "tabane/tools/encrypt/key_files.h"
+#include "tabane/crypto/key_files.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,21 +9,21 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 namespace fs = std::filesystem;
 
-FileId id_of(const struct stat& status) { return {status.st_dev, status.st_ino}; }
+core::FileId id_of(const struct stat& status) { return {status.st_dev, status.st_ino}; }
 
 // The file, and the directories that it lies in.
-std::vector<FileId> places_of_keys(const std::string& path, const FileId& id) {
-  std::vector<FileId> places = {id};
+std::vector<core::FileId> places_of_keys(const std::string& path, const core::FileId& id) {
+  std::vector<core::FileId> places = {id};
   std::error_code error;
   const fs::path folder = fs::canonical(path, error).parent_path();
   const core::Descriptor opened(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!error && opened.valid())
-    std::ranges::copy(with_parents(opened.get()), std::back_inserter(places));
+    std::ranges::copy(core::with_parents(opened.get()), std::back_inserter(places));
   return places;
 }
 
@@ -60,11 +60,11 @@ std::vector<std::string> KeyFiles::inside(const fs::path& place) const {
   struct stat there {};
   if (stat(place.c_str(), &there) != 0) return paths;
   for (const KeyFile& file : files_) {
-    const std::vector<FileId> places = places_of_keys(file.path, file.id);
+    const std::vector<core::FileId> places = places_of_keys(file.path, file.id);
     const bool lies_there = std::ranges::find(places, id_of(there)) != places.end();
     if (file.is_secret && lies_there) paths.push_back(file.path);
   }
   return paths;
 }
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "tabane/tools/encrypt/same_place.h"
+#include "tabane/core/same_place.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 
 class KeyFiles {
  public:
@@ -34,11 +34,11 @@ class KeyFiles {
  private:
   struct KeyFile {
     std::string path;
-    FileId id;
+    core::FileId id;
     bool is_secret;
   };
 
   std::vector<KeyFile> files_;
 };
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

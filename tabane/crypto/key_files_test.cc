@@ -1,4 +1,4 @@
-#include "tabane/tools/encrypt/key_files.h"
+#include "tabane/crypto/key_files.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 namespace fs = std::filesystem;
@@ -54,4 +54,4 @@ TEST_F(KeyFilesTest, ThatAreSecretAreFoundInATree) {
 }
 
 }  // namespace
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

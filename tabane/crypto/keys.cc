@@ -1,4 +1,4 @@
-#include "tabane/tools/encrypt/keys.h"
+#include "tabane/crypto/keys.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "tabane/core/error.h"
-#include "tabane/core/file.h"
+#include "tabane/crypto/random.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 constexpr std::size_t kMostOfKeyFile = 192;  // a hexadecimal key and much white space
@@ -124,9 +124,7 @@ std::string warning_of(const core::Descriptor& file, const std::string& path) {
   return fmt::format("others may have access to {}: chmod 600 {}", path, path);
 }
 
-Passphrase::Passphrase(std::vector<std::byte> bytes) : Passphrase(of(bytes)) {
-  crypto::wipe(bytes);
-}
+Passphrase::Passphrase(std::vector<std::byte> bytes) : Passphrase(of(bytes)) { wipe(bytes); }
 
 Passphrase Passphrase::of(std::span<const std::byte> bytes) {
   Passphrase passphrase;
@@ -136,7 +134,7 @@ Passphrase Passphrase::of(std::span<const std::byte> bytes) {
 }
 
 KeyFile read_key_file(const std::string& path, std::size_t bytes) {
-  TABANE_ASSERT(bytes == 16 || bytes == kMasterKeyBytes);
+  TABANE_ASSERT(bytes == 16 || bytes == 32);
   const core::Descriptor file = open_to_read(path);
   KeyFile result;
   result.warning = warning_of(file, path);
@@ -179,7 +177,7 @@ std::string weakness_of(const Passphrase& passphrase) {
 }
 
 void write_new_key_file(const std::string& path) {
-  MasterKey key;
+  LockedBytes<32> key;
   fill_random(key.bytes());
   write_new_secret_file(path, key.bytes());
 }
@@ -196,11 +194,4 @@ void write_new_secret_file(const std::string& path, std::span<const std::byte> b
   }
 }
 
-ScryptParameters fresh_scrypt_parameters(int log2_n) {
-  ScryptParameters parameters{
-      .log2_n = static_cast<std::uint8_t>(log2_n), .r = 8, .p = 1, .salt = {}};
-  fill_random(parameters.salt);
-  return parameters;
-}
-
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

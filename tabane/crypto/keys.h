@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "tabane/core/file.h"
-#include "tabane/tools/encrypt/sealed_format.h"
+#include "tabane/crypto/secret.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 
 // Text that is wiped when it goes.
 class Passphrase {
@@ -29,7 +30,7 @@ class Passphrase {
 };
 
 struct KeyFile {
-  MasterKey key;         // the first `bytes`
+  LockedBytes<32> key;   // the first `bytes`
   std::string warning;   // others can read the file; empty: they cannot
   std::string weakness;  // why nothing should be encrypted with it; empty: nothing is seen
 };
@@ -67,10 +68,4 @@ core::Descriptor open_to_read(const std::string& path);
 // Says that others can read an open file of keys; empty: they cannot. throws: core::SystemError.
 std::string warning_of(const core::Descriptor& file, const std::string& path);
 
-inline constexpr int kPassphraseLog2N = 18;  // of what is written: 256 MiB, about a second
-
-// What a run of encryption with a passphrase writes into its headers: N = 2^log2_n, r = 8, p = 1,
-// and a fresh salt.
-ScryptParameters fresh_scrypt_parameters(int log2_n = kPassphraseLog2N);
-
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

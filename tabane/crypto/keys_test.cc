@@ -1,4 +1,4 @@
-#include "tabane/tools/encrypt/keys.h"
+#include "tabane/crypto/keys.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -12,9 +12,9 @@
 #include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/text_of_error_test.h"
-#include "tabane/tools/encrypt/test_bytes.h"
+#include "tabane/crypto/test_bytes.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 namespace fs = std::filesystem;
@@ -210,13 +210,5 @@ TEST(Passphrase, LeavesNothingWhereItWasMovedFrom) {
   EXPECT_EQ(as_text(three.bytes()), "first");
 }
 
-TEST(FreshScryptParameters, AreThoseOfTheFormatWithANewSalt) {
-  const ScryptParameters one = fresh_scrypt_parameters(), two = fresh_scrypt_parameters();
-  EXPECT_EQ(one.log2_n, 18);
-  EXPECT_EQ(one.r, 8);
-  EXPECT_EQ(one.p, 1);
-  EXPECT_NE(one.salt, two.salt);
-}
-
 }  // namespace
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

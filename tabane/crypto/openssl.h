@@ -1,4 +1,4 @@
-// What the files of this folder share of OpenSSL. Not installed.
+// What users of OpenSSL share. Not installed.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,12 +10,17 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 
 struct CipherContextFree {
   void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
 };
 using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, CipherContextFree>;  // wiped when it goes
+
+struct DigestContextFree {
+  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+};
+using DigestContext = std::unique_ptr<EVP_MD_CTX, DigestContextFree>;
 
 inline const unsigned char* in(std::span<const std::byte> bytes) {
   return reinterpret_cast<const unsigned char*>(bytes.data());
@@ -28,4 +33,4 @@ inline void require(bool good, const char* what) {
   if (!good) throw core::Error(fmt::format("the crypto library failed: {}", what));
 }
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

@@ -11,23 +11,23 @@
 #include <new>
 #include <span>
 
-#include "tabane/tools/encrypt/secret.h"
+#include "tabane/crypto/secret.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 
 class PageBuffer {
  public:
   static constexpr std::size_t kPage = 4096;
 
   PageBuffer() = default;
-  ~PageBuffer() { crypto::wipe({data_.get(), size_}); }
+  ~PageBuffer() { wipe({data_.get(), size_}); }
   PageBuffer(const PageBuffer&) = delete;
   PageBuffer& operator=(const PageBuffer&) = delete;
 
   // Makes room for `bytes`; what was there is lost if it has to grow. throws: std::bad_alloc.
   void reserve(std::size_t bytes) {
     if (bytes <= size_) return;
-    crypto::wipe({data_.get(), size_});
+    wipe({data_.get(), size_});
     size_ = (bytes + kPage - 1) / kPage * kPage;
     data_.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, size_)));
     if (!data_) throw std::bad_alloc();
@@ -43,4 +43,4 @@ class PageBuffer {
   std::size_t size_ = 0;
 };
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

@@ -1,10 +1,10 @@
-#include "tabane/tools/encrypt/secret.h"
+#include "tabane/crypto/secret.h"
 
 #include <sys/mman.h>
 
 #include <new>
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 
 LockedMemory::LockedMemory(std::size_t bytes) {
   if (bytes == 0) return;
@@ -25,9 +25,9 @@ LockedMemory& LockedMemory::operator=(LockedMemory&& other) noexcept {
 
 void LockedMemory::reset() noexcept {
   if (bytes_.empty()) return;
-  crypto::wipe(bytes_);
+  wipe(bytes_);
   munmap(bytes_.data(), bytes_.size());
   bytes_ = {};
 }
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

@@ -9,20 +9,20 @@
 
 #include "tabane/crypto/wipe.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 
 template <std::size_t N>
 class SecretBytes {
  public:
   SecretBytes() = default;
-  ~SecretBytes() { crypto::wipe(bytes_); }
+  ~SecretBytes() { wipe(bytes_); }
   SecretBytes(const SecretBytes&) = delete;
   SecretBytes& operator=(const SecretBytes&) = delete;
-  SecretBytes(SecretBytes&& other) noexcept : bytes_(other.bytes_) { crypto::wipe(other.bytes_); }
+  SecretBytes(SecretBytes&& other) noexcept : bytes_(other.bytes_) { wipe(other.bytes_); }
   SecretBytes& operator=(SecretBytes&& other) noexcept {
     if (this == &other) return *this;
     bytes_ = other.bytes_;
-    crypto::wipe(other.bytes_);
+    wipe(other.bytes_);
     return *this;
   }
 
@@ -67,4 +67,4 @@ class LockedBytes {
   LockedMemory memory_;
 };
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

@@ -1,16 +1,17 @@
-#include "tabane/tools/encrypt/secret.h"
+#include "tabane/crypto/secret.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <string>
 
-#include "tabane/tools/encrypt/keys.h"
-#include "tabane/tools/encrypt/test_bytes.h"
+#include "tabane/crypto/keys.h"
+#include "tabane/crypto/test_bytes.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 // The flags of the mapping that holds an address, " rd wr … lo dd "; empty if they are not told.
@@ -43,8 +44,8 @@ void expect_kept_out_of_swap_and_dumps(const void* address) {
   EXPECT_TRUE(!may_lock() || flags.find(" lo ") != std::string::npos) << flags;
 }
 
-TEST(LockedMemory, HoldsMasterKeys) {
-  const MasterKey key;
+TEST(LockedMemory, HoldsKeys) {
+  const LockedBytes<32> key;
   expect_kept_out_of_swap_and_dumps(key.bytes().data());
 }
 
@@ -77,5 +78,23 @@ TEST(LockedMemory, MovesAndLeavesNothing) {
   EXPECT_TRUE(LockedMemory(0).bytes().empty());
 }
 
+TEST(SecretBytes, AreWipedWhereTheyWereMovedFrom) {
+  using Secret = SecretBytes<32>;
+  const auto counting_secret = [] {
+    Secret secret;
+    std::ranges::copy(counting(32), secret.bytes().begin());
+    return secret;
+  };
+  Secret key = counting_secret();
+  const Secret moved = std::move(key);
+  EXPECT_EQ(moved.bytes()[31], std::byte{31});
+  EXPECT_TRUE(all_zero(key.bytes()));  // NOLINT(bugprone-use-after-move)
+  Secret assigned = counting_secret(), source = counting_secret();
+  source.bytes()[0] = std::byte{9};
+  assigned = std::move(source);
+  EXPECT_EQ(assigned.bytes()[0], std::byte{9});
+  EXPECT_TRUE(all_zero(source.bytes()));  // NOLINT(bugprone-use-after-move)
+}
+
 }  // namespace
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

@@ -1,12 +1,15 @@
-// SHA-256, of bytes that are all there or come piece by piece. Not installed.
+// SHA-256, of bytes that are all there or come piece by piece, and its text. Not installed.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace tabane::crypto {
+
+std::string hexadecimal(std::span<const std::byte> bytes);  // two digits each, in lower case
 
 using Sha256Sum = std::array<std::byte, 32>;
 

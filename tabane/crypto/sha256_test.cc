@@ -1,6 +1,5 @@
 #include "tabane/crypto/sha256.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -14,16 +13,10 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-std::string hex(const Sha256Sum& sum) {
-  std::string text;
-  for (const std::byte byte : sum) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-  return text;
-}
-
 std::string sum_of(const std::vector<std::string>& pieces) {
   Sha256Stream sum;
   for (const std::string& piece : pieces) sum.put(bytes_of(piece));
-  return hex(sum.finish());
+  return hexadecimal(sum.finish());
 }
 
 // FIPS 180-4, examples.
@@ -32,8 +25,8 @@ constexpr const char* kOfNothing =
 constexpr const char* kOfAbc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
 TEST(Sha256, GivesTheSumsOfTheStandard) {
-  EXPECT_EQ(hex(sha256({})), kOfNothing);
-  EXPECT_EQ(hex(sha256(bytes_of("abc"))), kOfAbc);
+  EXPECT_EQ(hexadecimal(sha256({})), kOfNothing);
+  EXPECT_EQ(hexadecimal(sha256(bytes_of("abc"))), kOfAbc);
 }
 
 TEST(Sha256Stream, GivesTheSumsOfTheStandard) {

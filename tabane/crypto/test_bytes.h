@@ -1,35 +1,26 @@
-// Bytes for the tests of this folder: from and to text and hexadecimal digits, flipped bits, and
-// what reads and writes them.
+// Bytes for tests: from and to text and hexadecimal digits, flipped bits, and what reads and writes
+// them.
 #pragma once
 
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <random>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tabane/tools/encrypt/chunk_cipher.h"
-#include "tabane/tools/encrypt/engine.h"
-#include "tabane/tools/encrypt/sealed_format.h"
+#include "tabane/crypto/chunk_cipher.h"
+#include "tabane/crypto/engine.h"
+#include "tabane/crypto/sha256.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 
 using Bytes = std::vector<std::byte>;
 
-inline std::string hex(std::span<const std::byte> bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const std::byte b : bytes) {
-    text += kDigits[std::to_integer<unsigned>(b) >> 4];
-    text += kDigits[std::to_integer<unsigned>(b) & 15];
-  }
-  return text;
-}
+inline std::string hex(std::span<const std::byte> bytes) { return hexadecimal(bytes); }
 
 // digits: lower case, an even number.
 inline Bytes from_hex(std::string_view digits) {
@@ -103,17 +94,6 @@ inline auto source_of(std::span<const std::byte> bytes) {
   };
 }
 
-// Returns where f finds damage; nothing if it finds none.
-template <class F>
-std::optional<std::uint64_t> damage_at(F&& f) {
-  try {
-    f();
-  } catch (const DamageError& error) {
-    return error.offset();
-  }
-  return std::nullopt;
-}
-
 inline Bytes seal_chunk(ChunkCipher& cipher, std::uint32_t index, bool last, const Bytes& plain) {
   Bytes sealed(plain.size() + kTagBytes);
   cipher.seal(index, last, plain, sealed);
@@ -126,4 +106,4 @@ inline std::vector<Engine> engines_here() {
   return engines;
 }
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

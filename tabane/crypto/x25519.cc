@@ -1,12 +1,12 @@
-#include "tabane/tools/encrypt/x25519.h"
+#include "tabane/crypto/x25519.h"
 
 #include <openssl/crypto.h>
 
 #include <memory>
 
-#include "tabane/tools/encrypt/openssl.h"
+#include "tabane/crypto/openssl.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 struct KeyFree {
@@ -48,4 +48,4 @@ SecretBytes<kX25519Bytes> x25519_shared(const X25519Secret& mine, const X25519Pu
   return shared;
 }
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

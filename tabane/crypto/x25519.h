@@ -4,9 +4,9 @@
 #include <array>
 #include <cstddef>
 
-#include "tabane/tools/encrypt/secret.h"
+#include "tabane/crypto/secret.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 
 inline constexpr std::size_t kX25519Bytes = 32;
 
@@ -20,4 +20,4 @@ X25519Public x25519_public(const X25519Secret& secret);
 // throws: core::Error if it is 0, as public keys of small order make it whatever the secret.
 SecretBytes<kX25519Bytes> x25519_shared(const X25519Secret& mine, const X25519Public& theirs);
 
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

@@ -1,4 +1,4 @@
-#include "tabane/tools/encrypt/x25519.h"
+#include "tabane/crypto/x25519.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "tabane/core/error.h"
-#include "tabane/tools/encrypt/test_bytes.h"
+#include "tabane/crypto/test_bytes.h"
 
-namespace tabane::encrypt {
+namespace tabane::crypto {
 namespace {
 
 X25519Secret secret(std::string_view digits) {
@@ -70,4 +70,4 @@ TEST(X25519, RefusesPublicKeysOfSmallOrder) {
 }
 
 }  // namespace
-}  // namespace tabane::encrypt
+}  // namespace tabane::crypto

@@ -10,13 +10,11 @@
 
 #include "bench/peer_version.h"
 #include "tabane/core/error.h"
+#include "tabane/crypto/device_aes.h"
 #include "tabane/device/module.h"
-#include "tabane/tools/encrypt/device_aes.h"
 
 namespace tabane::bench {
 namespace {
-
-namespace aes = encrypt;
 
 constexpr std::size_t kChains = 4096, kChainBytes = std::size_t{64} << 10;
 constexpr const char* kHashcat = "/usr/share/hashcat/OpenCL";
@@ -83,15 +81,15 @@ class Kernels {
     device::Device& device = aes_.device();
     data_ = device.buffer(kChains * kChainBytes);
     places_ = device.buffer(kChains * 2 * sizeof(std::uint32_t));
-    ivs_ = device.buffer(kChains * sizeof(aes::Block));
-    keys_ = device.buffer(sizeof(aes::RoundKeys::words));
+    ivs_ = device.buffer(kChains * sizeof(crypto::Block));
+    keys_ = device.buffer(sizeof(crypto::RoundKeys::words));
     queue_ = device.queue();
     std::vector<std::uint32_t> places;
     for (std::size_t i = 0; i < kChains; ++i) {
-      places.push_back(static_cast<std::uint32_t>(i * kChainBytes / aes::kBlockBytes));
-      places.push_back(kChainBytes / aes::kBlockBytes);
+      places.push_back(static_cast<std::uint32_t>(i * kChainBytes / crypto::kBlockBytes));
+      places.push_back(kChainBytes / crypto::kBlockBytes);
     }
-    const aes::RoundKeys keys = aes::expand_key(std::as_bytes(std::span(&kKey, 1)));
+    const crypto::RoundKeys keys = crypto::expand_key(std::as_bytes(std::span(&kKey, 1)));
     queue_->write(*places_, 0, std::as_bytes(std::span(places)));
     queue_->write(*keys_, 0, std::as_bytes(std::span(keys.words)));
     start_again();
@@ -109,7 +107,7 @@ class Kernels {
     program_ = aes_.device().program(kHashcatChains, hashcat_options(about()));
     hashcat_ = program_->kernel("hashcat_chains");
     hashcat_->set(0, *data_);
-    hashcat_->set_value(1, static_cast<std::uint32_t>(kChainBytes / aes::kBlockBytes));
+    hashcat_->set_value(1, static_cast<std::uint32_t>(kChainBytes / crypto::kBlockBytes));
     hashcat_->set_value(2, kKey);
   }
 
@@ -141,7 +139,7 @@ class Kernels {
     queue_->finish();
   }
 
-  aes::DeviceAes aes_;
+  crypto::DeviceAes aes_;
   std::unique_ptr<device::Queue> queue_;
   std::unique_ptr<device::Buffer> data_, places_, ivs_, keys_;
   std::unique_ptr<device::Program> program_;

@@ -1,4 +1,4 @@
-#include "tabane/tools/encrypt/passphrase_prompt.h"
+#include "tabane/program/passphrase_prompt.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,14 +15,13 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/tools/encrypt/secret.h"
-#include "tabane/tools/encrypt/tree.h"
+#include "tabane/crypto/secret.h"
 
 namespace tabane::program {
 namespace {
 
 using core::Descriptor;
-using encrypt::Passphrase;
+using crypto::Passphrase;
 
 constexpr std::size_t kMostBytes = 1024;
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
@@ -73,7 +72,7 @@ class NoEcho {
 
 // A line in memory that is wiped, with room to see that it is too long.
 struct Line {
-  encrypt::LockedBytes<kMostBytes + 2> bytes;
+  crypto::LockedBytes<kMostBytes + 2> bytes;
   std::size_t size = 0;
   bool ended = false;
 

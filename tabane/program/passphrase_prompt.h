@@ -1,7 +1,7 @@
 // A passphrase typed on the terminal, where nobody sees it.
 #pragma once
 
-#include "tabane/tools/encrypt/keys.h"
+#include "tabane/crypto/keys.h"
 
 namespace tabane::program {
 
@@ -9,7 +9,7 @@ namespace tabane::program {
 // twice: asks once more and compares. A signal that comes meanwhile finds the echo back on.
 // throws: core::UsageError without a terminal, or if the passphrase is empty, longer than 1024
 // bytes or not the same twice.
-encrypt::Passphrase ask_passphrase(
+crypto::Passphrase ask_passphrase(
     bool twice, const char* question = "Passphrase: ",
     const char* instead = "--key-file FILE or --passphrase-file FILE");
 

@@ -13,6 +13,7 @@
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
+#include "tabane/crypto/random.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
 namespace tabane::lab {
@@ -230,8 +231,8 @@ std::vector<unsigned> os_indices(const core::Topology& topology) {
 
 FolderKey random_key() {
   FolderKey key;
-  encrypt::fill_random(key.key);
-  encrypt::fill_random(key.iv);
+  crypto::fill_random(key.key);
+  crypto::fill_random(key.iv);
   return key;
 }
 

@@ -9,21 +9,21 @@
 #include "tabane/core/error.h"
 #include "tabane/core/pinned_pool.h"
 #include "tabane/core/units.h"
+#include "tabane/crypto/device_aes.h"
+#include "tabane/crypto/random.h"
 #include "tabane/device/module.h"
-#include "tabane/tools/encrypt/device_aes.h"
-#include "tabane/tools/encrypt/sealed_format.h"
 
 namespace tabane::lab::aes_folder {
 namespace {
 
-using encrypt::Block;
-using encrypt::ChainPiece;
+using crypto::Block;
+using crypto::ChainPiece;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kKi = 1024, kMi = 1024 * 1024;
 
 std::vector<Chains> plan(std::vector<std::uint64_t> lengths, std::uint64_t most_bytes) {
-  constexpr std::uint64_t kBlock = encrypt::kBlockBytes;
+  constexpr std::uint64_t kBlock = crypto::kBlockBytes;
   if (lengths.empty()) lengths = {4 * kKi, 64 * kKi, kMi};
   std::vector<Chains> works = {{1, kBlock}};
   for (const std::uint64_t length : lengths) {
@@ -50,10 +50,10 @@ struct DeviceBench::State {
   std::vector<Chains> works;
   std::string about;
   bool is_cpu = false;
-  std::unique_ptr<encrypt::DeviceAes> aes;
-  std::unique_ptr<encrypt::DeviceSlot> slot;
+  std::unique_ptr<crypto::DeviceAes> aes;
+  std::unique_ptr<crypto::DeviceSlot> slot;
   core::PinnedPool pool;
-  std::vector<std::unique_ptr<encrypt::CbcCipher>> ciphers;  // one of each thread
+  std::vector<std::unique_ptr<crypto::CbcCipher>> ciphers;  // one of each thread
   Block iv{};
   std::vector<Block> ivs;
   std::vector<ChainPiece> pieces;
@@ -99,13 +99,13 @@ std::unique_ptr<DeviceBench> DeviceBench::open(const FolderKey& key,
     state->is_cpu = all.list[index].kind == device::Kind::cpu;
     const std::uint64_t most = (state->is_cpu ? 64 : 256) * kMi / (quick ? 4 : 1);
     state->works = plan(lengths, most);
-    state->aes = std::make_unique<encrypt::DeviceAes>(device::open_device(index), 1);
-    state->slot = std::make_unique<encrypt::DeviceSlot>(*state->aes, most);
+    state->aes = std::make_unique<crypto::DeviceAes>(device::open_device(index), 1);
+    state->slot = std::make_unique<crypto::DeviceSlot>(*state->aes, most);
     state->slot->set_key(key.key);
     std::ranges::copy(key.iv, state->iv.begin());
-    encrypt::fill_random(state->slot->in());
+    crypto::fill_random(state->slot->in());
     for (std::size_t i = 0; i < state->pool.size(); ++i)
-      state->ciphers.push_back(std::make_unique<encrypt::CbcCipher>(key.key));
+      state->ciphers.push_back(std::make_unique<crypto::CbcCipher>(key.key));
     return std::unique_ptr<DeviceBench>(new DeviceBench(std::move(state)));
   } catch (const core::Error& error) {
     why = error.what();

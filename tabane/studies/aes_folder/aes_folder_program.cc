@@ -163,9 +163,9 @@ void copy_file(const std::string& in, const std::string& out) {
 
 // Cuts the bytes into as many chains as the cipher takes at the cost of one.
 void encrypt_as_chains(Kept::PerThread& mine, std::size_t size) {
-  using encrypt::Block;
-  using encrypt::ChainPiece;
-  using encrypt::kBlockBytes;
+  using crypto::Block;
+  using crypto::ChainPiece;
+  using crypto::kBlockBytes;
   const std::size_t blocks = size / kBlockBytes + 1;
   const std::size_t chains = std::min(mine.cipher->lanes(), blocks);
   std::vector<Block> ivs(chains);
@@ -185,7 +185,7 @@ void encrypt_file_without(Without what, const std::string& in, const std::string
   if (what < Without::reading) {
     Descriptor input = open_input(in);
     size = size_of(input, in);
-    TABANE_ASSERT(size + encrypt::kBlockBytes <= mine.plain.size());
+    TABANE_ASSERT(size + crypto::kBlockBytes <= mine.plain.size());
     read_whole(input, mine.plain.data(), size, in);
   }
   std::size_t sealed_size = 0;
@@ -218,14 +218,14 @@ Kept::Kept(unsigned threads, std::size_t largest, const FolderKey& key) : thread
   // Some processors copy several times slower out of a file's page into memory that begins a few
   // bytes behind a page boundary, which is where malloc's large blocks begin.
   constexpr std::size_t kPlainOffset = 512, kSealedOffset = 2048, kPage = 4096;
-  const std::size_t room = (largest + encrypt::kBlockBytes + kPage - 1) / kPage * kPage;
+  const std::size_t room = (largest + crypto::kBlockBytes + kPage - 1) / kPage * kPage;
   for (PerThread& thread : threads_) {
     thread.memory.assign(2 * room + 2 * kPage, std::byte{1});
     const auto start = reinterpret_cast<std::uintptr_t>(thread.memory.data());
     std::byte* page = thread.memory.data() + (kPage - start % kPage) % kPage;
-    thread.plain = {page + kPlainOffset, largest + encrypt::kBlockBytes};
-    thread.sealed = {page + room + kSealedOffset, largest + encrypt::kBlockBytes};
-    thread.cipher = std::make_unique<encrypt::CbcCipher>(key.key);
+    thread.plain = {page + kPlainOffset, largest + crypto::kBlockBytes};
+    thread.sealed = {page + room + kSealedOffset, largest + crypto::kBlockBytes};
+    thread.cipher = std::make_unique<crypto::CbcCipher>(key.key);
   }
 }
 
@@ -239,7 +239,7 @@ void encrypt_folder_without(Without what, const std::string& in, const std::stri
   for_each_file(names, threads, Schedule::fixed, [&](int thread, const std::string& name) {
     Kept::PerThread& mine = kept.of(thread);
     encrypt_file_without(what, in + "/" + name, out + "/" + name, key,
-                         mine.plain.size() - encrypt::kBlockBytes, mine);
+                         mine.plain.size() - crypto::kBlockBytes, mine);
   });
 }
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "tabane/tools/encrypt/cbc_cipher.h"
+#include "tabane/crypto/cbc_cipher.h"
 
 namespace tabane::lab::aes_folder {
 
@@ -54,7 +54,7 @@ class Kept {
   struct PerThread {
     std::vector<std::byte> memory;
     std::span<std::byte> plain, sealed;
-    std::unique_ptr<encrypt::CbcCipher> cipher;
+    std::unique_ptr<crypto::CbcCipher> cipher;
   };
   PerThread& of(int thread) { return threads_[static_cast<std::size_t>(thread)]; }
 

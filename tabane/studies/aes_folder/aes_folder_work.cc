@@ -94,7 +94,7 @@ unsigned run_copy(const Bench& bench, unsigned threads) {
 }
 
 template <encrypt::Cipher cipher, encrypt::Direction direction = encrypt::Direction::encrypt,
-          encrypt::Engine engine = encrypt::Engine::automatic>
+          crypto::Engine engine = crypto::Engine::automatic>
 unsigned run_tabane(const Bench& bench, unsigned threads) {
   constexpr bool kEncrypts = direction == encrypt::Direction::encrypt;
   encrypt::Request request;
@@ -121,8 +121,7 @@ constexpr Implementation kImplementations[] = {
     {"tabane_cbc", "tabane CBC", true, false, run_tabane<encrypt::Cipher::aes_128_cbc>},
     {"tabane_gcm", "tabane GCM", true, false, run_tabane<encrypt::Cipher::aes_256_gcm>},
     {"tabane_device", "coprocessor", true, true,
-     run_tabane<encrypt::Cipher::aes_128_cbc, encrypt::Direction::encrypt,
-                encrypt::Engine::opencl>},
+     run_tabane<encrypt::Cipher::aes_128_cbc, encrypt::Direction::encrypt, crypto::Engine::opencl>},
     {"copy", "copying", false, false, run_copy}};
 
 Contender contender(const Bench& bench, const Implementation& one, const Folder& folder,
@@ -196,7 +195,7 @@ struct AllocatorAsAtStart {
 
 void measure_causes(Visit& visit, const Bench& bench, const Folder& folder, unsigned threads,
                     const Effort& effort) {
-  const std::size_t largest_block = folder.bytes + encrypt::kBlockBytes;
+  const std::size_t largest_block = folder.bytes + crypto::kBlockBytes;
   const AllocatorAsAtStart at_the_end;
   Kept kept(threads, folder.bytes, bench.key);
   std::vector<Contender> variants;

@@ -152,15 +152,15 @@ std::string name_of(Cipher cipher) {
                                          : "aes-256-cbc";
 }
 
-std::string name_of(Engine engine) {
+std::string name_of(crypto::Engine engine) {
   switch (engine) {
-    case Engine::automatic:
+    case crypto::Engine::automatic:
       return "auto";
-    case Engine::openssl:
+    case crypto::Engine::openssl:
       return "openssl";
-    case Engine::ipsec_mb:
+    case crypto::Engine::ipsec_mb:
       return "ipsec-mb";
-    case Engine::opencl:
+    case crypto::Engine::opencl:
       break;
   }
   return "opencl";
@@ -251,8 +251,8 @@ std::vector<std::string> warnings_of(const Request& request, const Outcome& outc
   return warnings;
 }
 
-std::string text_of_keys_inside(const KeyFiles& files, const char* what, const std::string& place,
-                                bool sealed) {
+std::string text_of_keys_inside(const crypto::KeyFiles& files, const char* what,
+                                const std::string& place, bool sealed) {
   const std::vector<std::string> inside = files.inside(place);
   if (inside.empty()) return "";
   return fmt::format("{} lies in {} ({}): {}", fmt::join(inside, ", "), what, place,

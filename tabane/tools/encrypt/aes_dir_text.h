@@ -12,7 +12,7 @@ namespace tabane::program {
 std::string name_of(encrypt::Direction direction);       // "encrypt", as the verbs
 std::string name_in_past(encrypt::Direction direction);  // "encrypted"
 std::string name_of(encrypt::Cipher cipher);             // "aes-256-gcm", as --cipher
-std::string name_of(encrypt::Engine engine);             // "openssl", as --engine
+std::string name_of(crypto::Engine engine);              // "openssl", as --engine
 
 // "1 234 of 20 000 files, 1.2 of 3.4 GiB"
 std::string progress_text(const encrypt::Progress& progress);
@@ -29,7 +29,7 @@ std::vector<std::string> warnings_of(const encrypt::Request& request,
 
 // The warning that a file of keys lies in a place of this name; empty: none does. sealed: the place
 // is that of what is encrypted.
-std::string text_of_keys_inside(const encrypt::KeyFiles& files, const char* what,
+std::string text_of_keys_inside(const crypto::KeyFiles& files, const char* what,
                                 const std::string& place, bool sealed);
 
 // Lines "path: reason", at most `most` of them and then how many there are more; safe to print on a

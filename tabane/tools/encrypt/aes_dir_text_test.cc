@@ -102,7 +102,7 @@ TEST(Warnings, SayWhatADeviceHasNotDone) {
   Outcome outcome = some_outcome();
   outcome.device_remarks = {"it was unplugged: the CPU has done the rest"};
   EXPECT_EQ(warnings_of(Request(), outcome), outcome.device_remarks);
-  outcome.engine = Engine::opencl;
+  outcome.engine = crypto::Engine::opencl;
   EXPECT_NE(summary_text(Request(), outcome).find(", opencl"), std::string::npos);
 }
 
@@ -123,7 +123,7 @@ TEST(WarningsOf, NameAnInitialisationVectorThatFilesShare) {
   Request request{.cipher = Cipher::aes_256_cbc};
   EXPECT_EQ(warnings_of({}, some_outcome()).size(), 0u);
   EXPECT_EQ(warnings_of(request, some_outcome()).size(), 1u);
-  request.fixed_iv = Block{};
+  request.fixed_iv = crypto::Block{};
   const auto warnings = warnings_of(request, some_outcome());
   ASSERT_EQ(warnings.size(), 2u);
   EXPECT_TRUE(warnings[1].starts_with("1 234 files share")) << warnings[1];

@@ -6,10 +6,10 @@
 
 #include "tabane/core/topology.h"
 #include "tabane/core/units.h"
+#include "tabane/crypto/engine.h"
 #include "tabane/tools/encrypt/bench_memory.h"
 #include "tabane/tools/encrypt/bench_place.h"
 #include "tabane/tools/encrypt/bench_trees.h"
-#include "tabane/tools/encrypt/engine.h"
 
 namespace tabane::bench {
 namespace {
@@ -80,7 +80,7 @@ void ask_large_files(Bench& bench, Place& place, const CipherKind& kind, Directi
     for (const char* engine : {"openssl", "ipsec-mb"}) {
       question.peers.push_back(place.tabane(kind, direction, {"--engine", engine}));
     }
-    if (!encrypt::ipsec_mb_available()) {
+    if (!crypto::ipsec_mb_available()) {
       question.peers.back().missing = "not built in, or not for this processor";
     }
   }

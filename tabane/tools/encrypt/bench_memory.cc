@@ -12,8 +12,8 @@
 #include "tabane/core/error.h"
 #include "tabane/core/memory.h"
 #include "tabane/core/units.h"
-#include "tabane/tools/encrypt/cbc_cipher.h"
-#include "tabane/tools/encrypt/chunk_cipher.h"
+#include "tabane/crypto/cbc_cipher.h"
+#include "tabane/crypto/chunk_cipher.h"
 
 namespace tabane::bench {
 namespace {
@@ -45,10 +45,8 @@ class ChunkWorker : public Worker {
   explicit ChunkWorker(Direction direction)
       : direction_(direction),
         plain_(memory_.as<std::byte>().first(kPiece)),
-        sealed_(memory_.as<std::byte>().subspan(kPiece + kStep, kPiece + kTagBytes)) {
-    FileKeys keys;
-    std::copy(kKey.begin(), kKey.end(), keys.key.bytes().begin());
-    cipher_.set_key(keys);
+        sealed_(memory_.as<std::byte>().subspan(kPiece + kStep, kPiece + crypto::kTagBytes)) {
+    cipher_.set_key(kKey);
     cipher_.seal(0, false, plain_, sealed_);
   }
   std::size_t pieces() const override { return 1; }
@@ -64,7 +62,7 @@ class ChunkWorker : public Worker {
   Direction direction_;
   core::Region memory_{3 * kPiece};
   std::span<std::byte> plain_, sealed_;
-  ChunkCipher cipher_;
+  crypto::ChunkCipher cipher_;
 };
 
 // Streams of one length that stand apart, each with its chain.
@@ -77,12 +75,12 @@ class Streams {
       pieces_.push_back({at, at, bytes, &ivs_[i]});
     }
   }
-  std::span<const ChainPiece> pieces() const { return pieces_; }
+  std::span<const crypto::ChainPiece> pieces() const { return pieces_; }
 
  private:
   core::Region memory_;
-  std::vector<Block> ivs_;
-  std::vector<ChainPiece> pieces_;
+  std::vector<crypto::Block> ivs_;
+  std::vector<crypto::ChainPiece> pieces_;
 };
 
 class ChainWorker : public Worker {
@@ -102,14 +100,14 @@ class ChainWorker : public Worker {
 
  private:
   Direction direction_;
-  CbcCipher cipher_;
+  crypto::CbcCipher cipher_;
   Streams streams_;
 };
 
 class EvpStream {
  public:
   explicit EvpStream(const CipherKind& kind) : context_(EVP_CIPHER_CTX_new()) {
-    const Block iv{};
+    const crypto::Block iv{};
     const EVP_CIPHER* cipher = kind.key_bytes == 16 ? EVP_aes_128_cbc() : EVP_aes_256_cbc();
     if (!context_ || EVP_EncryptInit_ex(context_.get(), cipher, nullptr,
                                         reinterpret_cast<const unsigned char*>(kKey.data()),
@@ -118,7 +116,7 @@ class EvpStream {
     }
     EVP_CIPHER_CTX_set_padding(context_.get(), 0);
   }
-  void encrypt(const ChainPiece& piece) {
+  void encrypt(const crypto::ChainPiece& piece) {
     int written = 0;
     EVP_EncryptUpdate(context_.get(), reinterpret_cast<unsigned char*>(piece.out), &written,
                       reinterpret_cast<const unsigned char*>(piece.in),
@@ -135,7 +133,7 @@ class EvpStream {
 void ask_streams_of(Panel& panel, const CipherKind& kind, std::size_t bytes) {
   const std::string name = "16 streams of " + core::format_bytes(bytes) + ", 1 core, " + kind.name;
   if (!panel.wants(name)) return;
-  CbcCipher cipher(key_of(kind));
+  crypto::CbcCipher cipher(key_of(kind));
   const Streams streams(kStreams, bytes), alone(1, bytes);
   EvpStream evp(kind);
   Question question{name, "B/s", {}, {}};

@@ -4,9 +4,12 @@
 #include <vector>
 
 #include "tabane/core/file.h"
+#include "tabane/crypto/random.h"
 
 namespace tabane::encrypt {
 namespace {
+
+using crypto::kBlockBytes;
 
 constexpr std::size_t kPartBytes = std::size_t{256} << 10;  // half of a usual second-level cache
 // Of one lane, at least. Short ones cost system calls; 16 lanes go with a core that has a second
@@ -48,7 +51,8 @@ struct CbcFileWorker::OpenFile {
   std::uint64_t left() const { return task->bytes() - done; }
 };
 
-CbcFileWorker::CbcFileWorker(std::span<const std::byte> key, Engine engine, DeviceAes* device)
+CbcFileWorker::CbcFileWorker(std::span<const std::byte> key, crypto::Engine engine,
+                             crypto::DeviceAes* device)
     : cipher_(key, engine),
       slice_(std::max(kSliceBytes, kPartBytes / cipher_.lanes())),
       device_(device) {
@@ -59,7 +63,8 @@ CbcFileWorker::CbcFileWorker(std::span<const std::byte> key, Engine engine, Devi
 void CbcFileWorker::open_slot(std::span<const std::byte> key) {
   try {
     const std::size_t lane = kSliceBytes + 2 * kDeviceGap;
-    auto slot = std::make_unique<DeviceSlot>(*device_, (device_->chains_per_slot() + 1) * lane);
+    auto slot =
+        std::make_unique<crypto::DeviceSlot>(*device_, (device_->chains_per_slot() + 1) * lane);
     slot->set_key(key);
     slot_ = std::move(slot);
     slot_works_ = true;
@@ -76,14 +81,14 @@ void CbcFileWorker::prepare_to_encrypt(CbcTask& task) {
   if (task.job().request.fixed_iv) {
     task.iv_ = *task.job().request.fixed_iv;
   } else {
-    fill_random(task.iv_);
+    crypto::fill_random(task.iv_);
   }
 }
 
 // Decrypts the block at an offset behind the stored IV. iv: of the file.
-Block CbcFileWorker::decrypt_block(int file, Block iv, std::uint64_t stored, std::uint64_t at,
-                                   const std::string& what) {
-  Block block{};
+crypto::Block CbcFileWorker::decrypt_block(int file, crypto::Block iv, std::uint64_t stored,
+                                           std::uint64_t at, const std::string& what) {
+  crypto::Block block{};
   if (at > 0) core::read_all_at(file, iv.data(), iv.size(), stored + at - kBlockBytes, what);
   core::read_all_at(file, block.data(), block.size(), stored + at, what);
   cipher_.decrypt({.in = block.data(), .out = block.data(), .bytes = kBlockBytes, .iv = &iv});
@@ -93,17 +98,17 @@ Block CbcFileWorker::decrypt_block(int file, Block iv, std::uint64_t stored, std
 // Whether an output's first and last block are those of the input with this key.
 bool CbcFileWorker::is_encrypted(CbcTask& task, int output) {
   const std::uint64_t stored = stored_iv_bytes(task);
-  Block iv{};
+  crypto::Block iv{};
   if (stored == 0) {
     iv = *task.job().request.fixed_iv;
   } else {
     core::read_all_at(output, iv.data(), iv.size(), 0, task.path());
   }
   for (const std::uint64_t at : {std::uint64_t{0}, padded(task.bytes_) - kBlockBytes}) {
-    Block plain;
+    crypto::Block plain;
     const std::size_t size =
         core::read_all_at(task.in(), plain.data(), plain.size(), at, task.path());
-    if (size < kBlockBytes) pad_pkcs7(plain.data(), size);
+    if (size < kBlockBytes) crypto::pad_pkcs7(plain.data(), size);
     if (decrypt_block(output, iv, stored, at, task.path()) != plain) return false;
   }
   return true;
@@ -115,10 +120,11 @@ bool CbcFileWorker::ends_like(CbcTask& task, int output) {
   const std::size_t full = padding == 0 ? 0 : kBlockBytes;  // bytes of the block before, if any
   std::array<std::byte, 2 * kBlockBytes> end;
   for (std::size_t i = 0; i <= full; i += kBlockBytes) {
-    const Block block = decrypt_block(task.in(), task.iv_, stored, padding - full + i, task.path());
+    const crypto::Block block =
+        decrypt_block(task.in(), task.iv_, stored, padding - full + i, task.path());
     std::ranges::copy(block, end.begin() + static_cast<std::ptrdiff_t>(i));
   }
-  const std::ptrdiff_t size = unpad_pkcs7(std::span(end).first(full + kBlockBytes));
+  const std::ptrdiff_t size = crypto::unpad_pkcs7(std::span(end).first(full + kBlockBytes));
   if (size < 0) return false;  // told when the file is opened
   // One byte more than there should be shows a file that is too long.
   std::array<std::byte, 2 * kBlockBytes + 1> there;
@@ -141,7 +147,7 @@ void CbcFileWorker::read_slice(OpenFile& file, std::size_t slice) {
   // What lies between slices goes to a device and back with them.
   std::ranges::copy(task.iv_, file.slice - kBlockBytes);
   std::ranges::copy(task.iv_, file.out - kBlockBytes);
-  if (file.last) file.bytes = pad_pkcs7(file.slice, file.bytes);
+  if (file.last) file.bytes = crypto::pad_pkcs7(file.slice, file.bytes);
 }
 
 // With a stored IV, each write begins a block before the slice: first with the IV, then with the
@@ -193,7 +199,7 @@ void CbcFileWorker::encrypt_slices(std::span<OpenFile> files) {
   std::byte* const out = slot_ ? slot_->out().data() : in;
   const std::size_t slice = slot_ ? device_slice(lanes(), files.size()) : slice_;
   std::size_t at = slot_ ? kDeviceGap : kLaneGap;
-  std::vector<ChainPiece> pieces;
+  std::vector<crypto::ChainPiece> pieces;
   for (OpenFile& file : files) {
     file.slice = in + at;
     file.out = out + at;
@@ -209,7 +215,7 @@ void CbcFileWorker::encrypt_slices(std::span<OpenFile> files) {
 }
 
 // What the device has not done is still there as it was read.
-void CbcFileWorker::encrypt_pieces(std::span<const ChainPiece> pieces) {
+void CbcFileWorker::encrypt_pieces(std::span<const crypto::ChainPiece> pieces) {
   if (slot_works_) {
     try {
       return slot_->encrypt(pieces);
@@ -243,7 +249,7 @@ void CbcFileWorker::prepare_to_decrypt(CbcTask& task) {
 
 void CbcFileWorker::decrypt(CbcTask& task, std::uint64_t first, std::uint64_t count) {
   const std::uint64_t end = std::min(task.bytes_, first + count);
-  Block iv = task.iv_;
+  crypto::Block iv = task.iv_;
   if (first > 0 && first < end) {
     const std::uint64_t before = stored_iv_bytes(task) + first - kBlockBytes;
     if (core::read_all_at(task.in(), iv.data(), kBlockBytes, before, task.path()) != kBlockBytes) {
@@ -259,7 +265,7 @@ void CbcFileWorker::decrypt(CbcTask& task, std::uint64_t first, std::uint64_t co
 }
 
 void CbcFileWorker::decrypt_group(CbcTask& task, std::uint64_t first, std::size_t bytes,
-                                  Block& iv) {
+                                  crypto::Block& iv) {
   const std::uint64_t stored = stored_iv_bytes(task);
   std::byte* const group = buffer_.data();
   if (core::read_all_at(task.in(), group, bytes, stored + first, task.path()) != bytes) {
@@ -268,7 +274,7 @@ void CbcFileWorker::decrypt_group(CbcTask& task, std::uint64_t first, std::size_
   cipher_.decrypt({.in = group, .out = group, .bytes = bytes, .iv = &iv});
   std::size_t plain = bytes;
   if (first + bytes == task.bytes_) {
-    const std::ptrdiff_t unpadded = unpad_pkcs7({group, bytes});
+    const std::ptrdiff_t unpadded = crypto::unpad_pkcs7({group, bytes});
     if (unpadded < 0) {
       throw DamageError("the padding is not legal: another key, or the file was changed",
                         stored + first + bytes - kBlockBytes);

@@ -6,10 +6,10 @@
 #include <functional>
 #include <memory>
 
-#include "tabane/tools/encrypt/cbc_cipher.h"
-#include "tabane/tools/encrypt/device_aes.h"
+#include "tabane/crypto/cbc_cipher.h"
+#include "tabane/crypto/device_aes.h"
+#include "tabane/crypto/page_buffer.h"
 #include "tabane/tools/encrypt/file_task.h"
-#include "tabane/tools/encrypt/page_buffer.h"
 #include "tabane/tools/encrypt/plan.h"
 
 namespace tabane::encrypt {
@@ -24,13 +24,14 @@ class CbcTask : public FileTask {
  private:
   friend class CbcFileWorker;
   std::uint64_t bytes_ = 0;
-  Block iv_{};
+  crypto::Block iv_{};
 };
 
 class CbcFileWorker {
  public:
   // key: 16 or 32 bytes. device: encrypts as long as it can; null: there is none.
-  CbcFileWorker(std::span<const std::byte> key, Engine engine, DeviceAes* device = nullptr);
+  CbcFileWorker(std::span<const std::byte> key, crypto::Engine engine,
+                crypto::DeviceAes* device = nullptr);
 
   // What FileTask::start() needs.
   void prepare_to_encrypt(CbcTask& task);
@@ -49,21 +50,21 @@ class CbcFileWorker {
   struct OpenFile;
   void open_slot(std::span<const std::byte> key);
   void encrypt_slices(std::span<OpenFile> files);  // one of each, at most lanes() files
-  void encrypt_pieces(std::span<const ChainPiece> pieces);
+  void encrypt_pieces(std::span<const crypto::ChainPiece> pieces);
   void read_slice(OpenFile& file, std::size_t slice);
   void write_slice(OpenFile& file);
   bool is_encrypted(CbcTask& task, int output);
   bool ends_like(CbcTask& task, int output);
-  Block decrypt_block(int file, Block iv, std::uint64_t stored, std::uint64_t at,
-                      const std::string& what);
-  void decrypt_group(CbcTask& task, std::uint64_t first, std::size_t bytes, Block& iv);
+  crypto::Block decrypt_block(int file, crypto::Block iv, std::uint64_t stored, std::uint64_t at,
+                              const std::string& what);
+  void decrypt_group(CbcTask& task, std::uint64_t first, std::size_t bytes, crypto::Block& iv);
 
-  CbcCipher cipher_;
+  crypto::CbcCipher cipher_;
   std::size_t slice_;  // bytes of one lane
-  PageBuffer buffer_;
-  DeviceAes* device_;
-  std::unique_ptr<DeviceSlot> slot_;  // null: all is done on the CPU
-  bool slot_works_ = false;           // else it is but a buffer
+  crypto::PageBuffer buffer_;
+  crypto::DeviceAes* device_;
+  std::unique_ptr<crypto::DeviceSlot> slot_;  // null: all is done on the CPU
+  bool slot_works_ = false;                   // else it is but a buffer
 };
 
 }  // namespace tabane::encrypt

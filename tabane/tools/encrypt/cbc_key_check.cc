@@ -10,7 +10,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/tools/encrypt/cbc_cipher.h"
+#include "tabane/crypto/cbc_cipher.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kFilesTried = 32;
 
 struct Ending {
-  Block iv, block;           // the block before the last, or the IV; the last block
+  crypto::Block iv, block;   // the block before the last, or the IV; the last block
   std::uint64_t offset = 0;  // of the last block
 };
 
@@ -29,18 +29,20 @@ std::optional<Ending> ending_of(const Request& request, int directory, const cha
   struct stat status {};
   if (!file.valid() || fstat(file.get(), &status) != 0) return {};
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
-  const std::size_t stored = request.fixed_iv ? 0 : kBlockBytes;
-  if (!S_ISREG(status.st_mode) || bytes < stored + kBlockBytes || bytes % kBlockBytes != 0) {
+  const std::size_t stored = request.fixed_iv ? 0 : crypto::kBlockBytes;
+  if (!S_ISREG(status.st_mode) || bytes < stored + crypto::kBlockBytes ||
+      bytes % crypto::kBlockBytes != 0) {
     return {};
   }
   Ending ending;
-  ending.offset = bytes - kBlockBytes;
-  if (bytes >= 2 * kBlockBytes) {
-    core::read_all_at(file.get(), ending.iv.data(), kBlockBytes, ending.offset - kBlockBytes, name);
+  ending.offset = bytes - crypto::kBlockBytes;
+  if (bytes >= 2 * crypto::kBlockBytes) {
+    core::read_all_at(file.get(), ending.iv.data(), crypto::kBlockBytes,
+                      ending.offset - crypto::kBlockBytes, name);
   } else {
     ending.iv = *request.fixed_iv;
   }
-  core::read_all_at(file.get(), ending.block.data(), kBlockBytes, ending.offset, name);
+  core::read_all_at(file.get(), ending.block.data(), crypto::kBlockBytes, ending.offset, name);
   return ending;
 }
 
@@ -50,8 +52,8 @@ struct Tried {
 };
 
 Tried try_endings(const Request& request, const Tree& tree, int root) {
-  CbcCipher cipher(std::span(request.key.bytes()).first(key_bytes(request.cipher)),
-                   Engine::openssl);
+  crypto::CbcCipher cipher(std::span(request.key.bytes()).first(key_bytes(request.cipher)),
+                           crypto::Engine::openssl);
   DirectoryOpener directories(tree, root, false);
   Tried tried;
   const std::size_t step = std::max<std::size_t>(1, tree.files.size() / kFilesTried);
@@ -61,13 +63,13 @@ Tried try_endings(const Request& request, const Tree& tree, int root) {
       const core::SharedDescriptor directory = directories.open(file.directory);
       std::optional<Ending> ending = ending_of(request, directory->get(), tree.name(file.name_at));
       if (!ending) continue;
-      Block plain;
+      crypto::Block plain;
       cipher.decrypt({.in = ending->block.data(),
                       .out = plain.data(),
-                      .bytes = kBlockBytes,
+                      .bytes = crypto::kBlockBytes,
                       .iv = &ending->iv});
       ++tried.files;
-      tried.legal += unpad_pkcs7(plain) >= 0;
+      tried.legal += crypto::unpad_pkcs7(plain) >= 0;
       tried.offset = ending->offset;
     } catch (const core::SystemError&) {
       continue;  // it is told when its turn comes

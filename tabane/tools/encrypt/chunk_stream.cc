@@ -13,15 +13,16 @@ constexpr std::uint64_t kLimitOfChunks = std::uint64_t{1} << 32;
 
 }  // namespace
 
-ChunkWriter::ChunkWriter(const FileKeys& keys, std::size_t chunk_bytes, Sink sink, Engine engine)
+ChunkWriter::ChunkWriter(const FileKeys& keys, std::size_t chunk_bytes, Sink sink,
+                         crypto::Engine engine)
     : cipher_(engine), sink_(std::move(sink)), chunk_bytes_(chunk_bytes) {
-  cipher_.set_key(keys);
-  buffer_.reserve(chunk_bytes + kTagBytes);
+  cipher_.set_key(keys.key.bytes());
+  buffer_.reserve(chunk_bytes + crypto::kTagBytes);
 }
 
 void ChunkWriter::seal(bool last) {
   if (index_ == kLimitOfChunks) throw core::Error("has more than 2^32 chunks");
-  const std::span<std::byte> sealed(buffer_.data(), filled_ + kTagBytes);
+  const std::span<std::byte> sealed(buffer_.data(), filled_ + crypto::kTagBytes);
   cipher_.seal(static_cast<std::uint32_t>(index_++), last, sealed.first(filled_), sealed);
   filled_ = 0;
   sink_(sealed);
@@ -41,25 +42,26 @@ void ChunkWriter::put(std::span<const std::byte> plain) {
 void ChunkWriter::finish() { seal(true); }
 
 ChunkReader::ChunkReader(const FileKeys& keys, std::size_t chunk_bytes, std::uint64_t first_offset,
-                         Source source, Engine engine)
+                         Source source, crypto::Engine engine)
     : cipher_(engine),
       source_(std::move(source)),
       chunk_bytes_(chunk_bytes),
       offset_(first_offset) {
-  cipher_.set_key(keys);
-  buffer_.reserve(2 * (chunk_bytes + kTagBytes));
-  ahead_ = source_({buffer_.data() + chunk_bytes_ + kTagBytes, chunk_bytes_ + kTagBytes});
+  cipher_.set_key(keys.key.bytes());
+  buffer_.reserve(2 * (chunk_bytes + crypto::kTagBytes));
+  ahead_ = source_(
+      {buffer_.data() + chunk_bytes_ + crypto::kTagBytes, chunk_bytes_ + crypto::kTagBytes});
 }
 
 bool ChunkReader::open_next() {
   if (ended_) return false;
-  const std::size_t whole = chunk_bytes_ + kTagBytes, here = ahead_;
+  const std::size_t whole = chunk_bytes_ + crypto::kTagBytes, here = ahead_;
   std::memcpy(buffer_.data(), buffer_.data() + whole, here);
   ahead_ = here < whole ? 0 : source_({buffer_.data() + whole, whole});
   ended_ = ahead_ == 0;
-  if (here < kTagBytes) throw DamageError("the file ends inside a chunk", offset_ + here);
+  if (here < crypto::kTagBytes) throw DamageError("the file ends inside a chunk", offset_ + here);
   if (index_ == kLimitOfChunks) throw DamageError("the file has more than 2^32 chunks", offset_);
-  plain_ = here - kTagBytes;
+  plain_ = here - crypto::kTagBytes;
   at_ = 0;
   const std::span<std::byte> chunk(buffer_.data(), here);
   if (!cipher_.open(static_cast<std::uint32_t>(index_), ended_, chunk, chunk.first(plain_))) {

@@ -7,8 +7,9 @@
 #include <functional>
 #include <span>
 
-#include "tabane/tools/encrypt/chunk_cipher.h"
-#include "tabane/tools/encrypt/page_buffer.h"
+#include "tabane/crypto/chunk_cipher.h"
+#include "tabane/crypto/page_buffer.h"
+#include "tabane/tools/encrypt/sealed_format.h"
 
 namespace tabane::encrypt {
 
@@ -18,7 +19,7 @@ class ChunkWriter {
   // sink: takes the sealed chunks, which stand behind a header.
   using Sink = std::function<void(std::span<const std::byte>)>;
   ChunkWriter(const FileKeys& keys, std::size_t chunk_bytes, Sink sink,
-              Engine engine = Engine::automatic);
+              crypto::Engine engine = crypto::Engine::automatic);
 
   void put(std::span<const std::byte> plain);
   // Writes the last chunk; to be called once.
@@ -27,11 +28,11 @@ class ChunkWriter {
  private:
   void seal(bool last);
 
-  ChunkCipher cipher_;
+  crypto::ChunkCipher cipher_;
   Sink sink_;
   std::size_t chunk_bytes_, filled_ = 0;
   std::uint64_t index_ = 0;
-  PageBuffer buffer_;  // of a chunk and its tag
+  crypto::PageBuffer buffer_;  // of a chunk and its tag
 };
 
 // Memory: two chunks.
@@ -41,7 +42,7 @@ class ChunkReader {
   // first_offset: bytes of the header, where the chunks begin.
   using Source = std::function<std::size_t(std::span<std::byte>)>;
   ChunkReader(const FileKeys& keys, std::size_t chunk_bytes, std::uint64_t first_offset,
-              Source source, Engine engine = Engine::automatic);
+              Source source, crypto::Engine engine = crypto::Engine::automatic);
 
   // Fills the bytes with what was sealed, as far as there is any, and returns how many.
   // throws: DamageError with the offset in the sealed file; nothing of a damaged chunk is given.
@@ -50,12 +51,12 @@ class ChunkReader {
  private:
   bool open_next();
 
-  ChunkCipher cipher_;
+  crypto::ChunkCipher cipher_;
   Source source_;
   std::size_t chunk_bytes_;
   std::uint64_t offset_;
   std::uint64_t index_ = 0;
-  PageBuffer buffer_;  // the chunk at hand, then what was read of the one behind it
+  crypto::PageBuffer buffer_;  // the chunk at hand, then what was read of the one behind it
   std::size_t ahead_ = 0;
   std::size_t at_ = 0, plain_ = 0;  // in the chunk at hand
   bool ended_ = false;

@@ -54,18 +54,18 @@ TEST(ChunkStream, WritesTheChunksOfASealedFileAndReadsThemAgain) {
     EXPECT_EQ(seal(plain, 100'000), sealed);
     EXPECT_EQ(open(sealed, 1), plain);
     EXPECT_EQ(open(sealed, 50'000), plain);
-    ChunkCipher cipher(Engine::openssl);
-    cipher.set_key(keys());
+    crypto::ChunkCipher cipher(crypto::Engine::openssl);
+    cipher.set_key(keys().key.bytes());
     Bytes first(std::min(bytes, kChunk));
-    EXPECT_TRUE(
-        cipher.open(0, bytes <= kChunk, std::span(sealed).first(first.size() + kTagBytes), first));
+    EXPECT_TRUE(cipher.open(0, bytes <= kChunk,
+                            std::span(sealed).first(first.size() + crypto::kTagBytes), first));
   }
 }
 
 TEST(ChunkStream, NamesTheOffsetOfWhatWasDamaged) {
   std::mt19937_64 random(2);
   const Bytes sealed = seal(random_bytes(10'000, random), 5000);
-  constexpr std::size_t kWhole = kChunk + kTagBytes;
+  constexpr std::size_t kWhole = kChunk + crypto::kTagBytes;
   for (std::size_t bit = 0; bit < 8 * sealed.size(); bit += 997) {
     Bytes bad = sealed;
     flip(bad, bit);

@@ -7,6 +7,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/crypto/random.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
 namespace tabane::encrypt {
@@ -102,10 +103,10 @@ double CopySampler::copy(const Unit& unit, const std::vector<Part>& parts) {
   if (!random_.data()) {
     in_.reserve(kCopyBytes);
     random_.reserve(kCopyBytes);
-    fill_random({random_.data(), kCopyBytes});
+    crypto::fill_random({random_.data(), kCopyBytes});
   }
   const core::SharedDescriptor from = directories_.open(tree_.files[parts.front().file].directory);
-  std::vector<std::unique_ptr<OutputFile>> copies;
+  std::vector<std::unique_ptr<core::OutputFile>> copies;
   double seconds = 0;
   for (const Part& part : parts) {
     const TreeFile& file = tree_.files[part.file];
@@ -113,7 +114,7 @@ double CopySampler::copy(const Unit& unit, const std::vector<Part>& parts) {
     const core::Descriptor in(openat(from->get(), tree_.name(file.name_at),
                                      O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!in.valid()) throw core::SystemError("open", tree_.path(file), errno);
-    copies.push_back(std::make_unique<OutputFile>(to_, "a copy", 0600));
+    copies.push_back(std::make_unique<core::OutputFile>(to_, "a copy", 0600));
     const double reads = pairs_.now();
     copy_part(in.get(), copies.back()->fd(), part);
     seconds += pairs_.now() - (is_large(tree_, unit) ? reads : opens);

@@ -6,9 +6,9 @@
 #include <mutex>
 #include <vector>
 
+#include "tabane/core/output_file.h"
+#include "tabane/crypto/page_buffer.h"
 #include "tabane/tools/encrypt/copy_share.h"
-#include "tabane/tools/encrypt/output_file.h"
-#include "tabane/tools/encrypt/page_buffer.h"
 #include "tabane/tools/encrypt/plan.h"
 #include "tabane/tools/encrypt/tree.h"
 
@@ -59,7 +59,7 @@ class CopySampler {
   DirectoryOpener directories_;
   core::SharedDescriptor to_;
   CopyBudget budget_;
-  PageBuffer in_, random_;
+  crypto::PageBuffer in_, random_;
   bool failed_ = false;
   CopyPair pair_;  // of the unit at work; without copy_amount: nothing was copied
   double unit_begin_ = 0;

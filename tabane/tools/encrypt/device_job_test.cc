@@ -33,11 +33,11 @@ class OnADevice : public SealsATree {
     core::write_file(in / name, text);
   }
 
-  Request encryption(Cipher cipher, Engine engine, const std::filesystem::path& to) const {
+  Request encryption(Cipher cipher, crypto::Engine engine, const std::filesystem::path& to) const {
     Request r = request(Direction::encrypt, in, to);
     r.cipher = cipher;
     r.engine = engine;
-    if (cipher != Cipher::aes_256_gcm) r.fixed_iv = Block{std::byte{3}, std::byte{1}};
+    if (cipher != Cipher::aes_256_gcm) r.fixed_iv = crypto::Block{std::byte{3}, std::byte{1}};
     return r;
   }
 
@@ -53,14 +53,14 @@ class OnADevice : public SealsATree {
 
   Outcome encrypted(Cipher cipher, Faults* faults = nullptr) {
     std::filesystem::remove_all(sealed);
-    return run(encryption(cipher, Engine::opencl, sealed), faults);
+    return run(encryption(cipher, crypto::Engine::opencl, sealed), faults);
   }
 
   // To "opened", or verified, what the CPU has sealed.
   Outcome opened(Direction direction, Faults* faults = nullptr) {
     std::filesystem::remove_all(root / "opened");
     Request r = request(direction, sealed, root / "opened");
-    r.engine = Engine::opencl;
+    r.engine = crypto::Engine::opencl;
     return run(r, faults);
   }
 
@@ -74,7 +74,7 @@ class OnADevice : public SealsATree {
     }
     const std::filesystem::path expected = root / "expected";
     std::filesystem::remove_all(expected);
-    run_job(encryption(cipher, Engine::openssl, expected));
+    run_job(encryption(cipher, crypto::Engine::openssl, expected));
     EXPECT_EQ(everything(sealed), everything(expected));
   }
 };
@@ -88,14 +88,14 @@ TEST_F(OnADevice, FilesAreThoseOfTheOtherEngines) {
       EXPECT_EQ(outcome.files, 313u);
       EXPECT_EQ(outcome.failures.size(), 0u);
       EXPECT_EQ(outcome.device_remarks, std::vector<std::string>{});
-      EXPECT_EQ(outcome.engine, Engine::opencl);
+      EXPECT_EQ(outcome.engine, crypto::Engine::opencl);
       expect_right(cipher);
     }
   }
 }
 
 TEST_F(OnADevice, StoredInitialisationVectorsOpen) {
-  Request r = encryption(Cipher::aes_256_cbc, Engine::opencl, sealed);
+  Request r = encryption(Cipher::aes_256_cbc, crypto::Engine::opencl, sealed);
   r.fixed_iv.reset();
   run_job(r);
   Request back = request(Direction::decrypt, sealed, root / "opened");
@@ -156,7 +156,7 @@ TEST_F(OnADevice, MemoryThatHeldAKeyOrAPlainTextIsWiped) {
     if (cipher == Cipher::aes_256_gcm) {
       faults.secret = from_text(pattern(4096, 6).substr(100, 32));  // of f4096
     } else {
-      const Request r = encryption(cipher, Engine::opencl, sealed);
+      const Request r = encryption(cipher, crypto::Engine::opencl, sealed);
       faults.secret.assign(r.key.bytes().begin(), r.key.bytes().begin() + 16);
     }
     encrypted(cipher, &faults);
@@ -166,7 +166,7 @@ TEST_F(OnADevice, MemoryThatHeldAKeyOrAPlainTextIsWiped) {
 }
 
 TEST_F(OnADevice, MemoryThatHeldAnOpenedTextIsWiped) {
-  run(encryption(Cipher::aes_256_gcm, Engine::openssl, sealed));
+  run(encryption(Cipher::aes_256_gcm, crypto::Engine::openssl, sealed));
   for (const Direction direction : {Direction::decrypt, Direction::verify}) {
     Faults faults;
     faults.secret = from_text(pattern(4096, 6).substr(100, 32));  // of f4096
@@ -177,9 +177,9 @@ TEST_F(OnADevice, MemoryThatHeldAnOpenedTextIsWiped) {
 }
 
 TEST_F(OnADevice, NoneIsOpenedForAQuickLook) {
-  run(encryption(Cipher::aes_256_gcm, Engine::openssl, sealed));
+  run(encryption(Cipher::aes_256_gcm, crypto::Engine::openssl, sealed));
   Request r = request(Direction::verify, sealed, "");
-  r.engine = Engine::opencl;
+  r.engine = crypto::Engine::opencl;
   r.quick = true;
   Hooks hooks;
   hooks.open_device = [](std::size_t) -> std::unique_ptr<device::Device> {
@@ -192,7 +192,7 @@ TEST_F(OnADevice, NoneIsOpenedForAQuickLook) {
 }
 
 TEST_F(OnADevice, WhatTheCpuHasSealedIsOpened) {
-  run(encryption(Cipher::aes_256_gcm, Engine::openssl, sealed));
+  run(encryption(Cipher::aes_256_gcm, crypto::Engine::openssl, sealed));
   for (const unsigned n : {0u, 1u, 3u}) {
     threads = n;
     for (const Direction direction : {Direction::decrypt, Direction::verify}) {
@@ -209,7 +209,7 @@ TEST_F(OnADevice, WhatTheCpuHasSealedIsOpened) {
 }
 
 TEST_F(OnADevice, TheCpuOpensTheRestForALostOne) {
-  run(encryption(Cipher::aes_256_gcm, Engine::openssl, sealed));
+  run(encryption(Cipher::aes_256_gcm, crypto::Engine::openssl, sealed));
   for (const int waits : {0, 1, 2, 3, 4, 5}) {
     Faults faults;
     faults.waits_left = waits;
@@ -223,7 +223,7 @@ TEST_F(OnADevice, TheCpuOpensTheRestForALostOne) {
 
 // The same files, at the same places, whoever finds it.
 TEST_F(OnADevice, DamageIsTold) {
-  run(encryption(Cipher::aes_256_gcm, Engine::openssl, sealed));
+  run(encryption(Cipher::aes_256_gcm, crypto::Engine::openssl, sealed));
   for (const char* const name : {"f17", "f65537", "f3000000", "small/299"}) {
     core::flip_bits(sealed / name, std::filesystem::file_size(sealed / name) - 20, 1);
   }
@@ -250,18 +250,18 @@ TEST_F(OnADevice, DamageIsTold) {
 TEST_F(OnADevice, OnlyWhatItCanDoIsAskedOfIt) {
   for (const Direction direction : {Direction::decrypt, Direction::verify}) {
     Request r = request(direction, sealed, root / "opened");
-    r.engine = Engine::opencl;
+    r.engine = crypto::Engine::opencl;
     r.cipher = Cipher::aes_128_cbc;
     EXPECT_NE(refusal(r).find("--engine opencl decrypts and verifies only aes-256-gcm"),
               std::string::npos);
   }
-  Request stream = encryption(Cipher::aes_256_gcm, Engine::opencl, sealed);
+  Request stream = encryption(Cipher::aes_256_gcm, crypto::Engine::opencl, sealed);
   stream.in = kStandardStream;
   EXPECT_NE(refusal(stream).find("--engine opencl works on files"), std::string::npos);
 }
 
 TEST_F(OnADevice, AnotherOneIsRefusedBeforeAnythingIsWritten) {
-  Request r = encryption(Cipher::aes_256_gcm, Engine::opencl, sealed);
+  Request r = encryption(Cipher::aes_256_gcm, crypto::Engine::opencl, sealed);
   r.device = "abacus";
   EXPECT_NE(refusal(r).find("there is no OpenCL device abacus; there are 0: "), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(sealed));

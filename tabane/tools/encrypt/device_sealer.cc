@@ -18,7 +18,7 @@ std::size_t place_after(std::size_t used, const ChunkGroup& group) {
 
 }  // namespace
 
-DeviceSealer::DeviceSealer(DeviceAes& aes, Engine engine, bool opens)
+DeviceSealer::DeviceSealer(crypto::DeviceAes& aes, crypto::Engine engine, bool opens)
     : aes_(aes), slot_(aes, kSlotBytes), opens_(opens), cipher_(engine) {}
 
 bool DeviceSealer::has_room(const ChunkGroup& group) const {
@@ -59,12 +59,13 @@ void DeviceSealer::place(const std::shared_ptr<SealedTask>& task, const ChunkGro
     keys_.emplace_back(task->keys().key.bytes(), aes_.variant().items);
   }
   for (std::size_t i = 0; i < group.count; ++i) {
-    chunks_.push_back({.place = static_cast<std::uint32_t>((at + i * group.stride()) / kBlockBytes),
-                       .bytes = static_cast<std::uint32_t>(group.plain_of(i)),
-                       .key = static_cast<std::uint32_t>(keys_.size() - 1),
-                       .index = static_cast<std::uint32_t>(group.first + i),
-                       .last = group.is_last(i),
-                       .opens = opens_});
+    chunks_.push_back(
+        {.place = static_cast<std::uint32_t>((at + i * group.stride()) / crypto::kBlockBytes),
+         .bytes = static_cast<std::uint32_t>(group.plain_of(i)),
+         .key = static_cast<std::uint32_t>(keys_.size() - 1),
+         .index = static_cast<std::uint32_t>(group.first + i),
+         .last = group.is_last(i),
+         .opens = opens_});
   }
   placed_.push_back({task, group, at, ends});
   used_ = at + group.sealed_size();
@@ -88,8 +89,8 @@ void DeviceSealer::work() {
 
 void DeviceSealer::check_tags() {
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
-    const std::size_t at = chunks_[i].place * kBlockBytes + chunks_[i].bytes;
-    fits_[i] = CRYPTO_memcmp(&slot_.in()[at], &slot_.out()[at], kTagBytes) == 0;
+    const std::size_t at = chunks_[i].place * crypto::kBlockBytes + chunks_[i].bytes;
+    fits_[i] = CRYPTO_memcmp(&slot_.in()[at], &slot_.out()[at], crypto::kTagBytes) == 0;
   }
 }
 
@@ -97,16 +98,17 @@ void DeviceSealer::work_on_cpu() {
   auto fits = fits_.begin();
   for (const Placed& placed : placed_) {
     const ChunkGroup& group = placed.group;
-    cipher_.set_key(placed.task->keys());
+    cipher_.set_key(placed.task->keys().key.bytes());
     for (std::size_t i = 0; i < group.count; ++i, ++fits) {
       const std::size_t at = placed.at + i * group.stride(), bytes = group.plain_of(i);
       const auto index = static_cast<std::uint32_t>(group.first + i);
       const auto in = slot_.in().subspan(at), out = slot_.out().subspan(at);
       if (opens_) {
-        *fits =
-            cipher_.open(index, group.is_last(i), in.first(bytes + kTagBytes), out.first(bytes));
+        *fits = cipher_.open(index, group.is_last(i), in.first(bytes + crypto::kTagBytes),
+                             out.first(bytes));
       } else {
-        cipher_.seal(index, group.is_last(i), in.first(bytes), out.first(bytes + kTagBytes));
+        cipher_.seal(index, group.is_last(i), in.first(bytes),
+                     out.first(bytes + crypto::kTagBytes));
       }
     }
   }

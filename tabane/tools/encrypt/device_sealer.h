@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "tabane/tools/encrypt/chunk_cipher.h"
-#include "tabane/tools/encrypt/device_aes.h"
+#include "tabane/crypto/chunk_cipher.h"
+#include "tabane/crypto/device_aes.h"
 #include "tabane/tools/encrypt/sealed_file.h"
 
 namespace tabane::encrypt {
@@ -17,7 +17,7 @@ namespace tabane::encrypt {
 class DeviceSealer {
  public:
   // engine: of the CPU, for what the device does not do. throws: device::DeviceError.
-  DeviceSealer(DeviceAes& aes, Engine engine, bool opens);
+  DeviceSealer(crypto::DeviceAes& aes, crypto::Engine engine, bool opens);
 
   // Takes a piece that was started: the chunks [first, first + count) of its file, or to its end.
   // Ends it as soon as they are written, which is later.
@@ -41,15 +41,15 @@ class DeviceSealer {
   void check_tags();
   void write(const Placed& placed, std::span<const char> fits);
 
-  DeviceAes& aes_;
-  DeviceSlot slot_;
+  crypto::DeviceAes& aes_;
+  crypto::DeviceSlot slot_;
   bool slot_works_ = true;  // else it is but a buffer
   const bool opens_;
-  ChunkCipher cipher_;
+  crypto::ChunkCipher cipher_;
   std::size_t used_ = 0;  // bytes of the slot
   std::vector<Placed> placed_;
-  std::vector<DeviceFileKey> keys_;
-  std::vector<DeviceChunk> chunks_;
+  std::vector<crypto::DeviceFileKey> keys_;
+  std::vector<crypto::DeviceChunk> chunks_;
   std::vector<char> fits_;  // of these: whether an opened one is what was sealed
 };
 

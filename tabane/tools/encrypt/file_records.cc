@@ -9,6 +9,8 @@
 #include <span>
 #include <string>
 
+#include "tabane/crypto/random.h"
+
 namespace tabane::encrypt {
 namespace {
 
@@ -20,7 +22,7 @@ core::Descriptor unnamed_file(int directory) {
   core::Descriptor file(::openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file.valid()) return file;
   std::uint64_t number = 0;
-  fill_random(std::as_writable_bytes(std::span(&number, 1)));
+  crypto::fill_random(std::as_writable_bytes(std::span(&number, 1)));
   const std::string name =
       fmt::format(".tabane-{:016x}.part", number);  // a leftover if we die here
   file.reset(

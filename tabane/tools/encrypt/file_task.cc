@@ -238,7 +238,7 @@ bool FileTask::is_current(int directory, const char* name, std::uint64_t least, 
   const auto bytes = static_cast<std::uint64_t>(seen.st_size);
   if (bytes < least || bytes > most || !same_time(seen.st_mtim, wanted().st_mtim)) return false;
   if (!belongs(there.get())) return false;
-  set_mode(there.get(), wanted(), path());
+  core::set_mode(there.get(), wanted(), path());
   return true;
 }
 

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "tabane/core/file.h"
-#include "tabane/tools/encrypt/device_aes.h"
+#include "tabane/core/output_file.h"
+#include "tabane/crypto/device_aes.h"
 #include "tabane/tools/encrypt/file_records.h"
 #include "tabane/tools/encrypt/key_ring.h"
 #include "tabane/tools/encrypt/modes.h"
-#include "tabane/tools/encrypt/output_file.h"
 #include "tabane/tools/encrypt/request.h"
 #include "tabane/tools/encrypt/share.h"
 #include "tabane/tools/encrypt/stored_name.h"
@@ -41,11 +41,11 @@ struct JobState {
   const Tree& tree;
   const int in_root, out_root;
   KeyRing& keys;
-  std::string output_name;         // of a single file; empty: as the input
-  int stream = -1;                 // what a single file is written to in place of a file
-  const TreeSeal* seal = nullptr;  // of the sealed files that are written
-  DeviceAes* device = nullptr;     // encrypts beside the CPU; null: there is none
-  FileRecords* records = nullptr;  // what is known of them, for the manifest
+  std::string output_name;              // of a single file; empty: as the input
+  int stream = -1;                      // what a single file is written to in place of a file
+  const TreeSeal* seal = nullptr;       // of the sealed files that are written
+  crypto::DeviceAes* device = nullptr;  // encrypts beside the CPU; null: there is none
+  FileRecords* records = nullptr;       // what is known of them, for the manifest
   // The manifest that sealed files have to fit to be kept; null: there was none. And whether a job
   // was interrupted since.
   const TreeManifest* kept_by = nullptr;
@@ -191,7 +191,7 @@ class FileTask {
   core::Descriptor in_;
   core::SharedDescriptor out_directory_;
   std::string out_name_;
-  std::optional<OutputFile> output_;
+  std::optional<core::OutputFile> output_;
   std::shared_ptr<Share> share_;
   core::Descriptor joined_;  // the output of a joint
   struct stat before_ {};

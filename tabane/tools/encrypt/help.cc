@@ -18,6 +18,7 @@
 #include "tabane/core/binding.h"
 #include "tabane/core/file.h"
 #include "tabane/core/machine_name.h"
+#include "tabane/crypto/random.h"
 #include "tabane/tools/encrypt/preflight.h"
 #include "tabane/tools/encrypt/rank_letters.h"
 #include "tabane/tools/encrypt/rank_mail.h"
@@ -223,8 +224,8 @@ void work(Request& request, const Start& start, Tree tree, const RankSecrets& se
   Plan plan = make_plan(places.tree, start.plan);
   plan.threads = start.threads;
   Helper helper(job, mail, plan.threads);
-  run_job_threads(job, plan, resolve(request.engine), {.stop_requested = hooks.stop_requested},
-                  nullptr, &helper);
+  run_job_threads(job, plan, crypto::resolve(request.engine),
+                  {.stop_requested = hooks.stop_requested}, nullptr, &helper);
   helper.leave();
 }
 
@@ -233,9 +234,9 @@ void work(Request& request, const Start& start, Tree tree, const RankSecrets& se
 void help(Request request, const Hooks& hooks, comm::Comm& ranks) {
   try {
     RankMail mail(ranks);
-    X25519Secret secret;
-    fill_random(secret.bytes());
-    const X25519Public own = x25519_public(secret);
+    crypto::X25519Secret secret;
+    crypto::fill_random(secret.bytes());
+    const crypto::X25519Public own = crypto::x25519_public(secret);
     mail.post(0, kHelloTag, encode(Hello{core::machine_name(), core::thread_binding(), own}));
     const Start start = decode_start(mail.wait(kStartTag).text);
     if (start.works) {

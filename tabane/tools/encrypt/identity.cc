@@ -9,8 +9,9 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/tools/encrypt/bech32.h"
-#include "tabane/tools/encrypt/keys.h"
+#include "tabane/crypto/bech32.h"
+#include "tabane/crypto/keys.h"
+#include "tabane/crypto/random.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -26,10 +27,10 @@ bool has_prefix(std::string_view text, std::string_view prefix) {
 
 // Returns what is wrong with the text, or null.
 const char* decode(std::string_view text, std::string_view prefix, std::span<std::byte> key) {
-  const auto decoded = decode_bech32(text);
+  const auto decoded = crypto::decode_bech32(text);
   if (!decoded) return "is mistyped or cut short: its checksum does not fit";
   if (decoded->prefix != prefix) return "is of another kind";
-  if (!bytes_of_bech32(decoded->values, key)) return "has not the length of a key";
+  if (!crypto::bytes_of_bech32(decoded->values, key)) return "has not the length of a key";
   return nullptr;
 }
 
@@ -79,7 +80,7 @@ Identity parse_identity(std::string_view text) {
   if (const char* wrong = decode(text, kSecretPrefix, identity.secret.bytes())) {
     throw core::UsageError(fmt::format("the identity {}", wrong));
   }
-  identity.recipient = x25519_public(identity.secret);
+  identity.recipient = crypto::x25519_public(identity.secret);
   return identity;
 }
 
@@ -96,10 +97,10 @@ bool is_reduced(const Recipient& recipient) {
 
 // The multiplication by any secret gives 0 for the keys that protect nothing.
 void refuse_small_order(const Recipient& recipient) {
-  X25519Secret any;
+  crypto::X25519Secret any;
   any.bytes()[0] = std::byte{1};
   try {
-    x25519_shared(any, recipient);
+    crypto::x25519_shared(any, recipient);
   } catch (const core::Error& error) {
     throw core::UsageError(error.what());
   }
@@ -108,7 +109,7 @@ void refuse_small_order(const Recipient& recipient) {
 }  // namespace
 
 std::string text_of(const Recipient& recipient) {
-  return bech32_of_bytes(kRecipientPrefix, recipient);
+  return crypto::bech32_of_bytes(kRecipientPrefix, recipient);
 }
 
 Recipient parse_recipient(std::string_view text) {
@@ -132,7 +133,7 @@ Recipient parse_recipient(std::string_view text) {
 std::vector<Recipient> read_recipients(const std::string& file_or_text) {
   if (has_prefix(file_or_text, kRecipientPrefix)) return {parse_recipient(file_or_text)};
   std::vector<Recipient> recipients;
-  read_lines(open_to_read(file_or_text), file_or_text,
+  read_lines(crypto::open_to_read(file_or_text), file_or_text,
              [&](std::string_view line) { recipients.push_back(parse_recipient(line)); });
   if (recipients.empty()) {
     throw core::UsageError(fmt::format("{}: no recipient in it", file_or_text));
@@ -141,9 +142,9 @@ std::vector<Recipient> read_recipients(const std::string& file_or_text) {
 }
 
 IdentityFile read_identity_file(const std::string& path) {
-  const core::Descriptor file = open_to_read(path);
+  const core::Descriptor file = crypto::open_to_read(path);
   IdentityFile result;
-  result.warning = warning_of(file, path);
+  result.warning = crypto::warning_of(file, path);
   read_lines(file, path,
              [&](std::string_view line) { result.identities.push_back(parse_identity(line)); });
   if (result.identities.empty()) {
@@ -154,12 +155,12 @@ IdentityFile read_identity_file(const std::string& path) {
 
 Recipient write_new_identity(const std::string& path) {
   Identity identity;
-  fill_random(identity.secret.bytes());
-  identity.recipient = x25519_public(identity.secret);
-  std::string secret = bech32_of_bytes(kSecretPrefix, identity.secret.bytes());
+  crypto::fill_random(identity.secret.bytes());
+  identity.recipient = crypto::x25519_public(identity.secret);
+  std::string secret = crypto::bech32_of_bytes(kSecretPrefix, identity.secret.bytes());
   for (char& c : secret) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   std::string text = fmt::format("# public key: {}\n{}\n", text_of(identity.recipient), secret);
-  write_new_secret_file(path, std::as_bytes(std::span(text)));
+  crypto::write_new_secret_file(path, std::as_bytes(std::span(text)));
   crypto::wipe(std::as_writable_bytes(std::span(secret)));
   crypto::wipe(std::as_writable_bytes(std::span(text)));
   return identity.recipient;

@@ -5,14 +5,14 @@
 #include <string_view>
 #include <vector>
 
-#include "tabane/tools/encrypt/x25519.h"
+#include "tabane/crypto/x25519.h"
 
 namespace tabane::encrypt {
 
-using Recipient = X25519Public;
+using Recipient = crypto::X25519Public;
 
 struct Identity {
-  X25519Secret secret;
+  crypto::X25519Secret secret;
   Recipient recipient{};  // that belongs to it
 };
 

@@ -12,7 +12,7 @@
 #include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/text_of_error_test.h"
-#include "tabane/tools/encrypt/keys.h"
+#include "tabane/crypto/keys.h"
 #include "tabane/tools/encrypt/slot_vectors.h"
 
 namespace tabane::encrypt {
@@ -37,8 +37,8 @@ class Pairs : public testing::Test {
 };
 
 TEST_F(Pairs, HaveTheTextsOfThePublishedVector) {
-  EXPECT_EQ(text_of(x25519_public(vectors::secret())), kRecipient);
-  EXPECT_EQ(parse_recipient(kRecipient), x25519_public(vectors::secret()));
+  EXPECT_EQ(text_of(crypto::x25519_public(vectors::secret())), kRecipient);
+  EXPECT_EQ(parse_recipient(kRecipient), crypto::x25519_public(vectors::secret()));
   const IdentityFile read = read_identity_file(file("# mine\n\n  " + kIdentity + "\r\n"));
   ASSERT_EQ(read.identities.size(), 1u);
   EXPECT_EQ(hex(read.identities[0].secret.bytes()), hex(vectors::secret().bytes()));
@@ -120,16 +120,18 @@ TEST_F(Pairs, SecretsGivenInPlaceOfTheirFilesAreNotShown) {
   for (const std::string& secret :
        {kIdentity, "# public key: " + kRecipient + "\n" + kIdentity + "\n", kIdentity.substr(0, 60),
         digits, upper(digits) + "\n", digits.substr(1)}) {
-    for (const auto& read : {std::function<void()>([&] { read_identity_file(secret); }),
-                             std::function<void()>([&] { read_recipients(secret); }),
-                             std::function<void()>([&] { read_key_file(secret, 32); }),
-                             std::function<void()>([&] { read_passphrase_file(secret); })}) {
+    for (const auto& read :
+         {std::function<void()>([&] { read_identity_file(secret); }),
+          std::function<void()>([&] { read_recipients(secret); }),
+          std::function<void()>([&] { crypto::read_key_file(secret, 32); }),
+          std::function<void()>([&] { crypto::read_passphrase_file(secret); })}) {
       const std::string told = text_of_error<core::UsageError>(read);
       EXPECT_NE(told.find("a secret key where the name of its file is wanted"), std::string::npos);
       EXPECT_EQ(told.find(secret.substr(20, 20)), std::string::npos) << told;
     }
   }
-  const std::string told = text_of_error([] { read_passphrase_file("correct horse battery"); });
+  const std::string told =
+      text_of_error([] { crypto::read_passphrase_file("correct horse battery"); });
   EXPECT_NE(told.find("no such file"), std::string::npos) << told;
   EXPECT_EQ(told.find("horse"), std::string::npos) << told;
 }

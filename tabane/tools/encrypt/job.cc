@@ -30,7 +30,7 @@ namespace tabane::encrypt {
 namespace {
 
 void check_device(const Request& request) {
-  if (request.engine != Engine::opencl) return;
+  if (request.engine != crypto::Engine::opencl) return;
   if (request.in == kStandardStream) {
     throw core::UsageError(
         "--engine opencl works on files; standard input takes auto, openssl or ipsec-mb");
@@ -45,14 +45,14 @@ void check_device(const Request& request) {
 
 // Opens the device that the request asks for, with its programs built. Null: it asks for none, or
 // for nothing that a device does, or the device does not work, as `why` then tells.
-std::unique_ptr<DeviceAes> open_device(const Request& request, const Hooks& hooks, unsigned threads,
-                                       std::vector<std::string>& why) {
+std::unique_ptr<crypto::DeviceAes> open_device(const Request& request, const Hooks& hooks,
+                                               unsigned threads, std::vector<std::string>& why) {
   const bool uses_none = request.direction == Direction::verify && request.quick;
-  if (request.engine != Engine::opencl || uses_none) return nullptr;
+  if (request.engine != crypto::Engine::opencl || uses_none) return nullptr;
   const device::Devices& all = device::devices();
   const std::size_t index = device::choose_device(all, request.device);
   try {
-    auto device = std::make_unique<DeviceAes>(hooks.open_device(index), threads);
+    auto device = std::make_unique<crypto::DeviceAes>(hooks.open_device(index), threads);
     device->program(request.cipher == Cipher::aes_128_cbc ? 10 : 14);
     return device;
   } catch (const device::DeviceError& error) {
@@ -121,7 +121,7 @@ void close_root(int root, std::vector<Failure>& failures) {
 class WritableForNow {
  public:
   explicit WritableForNow(int directory) : directory_(directory) {
-    if (fstat(directory, &before_) == 0) let_owner_work(directory);
+    if (fstat(directory, &before_) == 0) core::let_owner_work(directory);
   }
   ~WritableForNow() {
     struct stat now {};
@@ -204,10 +204,11 @@ PlanOptions plan_options(const Request& request, const Places& places, Spread& s
   constexpr unsigned kDeviceThreads = 3;
   const bool in_order = places.stream.has_value();
   if (in_order || request.dry_run) spread.let_go();
-  return {.threads = in_order ? 1 : request.threads * static_cast<unsigned>(spread.ranks()),
-          .pus = std::max(spread.pus(), request.engine == Engine::opencl ? kDeviceThreads : 1),
-          .can_split = !chained && !in_order,
-          .piece_unit = kPieceUnit};
+  return {
+      .threads = in_order ? 1 : request.threads * static_cast<unsigned>(spread.ranks()),
+      .pus = std::max(spread.pus(), request.engine == crypto::Engine::opencl ? kDeviceThreads : 1),
+      .can_split = !chained && !in_order,
+      .piece_unit = kPieceUnit};
 }
 
 // The tree may be another one than what was scanned, if its names are hidden.
@@ -216,7 +217,7 @@ void take_manifest(const Request& request, const Places& places, const TreeManif
   const std::vector<Failure> failures = std::move(outcome.failures);
   outcome = describe(request, places);
   outcome.failures = failures;
-  outcome.engine = resolve(request.engine);
+  outcome.engine = crypto::resolve(request.engine);
   outcome.root = manifest.root();
   outcome.links = manifest.links();
 }
@@ -245,7 +246,7 @@ bool is_stopped_in(const std::function<void()>& step) {
 
 void check_job(const Request& request) {
   check(request);
-  resolve(request.engine);
+  crypto::resolve(request.engine);
   look_at_places(request);
 }
 
@@ -253,10 +254,10 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   using Clock = std::chrono::steady_clock;
   Spread spread(ranks);
   check(request);
-  if (request.engine == Engine::opencl && spread.ranks() > 1) {
+  if (request.engine == crypto::Engine::opencl && spread.ranks() > 1) {
     throw core::UsageError("--engine opencl works in one process, without an MPI launcher");
   }
-  const Engine engine = cpu_engine(request.engine);
+  const crypto::Engine engine = crypto::cpu_engine(request.engine);
   const auto scanned_from = Clock::now();
   Places places = look_at_places(request);
   hooks.places_are_fit();
@@ -264,7 +265,7 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   KeyRing keys(opening_keys(request), limits_of(request), hooks.stop_requested);
   if (request.in == kStandardStream) return run_stream(request, places, engine, keys, hooks);
   Outcome outcome = describe(request, places);
-  outcome.engine = resolve(request.engine);
+  outcome.engine = crypto::resolve(request.engine);
   if (request.cipher == Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
     const auto look = [&] {
       std::vector<Failure> of_keys;

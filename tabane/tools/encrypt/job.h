@@ -43,7 +43,7 @@ struct Outcome {
   bool lost_ranks = false;  // one ended, or says nothing any more: nobody can wait for the others
   // What went wrong with other ranks, whose part rank 0 has done.
   std::vector<std::string> remarks;
-  Engine engine = Engine::openssl;
+  crypto::Engine engine = crypto::Engine::openssl;
   std::vector<std::string>
       device_remarks;  // why the CPU has done some of what the device was to do
   double seconds = 0;  // of the work, without key derivation

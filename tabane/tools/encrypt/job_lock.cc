@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "tabane/core/error.h"
-#include "tabane/tools/encrypt/output_file.h"
+#include "tabane/core/output_file.h"
 #include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
@@ -93,7 +93,7 @@ void JobLock::announce() {
 
 // Each job makes its own file before it looks for others'.
 void JobLock::require_unannounced(const std::string& path) const {
-  for (const std::string& name : temporary_names(root_)) {
+  for (const std::string& name : core::temporary_names(root_)) {
     const bool own = announced_ && name == announced_->name();
     if (!own && is_announcement(root_, name.c_str())) throw_held(path);
   }

@@ -11,8 +11,8 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/files_test.h"
+#include "tabane/core/output_file.h"
 #include "tabane/core/scratch_folder.h"
-#include "tabane/tools/encrypt/output_file.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -45,7 +45,7 @@ TEST_F(Lock, IsHeldByOneAtATimeAndLeavesNothing) {
       if (tree == kSealed) {
         EXPECT_THROW(JobLock::require_free(directory.get(), "here"), core::UsageError);
       }
-      EXPECT_EQ(remove_leftovers(directory.get()), 0u);
+      EXPECT_EQ(core::remove_leftovers(directory.get()), 0u);
     }
     EXPECT_TRUE(names().empty());
     JobLock::require_free(directory.get(), "here");
@@ -84,7 +84,7 @@ TEST_F(Lock, OfAPlainTreeIsALeftoverOfAKilledJob) {
   }
   fs::permissions(left, fs::perms{01600});
   EXPECT_TRUE(is_free(kPlain));
-  EXPECT_EQ(remove_leftovers(directory.get()), 1u);
+  EXPECT_EQ(core::remove_leftovers(directory.get()), 1u);
 }
 
 TEST_F(Lock, OfASealedTreeIsAFileInItsOwnDirectoryThatOnlyItsOwnerCanOpen) {

@@ -12,7 +12,7 @@
 
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
-#include "tabane/tools/encrypt/output_file.h"
+#include "tabane/core/output_file.h"
 #include "tabane/tools/encrypt/threads.h"
 #include "tabane/tools/encrypt/tree_job_test.h"
 
@@ -48,7 +48,7 @@ class Job : public testing::Test {
   Request with_passphrase(Direction direction, const std::string& in,
                           const std::string& out) const {
     Request r = request(direction, in, out);
-    r.passphrase = Passphrase(from_text("correct horse"));
+    r.passphrase = crypto::Passphrase(from_text("correct horse"));
     return r;
   }
   // Modes are kept, so that trees can be compared.
@@ -77,7 +77,7 @@ TEST(Threads, HoldNoCopyingAgainstWhatIsSkipped) {
   std::atomic<int> skipped = 0;
   job.settles = [&](Directories&, std::uint32_t) { return ++skipped > 0; };
   CopyPairs copies;
-  run_job_threads(job, make_plan(tree, {.threads = 1}), Engine::openssl, {}, &copies);
+  run_job_threads(job, make_plan(tree, {.threads = 1}), crypto::Engine::openssl, {}, &copies);
   EXPECT_EQ(skipped, 4096);
   EXPECT_TRUE(copies.all().empty());
 }
@@ -85,7 +85,7 @@ TEST(Threads, HoldNoCopyingAgainstWhatIsSkipped) {
 TEST_F(Job, GivesBackEveryTreeWithEveryCipherEngineAndNumberOfThreads) {
   const auto original = everything(root / "in");
   for (Cipher cipher : {Cipher::aes_256_gcm, Cipher::aes_128_cbc, Cipher::aes_256_cbc}) {
-    for (Engine engine : {Engine::openssl, Engine::automatic}) {
+    for (crypto::Engine engine : {crypto::Engine::openssl, crypto::Engine::automatic}) {
       for (unsigned threads : {1u, 3u}) {
         Request there = request(Direction::encrypt, "in", "sealed", cipher);
         there.engine = engine;
@@ -112,9 +112,10 @@ TEST_F(Job, GivesBackEveryTreeWithEveryCipherEngineAndNumberOfThreads) {
 
 TEST_F(Job, WritesTheSameCbcBytesByBothEngines) {
   for (Cipher cipher : {Cipher::aes_128_cbc, Cipher::aes_256_cbc}) {
-    for (Engine engine : {Engine::openssl, Engine::automatic}) {
-      Request r = request(Direction::encrypt, "in", engine == Engine::openssl ? "a" : "b", cipher);
-      r.fixed_iv = Block{std::byte{9}};
+    for (crypto::Engine engine : {crypto::Engine::openssl, crypto::Engine::automatic}) {
+      Request r =
+          request(Direction::encrypt, "in", engine == crypto::Engine::openssl ? "a" : "b", cipher);
+      r.fixed_iv = crypto::Block{std::byte{9}};
       r.engine = engine;
       run_job(r);
     }
@@ -164,7 +165,7 @@ TEST_F(Job, TakesASingleFileToAFileOrIntoADirectory) {
 TEST_F(Job, NamesFileAndOffsetOfDamageAndDoesTheOthers) {
   run(Direction::encrypt, "in", "sealed");
   const fs::path damaged = root / "sealed/sub/5000001";
-  const std::size_t chunk = header_of(damaged).bytes() + 3 * (65536 + kTagBytes);
+  const std::size_t chunk = header_of(damaged).bytes() + 3 * (65536 + crypto::kTagBytes);
   core::flip_bits(damaged, chunk + 100);
   const Outcome outcome = run(Direction::decrypt, "sealed", "opened");
   EXPECT_TRUE(outcome.complete);
@@ -199,12 +200,12 @@ TEST_F(Job, SaysThatTheKeyIsWrongBeforeItWrites) {
 // With one IV, so that every run of the test has the same bytes.
 TEST_F(Job, SaysThatTheKeyOfCbcIsWrongBeforeItWrites) {
   Request sealing = request(Direction::encrypt, "in", "sealed", Cipher::aes_256_cbc);
-  sealing.fixed_iv = Block{};
+  sealing.fixed_iv = crypto::Block{};
   run_job(sealing);
   for (const std::string in : {"sealed", "sealed/65537"}) {
     for (const Direction direction : {Direction::decrypt, Direction::verify}) {
       Request wrong = request(direction, in, "opened", Cipher::aes_256_cbc);
-      wrong.fixed_iv = Block{};
+      wrong.fixed_iv = crypto::Block{};
       wrong.key.bytes()[0] ^= std::byte{1};
       EXPECT_THROW(run_job(wrong), core::Error) << in;
       EXPECT_FALSE(fs::exists(root / "opened"));
@@ -271,12 +272,12 @@ TEST_F(Job, ResumesCbcByComparingTheFirstBlock) {
 
 TEST_F(Job, ResumesAPassphraseWithTheSaltThatIsThere) {
   run_job(with_passphrase(Direction::encrypt, "in", "sealed"));
-  const std::string salt = read_file(root / "sealed/65536").substr(16, kScryptSaltBytes);
+  const std::string salt = read_file(root / "sealed/65536").substr(16, crypto::kScryptSaltBytes);
   fs::remove(root / "sealed/16");
   Request again = with_passphrase(Direction::encrypt, "in", "sealed");
   again.resume = true;
   EXPECT_EQ(run_job(again).files, 1u);
-  EXPECT_EQ(read_file(root / "sealed/16").substr(16, kScryptSaltBytes), salt);
+  EXPECT_EQ(read_file(root / "sealed/16").substr(16, crypto::kScryptSaltBytes), salt);
   run_job(with_passphrase(Direction::decrypt, "sealed", "opened"));
   EXPECT_EQ(everything(root / "opened"), everything(root / "in"));
   EXPECT_THROW(run(Direction::decrypt, "sealed", "with_a_key"), core::Error);
@@ -400,10 +401,10 @@ TEST_F(Job, PlansWithoutWriting) {
 
 TEST_F(Job, RefusesCiphersThatDoNotGoWithTheRest) {
   Request r = request(Direction::encrypt, "in", "sealed", Cipher::aes_128_cbc);
-  r.passphrase = Passphrase({std::byte{'x'}});
+  r.passphrase = crypto::Passphrase({std::byte{'x'}});
   EXPECT_THROW(run_job(r), core::UsageError);
   r = request(Direction::encrypt, "in", "sealed");
-  r.fixed_iv = Block{};
+  r.fixed_iv = crypto::Block{};
   EXPECT_THROW(run_job(r), core::UsageError);
 }
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "tabane/tools/encrypt/openssl.h"
+#include "tabane/crypto/openssl.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -36,7 +36,7 @@ class LeftAlone {
 
  private:
   // What is initialised first is cleaned up last.
-  LeftAlone() { require(OPENSSL_init_crypto(0, nullptr) == 1, "its start"); }
+  LeftAlone() { crypto::require(OPENSSL_init_crypto(0, nullptr) == 1, "its start"); }
 
   std::mutex mutex_;
   std::vector<std::thread> threads_;
@@ -67,7 +67,7 @@ std::string SlotTrials::text() const {
 }
 
 // Of parameters that were not derived yet; empty: they are within the limits.
-std::string KeyRing::why_too_costly(const ScryptParameters& s) const {
+std::string KeyRing::why_too_costly(const crypto::ScryptParameters& s) const {
   if (s.work() > limits_.work || s.memory() > limits_.memory) {
     return fmt::format(
         "it asks for a costly derivation of the key (N = 2^{}, r = {}, p = {}, {} MiB of memory), "
@@ -83,11 +83,12 @@ std::string KeyRing::why_too_costly(const ScryptParameters& s) const {
   return {};
 }
 
-MasterKey KeyRing::derive(const ScryptParameters& parameters) const {
+MasterKey KeyRing::derive(const crypto::ScryptParameters& parameters) const {
   using Derivation = std::packaged_task<MasterKey()>;
-  auto copy = std::make_shared<const Passphrase>(Passphrase::of(keys_.passphrase->bytes()));
+  auto copy =
+      std::make_shared<const crypto::Passphrase>(crypto::Passphrase::of(keys_.passphrase->bytes()));
   Derivation derivation(
-      [copy, parameters] { return derive_master_key(copy->bytes(), parameters); });
+      [copy, parameters] { return crypto::scrypt_key(copy->bytes(), parameters); });
   std::future<MasterKey> result = derivation.get_future();
   std::thread thread(std::move(derivation));
   while (result.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
@@ -106,7 +107,7 @@ const MasterKey& KeyRing::master_for(const Header& header) {
   return stretched(header.scrypt, kParametersAt);
 }
 
-const MasterKey& KeyRing::stretched(const ScryptParameters& parameters, std::uint64_t at) {
+const MasterKey& KeyRing::stretched(const crypto::ScryptParameters& parameters, std::uint64_t at) {
   TABANE_ASSERT(keys_.passphrase != nullptr);
   const std::lock_guard lock(mutex_);
   const auto found = derived_.find(parameters);

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "tabane/crypto/keys.h"
 #include "tabane/tools/encrypt/identity.h"
 #include "tabane/tools/encrypt/key_slots.h"
-#include "tabane/tools/encrypt/keys.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
 namespace tabane::encrypt {
@@ -28,9 +28,10 @@ struct Stopped : std::exception {
 // What a run spends on parameters that a stranger may have written: nothing authenticates them
 // before the key is derived.
 struct DerivationLimits {
-  std::uint64_t work = std::uint64_t{4} << (3 + kPassphraseLog2N);  // N r p: four times our own
-  std::uint64_t memory = std::uint64_t{1} << 30;                    // bytes
-  std::size_t sets = 4;                                             // of different parameters
+  std::uint64_t work = std::uint64_t{4}
+                       << (3 + crypto::kPassphraseLog2N);  // N r p: four times our own
+  std::uint64_t memory = std::uint64_t{1} << 30;           // bytes
+  std::size_t sets = 4;                                    // of different parameters
 
   static DerivationLimits none();  // but those of the format
 };
@@ -38,7 +39,7 @@ struct DerivationLimits {
 // What a run was given to open sealed files with; all of it lives as long as the ring.
 struct OpeningKeys {
   const MasterKey* key = nullptr;  // of a key file
-  const Passphrase* passphrase = nullptr;
+  const crypto::Passphrase* passphrase = nullptr;
   std::span<const Identity> identities = {};
 };
 
@@ -79,7 +80,8 @@ class KeyRing {
 
   // Returns the passphrase by scrypt, which must be given; derives it the first time. Thread-safe.
   // at: where the parameters stand. throws: DamageError and Stopped as master_for().
-  const MasterKey& stretched(const ScryptParameters& parameters, std::uint64_t at = kSlotsAt);
+  const MasterKey& stretched(const crypto::ScryptParameters& parameters,
+                             std::uint64_t at = kSlotsAt);
 
   // Returns a tree's key if one of the keys opens one of its slots and `accepts` it; tries every
   // slot, as whoever can write to a tree can put others before the one that opens. trials: counts
@@ -110,11 +112,11 @@ class KeyRing {
                    Content content = Content::file);
 
  private:
-  std::string why_too_costly(const ScryptParameters& parameters) const;
+  std::string why_too_costly(const crypto::ScryptParameters& parameters) const;
   std::optional<TreeKey> open(const TreeId& tree, const Slot& slot, const Accepts& accepts);
   std::string why_skipped(const Slot& slot);
   bool is_for(const Slot& slot) const;
-  MasterKey derive(const ScryptParameters& parameters) const;
+  MasterKey derive(const crypto::ScryptParameters& parameters) const;
   std::shared_ptr<const TreeKey> tree_key_of(const Header& header,
                                              std::span<const std::byte> encoded);
   FileKeys keys_of_tree(const Header& header, std::span<const std::byte> encoded, Content content);
@@ -126,9 +128,10 @@ class KeyRing {
   std::shared_ptr<const TreeKey> home_key_, manifest_key_;
   std::string home_expected_;
   std::mutex mutex_;  // of what follows
-  std::map<ScryptParameters, MasterKey> derived_;
-  std::mutex slots_mutex_;                                                      // of what follows
-  std::map<std::pair<TreeId, Sha256>, std::shared_ptr<const TreeKey>> opened_;  // null: by no key
+  std::map<crypto::ScryptParameters, MasterKey> derived_;
+  std::mutex slots_mutex_;  // of what follows
+  std::map<std::pair<TreeId, crypto::Sha256Sum>, std::shared_ptr<const TreeKey>>
+      opened_;  // null: by no key
 };
 
 }  // namespace tabane::encrypt

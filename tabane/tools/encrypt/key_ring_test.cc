@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "tabane/crypto/random.h"
 #include "tabane/tools/encrypt/slot_vectors.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 #include "tabane/tools/encrypt/tree_seal.h"
@@ -34,7 +35,7 @@ class Ring : public testing::Test {
     return 0;
   }
 
-  const Passphrase passphrase{from_text("a short passphrase")};
+  const crypto::Passphrase passphrase{from_text("a short passphrase")};
   const OpeningKeys given{.key = nullptr, .passphrase = &passphrase, .identities = {}};
   // A refusal comes before the derivation: one that was begun would end as stopped.
   KeyRing refusing{given, {}, [] { return true; }};
@@ -69,7 +70,7 @@ TEST_F(Ring, GivesTheKeyThatTheFormatSays) {
   KeyRing ring(given);
   const Header header = header_with(10, 1, 1);
   EXPECT_EQ(hex(ring.master_for(header).bytes()),
-            hex(derive_master_key(passphrase.bytes(), header.scrypt).bytes()));
+            hex(crypto::scrypt_key(passphrase.bytes(), header.scrypt).bytes()));
 }
 
 TEST_F(Ring, StopsDuringADerivation) {
@@ -79,19 +80,19 @@ TEST_F(Ring, StopsDuringADerivation) {
   EXPECT_EQ(looks, 3);
 }
 
-Slot slot_with(int log2_n, int salt, const Passphrase& passphrase, const TreeKey& tree_key,
+Slot slot_with(int log2_n, int salt, const crypto::Passphrase& passphrase, const TreeKey& tree_key,
                int r = 1, int p = 1) {
-  ScryptParameters scrypt = header_with(log2_n, r, p, salt).scrypt;
+  crypto::ScryptParameters scrypt = header_with(log2_n, r, p, salt).scrypt;
   // What costs too much is not derived here either.
   const MasterKey stretched =
-      log2_n > 10 ? MasterKey{} : derive_master_key(passphrase.bytes(), scrypt);
+      log2_n > 10 ? MasterKey{} : crypto::scrypt_key(passphrase.bytes(), scrypt);
   return slot_of_passphrase(stretched, scrypt, vectors::tree(), tree_key);
 }
 
 // Whoever can write to a tree can put slots before and behind the right one.
 TEST_F(Ring, TriesEverySlotThatIsWithinItsLimits) {
   const TreeKey right = vectors::tree_key();
-  const Passphrase foreign(from_text("another passphrase"));
+  const crypto::Passphrase foreign(from_text("another passphrase"));
   const Slot own = slot_with(10, 1, passphrase, right);
   const Slot costly = slot_with(20, 2, passphrase, right, 16);
   const auto planted = [&](int salt) { return slot_with(10, salt, foreign, right); };
@@ -124,8 +125,8 @@ TEST_F(Ring, TriesEverySlotThatIsWithinItsLimits) {
 
 TEST_F(Ring, TriesFurtherSlotsIfAKeyIsNotAccepted) {
   Identity own;
-  own.secret = vectors::counting_key<X25519Secret>(1);
-  own.recipient = x25519_public(own.secret);
+  own.secret = vectors::counting_key<crypto::X25519Secret>(1);
+  own.recipient = crypto::x25519_public(own.secret);
   const TreeKey right = vectors::tree_key();
   const TreeKey planted = vectors::counting_key<TreeKey>(3);
   const std::vector<Slot> slots = {slot_of_recipient(own.recipient, vectors::tree(), planted),
@@ -140,7 +141,7 @@ TEST_F(Ring, TriesFurtherSlotsIfAKeyIsNotAccepted) {
 // A header with its slots, sealed with the seal's key.
 Bytes encoded(const TreeSeal& seal, Content content = Content::file) {
   Header header = seal.header;
-  fill_random(header.file_salt);
+  crypto::fill_random(header.file_salt);
   const auto fixed = encode_header(header, derive_file_keys(header, seal.key, content));
   Bytes bytes(fixed.size() + seal.embedded.size());
   std::ranges::copy(seal.embedded, std::ranges::copy(fixed, bytes.begin()).out);
@@ -167,7 +168,7 @@ TEST_F(RingOfTrees, OpensFilesByTheirSlotsWhateverTheirTree) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(refused(encoded(new_tree())), 0u);
   const TreeSeal tree = new_tree();
   TreeKey other;
-  fill_random(other.bytes());
+  crypto::fill_random(other.bytes());
   ring.set_tree(tree.header.tree, std::move(other));  // as a planted file of keys has it
   EXPECT_EQ(refused(encoded(tree)), 0u);
 }

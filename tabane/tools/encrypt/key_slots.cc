@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include "tabane/crypto/hkdf.h"
+#include "tabane/crypto/openssl.h"
+#include "tabane/crypto/random.h"
 #include "tabane/crypto/sha256.h"
-#include "tabane/tools/encrypt/hkdf.h"
-#include "tabane/tools/encrypt/openssl.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -37,11 +38,11 @@ std::size_t field_bytes(SlotKind kind) {
     case SlotKind::key_file:
       return sizeof Slot::salt;
     case SlotKind::passphrase:
-      return 3 + kScryptSaltBytes;
+      return 3 + crypto::kScryptSaltBytes;
     case SlotKind::x25519:
       break;
   }
-  return kX25519Bytes + sizeof(Fingerprint);
+  return crypto::kX25519Bytes + sizeof(Fingerprint);
 }
 
 void append_fields(Bytes& bytes, const Slot& slot) {
@@ -69,18 +70,19 @@ Bytes authenticated(const Slot& slot, const TreeId& tree) {
   return bytes;
 }
 
-SecretBytes<32> wrapping_key(const Slot& slot, const TreeId& tree, const MasterKey& key) {
+crypto::SecretBytes<32> wrapping_key(const Slot& slot, const TreeId& tree, const MasterKey& key) {
   const bool file = slot.kind == SlotKind::key_file;
-  return derive_key(key.bytes(), file ? slot.salt : slot.scrypt.salt,
-                    file ? "tabane slot key file 2" : "tabane slot passphrase 2", tree);
+  return crypto::derive_key(key.bytes(), file ? slot.salt : slot.scrypt.salt,
+                            file ? "tabane slot key file 2" : "tabane slot passphrase 2", tree);
 }
 
-SecretBytes<32> wrapping_key(const X25519Public& ephemeral, const X25519Public& recipient,
-                             const SecretBytes<32>& shared, const TreeId& tree) {
+crypto::SecretBytes<32> wrapping_key(const crypto::X25519Public& ephemeral,
+                                     const crypto::X25519Public& recipient,
+                                     const crypto::SecretBytes<32>& shared, const TreeId& tree) {
   Bytes salt;
   append(salt, ephemeral);
   append(salt, recipient);
-  return derive_key(shared.bytes(), salt, "tabane slot X25519 2", tree);
+  return crypto::derive_key(shared.bytes(), salt, "tabane slot X25519 2", tree);
 }
 
 // Reads one field after the other, and says which cannot be.
@@ -139,7 +141,7 @@ Slot read_slot(Reader& reader) {
     slot.scrypt.log2_n = static_cast<std::uint8_t>(reader.number(1));
     slot.scrypt.r = static_cast<std::uint8_t>(reader.number(1));
     slot.scrypt.p = static_cast<std::uint8_t>(reader.number(1));
-    if (!is_legal(slot.scrypt)) reader.refuse("the scrypt parameters are not legal", 3);
+    if (!crypto::is_legal(slot.scrypt)) reader.refuse("the scrypt parameters are not legal", 3);
     reader.take_into(slot.scrypt.salt);
   } else {
     reader.take_into(slot.ephemeral);
@@ -157,7 +159,7 @@ std::string joined(const std::vector<std::string>& names) {
 
 }  // namespace
 
-Fingerprint fingerprint_of(const X25519Public& recipient) {
+Fingerprint fingerprint_of(const crypto::X25519Public& recipient) {
   const crypto::Sha256Sum digest = crypto::sha256(recipient);
   Fingerprint fingerprint;
   std::copy_n(digest.begin(), fingerprint.size(), fingerprint.begin());
@@ -173,12 +175,12 @@ std::string text_of(const Fingerprint& fingerprint) {
 Slot slot_of_key_file(const MasterKey& key, const TreeId& tree, const TreeKey& tree_key) {
   Slot slot;
   slot.kind = SlotKind::key_file;
-  fill_random(slot.salt);
+  crypto::fill_random(slot.salt);
   slot.wrapped = wrap_key(wrapping_key(slot, tree, key), authenticated(slot, tree), tree_key);
   return slot;
 }
 
-Slot slot_of_passphrase(const MasterKey& stretched, const ScryptParameters& scrypt,
+Slot slot_of_passphrase(const MasterKey& stretched, const crypto::ScryptParameters& scrypt,
                         const TreeId& tree, const TreeKey& tree_key) {
   Slot slot;
   slot.kind = SlotKind::passphrase;
@@ -187,14 +189,15 @@ Slot slot_of_passphrase(const MasterKey& stretched, const ScryptParameters& scry
   return slot;
 }
 
-Slot slot_of_recipient(const X25519Public& recipient, const TreeId& tree, const TreeKey& tree_key) {
-  X25519Secret ephemeral;
-  fill_random(ephemeral.bytes());
+Slot slot_of_recipient(const crypto::X25519Public& recipient, const TreeId& tree,
+                       const TreeKey& tree_key) {
+  crypto::X25519Secret ephemeral;
+  crypto::fill_random(ephemeral.bytes());
   Slot slot;
   slot.kind = SlotKind::x25519;
-  slot.ephemeral = x25519_public(ephemeral);
+  slot.ephemeral = crypto::x25519_public(ephemeral);
   slot.recipient = fingerprint_of(recipient);
-  const auto shared = x25519_shared(ephemeral, recipient);
+  const auto shared = crypto::x25519_shared(ephemeral, recipient);
   slot.wrapped = wrap_key(wrapping_key(slot.ephemeral, recipient, shared, tree),
                           authenticated(slot, tree), tree_key);
   return slot;
@@ -205,11 +208,12 @@ std::optional<TreeKey> open_slot(const Slot& slot, const TreeId& tree, const Mas
   return unwrap_key(wrapping_key(slot, tree, key), authenticated(slot, tree), slot.wrapped);
 }
 
-std::optional<TreeKey> open_slot(const Slot& slot, const TreeId& tree, const X25519Secret& secret,
-                                 const X25519Public& own) {
+std::optional<TreeKey> open_slot(const Slot& slot, const TreeId& tree,
+                                 const crypto::X25519Secret& secret,
+                                 const crypto::X25519Public& own) {
   TABANE_ASSERT(slot.kind == SlotKind::x25519);
   try {
-    const auto shared = x25519_shared(secret, slot.ephemeral);
+    const auto shared = crypto::x25519_shared(secret, slot.ephemeral);
     return unwrap_key(wrapping_key(slot.ephemeral, own, shared, tree), authenticated(slot, tree),
                       slot.wrapped);
   } catch (const core::Error&) {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "tabane/crypto/x25519.h"
 #include "tabane/tools/encrypt/key_wrap.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/tree_key.h"
-#include "tabane/tools/encrypt/x25519.h"
 
 namespace tabane::encrypt {
 
@@ -21,7 +21,7 @@ inline constexpr std::size_t kMostSlots = 256;
 
 // The first bytes of the SHA-256 of a public key: what a slot and messages name a recipient by.
 using Fingerprint = std::array<std::byte, 8>;
-Fingerprint fingerprint_of(const X25519Public& recipient);
+Fingerprint fingerprint_of(const crypto::X25519Public& recipient);
 std::string text_of(const Fingerprint& fingerprint);  // 16 hexadecimal digits
 
 enum class SlotKind : std::uint8_t { key_file = 0, passphrase = 1, x25519 = 2 };
@@ -29,8 +29,8 @@ enum class SlotKind : std::uint8_t { key_file = 0, passphrase = 1, x25519 = 2 };
 struct Slot {
   SlotKind kind = SlotKind::key_file;
   std::array<std::byte, 16> salt{};  // key file
-  ScryptParameters scrypt;           // passphrase
-  X25519Public ephemeral{};          // recipient
+  crypto::ScryptParameters scrypt;   // passphrase
+  crypto::X25519Public ephemeral{};  // recipient
   Fingerprint recipient{};           // recipient
   WrappedKey wrapped{};
 
@@ -39,18 +39,20 @@ struct Slot {
 
 // Make a slot with fresh random numbers. throw: core::Error if the crypto library fails.
 Slot slot_of_key_file(const MasterKey& key, const TreeId& tree, const TreeKey& tree_key);
-// stretched: derive_master_key() of the passphrase with these parameters.
-Slot slot_of_passphrase(const MasterKey& stretched, const ScryptParameters& scrypt,
+// stretched: scrypt_key() of the passphrase with these parameters.
+Slot slot_of_passphrase(const MasterKey& stretched, const crypto::ScryptParameters& scrypt,
                         const TreeId& tree, const TreeKey& tree_key);
 // throws: core::Error also for a public key that protects nothing.
-Slot slot_of_recipient(const X25519Public& recipient, const TreeId& tree, const TreeKey& tree_key);
+Slot slot_of_recipient(const crypto::X25519Public& recipient, const TreeId& tree,
+                       const TreeKey& tree_key);
 
 // Open a slot; return nothing if the key is not the one, or the slot was changed.
 // key: of the key file, or the stretched passphrase; the kind of the slot must be one of these.
 std::optional<TreeKey> open_slot(const Slot& slot, const TreeId& tree, const MasterKey& key);
 // For a slot of a recipient: `secret` belongs to `own`.
-std::optional<TreeKey> open_slot(const Slot& slot, const TreeId& tree, const X25519Secret& secret,
-                                 const X25519Public& own);
+std::optional<TreeKey> open_slot(const Slot& slot, const TreeId& tree,
+                                 const crypto::X25519Secret& secret,
+                                 const crypto::X25519Public& own);
 
 // 1 to kMostSlots slots, at most one of them of a passphrase, as bytes.
 std::vector<std::byte> encode_slots(std::span<const Slot> slots);

@@ -18,14 +18,14 @@ std::string opened(const std::optional<TreeKey>& key) {
 const std::string kTreeKey = hex(tree_key().bytes());
 
 MasterKey stretched() {
-  return derive_master_key(from_text("a short passphrase"),
-                           decode_slots(table_of_all(), 0)[1].scrypt);
+  return crypto::scrypt_key(from_text("a short passphrase"),
+                            decode_slots(table_of_all(), 0)[1].scrypt);
 }
 
 std::string open_any(const Slot& slot, const TreeId& id) {
   if (slot.kind == SlotKind::key_file) return opened(open_slot(slot, id, master()));
   if (slot.kind == SlotKind::passphrase) return opened(open_slot(slot, id, stretched()));
-  return opened(open_slot(slot, id, secret(), x25519_public(secret())));
+  return opened(open_slot(slot, id, secret(), crypto::x25519_public(secret())));
 }
 
 // The offset that is refused, or 0 if none is.
@@ -37,7 +37,7 @@ TEST(Slots, OfThePublishedVectorsOpen) {
   const std::vector<Slot> slots = decode_slots(table_of_all(), 0);
   ASSERT_EQ(slots.size(), 3u);
   EXPECT_EQ(text_of(slots[2].recipient), "f35e5616160a30bf");
-  EXPECT_EQ(text_of(fingerprint_of(x25519_public(secret()))), "f35e5616160a30bf");
+  EXPECT_EQ(text_of(fingerprint_of(crypto::x25519_public(secret()))), "f35e5616160a30bf");
   for (const Slot& slot : slots) EXPECT_EQ(open_any(slot, tree()), kTreeKey);
 }
 
@@ -50,16 +50,16 @@ TEST(Slots, ComeBackAsTheyWereWritten) {
 }
 
 TEST(Slots, ThatAreMadeOpenAndDifferEachTime) {
-  const ScryptParameters scrypt{.log2_n = 10, .r = 8, .p = 1, .salt = {}};
-  const MasterKey word = derive_master_key(from_text("a short passphrase"), scrypt);
+  const crypto::ScryptParameters scrypt{.log2_n = 10, .r = 8, .p = 1, .salt = {}};
+  const MasterKey word = crypto::scrypt_key(from_text("a short passphrase"), scrypt);
   const Slot file = slot_of_key_file(master(), tree(), tree_key());
   const Slot phrase = slot_of_passphrase(word, scrypt, tree(), tree_key());
-  const Slot pair = slot_of_recipient(x25519_public(secret()), tree(), tree_key());
+  const Slot pair = slot_of_recipient(crypto::x25519_public(secret()), tree(), tree_key());
   EXPECT_EQ(opened(open_slot(file, tree(), master())), kTreeKey);
   EXPECT_EQ(opened(open_slot(phrase, tree(), word)), kTreeKey);
   EXPECT_EQ(open_any(pair, tree()), kTreeKey);
   EXPECT_NE(slot_of_key_file(master(), tree(), tree_key()).wrapped, file.wrapped);
-  EXPECT_NE(slot_of_recipient(x25519_public(secret()), tree(), tree_key()).ephemeral,
+  EXPECT_NE(slot_of_recipient(crypto::x25519_public(secret()), tree(), tree_key()).ephemeral,
             pair.ephemeral);
 }
 
@@ -71,8 +71,9 @@ TEST(Slots, DoNotOpenWithAnotherKeyOrForAnotherTree) {
   const auto other = counting_key<MasterKey>(1);
   EXPECT_EQ(opened(open_slot(slots[0], tree(), other)), "nothing");
   EXPECT_EQ(opened(open_slot(slots[1], tree(), other)), "nothing");
-  const auto stranger = counting_key<X25519Secret>(1);
-  EXPECT_EQ(opened(open_slot(slots[2], tree(), stranger, x25519_public(stranger))), "nothing");
+  const auto stranger = counting_key<crypto::X25519Secret>(1);
+  EXPECT_EQ(opened(open_slot(slots[2], tree(), stranger, crypto::x25519_public(stranger))),
+            "nothing");
   Slot of_other_kind = slots[0];
   of_other_kind.kind = SlotKind::passphrase;
   EXPECT_EQ(opened(open_slot(of_other_kind, tree(), master())), "nothing");

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tabane/tools/encrypt/hkdf.h"
-#include "tabane/tools/encrypt/openssl.h"
+#include "tabane/crypto/hkdf.h"
+#include "tabane/crypto/openssl.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -18,11 +18,12 @@ constexpr std::size_t kTableAt = kKeysMagic.size() + kTreeIdBytes, kMacBytes = 3
 using Mac = std::array<std::byte, kMacBytes>;
 
 Mac mac_of(std::span<const std::byte> bytes, const TreeId& tree, const TreeKey& key) {
-  const auto mac_key = derive_key(key.bytes(), tree, "tabane keys file 2");
+  const auto mac_key = crypto::derive_key(key.bytes(), tree, "tabane keys file 2");
   Mac mac;
-  require(HMAC(EVP_sha256(), mac_key.bytes().data(), static_cast<int>(mac_key.bytes().size()),
-               in(bytes), bytes.size(), out(mac), nullptr) != nullptr,
-          "HMAC");
+  crypto::require(
+      HMAC(EVP_sha256(), mac_key.bytes().data(), static_cast<int>(mac_key.bytes().size()),
+           crypto::in(bytes), bytes.size(), crypto::out(mac), nullptr) != nullptr,
+      "HMAC");
   return mac;
 }
 

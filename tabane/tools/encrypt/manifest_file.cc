@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "tabane/tools/encrypt/openssl.h"
+#include "tabane/crypto/openssl.h"
 
 namespace tabane::encrypt {
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "tabane/core/file.h"
+#include "tabane/core/output_file.h"
 #include "tabane/crypto/sha256.h"
 #include "tabane/tools/encrypt/chunk_stream.h"
 #include "tabane/tools/encrypt/manifest_format.h"
-#include "tabane/tools/encrypt/output_file.h"
 #include "tabane/tools/encrypt/root.h"
 
 namespace tabane::encrypt {
@@ -41,7 +41,7 @@ class ManifestFileWriter {
  private:
   void write(std::span<const std::byte> sealed);
 
-  OutputFile file_;
+  core::OutputFile file_;
   crypto::Sha256Stream sum_;
   std::optional<ChunkWriter> chunks_;
   std::optional<ManifestWriter> writer_;

@@ -218,8 +218,8 @@ void ManifestReader::read_entry(EntryKind kind, ManifestEntry& entry) {
     entry.sealed.bytes = number(8);
     std::copy_n(need(kFileSaltBytes), kFileSaltBytes, entry.sealed.salt.begin());
     at_ += kFileSaltBytes;
-    std::copy_n(need(kTagBytes), kTagBytes, entry.sealed.last_tag.begin());
-    at_ += kTagBytes;
+    std::copy_n(need(crypto::kTagBytes), crypto::kTagBytes, entry.sealed.last_tag.begin());
+    at_ += crypto::kTagBytes;
     if (head_.hidden_names) {
       std::copy_n(need(kStoredNameBytes), kStoredNameBytes, entry.stored_name.begin());
       at_ += kStoredNameBytes;

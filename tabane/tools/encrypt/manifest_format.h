@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tabane/crypto/chunk_cipher.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/tree_key.h"
 
@@ -37,7 +38,7 @@ enum class EntryKind : std::uint8_t { directory = 1, file = 2, link = 3 };
 struct SealedState {
   std::uint64_t bytes = 0;  // of the plain file
   std::array<std::byte, kFileSaltBytes> salt{};
-  std::array<std::byte, kTagBytes> last_tag{};
+  std::array<std::byte, crypto::kTagBytes> last_tag{};
 
   bool operator==(const SealedState&) const = default;
 };

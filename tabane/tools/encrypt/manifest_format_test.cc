@@ -28,7 +28,7 @@ ManifestEntry file(const std::string& path, std::uint64_t bytes = 5, unsigned se
   entry.nanoseconds = 999'999'999;
   entry.sealed.bytes = bytes;
   std::ranges::copy(counting(kFileSaltBytes, seed), entry.sealed.salt.begin());
-  std::ranges::copy(counting(kTagBytes, seed + 100), entry.sealed.last_tag.begin());
+  std::ranges::copy(counting(crypto::kTagBytes, seed + 100), entry.sealed.last_tag.begin());
   return entry;
 }
 

@@ -46,7 +46,8 @@ constexpr const char* kPutBack =
                                                   const TreeId& found) {
   throw core::Error(fmt::format(
       "{} is of another tree than the files in IN ({}): its tree has the id {}, theirs {}; {}; {}",
-      kManifestPath, request.in, hexadecimal(listed), hexadecimal(found), kPutBack, kWithout));
+      kManifestPath, request.in, crypto::hexadecimal(listed), crypto::hexadecimal(found), kPutBack,
+      kWithout));
 }
 
 // What can be done about a manifest that cannot be read.
@@ -201,7 +202,7 @@ void tell_that_it_changed(const Request& request, std::vector<Failure>& failures
 bool looks_right(JobState& job, Directories& directories, std::uint32_t file) {
   const TreeFile& place = job.tree.files[file];
   const FileRecord record = job.manifest->expected(file);
-  if (!record.known || place.bytes < kSlotsAt + kTagBytes) return false;
+  if (!record.known || place.bytes < kSlotsAt + crypto::kTagBytes) return false;
   try {
     const Place lies = directories.input_of(job, file, record);
     const core::Descriptor sealed(openat(lies.directory->get(), lies.name.c_str(),
@@ -215,9 +216,9 @@ bool looks_right(JobState& job, Directories& directories, std::uint32_t file) {
     if (header.source != KeySource::tree_key) return false;
     // Who knows a recipient can make a manifest with salts of files of another key.
     if (!job.request.identities.empty()) job.keys.keys_of(header, begin);
-    std::array<std::byte, kTagBytes> tag;
+    std::array<std::byte, crypto::kTagBytes> tag;
     if (begin.size() == place.bytes) {
-      std::ranges::copy(begin.last(kTagBytes), tag.begin());
+      std::ranges::copy(begin.last(crypto::kTagBytes), tag.begin());
     } else if (core::read_all_at(sealed.get(), tag.data(), tag.size(), place.bytes - tag.size(),
                                  "") != tag.size()) {
       return false;

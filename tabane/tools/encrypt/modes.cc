@@ -30,14 +30,4 @@ mode_t output_mode(mode_t source, const ModePolicy& policy) {
   return source & (policy.authenticated ? kPermissions : kOwner) & ~policy.mask;
 }
 
-void let_owner_work(int directory) {
-  constexpr mode_t kAll = 07777, kOwner = 0700;
-  struct stat there {};
-  if (::fstat(directory, &there) != 0 || there.st_uid != ::geteuid()) return;
-  if ((there.st_mode & kOwner) == kOwner) return;
-  // fchmod takes no descriptor that is only a path.
-  const std::string name = "/proc/self/fd/" + std::to_string(directory);
-  static_cast<void>(::chmod(name.c_str(), (there.st_mode & kAll) | kOwner));
-}
-
 }  // namespace tabane::encrypt

@@ -26,8 +26,4 @@ mode_t output_mode(mode_t source, const ModePolicy& policy);
 // has made, whose mode is to stay.
 inline constexpr mode_t kUnfinishedRoot = 01700;
 
-// Lets the owner, if that is this user, list and change a directory that is open, if only as a
-// path. What cannot be changed shows when it is used.
-void let_owner_work(int directory);
-
 }  // namespace tabane::encrypt

@@ -268,7 +268,7 @@ void OutputManifest::remove(const Stray& gone) {
   if (job_.request.key_files.find(parent.get(), name.c_str()) != nullptr) {
     throw core::SystemError("remove the file of keys", gone.path, EBUSY);
   }
-  let_owner_work(parent.get());
+  core::let_owner_work(parent.get());
   remove_name(parent.get(), name.c_str(), gone.directory ? AT_REMOVEDIR : 0, gone.path);
   ++removed_;
 }

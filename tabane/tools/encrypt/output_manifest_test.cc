@@ -235,7 +235,7 @@ TEST_F(Update, IsNotDoneUntilWhatCouldNotBeRemovedIsGone) {
 }
 
 Request with_passphrase(Request r) {
-  r.passphrase = Passphrase::of(std::as_bytes(std::span("a passphrase")));
+  r.passphrase = crypto::Passphrase::of(std::as_bytes(std::span("a passphrase")));
   r.passphrase_log2_n = 10;
   return r;
 }

@@ -10,9 +10,9 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/output_path.h"
+#include "tabane/core/same_place.h"
 #include "tabane/tools/encrypt/key_proof.h"
 #include "tabane/tools/encrypt/keys_file.h"
-#include "tabane/tools/encrypt/same_place.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
 namespace tabane::encrypt {
@@ -24,10 +24,10 @@ constexpr int kPath = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
 // The output, if it is a directory that is there, or else the directory that it is made in; then
 // the directories that this lies in. Empty if even that is missing.
-std::vector<FileId> places_of_output(const fs::path& out) {
+std::vector<core::FileId> places_of_output(const fs::path& out) {
   core::Descriptor there(open(out.c_str(), kPath));
   if (!there.valid()) there.reset(open(out.parent_path().c_str(), kPath));
-  return there.valid() ? with_parents(there.get()) : std::vector<FileId>();
+  return there.valid() ? core::with_parents(there.get()) : std::vector<core::FileId>();
 }
 
 [[noreturn]] void refuse_inside(const OutputPlace& inner, const char* outer,
@@ -36,7 +36,7 @@ std::vector<FileId> places_of_output(const fs::path& out) {
                                      inner.path.string(), outer, of_path.string()));
 }
 
-bool contains(const std::vector<FileId>& places, const FileId& place) {
+bool contains(const std::vector<core::FileId>& places, const core::FileId& place) {
   return std::ranges::find(places, place) != places.end();
 }
 
@@ -84,7 +84,8 @@ fs::path sealed_tree_of(const fs::path& directory) {
 }  // namespace
 
 void require_apart(int in_root, const fs::path& in, const fs::path& out) {
-  const std::vector<FileId> of_in = with_parents(in_root), of_out = places_of_output(out);
+  const std::vector<core::FileId> of_in = core::with_parents(in_root),
+                                  of_out = places_of_output(out);
   if (of_out.empty()) return;
   if (fs::exists(out)) {
     if (of_in.front() == of_out.front()) {
@@ -96,7 +97,7 @@ void require_apart(int in_root, const fs::path& in, const fs::path& out) {
 }
 
 void require_apart_from_all(const Tree& tree, const fs::path& in, const OutputPlace& out) {
-  for (const FileId& place : places_of_output(out.path)) {
+  for (const core::FileId& place : places_of_output(out.path)) {
     if (tree.has_place(place)) refuse_inside(out, "IN", in);
   }
 }
@@ -105,7 +106,7 @@ void require_outside_sealed_tree(const fs::path& in, const OutputPlace& out) {
   const fs::path tree = sealed_tree_of(in);
   if (tree.empty()) return;
   const core::Descriptor root(open(tree.c_str(), kPath));
-  if (root.valid() && contains(places_of_output(out.path), identity_of(root.get()))) {
+  if (root.valid() && contains(places_of_output(out.path), core::identity_of(root.get()))) {
     refuse_inside(out, "the sealed tree that IN belongs to", tree);
   }
 }
@@ -125,7 +126,7 @@ void require_record_apart(const Request& request, const struct stat& in, const P
   if (S_ISDIR(in.st_mode)) {
     require_apart_from_all(places.tree, request.in, record);
     const core::Descriptor out(open(places.out_path.c_str(), kPath));
-    if (out.valid() && contains(places_of_output(record.path), identity_of(out.get()))) {
+    if (out.valid() && contains(places_of_output(record.path), core::identity_of(out.get()))) {
       refuse_inside(record, "OUT", places.out_path);
     }
   }

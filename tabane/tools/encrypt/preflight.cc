@@ -12,11 +12,11 @@
 #include <set>
 #include <utility>
 
+#include "tabane/core/output_file.h"
 #include "tabane/tools/encrypt/header_io.h"
 #include "tabane/tools/encrypt/job_lock.h"
 #include "tabane/tools/encrypt/manifest_file.h"
 #include "tabane/tools/encrypt/modes.h"
-#include "tabane/tools/encrypt/output_file.h"
 #include "tabane/tools/encrypt/places_apart.h"
 #include "tabane/tools/encrypt/stored_name.h"
 #include "tabane/tools/encrypt/tree_home.h"
@@ -308,17 +308,17 @@ namespace {
 
 // Of a tree with hidden names: its directories have two hexadecimal digits.
 std::size_t remove_leftovers_of_stored(int out_root) {
-  std::size_t removed = remove_leftovers(out_root);
+  std::size_t removed = core::remove_leftovers(out_root);
   for (const std::string& name : stored_directories()) {
     const core::Descriptor directory(openat(out_root, name.c_str(), kDirectory | O_NOFOLLOW));
-    if (directory.valid()) removed += remove_leftovers(directory.get());
+    if (directory.valid()) removed += core::remove_leftovers(directory.get());
   }
   return removed;
 }
 
 // By a job on a single file or a stream.
-std::set<FileId> what_is_read(const Places& places) {
-  std::set<FileId> read;
+std::set<core::FileId> what_is_read(const Places& places) {
+  std::set<core::FileId> read;
   struct stat status {};
   if (fstat(STDIN_FILENO, &status) == 0) read.insert({status.st_dev, status.st_ino});
   const auto& in = places.tree.files;  // none: it is a stream
@@ -357,7 +357,7 @@ std::optional<TreeId> other_tree_there(const Tree& tree, int root, const TreeId&
 }
 
 Leftovers remove_leftovers_in(const Places& places, int out_root, bool hides_names) {
-  if (places.single_file) return {remove_own_leftovers(out_root, what_is_read(places))};
+  if (places.single_file) return {core::remove_own_leftovers(out_root, what_is_read(places))};
   if (hides_names) return {remove_leftovers_of_stored(out_root)};
   DirectoryOpener directories(places.tree, out_root, false);
   // Files of IN that have such a name themselves.
@@ -368,14 +368,14 @@ Leftovers remove_leftovers_in(const Places& places, int out_root, bool hides_nam
   }
   Leftovers found;
   if (const core::Descriptor home = open_home(out_root, false); home.valid()) {
-    found.removed += remove_leftovers(home.get());
+    found.removed += core::remove_leftovers(home.get());
   }
   for (std::uint32_t i = 0; i < places.tree.directories.size(); ++i) {
     try {
       const core::SharedDescriptor directory = directories.open(i);
-      if (places.tree.has_place(identity_of(directory->get()))) continue;  // refused later
+      if (places.tree.has_place(core::identity_of(directory->get()))) continue;  // refused later
       std::vector<std::string> unmarked;
-      found.removed += remove_leftovers(
+      found.removed += core::remove_leftovers(
           directory->get(),
           [&](const std::string& name) {
             return own.contains({i, name});

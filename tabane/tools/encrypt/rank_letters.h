@@ -23,7 +23,7 @@ inline constexpr int kHelloTag = 1, kStartTag = 2, kWorkTag = 3, kReportTag = 4;
 struct Hello {
   std::string machine;  // the same on all ranks of one machine
   std::vector<unsigned> pus;
-  X25519Public key{};  // of a pair for this job alone
+  crypto::X25519Public key{};  // of a pair for this job alone
 };
 
 // From rank 0 when it knows the job. All but `works` counts only if that is true.
@@ -61,7 +61,7 @@ struct Report {
   struct Done {
     std::uint64_t unit = 0, attempt = 0, done = 0;
     std::uint64_t files = 0, bytes = 0, files_kept = 0, bytes_kept = 0;
-    std::array<std::byte, kTagBytes> last_tag{};
+    std::array<std::byte, crypto::kTagBytes> last_tag{};
   };
   struct Record {
     std::uint64_t file = 0;

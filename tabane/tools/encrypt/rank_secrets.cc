@@ -48,8 +48,8 @@ RankSecrets::RankSecrets(const Request& request, const TreeKey* tree)
   std::ranges::copy(request.passphrase.bytes(), at);
 }
 
-RankSecrets::RankSecrets(const std::vector<WrappedBlock>& blocks, const X25519Secret& secret,
-                         const X25519Public& own)
+RankSecrets::RankSecrets(const std::vector<WrappedBlock>& blocks,
+                         const crypto::X25519Secret& secret, const crypto::X25519Public& own)
     : memory_(kBlock * blocks.size()) {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     Slot slot{.kind = SlotKind::x25519,
@@ -62,7 +62,7 @@ RankSecrets::RankSecrets(const std::vector<WrappedBlock>& blocks, const X25519Se
   }
 }
 
-std::vector<WrappedBlock> RankSecrets::wrap(const X25519Public& recipient) const {
+std::vector<WrappedBlock> RankSecrets::wrap(const crypto::X25519Public& recipient) const {
   std::vector<WrappedBlock> blocks;
   TreeKey block;
   for (std::size_t i = 0; i < memory_.bytes().size() / kBlock; ++i) {
@@ -90,9 +90,9 @@ std::optional<TreeKey> RankSecrets::unpack(Request& request) const {
   for (std::uint64_t i = 0; i < head.identities; ++i) {
     Identity& identity = request.identities.emplace_back();
     take(identity.secret.bytes());
-    identity.recipient = x25519_public(identity.secret);
+    identity.recipient = crypto::x25519_public(identity.secret);
   }
-  request.passphrase = Passphrase::of(all.subspan(block * kBlock, head.passphrase_bytes));
+  request.passphrase = crypto::Passphrase::of(all.subspan(block * kBlock, head.passphrase_bytes));
   if (head.has_tree_key == 0) return std::nullopt;
   return tree;
 }

@@ -4,15 +4,15 @@
 
 #include <vector>
 
+#include "tabane/crypto/x25519.h"
 #include "tabane/tools/encrypt/key_ring.h"
 #include "tabane/tools/encrypt/key_wrap.h"
 #include "tabane/tools/encrypt/request.h"
-#include "tabane/tools/encrypt/x25519.h"
 
 namespace tabane::encrypt {
 
 struct WrappedBlock {
-  X25519Public ephemeral{};
+  crypto::X25519Public ephemeral{};
   WrappedKey wrapped{};
 };
 
@@ -22,16 +22,16 @@ class RankSecrets {
   // The request's key, passphrase and identities, and the tree's key, if there is one.
   RankSecrets(const Request& request, const TreeKey* tree);
   // What wrap() of another rank has returned. throws: core::Error if it is not for this pair.
-  RankSecrets(const std::vector<WrappedBlock>& blocks, const X25519Secret& secret,
-              const X25519Public& own);
+  RankSecrets(const std::vector<WrappedBlock>& blocks, const crypto::X25519Secret& secret,
+              const crypto::X25519Public& own);
 
-  std::vector<WrappedBlock> wrap(const X25519Public& recipient) const;
+  std::vector<WrappedBlock> wrap(const crypto::X25519Public& recipient) const;
 
   // Puts them back. Returns the tree's key, or nothing.
   std::optional<TreeKey> unpack(Request& request) const;
 
  private:
-  LockedMemory memory_;  // head, keys, identities, passphrase; whole blocks
+  crypto::LockedMemory memory_;  // head, keys, identities, passphrase; whole blocks
 };
 
 }  // namespace tabane::encrypt

@@ -6,22 +6,23 @@
 #include <string>
 
 #include "tabane/core/error.h"
+#include "tabane/crypto/random.h"
 
 namespace tabane::encrypt {
 namespace {
 
 Identity drawn() {
   Identity identity;
-  fill_random(identity.secret.bytes());
-  identity.recipient = x25519_public(identity.secret);
+  crypto::fill_random(identity.secret.bytes());
+  identity.recipient = crypto::x25519_public(identity.secret);
   return identity;
 }
 
 Request request_with_all() {
   Request request;
-  fill_random(request.key.bytes());
+  crypto::fill_random(request.key.bytes());
   const std::string words = "thirty-three bytes of a passphrase";
-  request.passphrase = Passphrase::of(std::as_bytes(std::span(words)));
+  request.passphrase = crypto::Passphrase::of(std::as_bytes(std::span(words)));
   for (int i = 0; i < 2; ++i) request.identities.push_back(drawn());
   return request;
 }
@@ -29,7 +30,7 @@ Request request_with_all() {
 TEST(RankSecrets, ComeBackWithThePair) {
   const Request sent = request_with_all();
   TreeKey tree;
-  fill_random(tree.bytes());
+  crypto::fill_random(tree.bytes());
   const Identity pair = drawn();
   const auto blocks = RankSecrets(sent, &tree).wrap(pair.recipient);
   Request got;

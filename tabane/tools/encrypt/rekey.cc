@@ -116,7 +116,7 @@ std::vector<Slot> new_slots(const FoundKeys& file, const TreeKey& key, const New
   KeyRing ring({.key = nullptr, .passphrase = &openers.passphrase, .identities = {}}, {},
                stop_requested);
   if (!openers.passphrase.empty()) {
-    added.scrypt = fresh_scrypt_parameters(openers.passphrase_log2_n);
+    added.scrypt = crypto::fresh_scrypt_parameters(openers.passphrase_log2_n);
     added.stretched = &ring.stretched(added.scrypt);
   }
   std::vector<Slot> slots = kept(file, openers);

@@ -13,10 +13,10 @@ namespace tabane::encrypt {
 // Whom a tree is for, beside those that are kept. At least one.
 struct NewOpeners {
   std::optional<MasterKey> key;  // of a key file
-  Passphrase passphrase;
+  crypto::Passphrase passphrase;
   std::vector<Recipient> recipients;
   bool keeps = false;  // whom the tree is for now; a new passphrase takes the place of the old one
-  int passphrase_log2_n = kPassphraseLog2N;  // less is for tests
+  int passphrase_log2_n = crypto::kPassphraseLog2N;  // less is for tests
 };
 
 // Opens the tree's key by one of the ring's keys and writes .tabane/keys anew, so that the file is

@@ -8,6 +8,7 @@
 #include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/text_of_error_test.h"
+#include "tabane/crypto/random.h"
 #include "tabane/tools/encrypt/slot_vectors.h"
 #include "tabane/tools/encrypt/tree_home.h"
 #include "tabane/tools/encrypt/tree_manifest.h"
@@ -55,7 +56,7 @@ class Rekey : public testing::Test {
   // The beginning of a sealed file.
   void put_file(const char* path, const TreeSeal& by) const {
     Header header = by.header;
-    fill_random(header.file_salt);
+    crypto::fill_random(header.file_salt);
     const auto fixed = encode_header(header, derive_file_keys(header, by.key));
     write_file(root / path, as_text(Bytes(fixed.begin(), fixed.end())) + as_text(by.embedded));
   }
@@ -115,7 +116,7 @@ TEST_F(Rekey, OpensWithAnIdentityAndTakesAKeyFileOrPassphrase) {
   const Identity own = identity_of(1);
   const OpeningKeys with_own{.key = nullptr, .passphrase = nullptr, .identities = {&own, 1}};
   NewOpeners now = openers({});
-  now.passphrase = Passphrase(from_text("a short passphrase"));
+  now.passphrase = crypto::Passphrase(from_text("a short passphrase"));
   now.key = vectors::counting_key<MasterKey>(9);
   rekey_with(with_own, now);
   const OpeningKeys by_phrase{.key = nullptr, .passphrase = &now.passphrase, .identities = {}};

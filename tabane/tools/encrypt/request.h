@@ -8,13 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "tabane/crypto/cbc_cipher.h"
+#include "tabane/crypto/engine.h"
+#include "tabane/crypto/key_files.h"
+#include "tabane/crypto/keys.h"
+#include "tabane/crypto/scrypt.h"
 #include "tabane/device/module.h"
-#include "tabane/tools/encrypt/cbc_cipher.h"
-#include "tabane/tools/encrypt/engine.h"
 #include "tabane/tools/encrypt/identity.h"
-#include "tabane/tools/encrypt/key_files.h"
-#include "tabane/tools/encrypt/keys.h"
 #include "tabane/tools/encrypt/root.h"
+#include "tabane/tools/encrypt/sealed_format.h"
 
 namespace tabane::encrypt {
 
@@ -34,13 +36,14 @@ struct Request {
   // A file that the caller is going to write, given by --json; empty: none. It must neither be IN
   // or OUT nor lie there, nor in a sealed tree that IN is a part of.
   std::string record;
-  KeyFiles key_files;     // that the caller reads what follows from; nothing replaces them
-  MasterKey key;          // used if there is no passphrase; AES-128 takes the first 16 bytes
-  bool has_key = true;    // false: only a passphrase, identities or recipients
-  Passphrase passphrase;  // this and the next two: not for CBC
+  crypto::KeyFiles key_files;  // that the caller reads what follows from; nothing replaces them
+  MasterKey key;               // used if there is no passphrase; AES-128 takes the first 16 bytes
+  bool has_key = true;         // false: only a passphrase, identities or recipients
+  crypto::Passphrase passphrase;      // this and the next two: not for CBC
   std::vector<Identity> identities;   // that open, beside the key or passphrase
   std::vector<Recipient> recipients;  // that may open what is encrypted
-  std::optional<Block> fixed_iv;  // CBC: for all files, nothing stored; otherwise stored in front
+  std::optional<crypto::Block>
+      fixed_iv;  // CBC: for all files, nothing stored; otherwise stored in front
   std::vector<std::string> excludes;
   bool dry_run = false;  // plan and check, write nothing
   bool resume = false;   // keep what is complete and current
@@ -56,11 +59,11 @@ struct Request {
   bool without_manifest = false;  // decrypt, verify: take the files as they are
   std::optional<Root> root;       // decrypt, verify: of the manifest, if it is known
   unsigned threads = 0;           // 0: chosen from the files and the machine
-  Engine engine = Engine::automatic;
+  crypto::Engine engine = crypto::Engine::automatic;
   std::string device;  // of opencl; see device::choose_device()
   // Derives keys from passphrases at any cost that a header asks for; see KeyRing.
   bool allow_costly_passphrase = false;
-  int passphrase_log2_n = kPassphraseLog2N;  // of what is written; less is for tests
+  int passphrase_log2_n = crypto::kPassphraseLog2N;  // of what is written; less is for tests
   bool measure_copy = true;  // copies some of the input between the work, for Outcome::copy_share
 };
 

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "tabane/core/error.h"
+#include "tabane/crypto/sha256.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -11,16 +12,7 @@ constexpr std::string_view kDigits = "0123456789abcdef";
 
 }  // namespace
 
-std::string hexadecimal(std::span<const std::byte> bytes) {
-  std::string text;
-  for (const std::byte b : bytes) {
-    text += kDigits[std::to_integer<unsigned>(b) >> 4];
-    text += kDigits[std::to_integer<unsigned>(b) & 15];
-  }
-  return text;
-}
-
-std::string text_of_root(const Root& root) { return hexadecimal(root); }
+std::string text_of_root(const Root& root) { return crypto::hexadecimal(root); }
 
 Root root_of(const std::string& text) {
   Root root;

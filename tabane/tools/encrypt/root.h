@@ -3,14 +3,11 @@
 
 #include <array>
 #include <cstddef>
-#include <span>
 #include <string>
 
 namespace tabane::encrypt {
 
 using Root = std::array<std::byte, 32>;
-
-std::string hexadecimal(std::span<const std::byte> bytes);  // two digits each, in lower case
 
 std::string text_of_root(const Root& root);  // 64 hexadecimal digits
 // throws: core::UsageError.

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "tabane/core/file.h"
+#include "tabane/crypto/random.h"
 #include "tabane/tools/encrypt/header_io.h"
 #include "tabane/tools/encrypt/key_proof.h"
 #include "tabane/tools/encrypt/scatter_io.h"
@@ -17,9 +18,9 @@ namespace {
 constexpr std::size_t kGroupBytes = std::size_t{256} << 10;  // half of a usual second-level cache
 
 // The tag of the last chunk, which is the end of a sealed file of `bytes`.
-std::array<std::byte, kTagBytes> last_tag_of(int file, std::uint64_t bytes,
-                                             const std::string& path) {
-  std::array<std::byte, kTagBytes> tag{};
+std::array<std::byte, crypto::kTagBytes> last_tag_of(int file, std::uint64_t bytes,
+                                                     const std::string& path) {
+  std::array<std::byte, crypto::kTagBytes> tag{};
   core::read_all_at(file, tag.data(), tag.size(), bytes - tag.size(), path);
   return tag;
 }
@@ -46,7 +47,7 @@ DamageError ChunkGroup::damage_of(std::size_t i) const {
                      sealed_offset() + i * stride());
 }
 
-SealedFileWorker::SealedFileWorker(Engine engine) : cipher_(engine) {}
+SealedFileWorker::SealedFileWorker(crypto::Engine engine) : cipher_(engine) {}
 
 std::uint64_t SealedTask::chunks() const {
   const std::uint64_t chunk = chunk_bytes();
@@ -73,7 +74,7 @@ void SealedTask::read_plain(const ChunkGroup& group, std::byte* chunks) const {
 void SealedTask::write_sealed(const ChunkGroup& group, std::byte* chunks) {
   const std::size_t end = group.count - 1;
   if (group.is_last(end)) {
-    std::copy_n(chunks + end * group.stride() + group.plain_of(end), kTagBytes,
+    std::copy_n(chunks + end * group.stride() + group.plain_of(end), crypto::kTagBytes,
                 record().sealed.last_tag.begin());
   }
   if (group.first == 0) {
@@ -136,16 +137,16 @@ std::span<std::byte> SealedFileWorker::open_last_chunk(const SealedTask& task, i
   const std::uint64_t plain = task.plain_bytes_;
   const std::uint64_t last = plain == 0 ? 0 : (plain - 1) / chunk;
   const auto bytes = static_cast<std::size_t>(plain - last * chunk);
-  buffer_.reserve(2 * (chunk + kTagBytes));
+  buffer_.reserve(2 * (chunk + crypto::kTagBytes));
   std::byte* const place = buffer_.data();
-  if (core::read_all_at(sealed, place, bytes + kTagBytes,
-                        header.bytes() + last * (chunk + kTagBytes),
-                        task.path()) != bytes + kTagBytes) {
+  if (core::read_all_at(sealed, place, bytes + crypto::kTagBytes,
+                        header.bytes() + last * (chunk + crypto::kTagBytes),
+                        task.path()) != bytes + crypto::kTagBytes) {
     return {};
   }
-  cipher_.set_key(keys);
-  const bool fits = cipher_.open(static_cast<std::uint32_t>(last), true, {place, bytes + kTagBytes},
-                                 {place, bytes});
+  cipher_.set_key(keys.key.bytes());
+  const bool fits = cipher_.open(static_cast<std::uint32_t>(last), true,
+                                 {place, bytes + crypto::kTagBytes}, {place, bytes});
   return fits ? std::span(place, bytes) : std::span<std::byte>();
 }
 
@@ -170,7 +171,7 @@ bool SealedFileWorker::is_sealed(SealedTask& task, int output) {
     if (last.data() == nullptr) return false;
     SealedState& state = task.record().sealed;
     state = {.bytes = task.plain_bytes_, .salt = header.file_salt, .last_tag = {}};
-    std::copy_n(last.data() + last.size(), kTagBytes, state.last_tag.begin());
+    std::copy_n(last.data() + last.size(), crypto::kTagBytes, state.last_tag.begin());
     return task.may_stay(state);
   } catch (const core::Error&) {
     return false;  // damaged, or from another key: made anew
@@ -181,7 +182,7 @@ bool SealedFileWorker::is_sealed(SealedTask& task, int output) {
 bool SealedFileWorker::ends_like(SealedTask& task, int output) {
   const std::span<std::byte> last = open_last_chunk(task, task.in(), task.header_, task.keys_);
   if (last.data() == nullptr) return false;  // told when the file is opened
-  const std::span there(last.data() + task.chunk_bytes() + kTagBytes, last.size());
+  const std::span there(last.data() + task.chunk_bytes() + crypto::kTagBytes, last.size());
   return core::read_all_at(output, there.data(), there.size(), task.plain_bytes_ - last.size(),
                            task.path()) == there.size() &&
          std::ranges::equal(last, there);
@@ -189,7 +190,7 @@ bool SealedFileWorker::ends_like(SealedTask& task, int output) {
 
 void SealedFileWorker::draw_salt(std::span<std::byte, kFileSaltBytes> salt) {
   if (salts_used_ == salts_.size()) {
-    fill_random(salts_);
+    crypto::fill_random(salts_);
     salts_used_ = 0;
   }
   std::copy_n(salts_.begin() + static_cast<std::ptrdiff_t>(salts_used_), salt.size(), salt.begin());
@@ -244,8 +245,8 @@ void SealedFileWorker::for_groups(SealedTask& task, std::uint64_t first, std::ui
   const std::uint64_t end = std::min(task.chunks(), first + count);
   // The chunks begin at a multiple of a cache line, with the header before them.
   chunks_at_ = (task.header_.bytes() + 63) / 64 * 64;
-  buffer_.reserve(chunks_at_ + in_group * (chunk + kTagBytes));
-  cipher_.set_key(task.keys_);
+  buffer_.reserve(chunks_at_ + in_group * (chunk + crypto::kTagBytes));
+  cipher_.set_key(task.keys_.key.bytes());
   for (std::uint64_t at = first; at < end; at += in_group) {
     if (task.job().stop || task.failed()) throw Stopped();
     const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(in_group, end - at));
@@ -260,7 +261,7 @@ void SealedFileWorker::seal_group(SealedTask& task, const ChunkGroup& group) {
     std::byte* const place = chunks + i * group.stride();
     const std::size_t bytes = group.plain_of(i);
     cipher_.seal(static_cast<std::uint32_t>(group.first + i), group.is_last(i), {place, bytes},
-                 {place, bytes + kTagBytes});
+                 {place, bytes + crypto::kTagBytes});
   }
   task.write_sealed(group, chunks);
 }
@@ -272,7 +273,7 @@ void SealedFileWorker::open_group(SealedTask& task, const ChunkGroup& group) {
     std::byte* const place = chunks + i * group.stride();
     const std::size_t bytes = group.plain_of(i);
     if (!cipher_.open(static_cast<std::uint32_t>(group.first + i), group.is_last(i),
-                      {place, bytes + kTagBytes}, {place, bytes})) {
+                      {place, bytes + crypto::kTagBytes}, {place, bytes})) {
       throw group.damage_of(i);
     }
   }

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <span>
 
-#include "tabane/tools/encrypt/chunk_cipher.h"
+#include "tabane/crypto/chunk_cipher.h"
+#include "tabane/crypto/page_buffer.h"
 #include "tabane/tools/encrypt/file_task.h"
-#include "tabane/tools/encrypt/page_buffer.h"
 
 namespace tabane::encrypt {
 
@@ -23,11 +23,11 @@ struct ChunkGroup {
 
   static constexpr std::size_t kMost = 64;  // chunks of 4 KiB, the smallest
 
-  std::size_t stride() const { return chunk + kTagBytes; }
+  std::size_t stride() const { return chunk + crypto::kTagBytes; }
   std::uint64_t plain_offset() const { return first * chunk; }
   std::uint64_t sealed_offset() const { return header + first * stride(); }
   std::size_t plain_size() const;
-  std::size_t sealed_size() const { return plain_size() + count * kTagBytes; }
+  std::size_t sealed_size() const { return plain_size() + count * crypto::kTagBytes; }
   std::size_t plain_of(std::size_t i) const;  // bytes of chunk first + i
   bool is_last(std::size_t i) const { return (first + i + 1) * chunk >= plain_bytes; }
   // Where the plain chunks stand in the buffer.
@@ -63,7 +63,7 @@ class SealedTask : public FileTask {
 // One thread's cipher and buffer.
 class SealedFileWorker {
  public:
-  explicit SealedFileWorker(Engine engine);
+  explicit SealedFileWorker(crypto::Engine engine);
 
   // What FileTask::start() needs: draws a salt and makes the header; reads and checks the header.
   void prepare_to_seal(SealedTask& task);
@@ -88,10 +88,10 @@ class SealedFileWorker {
 
   void draw_salt(std::span<std::byte, kFileSaltBytes> salt);
 
-  ChunkCipher cipher_;
+  crypto::ChunkCipher cipher_;
   std::array<std::byte, 64 * kFileSaltBytes> salts_;  // random; drawing many at once is far cheaper
   std::size_t salts_used_ = sizeof salts_;            // bytes
-  PageBuffer buffer_;                                 // header, then chunks with their tags
+  crypto::PageBuffer buffer_;                         // header, then chunks with their tags
   std::size_t chunks_at_ = 0;                         // where in it
 };
 

@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/rand.h>
 
 #include <algorithm>
 #include <cstring>
 #include <string_view>
 
-#include "tabane/crypto/sha256.h"
-#include "tabane/tools/encrypt/hkdf.h"
-#include "tabane/tools/encrypt/openssl.h"
+#include "tabane/crypto/chunk_cipher.h"
+#include "tabane/crypto/hkdf.h"
+#include "tabane/crypto/openssl.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -20,7 +19,6 @@ constexpr std::array<unsigned char, 7> kSealedMagic = {'T', 'B', 'N', 'S', 'E', 
 constexpr std::size_t kFieldBytes = 64;  // of the header: what the keys depend on
 constexpr int kAes256Gcm = 1;
 constexpr std::uint64_t kMostChunks = std::uint64_t{1} << 32;
-constexpr std::uint64_t kMostScryptMemory = std::uint64_t{4} << 30;  // what a header may ask for
 
 std::span<const std::byte> text_bytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
@@ -45,9 +43,9 @@ std::array<std::byte, kFieldBytes> encode_fields(const Header& header) {
 }
 
 void check_scrypt(const Header& header) {
-  const ScryptParameters& s = header.scrypt;
+  const crypto::ScryptParameters& s = header.scrypt;
   if (header.source == KeySource::scrypt) {
-    if (!is_legal(s)) throw DamageError("the scrypt parameters are not legal", 11);
+    if (!crypto::is_legal(s)) throw DamageError("the scrypt parameters are not legal", 11);
     return;
   }
   if (s.log2_n != 0 || s.r != 0 || s.p != 0) {
@@ -91,11 +89,6 @@ void read_slots(std::span<const std::byte> sealed, Header& header) {
 
 }  // namespace
 
-bool is_legal(const ScryptParameters& s) {
-  return s.log2_n >= 10 && s.log2_n <= 22 && s.r >= 1 && s.r <= 32 && s.p >= 1 && s.p <= 16 &&
-         s.log2_n < 16 * s.r;  // RFC 7914: N < 2^(16 r)
-}
-
 DamageError::DamageError(const std::string& what, std::uint64_t offset)
     : Error(fmt::format("at byte {}: {}", offset, what)), offset_(offset) {}
 
@@ -112,12 +105,12 @@ std::uint64_t sealed_bytes(std::uint64_t n, int chunk_log2, std::size_t header_b
   if (chunks > kMostChunks) {
     throw core::Error(fmt::format("a file of {} bytes has more than 2^32 chunks", n));
   }
-  return header_bytes + n + kTagBytes * chunks;
+  return header_bytes + n + crypto::kTagBytes * chunks;
 }
 
 std::uint64_t opened_bytes(std::uint64_t sealed, int chunk_log2, std::size_t header_bytes) {
   if (sealed < header_bytes) throw DamageError("the file ends inside its header", sealed);
-  const std::uint64_t whole = (std::uint64_t{1} << chunk_log2) + kTagBytes;
+  const std::uint64_t whole = (std::uint64_t{1} << chunk_log2) + crypto::kTagBytes;
   const std::uint64_t body = sealed - header_bytes;
   const std::uint64_t chunks = body / whole + (body % whole != 0);
   if (chunks == 0) throw DamageError("the file ends behind its header", sealed);
@@ -125,16 +118,16 @@ std::uint64_t opened_bytes(std::uint64_t sealed, int chunk_log2, std::size_t hea
     throw DamageError("the file has more than 2^32 chunks", header_bytes + kMostChunks * whole);
   }
   const std::uint64_t last = body - (chunks - 1) * whole;
-  if (last < kTagBytes || (last == kTagBytes && chunks > 1)) {
+  if (last < crypto::kTagBytes || (last == crypto::kTagBytes && chunks > 1)) {
     throw DamageError("the file ends inside a chunk", sealed - last);
   }
-  return body - kTagBytes * chunks;
+  return body - crypto::kTagBytes * chunks;
 }
 
 FileKeys derive_file_keys(const Header& header, const MasterKey& key, Content content) {
-  thread_local HkdfSha256 hkdf;
+  thread_local crypto::HkdfSha256 hkdf;
   const Labels labels = labels_of(header.source, content);
-  std::array<std::byte, kFieldBytes + sizeof(Sha256)> bound;
+  std::array<std::byte, kFieldBytes + sizeof(crypto::Sha256Sum)> bound;
   std::ranges::copy(encode_fields(header), bound.begin());
   std::ranges::copy(header.slots_digest, bound.begin() + kFieldBytes);
   const bool slots = header.source == KeySource::tree_key;
@@ -159,7 +152,7 @@ std::vector<std::byte> embed_slots(std::span<const std::byte> slots) {
 
 void set_slots(Header& header, std::span<const std::byte> slots) {
   thread_local std::vector<std::byte> last;
-  thread_local Sha256 digest;
+  thread_local crypto::Sha256Sum digest;
   if (!std::ranges::equal(last, slots)) {
     digest = crypto::sha256(slots);
     last.assign(slots.begin(), slots.end());
@@ -214,28 +207,6 @@ Header decode_header(std::span<const std::byte> sealed) {
 
 bool key_fits(std::span<const std::byte, kHeaderBytes> header, const FileKeys& keys) {
   return CRYPTO_memcmp(keys.check.data(), header.data() + kFieldBytes, kKeyCheckBytes) == 0;
-}
-
-MasterKey derive_master_key(std::span<const std::byte> passphrase,
-                            const ScryptParameters& parameters) {
-  if (!is_legal(parameters)) throw core::Error("the scrypt parameters are not legal");
-  const std::uint64_t memory = parameters.memory();
-  if (memory > kMostScryptMemory) {
-    throw core::Error(fmt::format("scrypt would take {} MiB of memory", memory >> 20));
-  }
-  MasterKey master;
-  // The library counts some blocks beside the table.
-  const int good = EVP_PBE_scrypt(
-      reinterpret_cast<const char*>(passphrase.data()), passphrase.size(), in(parameters.salt),
-      parameters.salt.size(), std::uint64_t{1} << parameters.log2_n, parameters.r, parameters.p,
-      memory + (std::uint64_t{1} << 20), out(master.bytes()), kMasterKeyBytes);
-  crypto::wipe_stack();  // where PBKDF2 and HMAC inside have their results
-  require(good == 1, "scrypt (its memory may not be there)");
-  return master;
-}
-
-void fill_random(std::span<std::byte> bytes) {
-  require(RAND_bytes(out(bytes), static_cast<int>(bytes.size())) == 1, "random numbers");
 }
 
 }  // namespace tabane::encrypt

@@ -10,51 +10,35 @@
 #include <vector>
 
 #include "tabane/core/error.h"
-#include "tabane/tools/encrypt/secret.h"
+#include "tabane/crypto/scrypt.h"
+#include "tabane/crypto/secret.h"
+#include "tabane/crypto/sha256.h"
 #include "tabane/tools/encrypt/tree_key.h"
 
 namespace tabane::encrypt {
 
 inline constexpr std::size_t kMasterKeyBytes = 32;
 inline constexpr std::size_t kFileSaltBytes = 32;
-inline constexpr std::size_t kScryptSaltBytes = 16;
 inline constexpr std::size_t kKeyCheckBytes = 32;
 inline constexpr std::size_t kHeaderBytes = 96;            // the fixed part; all of it in version 1
 inline constexpr std::size_t kSlotsAt = kHeaderBytes + 4;  // version 2: behind their length
 inline constexpr std::size_t kMostSlotsBytes = std::size_t{64} << 10;
-inline constexpr std::size_t kTagBytes = 16;
 inline constexpr int kChunkLog2 = 16;
 
-using MasterKey = LockedBytes<kMasterKeyBytes>;
-using Sha256 = std::array<std::byte, 32>;
+using MasterKey = crypto::LockedBytes<kMasterKeyBytes>;
 
 // What a file's keys come from: the master key, in version 1, or the key of its tree, in version 2.
 enum class KeySource : std::uint8_t { key_file = 0, scrypt = 1, tree_key = 2 };
 
-struct ScryptParameters {
-  std::uint8_t log2_n = 0;  // 10…22
-  std::uint8_t r = 0;       // 1…32
-  std::uint8_t p = 0;       // 1…16
-  std::array<std::byte, kScryptSaltBytes> salt{};
-
-  auto operator<=>(const ScryptParameters&) const = default;
-
-  std::uint64_t work() const { return (std::uint64_t{r} * p) << log2_n; }      // N r p
-  std::uint64_t memory() const { return (std::uint64_t{128} * r) << log2_n; }  // bytes
-};
-
-// Whether scrypt has a result for them inside the bounds above, and RFC 7914 allows it.
-bool is_legal(const ScryptParameters& parameters);
-
 struct Header {
   KeySource source = KeySource::key_file;
-  int chunk_log2 = kChunkLog2;  // 12…24
-  ScryptParameters scrypt;      // all 0 but for scrypt
+  int chunk_log2 = kChunkLog2;      // 12…24
+  crypto::ScryptParameters scrypt;  // all 0 but for scrypt
   std::array<std::byte, kFileSaltBytes> file_salt{};
   // With a tree's key, otherwise all 0:
   TreeId tree{};
   std::uint32_t slots_bytes = 0;  // 1 to kMostSlotsBytes
-  Sha256 slots_digest{};
+  crypto::Sha256Sum slots_digest{};
 
   std::size_t chunk_bytes() const { return std::size_t{1} << chunk_log2; }
   // Where the chunks begin.
@@ -65,7 +49,7 @@ struct Header {
 
 // What one file's header and the master key give.
 struct FileKeys {
-  SecretBytes<32> key;
+  crypto::SecretBytes<32> key;
   std::array<std::byte, kKeyCheckBytes> check{};
 };
 
@@ -125,13 +109,5 @@ Header decode_header(std::span<const std::byte> sealed);
 
 // Whether the key check of an encoded header fits. Takes the same time for any check.
 bool key_fits(std::span<const std::byte, kHeaderBytes> header, const FileKeys& keys);
-
-// Derives a master key from a passphrase. cost: 128 r 2^log2_n bytes of memory, 0.1 s and more.
-// throws: core::Error if the parameters are refused or the memory is not there.
-MasterKey derive_master_key(std::span<const std::byte> passphrase,
-                            const ScryptParameters& parameters);
-
-// Fills bytes with cryptographically strong random numbers.
-void fill_random(std::span<std::byte> bytes);
 
 }  // namespace tabane::encrypt

@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "tabane/tools/encrypt/chunk_cipher.h"
+#include "tabane/crypto/chunk_cipher.h"
 #include "tabane/tools/encrypt/key_slots.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
 namespace tabane::encrypt {
 namespace {
 
-void check_chunk_comes_back(ChunkCipher& cipher, std::uint32_t index, bool last,
+void check_chunk_comes_back(crypto::ChunkCipher& cipher, std::uint32_t index, bool last,
                             const Bytes& plain) {
   const Bytes sealed = seal_chunk(cipher, index, last, plain);
   Bytes again(plain.size());
@@ -21,14 +21,15 @@ void check_chunk_comes_back(ChunkCipher& cipher, std::uint32_t index, bool last,
 }
 
 // Returns whether all chunks open.
-bool open_chunks(ChunkCipher& cipher, std::span<const std::byte> body, std::size_t chunk_bytes) {
+bool open_chunks(crypto::ChunkCipher& cipher, std::span<const std::byte> body,
+                 std::size_t chunk_bytes) {
   bool good = true;
   for (std::uint32_t index = 0; !body.empty(); ++index) {
-    const std::size_t here = std::min(body.size(), chunk_bytes + kTagBytes);
+    const std::size_t here = std::min(body.size(), chunk_bytes + crypto::kTagBytes);
     const bool last = here == body.size();
     const Bytes sealed(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(here));
     body = body.subspan(here);
-    Bytes plain(here - kTagBytes, std::byte{0xEE});
+    Bytes plain(here - crypto::kTagBytes, std::byte{0xEE});
     if (cipher.open(index, last, sealed, plain)) {
       TABANE_ASSERT(seal_chunk(cipher, index, last, plain) == sealed);
     } else {
@@ -42,9 +43,10 @@ bool open_chunks(ChunkCipher& cipher, std::span<const std::byte> body, std::size
 
 bool open_with_every_engine(const FileKeys& keys, std::span<const std::byte> body,
                             std::size_t chunk_bytes) {
-  static ChunkCipher reference(Engine::openssl), automatic(Engine::automatic);
-  reference.set_key(keys);
-  automatic.set_key(keys);
+  static crypto::ChunkCipher reference(crypto::Engine::openssl),
+      automatic(crypto::Engine::automatic);
+  reference.set_key(keys.key.bytes());
+  automatic.set_key(keys.key.bytes());
   const bool good = open_chunks(reference, body, chunk_bytes);
   TABANE_ASSERT(open_chunks(automatic, body, chunk_bytes) == good);
   return good;
@@ -72,7 +74,7 @@ bool fuzz_slots(std::span<const std::byte> bytes) {
   }
   TABANE_ASSERT(encode_slots(slots) == Bytes(bytes.begin(), bytes.end()));
   TABANE_ASSERT(found.slots == slots && found.unreadable.empty());
-  const X25519Public own = x25519_public(master);
+  const crypto::X25519Public own = crypto::x25519_public(master);
   for (const Slot& slot : slots) {
     // What a slot opens to is not asked: its key may have been made by the harness.
     const bool pair = slot.kind == SlotKind::x25519;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "tabane/tools/encrypt/chunk_cipher.h"
+#include "tabane/crypto/chunk_cipher.h"
 #include "tabane/tools/encrypt/slot_vectors.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
@@ -27,13 +27,13 @@ Bytes sealed_file(std::size_t bytes, KeySource source) {
     const Bytes embedded = embed_slots(slots);
     file.insert(file.end(), embedded.begin(), embedded.end());
   }
-  ChunkCipher cipher(Engine::openssl);
-  cipher.set_key(keys);
+  crypto::ChunkCipher cipher(crypto::Engine::openssl);
+  cipher.set_key(keys.key.bytes());
   std::size_t done = 0;
   for (std::uint32_t index = 0; index == 0 || done < bytes; ++index) {
     const std::size_t here = std::min(header.chunk_bytes(), bytes - done);
     done += here;
-    Bytes sealed(here + kTagBytes);
+    Bytes sealed(here + crypto::kTagBytes);
     cipher.seal(index, done == bytes, random_bytes(here, random), sealed);
     file.insert(file.end(), sealed.begin(), sealed.end());
   }
@@ -51,7 +51,7 @@ std::vector<Bytes> corpus() {
 }
 
 void exchange_chunks(Bytes& file) {
-  constexpr std::ptrdiff_t kWhole = 4096 + kTagBytes;
+  constexpr std::ptrdiff_t kWhole = 4096 + crypto::kTagBytes;
   const std::size_t header = header_bytes(file);
   if (file.size() >= header + 2 * kWhole) {
     const auto chunks = file.begin() + static_cast<std::ptrdiff_t>(header);

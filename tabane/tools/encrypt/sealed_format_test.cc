@@ -23,7 +23,7 @@ Header scrypt_header() {
   Header header = counting_header();
   header.source = KeySource::scrypt;
   header.scrypt = {.log2_n = 10, .r = 8, .p = 1, .salt = {}};
-  std::ranges::copy(counting(kScryptSaltBytes, 200), header.scrypt.salt.begin());
+  std::ranges::copy(counting(crypto::kScryptSaltBytes, 200), header.scrypt.salt.begin());
   return header;
 }
 
@@ -76,7 +76,7 @@ TEST(SealedHeader, IsTheOneOfThePublishedVector) {
 
 TEST(SealedHeader, OfAPassphraseIsTheOneOfThePublishedVector) {
   const Header header = scrypt_header();
-  const MasterKey master = derive_master_key(from_text("a short passphrase"), header.scrypt);
+  const MasterKey master = crypto::scrypt_key(from_text("a short passphrase"), header.scrypt);
   EXPECT_EQ(hex(master.bytes()),
             "a02b4680b63e5db8a0c646124b78179199fcca08e39f2f709568052cf214716c");
   const FileKeys keys = derive_file_keys(header, master);
@@ -304,59 +304,23 @@ TEST(OpenedBytes, NameWhereTheFileDoesNotFit) {
   EXPECT_EQ(offset(96 + 65536 + 16 + 16), 96u + 65536 + 16);
 }
 
-TEST(DeriveMasterKey, DependsOnPassphraseSaltAndParameters) {
-  const ScryptParameters parameters = scrypt_header().scrypt;
-  const auto key = [](const char* passphrase, ScryptParameters p) {
-    return hex(derive_master_key(from_text(passphrase), p).bytes());
-  };
-  const std::string reference = key("secret", parameters);
-  EXPECT_EQ(key("secret", parameters), reference);
-  EXPECT_NE(key("Secret", parameters), reference);
-  EXPECT_NE(key("", parameters), reference);
-  ScryptParameters other = parameters;
-  other.salt[0] ^= std::byte{1};
-  EXPECT_NE(key("secret", other), reference);
-  other = parameters;
-  other.p = 2;
-  EXPECT_NE(key("secret", other), reference);
-}
-
-TEST(DeriveMasterKey, RefusesParametersOutOfBoundsAndMemoryBeyondFourGibibytes) {
-  EXPECT_THROW(derive_master_key({}, {.log2_n = 9, .r = 8, .p = 1, .salt = {}}), core::Error);
-  EXPECT_THROW(derive_master_key({}, {.log2_n = 10, .r = 0, .p = 1, .salt = {}}), core::Error);
-  EXPECT_THROW(derive_master_key({}, {.log2_n = 21, .r = 17, .p = 1, .salt = {}}), core::Error);
-}
-
-TEST(FillRandom, FillsAllBytesAndNeverTheSameWay) {
-  for (const std::size_t n : {0, 1, 31, 32, 1000}) {
-    Bytes sum(n + 1);
-    for (int i = 0; i < 20; ++i) {
-      Bytes bytes(n + 1);
-      fill_random(std::span(bytes).first(n));
-      EXPECT_EQ(bytes[n], std::byte{0});
-      for (std::size_t k = 0; k < n; ++k) sum[k] |= bytes[k];
-    }
-    EXPECT_FALSE(std::ranges::any_of(std::span(sum).first(n),
-                                     [](std::byte b) { return b == std::byte{0}; }));
+TEST(SealedChunk, DoesNotOpenInAnotherFile) {
+  for (const crypto::Engine engine : engines_here()) {
+    crypto::ChunkCipher cipher(engine);
+    Header header;
+    MasterKey master;
+    const FileKeys one = derive_file_keys(header, master);
+    header.file_salt[0] = std::byte{1};
+    const FileKeys other = derive_file_keys(header, master);
+    cipher.set_key(one.key.bytes());
+    const Bytes of_one = seal_chunk(cipher, 0, true, from_text("x"));
+    Bytes plain(1);
+    cipher.set_key(other.key.bytes());
+    EXPECT_FALSE(cipher.open(0, true, of_one, plain));
+    EXPECT_NE(seal_chunk(cipher, 0, true, from_text("x")), of_one);
+    cipher.set_key(one.key.bytes());
+    EXPECT_TRUE(cipher.open(0, true, of_one, plain));
   }
-  Bytes one(32), other(32);
-  fill_random(one);
-  fill_random(other);
-  EXPECT_NE(one, other);
-}
-
-TEST(SecretBytes, AreWipedWhereTheyWereMovedFrom) {
-  using Secret = SecretBytes<kMasterKeyBytes>;
-  const auto counting_secret = [] { return vectors::counting_key<Secret>(0); };
-  Secret key = counting_secret();
-  const Secret moved = std::move(key);
-  EXPECT_EQ(moved.bytes()[31], std::byte{31});
-  EXPECT_TRUE(all_zero(key.bytes()));  // NOLINT(bugprone-use-after-move)
-  Secret assigned = counting_secret(), source = counting_secret();
-  source.bytes()[0] = std::byte{9};
-  assigned = std::move(source);
-  EXPECT_EQ(assigned.bytes()[0], std::byte{9});
-  EXPECT_TRUE(all_zero(source.bytes()));  // NOLINT(bugprone-use-after-move)
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ class SealedTree : public SealsATree {
       const Bytes bytes = from_text(read_file(sealed / name));
       ManifestEntry entry{.kind = EntryKind::file, .path = name, .mode = 0644};
       entry.sealed = {.bytes = 10, .salt = header_of(sealed / name).file_salt};
-      std::copy(bytes.end() - kTagBytes, bytes.end(), entry.sealed.last_tag.begin());
+      std::copy(bytes.end() - crypto::kTagBytes, bytes.end(), entry.sealed.last_tag.begin());
       manifest.add(entry);
     }
     manifest.commit(false);
@@ -322,7 +322,7 @@ TEST_F(SealedTree, IsRefusedWithADamagedExchangedOrMissingManifest) {
 
 TEST_F(SealedTree, SaysWhatWasExpectedOfItsManifestAndWhatCanBeDone) {
   const auto id = [&](const fs::path& tree) {
-    return hexadecimal(decode_header(from_text(read_file(tree / "a"))).tree);
+    return crypto::hexadecimal(decode_header(from_text(read_file(tree / "a"))).tree);
   };
   const fs::path manifest = sealed / ".tabane/manifest", keys = sealed / ".tabane/keys";
   encrypt();

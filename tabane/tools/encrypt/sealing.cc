@@ -161,7 +161,7 @@ void require_key_of_manifest(const Request& request, int out_root, const TreeSea
           ? fmt::format(
                 "the one is of the tree with the id {}, the other of {}; one was exchanged, "
                 "or a job with --force was stopped before it had replaced both",
-                hexadecimal(seal.header.tree), hexadecimal(*listed))
+                crypto::hexadecimal(seal.header.tree), crypto::hexadecimal(*listed))
           : std::string("one of them was exchanged or is damaged");
   throw core::Error(fmt::format(
       "OUT ({}): the key in {} does not fit {}: {}; nothing was changed. Put back the tree's own "
@@ -184,7 +184,7 @@ TreeSeal new_seal(const Request& request, KeyRing& keys) {
   Openers openers;
   openers.recipients = request.recipients;
   if (!request.passphrase.empty()) {
-    openers.scrypt = fresh_scrypt_parameters(request.passphrase_log2_n);
+    openers.scrypt = crypto::fresh_scrypt_parameters(request.passphrase_log2_n);
     openers.stretched = &keys.stretched(openers.scrypt);
   } else if (request.has_key) {
     openers.key = &request.key;

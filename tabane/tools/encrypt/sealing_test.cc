@@ -32,7 +32,7 @@ void with_other_key(Request& request) {
   request.key = vectors::counting_key<MasterKey>(77);
 }
 void with_passphrase(Request& request) {
-  request.passphrase = Passphrase(from_text("a short passphrase"));
+  request.passphrase = crypto::Passphrase(from_text("a short passphrase"));
 }
 Change for_recipient(unsigned first) {
   return [=](Request& request) { request.recipients.push_back(identity_of(first).recipient); };
@@ -174,7 +174,7 @@ TEST_F(Sealing, OpensARekeyedTreeByTheRightSlotAmongPlantedAndDamagedOnes) {
   const MasterKey master = vectors::master();
   KeyRing ring({.key = &master, .passphrase = nullptr, .identities = {}});
   NewOpeners now;
-  now.passphrase = Passphrase(from_text("a short passphrase"));
+  now.passphrase = crypto::Passphrase(from_text("a short passphrase"));
   now.passphrase_log2_n = 10;
   now.recipients = {identity_of(1).recipient};
   rekey((root / "sealed").string(), ring, now);
@@ -189,7 +189,7 @@ TEST_F(Sealing, OpensARekeyedTreeByTheRightSlotAmongPlantedAndDamagedOnes) {
     const Bytes table = encode_slots({{slot}});
     return std::string(reinterpret_cast<const char*>(table.data()) + 2, table.size() - 2);
   };
-  const ScryptParameters scrypt{.log2_n = 10, .r = 8, .p = 1, .salt = {}};
+  const crypto::ScryptParameters scrypt{.log2_n = 10, .r = 8, .p = 1, .salt = {}};
   const std::string foreign =
       text_of_slot(slot_of_passphrase(MasterKey{}, scrypt, file.tree, unknown));
   std::string costly = foreign;
@@ -479,7 +479,7 @@ TEST_F(Sealing, ReadsPassphrasesOfVersion1) {
   Header header;
   header.source = KeySource::scrypt;
   header.scrypt = {.log2_n = 10, .r = 8, .p = 1, .salt = {}};
-  const MasterKey master = derive_master_key(from_text("a short passphrase"), header.scrypt);
+  const MasterKey master = crypto::scrypt_key(from_text("a short passphrase"), header.scrypt);
   write_file(root / "old", seal_version_1("text", header, master));
   EXPECT_EQ(told_of("old", {with_passphrase}), "");
   EXPECT_NE(told_of("old", {with_key}).find("a passphrase"), std::string::npos);

@@ -92,7 +92,7 @@ class SecretsLeft : public SealsATree {
     }
     const auto draw = [&] {
       write_new_identity(root / "identity");
-      write_new_key_file(root / "key");
+      crypto::write_new_key_file(root / "key");
       write_new_identity(root / "other");
       fs::rename(root / "other", root / "words");
     };
@@ -105,9 +105,9 @@ class SecretsLeft : public SealsATree {
   void give(Request& request, bool by_words) const {
     request.has_key = !by_words;
     if (by_words) {
-      request.passphrase = read_passphrase_file(root / "words").passphrase;
+      request.passphrase = crypto::read_passphrase_file(root / "words").passphrase;
     } else {
-      request.key = read_key_file(root / "key", 32).key;
+      request.key = crypto::read_key_file(root / "key", 32).key;
     }
   }
   void encrypt(bool by_words) const {
@@ -123,10 +123,10 @@ class SecretsLeft : public SealsATree {
     const auto text = core::read_file(sealed / ".tabane/keys");
     const KeysFile file = decode_keys_file(std::as_bytes(std::span(text)));
     const Slot& slot = file.slots[0];
-    MasterKey master = read_key_file(root / "key", 32).key;
+    MasterKey master = crypto::read_key_file(root / "key", 32).key;
     if (by_words) {
-      const Passphrase words = read_passphrase_file(root / "words").passphrase;
-      master = derive_master_key(words.bytes(), slot.scrypt);
+      const crypto::Passphrase words = crypto::read_passphrase_file(root / "words").passphrase;
+      master = crypto::scrypt_key(words.bytes(), slot.scrypt);
       all["passphrase"] = copy_of(words.bytes());
     }
     all["master key"] = copy_of(master.bytes());

@@ -27,10 +27,10 @@ struct Share {
   std::size_t unit = 0;        // in the plan
   std::optional<Joint> joint;  // if the unit is a piece of such a file
 
-  bool done = false;                             // the piece
-  std::array<std::byte, kTagBytes> last_tag{};   // of the file, if it is the last piece
-  std::uint64_t files = 0, bytes = 0;            // of whole files: done
-  std::uint64_t files_kept = 0, bytes_kept = 0;  // complete and current already
+  bool done = false;                                    // the piece
+  std::array<std::byte, crypto::kTagBytes> last_tag{};  // of the file, if it is the last piece
+  std::uint64_t files = 0, bytes = 0;                   // of whole files: done
+  std::uint64_t files_kept = 0, bytes_kept = 0;         // complete and current already
   std::vector<std::pair<std::uint32_t, FileRecord>> records;  // for the manifest
 };
 

@@ -20,8 +20,8 @@ Key counting_key(unsigned first) {
 
 inline Identity identity_of(unsigned first) {
   Identity identity;
-  identity.secret = counting_key<X25519Secret>(first);
-  identity.recipient = x25519_public(identity.secret);
+  identity.secret = counting_key<crypto::X25519Secret>(first);
+  identity.recipient = crypto::x25519_public(identity.secret);
   return identity;
 }
 
@@ -39,8 +39,8 @@ inline TreeId tree() {
 }
 
 // Bob of RFC 7748, section 6.1; the ephemeral key is Alice's.
-inline X25519Secret secret() {
-  X25519Secret key;
+inline crypto::X25519Secret secret() {
+  crypto::X25519Secret key;
   std::ranges::copy(from_hex("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb"),
                     key.bytes().begin());
   return key;

@@ -28,7 +28,8 @@ std::vector<unsigned> threads_of(std::vector<unsigned> pus, unsigned all) {
 }
 
 // Works until nobody has anything left to do.
-void work(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks, SpreadUnits& units) {
+void work(JobState& job, const Plan& plan, crypto::Engine engine, const Hooks& hooks,
+          SpreadUnits& units) {
   do {
     run_job_threads(job, plan, engine, hooks, nullptr, &units);
     while (!units.is_over() && (job.stop || !units.has_units())) {
@@ -139,7 +140,7 @@ void Spread::send_starts(Start start, const JobState& job) {
 }
 
 unsigned Spread::run(JobState& job, const Places& places, const Plan& plan, const PlanOptions& cut,
-                     Engine engine, const Hooks& hooks) {
+                     crypto::Engine engine, const Hooks& hooks) {
   started_ = true;
   threads_ = cut.threads > 0 ? std::vector<unsigned>(hellos_.size(), job.request.threads)
                              : threads_of(divide_pus(hellos_), plan.threads);

@@ -39,7 +39,7 @@ class Spread {
   // As run_job_threads(), with all ranks; returns how many threads they were together. cut: what
   // the plan was made with.
   unsigned run(JobState& job, const Places& places, const Plan& plan, const PlanOptions& cut,
-               Engine engine, const Hooks& hooks);
+               crypto::Engine engine, const Hooks& hooks);
 
   // Whether a rank ended, or says nothing any more; then nobody can wait for the others.
   bool lost() const { return lost_; }

@@ -89,7 +89,7 @@ class SpreadJob : public testing::Test {
         if (world.rank() > 0) {
           Request bare = make();  // keys come from rank 0
           bare.key = MasterKey();
-          bare.passphrase = Passphrase();
+          bare.passphrase = crypto::Passphrase();
           bare.has_key = false;
           return help(std::move(bare), {}, world);
         }
@@ -127,7 +127,7 @@ TEST_F(SpreadJob, ResumesWithAPassphrase) {
   const auto make = [&](Direction direction, const fs::path& from, const fs::path& to) {
     Request r = request(direction, from, to);
     const std::string words = "correct horse battery";
-    r.passphrase = Passphrase::of(std::as_bytes(std::span(words)));
+    r.passphrase = crypto::Passphrase::of(std::as_bytes(std::span(words)));
     r.resume = direction == Direction::encrypt;
     return r;
   };

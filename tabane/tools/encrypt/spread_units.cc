@@ -18,8 +18,8 @@ constexpr std::chrono::seconds kGrace(1);
 
 }  // namespace
 
-SpreadUnits::SpreadUnits(JobState& job, const Plan& plan, Engine engine, RankMail& mail, int ranks,
-                         double silence_limit_s)
+SpreadUnits::SpreadUnits(JobState& job, const Plan& plan, crypto::Engine engine, RankMail& mail,
+                         int ranks, double silence_limit_s)
     : job_(job),
       plan_(plan),
       mail_(mail),

@@ -28,7 +28,7 @@ class SpreadUnits : public UnitSource {
  public:
   // mail: to ranks 1, 2 … `ranks` - 1. All live as long as this.
   // silence_limit_s: after which a rank of which nothing is heard is lost; 0: never.
-  SpreadUnits(JobState& job, const Plan& plan, Engine engine, RankMail& mail, int ranks,
+  SpreadUnits(JobState& job, const Plan& plan, crypto::Engine engine, RankMail& mail, int ranks,
               double silence_limit_s);
 
   // Of the threads of this rank. Null also if units may come back later: see is_over().

@@ -8,13 +8,13 @@
 #include <memory>
 #include <span>
 
-#include "tabane/tools/encrypt/hkdf.h"
+#include "tabane/crypto/hkdf.h"
 
 namespace tabane::encrypt {
 
 StoredName stored_name_of(const TreeKey& key, const TreeId& tree, std::string_view path) {
-  const auto all = derive_key(key.bytes(), tree, "tabane stored name 2",
-                              std::as_bytes(std::span(path.data(), path.size())));
+  const auto all = crypto::derive_key(key.bytes(), tree, "tabane stored name 2",
+                                      std::as_bytes(std::span(path.data(), path.size())));
   StoredName name;
   std::ranges::copy(all.bytes().first(name.size()), name.begin());
   return name;

@@ -12,10 +12,11 @@
 #include <span>
 #include <vector>
 
+#include "tabane/core/output_file.h"
+#include "tabane/crypto/page_buffer.h"
+#include "tabane/crypto/random.h"
 #include "tabane/tools/encrypt/chunk_stream.h"
 #include "tabane/tools/encrypt/modes.h"
-#include "tabane/tools/encrypt/output_file.h"
-#include "tabane/tools/encrypt/page_buffer.h"
 #include "tabane/tools/encrypt/sealing.h"
 
 namespace tabane::encrypt {
@@ -118,19 +119,19 @@ class Output {
   const Request& request_;
   core::Descriptor stream_;
   core::SharedDescriptor directory_;
-  std::optional<OutputFile> file_;
+  std::optional<core::OutputFile> file_;
 };
 
-void seal_input(const TreeSeal& seal, Engine engine, StandardInput& input, Output& output) {
+void seal_input(const TreeSeal& seal, crypto::Engine engine, StandardInput& input, Output& output) {
   Header header = seal.header;
-  fill_random(header.file_salt);
+  crypto::fill_random(header.file_salt);
   const FileKeys keys = derive_file_keys(header, seal.key);
   output.write(encode_header(header, keys));
   output.write(seal.embedded);
   ChunkWriter writer(
       keys, header.chunk_bytes(), [&](std::span<const std::byte> sealed) { output.write(sealed); },
       engine);
-  PageBuffer buffer;
+  crypto::PageBuffer buffer;
   buffer.reserve(header.chunk_bytes());
   const std::span place(buffer.data(), header.chunk_bytes());
   for (std::size_t there = place.size(); there == place.size();) {
@@ -171,12 +172,13 @@ OpenedHeader open_header(StandardInput& input, KeyRing& keys) {
 }
 
 // Reads by whole chunks: what was authenticated is written before the next one is looked at.
-void open_input(const OpenedHeader& opened, Engine engine, StandardInput& input, Output& output) {
+void open_input(const OpenedHeader& opened, crypto::Engine engine, StandardInput& input,
+                Output& output) {
   const std::size_t chunk = opened.header.chunk_bytes();
   ChunkReader reader(
       opened.keys, chunk, opened.header.bytes(),
       [&](std::span<std::byte> place) { return input.read(place); }, engine);
-  PageBuffer buffer;
+  crypto::PageBuffer buffer;
   buffer.reserve(chunk);
   const std::span place(buffer.data(), chunk);
   for (std::size_t there = chunk; there == chunk;) {
@@ -229,8 +231,8 @@ void check_stream(const Request& request) {
             "a stream is written before its end is known, so it must be authenticated");
 }
 
-Outcome run_stream(const Request& request, const Places& places, Engine engine, KeyRing& keys,
-                   const Hooks& hooks) {
+Outcome run_stream(const Request& request, const Places& places, crypto::Engine engine,
+                   KeyRing& keys, const Hooks& hooks) {
   Outcome outcome;
   outcome.files_total = 1;
   outcome.threads = 1;

@@ -16,7 +16,7 @@ void check_stream(const Request& request);
 // outcome. No Outcome::complete: the job was asked to stop.
 // throws: core::Error if the header or the key does not fit, before anything is written;
 // core::SystemError if the input cannot be read or the output written. memory: a few chunks.
-Outcome run_stream(const Request& request, const Places& places, Engine engine, KeyRing& keys,
-                   const Hooks& hooks);
+Outcome run_stream(const Request& request, const Places& places, crypto::Engine engine,
+                   KeyRing& keys, const Hooks& hooks);
 
 }  // namespace tabane::encrypt

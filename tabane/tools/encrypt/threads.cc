@@ -8,8 +8,8 @@
 #include <optional>
 #include <span>
 
+#include "tabane/core/crew.h"
 #include "tabane/tools/encrypt/cbc_file.h"
-#include "tabane/tools/encrypt/crew.h"
 #include "tabane/tools/encrypt/device_sealer.h"
 #include "tabane/tools/encrypt/sealed_file.h"
 
@@ -180,7 +180,7 @@ void work_on_device(JobState& job, Queue<SealedTask>& queue, DeviceSealer& seale
 }
 
 // Null: there is no device, or it has no room for this thread.
-std::unique_ptr<DeviceSealer> make_sealer(const JobState& job, Engine engine, bool opens) {
+std::unique_ptr<DeviceSealer> make_sealer(const JobState& job, crypto::Engine engine, bool opens) {
   if (job.device == nullptr) return nullptr;
   try {
     return std::make_unique<DeviceSealer>(*job.device, engine, opens);
@@ -190,7 +190,8 @@ std::unique_ptr<DeviceSealer> make_sealer(const JobState& job, Engine engine, bo
   }
 }
 
-void work_sealed(JobState& job, Queue<SealedTask>& queue, Engine engine, CopyPairs* copies) {
+void work_sealed(JobState& job, Queue<SealedTask>& queue, crypto::Engine engine,
+                 CopyPairs* copies) {
   const bool opens = job.request.direction != Direction::encrypt;
   SealedFileWorker worker(engine);
   const auto prepare = [&](SealedTask& task) {
@@ -250,7 +251,7 @@ void encrypt_cbc(JobState& job, Queue<CbcTask>& queue, CbcFileWorker& worker) {
   worker.encrypt([&](const OpenChains& open) { return feed.next(open); });
 }
 
-void work_cbc(JobState& job, Queue<CbcTask>& queue, Engine engine, CopyPairs* copies) {
+void work_cbc(JobState& job, Queue<CbcTask>& queue, crypto::Engine engine, CopyPairs* copies) {
   const Request& request = job.request;
   CbcFileWorker worker(std::span(request.key.bytes()).first(key_bytes(request.cipher)), engine,
                        job.device);
@@ -283,7 +284,7 @@ void run_threads(JobState& job, const Plan& plan, const std::function<void()>& w
                     .bytes_total = bytes_total});
   };
   auto told = std::chrono::steady_clock::now();
-  run_crew(plan.threads, work_or_stop, source ? kTick : kTell, [&] {
+  core::run_crew(plan.threads, work_or_stop, source ? kTick : kTell, [&] {
     if (source) {
       source->tick();
       if (std::chrono::steady_clock::now() - told < kTell) return;
@@ -297,7 +298,7 @@ void run_threads(JobState& job, const Plan& plan, const std::function<void()>& w
 
 }  // namespace
 
-void run_job_threads(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks,
+void run_job_threads(JobState& job, const Plan& plan, crypto::Engine engine, const Hooks& hooks,
                      CopyPairs* copies, UnitSource* source) {
   if (job.request.cipher == Cipher::aes_256_gcm) {
     Queue<SealedTask> queue(job, plan, source);

@@ -27,7 +27,7 @@ class UnitSource {
 // null, gets what copying takes beside; not from encrypting with CBC, where files of several units
 // are on their way at once. engine: of the CPU. source: gives the units; null: they are all done
 // here. throws: what a thread could not attribute to a file.
-void run_job_threads(JobState& job, const Plan& plan, Engine engine, const Hooks& hooks,
+void run_job_threads(JobState& job, const Plan& plan, crypto::Engine engine, const Hooks& hooks,
                      CopyPairs* copies, UnitSource* source = nullptr);
 
 }  // namespace tabane::encrypt

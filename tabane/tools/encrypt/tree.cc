@@ -15,8 +15,8 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/core/output_file.h"
 #include "tabane/tools/encrypt/modes.h"
-#include "tabane/tools/encrypt/output_file.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -143,7 +143,7 @@ class Scanner {
       fail(directory, nullptr, reason("directory cannot be opened", failed.code()));
       return;
     }
-    tree_.places.push_back(identity_of(::dirfd(stream.get())));
+    tree_.places.push_back(core::identity_of(::dirfd(stream.get())));
     if (error != 0) {
       if (directory == 0) throw core::SystemError("readdir", "", error);
       fail(directory, nullptr, reason("directory cannot be read to its end", error));
@@ -283,7 +283,7 @@ std::string read_link(int directory, const char* name) {
   throw core::Error("the target of the symbolic link has more than 1 MiB");
 }
 
-bool Tree::has_place(const FileId& place) const {
+bool Tree::has_place(const core::FileId& place) const {
   return std::binary_search(places.begin(), places.end(), place);
 }
 
@@ -336,14 +336,14 @@ core::Descriptor DirectoryOpener::step(int parent, std::uint32_t directory) cons
   }
   if (!opened.valid() && errno == EACCES && make_) {
     const core::Descriptor closed(::openat(parent, name, kOpenDirectory | O_PATH));
-    let_owner_work(closed.get());
+    core::let_owner_work(closed.get());
     opened.reset(::openat(parent, name, kOpenDirectory));
   }
   if (!opened.valid()) throw core::SystemError("openat", tree_.path(directory), errno);
-  if (make_ && tree_.has_place(identity_of(opened.get()))) {
+  if (make_ && tree_.has_place(core::identity_of(opened.get()))) {
     throw core::Error(tree_.path(directory) + ": in OUT is a directory of IN, too");
   }
-  if (make_) let_owner_work(opened.get());
+  if (make_) core::let_owner_work(opened.get());
   return opened;
 }
 

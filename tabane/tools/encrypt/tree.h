@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "tabane/core/file.h"
+#include "tabane/core/same_place.h"
 #include "tabane/tools/encrypt/growing_array.h"
-#include "tabane/tools/encrypt/same_place.h"
 
 namespace tabane::encrypt {
 
@@ -52,7 +52,7 @@ struct Tree {
   GrowingArray<std::uint64_t> times;
   GrowingArray<TreeLink> links;          // symbolic ones, which nothing here follows
   GrowingArray<char> names;              // each ended by a zero
-  std::vector<FileId> places;            // of the directories, in ascending order
+  std::vector<core::FileId> places;      // of the directories, in ascending order
   std::uint64_t excluded = 0;            // left out
   std::vector<std::string> specials;     // paths of devices, pipes and sockets, left out
   std::vector<std::string> temporaries;  // paths of files with a temporary name, left out
@@ -65,7 +65,7 @@ struct Tree {
   std::string path(const TreeFile& file) const;
   std::string path(const TreeLink& link) const;
   std::uint64_t bytes() const;
-  bool has_place(const FileId& place) const;
+  bool has_place(const core::FileId& place) const;
 
  private:
   std::string path(std::uint32_t directory, std::uint64_t name_at) const;

@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "tabane/core/error.h"
+#include "tabane/core/output_file.h"
 #include "tabane/core/temporary_file.h"
-#include "tabane/tools/encrypt/output_file.h"
 #include "tabane/tools/encrypt/tree.h"
 
 namespace tabane::encrypt {
@@ -89,7 +89,7 @@ std::optional<std::vector<std::byte>> read_keys(int root) {
 
 void write_keys(int root, std::span<const std::byte> bytes, bool fsync) {
   auto home = std::make_shared<const core::Descriptor>(open_home(root, true));
-  OutputFile file(std::move(home), kName, 0666);
+  core::OutputFile file(std::move(home), kName, 0666);
   core::write_all_at(file.fd(), bytes.data(), bytes.size(), 0, kKeysPath);
   file.commit({.replace = true, .fsync = fsync});
 }

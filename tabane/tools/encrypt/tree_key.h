@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 
-#include "tabane/tools/encrypt/secret.h"
+#include "tabane/crypto/secret.h"
 
 namespace tabane::encrypt {
 
@@ -13,6 +13,6 @@ inline constexpr std::size_t kTreeIdBytes = 16;
 inline constexpr std::size_t kTreeKeyBytes = 32;
 
 using TreeId = std::array<std::byte, kTreeIdBytes>;
-using TreeKey = LockedBytes<kTreeKeyBytes>;
+using TreeKey = crypto::LockedBytes<kTreeKeyBytes>;
 
 }  // namespace tabane::encrypt

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tabane/core/temporary_file.h"
+#include "tabane/crypto/random.h"
 #include "tabane/tools/encrypt/header_io.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
@@ -45,7 +46,7 @@ FileRecord record_of(const ManifestEntry& entry) {
 
 ManifestSeal seal_of_manifest(const TreeSeal& tree) {
   Header header = tree.header;
-  fill_random(header.file_salt);
+  crypto::fill_random(header.file_salt);
   ManifestSeal seal;
   seal.keys = derive_file_keys(header, tree.key, Content::manifest);
   const auto fixed = encode_header(header, seal.keys);

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "tabane/crypto/random.h"
+
 namespace tabane::encrypt {
 
 std::vector<Slot> make_slots(const Openers& openers, const TreeId& tree, const TreeKey& key) {
@@ -37,9 +39,9 @@ TreeSeal make_seal(const TreeId& tree, TreeKey key, std::vector<Slot> slots) {
 
 TreeSeal make_new_seal(const Openers& openers) {
   TreeId tree;
-  fill_random(tree);
+  crypto::fill_random(tree);
   TreeKey key;
-  fill_random(key.bytes());
+  crypto::fill_random(key.bytes());
   std::vector<Slot> slots = make_slots(openers, tree, key);
   return make_seal(tree, std::move(key), std::move(slots));
 }

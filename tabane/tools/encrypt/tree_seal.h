@@ -23,7 +23,7 @@ struct TreeSeal {
 struct Openers {
   const MasterKey* key = nullptr;        // of a key file
   const MasterKey* stretched = nullptr;  // a passphrase, by scrypt with the parameters
-  ScryptParameters scrypt;
+  crypto::ScryptParameters scrypt;
   std::span<const Recipient> recipients;
 };
 

@@ -18,6 +18,7 @@
 #include "tabane/core/output_path.h"
 #include "tabane/program/command.h"
 #include "tabane/program/output.h"
+#include "tabane/program/passphrase_prompt.h"
 #include "tabane/program/printable.h"
 #include "tabane/program/progress.h"
 #include "tabane/program/several_ranks.h"
@@ -26,7 +27,6 @@
 #include "tabane/tools/encrypt/help.h"
 #include "tabane/tools/encrypt/job.h"
 #include "tabane/tools/encrypt/key_ring.h"
-#include "tabane/tools/encrypt/passphrase_prompt.h"
 
 namespace tabane::program {
 namespace {
@@ -53,8 +53,8 @@ struct Options {
 };
 
 constexpr std::array kCiphers = {Cipher::aes_256_gcm, Cipher::aes_128_cbc, Cipher::aes_256_cbc};
-constexpr std::array kEngines = {Engine::automatic, Engine::openssl, Engine::ipsec_mb,
-                                 Engine::opencl};
+constexpr std::array kEngines = {crypto::Engine::automatic, crypto::Engine::openssl,
+                                 crypto::Engine::ipsec_mb, crypto::Engine::opencl};
 
 std::vector<std::string> names_of(const auto& values) {
   std::vector<std::string> names;
@@ -74,11 +74,11 @@ void take_engine(const std::string& given, Request& request) {
   if (colon != std::string::npos) request.device = given.substr(colon + 1);
 }
 
-Block block_of(const std::string& hex) {
+crypto::Block block_of(const std::string& hex) {
   const auto is_digit = [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
   };
-  Block block;
+  crypto::Block block;
   if (hex.size() != 2 * block.size() || !std::ranges::all_of(hex, is_digit)) {
     throw core::UsageError("--iv: an initialisation vector is 32 hexadecimal digits");
   }
@@ -95,7 +95,7 @@ void require_not_stdin(const std::optional<std::string>& file, const char* optio
 }
 
 void note_key_files(Options& options) {
-  KeyFiles& files = options.request.key_files;
+  crypto::KeyFiles& files = options.request.key_files;
   files.add(options.key_file);
   files.add(options.passphrase_file);
   for (const std::string& path : options.recipients) files.add(path, false);
@@ -179,7 +179,7 @@ void read_key(const Options& options, Request& request) {
   request.has_key = options.key_file.has_value();
   read_pairs(options, request);
   if (options.key_file) {
-    KeyFile file = read_key_file(*options.key_file, key_bytes(request.cipher));
+    crypto::KeyFile file = crypto::read_key_file(*options.key_file, key_bytes(request.cipher));
     warn(file.warning);
     // What was encrypted with it once can be opened.
     if (encrypts && !file.weakness.empty()) throw core::UsageError(file.weakness);
@@ -188,7 +188,7 @@ void read_key(const Options& options, Request& request) {
     return;
   }
   if (options.passphrase_file) {
-    PassphraseFile file = read_passphrase_file(*options.passphrase_file);
+    crypto::PassphraseFile file = crypto::read_passphrase_file(*options.passphrase_file);
     warn(file.warning);
     request.passphrase = std::move(file.passphrase);
   } else if (!options.recipients.empty() || !options.identities.empty()) {
@@ -197,7 +197,7 @@ void read_key(const Options& options, Request& request) {
     check_job(request);  // nobody likes to type a passphrase for nothing
     request.passphrase = ask_passphrase(encrypts);
   }
-  if (encrypts) warn(weakness_of(request.passphrase));
+  if (encrypts) warn(crypto::weakness_of(request.passphrase));
 }
 
 // Draws the progress, with the time left as the rate until now gives it.

@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "tabane/core/error.h"
+#include "tabane/crypto/keys.h"
 #include "tabane/program/command.h"
 #include "tabane/program/printable.h"
 #include "tabane/program/unreadable_memory.h"
 #include "tabane/tools/encrypt/identity.h"
-#include "tabane/tools/encrypt/keys.h"
 
 namespace tabane::program {
 
@@ -30,7 +30,7 @@ void make(const Options& options) {
   if (options.pair) {
     fmt::print("{}\n", encrypt::text_of(write_new_identity(options.file)));
   } else {
-    write_new_key_file(options.file);
+    crypto::write_new_key_file(options.file);
   }
   fmt::print(
       stderr,

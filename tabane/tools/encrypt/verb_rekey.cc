@@ -8,11 +8,11 @@
 
 #include "tabane/core/error.h"
 #include "tabane/program/command.h"
+#include "tabane/program/passphrase_prompt.h"
 #include "tabane/program/printable.h"
 #include "tabane/program/progress.h"
 #include "tabane/program/unreadable_memory.h"
 #include "tabane/tools/encrypt/aes_dir_text.h"
-#include "tabane/tools/encrypt/passphrase_prompt.h"
 #include "tabane/tools/encrypt/rekey.h"
 
 namespace tabane::program {
@@ -32,14 +32,14 @@ void warn(const std::string& text) {
 }
 
 MasterKey key_of(const std::string& path, bool is_new) {
-  KeyFile file = read_key_file(path, kMasterKeyBytes);
+  crypto::KeyFile file = crypto::read_key_file(path, kMasterKeyBytes);
   warn(file.warning);
   if (is_new && !file.weakness.empty()) throw core::UsageError(file.weakness);
   return std::move(file.key);
 }
 
-Passphrase passphrase_of(const std::string& path) {
-  PassphraseFile file = read_passphrase_file(path);
+crypto::Passphrase passphrase_of(const std::string& path) {
+  crypto::PassphraseFile file = crypto::read_passphrase_file(path);
   warn(file.warning);
   return std::move(file.passphrase);
 }
@@ -47,7 +47,7 @@ Passphrase passphrase_of(const std::string& path) {
 // What the tree is opened with.
 struct OldKeys {
   std::optional<MasterKey> key;
-  Passphrase passphrase;
+  crypto::Passphrase passphrase;
   std::vector<Identity> identities;
 
   OpeningKeys keys() const {
@@ -80,7 +80,7 @@ NewOpeners read_new(const Options& options) {
   if (options.new_key_file) openers.key = key_of(*options.new_key_file, true);
   if (options.new_passphrase_file) openers.passphrase = passphrase_of(*options.new_passphrase_file);
   if (options.new_passphrase) openers.passphrase = ask_passphrase(true, "New passphrase: ");
-  if (!openers.passphrase.empty()) warn(weakness_of(openers.passphrase));
+  if (!openers.passphrase.empty()) warn(crypto::weakness_of(openers.passphrase));
   return openers;
 }
 
@@ -95,7 +95,7 @@ void require_somebody(const Options& options) {
 }
 
 void look_at_key_files(const Options& options) {
-  KeyFiles files;
+  crypto::KeyFiles files;
   for (const auto& path : {options.key_file, options.passphrase_file, options.new_key_file,
                            options.new_passphrase_file}) {
     files.add(path);

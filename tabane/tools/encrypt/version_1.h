@@ -5,19 +5,20 @@
 #include <string>
 #include <string_view>
 
-#include "tabane/tools/encrypt/chunk_cipher.h"
+#include "tabane/crypto/chunk_cipher.h"
+#include "tabane/crypto/random.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
 namespace tabane::encrypt {
 
 // header: of version 1; gets a salt.
 inline std::string seal_version_1(std::string_view plain, Header header, const MasterKey& master) {
-  fill_random(header.file_salt);
+  crypto::fill_random(header.file_salt);
   const FileKeys keys = derive_file_keys(header, master);
   const auto head = encode_header(header, keys);
   Bytes file(head.begin(), head.end());
-  ChunkCipher cipher(Engine::openssl);
-  cipher.set_key(keys);
+  crypto::ChunkCipher cipher(crypto::Engine::openssl);
+  cipher.set_key(keys.key.bytes());
   std::size_t done = 0;
   for (std::uint32_t index = 0; index == 0 || done < plain.size(); ++index) {
     const std::size_t here = std::min(header.chunk_bytes(), plain.size() - done);

@@ -12,7 +12,7 @@
 #include "tabane/core/file.h"
 #include "tabane/core/units.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 namespace {
 
 [[noreturn]] void refuse(const std::string& book, const std::string& why) {
@@ -175,4 +175,4 @@ std::size_t EntryStream::read(std::span<std::byte> bytes) {
   throw core::Error(fmt::format("{} is damaged: {}", what_, zip_file_strerror(file_.get())));
 }
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

@@ -14,7 +14,7 @@
 struct zip;
 struct zip_file;
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 
 // What is taken for a bomb, and not opened. Text rarely shrinks to less than a twentieth.
 inline constexpr std::uint64_t kMostExpansion = 200;  // of an entry of kSmallBytes or more
@@ -89,4 +89,4 @@ class EntryStream {
   std::unique_ptr<zip_file, Close> file_;
 };
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

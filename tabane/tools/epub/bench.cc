@@ -20,8 +20,6 @@
 namespace tabane::bench {
 namespace {
 
-namespace epub = encrypt::epub;
-
 // What a book consists of, each with its bytes.
 struct Parts {
   int chapters;

@@ -13,16 +13,16 @@
 
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
+#include "tabane/core/output_file.h"
 #include "tabane/core/output_path.h"
-#include "tabane/tools/encrypt/output_file.h"
-#include "tabane/tools/encrypt/same_place.h"
-#include "tabane/tools/encrypt/sealed_format.h"
+#include "tabane/core/same_place.h"
+#include "tabane/crypto/random.h"
 #include "tabane/tools/epub/decrypting.h"
 #include "tabane/tools/epub/encrypting.h"
 #include "tabane/tools/epub/moment.h"
 #include "tabane/tools/epub/package.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 namespace {
 
 constexpr std::uint64_t kMostMimetype = 256;
@@ -97,7 +97,7 @@ bool needs_key(const Source& book, const Entry& entry) {
 
 Key new_key() {
   Key key;
-  fill_random(key.bytes());
+  crypto::fill_random(key.bytes());
   return key;
 }
 
@@ -227,7 +227,7 @@ std::uint64_t size_or_0(const std::string& path) {
 // Where a folder cannot be opened, its books tell it.
 std::size_t remove_leftovers_beside(const std::vector<BookPaths>& books) {
   std::map<std::filesystem::path, std::filesystem::path> folders;  // with a book in them
-  std::set<FileId> read;
+  std::set<core::FileId> read;
   for (const BookPaths& book : books) {
     folders.emplace(book.out.parent_path(), book.out);
     struct stat status {};
@@ -237,7 +237,7 @@ std::size_t remove_leftovers_beside(const std::vector<BookPaths>& books) {
   for (const auto& [_, book] : folders) {
     try {
       const core::Descriptor folder = core::open_parent(book, book.string());
-      removed += remove_own_leftovers(folder.get(), read);
+      removed += core::remove_own_leftovers(folder.get(), read);
     } catch (const core::SystemError&) {
       continue;
     }
@@ -319,4 +319,4 @@ BookReport inspect_book(const std::string& path) {
   return report;
 }
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

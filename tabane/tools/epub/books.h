@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "tabane/tools/encrypt/keys.h"
+#include "tabane/crypto/keys.h"
 #include "tabane/tools/epub/licence.h"
 #include "tabane/tools/epub/provider.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 
 struct BookPaths {
   std::string in;
@@ -30,7 +30,7 @@ struct BookResult {
 
 struct BooksRequest {
   std::vector<BookPaths> books;
-  Passphrase passphrase;
+  crypto::Passphrase passphrase;
   unsigned threads = 0;  // 0: one for each PU that may be used
   // Regular files that are there, and removes first what killed runs left beside them, as
   // remove_own_leftovers() knows it.
@@ -71,4 +71,4 @@ struct BookReport {
 // throws: core::SystemError, core::Error; both name the file.
 BookReport inspect_book(const std::string& path);
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

@@ -8,8 +8,10 @@
 #include "tabane/core/units.h"
 #include "tabane/tools/epub/sliced_content.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 namespace {
+
+using crypto::kBlockBytes;
 
 [[noreturn]] void refuse(const std::string& book, const Entry& entry, const char* why) {
   throw core::Error(fmt::format("{}: {} is damaged: {}", book, entry.name, why));
@@ -42,7 +44,7 @@ void Decrypt::decrypt(Piece& piece, Tools& tools) const {
   if (content.size() < 2 * kBlockBytes || content.size() % kBlockBytes != 0) {
     refuse(path_, entry, kNotEncrypted);
   }
-  Block iv;
+  crypto::Block iv;
   std::copy_n(content.begin(), kBlockBytes, iv.begin());
   content = content.subspan(kBlockBytes);
   tools.cipher(book_, key_).decrypt({content.data(), content.data(), content.size(), &iv});
@@ -160,10 +162,10 @@ class DecryptedStream : public SlicedContent {
   const Archive& book_;
   const Entry& entry_;
   const Encrypted how_;
-  CbcCipher cipher_;
+  crypto::CbcCipher cipher_;
   std::optional<EntryStream> stream_;
   std::optional<Shape> shape_;
-  Block iv_{};
+  crypto::Block iv_{};
   std::uint64_t left_ = 0;
 };
 
@@ -174,4 +176,4 @@ std::unique_ptr<Content> decrypted_stream(Job& job, const Archive& book, const E
   return std::make_unique<DecryptedStream>(job, book, entry, how, key);
 }
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

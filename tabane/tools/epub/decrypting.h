@@ -6,7 +6,7 @@
 #include "tabane/tools/epub/encryption_xml.h"
 #include "tabane/tools/epub/pipeline.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 
 // Pieces are deflated again as they were: their `how` is 1 if they were, else 0.
 class Decrypt : public Transform {
@@ -29,4 +29,4 @@ class Decrypt : public Transform {
 std::unique_ptr<Content> decrypted_stream(Job& job, const Archive& book, const Entry& entry,
                                           const Encrypted& how, const Key& key);
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

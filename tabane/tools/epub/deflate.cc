@@ -7,7 +7,7 @@
 #include <array>
 #include <new>
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 namespace {
 
 constexpr int kLevel = 6;
@@ -92,4 +92,4 @@ bool InflatedSum::ended() const { return state_->ended; }
 std::uint64_t InflatedSum::bytes() const { return state_->bytes; }
 std::uint32_t InflatedSum::crc() const { return state_->crc; }
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

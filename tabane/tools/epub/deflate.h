@@ -9,7 +9,7 @@
 struct libdeflate_compressor;
 struct libdeflate_decompressor;
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 
 std::uint32_t crc32(std::span<const std::byte> bytes);
 
@@ -57,4 +57,4 @@ class InflatedSum {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "tabane/core/error.h"
-#include "tabane/tools/encrypt/sealed_format.h"
+#include "tabane/crypto/random.h"
 #include "tabane/tools/epub/sliced_content.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 namespace {
 
 void require_good(bool good, const std::string& book, const Entry& entry) {
@@ -51,9 +51,9 @@ void Encrypt::prepare(Piece& piece, Tools& tools) const {
 
 // The chains of all pieces run side by side.
 void Encrypt::run(std::span<Piece* const> pieces, Tools& tools) const {
-  std::vector<ChainPiece> chains;
-  std::vector<Block> ivs(pieces.size());
-  fill_random(std::as_writable_bytes(std::span(ivs)));
+  std::vector<crypto::ChainPiece> chains;
+  std::vector<crypto::Block> ivs(pieces.size());
+  crypto::fill_random(std::as_writable_bytes(std::span(ivs)));
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     Piece& piece = *pieces[i];
     try {
@@ -63,10 +63,10 @@ void Encrypt::run(std::span<Piece* const> pieces, Tools& tools) const {
       continue;
     }
     std::byte* const text = piece.content().data();
-    const std::size_t padded = pad_pkcs7(text, piece.end - piece.begin);
+    const std::size_t padded = crypto::pad_pkcs7(text, piece.end - piece.begin);
     chains.push_back({text, text, padded, &ivs[i]});
-    piece.begin -= kBlockBytes;
-    piece.end = piece.begin + kBlockBytes + padded;
+    piece.begin -= crypto::kBlockBytes;
+    piece.end = piece.begin + crypto::kBlockBytes + padded;
     std::ranges::copy(ivs[i], piece.content().begin());
     piece.shape.stored = piece.content().size();
   }
@@ -78,7 +78,7 @@ namespace {
 class EncryptedStream : public SlicedContent {
  public:
   EncryptedStream(Job& job, const Archive& book, const Entry& entry, Form form, const Key& key)
-      : SlicedContent(kSlice + 2 * kBlockBytes),
+      : SlicedContent(kSlice + 2 * crypto::kBlockBytes),
         job_(job),
         book_(book),
         entry_(entry),
@@ -115,15 +115,15 @@ class EncryptedStream : public SlicedContent {
     std::byte* text = slice();
     if (!stream_) {
       stream_.emplace(book_, entry_, form_);
-      fill_random(iv_);
+      crypto::fill_random(iv_);
       text = std::ranges::copy(iv_, text).out;
     }
     std::size_t size = 0, got = 0;
     while (size < kSlice && (got = stream_->read({text + size, kSlice - size})) > 0) size += got;
     ended_ = size < kSlice;
     job_.bytes_done += form_ == Form::plain ? size : size / 2;
-    if (ended_) size = pad_pkcs7(text, size);
-    const ChainPiece piece{text, text, size, &iv_};
+    if (ended_) size = crypto::pad_pkcs7(text, size);
+    const crypto::ChainPiece piece{text, text, size, &iv_};
     cipher_.encrypt({&piece, 1});
     return static_cast<std::size_t>(text - slice()) + size;
   }
@@ -132,9 +132,9 @@ class EncryptedStream : public SlicedContent {
   const Archive& book_;
   const Entry& entry_;
   const Form form_;
-  CbcCipher cipher_;
+  crypto::CbcCipher cipher_;
   std::optional<EntryStream> stream_;
-  Block iv_{};
+  crypto::Block iv_{};
   bool checked_ = false, ended_ = false;
 };
 
@@ -147,4 +147,4 @@ std::unique_ptr<Content> encrypted_stream(Job& job, const Archive& book, const E
   return std::make_unique<EncryptedStream>(job, book, entry, raw ? Form::stored : Form::plain, key);
 }
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

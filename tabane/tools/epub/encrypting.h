@@ -6,7 +6,7 @@
 #include "tabane/tools/epub/package.h"
 #include "tabane/tools/epub/pipeline.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 
 // How a resource is encrypted. What is deflated already is not deflated again: a ZIP file holds
 // just the raw stream that XML Encryption wants.
@@ -36,4 +36,4 @@ class Encrypt : public Transform {
 std::unique_ptr<Content> encrypted_stream(Job& job, const Archive& book, const Entry& entry,
                                           Encrypting way, const Key& key);
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

@@ -9,7 +9,7 @@
 #include "tabane/tools/epub/xml.h"
 #include "tabane/tools/epub/xml_encryption.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 namespace {
 
 constexpr const char* kKeyType = "http://readium.org/2014/01/lcp#EncryptedContentKey";
@@ -124,4 +124,4 @@ std::string EncryptionXml::text() const {
   return stream.str();
 }
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

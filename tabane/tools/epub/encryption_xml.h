@@ -9,7 +9,7 @@
 
 #include "tabane/tools/epub/archive.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 
 struct Encrypted {
   bool deflated = false;        // before it was encrypted
@@ -49,4 +49,4 @@ class EncryptionXml {
   std::optional<std::pair<std::string, std::string>> foreign_;
 };
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

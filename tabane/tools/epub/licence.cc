@@ -7,12 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "tabane/core/error.h"
+#include "tabane/crypto/random.h"
 #include "tabane/crypto/sha256.h"
-#include "tabane/tools/encrypt/sealed_format.h"
+#include "tabane/lab/record/base64.h"
 #include "tabane/tools/epub/moment.h"
 #include "tabane/tools/epub/package.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 namespace {
 
 using Json = nlohmann::json;  // its keys are sorted, as the signature's canonical form wants them
@@ -45,7 +46,7 @@ std::string canonical(Json licence) {
 
 std::string new_uuid() {
   std::array<std::byte, 16> b;
-  fill_random(b);
+  crypto::fill_random(b);
   b[6] = (b[6] & std::byte{0x0f}) | std::byte{0x40};  // version 4
   b[8] = (b[8] & std::byte{0x3f}) | std::byte{0x80};
   std::string text;
@@ -107,7 +108,7 @@ SignatureCheck signature_of(const Json& json) {
 
 }  // namespace
 
-Key user_key(const Passphrase& passphrase) {
+Key user_key(const crypto::Passphrase& passphrase) {
   crypto::Sha256Sum sum = crypto::sha256(passphrase.bytes());
   Key key;
   std::ranges::copy(sum, key.bytes().begin());
@@ -136,8 +137,8 @@ std::string new_licence(const Terms& terms, std::string_view file, const Key& us
   try {
     const std::string signature = provider.sign(canonical(json));
     json["signature"] = {{"algorithm", kRsaSha256},
-                         {"certificate", base64(bytes_of(provider.certificate()))},
-                         {"value", base64(bytes_of(signature))}};
+                         {"certificate", lab::to_base64(provider.certificate())},
+                         {"value", lab::to_base64(signature)}};
     return json.dump();
   } catch (const Json::type_error&) {
     throw core::Error(fmt::format(
@@ -206,4 +207,4 @@ std::string expiry(const Rights& rights, std::string_view now) {
   return {};
 }
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

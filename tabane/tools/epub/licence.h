@@ -9,12 +9,12 @@
 #include <string>
 #include <string_view>
 
-#include "tabane/tools/encrypt/keys.h"
+#include "tabane/crypto/keys.h"
 #include "tabane/tools/epub/archive.h"
 #include "tabane/tools/epub/provider.h"
 #include "tabane/tools/epub/xml_encryption.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 
 inline constexpr const char* kBasicProfile = "http://readium.org/lcp/basic-profile";
 
@@ -41,7 +41,7 @@ struct Licence {
 };
 
 // SHA-256 of the passphrase.
-Key user_key(const Passphrase& passphrase);
+Key user_key(const crypto::Passphrase& passphrase);
 
 // Returns the text of a new, signed licence. file: the book's name. throws: core::Error if the
 // terms are not UTF-8.
@@ -63,4 +63,4 @@ std::optional<Key> content_key(const Licence& licence, const Key& user);
 // utc_now() writes it.
 std::string expiry(const Rights& rights, std::string_view now);
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

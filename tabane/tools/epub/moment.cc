@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 namespace {
 
 using std::chrono::seconds;
@@ -100,4 +100,4 @@ std::optional<std::string> utc_of(std::string_view iso8601) {
                      fmt::gmtime(static_cast<std::time_t>(moment.time_since_epoch().count())));
 }
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

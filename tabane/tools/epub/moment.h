@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 
 std::string utc_now();  // "2026-01-31T12:00:00Z"
 
@@ -13,4 +13,4 @@ std::string utc_now();  // "2026-01-31T12:00:00Z"
 // or an offset; nothing for all else.
 std::optional<std::string> utc_of(std::string_view iso8601);
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

@@ -13,7 +13,7 @@
 #include "tabane/core/output_path.h"
 #include "tabane/core/temporary_file.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 namespace {
 
 constexpr zip_int64_t kFailed = -1;
@@ -263,4 +263,4 @@ void NewArchive::write(bool replace) {
   file_->finish(replace);
 }
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

@@ -13,13 +13,12 @@
 #include <string>
 
 #include "tabane/core/file.h"
-#include "tabane/tools/encrypt/output_file.h"
 #include "tabane/tools/epub/archive.h"
 
 struct zip;
 struct zip_source;
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 
 // What an entry is to hold, made when the archive is written.
 class Content {
@@ -77,4 +76,4 @@ class NewArchive {
   std::unique_ptr<zip, Discard> zip_;
 };
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

@@ -9,7 +9,7 @@
 #include "tabane/core/error.h"
 #include "tabane/tools/epub/xml.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 namespace {
 
 const Entry& require_entry(const Archive& book, const std::string& name, const char* what) {
@@ -147,4 +147,4 @@ bool is_compressed_media(const Package& package, const std::string& name) {
          type == "application/pdf";
 }
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

@@ -9,7 +9,7 @@
 
 #include "tabane/tools/epub/archive.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 
 inline constexpr const char* kMimetypeName = "mimetype";
 inline constexpr std::string_view kMimetype = "application/epub+zip";
@@ -40,4 +40,4 @@ std::string percent_decoded(std::string_view text);
 // Of a path in a book: what is not a letter, a digit or one of -._~/ becomes %HH (RFC 3986).
 std::string percent_encoded_path(std::string_view path);
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 namespace {
 
 // A part is worth a thread's attention, and does not keep the others waiting.
@@ -15,9 +15,9 @@ std::size_t weight(const Entry& entry) { return std::max(entry.bytes, entry.stor
 
 }  // namespace
 
-CbcCipher& Tools::cipher(std::uint64_t book, const Key& key) {
+crypto::CbcCipher& Tools::cipher(std::uint64_t book, const Key& key) {
   if (!cipher_ || book_ != book) {
-    cipher_ = std::make_unique<CbcCipher>(key.bytes());
+    cipher_ = std::make_unique<crypto::CbcCipher>(key.bytes());
     book_ = book;
   }
   return *cipher_;
@@ -121,4 +121,4 @@ void Pipeline::release(std::size_t index) {
   job_.bytes_done += piece.entry->stored;
 }
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

@@ -19,7 +19,7 @@
 #include "tabane/tools/epub/workers.h"
 #include "tabane/tools/epub/xml_encryption.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 
 // Larger resources, plain or stored, are streamed by the thread of their book.
 inline constexpr std::uint64_t kWholeBytes = std::uint64_t{16} << 20;
@@ -33,14 +33,14 @@ class Stopped : public core::Error {
 // What one thread works with.
 struct Tools {
   // The cipher of a book; the same one as long as the book is the same. book: never reused.
-  CbcCipher& cipher(std::uint64_t book, const Key& key);
+  crypto::CbcCipher& cipher(std::uint64_t book, const Key& key);
   // Bytes of no content.
   std::span<std::byte> scratch(std::size_t bytes);
 
   Deflater deflater;
 
  private:
-  std::unique_ptr<CbcCipher> cipher_;
+  std::unique_ptr<crypto::CbcCipher> cipher_;
   std::uint64_t book_ = 0;
   std::vector<std::byte> scratch_;
 };
@@ -64,7 +64,7 @@ struct Job {
 // A resource in memory.
 struct Piece {
   // Room in front of what is read, and behind it, for an IV and a padding.
-  static constexpr std::size_t kRoom = kBlockBytes;
+  static constexpr std::size_t kRoom = crypto::kBlockBytes;
 
   const Entry* entry = nullptr;
   int how = 0;  // what the transform knows it by
@@ -117,4 +117,4 @@ class Pipeline {
   std::size_t in_memory_ = 0;  // bytes
 };
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

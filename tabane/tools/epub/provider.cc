@@ -11,10 +11,10 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/tools/encrypt/openssl.h"
-#include "tabane/tools/encrypt/secret.h"
+#include "tabane/crypto/openssl.h"
+#include "tabane/crypto/secret.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 namespace {
 
 template <auto free>
@@ -23,7 +23,6 @@ struct Free {
 };
 using PrivateKey = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
 using Certificate = std::unique_ptr<X509, Free<X509_free>>;
-using Digest = std::unique_ptr<EVP_MD_CTX, Free<EVP_MD_CTX_free>>;
 using Memory = std::unique_ptr<BIO, Free<BIO_free>>;
 
 constexpr unsigned kKeyBits = 2048;
@@ -61,14 +60,14 @@ Certificate self_signed(EVP_PKEY* key) {
   X509* const c = certificate.get();
   X509_NAME* const name = c == nullptr ? nullptr : X509_get_subject_name(c);
   const auto* const what = reinterpret_cast<const unsigned char*>("tabane test provider");
-  require(name != nullptr && X509_set_version(c, X509_VERSION_3) == 1 &&
-              ASN1_INTEGER_set(X509_get_serialNumber(c), 1) == 1 &&
-              X509_gmtime_adj(X509_getm_notBefore(c), 0) != nullptr &&
-              X509_gmtime_adj(X509_getm_notAfter(c), kYear) != nullptr &&
-              X509_set_pubkey(c, key) == 1 &&
-              X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, what, -1, -1, 0) == 1 &&
-              X509_set_issuer_name(c, name) == 1 && X509_sign(c, key, EVP_sha256()) > 0,
-          "a certificate");
+  crypto::require(name != nullptr && X509_set_version(c, X509_VERSION_3) == 1 &&
+                      ASN1_INTEGER_set(X509_get_serialNumber(c), 1) == 1 &&
+                      X509_gmtime_adj(X509_getm_notBefore(c), 0) != nullptr &&
+                      X509_gmtime_adj(X509_getm_notAfter(c), kYear) != nullptr &&
+                      X509_set_pubkey(c, key) == 1 &&
+                      X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, what, -1, -1, 0) == 1 &&
+                      X509_set_issuer_name(c, name) == 1 && X509_sign(c, key, EVP_sha256()) > 0,
+                  "a certificate");
   return certificate;
 }
 
@@ -87,7 +86,7 @@ Provider& Provider::operator=(Provider&&) noexcept = default;
 Provider Provider::for_tests() {
   auto state = std::make_unique<State>();
   state->key.reset(EVP_RSA_gen(kKeyBits));
-  require(state->key != nullptr, "an RSA key");
+  crypto::require(state->key != nullptr, "an RSA key");
   state->certificate = self_signed(state->key.get());
   return Provider(std::move(state));
 }
@@ -120,24 +119,25 @@ Provider Provider::from_files(const std::string& certificate, const std::string&
 std::string Provider::certificate() const {
   unsigned char* bytes = nullptr;
   const int size = i2d_X509(state_->certificate.get(), &bytes);
-  require(size > 0, "a certificate");
+  crypto::require(size > 0, "a certificate");
   std::string text(reinterpret_cast<char*>(bytes), static_cast<std::size_t>(size));
   OPENSSL_free(bytes);
   return text;
 }
 
 std::string Provider::sign(std::string_view text) const {
-  const Digest digest(EVP_MD_CTX_new());
+  const crypto::DigestContext digest(EVP_MD_CTX_new());
   std::size_t size = 0;
-  require(digest &&
-              EVP_DigestSignInit(digest.get(), nullptr, EVP_sha256(), nullptr, state_->key.get()) ==
-                  1 &&
-              EVP_DigestSign(digest.get(), nullptr, &size, bytes_in(text), text.size()) == 1,
-          "a signature");
+  crypto::require(
+      digest &&
+          EVP_DigestSignInit(digest.get(), nullptr, EVP_sha256(), nullptr, state_->key.get()) ==
+              1 &&
+          EVP_DigestSign(digest.get(), nullptr, &size, bytes_in(text), text.size()) == 1,
+      "a signature");
   std::string signature(size, '\0');
-  require(EVP_DigestSign(digest.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
-                         bytes_in(text), text.size()) == 1,
-          "a signature");
+  crypto::require(EVP_DigestSign(digest.get(), reinterpret_cast<unsigned char*>(signature.data()),
+                                 &size, bytes_in(text), text.size()) == 1,
+                  "a signature");
   signature.resize(size);
   return signature;
 }
@@ -164,13 +164,14 @@ SignatureCheck check_signature(std::string_view text, std::string_view algorithm
                                 algorithm.empty() ? "an algorithm without a name" : algorithm);
     return check;
   }
-  const Digest digest(EVP_MD_CTX_new());
-  require(digest && EVP_DigestVerifyInit(digest.get(), nullptr, EVP_sha256(), nullptr, key) == 1,
-          "a signature");
+  const crypto::DigestContext digest(EVP_MD_CTX_new());
+  crypto::require(
+      digest && EVP_DigestVerifyInit(digest.get(), nullptr, EVP_sha256(), nullptr, key) == 1,
+      "a signature");
   check.good = EVP_DigestVerify(digest.get(), bytes_in(signature), signature.size(), bytes_in(text),
                                 text.size()) == 1;
   if (!check.good) check.problem = "the licence was altered after it was signed";
   return check;
 }
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

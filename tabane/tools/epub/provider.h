@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 
 inline constexpr const char* kRsaSha256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256";
 
@@ -47,4 +47,4 @@ struct SignatureCheck {
 SignatureCheck check_signature(std::string_view text, std::string_view algorithm,
                                std::string_view certificate, std::string_view signature);
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 
 std::size_t SlicedContent::read(std::span<std::byte> bytes) {
   if (at_ == filled_) {
@@ -16,4 +16,4 @@ std::size_t SlicedContent::read(std::span<std::byte> bytes) {
   return count;
 }
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

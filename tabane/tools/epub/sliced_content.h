@@ -1,10 +1,10 @@
 // Content that is made slice by slice, because it is too large for memory.
 #pragma once
 
-#include "tabane/tools/encrypt/page_buffer.h"
+#include "tabane/crypto/page_buffer.h"
 #include "tabane/tools/epub/new_archive.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 
 class SlicedContent : public Content {
  public:
@@ -20,8 +20,8 @@ class SlicedContent : public Content {
   std::byte* slice() { return slice_.data(); }
 
  private:
-  PageBuffer slice_;
+  crypto::PageBuffer slice_;
   std::size_t at_ = 0, filled_ = 0;
 };
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

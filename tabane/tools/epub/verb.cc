@@ -11,13 +11,13 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
+#include "tabane/crypto/key_files.h"
 #include "tabane/program/command.h"
 #include "tabane/program/output.h"
+#include "tabane/program/passphrase_prompt.h"
 #include "tabane/program/printable.h"
 #include "tabane/program/progress.h"
 #include "tabane/program/unreadable_memory.h"
-#include "tabane/tools/encrypt/key_files.h"
-#include "tabane/tools/encrypt/passphrase_prompt.h"
 #include "tabane/tools/epub/books.h"
 #include "tabane/tools/epub/moment.h"
 #include "tabane/tools/epub/verb_places.h"
@@ -28,7 +28,7 @@ extern const Verb epub_inspect_verb;
 
 namespace {
 
-using namespace encrypt::epub;
+using namespace epub;
 
 enum class Way { protect, unprotect };
 
@@ -53,9 +53,9 @@ void warn(const std::string& text) {
   if (!text.empty()) say(stderr, fmt::format("warning: {}\n", printable(text)));
 }
 
-encrypt::Passphrase read_passphrase(const std::optional<std::string>& file, bool twice) {
+crypto::Passphrase read_passphrase(const std::optional<std::string>& file, bool twice) {
   if (!file) return ask_passphrase(twice, "Passphrase: ", "--passphrase-file FILE");
-  auto read = encrypt::read_passphrase_file(*file);
+  auto read = crypto::read_passphrase_file(*file);
   warn(read.warning);
   return std::move(read.passphrase);
 }
@@ -177,7 +177,7 @@ void check_terms(const Options& options) {
 
 std::function<Provider()> provider_of(const Options& options) {
   if (!options.certificate) return [] { return Provider::for_tests(); };
-  warn(encrypt::warning_of(encrypt::open_to_read(*options.private_key), *options.private_key));
+  warn(crypto::warning_of(crypto::open_to_read(*options.private_key), *options.private_key));
   // Read now: what is wrong with the files is told before anything is made.
   auto provider =
       std::make_shared<Provider>(Provider::from_files(*options.certificate, *options.private_key));
@@ -186,7 +186,7 @@ std::function<Provider()> provider_of(const Options& options) {
 
 // No book and no record may replace what the passphrase or the provider's key is read from.
 void require_apart_from_keys(const Options& options, const std::vector<BookPaths>& books) {
-  encrypt::KeyFiles files;
+  crypto::KeyFiles files;
   for (const auto& path : {options.passphrase_file, options.certificate, options.private_key}) {
     files.add(path);
   }
@@ -209,7 +209,7 @@ int run(const Options& options, Way way) {
   make_memory_unreadable();
   const auto provider = way == Way::protect ? provider_of(options) : nullptr;
   request.passphrase = read_passphrase(options.passphrase_file, way == Way::protect);
-  if (way == Way::protect) warn(encrypt::weakness_of(request.passphrase));
+  if (way == Way::protect) warn(crypto::weakness_of(request.passphrase));
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit fails alone, with EFBIG
   std::signal(SIGPIPE, SIG_IGN);  // the books are made, whoever has stopped reading of them
   const StopOnSignal stop;

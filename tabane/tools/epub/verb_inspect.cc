@@ -9,18 +9,18 @@
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/crypto/key_files.h"
 #include "tabane/program/command.h"
 #include "tabane/program/output.h"
 #include "tabane/program/printable.h"
 #include "tabane/program/unreadable_memory.h"
-#include "tabane/tools/encrypt/key_files.h"
 #include "tabane/tools/epub/books.h"
 #include "tabane/tools/epub/verb_places.h"
 
 namespace tabane::program {
 namespace {
 
-using namespace encrypt::epub;
+using namespace epub;
 
 struct Options {
   std::vector<std::string> books;
@@ -141,7 +141,7 @@ Inspected inspect(const std::string& path, const std::optional<Key>& user) {
 
 int run(const Options& options) {
   options.json.check(false);
-  encrypt::KeyFiles files;
+  crypto::KeyFiles files;
   files.add(options.passphrase_file);
   if (!options.json.file().empty()) files.require_none("--json", options.json.file());
   for (const std::string& book : options.books) require_record_apart(options.json.file(), book);
@@ -152,7 +152,7 @@ int run(const Options& options) {
   make_memory_unreadable();
   std::optional<Key> user;
   if (options.passphrase_file) {
-    const auto read = encrypt::read_passphrase_file(*options.passphrase_file);
+    const auto read = crypto::read_passphrase_file(*options.passphrase_file);
     if (!read.warning.empty()) fmt::print(stderr, "warning: {}\n", printable(read.warning));
     user = user_key(read.passphrase);
   }

@@ -9,15 +9,15 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
+#include "tabane/core/same_place.h"
 #include "tabane/program/output.h"
-#include "tabane/tools/encrypt/same_place.h"
 
 namespace tabane::program {
 namespace {
 
 namespace fs = std::filesystem;
-using encrypt::FileId;
-using encrypt::epub::BookPaths;
+using core::FileId;
+using epub::BookPaths;
 
 // Whether OUT is a directory for books, not one book's file.
 bool is_folder(const std::string& output, std::size_t books) {

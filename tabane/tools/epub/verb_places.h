@@ -13,8 +13,8 @@ namespace tabane::program {
 // `output`, which is made if it is missing. force: a regular file that is there may be replaced.
 // throws: core::UsageError if a place is taken, is the place of two books, or is a book that is
 // read, by whatever name.
-std::vector<encrypt::epub::BookPaths> places_of(const std::vector<std::string>& books,
-                                                const std::string& output, bool force);
+std::vector<epub::BookPaths> places_of(const std::vector<std::string>& books,
+                                       const std::string& output, bool force);
 
 // throws: core::UsageError if the record of --json would replace a book, which may not be there
 // yet, by whatever name; core::SystemError. record: a path, or empty.

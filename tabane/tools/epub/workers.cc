@@ -4,9 +4,9 @@
 #include <chrono>
 #include <utility>
 
-#include "tabane/tools/encrypt/crew.h"
+#include "tabane/core/crew.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 namespace {
 
 // Calls work without the lock, and then, also if it throws, `after` with the lock: whoever waits
@@ -29,7 +29,7 @@ void do_unlocked(std::unique_lock<std::mutex>& lock, const Work& work, const Aft
 
 void Workers::run(std::size_t books, const Book& book, const std::function<void()>& tick) {
   constexpr std::chrono::milliseconds kTick(100);
-  run_crew(
+  core::run_crew(
       threads_, [&](std::size_t worker) { serve(worker, books, book); }, kTick, tick);
 }
 
@@ -93,4 +93,4 @@ void Workers::drop(const void* owner) {
   changed_.wait(lock, [&] { return !running_.contains(owner); });
 }
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

@@ -9,7 +9,7 @@
 #include <map>
 #include <mutex>
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 
 class Workers {
  public:
@@ -50,4 +50,4 @@ class Workers {
   std::size_t next_book_ = 0, open_books_ = 0;
 };
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

@@ -4,7 +4,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 namespace {
 
 constexpr std::uint64_t kMostXmlBytes = std::uint64_t{64} << 20;
@@ -31,4 +31,4 @@ void load_xml(const Archive& book, const Entry& entry, pugi::xml_document& docum
                                 Shallow::kMostDepth));
 }
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

@@ -8,7 +8,7 @@
 
 #include "tabane/tools/epub/archive.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 
 // Reads an entry into a document. throws: core::Error naming book and entry if it is no good XML,
 // or nested deeper than the stack may be.
@@ -43,4 +43,4 @@ inline std::string attribute(const pugi::xml_node& node, const char* name) {
   return node.attribute(name).value();
 }
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

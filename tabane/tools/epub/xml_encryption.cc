@@ -6,10 +6,13 @@
 #include <cstring>
 #include <vector>
 
-#include "tabane/tools/encrypt/openssl.h"
-#include "tabane/tools/encrypt/sealed_format.h"
+#include "tabane/crypto/openssl.h"
+#include "tabane/crypto/random.h"
+#include "tabane/lab/record/base64.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
+
+using crypto::kBlockBytes;
 
 std::optional<std::size_t> without_padding(std::span<const std::byte> bytes) {
   if (bytes.empty() || bytes.size() % kBlockBytes != 0) return std::nullopt;
@@ -20,14 +23,14 @@ std::optional<std::size_t> without_padding(std::span<const std::byte> bytes) {
 
 std::string encrypt_value(const Key& key, std::span<const std::byte> value) {
   std::vector<std::byte> bytes(encrypted_bytes(value.size()));
-  Block iv;
-  fill_random(iv);
+  crypto::Block iv;
+  crypto::fill_random(iv);
   std::ranges::copy(iv, bytes.begin());
   std::byte* const text = bytes.data() + kBlockBytes;
   std::ranges::copy(value, text);
-  const ChainPiece piece{text, text, pad_pkcs7(text, value.size()), &iv};
-  CbcCipher(key.bytes(), Engine::openssl).encrypt({&piece, 1});
-  return base64(bytes);
+  const crypto::ChainPiece piece{text, text, crypto::pad_pkcs7(text, value.size()), &iv};
+  crypto::CbcCipher(key.bytes(), crypto::Engine::openssl).encrypt({&piece, 1});
+  return lab::to_base64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 std::optional<std::string> decrypt_value(const Key& key, std::string_view text) {
@@ -39,9 +42,9 @@ std::optional<std::string> decrypt_value(const Key& key, std::string_view text) 
   }
   const auto all = std::as_writable_bytes(std::span(*bytes));
   const auto content = all.subspan(kBlockBytes);
-  Block iv;
+  crypto::Block iv;
   std::copy_n(all.begin(), kBlockBytes, iv.begin());
-  CbcCipher(key.bytes(), Engine::openssl)
+  crypto::CbcCipher(key.bytes(), crypto::Engine::openssl)
       .decrypt({content.data(), content.data(), content.size(), &iv});
   const auto length = without_padding(content);
   std::optional<std::string> value;
@@ -50,18 +53,10 @@ std::optional<std::string> decrypt_value(const Key& key, std::string_view text) 
   return value;
 }
 
-std::string base64(std::span<const std::byte> bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // EVP_EncodeBlock() ends it by a zero
-  EVP_EncodeBlock(out(std::as_writable_bytes(std::span(text))), in(bytes),
-                  static_cast<int>(bytes.size()));
-  text.pop_back();
-  return text;
-}
-
 std::optional<std::string> from_base64(std::string_view text) {
   if (text.empty() || text.size() % 4 != 0) return std::nullopt;
   std::string bytes(text.size() / 4 * 3, '\0');
-  if (EVP_DecodeBlock(out(std::as_writable_bytes(std::span(bytes))),
+  if (EVP_DecodeBlock(crypto::out(std::as_writable_bytes(std::span(bytes))),
                       reinterpret_cast<const unsigned char*>(text.data()),
                       static_cast<int>(text.size())) < 0) {
     return std::nullopt;
@@ -71,4 +66,4 @@ std::optional<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub

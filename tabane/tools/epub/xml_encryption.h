@@ -9,19 +9,19 @@
 #include <string>
 #include <string_view>
 
-#include "tabane/tools/encrypt/cbc_cipher.h"
-#include "tabane/tools/encrypt/secret.h"
+#include "tabane/crypto/cbc_cipher.h"
+#include "tabane/crypto/secret.h"
 
-namespace tabane::encrypt::epub {
+namespace tabane::epub {
 
 // Its name.
 inline constexpr const char* kAes256Cbc = "http://www.w3.org/2001/04/xmlenc#aes256-cbc";
 inline constexpr std::size_t kKeyBytes = 32;
-using Key = SecretBytes<kKeyBytes>;
+using Key = crypto::SecretBytes<kKeyBytes>;
 
 // With the IV and the padding.
 constexpr std::uint64_t encrypted_bytes(std::uint64_t plain) {
-  return kBlockBytes + (plain / kBlockBytes + 1) * kBlockBytes;
+  return crypto::kBlockBytes + (plain / crypto::kBlockBytes + 1) * crypto::kBlockBytes;
 }
 
 // Returns the length without padding of decrypted bytes; nothing if they cannot be padded bytes.
@@ -33,8 +33,7 @@ std::string encrypt_value(const Key& key, std::span<const std::byte> value);
 // encrypted with another key.
 std::optional<std::string> decrypt_value(const Key& key, std::string_view text);
 
-std::string base64(std::span<const std::byte> bytes);
 // Returns nothing if the text is not base64.
 std::optional<std::string> from_base64(std::string_view text);
 
-}  // namespace tabane::encrypt::epub
+}  // namespace tabane::epub
