@@ -1,19 +1,18 @@
 #include "tabane/studies/aes_folder/aes_folder_directory.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/crypto/sha256.h"
 
 namespace tabane::lab::aes_folder {
 namespace {
@@ -102,26 +101,17 @@ std::string digest_of_directory(const std::string& directory) {
   if (failed) throw core::SystemError("opendir", directory, failed.value());
   std::sort(paths.begin(), paths.end());
 
-  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(),
-                                                                   EVP_MD_CTX_free);
-  if (!context || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1)
-    throw core::Error("OpenSSL cannot set up SHA-256");
+  crypto::Sha256Stream digest;
   std::vector<char> piece(std::size_t{1} << 20);
   for (const fs::path& path : paths) {
     const std::string name = path.filename().string();
-    EVP_DigestUpdate(context.get(), name.c_str(), name.size() + 1);
+    digest.put(std::as_bytes(std::span(name.c_str(), name.size() + 1)));
     std::ifstream file(path, std::ios::binary);
     if (!file) throw core::SystemError("open", path.string(), errno);
     while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())), file.gcount() > 0)
-      EVP_DigestUpdate(context.get(), piece.data(), static_cast<std::size_t>(file.gcount()));
+      digest.put(std::as_bytes(std::span(piece.data(), static_cast<std::size_t>(file.gcount()))));
   }
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  if (EVP_DigestFinal_ex(context.get(), digest.data(), &size) != 1)
-    throw core::Error("OpenSSL cannot compute SHA-256");
-  std::string text;
-  for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
-  return text;
+  return crypto::hexadecimal(digest.finish());
 }
 
 }  // namespace tabane::lab::aes_folder

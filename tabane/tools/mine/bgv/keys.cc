@@ -1,11 +1,11 @@
 #include "tabane/tools/mine/bgv/keys.h"
 
 #include <fmt/format.h>
-#include <openssl/crypto.h>
 
 #include <algorithm>
 
 #include "tabane/core/error.h"
+#include "tabane/crypto/wipe.h"
 #include "tabane/tools/mine/bgv/polynomial.h"
 #include "tabane/tools/mine/bgv/wiped.h"
 
@@ -96,8 +96,8 @@ SecretKey::SecretKey(const SharedContext& context, const KeyId& id,
 }
 
 SecretKey::~SecretKey() {
-  OPENSSL_cleanse(coefficients_.data(), coefficients_.size());
-  OPENSSL_cleanse(values_.data(), values_.size() * sizeof(std::uint64_t));
+  crypto::wipe(std::as_writable_bytes(std::span(coefficients_)));
+  crypto::wipe(std::as_writable_bytes(std::span(values_)));
 }
 
 PublicKey PublicKey::generate(const SecretKey& secret) {

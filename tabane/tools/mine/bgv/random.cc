@@ -1,27 +1,21 @@
 #include "tabane/tools/mine/bgv/random.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/rand.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 
-#include "tabane/core/error.h"
+#include "tabane/crypto/openssl.h"
+#include "tabane/crypto/random.h"
+#include "tabane/crypto/wipe.h"
 
 namespace tabane::mine::bgv {
 namespace {
 
-void require(bool good) {
-  if (!good) throw core::Error("the crypto library failed: random numbers");
-}
-
 template <std::size_t kBytes>
 std::array<std::uint8_t, kBytes> fresh_bytes() {
   std::array<std::uint8_t, kBytes> bytes;
-  require(RAND_priv_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1);
+  crypto::fill_random(std::as_writable_bytes(std::span(bytes)));
   return bytes;
 }
 
@@ -29,7 +23,7 @@ std::array<std::uint8_t, kBytes> fresh_bytes() {
 class Portions {
  public:
   explicit Portions(RandomStream& random) : random_(random) {}
-  ~Portions() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
+  ~Portions() { crypto::wipe(std::as_writable_bytes(std::span(bytes_))); }
   Portions(const Portions&) = delete;
   Portions& operator=(const Portions&) = delete;
 
@@ -58,17 +52,15 @@ Seed fresh_seed() { return fresh_bytes<32>(); }
 KeyId fresh_key_id() { return fresh_bytes<16>(); }
 
 struct RandomStream::State {
-  struct Free {
-    void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
-  };
-  std::unique_ptr<EVP_CIPHER_CTX, Free> context{EVP_CIPHER_CTX_new()};
+  crypto::CipherContext context{EVP_CIPHER_CTX_new()};
 };
 
 RandomStream::RandomStream(const Seed& seed) : state_(std::make_unique<State>()) {
   const std::array<std::uint8_t, 16> first{};
-  require(state_->context != nullptr &&
-          EVP_EncryptInit_ex(state_->context.get(), EVP_aes_256_ctr(), nullptr, seed.data(),
-                             first.data()) == 1);
+  crypto::require(
+      state_->context != nullptr && EVP_EncryptInit_ex(state_->context.get(), EVP_aes_256_ctr(),
+                                                       nullptr, seed.data(), first.data()) == 1,
+      "random numbers");
 }
 
 RandomStream::~RandomStream() = default;
@@ -78,8 +70,9 @@ RandomStream& RandomStream::operator=(RandomStream&&) noexcept = default;
 void RandomStream::fill(std::span<std::uint8_t> bytes) {
   std::ranges::fill(bytes, std::uint8_t{0});
   int written = 0;
-  require(EVP_EncryptUpdate(state_->context.get(), bytes.data(), &written, bytes.data(),
-                            static_cast<int>(bytes.size())) == 1);
+  crypto::require(EVP_EncryptUpdate(state_->context.get(), bytes.data(), &written, bytes.data(),
+                                    static_cast<int>(bytes.size())) == 1,
+                  "random numbers");
 }
 
 Seed RandomStream::seed() {
