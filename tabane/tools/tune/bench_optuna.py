@@ -1,4 +1,4 @@
-"""Tunes tables of known times with Optuna's TPE, for bench/tune.cc.
+"""Tunes tables of known times with Optuna's TPE, for bench.cc.
 
 Usage: tune_optuna.py FILE. FILE holds, for each command, the levels of its factors, the legal
 candidates with their true seconds, how many runs there are, and the noise. A line is printed for
