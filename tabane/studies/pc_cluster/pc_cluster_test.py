@@ -82,11 +82,6 @@ class PcCluster(Case):
         self.assertTrue(record["complete"])
         self.assertGreater(value_of(record, "pc_cluster.inside.tcp.bandwidth"), 0)
 
-    def test_a_launcher_that_is_not_there_is_told(self):
-        done = study("--quick", "--launcher", "/no/such/launcher", f"--json={self.json}")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("/no/such/launcher", skipped_in(self.finished())["MPI inside the node"])
-
     def test_ctrl_c_keeps_what_is_known_and_ends_soon(self):
         """Also while a launcher hangs that ignores it."""
         launcher = self.script("launcher", "trap '' INT TERM; while :; do sleep 0.2; done")
@@ -113,9 +108,10 @@ class PcCluster(Case):
                                check=False)
         return found.returncode == 0
 
-    def test_records_are_compared_with_the_report_or_refused(self):
+    def test_a_launcher_that_is_not_there_is_told_and_the_record_compared_or_refused(self):
         done = study("--quick", "--launcher", "/no/such/launcher", f"--json={self.json}")
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("/no/such/launcher", skipped_in(self.finished())["MPI inside the node"])
         compared = subprocess.run([TABANE, "compare", self.json, "pc-cluster", "--json"],
                                   capture_output=True, text=True, check=False, timeout=60)
         self.assertEqual(compared.returncode, 0, compared.stderr)
