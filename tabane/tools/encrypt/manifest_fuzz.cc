@@ -15,7 +15,7 @@ struct Reading {
   std::string refused;
 };
 
-Reading read(std::span<const std::byte> plain) {
+Reading reading_of(std::span<const std::byte> plain) {
   std::size_t given = 0;
   const auto source = [&, next = source_of(plain)](std::span<std::byte> place) mutable {
     const std::size_t here = next(place);
@@ -49,7 +49,7 @@ Bytes write(const Reading& reading) {
 std::string fuzz_manifest(std::span<const std::byte> plain) {
   // An exact copy, so that a sanitizer sees any overread.
   const Bytes bytes(plain.begin(), plain.end());
-  const Reading reading = read(bytes);
+  const Reading reading = reading_of(bytes);
   if (reading.refused.empty()) TABANE_ASSERT(write(reading) == bytes);
   return reading.refused;
 }
