@@ -29,7 +29,8 @@ TEST(BandwidthOverCores, EndsWithAllCores) {
   };
   const auto end_with_all = [](const std::vector<Curve>& series) {
     return std::all_of(series.begin(), series.end(), [](const Curve& curve) {
-      return curve.x.front() == 1 && curve.x.back() == this_machine().core_count();
+      return !curve.x.empty() && curve.x.front() == 1 &&
+             curve.x.back() == this_machine().core_count();
     });
   };
   // On a busy machine, points that others have disturbed are left out.
