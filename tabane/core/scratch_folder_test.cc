@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(ScratchFolder, IsAnEmptyFolderThatGoesWithAllThatIsInIt) {
-  const ScratchFolder parent("tabane-test");
+  const ScratchFolder parent("tabane-scratch");
   {
     const ScratchFolder scratch("mine", parent.path());
     EXPECT_TRUE(fs::is_empty(scratch.path()));
@@ -29,12 +29,12 @@ TEST(ScratchFolder, IsAnEmptyFolderThatGoesWithAllThatIsInIt) {
 }
 
 TEST(ScratchFolder, StandsInTheSystemsTemporaryFolderIfNoneIsGiven) {
-  const ScratchFolder scratch("tabane-test");
+  const ScratchFolder scratch("tabane-scratch");
   EXPECT_EQ(scratch.path().parent_path().parent_path(), fs::temp_directory_path());
 }
 
 TEST(ScratchFolder, TakesAwayWhatKilledProcessesLeftButNotWhatIsInUse) {
-  const ScratchFolder parent("tabane-test");
+  const ScratchFolder parent("tabane-scratch");
   fs::create_directories(parent / "mine-killed/files");
   write_file(parent / "mine-killed/files/f", "text");
   fs::create_directories(parent / "other-folder");
@@ -49,7 +49,7 @@ TEST(ScratchFolder, TakesAwayWhatKilledProcessesLeftButNotWhatIsInUse) {
 }
 
 TEST(ScratchFolder, LeavesFoldersThatOnlyShareItsName) {
-  const ScratchFolder parent("tabane-test");
+  const ScratchFolder parent("tabane-scratch");
   fs::create_directories(parent / "mine-results/files");  // another length
   fs::create_directories(parent / "mine-notes0");
   write_file(parent / "mine-notes0/precious", "text");
@@ -59,7 +59,7 @@ TEST(ScratchFolder, LeavesFoldersThatOnlyShareItsName) {
 }
 
 TEST(ScratchFolder, CanBeLockedByThoseWhoWorkInIt) {
-  const ScratchFolder scratch("tabane-test");
+  const ScratchFolder scratch("tabane-scratch");
   const Descriptor folder = open_directory(scratch.path());
   EXPECT_EQ(::flock(folder.get(), LOCK_EX | LOCK_NB), 0);
 }
