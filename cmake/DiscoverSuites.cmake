@@ -1,7 +1,7 @@
 # Writes one CTest entry for each suite of a GoogleTest program. Where all tests of a suite skip
 # themselves, it is skipped; a failure beside them is one.
 #
-# cmake -DPROGRAM=… -DPREFIX=… -DTESTS=FILE -DLABELS=… -P DiscoverSuites.cmake
+# cmake -DPROGRAM=… -DPREFIX=… -DTESTS=FILE -DLABELS=… -DSERIAL=… -P DiscoverSuites.cmake
 execute_process(
   COMMAND ${PROGRAM} --gtest_list_tests
   OUTPUT_VARIABLE listed TIMEOUT 60 COMMAND_ERROR_IS_FATAL ANY)
@@ -15,6 +15,7 @@ foreach(suite IN LISTS suites)
                       "--gtest_filter=${suite}*)\n"
                       "set_tests_properties([==[${PREFIX}${name}]==] PROPERTIES "
                       "WORKING_DIRECTORY [==[${folder}]==] TIMEOUT 900 LABELS [==[${LABELS}]==] "
+                      "RUN_SERIAL ${SERIAL} "
                       "SKIP_REGULAR_EXPRESSION "
                       "[==[PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n)+$]==])\n")
 endforeach()

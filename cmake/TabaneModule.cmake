@@ -13,8 +13,8 @@
 #   TEST_DEPENDS.
 # tabane_tests(NAME [SOURCES …] [EXTRA …] DEPENDS … [LABELS …] [PRECOMPILE …] [SERIAL]):
 #   one GoogleTest program NAME_test, of SOURCES, which are taken, and EXTRA ones, which other
-#   programs may have, too; none without any. CTest runs each suite in a process of its own, or,
-#   where SERIAL, each test, and no other meanwhile.
+#   programs may have, too; none without any. CTest runs each suite in a process of its own, and,
+#   where SERIAL, nothing else meanwhile.
 # tabane_test(NAME COMMAND… [PROPERTIES PROPERTY VALUE…]):
 #   a test that is a command, or a script of this folder; skipped where that ends with 77.
 # tabane_script_tests(PREFIX FOLDER/ ENDING [PROPERTY VALUE…]):
@@ -205,19 +205,11 @@ function(tabane_tests name)
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gtest_main tabane_build_flags)
   tabane_unity(${name}_test)
   target_precompile_headers(${name}_test PRIVATE <gtest/gtest.h> ${ARG_PRECOMPILE})
-  if(ARG_SERIAL)
-    gtest_discover_tests(
-      ${name}_test
-      TEST_PREFIX ${name}.
-      DISCOVERY_TIMEOUT 60
-      PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}" RUN_SERIAL ON)
-    return()
-  endif()
   set(tests ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
   add_custom_command(
     TARGET ${name}_test POST_BUILD
     COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${name}_test> -DPREFIX=${name}.
-            -DTESTS=${tests} -DLABELS=${ARG_LABELS}
+            -DTESTS=${tests} -DLABELS=${ARG_LABELS} -DSERIAL=${ARG_SERIAL}
             -P ${PROJECT_SOURCE_DIR}/cmake/DiscoverSuites.cmake
     VERBATIM)
   if(NOT EXISTS ${tests})
