@@ -117,8 +117,13 @@ Json::Json(std::initializer_list<Element> elements) : Json(array(elements)) {
 
 Json::Json(const Json& other) = default;
 Json::Json(Json&& other) noexcept = default;
-Json& Json::operator=(const Json& other) = default;
-Json& Json::operator=(Json&& other) noexcept = default;
+// The other may be a part of this one.
+Json& Json::operator=(const Json& other) { return *this = Json(other); }
+Json& Json::operator=(Json&& other) noexcept {
+  Value value = std::move(other.value_);
+  value_ = std::move(value);
+  return *this;
+}
 Json::~Json() = default;
 
 Json Json::array(std::initializer_list<Element> elements) {

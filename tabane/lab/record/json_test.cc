@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tabane/core/error.h"
@@ -35,6 +36,19 @@ TEST(Json, IsAnObjectOfPairsThatBeginWithTextElseAList) {
   EXPECT_EQ((Json{{"a", 1}, {2, "x"}}).dump(), R"([["a",1],[2,"x"]])");
   EXPECT_EQ(Json::array({{"a", 1}}).dump(), R"([["a",1]])");
   EXPECT_EQ(Json().dump(), "null");
+}
+
+TEST(Json, BecomesAPartOfItself) {
+  for (const char* text :
+       {R"({"a":{"b":["text",{"c":"longer than what is kept in place"}]},"d":1})",
+        R"([["text",{"c":"longer than what is kept in place"}],{"b":[2]}])"}) {
+    const Json whole = Json::parse(text), part = *whole.begin();
+    Json copied = whole, moved = whole;
+    copied = std::as_const(*copied.begin());
+    moved = std::move(*moved.begin());
+    EXPECT_EQ(copied, part);
+    EXPECT_EQ(moved, part);
+  }
 }
 
 TEST(Json, WritesNumbersAndTextsSoThatTheyAreReadAgain) {

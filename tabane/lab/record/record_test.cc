@@ -235,6 +235,28 @@ TEST(RecordFromJson, UpgradesStudiesOfVersion1) {
   EXPECT_EQ(rows.rows[0][1], Entry("3 s"));
 }
 
+TEST(RecordFromJson, UpgradesParametersOfVersion1) {
+  Json survey = to_json(testing::full_record());
+  survey["schema_version"] = 1;
+  survey.erase("views");
+  const Json details = {{"pages", "4 KiB"}, {"sizes", {1, 2}}};
+  for (Json& result : survey["results"]) {
+    result.erase("details");
+    result["parameters"] = details;
+  }
+  survey["tables"] = Json::parse(R"([
+    {"name": "memory.latency", "what": "Latency", "kind": "curves", "version": 1,
+     "x": {"name": "working set", "unit": "bytes", "log": true},
+     "y": {"name": "latency", "unit": "ns", "log": true}, "series": []}])");
+  survey["tables"][0]["parameters"] = details;
+  const Record record = record_from_json(survey);
+  ASSERT_FALSE(record.results.empty());
+  for (const Result& result : record.results) EXPECT_EQ(result.details, details) << result.name;
+  ASSERT_EQ(record.views.size(), 1u);
+  EXPECT_EQ(record.views[0].title, "Latency");
+  EXPECT_EQ(record.views[0].details, details);
+}
+
 TEST(RecordFromJson, IgnoresKeysItDoesNotKnow) {
   Json json = to_json(Record());
   json["later"] = 1;

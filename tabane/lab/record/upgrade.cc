@@ -1,4 +1,6 @@
 // Records that earlier versions wrote.
+#include <utility>
+
 #include "tabane/lab/record/json_reader.h"
 #include "tabane/lab/record/record.h"
 
@@ -7,8 +9,9 @@ namespace {
 
 void rename(Json& object, const char* from, const char* to) {
   if (!object.is_object() || !object.contains(from)) return;
-  object[to] = object[from];
+  Json value = std::move(object[from]);
   object.erase(from);
+  object[to] = std::move(value);
 }
 
 // "rows" had columns with units; entries now carry theirs.
