@@ -220,14 +220,15 @@ std::vector<std::string> warnings_of(const Request& request, const Outcome& outc
                          " had changed while they were read");
       break;
     }
-    warnings.push_back(path + " had changed while it was read, and was read once more");
+    warnings.push_back(lossy_utf8(path) + " had changed while it was read, and was read once more");
   }
   if (!outcome.unmarked.empty()) {
     const std::size_t more = outcome.unmarked.size() - 1;
     warnings.push_back(fmt::format(
         "OUT keeps {}{}, named like a temporary file, but without the mark of one; a file system "
         "without modes, such as FAT, keeps no mark: remove it if an interrupted run has left it",
-        outcome.unmarked.front(), more == 0 ? "" : " and " + files_text(more) + " more"));
+        lossy_utf8(outcome.unmarked.front()),
+        more == 0 ? "" : " and " + files_text(more) + " more"));
   }
   if (outcome.version_1_tree) {
     warnings.push_back(

@@ -74,6 +74,14 @@ TEST(Json, TellsTheKindOfADifferenceFromTheManifest) {
   EXPECT_TRUE(failures[1]["difference"].is_null());
 }
 
+TEST(Json, NamesFilesWhoseNamesAreNotUtf8) {
+  Outcome outcome = some_outcome();
+  outcome.unmarked = outcome.changed = {"a\xff"};
+  const std::string text = to_json({}, outcome)["warnings"].dump();
+  EXPECT_NE(text.find("a\uFFFD had changed"), text.npos);
+  EXPECT_NE(text.find("OUT keeps a\uFFFD,"), text.npos);
+}
+
 TEST(Warnings, SayWhatIsNotKnownWithoutAManifest) {
   EXPECT_TRUE(warnings_of({.direction = Direction::verify}, some_outcome()).empty());
   EXPECT_EQ(warnings_of({.direction = Direction::verify, .without_manifest = true}, some_outcome())
