@@ -315,6 +315,7 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
       request.cipher == Cipher::aes_256_gcm && request.direction == Direction::encrypt;
   if (out_root.valid() && !places.single_file) {
     lock.emplace(out_root.get(), seals ? LockedTree::sealed : LockedTree::plain, request.out);
+    require_still_empty(places, request, *lock);
   }
   JobState job(request, places.tree, places.in_root.get(), out_root.get(), keys);
   job.stream = stream.get();

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,8 @@
 
 namespace tabane::encrypt {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr int kOpenToLock = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 constexpr int kOpenFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -131,6 +134,23 @@ JobLock::~JobLock() {
   if (!home_.valid()) return;
   if (lock_.valid() && has_its_name(home_.get(), lock_.get())) unlinkat(home_.get(), kLockName, 0);
   if (made_home_) unlinkat(root_, kOwnDirectory, AT_REMOVEDIR);
+}
+
+bool JobLock::is_alone_in(const fs::path& root) const {
+  std::error_code error;
+  const fs::directory_iterator entries(root, error);
+  if (error) throw core::SystemError("open", root.string(), error.value());
+  const auto is_lock = [&](const fs::path& entry) {
+    const std::string name = entry.filename();
+    if (name != kOwnDirectory) {
+      return core::is_temporary_name(name) && is_announcement(root_, name.c_str());
+    }
+    const fs::directory_iterator at_home(entry, error);  // of another job, perhaps gone by now
+    if (error) return error == std::errc::no_such_file_or_directory;
+    return std::ranges::all_of(at_home,
+                               [](const auto& own) { return own.path().filename() == kLockName; });
+  };
+  return std::ranges::all_of(entries, is_lock);
 }
 
 bool JobLock::is_held(int root) {

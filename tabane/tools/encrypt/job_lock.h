@@ -1,6 +1,7 @@
 // Keeps two jobs of one user out of one directory tree.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -29,6 +30,10 @@ class JobLock {
   JobLock& operator=(const JobLock&) = delete;
 
   bool holds() const { return lock_.valid() || announced_; }
+
+  // Whether the root, whose path is given, holds nothing but locks of jobs.
+  // throws: core::SystemError. cost: lists it.
+  bool is_alone_in(const std::filesystem::path& root) const;
 
   // Whether another job of this user writes the sealed tree; takes nothing.
   static bool is_held(int root);

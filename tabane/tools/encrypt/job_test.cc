@@ -82,6 +82,31 @@ TEST(Threads, HoldNoCopyingAgainstWhatIsSkipped) {
   EXPECT_TRUE(copies.all().empty());
 }
 
+// It saw OUT empty and looked at IN for so long that the other job has ended.
+TEST_F(Job, LeavesAloneWhatAnotherJobHasMadeMeanwhile) {
+  run(Direction::encrypt, "in", "first");
+  for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
+    for (const bool is_there : {false, true}) {
+      fs::remove_all(root / "out");
+      if (is_there) fs::create_directory(root / "out");
+      const Request late =
+          request(direction, direction == Direction::encrypt ? "in" : "first", "out");
+      Entries before;
+      const auto do_other_job = [&] {
+        run_job(late);
+        before = everything(root / "out");
+      };
+      EXPECT_NE(core::text_of_error([&] {
+                  run_job(late, {.places_are_fit = do_other_job});
+                }).find("is not empty"),
+                std::string::npos);
+      Entries after = everything(root / "out");
+      for (Entries* entries : {&before, &after}) entries->erase(".tabane");  // its lock changes it
+      EXPECT_EQ(after, before);
+    }
+  }
+}
+
 TEST_F(Job, GivesBackEveryTreeWithEveryCipherEngineAndNumberOfThreads) {
   const auto original = everything(root / "in");
   for (Cipher cipher : {Cipher::aes_256_gcm, Cipher::aes_128_cbc, Cipher::aes_256_cbc}) {

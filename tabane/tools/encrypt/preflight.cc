@@ -42,6 +42,12 @@ bool is_empty_directory(const fs::path& path) {
   return empty;
 }
 
+[[noreturn]] void throw_not_empty(const Request& request) {
+  throw core::UsageError(fmt::format(
+      "OUT ({}) is not empty; --resume keeps what is complete there, --force replaces it",
+      request.out));
+}
+
 // The directory that OUT is made in must be there.
 void require_parent(const fs::path& out) {
   if (fs::is_directory(out.parent_path())) return;
@@ -116,9 +122,7 @@ void place_directory(const Request& request, Places& places) {
       require_outside_sealed_tree(request.in, {"OUT", out});
     }
     if (fs::exists(out) && !is_empty_directory(out) && !request.force && !request.resume) {
-      throw core::UsageError(fmt::format(
-          "OUT ({}) is not empty; --resume keeps what is complete there, --force replaces it",
-          request.out));
+      throw_not_empty(request);
     }
     if (request.update) require_tree_to_update(request, out);
     require_parent(out);
@@ -282,6 +286,11 @@ Places look_at_places(const Request& request) {
   }
   require_record_apart(request, in, places);
   return places;
+}
+
+void require_still_empty(const Places& places, const Request& request, const JobLock& lock) {
+  if (request.force || request.resume || lock.is_alone_in(places.out_path)) return;
+  throw_not_empty(request);
 }
 
 OutputRoot open_output_root(const Places& places, const Request& request) {

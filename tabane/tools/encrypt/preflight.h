@@ -13,6 +13,8 @@
 
 namespace tabane::encrypt {
 
+class JobLock;
+
 struct Places {
   Tree tree;
   core::Descriptor in_root;  // not for standard input, which has an empty tree
@@ -37,6 +39,10 @@ struct OutputRoot {
 // Opens the output's directory; a tree's is made with kUnfinishedRoot if it is missing.
 // throws: core::SystemError; core::UsageError for a single file where a job writes a tree.
 OutputRoot open_output_root(const Places& places, const Request& request);
+
+// For a tree whose root is locked now: another job may have ended there since look_at_places().
+// throws: core::UsageError if something has come into a directory that must be empty.
+void require_still_empty(const Places& places, const Request& request, const JobLock& lock);
 
 struct Leftovers {
   std::size_t removed = 0;
