@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "tabane/core/error.h"
@@ -46,6 +48,16 @@ core::Descriptor open_there(int home) {
 
 core::Descriptor make(int home) {
   return core::Descriptor(openat(home, kLockName, kOpenToLock | O_CREAT | O_EXCL, 0600));
+}
+
+// Who only looks whether it is held has it for a moment, too.
+bool lock(int file) {
+  constexpr int kAttempts = 5;
+  for (int attempt = 1; flock(file, LOCK_EX | LOCK_NB) != 0; ++attempt) {
+    if (errno != EWOULDBLOCK || attempt == kAttempts) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
 }
 
 // False: whoever had it has removed it meanwhile.
@@ -102,23 +114,20 @@ void JobLock::require_unannounced(const std::string& path) const {
   }
 }
 
-// Whatever else is wrong with .tabane is told by those who need it.
+// Whatever else is wrong with .tabane is told by those who need it. A job that ends removes the
+// file, and perhaps the directory, at any moment.
 void JobLock::lock_home(const std::string& path) {
-  made_home_ = mkdirat(root_, kOwnDirectory, 0777) == 0;
-  home_.reset(openat(root_, kOwnDirectory, kOpenFolder));
-  if (!home_.valid()) return;
   constexpr int kAttempts = 100;  // each against a job that has just ended
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    core::Descriptor file = make(home_.get());
+    mkdirat(root_, kOwnDirectory, 0777);
+    home_.reset(openat(root_, kOwnDirectory, kOpenFolder));
+    core::Descriptor file = home_.valid() ? make(home_.get()) : core::Descriptor();
+    if (!file.valid() && errno == EEXIST) file = open_there(home_.get());
     if (!file.valid()) {
-      if (errno != EEXIST) return;
-      file = open_there(home_.get());
-      if (!file.valid()) {
-        if (errno == ENOENT) continue;
-        return;
-      }
+      if (errno == ENOENT) continue;
+      return;
     }
-    const bool locked = flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+    const bool locked = lock(file.get());
     if (!locked && errno == EWOULDBLOCK) throw_held(path);
     if (!has_its_name(home_.get(), file.get())) continue;
     if (!locked) {
@@ -133,7 +142,7 @@ void JobLock::lock_home(const std::string& path) {
 JobLock::~JobLock() {
   if (!home_.valid()) return;
   if (lock_.valid() && has_its_name(home_.get(), lock_.get())) unlinkat(home_.get(), kLockName, 0);
-  if (made_home_) unlinkat(root_, kOwnDirectory, AT_REMOVEDIR);
+  unlinkat(root_, kOwnDirectory, AT_REMOVEDIR);
 }
 
 bool JobLock::is_alone_in(const fs::path& root) const {

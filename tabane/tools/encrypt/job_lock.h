@@ -19,13 +19,13 @@ enum class LockedTree {
 
 class JobLock {
  public:
-  // Never waits, and holds nothing where that cannot be: the directory cannot be written to, the
-  // file is not this user's alone, or the file system has no such locks. root: outlives the lock; a
-  // directory .tabane that a sealed tree lacks is made. throws: core::UsageError naming `path`, the
-  // name of the root, if another job of this user holds one of the two; of jobs that begin at the
-  // same moment, perhaps to all. cost: lists the root.
+  // Waits for no job, and holds nothing where that cannot be: the directory cannot be written to,
+  // the file is not this user's alone, or the file system has no such locks. root: outlives the
+  // lock; a directory .tabane that a sealed tree lacks is made. throws: core::UsageError naming
+  // `path`, the name of the root, if another job of this user holds one of the two; of jobs that
+  // begin at the same moment, perhaps to all. cost: lists the root.
   JobLock(int root, LockedTree tree, const std::string& path);
-  ~JobLock();  // removes the file, and a directory that it has made and nobody has used
+  ~JobLock();  // removes the file, and .tabane if nobody has used it
   JobLock(const JobLock&) = delete;
   JobLock& operator=(const JobLock&) = delete;
 
@@ -35,9 +35,10 @@ class JobLock {
   // throws: core::SystemError. cost: lists it.
   bool is_alone_in(const std::filesystem::path& root) const;
 
-  // Whether another job of this user writes the sealed tree; takes nothing.
+  // Whether another job of this user writes the sealed tree. To find out it may hold the lock,
+  // shared, for a moment.
   static bool is_held(int root);
-  // throws: core::UsageError as above, for a sealed tree; takes nothing.
+  // throws: core::UsageError as above, for a sealed tree, as is_held() finds out.
   static void require_free(int root, const std::string& path);
 
  private:
@@ -47,7 +48,6 @@ class JobLock {
   void require_unannounced(const std::string& path) const;
 
   int root_;
-  bool made_home_ = false;
   core::Descriptor home_;
   core::Descriptor lock_;
   std::optional<core::TemporaryFile> announced_;

@@ -4,10 +4,15 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "tabane/core/error.h"
 #include "tabane/core/files_test.h"
@@ -107,7 +112,38 @@ TEST_F(Lock, IsTakenOverFromAKilledJob) {
   fs::create_directory(path / ".tabane");
   core::replace_file(lock_file, "", fs::perms{0600});
   EXPECT_TRUE(is_free(kSealed));
-  EXPECT_EQ(core::names_in(path / ".tabane"), std::set<std::string>{});
+  EXPECT_EQ(names(), std::set<std::string>{});
+}
+
+// The alarm comes while the lock waits, however late this process gets its turns.
+TEST_F(Lock, WaitsForAMomentForWhoOnlyLooks) {
+  fs::create_directory(path / ".tabane");
+  core::replace_file(lock_file, "", fs::perms{0600});
+  static int looks = -1;
+  looks = open(lock_file.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(flock(looks, LOCK_SH | LOCK_NB), 0);
+  const auto before = signal(SIGALRM, [](int) { close(looks); });
+  const itimerval soon{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_usec = 1000}};
+  ASSERT_EQ(setitimer(ITIMER_REAL, &soon, nullptr), 0);
+  EXPECT_TRUE(is_free(kSealed));
+  signal(SIGALRM, before);
+}
+
+TEST_F(Lock, IsTakenOrRefusedWhileOthersEnd) {
+  std::atomic<int> without = 0;
+  const auto take_often = [&] {
+    for (int i = 0; i < 300; ++i) {
+      try {
+        if (!is_free(kSealed)) ++without;
+      } catch (const core::UsageError&) {  // the other has it
+      }
+    }
+  };
+  std::thread other(take_often);
+  take_often();
+  other.join();
+  EXPECT_EQ(without, 0);
+  EXPECT_TRUE(names().empty());
 }
 
 TEST_F(Lock, RemovesNoOtherFileThanItsOwn) {
