@@ -164,6 +164,8 @@ class PlainTransport : public Transport {
   std::atomic<const char*>& call() override { return world_->call(rank_in_world()); }
 
   Mailbox& mailbox() { return mailbox_of(rank()); }
+  // What outlives this one.
+  PlainTransport copy() const { return {world_, shared_, rank()}; }
   World& world() { return *world_; }
   const Shared& shared() const { return *shared_; }
   int rank_in_world() const { return shared_->members[static_cast<std::size_t>(rank())]; }
@@ -184,8 +186,9 @@ class PlainTransport : public Transport {
 
 class PlainReceive : public Pending {
  public:
-  PlainReceive(PlainTransport& transport, int from, const Label& label, std::span<std::byte> into)
-      : transport_(transport), posted_{from, label, {}}, into_(into) {
+  PlainReceive(const PlainTransport& transport, int from, const Label& label,
+               std::span<std::byte> into)
+      : transport_(transport.copy()), posted_{from, label, {}}, into_(into) {
     const std::lock_guard lock(transport_.world().mutex);
     transport_.world().throw_if_failed();
     transport_.mailbox().post(posted_);
@@ -226,7 +229,7 @@ class PlainReceive : public Pending {
   }
 
  private:
-  PlainTransport& transport_;
+  PlainTransport transport_;  // the group may end before the receive
   Posted posted_;
   std::span<std::byte> into_;
   bool complete_ = false;
