@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -75,6 +76,12 @@ class Engine {
   // For whoever communicates. throws: core::LostError, again, if the world has ended for this rank.
   void require_whole() {
     if (loss_) throw_again();
+  }
+  // The same before a message; what was waited for in vain is no reason for what becomes of it,
+  // even if somebody keeps that exception.
+  void begin_message() {
+    require_whole();
+    if (std::uncaught_exceptions() == 0) in_vain_.reset();
   }
 
   // throws: core::LostError if MPI has failed. peer: or any_source.

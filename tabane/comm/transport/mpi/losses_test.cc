@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -107,14 +108,20 @@ void what_an_exception_passed_is_not_received() {
           "a message that an exception passed: {}", error);
 }
 
-// A rank that has waited in vain before, and gone on, says what has passed its message now.
-void a_wait_in_vain_that_is_over_is_not_the_reason() {
+// A rank that has waited in vain before, and gone on, says what has passed its message now. kept:
+// the request that has waited, which keeps its error, is still there.
+void a_wait_in_vain_that_is_over_is_not_the_reason(bool kept) {
   int size = 0;
   const std::string error = error_of([&](Comm& comm) {
     size = comm.size();
+    comm.check_collectives(false);
     if (size < 3 || comm.rank() > 1) return;
     if (comm.rank() == 0) comm.recv<int>(1, 7);  // never sent
-    const std::string in_vain = core::text_of_error([&] { comm.recv<int>(2); });
+    std::vector<int> values(1);
+    std::optional<Request> copied;
+    if (kept) copied = ibroadcast(comm, values, 2);
+    const std::string in_vain =
+        core::text_of_error([&] { kept ? copied->wait() : comm.recv(2, values); });
     require(has(in_vain, "rank 2 has returned"), "a wait for who has returned: {}", in_vain);
     const std::vector<char> large(200'000, 'x');
     try {
@@ -359,7 +366,7 @@ int run_all() {
   try {
     a_throw_waits_for_no_large_message();
     what_an_exception_passed_is_not_received();
-    a_wait_in_vain_that_is_over_is_not_the_reason();
+    for (const bool kept : {false, true}) a_wait_in_vain_that_is_over_is_not_the_reason(kept);
     what_is_taken_in_time_is_no_loss();
     a_receive_that_an_exception_passed_takes_its_message();
     a_loss_that_a_call_in_the_background_hears_of_ends_the_wait();

@@ -44,7 +44,7 @@ void MpiTransport::require_tag(int tag) const {
 }
 
 MPI_Request MpiTransport::start(int to, const Label& label, std::span<const std::byte> bytes) {
-  engine_->require_whole();
+  engine_->begin_message();
   require_tag(label.tag);
   std::unique_ptr<Packet> packet = engine_->outbox().take_packet();
   packet->bytes = bytes.size();
@@ -119,7 +119,7 @@ std::list<MpiTransport::Probed>::iterator MpiTransport::find_probed(int from, in
 }
 
 void MpiTransport::begin(Receipt& receipt, int from, const Label& label) {
-  engine_->require_whole();
+  engine_->begin_message();
   require_tag(label.tag);
   const auto probed = probed_.empty() ? probed_.end() : find_probed(from, label.tag);
   if (probed == probed_.end()) return receipt.post();
