@@ -122,6 +122,9 @@ END
   cat >"$path/$id.cc" <<END
 #include "tabane/studies/$id/$id.h"
 
+#include <string>
+#include <vector>
+
 #include "tabane/lab/study/study.h"
 #include "tabane/lab/survey/survey.h"
 
@@ -134,7 +137,7 @@ constexpr About kAbout = {"$name", "Say in one line what it shows", ""};
 
 Record run_$id(const core::Topology& topology, bool quick, const Hooks& hooks) {
   RunningStudy running(topology, kAbout, quick);
-  add_probes(running.record, topology, {"clock"}, hooks);
+  add_probes(running.record, topology, std::vector<std::string>{"clock"}, hooks);
   return running.finish();
 }
 
@@ -186,4 +189,5 @@ extern constinit const Verb ${id}_study{.name = "$name",
 }  // namespace tabane::program
 END
 fi
+if command -v clang-format >/dev/null; then clang-format -i "$path"/*.cc "$path"/*.h; fi
 echo "made $path: make build, then $command"

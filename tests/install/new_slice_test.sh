@@ -9,7 +9,8 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "$*"; exit 1; }
 
 mkdir "$work/source"
-cp -r "$source"/{CMakeLists.txt,CMakePresets.json,LICENSE,README.md,GLOSSARY.md,cmake,docs,tabane} "$work/source"
+cp -r "$source"/{.clang-format,CMake*,LICENSE,README.md,GLOSSARY.md,cmake,docs,tabane} \
+  "$work/source"
 cp -r "$work/source" "$work/before"
 cd "$work/source"
 cmake/new_slice.sh study dummy-study
@@ -18,26 +19,26 @@ cmake/new_slice.sh tool dummy-tool 2>/dev/null && fail "a folder was made twice"
 changed=$(diff -rq "$work/before" . || true)
 [ "$(grep -c . <<<"$changed")" = 2 ] || fail "other files changed: $changed"
 python3 cmake/check_layers.py tabane/studies/dummy_study/*.* tabane/tools/dummy_tool/*.*
-if command -v clang-format >/dev/null && [ -e "$source/.clang-format" ]; then
-  clang-format --style="file:$source/.clang-format" --dry-run -Werror \
-    tabane/studies/dummy_study/*.{h,cc} tabane/tools/dummy_tool/*.{h,cc}
-fi
 
 cmake -S . -B "$work/build" -G Ninja -DCMAKE_CXX_COMPILER="$cxx" -DTABANE_TESTS=OFF >/dev/null
 modules=$work/build/modules/program
-ninja -C "$work/build" modules/program/verb_lists.cc "$modules"/tabane_dummy_{study,tool}.so \
-  >"$work/log" || { cat "$work/log"; exit 1; }
+ninja -C "$work/build" modules/program/verb_lists.cc >"$work/log" || { cat "$work/log"; exit 1; }
 
-# The program with the lists of the new tree and the libraries of the build that is tested.
+# Its lists of verbs, and the new modules, with the libraries of the build that is tested.
 mkdir -p "$work/bin" "$work/lib/tabane"
+compile=("$cxx" -std=c++20 -O0 -fPIC -DFMT_SHARED -I.)
 held=("$build"/modules/{core,simd,team,device,lab,program,tools/{time,tune}}/libtabane_*.a
       "$build"/modules/comm/libtabane_comm.a)
-"$cxx" -std=c++20 -O0 -DFMT_SHARED -rdynamic -I. -o "$work/bin/tabane" \
+"${compile[@]}" -rdynamic -o "$work/bin/tabane" \
   tabane/program/{main,verbs,command_generate_docs,highway}.cc "$modules"/{verb_lists,build}.cc \
-  "$build"/modules/tools/*/CMakeFiles/*_verb.dir/verb*.o \
-  -Wl,--whole-archive "${held[@]}" -Wl,--no-whole-archive -lhwloc -lfmt -ldl 2>"$work/log" ||
-  { head -50 "$work/log"; exit 1; }
-ln -s "$build"/modules/program/*.so "$modules"/*.so "$work/lib/tabane"
+  "$build"/modules/tools/{compare,report,study,survey,time,tune}/CMakeFiles/*_verb.dir/verb*.o \
+  -Wl,--whole-archive "${held[@]}" -Wl,--no-whole-archive -lhwloc -lfmt -ldl
+ln -s "$build"/modules/program/*.so "$work/lib/tabane"
+for slice in tools/dummy_tool studies/dummy_study; do
+  id=${slice#*/}
+  "${compile[@]}" -shared -o "$work/lib/tabane/tabane_$id.so" "$modules/build.cc" \
+    tabane/$slice/{verb,"$id"}.cc -lfmt
+done
 
 tabane=$work/bin/tabane
 [ "$("$tabane" dummy-tool -n 4)" = 10 ] || fail "the tool does not run"
