@@ -18,7 +18,8 @@ gamma      [arm64 riscv64] why
 delta      why
 LIST
 printf '[bench]\nepsilon    why\n' >"$work/tabane/library/packages.txt"
-printf 'nothing    of no section\n[bench]\nzeta       why\n' >"$work/tabane/tools/slice/packages.txt"
+printf 'nothing    of no section\n[bench]\nzeta       why\n' \
+  >"$work/tabane/tools/slice/packages.txt"
 fake() { printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1"; chmod +x "$work/bin/$1"; }
 # shellcheck disable=SC2016  # for the fake to expand
 fake apt-get 'echo "apt-get $*" >>"$APT_LOG"; [ ! -e "$APT_LOG.fails" ]'

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "tabane/comm/collectives.h"
+#include "tabane/comm/usable_memory.h"
 #include "tabane/core/clock.h"
 #include "tabane/solver/blas.h"
-#include "tabane/comm/usable_memory.h"
 #include "tabane/tools/matmul/model.h"
 #include "tabane/tools/matmul/product.h"
 #include "tabane/tools/matmul/verify.h"

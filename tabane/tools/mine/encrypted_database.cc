@@ -4,9 +4,9 @@
 
 #include <utility>
 
+#include "tabane/comm/usable_memory.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
-#include "tabane/comm/usable_memory.h"
 
 namespace tabane::mine {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "tabane/comm/usable_memory.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
-#include "tabane/comm/usable_memory.h"
 #include "tabane/team/places.h"
 #include "tabane/tools/mine/apriori.h"
 #include "tabane/tools/mine/bgv/serialise.h"

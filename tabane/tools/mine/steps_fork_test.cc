@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "tabane/comm/launch.h"
+#include "tabane/comm/usable_memory.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/text_of_error_test.h"
-#include "tabane/comm/usable_memory.h"
 #include "tabane/tools/mine/bgv/serialise.h"
 #include "tabane/tools/mine/container.h"
 #include "tabane/tools/mine/database_file.h"
