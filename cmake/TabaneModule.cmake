@@ -127,6 +127,7 @@ function(tabane_verbs name in_program)
     target_link_options(${target} PRIVATE -Wl,--as-needed)
     set_target_properties(
       ${target} PROPERTIES PREFIX "" OUTPUT_NAME tabane_${name}
+                           INSTALL_RPATH_USE_LINK_PATH ON
                            LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/modules/program)
     install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tabane)
     list(TRANSFORM verbs PREPEND "${name}=")

@@ -29,6 +29,8 @@ if grep -rIlF "$work/prefix" "$prefix"; then
   exit 1
 fi
 "$prefix/bin/tabane" --version >/dev/null
+# A verb in a module, with the OpenBLAS that it was linked with: another one has threads of its own.
+"$prefix/bin/tabane" linpack -n 50 --ranks 2 --quiet
 
 # The example must see the installed headers and not those of the source tree.
 cp -r "$examples" "$work/examples"
