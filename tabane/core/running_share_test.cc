@@ -15,8 +15,8 @@ TEST(RunningShare, IsNearZeroWhileTheThreadWaits) {
 
 TEST(RunningShare, IsOneAtMostWhileTheThreadWorks) {
   const RunningShare running;
-  volatile int sum = 0;
-  for (int i = 0; i < 10'000'000; ++i) sum = sum + i;
+  volatile unsigned sum = 0;
+  for (unsigned i = 0; i < 10'000'000; ++i) sum = sum + i;
   EXPECT_GT(running.share(), 0);
   EXPECT_LE(running.share(), 1.01);
 }
