@@ -76,6 +76,4 @@ foreach(header IN LISTS HEADERS)
   string(APPEND hashes ${hash})
 endforeach()
 string(SHA256 hash ${hashes})
-file(WRITE ${BUILD} "extern \"C\" const char tabane_build[];
-const char tabane_build[] = \"${VERSION} ${hash}\";
-")
+file(WRITE ${BUILD} "extern \"C\" const char* tabane_build() { return \"${VERSION} ${hash}\"; }\n")

@@ -9,8 +9,8 @@
 
 #include "tabane/core/loadable_module.h"
 
-// Of the program; each module has a variable of the same name, see cmake/Verbs.cmake.
-extern "C" const char tabane_build[];
+// Of the program; each module has a function of the same name, see cmake/Verbs.cmake.
+extern "C" const char* tabane_build();
 
 namespace tabane::program {
 namespace {
@@ -37,12 +37,11 @@ const Verb& load_verb(const char* module, const char* name) {
     const std::string_view why = dlerror();
     throw core::Error(fmt::format("{} cannot be loaded: {}: {}", file.string(), why, kRemedy));
   }
-  const void* const build = dlsym(loaded, "tabane_build");
+  const auto build = reinterpret_cast<decltype(tabane_build)*>(dlsym(loaded, "tabane_build"));
   // As C++ compilers on Unix name a variable of a namespace.
   const void* const verb =
       dlsym(loaded, fmt::format("_ZN6tabane7program{}{}E", std::strlen(name), name).c_str());
-  if (build == nullptr || verb == nullptr ||
-      std::strcmp(static_cast<const char*>(build), tabane_build) != 0) {
+  if (build == nullptr || verb == nullptr || std::strcmp(build(), tabane_build()) != 0) {
     throw core::Error(
         fmt::format("{} is of another build than this program: {}", file.string(), kRemedy));
   }
