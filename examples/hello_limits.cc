@@ -8,7 +8,7 @@
 #include "tabane/core/statistics.h"
 #include "tabane/core/topology.h"
 #include "tabane/core/units.h"
-#include "tabane/simd/dot.h"
+#include "tabane/simd/reduction.h"
 
 namespace {
 

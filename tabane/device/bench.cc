@@ -15,7 +15,7 @@
 #include "tabane/core/topology.h"
 #include "tabane/device/bench_kernels.h"
 #include "tabane/device/module.h"
-#include "tabane/simd/generate.h"
+#include "tabane/simd/elementwise.h"
 #include "tabane/tools/encrypt/bench_place.h"
 
 namespace tabane::bench {

@@ -12,7 +12,7 @@
 #include "tabane/core/pinned_pool.h"
 #include "tabane/core/topology.h"
 #include "tabane/simd/bench_kernels.h"
-#include "tabane/simd/generate.h"
+#include "tabane/simd/elementwise.h"
 #include "tabane/simd/peak.h"
 
 namespace tabane::bench {

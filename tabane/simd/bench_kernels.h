@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tabane/core/measurement.h"
+#include "tabane/simd/elementwise.h"
 #include "tabane/simd/roof.h"
-#include "tabane/simd/stream.h"
 
 namespace tabane::bench {
 

@@ -1,9 +1,7 @@
 #include "tabane/simd/ladder.h"
 
-#include "tabane/simd/axpy.h"
-#include "tabane/simd/dot.h"
-#include "tabane/simd/sum.h"
-#include "tabane/simd/sum_of_squares.h"
+#include "tabane/simd/elementwise.h"
+#include "tabane/simd/reduction.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tabane/simd/ladder.cc"

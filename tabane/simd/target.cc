@@ -49,7 +49,8 @@ hwy::ChosenTarget& safe_target() {
     // Not called for nothing: a program may have disabled targets of its own.
     const std::int64_t targets = disabled_targets(core::vector_registers());
     if (targets != 0) hwy::DisableTargets(targets);
-    chosen_target.store(&hwy::GetChosenTarget(), std::memory_order_relaxed);
+    learn_habits();
+    chosen_target.store(&hwy::GetChosenTarget(), std::memory_order_release);
     return hwy::GetChosenTarget();
   }();
   return chosen;

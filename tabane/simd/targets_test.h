@@ -9,9 +9,10 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "tabane/simd/habits.h"
+#include "tabane/simd/dispatch.h"
 #include "tabane/simd/target.h"
 
 namespace tabane::simd {
@@ -27,13 +28,16 @@ void on_every_target(F f) {
   }
 }
 
-// Calls f on every target as processors of every habit do.
+// Calls f on every target as processors of every habit do; Zen 5's begin at few bytes.
 template <class F>
 void on_every_target_and_habit(F f) {
-  for (const bool intel : {false, true}) {
-    SCOPED_TRACE(intel ? "as Intel" : "as Zen 4");
-    const ScopedHabits habits(
-        {.several_pages = intel, .half_vectors_near = !intel, .half_vectors_far = intel});
+  Habits zen5 = habits_of({"AuthenticAMD", 0x1a});
+  zen5.assist_from_bytes = 20000;
+  for (const auto& [name, habits] : {std::pair("Intel", habits_of({"GenuineIntel", 6})),
+                                     {"Zen 4", habits_of({"AuthenticAMD", 0x19})},
+                                     {"Zen 5", zen5}}) {
+    SCOPED_TRACE(name);
+    const ScopedHabits scoped(habits);
     on_every_target(f);
   }
 }
@@ -48,6 +52,14 @@ inline std::vector<std::size_t> awkward_sizes() {
   std::vector<std::size_t> sizes;
   for (std::size_t n = 0; n <= 160; ++n) sizes.push_back(n);
   for (const std::size_t n : {255, 256, 257, 1000, 1023, 1024, 1025}) sizes.push_back(n);
+  return sizes;
+}
+
+// Sizes whose arrays fill a first-level cache or exceed it too, for one to three arrays of either
+// type: other loops run there.
+inline std::vector<std::size_t> sizes_of_every_loop() {
+  std::vector<std::size_t> sizes = awkward_sizes();
+  for (const std::size_t n : {2100, 3001, 5003, 7001, 14001, 20011}) sizes.push_back(n);
   return sizes;
 }
 

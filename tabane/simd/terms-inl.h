@@ -7,6 +7,7 @@
 #define TABANE_SIMD_TERMS_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstddef>
@@ -20,6 +21,7 @@ struct SumTerms {
   static constexpr int kArrays = 1;
   const T* x;
 
+  HWY_INLINE void fetch(std::size_t i) const { hwy::Prefetch(x + i); }
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V add(D d, std::size_t i, V sum) const {
     return hn::Add(sum, hn::LoadU(d, x + i));
@@ -35,6 +37,7 @@ struct SquareTerms {
   static constexpr int kArrays = 1;
   const T* x;
 
+  HWY_INLINE void fetch(std::size_t i) const { hwy::Prefetch(x + i); }
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V add(D d, std::size_t i, V sum) const {
     const V v = hn::LoadU(d, x + i);
@@ -53,6 +56,10 @@ struct ProductTerms {
   const T* x;
   const T* y;
 
+  HWY_INLINE void fetch(std::size_t i) const {
+    hwy::Prefetch(x + i);
+    hwy::Prefetch(y + i);
+  }
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V add(D d, std::size_t i, V sum) const {
     return hn::MulAdd(hn::LoadU(d, x + i), hn::LoadU(d, y + i), sum);

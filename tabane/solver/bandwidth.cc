@@ -4,7 +4,7 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/core/clock.h"
-#include "tabane/simd/triad.h"
+#include "tabane/simd/elementwise.h"
 
 namespace tabane::solver {
 

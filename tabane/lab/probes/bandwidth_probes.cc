@@ -14,8 +14,7 @@
 #include "tabane/lab/probes/plan.h"
 #include "tabane/lab/probes/views.h"
 #include "tabane/lab/record/text.h"
-#include "tabane/simd/generate.h"
-#include "tabane/simd/set.h"
+#include "tabane/simd/elementwise.h"
 
 namespace tabane::lab {
 namespace {

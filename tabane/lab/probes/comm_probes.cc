@@ -24,7 +24,7 @@
 #include "tabane/lab/probes/bound_threads.h"
 #include "tabane/lab/probes/core_to_core.h"
 #include "tabane/lab/probes/plan.h"
-#include "tabane/simd/generate.h"
+#include "tabane/simd/elementwise.h"
 #include "tabane/team/shared_block.h"
 
 namespace tabane::lab {

@@ -9,7 +9,7 @@
 
 #include "tabane/core/statistics.h"
 #include "tabane/lab/probes/device_source.h"
-#include "tabane/simd/generate.h"
+#include "tabane/simd/elementwise.h"
 
 namespace tabane::lab {
 namespace {

@@ -5,16 +5,8 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/keep.h"
-#include "tabane/simd/add.h"
-#include "tabane/simd/axpy.h"
-#include "tabane/simd/copy.h"
-#include "tabane/simd/dot.h"
-#include "tabane/simd/generate.h"
-#include "tabane/simd/scale.h"
-#include "tabane/simd/set.h"
-#include "tabane/simd/sum.h"
-#include "tabane/simd/sum_of_squares.h"
-#include "tabane/simd/triad.h"
+#include "tabane/simd/elementwise.h"
+#include "tabane/simd/reduction.h"
 
 namespace tabane::lab {
 namespace {

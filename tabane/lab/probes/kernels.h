@@ -11,8 +11,8 @@
 
 #include "tabane/core/measurement.h"
 #include "tabane/core/memory.h"
+#include "tabane/simd/elementwise.h"
 #include "tabane/simd/roof.h"
-#include "tabane/simd/stream.h"
 
 namespace tabane::lab {
 
@@ -57,7 +57,7 @@ std::span<const Kernel> vector_kernels();
 // arrays would not give: they would push each other out. A set larger than kWindow is walked in
 // windows: every pass works on the next one, so that a pass is short, and finds its data where the
 // whole set lies, as the window was left many passes ago. The calling thread touches the memory
-// first, with generated values (simd/generate.h): zeros, or one line again and again, would move
+// first, with generated values (simd/elementwise.h): zeros, or one line again and again, would move
 // faster on some processors. Huge pages are asked for, so that address translation does not hide
 // the caches; forks do not copy it.
 class WorkingSet {

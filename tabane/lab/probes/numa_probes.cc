@@ -29,7 +29,7 @@
 #include "tabane/lab/probes/plan.h"
 #include "tabane/lab/probes/views.h"
 #include "tabane/lab/record/text.h"
-#include "tabane/simd/generate.h"
+#include "tabane/simd/elementwise.h"
 
 namespace tabane::lab {
 namespace {

@@ -20,7 +20,7 @@
 #include "tabane/comm/launch.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
-#include "tabane/simd/generate.h"
+#include "tabane/simd/elementwise.h"
 
 namespace tabane::lab {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "tabane/simd/dot.h"
+#include "tabane/simd/reduction.h"
 
 namespace tabane::scg {
 namespace {

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/simd/axpy.h"
-#include "tabane/simd/dot.h"
+#include "tabane/simd/elementwise.h"
+#include "tabane/simd/reduction.h"
 
 namespace tabane::scg {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/simd/dot.h"
+#include "tabane/simd/reduction.h"
 #include "tabane/tools/scg/stencil.h"
 #include "tabane/tools/scg/twice.h"
 

@@ -1,4 +1,4 @@
-#include "tabane/simd/habits.h"
+#include "tabane/simd/dispatch.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,13 @@ TEST(Habits, AreThoseOfAKindOfProcessor) {
     EXPECT_FALSE(habits_of(other).several_pages) << other.vendor;
     EXPECT_FALSE(habits_of(other).half_vectors_far) << other.vendor;
   }
-  EXPECT_FALSE(habits_of({"AuthenticAMD", 0x1a}).half_vectors_near);
+  const Habits zen5 = habits_of({"AuthenticAMD", 0x1a});
+  EXPECT_FALSE(zen5.half_vectors_near);
+  EXPECT_TRUE(zen5.assists(4 << 20));
+  EXPECT_FALSE(zen5.assists(512 << 10));
+  EXPECT_FALSE(zen5.assists(256 << 20));
+  EXPECT_FALSE(zen4.assists(4 << 20));
+  EXPECT_FALSE(intel.assists(4 << 20));
 }
 
 TEST(ScopedHabits, GiveOthersAndPutTheOldOnesBack) {
@@ -30,4 +36,5 @@ TEST(ScopedHabits, GiveOthersAndPutTheOldOnesBack) {
 }
 
 }  // namespace
+
 }  // namespace tabane::simd

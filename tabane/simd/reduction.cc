@@ -1,36 +1,32 @@
-// The frame of all reductions: independent accumulators, a fixed order, no access outside the data.
-//
-// Included once for every target that foreach_target.h compiles.
+#include "tabane/simd/reduction.h"
 
-#if defined(TABANE_SIMD_REDUCE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TABANE_SIMD_REDUCE_INL_H_
-#undef TABANE_SIMD_REDUCE_INL_H_
-#else
-#define TABANE_SIMD_REDUCE_INL_H_
-#endif
+#include "tabane/core/error.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tabane/simd/reduction.cc"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for every other target.
 #include <hwy/highway.h>
 
-#include <cstddef>
+#include "tabane/simd/dispatch.h"
+#include "tabane/simd/terms-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tabane::simd::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
 // Eight chains of additions hide the latency of an addition or FMA on every target:
 //   AVX2    4 cycles (Zen 3 adds: 3) x 2 a cycle = 8, with 8 of 16 registers left for operands;
 //   AVX-512 4 cycles x 2 a cycle = 8;
 //   SSE4    4 cycles x 2 a cycle = 8 additions;
 //   NEON    2 to 4 cycles x 2 to 4 a cycle, but at most 2 or 3 loads a cycle feed them: 8 to 12,
-//   and
-//           the multiplier forwards its accumulator after 2 cycles, so 8 are enough;
+//           and the multiplier forwards its accumulator after 2 cycles, so 8 are enough;
 //   SVE     4 cycles x 2 a cycle = 8.
 // A term is at least one load, and no core in use loads more than 3 vectors a cycle.
 //
 // Terms is a functor with
 //   kArrays: the number of arrays it reads,
 //   add(d, i, sum):        sum + terms of elements [i, i + Lanes(d))
-//   add_last(d, i, m, sum): the same without the lanes where the mask m is true.
+//   add_last(d, i, m, sum): the same without the lanes where the mask m is true,
+//   fetch(i): asks for the cache lines where element i of each array is.
 //
 // Order: element k of a block of 8 vectors goes to lane k mod L of accumulator k / L; the vectors
 // that remain go to accumulators 0…3, 4…5 and 6 as they fill 4, 2 and 1, the last part of a vector
@@ -63,6 +59,15 @@ HWY_INLINE hn::TFromD<D> reduce(D d, std::size_t n, const Terms& terms) {
     s7 = terms.add(d, i + 7 * lanes, s7);
     i += 8 * lanes;
   };
+#if HWY_ARCH_X86 && HWY_MAX_BYTES == 64
+  if (habits().assists(n * sizeof(hn::TFromD<D>) * Terms::kArrays)) {
+    constexpr std::size_t kLine = 64 / sizeof(hn::TFromD<D>);
+    while (i + 8 * lanes <= n) {
+      for (std::size_t line = 64; line < 72; ++line) terms.fetch(i + line * kLine);
+      add_block();
+    }
+  }
+#endif
   if constexpr (Terms::kArrays == 1) {
     while (i + 16 * lanes <= n) {
       add_block();
@@ -96,7 +101,56 @@ HWY_INLINE hn::TFromD<D> reduce(D d, std::size_t n, const Terms& terms) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(s0, s1)));
 }
 
+double sum_f64(const double* x, std::size_t n) {
+  return reduce(hn::ScalableTag<double>(), n, SumTerms<double>{x});
+}
+float sum_f32(const float* x, std::size_t n) {
+  return reduce(hn::ScalableTag<float>(), n, SumTerms<float>{x});
+}
+double sum_of_squares_f64(const double* x, std::size_t n) {
+  return reduce(hn::ScalableTag<double>(), n, SquareTerms<double>{x});
+}
+float sum_of_squares_f32(const float* x, std::size_t n) {
+  return reduce(hn::ScalableTag<float>(), n, SquareTerms<float>{x});
+}
+double dot_f64(const double* x, const double* y, std::size_t n) {
+  return reduce(hn::ScalableTag<double>(), n, ProductTerms<double>{x, y});
+}
+float dot_f32(const float* x, const float* y, std::size_t n) {
+  return reduce(hn::ScalableTag<float>(), n, ProductTerms<float>{x, y});
+}
+
 }  // namespace tabane::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // TABANE_SIMD_REDUCE_INL_H_
+#if HWY_ONCE
+namespace tabane::simd {
+
+HWY_EXPORT(sum_f64);
+HWY_EXPORT(sum_f32);
+HWY_EXPORT(sum_of_squares_f64);
+HWY_EXPORT(sum_of_squares_f32);
+HWY_EXPORT(dot_f64);
+HWY_EXPORT(dot_f32);
+
+double sum(std::span<const double> x) { return TABANE_DISPATCH(sum_f64)(x.data(), x.size()); }
+float sum(std::span<const float> x) { return TABANE_DISPATCH(sum_f32)(x.data(), x.size()); }
+
+double sum_of_squares(std::span<const double> x) {
+  return TABANE_DISPATCH(sum_of_squares_f64)(x.data(), x.size());
+}
+float sum_of_squares(std::span<const float> x) {
+  return TABANE_DISPATCH(sum_of_squares_f32)(x.data(), x.size());
+}
+
+double dot(std::span<const double> x, std::span<const double> y) {
+  TABANE_ASSERT(x.size() == y.size());
+  return TABANE_DISPATCH(dot_f64)(x.data(), y.data(), x.size());
+}
+float dot(std::span<const float> x, std::span<const float> y) {
+  TABANE_ASSERT(x.size() == y.size());
+  return TABANE_DISPATCH(dot_f32)(x.data(), y.data(), x.size());
+}
+
+}  // namespace tabane::simd
+#endif

@@ -1,4 +1,4 @@
-#include "tabane/simd/habits.h"
+#include "tabane/simd/dispatch.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -8,6 +8,9 @@ namespace tabane::simd {
 namespace {
 
 constexpr unsigned kZen3And4 = 0x19;  // only Zen 4 of them has vectors of 512 bits
+constexpr unsigned kZen5 = 0x1a;
+constexpr std::size_t kZen5SecondLevel = std::size_t{1} << 20;
+constexpr std::size_t kZen5LastLevel = std::size_t{16} << 20;  // or more, shared
 
 Processor this_processor() {
   Processor processor;
@@ -22,23 +25,27 @@ Processor this_processor() {
   return processor;
 }
 
-Habits& current() {
-  static Habits habits = habits_of(this_processor());
-  return habits;
-}
-
 }  // namespace
 
 // Source of the family: Intel, Software Developer's Manual, volume 2, CPUID; AMD's is the same.
 Habits habits_of(const Processor& processor) {
   const bool intel = processor.vendor == "GenuineIntel";
   const bool zen4 = processor.vendor == "AuthenticAMD" && processor.family == kZen3And4;
-  return {.several_pages = intel, .half_vectors_near = zen4, .half_vectors_far = intel};
+  const bool zen5 = processor.vendor == "AuthenticAMD" && processor.family == kZen5;
+  return {.several_pages = intel,
+          .half_vectors_near = zen4,
+          .half_vectors_far = intel,
+          .assist_from_bytes = zen5 ? kZen5SecondLevel : Habits::kNever,
+          .assist_to_bytes = kZen5LastLevel};
 }
 
-const Habits& habits() { return current(); }
+void learn_habits() { current_habits = habits_of(this_processor()); }
 
-ScopedHabits::ScopedHabits(const Habits& habits) : before_(current()) { current() = habits; }
-ScopedHabits::~ScopedHabits() { current() = before_; }
+ScopedHabits::ScopedHabits(const Habits& habits) {
+  safe_target();
+  before_ = current_habits;
+  current_habits = habits;
+}
+ScopedHabits::~ScopedHabits() { current_habits = before_; }
 
 }  // namespace tabane::simd
