@@ -252,6 +252,13 @@ void string_copy(double* a, const double* b, const double*, std::size_t n) {
   asm volatile("rep movsb" : "+D"(a), "+S"(b), "+c"(bytes) : : "memory");
 }
 
+// The same for one number everywhere, as kernels set it, but another one in every pass.
+void string_set(double* a, const double*, const double*, std::size_t n) {
+  static thread_local std::uint64_t pass = 0;
+  const std::uint64_t number = kFirstWritten[++pass % kWritten];
+  asm volatile("rep stosq" : "+D"(a), "+c"(n) : "a"(number) : "memory");
+}
+
 // Without this bit (ERMS) it moves single bytes.
 bool has_fast_strings() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
@@ -328,6 +335,7 @@ constexpr Roof kRoofs[] = {
 
 #if HWY_ARCH_X86
     {"rep movsb", Traffic::read_write, false, has_fast_strings, string_copy},
+    {"rep stosq", Traffic::write, false, has_fast_strings, string_set},
 #if HWY_MAX_BYTES == 64
     loop<Traffic::read, Shape{.vectors = 8, .half_width = true}>("8 half vectors"),
     loop<Traffic::read, Shape{.vectors = 16, .half_width = true}>("16 half vectors"),

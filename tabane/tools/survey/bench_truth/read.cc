@@ -7,6 +7,16 @@ namespace {
 
 typedef long long Bits __attribute__((vector_size(truth::kVectorBytes)));
 
+// Keeps loads in the order of their addresses, which prefetchers follow: all odd ones first, as GCC
+// 12 has them, and the second-level cache of Zen 5 gives 180 GB/s instead of 280.
+void load_now(Bits& value) {
+#if defined(__x86_64__)
+  asm volatile("" : "+x"(value));
+#else
+  asm volatile("" : "+w"(value));
+#endif
+}
+
 // Two loads for each accumulator of a round: AVX-512 combines three operands in one instruction, so
 // that arithmetic needs half of its ports and loads do not wait for one.
 template <std::size_t kFold>
@@ -16,7 +26,12 @@ __attribute__((noinline)) void read(const Bits* x, std::size_t n, std::size_t pa
   for (std::size_t pass = 0; pass < passes; ++pass) {
     for (std::size_t i = 0; i + kFold <= n; i += kFold) {
 #pragma GCC unroll 32
-      for (std::size_t k = 0; k < kSums; ++k) sum[k] |= x[i + 2 * k] | x[i + 2 * k + 1];
+      for (std::size_t k = 0; k < kSums; ++k) {
+        Bits first = x[i + 2 * k], second = x[i + 2 * k + 1];
+        load_now(first);
+        load_now(second);
+        sum[k] |= first | second;
+      }
     }
     asm volatile("" : "+r"(x) : : "memory");  // the next pass reads again
   }
