@@ -19,27 +19,21 @@ function(tabane_fuzzer test)
   endif()
   cmake_parse_arguments(ARG "" "" "OPTIONS;SOURCES" ${ARGN})
   set(program ${CMAKE_CURRENT_BINARY_DIR}/${test})
-  set(objects)
   list(TRANSFORM ARG_SOURCES REPLACE ".+" "${PROJECT_SOURCE_DIR}/tabane/\\0.cc")
   tabane_files(sources ${ARG_SOURCES})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  set(text "")
   foreach(source IN LISTS sources)
-    string(MAKE_C_IDENTIFIER ${source} object)
-    set(object ${program}_${object}.o)
     get_filename_component(source ${source} ABSOLUTE)
-    add_custom_command(
-      OUTPUT ${object}
-      COMMAND ${TABANE_CLANGXX} ${fuzz_flags} -MD -MF ${object}.d -MT ${object} -c ${source}
-              -o ${object}
-      DEPENDS ${source}
-      DEPFILE ${object}.d
-      VERBATIM)
-    list(APPEND objects ${object})
+    string(APPEND text "#include \"${source}\"\n")
   endforeach()
+  file(CONFIGURE OUTPUT ${program}.cc CONTENT "${text}")
   add_custom_command(
     OUTPUT ${program}
-    COMMAND ${TABANE_CLANGXX} ${fuzz_flags} ${objects} -lfmt -lcrypto -o ${program}
-    DEPENDS ${objects}
+    COMMAND ${TABANE_CLANGXX} ${fuzz_flags} -MD -MF ${program}.d -MT ${program} ${program}.cc -lfmt
+            -lcrypto -o ${program}
+    DEPENDS ${program}.cc
+    DEPFILE ${program}.d
     VERBATIM)
   add_custom_target(${test}_built ALL DEPENDS ${program})
   tabane_test(${test} ${program} -seed=1 -verbosity=0 ${ARG_OPTIONS})

@@ -11,7 +11,7 @@
 #   them, with the library and what this depends on. Tests that no earlier call took are made as
 #   NAME_test, with TEST_EXTRA, and NAME_fork_test; both know what the library depends on, and
 #   TEST_DEPENDS.
-# tabane_tests(NAME [SOURCES …] [EXTRA …] DEPENDS … [LABELS …] [PRECOMPILE …] [SERIAL]):
+# tabane_tests(NAME [SOURCES …] [EXTRA …] DEPENDS … [LABELS …] [SERIAL]):
 #   one GoogleTest program NAME_test, of SOURCES, which are taken, and EXTRA ones, which other
 #   programs may have, too; none without any. CTest runs each suite in a process of its own, and,
 #   where SERIAL, nothing else meanwhile.
@@ -182,8 +182,7 @@ function(tabane_module name)
   set(fork_tests ${tests})
   list(FILTER fork_tests INCLUDE REGEX "fork_test\\.cc$")
   list(FILTER tests EXCLUDE REGEX "fork_test\\.cc$")
-  set(common DEPENDS tabane::${name} ${ARG_PRIVATE_DEPENDS} ${ARG_TEST_DEPENDS}
-             PRECOMPILE ${ARG_PRECOMPILE})
+  set(common DEPENDS tabane::${name} ${ARG_PRIVATE_DEPENDS} ${ARG_TEST_DEPENDS})
   tabane_tests(${name} SOURCES ${tests} EXTRA ${ARG_TEST_EXTRA} ${common})
   tabane_tests(${name}_fork SOURCES ${fork_tests} ${common} LABELS fork SERIAL)
 endfunction()
@@ -192,7 +191,7 @@ function(tabane_tests name)
   if(NOT TABANE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "SERIAL" "" "SOURCES;EXTRA;DEPENDS;LABELS;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "" "SOURCES;EXTRA;DEPENDS;LABELS" ${ARGN})
   tabane_files(sources ${ARG_SOURCES})
   tabane_files(extra ${ARG_EXTRA})
   set_property(DIRECTORY APPEND PROPERTY TABANE_TESTS_TAKEN ${sources})
@@ -205,7 +204,15 @@ function(tabane_tests name)
   add_executable(${name}_test ${sources} ${extra})
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gtest_main tabane_build_flags)
   tabane_unity(${name}_test)
-  target_precompile_headers(${name}_test PRIVATE <gtest/gtest.h> ${ARG_PRECOMPILE})
+  if(NOT TARGET tabane_gtest_header)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/gtest_header.cc CONTENT "")
+    add_library(tabane_gtest_header OBJECT ${PROJECT_BINARY_DIR}/gtest_header.cc)
+    target_link_libraries(tabane_gtest_header PRIVATE GTest::gtest tabane_build_flags)
+    target_precompile_headers(tabane_gtest_header PRIVATE <gtest/gtest.h>)
+  endif()
+  if(NOT OpenMP::OpenMP_CXX IN_LIST ARG_DEPENDS)  # which defines macros that the header asks for
+    target_precompile_headers(${name}_test REUSE_FROM tabane_gtest_header)
+  endif()
   set(tests ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
   add_custom_command(
     TARGET ${name}_test POST_BUILD

@@ -18,20 +18,20 @@ namespace tabane::lab {
 namespace {
 
 template <class Enum>
-using Names = std::vector<std::pair<Enum, const char*>>;
+using NameTable = std::vector<std::pair<Enum, const char*>>;
 
-const Names<Better>& names_of(Better) {
-  static const Names<Better> names = {
+const NameTable<Better>& names_of(Better) {
+  static const NameTable<Better> names = {
       {Better::higher, "higher"}, {Better::lower, "lower"}, {Better::neither, "neither"}};
   return names;
 }
-const Names<Role>& names_of(Role) {
-  static const Names<Role> names = {
+const NameTable<Role>& names_of(Role) {
+  static const NameTable<Role> names = {
       {Role::measured, "measured"}, {Role::fitted, "fitted"}, {Role::published, "published"}};
   return names;
 }
-const Names<Kind>& names_of(Kind) {
-  static const Names<Kind> names = {{Kind::survey, "survey"},
+const NameTable<Kind>& names_of(Kind) {
+  static const NameTable<Kind> names = {{Kind::survey, "survey"},
                                     {Kind::study, "study"},
                                     {Kind::bench, "bench"},
                                     {Kind::comparison, "comparison"}};

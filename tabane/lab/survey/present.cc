@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, 19> kOrder = {"share_of_limit",
                                                      "device.transfer_sizes",
                                                      "device.memory"};
 
-auto place_of(const View& view) {
+auto place_on_page(const View& view) {
   return view.note.empty()
              ? kOrder.size()
              : static_cast<std::size_t>(std::ranges::find(kOrder, view.name) - kOrder.begin());
@@ -243,7 +243,7 @@ void present(Record& record) {
     View* known = record.find_view(view->name);
     (known != nullptr ? *known : record.views.emplace_back()) = *view;
   }
-  std::ranges::stable_sort(record.views, {}, place_of);
+  std::ranges::stable_sort(record.views, {}, place_on_page);
 }
 
 }  // namespace tabane::lab
