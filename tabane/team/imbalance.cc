@@ -18,12 +18,12 @@ double gamma_above(double x, double shape, double scale) {
   return normal_above((third - 1 + 1 / (9 * shape)) * 3 * std::sqrt(shape));
 }
 
-// Solves above(x) = p for a falling function.
+// Solves above(x) = p for a falling function, to nine digits.
 template <class F>
 double solve_falling(F above, double p) {
   double low = 0, high = 1;
   while (above(high) > p && high < 1e6) high *= 2;
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < 30; ++i) {
     const double middle = (low + high) / 2;
     (above(middle) > p ? low : high) = middle;
   }
