@@ -15,7 +15,7 @@ mv "$work/prefix" "$prefix"
 require() { [ -s "$prefix/$1" ] || { echo "not installed: $1"; exit 1; }; }
 require bin/tabane
 require include/tabane/core/measurement.h
-require include/tabane/simd/dot.h
+require include/tabane/simd/reduction.h
 require include/tabane/team/team.h
 require include/tabane/comm/comm.h
 require share/man/man1/tabane.1
