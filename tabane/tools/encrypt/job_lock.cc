@@ -115,10 +115,13 @@ void JobLock::require_unannounced(const std::string& path) const {
 }
 
 // Whatever else is wrong with .tabane is told by those who need it. A job that ends removes the
-// file, and perhaps the directory, at any moment.
+// file, and perhaps the directory, at any moment. While it does, Linux 6.18 lets others open a
+// directory in which nothing can be made, until that job's thread gets its next turn.
 void JobLock::lock_home(const std::string& path) {
-  constexpr int kAttempts = 100;  // each against a job that has just ended
+  constexpr int kAttempts = 200;  // each against a job that has just ended
+  constexpr int kAtOnce = 10;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (attempt >= kAtOnce) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     mkdirat(root_, kOwnDirectory, 0777);
     home_.reset(openat(root_, kOwnDirectory, kOpenFolder));
     core::Descriptor file = home_.valid() ? make(home_.get()) : core::Descriptor();
