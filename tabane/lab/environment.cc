@@ -6,16 +6,439 @@
 #endif
 
 #include <array>
+#include <numeric>
 #include <ctime>
-
 #include "tabane/core/clock.h"
-#include "tabane/core/machine_name.h"
-#include "tabane/lab/environment_groups.h"
-#include "tabane/lab/environment_keys.h"
 #include "tabane/simd/target.h"
+#include <sys/resource.h>
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+#include "tabane/core/cgroup.h"
+#include <cctype>
+#include <sstream>
+#include "tabane/core/vector_registers.h"
+#include "tabane/core/memory.h"
 
 namespace tabane::lab {
+
+std::optional<std::array<double, 8>> cpu_ticks(const core::SystemFiles& files) {
+  std::istringstream counts(files.field("/proc/stat", "cpu").value_or(""));
+  std::array<double, 8> ticks{};
+  for (double& count : ticks)
+    if (!(counts >> count)) return std::nullopt;
+  return ticks;
+}
+
+std::optional<std::string> cpu_model(const core::SystemFiles& files) {
+  for (const char* key : {"model name", "Model Name", "Processor", "cpu model"}) {
+    if (auto model = files.field("/proc/cpuinfo", key)) return model;
+  }
+  const auto implementer = files.field("/proc/cpuinfo", "CPU implementer");
+  const auto part = files.field("/proc/cpuinfo", "CPU part");
+  if (!implementer || !part) return std::nullopt;
+  return "implementer " + *implementer + ", part " + *part;
+}
+
 namespace {
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+// A whole number, written without a decimal point.
+Json count_or_null(const std::optional<double>& value) {
+  return value ? Json(static_cast<std::int64_t>(*value)) : Json(nullptr);
+}
+
+// ---- the processor, as /proc/cpuinfo and /sys/devices/system/cpu describe it ----
+
+// The flags of the first CPU, as /proc/cpuinfo names them.
+std::vector<std::string> cpu_flags(const core::SystemFiles& files) {
+  auto line = files.field("/proc/cpuinfo", "flags");
+  if (!line) line = files.field("/proc/cpuinfo", "Features");
+  std::istringstream words(line.value_or(""));
+  std::vector<std::string> flags;
+  for (std::string flag; words >> flag;) flags.push_back(flag);
+  return flags;
+}
+
+constexpr const char* kCpu = "/sys/devices/system/cpu";
+
+Json instruction_sets(const std::vector<std::string>& flags) {
+  constexpr std::array<std::string_view, 12> kPrefixes = {
+      "sse4", "avx", "fma", "f16c", "bmi", "aes", "vaes", "vpclmul", "sha", "amx", "sve", "asimd"};
+  constexpr std::array<std::string_view, 11> kNames = {
+      "sse2", "ssse3",        "popcnt",      "adx",   "erms",   "fsrm",
+      "gfni", "constant_tsc", "nonstop_tsc", "pmull", "atomics"};
+  std::string kept;
+  for (const std::string& flag : flags) {
+    const bool wanted = std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                                    [&](std::string_view p) { return flag.starts_with(p); }) ||
+                        std::find(kNames.begin(), kNames.end(), flag) != kNames.end();
+    if (wanted) kept += (kept.empty() ? "" : " ") + flag;
+  }
+  return flags.empty() ? Json(nullptr) : Json(kept);
+}
+
+bool is_cpu_directory(const std::string& name) {
+  return name.size() > 3 && name.starts_with("cpu") &&
+         std::all_of(name.begin() + 3, name.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+
+// A number that every CPU has under /sys/devices/system/cpu/cpuN; CPUs that do not tell are left
+// out.
+std::vector<double> of_every_cpu(const core::SystemFiles& files, const std::string& file) {
+  std::vector<double> values;
+  for (const std::string& name : files.names(kCpu)) {
+    if (!is_cpu_directory(name)) continue;
+    if (const auto value = files.number(std::string(kCpu) + "/" + name + file)) {
+      values.push_back(*value);
+    }
+  }
+  return values;
+}
+
+std::vector<double> frequencies_mhz(const core::SystemFiles& files) {
+  std::vector<double> mhz = of_every_cpu(files, "/cpufreq/scaling_cur_freq");
+  for (double& value : mhz) value /= 1000;
+  if (!mhz.empty()) return mhz;
+  std::istringstream cpuinfo(files.text("/proc/cpuinfo").value_or(""));
+  for (std::string line; std::getline(cpuinfo, line);) {
+    if (!line.starts_with("cpu MHz")) continue;
+    if (const auto value = core::leading_number(line.substr(line.find(':') + 1)))
+      mhz.push_back(*value);
+  }
+  return mhz;
+}
+
+Json boost(const core::SystemFiles& files) {
+  if (const auto on = files.number(std::string(kCpu) + "/cpufreq/boost")) return *on != 0;
+  if (const auto off = files.number(std::string(kCpu) + "/intel_pstate/no_turbo")) return *off == 0;
+  return nullptr;
+}
+
+Json mitigations(const core::SystemFiles& files) {
+  const std::string directory = std::string(kCpu) + "/vulnerabilities";
+  const std::vector<std::string> names = files.names(directory);
+  std::string active;
+  for (const std::string& name : names) {
+    const auto state = files.text(directory + "/" + name);
+    if (!state || *state == "Not affected") continue;
+    active += (active.empty() ? "" : "; ") + name + ": " + *state;
+  }
+  if (names.empty()) return nullptr;
+  return active.empty() ? "not affected" : active;
+}
+
+Json processor_group(const core::SystemFiles& files) {
+  const std::string cpu = kCpu;
+  const std::string frequency = cpu + "/cpu0/cpufreq";
+  const auto info = [&](const char* key) { return files.field("/proc/cpuinfo", key); };
+  const auto mhz = [&](const char* file) {
+    auto khz = files.number(frequency + "/" + file);
+    return khz ? Json(*khz / 1000) : Json(nullptr);
+  };
+  const std::vector<double> now = frequencies_mhz(files);
+  const std::vector<std::string> flags = cpu_flags(files);
+  const auto idle_states = files.names(cpu + "/cpu0/cpuidle").size();
+  Json group;
+  group["model"] = or_null(cpu_model(files));
+  group["vendor"] = or_null(info("vendor_id"));
+  group["family"] = or_null(info("cpu family"));
+  group["model number"] = or_null(info("model"));
+  group["stepping"] = or_null(info("stepping"));
+  group["microcode"] = or_null(info("microcode"));
+  group["instruction sets"] = instruction_sets(flags);
+  const std::string disabled = core::vector_registers().disabled();
+  group[key::kVectorsDisabled.name] = disabled.empty() ? "none" : disabled;
+  group["SMT"] = or_null(files.text(cpu + "/smt/control"));
+  group["SMT active"] = [&]() -> Json {
+    const auto active = files.number(cpu + "/smt/active");
+    return active ? Json(*active != 0) : Json(nullptr);
+  }();
+  group["frequency driver"] = or_null(files.text(frequency + "/scaling_driver"));
+  group[key::kGovernor.name] = or_null(files.text(frequency + "/scaling_governor"));
+  group["energy preference"] = or_null(files.text(frequency + "/energy_performance_preference"));
+  group["minimum MHz"] = mhz("cpuinfo_min_freq");
+  group["maximum MHz"] = mhz("cpuinfo_max_freq");
+  group["base MHz"] = mhz("base_frequency");
+  group["boost"] = boost(files);
+  group[key::kLowestMhz.name] = now.empty() ? Json(nullptr) : Json(*std::ranges::min_element(now));
+  group[key::kHighestMhz.name] = now.empty() ? Json(nullptr) : Json(*std::ranges::max_element(now));
+  group["idle driver"] = or_null(files.text(cpu + "/cpuidle/current_driver"));
+  group["idle states"] = idle_states > 0 ? Json(idle_states) : Json(nullptr);
+  group["mitigations"] = mitigations(files);
+  return group;
+}
+
+// ---- memory, kernel, and what runs below and beside this process ----
+
+constexpr const char* kThp = "/sys/kernel/mm/transparent_hugepage";
+
+// The parameters that change timing. The others may hold names of the site.
+Json kernel_parameters(const core::SystemFiles& files) {
+  constexpr std::array<std::string_view, 24> kNames = {"isolcpus",
+                                                       "nohz_full",
+                                                       "nohz",
+                                                       "rcu_nocbs",
+                                                       "mitigations",
+                                                       "nosmt",
+                                                       "maxcpus",
+                                                       "nr_cpus",
+                                                       "idle",
+                                                       "preempt",
+                                                       "clocksource",
+                                                       "tsc",
+                                                       "nopti",
+                                                       "pti",
+                                                       "irqaffinity",
+                                                       "hugepages",
+                                                       "hugepagesz",
+                                                       "intel_pstate",
+                                                       "amd_pstate",
+                                                       "transparent_hugepage",
+                                                       "cgroup_disable",
+                                                       "skew_tick",
+                                                       "intel_idle.max_cstate",
+                                                       "processor.max_cstate"};
+  const auto line = files.text("/proc/cmdline");
+  if (!line) return nullptr;
+  std::istringstream words(*line);
+  std::string kept;
+  for (std::string word; words >> word;) {
+    const std::string name = word.substr(0, word.find('='));
+    if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) continue;
+    kept += (kept.empty() ? "" : " ") + word;
+  }
+  return kept.empty() ? Json("none that change timing") : Json(kept);
+}
+
+Json cpu_list(const core::SystemFiles& files, const std::string& file) {
+  if (!files.exists(file)) return nullptr;
+  std::string list = files.text(file).value_or("none");
+  return list == "(null)" ? "none" : list;
+}
+
+Json virtual_machine(const core::SystemFiles& files, const std::string& product) {
+  const std::vector<std::string> flags = cpu_flags(files);
+  if (std::find(flags.begin(), flags.end(), "hypervisor") != flags.end()) return true;
+  for (const char* name : {"Virtual", "KVM", "QEMU", "VMware", "HVM"}) {
+    if (product.find(name) != std::string::npos) return true;
+  }
+  // Only x86 has the flag: without it another processor may still be virtual.
+  const bool x86 = std::find(flags.begin(), flags.end(), "fpu") != flags.end();
+  return x86 ? Json(false) : Json(nullptr);
+}
+
+// The share of all CPU time since the start in which another guest had the CPU.
+Json steal_share(const core::SystemFiles& files) {
+  const auto ticks = cpu_ticks(files);
+  const double sum = ticks ? std::accumulate(ticks->begin(), ticks->end(), 0.0) : 0;
+  return sum > 0 ? Json(ticks->back() / sum) : Json(nullptr);
+}
+
+Json temperature(const core::SystemFiles& files) {
+  std::optional<double> hottest;
+  const auto consider = [&](std::optional<double> millidegrees) {
+    if (millidegrees && (!hottest || *millidegrees / 1000 > *hottest))
+      hottest = *millidegrees / 1000;
+  };
+  for (const std::string& chip : files.names("/sys/class/hwmon")) {
+    const std::string directory = "/sys/class/hwmon/" + chip;
+    const std::string name = files.text(directory + "/name").value_or("");
+    if (name != "coretemp" && name != "k10temp" && name != "zenpower" && name != "cpu_thermal") {
+      continue;
+    }
+    for (const std::string& file : files.names(directory)) {
+      if (file.starts_with("temp") && file.ends_with("_input")) {
+        consider(files.number(directory + "/" + file));
+      }
+    }
+  }
+  return or_null(hottest);
+}
+
+Json memory_group(const core::SystemFiles& files) {
+  const auto bytes = [&](const char* key) {
+    return count_or_null(files.field_number("/proc/meminfo", key));
+  };
+  const auto total = files.field_number("/proc/meminfo", "SwapTotal");
+  const auto free = files.field_number("/proc/meminfo", "SwapFree");
+  Json group;
+  group["total bytes"] = bytes("MemTotal");
+  group["available bytes"] = bytes("MemAvailable");
+  group["base page bytes"] = core::page_bytes();
+  group[key::kHugePages.name] = or_null(files.choice(std::string(kThp) + "/enabled"));
+  group["huge page defragmentation"] = or_null(files.choice(std::string(kThp) + "/defrag"));
+  group["huge page bytes"] = count_or_null(files.number(std::string(kThp) + "/hpage_pmd_size"));
+  group["reserved huge pages"] = bytes("HugePages_Total");
+  group[key::kNumaBalancing.name] = count_or_null(files.number("/proc/sys/kernel/numa_balancing"));
+  group[key::kNumaCalls.name] = core::numa_calls_available();
+  group["swap bytes"] = count_or_null(total);
+  group[key::kSwapUsed.name] =
+      total && free ? count_or_null(std::max(0.0, *total - *free)) : Json(nullptr);
+  group["swappiness"] = count_or_null(files.number("/proc/sys/vm/swappiness"));
+  group["overcommit"] = count_or_null(files.number("/proc/sys/vm/overcommit_memory"));
+  return group;
+}
+
+Json kernel_group(const core::SystemFiles& files) {
+  const std::string cpu = "/sys/devices/system/cpu";
+  const std::string clocks = "/sys/devices/system/clocksource/clocksource0";
+  Json group;
+  group["release"] = or_null(files.text("/proc/sys/kernel/osrelease"));
+  group["version"] = or_null(files.text("/proc/sys/kernel/version"));
+  group["parameters"] = kernel_parameters(files);
+  group["isolated CPUs"] = cpu_list(files, cpu + "/isolated");
+  group["tickless CPUs"] = cpu_list(files, cpu + "/nohz_full");
+  group[key::kClockSource.name] = or_null(files.text(clocks + "/current_clocksource"));
+  group[key::kClockSources.name] = or_null(files.text(clocks + "/available_clocksource"));
+  group["address randomisation"] =
+      count_or_null(files.number("/proc/sys/kernel/randomize_va_space"));
+  return group;
+}
+
+Json system_group(const core::SystemFiles& files) {
+  const std::string dmi = "/sys/class/dmi/id";
+  const auto product = files.text(dmi + "/product_name");
+  const std::vector<double> throttles =
+      of_every_cpu(files, "/thermal_throttle/core_throttle_count");
+  std::istringstream load(files.text("/proc/loadavg").value_or(""));
+  double average = 0;
+  double older = 0;
+  double running = 0;
+  const bool loaded = static_cast<bool>(load >> average >> older >> older >> running);
+  double throttled = 0;
+  for (const double count : throttles) throttled += count;
+  Json group;
+  group[key::kVirtualMachine.name] = virtual_machine(files, product.value_or(""));
+  group["hypervisor"] = or_null(files.text("/sys/hypervisor/type"));
+  group["product"] = or_null(product);
+  group["maker"] = or_null(files.text(dmi + "/sys_vendor"));
+  group["load average at start"] = loaded ? Json(average) : Json(nullptr);
+  group[key::kRunning.name] = loaded ? Json(static_cast<int>(running)) : Json(nullptr);
+  group[key::kSteal.name] = steal_share(files);
+  group["uptime s"] = or_null(files.number("/proc/uptime"));
+  group["processor temperature °C"] = temperature(files);
+  group["thermal throttles since boot"] =
+      throttles.empty() ? Json(nullptr) : Json(static_cast<std::int64_t>(throttled));
+  return group;
+}
+
+// ---- the limits and variables under which this process runs ----
+
+// Leaves of every path only the file name, so that no directory of a user is recorded.
+std::string without_directories(const std::string& text) {
+  std::string kept;
+  std::string word;
+  const auto flush = [&] {
+    const auto slash = word.find_last_of('/');
+    kept += slash == std::string::npos ? word : word.substr(slash + 1);
+    word.clear();
+  };
+  for (const char c : text) {
+    if (c == ' ' || c == ':' || c == ',' || c == '=') {
+      flush();
+      kept += c;
+    } else {
+      word += c;
+    }
+  }
+  flush();
+  return kept;
+}
+
+Json limit_of(int resource) {
+  rlimit limit{};
+  if (getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0) return nullptr;
+  if (limit.rlim_cur == RLIM_INFINITY) return "unlimited";
+  return limit.rlim_cur;
+}
+
+std::string allocator() {
+  const char* preload = std::getenv("LD_PRELOAD");
+  const std::string libraries = preload == nullptr ? "" : preload;
+  for (const char* name : {"jemalloc", "tcmalloc", "mimalloc", "hoard", "tbbmalloc", "snmalloc"}) {
+    if (libraries.find(name) != std::string::npos) return std::string(name) + " (LD_PRELOAD)";
+  }
+#if defined(__GLIBC__)
+  return "glibc";
+#else
+  return "the C library's";
+#endif
+}
+
+// Variables that steer threads, allocators and the loader, sorted; "none" if none is set.
+std::string steering_variables() {
+  constexpr std::array<std::string_view, 15> kPrefixes = {
+      "OMP_",        "GOMP_",     "KMP_",           "OPENBLAS_", "MKL_",
+      "BLIS_",       "MALLOC_",   "GLIBC_TUNABLES", "HWLOC_",    "LD_PRELOAD",
+      "LD_BIND_NOW", "MIMALLOC_", "TCMALLOC_",      "HWY_",      "TABANE_"};
+  std::vector<std::string> found;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const bool wanted = std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                                    [&](std::string_view p) { return text.starts_with(p); });
+    if (wanted) found.push_back(without_directories(std::string(text)));
+  }
+  std::sort(found.begin(), found.end());
+  std::string all;
+  for (const std::string& one : found) all += (all.empty() ? "" : " ") + one;
+  return all.empty() ? "none" : all;
+}
+
+Json container(const core::SystemFiles& files) {
+  if (std::getenv("APPTAINER_CONTAINER") != nullptr) return "Apptainer";
+  if (std::getenv("SINGULARITY_CONTAINER") != nullptr) return "Singularity";
+  if (files.exists("/run/.containerenv")) return "Podman";
+  if (files.exists("/.dockerenv")) return "Docker";
+  if (auto name = files.text("/run/systemd/container")) return *name;
+  if (const char* name = std::getenv("container")) return name;
+  return "none seen";
+}
+
+Json batch_job() {
+  constexpr std::array<std::pair<const char*, const char*>, 3> kSystems = {
+      {{"SLURM_JOB_ID", "Slurm "}, {"PBS_JOBID", "PBS "}, {"LSB_JOBID", "LSF "}}};
+  for (const auto& [variable, name] : kSystems) {
+    if (const char* id = std::getenv(variable)) return std::string(name) + id;
+  }
+  return "none seen";
+}
+
+Json process_group(const core::SystemFiles& files) {
+  const core::CgroupLimits cgroup = core::read_cgroup_limits(files);
+  const auto throttling = core::read_cgroup_throttling(files);
+  const auto limit_or_none = [&](const std::optional<double>& value) -> Json {
+    if (value) return *value;
+    return cgroup.seen ? Json("none") : Json(nullptr);
+  };
+  Json group;
+  group["affinity"] = or_null(files.field("/proc/self/status", "Cpus_allowed_list"));
+  group["memory nodes"] = or_null(files.field("/proc/self/status", "Mems_allowed_list"));
+  group["cgroup CPUs"] = or_null(cgroup.cpuset);
+  group[key::kCpuQuota.name] = limit_or_none(cgroup.cpus);
+  group[key::kThrottled.name] = throttling ? Json(std::llround(throttling->times)) : Json(nullptr);
+  group[key::kThrottledSeconds.name] = throttling ? Json(throttling->seconds) : Json(nullptr);
+  group["cgroup memory limit bytes"] = limit_or_none(cgroup.memory_bytes);
+  group["limit of stack bytes"] = limit_of(RLIMIT_STACK);
+  group["limit of locked memory bytes"] = limit_of(RLIMIT_MEMLOCK);
+  group["limit of address space bytes"] = limit_of(RLIMIT_AS);
+  group["limit of processes"] = limit_of(RLIMIT_NPROC);
+  group["limit of open files"] = limit_of(RLIMIT_NOFILE);
+  group["nice"] = getpriority(PRIO_PROCESS, 0);
+  group["allocator"] = allocator();
+  group["environment variables"] = steering_variables();
+  group["container"] = container(files);
+  group["batch job"] = batch_job();
+  return group;
+}
+
+// ---- the build and the clock ----
 
 Json software_group() {
   Json group;
@@ -77,80 +500,7 @@ Json timer_group() {
   return group;
 }
 
-Json numa_nodes(const core::Topology& topology) {
-  Json nodes = Json::array();
-  for (const core::NumaNode& node : topology.numa_nodes()) {
-    Json described;
-    described["os_index"] = node.os_index;
-    described["bytes"] = node.bytes > 0 ? Json(node.bytes) : Json(nullptr);
-    described["pus"] = node.pus;
-    nodes.push_back(std::move(described));
-  }
-  return nodes;
-}
-
-Json caches(const core::Topology& topology) {
-  Json levels = Json::array();
-  for (const core::CacheLevel& cache : topology.caches()) {
-    Json described;
-    described["level"] = cache.level;
-    described["bytes"] = cache.bytes;
-    described["line_bytes"] = cache.line_bytes > 0 ? Json(cache.line_bytes) : Json(nullptr);
-    described["instances"] = cache.instances;
-    described["pus_sharing"] = cache.pus_sharing;
-    levels.push_back(std::move(described));
-  }
-  return levels;
-}
-
-Json pu_list(const core::Topology& topology) {
-  Json list = Json::array();
-  for (const core::Pu& pu : topology.pus()) {
-    Json described;
-    described["os_index"] = pu.os_index;
-    described["core"] = pu.core;
-    described["package"] = pu.package;
-    described["numa_node"] = pu.numa_node;
-    list.push_back(std::move(described));
-  }
-  return list;
-}
-
-Json memory_bytes(const core::Topology& topology) {
-  if (topology.is_this_machine()) {
-    return count_or_null(core::SystemFiles().field_number("/proc/meminfo", "MemTotal"));
-  }
-  std::uint64_t bytes = 0;
-  for (const core::NumaNode& node : topology.numa_nodes()) bytes += node.bytes;
-  return bytes > 0 ? Json(bytes) : Json(nullptr);
-}
-
 }  // namespace
-
-Json describe_machine(const core::Topology& topology) {
-  const bool here = topology.is_this_machine();
-  Json machine;
-  machine["name"] = here ? core::host_name() : "synthetic machine";
-  machine["summary"] = topology.summary();
-  machine["cpu_model"] = here ? or_null(cpu_model(core::SystemFiles())) : Json(nullptr);
-  machine["pus"] = topology.pus().size();
-  machine["cores"] = topology.core_count();
-  machine["packages"] = topology.package_count();
-  machine["numa_nodes"] = numa_nodes(topology);
-  machine["caches"] = caches(topology);
-  machine["memory_bytes"] = memory_bytes(topology);
-  machine["simd_target"] = here ? Json(simd::target_name()) : Json(nullptr);
-  machine["pu_list"] = pu_list(topology);
-  return machine;
-}
-
-std::vector<Warning> topology_warnings(const core::Topology& topology) {
-  if (topology.correction().empty()) return {};
-  return {{"numa_map", topology.correction(),
-           "firmware or a hypervisor describes nodes that do not follow the packages; caches and "
-           "packages may be shown wrongly, too",
-           "compare with lscpu; in a virtual machine ask for nodes that follow its packages"}};
-}
 
 Json read_environment(const std::string& root) {
   const core::SystemFiles files(root);

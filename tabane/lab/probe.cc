@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "tabane/core/error.h"
-#include "tabane/lab/record/join_passes.h"
+#include "tabane/lab/record/record.h"
 
 namespace tabane::lab {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "tabane/core/measurement.h"
 #include "tabane/core/topology.h"
-#include "tabane/lab/campaign/progress.h"
+#include "tabane/lab/campaign/campaign.h"
 #include "tabane/lab/record/record.h"
 
 namespace tabane::lab {

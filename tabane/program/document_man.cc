@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "tabane/core/error.h"
-#include "tabane/lab/version.h"
+#include "tabane/lab/record_head.h"
 #include "tabane/program/documents.h"
 
 namespace tabane::program {

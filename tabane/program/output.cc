@@ -10,7 +10,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
-#include "tabane/lab/version.h"
+#include "tabane/lab/record_head.h"
 #include "tabane/program/printable.h"
 
 namespace tabane::program {

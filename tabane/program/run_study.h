@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tabane/core/topology.h"
-#include "tabane/lab/campaign/progress.h"
+#include "tabane/lab/campaign/campaign.h"
 #include "tabane/program/output.h"
 
 namespace tabane::program {

@@ -2,7 +2,7 @@
 
 #include <gnu/libc-version.h>
 
-#include "tabane/lab/version.h"
+#include "tabane/lab/record_head.h"
 
 namespace tabane::program {
 namespace {

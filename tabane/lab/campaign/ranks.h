@@ -1,18 +1,73 @@
-// Campaigns on ranks: blocks whose contenders are operations that several ranks do together, forked
-// here or those of MPI.
+// Ctrl-C reaches all processes of a terminal: those that are forked to measure would die of it, and
+// with them what they have measured.
 #pragma once
 
+#include <csignal>
+#include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "tabane/comm/collective/choice.h"
+#include "tabane/comm/grid.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/topology.h"
 #include "tabane/lab/campaign/campaign.h"
-#include "tabane/lab/campaign/rank_rounds.h"
 
 namespace tabane::lab {
+
+// While it lives, the signals that ask a whole group of processes to end wait: SIGINT (Ctrl-C),
+// SIGTERM (as of timeout) and SIGHUP (the terminal is closed). They do so for the calling thread
+// and for the processes that it forks. Then they reach the caller alone, if the others have ended.
+class BlockInterrupts {
+ public:
+  BlockInterrupts() {
+    sigset_t asking;
+    sigemptyset(&asking);
+    for (const int signal_number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&asking, signal_number);
+    pthread_sigmask(SIG_BLOCK, &asking, &before_);
+  }
+  ~BlockInterrupts() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockInterrupts(const BlockInterrupts&) = delete;
+  BlockInterrupts& operator=(const BlockInterrupts&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+// Times what several ranks do together. Competitors are measured in turn, as by
+// core::measure_interleaved(): in every round each gives one sample, in an order drawn anew.
+
+// One rank's part of an operation, so many times; all ranks run it at the same time.
+using RankWork = std::function<void(std::uint64_t iterations)>;
+// Makes a rank's part. All ranks call it, in the same order. Empty, on all ranks: the operation
+// cannot be had on this grid.
+using RankWorkload = std::function<RankWork(comm::Grid& grid)>;
+
+struct RankRoundsOptions {
+  double epoch_seconds = 300e-6;  // a sample takes at least about this long
+  double budget_seconds = 0.3;
+  int fewest_rounds = 2;  // even when the budget is spent
+  int most_rounds = 1000;
+  // After that no other operation or round begins, so that some may have no samples. One that has
+  // begun is not cut short.
+  double most_seconds = std::numeric_limits<double>::infinity();
+};
+
+// Samples of each workload, seconds an iteration by the clock of rank 0, one a round: as many of
+// each workload as of any other, or none.
+using RankSamples = std::vector<std::vector<double>>;
+
+// All ranks of the grid call it with the same workloads; the samples are on rank 0, none elsewhere.
+// throws: as the work.
+RankSamples measure_rounds(comm::Grid& grid, std::span<const RankWorkload> workloads,
+                           const RankRoundsOptions& options);
+
+// Campaigns on ranks: blocks whose contenders are operations that several ranks do together, forked
+// here or those of MPI.
 
 inline constexpr int kMostRanksForked = 4096;  // as comm::launch()
 

@@ -27,8 +27,7 @@
 #include "tabane/core/helper_process.h"
 #include "tabane/core/system_files.h"
 #include "tabane/core/units.h"
-#include "tabane/lab/campaign/progress.h"
-#include "tabane/lab/commands/child_streams.h"
+#include "tabane/lab/campaign/campaign.h"
 #include "tabane/lab/commands/spawn.h"
 #include "tabane/team/process_tree.h"
 

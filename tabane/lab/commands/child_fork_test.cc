@@ -13,7 +13,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
-#include "tabane/lab/campaign/progress.h"
+#include "tabane/lab/campaign/campaign.h"
 #include "tabane/lab/commands/line.h"
 
 namespace tabane::lab {

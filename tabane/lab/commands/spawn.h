@@ -4,6 +4,12 @@
 #include <sys/types.h>
 
 #include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tabane/core/file.h"
 
 namespace tabane::lab {
 
@@ -21,5 +27,44 @@ struct Spawn {
 // posix_spawn() knows no way to ask for that end, and sets every signal's handler by two system
 // calls, which is a tenth of the time of a program that does nothing.
 pid_t spawn(const Spawn& what);
+
+// The streams of a measured command: opened before it starts, read while it runs.
+
+// The end of a text of unlimited length, and if wanted the hash of all of it.
+class KeptText {
+ public:
+  KeptText(std::size_t most_bytes, bool hashed);
+  void add(std::string_view bytes);
+  std::string text() const;
+  // XXH3 of 128 bits, in hexadecimal: tells outputs apart that nobody has made to look the same.
+  std::string hash() const;
+
+ private:
+  std::size_t most_;
+  std::string text_;  // at most twice as long
+  struct Hash;
+  std::unique_ptr<Hash, void (*)(Hash*)> hash_;  // null: not wanted
+};
+
+// A pipe whose writing end a command has, and this process, too, so that the command's end is not
+// news of the pipe: waking for it would take time from a command that is about to end.
+class PipeReader {
+ public:
+  // most_bytes: 0: what is read is thrown away. throws: core::SystemError.
+  PipeReader(std::size_t most_bytes, bool hashed);
+
+  int writing_end() const { return writing_.get(); }
+  int reading_end() const { return reading_.get(); }
+  // Takes what is there, without waiting; of much the first megabytes.
+  void read_some();
+  KeptText& kept() { return kept_; }
+
+ private:
+  ssize_t take();
+
+  core::Descriptor reading_, writing_;
+  core::Descriptor nothing_;  // where most_bytes is 0
+  KeptText kept_;
+};
 
 }  // namespace tabane::lab

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "tabane/lab/compare/compare.h"
-#include "tabane/lab/compare/judge.h"
 
 namespace tabane::lab {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tabane/lab/page/figure.h"
+#include "tabane/lab/page/plot.h"
 #include "tabane/lab/record/record.h"
 
 namespace tabane::lab {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "tabane/lab/probe.h"
-#include "tabane/lab/probes/views.h"
+#include "tabane/lab/probes/common.h"
 #include "tabane/lab/survey/present.h"
 
 namespace tabane::lab::testing {

@@ -10,9 +10,8 @@
 #include "tabane/core/keep.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/probe.h"
-#include "tabane/lab/probes/level_sets.h"
-#include "tabane/lab/probes/plan.h"
-#include "tabane/lab/probes/views.h"
+#include "tabane/lab/probes/common.h"
+#include "tabane/lab/probes/working_set.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/simd/elementwise.h"
 

@@ -7,8 +7,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/keep.h"
 #include "tabane/core/time_together.h"
-#include "tabane/lab/probes/plan.h"
-#include "tabane/lab/probes/pointer_chase.h"
+#include "tabane/lab/probes/common.h"
 
 namespace tabane::lab {
 namespace {

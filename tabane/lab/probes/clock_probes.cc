@@ -14,9 +14,7 @@
 #include "tabane/core/core_rate.h"
 #include "tabane/core/error.h"
 #include "tabane/lab/probe.h"
-#include "tabane/lab/probes/bound_threads.h"
-#include "tabane/lab/probes/plan.h"
-#include "tabane/lab/probes/views.h"
+#include "tabane/lab/probes/common.h"
 #include "tabane/lab/record/text.h"
 
 namespace tabane::lab {

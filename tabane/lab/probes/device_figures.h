@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tabane/device/device.h"
-#include "tabane/lab/record/view.h"
+#include "tabane/lab/record/record.h"
 
 namespace tabane::lab {
 

@@ -15,8 +15,8 @@
 #include "tabane/core/units.h"
 #include "tabane/device/module.h"
 #include "tabane/lab/probe.h"
+#include "tabane/lab/probes/common.h"
 #include "tabane/lab/probes/device_figures.h"
-#include "tabane/lab/probes/views.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/shared_block.h"
 

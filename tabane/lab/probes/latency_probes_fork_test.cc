@@ -9,8 +9,7 @@
 
 #include "tabane/core/memory.h"
 #include "tabane/lab/probes/chase.h"
-#include "tabane/lab/probes/plan.h"
-#include "tabane/lab/probes/pointer_chase.h"
+#include "tabane/lab/probes/common.h"
 #include "tabane/lab/probes/run_probe.h"
 
 namespace tabane::lab {

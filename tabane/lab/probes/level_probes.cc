@@ -11,9 +11,8 @@
 #include "tabane/core/binding.h"
 #include "tabane/core/keep.h"
 #include "tabane/lab/probe.h"
-#include "tabane/lab/probes/kernels.h"
-#include "tabane/lab/probes/level_sets.h"
-#include "tabane/lab/probes/plan.h"
+#include "tabane/lab/probes/common.h"
+#include "tabane/lab/probes/working_set.h"
 #include "tabane/simd/peak.h"
 #include "tabane/simd/target.h"
 

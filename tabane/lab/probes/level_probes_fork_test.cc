@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "tabane/core/keep.h"
-#include "tabane/lab/probes/level_sets.h"
 #include "tabane/lab/probes/run_probe.h"
+#include "tabane/lab/probes/working_set.h"
 
 namespace tabane::lab {
 namespace {

@@ -24,10 +24,8 @@
 #include "tabane/core/topology.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/probe.h"
-#include "tabane/lab/probes/bound_threads.h"
 #include "tabane/lab/probes/chase.h"
-#include "tabane/lab/probes/plan.h"
-#include "tabane/lab/probes/views.h"
+#include "tabane/lab/probes/common.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/simd/elementwise.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tabane/core/file.h"
-#include "tabane/lab/campaign/rank_rounds.h"
+#include "tabane/lab/campaign/ranks.h"
 
 namespace tabane::lab {
 

@@ -25,9 +25,7 @@
 #include "tabane/core/time_together.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/probe.h"
-#include "tabane/lab/probes/bound_threads.h"
-#include "tabane/lab/probes/plan.h"
-#include "tabane/lab/probes/views.h"
+#include "tabane/lab/probes/common.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/team/fork.h"
 

@@ -9,7 +9,7 @@
 
 #include "tabane/core/memory.h"
 #include "tabane/lab/probe.h"
-#include "tabane/lab/probes/plan.h"
+#include "tabane/lab/probes/common.h"
 
 namespace tabane::lab {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "tabane/comm/comm.h"
 #include "tabane/core/helper_process.h"
-#include "tabane/lab/record/view.h"
+#include "tabane/lab/record/record.h"
 
 namespace tabane::lab {
 

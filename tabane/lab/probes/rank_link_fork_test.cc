@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tabane/core/error.h"
-#include "tabane/lab/campaign/progress.h"
+#include "tabane/lab/campaign/campaign.h"
 
 namespace tabane::lab {
 namespace {

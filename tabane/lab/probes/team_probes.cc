@@ -15,8 +15,7 @@
 #include "tabane/core/system_files.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/probe.h"
-#include "tabane/lab/probes/bound_threads.h"
-#include "tabane/lab/probes/plan.h"
+#include "tabane/lab/probes/common.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/fork_order.h"
 

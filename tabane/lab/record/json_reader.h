@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "tabane/core/error.h"
-#include "tabane/lab/record/view.h"
+#include "tabane/lab/record/record.h"
 
 namespace tabane::lab {
 

@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "tabane/core/error.h"
-#include "tabane/lab/record/base64.h"
 #include "tabane/lab/record/json_reader.h"
 #include "tabane/lab/record/record.h"
 #include "tabane/lab/record/text.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tabane/lab/record/view.h"
+#include "tabane/lab/record/record.h"
 
 namespace tabane::lab {
 
@@ -49,5 +49,19 @@ std::string text_of(const Entry& entry);
 
 // "A", "A and B", "A, B and C"
 std::string join(const std::vector<std::string>& parts);
+
+// Bytes as text (RFC 4648, section 4).
+
+std::string to_base64(std::string_view bytes);
+// Whether it is what to_base64() can return.
+bool is_base64(std::string_view text);
+
+// How near a figure comes to its limit, in words that agree with the value and the limit beside
+// them.
+
+// "87 %", or "40 % in turn, 76 %" where figure and limit, taken in turn, were mostly at another
+// ratio than their medians, as on a machine whose speed changes: the quotient of the value and the
+// limit comes last. result: has a share.
+std::string show_share(const Result& result);
 
 }  // namespace tabane::lab

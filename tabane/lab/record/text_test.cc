@@ -69,5 +69,49 @@ TEST(TextOf, ShowsValuesWithUnitAndInterval) {
             "below 0.1 % [below 0.1 %, 0.4 %]");
 }
 
+// The vectors of RFC 4648, section 10.
+TEST(Base64, WritesBytes) {
+  const std::pair<const char*, const char*> vectors[] = {{"", ""},
+                                                         {"f", "Zg=="},
+                                                         {"fo", "Zm8="},
+                                                         {"foo", "Zm9v"},
+                                                         {"foob", "Zm9vYg=="},
+                                                         {"fooba", "Zm9vYmE="},
+                                                         {"foobar", "Zm9vYmFy"}};
+  for (const auto& [bytes, text] : vectors) {
+    EXPECT_EQ(to_base64(bytes), text);
+    EXPECT_TRUE(is_base64(text));
+  }
+  EXPECT_EQ(to_base64("\xff\xfe\xfd"), "//79");
+}
+
+TEST(Base64, KnowsWhatIsNone) {
+  for (const char* text : {"Zg=", "Zg===", "Z===", "====", "Zg==Zg==", "Zm9v\"", "Zm 9", "<img"}) {
+    EXPECT_FALSE(is_base64(text)) << text;
+  }
+}
+
+Result latency(std::vector<double> samples, std::vector<double> limit) {
+  Result result;
+  result.unit = "ns";
+  result.better = Better::lower;
+  set_samples(result, std::move(samples));
+  set_limit(result, "in turn", std::move(limit));
+  return result;
+}
+
+TEST(ShowShare, IsTheQuotientOfValueAndLimitWhereTheyAgree) {
+  EXPECT_EQ(show_share(latency({80, 80, 80}, {40, 40, 40})), "50 %");
+}
+
+// The machine is slow in other rounds for the figure than for its limit.
+TEST(ShowShare, ShowsBothWhereTurnsSayAnotherThanMedians) {
+  const Result result = latency({100, 50, 80, 160, 80}, {40, 60, 32, 64, 60});
+  EXPECT_EQ(*result.value, 80);
+  EXPECT_EQ(result.limit->value, 60);
+  EXPECT_EQ(show_share(result), "40 % in turn, 75 %");
+}
+
 }  // namespace
+
 }  // namespace tabane::lab

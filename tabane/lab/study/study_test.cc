@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tabane/lab/page/figure.h"
+#include "tabane/lab/page/plot.h"
 
 namespace tabane::lab {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "tabane/lab/probes/level_sets.h"
+#include "tabane/lab/probes/working_set.h"
 #include "tabane/lab/record/text.h"
 
 namespace tabane::lab {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tabane/lab/probes/level_sets.h"
+#include "tabane/lab/probes/working_set.h"
 
 namespace tabane::lab {
 namespace {

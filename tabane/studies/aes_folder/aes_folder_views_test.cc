@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tabane/lab/page/figure.h"
+#include "tabane/lab/page/plot.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/studies/aes_folder/aes_folder.h"
 

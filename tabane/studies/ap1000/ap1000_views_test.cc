@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tabane/lab/page/figure.h"
+#include "tabane/lab/page/plot.h"
 #include "tabane/lab/probes/ping_pong.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/studies/ap1000/ap1000.h"

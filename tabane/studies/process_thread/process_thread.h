@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tabane/core/topology.h"
-#include "tabane/lab/campaign/progress.h"
+#include "tabane/lab/campaign/campaign.h"
 #include "tabane/lab/record/points.h"
 #include "tabane/lab/record/record.h"
 #include "tabane/team/choose.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tabane/lab/page/figure.h"
+#include "tabane/lab/page/plot.h"
 #include "tabane/lab/record/published.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/study/views_test.h"

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "tabane/core/units.h"
-#include "tabane/lab/commands/allocator.h"
+#include "tabane/lab/commands/run_plan.h"
 #include "tabane/program/command.h"
 #include "tabane/program/run_options.h"
 #include "tabane/program/run_study.h"

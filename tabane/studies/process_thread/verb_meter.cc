@@ -5,7 +5,7 @@
 #include <csignal>
 #include <iostream>
 
-#include "tabane/lab/commands/allocator.h"
+#include "tabane/lab/commands/run_plan.h"
 #include "tabane/program/run_options.h"
 #include "tabane/studies/process_thread/process_thread.h"
 

@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "tabane/core/units.h"
-#include "tabane/lab/version.h"
+#include "tabane/lab/record_head.h"
 #include "tabane/program/printable.h"
 #include "tabane/tools/encrypt/copy_share.h"
 

@@ -9,7 +9,7 @@
 #include "tabane/core/error.h"
 #include "tabane/crypto/random.h"
 #include "tabane/crypto/sha256.h"
-#include "tabane/lab/record/base64.h"
+#include "tabane/lab/record/text.h"
 #include "tabane/tools/epub/moment.h"
 #include "tabane/tools/epub/package.h"
 

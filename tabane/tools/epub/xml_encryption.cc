@@ -8,7 +8,7 @@
 
 #include "tabane/crypto/openssl.h"
 #include "tabane/crypto/random.h"
-#include "tabane/lab/record/base64.h"
+#include "tabane/lab/record/text.h"
 
 namespace tabane::epub {
 

@@ -9,7 +9,7 @@
 #include "bench/remote.h"
 #include "tabane/core/error.h"
 #include "tabane/core/helper_process.h"
-#include "tabane/lab/probes/plan.h"
+#include "tabane/lab/probes/common.h"
 
 namespace tabane::bench {
 namespace {

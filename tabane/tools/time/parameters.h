@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tabane/lab/record/factors.h"
+#include "tabane/lab/record/points.h"
 
 namespace tabane::lab {
 

@@ -12,7 +12,7 @@
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/statistics.h"
-#include "tabane/lab/campaign/progress.h"
+#include "tabane/lab/campaign/campaign.h"
 #include "tabane/lab/commands/child.h"
 #include "tabane/lab/record/points.h"
 

@@ -9,7 +9,7 @@
 
 #include "tabane/core/topology.h"
 #include "tabane/lab/commands/child.h"
-#include "tabane/lab/record/factors.h"
+#include "tabane/lab/record/points.h"
 
 namespace tabane::program {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tabane/lab/commands/run_plan.h"
-#include "tabane/lab/record/view.h"
+#include "tabane/lab/record/record.h"
 
 namespace tabane::program {
 

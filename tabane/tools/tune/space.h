@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tabane/lab/record/factors.h"
+#include "tabane/lab/record/points.h"
 
 namespace tabane::lab::tune {
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "tabane/core/topology.h"
-#include "tabane/lab/commands/allocator.h"
 #include "tabane/lab/commands/child.h"
 #include "tabane/lab/commands/run_plan.h"
 #include "tabane/tools/tune/setting.h"

@@ -10,9 +10,9 @@
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
-#include "tabane/lab/campaign/progress.h"
+#include "tabane/lab/campaign/campaign.h"
 #include "tabane/lab/commands/line.h"
-#include "tabane/lab/commands/others_load.h"
+#include "tabane/lab/survey/disturbances.h"
 #include "tabane/program/more_lines.h"
 
 namespace tabane::program {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tabane/core/statistics.h"
-#include "tabane/lab/campaign/progress.h"
+#include "tabane/lab/campaign/campaign.h"
 #include "tabane/tools/tune/search.h"
 
 namespace tabane::lab::tune {

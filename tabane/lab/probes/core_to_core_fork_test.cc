@@ -1,3 +1,5 @@
+#include "tabane/lab/probes/core_to_core.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "tabane/lab/probes/core_to_core.h"
 #include "tabane/lab/probes/run_probe.h"
 
 namespace tabane::lab {
@@ -169,4 +170,5 @@ TEST(CoreToCoreLatency, BindsNothingOnAnotherMachine) {
 }
 
 }  // namespace
+
 }  // namespace tabane::lab

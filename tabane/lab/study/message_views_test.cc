@@ -1,4 +1,4 @@
-#include "tabane/lab/campaign/segmented_fit.h"
+#include "tabane/lab/study/message_views.h"
 
 #include <gtest/gtest.h>
 
@@ -67,4 +67,5 @@ TEST(FitSegments, FewPointsMakeOneLineOrNone) {
 }
 
 }  // namespace
+
 }  // namespace tabane::lab

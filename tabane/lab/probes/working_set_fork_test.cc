@@ -1,4 +1,4 @@
-#include "tabane/lab/probes/kernels.h"
+#include "tabane/lab/probes/working_set.h"
 
 #include <gtest/gtest.h>
 
@@ -97,4 +97,5 @@ TEST(Rates, AreAmountsOverSeconds) {
 }
 
 }  // namespace
+
 }  // namespace tabane::lab

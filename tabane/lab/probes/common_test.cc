@@ -1,4 +1,4 @@
-#include "tabane/lab/probes/views.h"
+#include "tabane/lab/probes/common.h"
 
 #include <gtest/gtest.h>
 
@@ -170,4 +170,5 @@ TEST(Devices, AreATableWithATransferInOperations) {
 }
 
 }  // namespace
+
 }  // namespace tabane::lab

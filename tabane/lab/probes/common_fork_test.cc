@@ -1,4 +1,4 @@
-#include "tabane/lab/probes/plan.h"
+#include "tabane/lab/probes/common.h"
 
 #include <gtest/gtest.h>
 
@@ -64,4 +64,5 @@ TEST(MemoryLevels, NeverEndWithoutMemory) {
 }
 
 }  // namespace
+
 }  // namespace tabane::lab

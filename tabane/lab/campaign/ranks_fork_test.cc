@@ -1,4 +1,4 @@
-#include "tabane/lab/campaign/block_interrupts.h"
+#include "tabane/lab/campaign/ranks.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -49,4 +49,5 @@ TEST_P(BlockInterruptsOf, KeepsAForkedProcessAlive) {
 INSTANTIATE_TEST_SUITE_P(Signals, BlockInterruptsOf, testing::Values(SIGINT, SIGTERM, SIGHUP));
 
 }  // namespace
+
 }  // namespace tabane::lab
