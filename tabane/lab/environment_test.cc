@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "tabane/core/fake_machine.h"
+#include "tabane/lab/record_head.h"
 
 namespace tabane::lab {
 namespace {

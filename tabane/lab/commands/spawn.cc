@@ -6,11 +6,13 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "tabane/core/error.h"
 

@@ -9,7 +9,6 @@
 #include "tabane/core/statistics.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/environment.h"
-#include "tabane/lab/environment_keys.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/survey/consistency.h"
 
