@@ -36,7 +36,7 @@ Probe loaded_latency_probe(const core::Topology& topology);
 
 namespace {
 
-constexpr Mix kMixes[] = {Mix::read, Mix::copy};
+constexpr Mix kLoadsOfMemory[] = {Mix::read, Mix::copy};
 
 // 0, 1, 2, 4 … and all.
 std::vector<std::size_t> loader_counts(std::size_t others) {
@@ -99,9 +99,9 @@ void run_loaded(const Probe& probe, ProbeContext& context) {
   sets.on_thread(sets.size() - 1, [&] { chase = &memory_chase(context); });
   const auto counts = loader_counts(sets.size() - 1);
   LoadedChase loaded(sets, *chase);
-  std::vector<std::vector<double>> moved(counts.size() * std::size(kMixes));
+  std::vector<std::vector<double>> moved(counts.size() * std::size(kLoadsOfMemory));
   std::vector<Loop> loops;
-  for (const Mix mix : kMixes) loops.push_back(best_on_machine(context, dram, sets, mix));
+  for (const Mix mix : kLoadsOfMemory) loops.push_back(best_on_machine(context, dram, sets, mix));
   std::vector<core::Competitor> competitors;
   for (std::size_t m = 0; m < loops.size(); ++m)
     for (std::size_t i = 0; i < counts.size(); ++i)
