@@ -27,12 +27,7 @@
 
 namespace tabane::lab {
 
-// memory.latency.loaded: the latency of memory while other cores use it.
-
-// One core follows a random cycle through memory while k others read from memory, or copy in it:
-// how latency grows, and what the others get. source: the loaded-latency mode of Intel's Memory
-// Latency Checker.
-Probe loaded_latency_probe(const core::Topology& topology);
+// ---- memory.latency.loaded ----
 
 namespace {
 
@@ -175,6 +170,9 @@ void describe_loaded_latency(View& view, const Record&) {
       show(curves.series.front().y.front(), curves.y.unit), join(parts));
 }
 
+// One core follows a random cycle through memory while k others read from memory, or copy in it:
+// how latency grows, and what the others get. source: the loaded-latency mode of Intel's Memory
+// Latency Checker.
 Probe loaded_latency_probe(const core::Topology&) {
   Probe probe;
   probe.name = "memory.latency.loaded";
