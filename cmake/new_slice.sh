@@ -109,7 +109,7 @@ else
 #pragma once
 
 #include "tabane/core/topology.h"
-#include "tabane/lab/campaign/progress.h"
+#include "tabane/lab/campaign/campaign.h"
 #include "tabane/lab/record/record.h"
 
 namespace tabane::lab {
