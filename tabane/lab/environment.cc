@@ -5,22 +5,24 @@
 #include <gnu/libc-version.h>
 #endif
 
-#include <array>
-#include <numeric>
-#include <ctime>
-#include "tabane/core/clock.h"
-#include "tabane/simd/target.h"
 #include <sys/resource.h>
+
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
+#include <numeric>
+#include <sstream>
 #include <string_view>
 #include <utility>
+
 #include "tabane/core/cgroup.h"
-#include <cctype>
-#include <sstream>
-#include "tabane/core/vector_registers.h"
+#include "tabane/core/clock.h"
 #include "tabane/core/memory.h"
+#include "tabane/core/vector_registers.h"
+#include "tabane/simd/target.h"
 
 namespace tabane::lab {
 

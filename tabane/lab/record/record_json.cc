@@ -31,9 +31,9 @@ const NameTable<Role>& names_of(Role) {
 }
 const NameTable<Kind>& names_of(Kind) {
   static const NameTable<Kind> names = {{Kind::survey, "survey"},
-                                    {Kind::study, "study"},
-                                    {Kind::bench, "bench"},
-                                    {Kind::comparison, "comparison"}};
+                                        {Kind::study, "study"},
+                                        {Kind::bench, "bench"},
+                                        {Kind::comparison, "comparison"}};
   return names;
 }
 

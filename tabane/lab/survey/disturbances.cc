@@ -27,9 +27,7 @@ double sum(const std::array<double, 8>& ticks) {
 }  // namespace
 
 StolenTime::StolenTime(const core::SystemFiles& files)
-    : files_(files),
-      throttled_(core::read_cgroup_throttling(files)),
-      ticks_(cpu_ticks(files)) {}
+    : files_(files), throttled_(core::read_cgroup_throttling(files)), ticks_(cpu_ticks(files)) {}
 
 std::vector<Warning> StolenTime::warnings() const {
   std::vector<Warning> warnings;

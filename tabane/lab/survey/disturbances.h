@@ -1,5 +1,5 @@
-// What may spoil a measurement: as warnings of its record, which surveys and studies tell alike, and
-// as the load that others put on the machine.
+// What may spoil a measurement: as warnings of its record, which surveys and studies tell alike,
+// and as the load that others put on the machine.
 #pragma once
 
 #include <array>
