@@ -27,6 +27,7 @@ TEST(Habits, AreThoseOfAKindOfProcessor) {
 }
 
 TEST(ScopedHabits, GiveOthersAndPutTheOldOnesBack) {
+  safe_target();  // learns the habits of this machine
   const Habits before = habits();
   {
     const ScopedHabits other({.several_pages = !before.several_pages});
