@@ -55,7 +55,9 @@ class Winner(InFolder):
     def test_is_not_named_where_nothing_matters(self):
         result = self.tune("-r", "30", "--only", "threads,allocator", "--", "sleep", "0.01")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertRegex(result.stdout, "Nothing (is surely|was found)|times as fast as")
+        # The last where the machine was too busy to tell.
+        self.assertRegex(result.stdout, "Nothing (is surely|was found)|times as fast as|"
+                                        "No winner is named: too few rounds")
         self.assertEqual(len(self.record()["views"][0]["details"]["tuning"]["runs"]) <= 30, True)
 
     def test_is_not_looked_for_where_starting_is_all(self):
