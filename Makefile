@@ -38,7 +38,7 @@ test: ## build and run all tests (ARGS='-R Median': some)
 	$(call setup,survey test)
 	$(call configure,TABANE_TESTS)
 	$(call compile)
-	ctest --preset release --parallel $(JOBS) $(ARGS)
+	ctest --preset release --parallel $$((2 * $(JOBS))) $(ARGS)
 
 bench: ## compare with the peers (ONLY=simd: one question)
 	$(call setup,survey bench)

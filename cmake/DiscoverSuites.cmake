@@ -15,7 +15,7 @@ foreach(suite IN LISTS suites)
                       "--gtest_filter=${suite}*)\n"
                       "set_tests_properties([==[${PREFIX}${name}]==] PROPERTIES "
                       "WORKING_DIRECTORY [==[${folder}]==] TIMEOUT 900 LABELS [==[${LABELS}]==] "
-                      "RUN_SERIAL ${SERIAL} "
+                      "RUN_SERIAL ${SERIAL} PROCESSORS 2 "
                       "SKIP_REGULAR_EXPRESSION "
                       "[==[PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n)+$]==])\n")
 endforeach()

@@ -17,6 +17,8 @@
 #   where SERIAL, nothing else meanwhile.
 # tabane_test(NAME COMMAND… [PROPERTIES PROPERTY VALUE…]):
 #   a test that is a command, or a script of this folder; skipped where that ends with 77.
+#   PROCESSORS counts halves of PUs, of which `make test` gives CTest two per PU: 2 by default, 1
+#   for a test that mostly waits, 4 for one that keeps two PUs busy. A high COST starts it early.
 # tabane_script_tests(PREFIX FOLDER/ ENDING [PROPERTY VALUE…]):
 #   each Python script NAME + ENDING of a folder is a test PREFIX.NAME, which gets the path of the
 #   program. Those of a module, x_test.py, are tests without this call.
@@ -247,7 +249,8 @@ function(tabane_test name command)
   endif()
   if(TABANE_TESTS AND (Python3_FOUND OR NOT command MATCHES "^Python3"))
     add_test(NAME ${name} COMMAND ${command} ${ARG_UNPARSED_ARGUMENTS})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 ${ARG_PROPERTIES})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300 PROCESSORS 2 SKIP_RETURN_CODE 77
+                                             ${ARG_PROPERTIES})
   endif()
 endfunction()
 
