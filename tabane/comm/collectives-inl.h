@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tabane/comm/collective/group.h"
 #include "tabane/comm/collectives.h"
 
 namespace tabane::comm {
@@ -54,6 +55,11 @@ void require_counts(Kind kind, std::size_t all, std::span<const std::size_t> par
                     const OwnPart& own);
 std::vector<std::size_t> bytes_of_parts(std::span<const std::size_t> counts,
                                         std::size_t element_bytes);
+
+// Begins a call that does not block.
+Request begin(Comm& comm, Call call);
+// throws: core::UsageError if the operation is min_loc or max_loc.
+void require_values(Operation operation);
 
 // by: outlives what is returned.
 template <class T, class By>
@@ -418,6 +424,27 @@ std::vector<std::ranges::range_value_t<All>> scatter_varying(Comm& comm, const A
   std::vector<internal::Value<All>> part(count[0]);
   scatter_varying(comm, all, counts, part, root, options);
   return part;
+}
+
+template <WritableRange R>
+requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Request
+    ibroadcast(Comm& comm, R&& values, int root) {
+  Call call =
+      internal::call_of<internal::Value<R>>(Kind::broadcast, root, std::ranges::size(values));
+  call.values = internal::writable_bytes_of(values);
+  return internal::begin(comm, call);
+}
+
+template <WritableRange R>
+requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Request
+    iall_reduce(Comm& comm, R&& values, Operation operation) {
+  using T = internal::Value<R>;
+  internal::require_values(operation);
+  const Combine combine = combine_values<T>(operation);
+  Call call = internal::call_of<T>(Kind::all_reduce, 0, std::ranges::size(values));
+  call.values = internal::writable_bytes_of(values);
+  call.combine = &combine;
+  return internal::begin(comm, call);
 }
 
 }  // namespace tabane::comm

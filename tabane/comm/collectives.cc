@@ -2,7 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <limits>
 #include <numeric>
+#include <string>
+
+#include "tabane/comm/collective/group.h"
+#include "tabane/comm/collective/schedule.h"
+#include "tabane/core/cgroup.h"
+#include "tabane/core/machine_name.h"
 
 namespace tabane::comm {
 
@@ -61,5 +70,38 @@ std::vector<std::size_t> bytes_of_parts(std::span<const std::size_t> counts,
   return bytes;
 }
 
+Request begin(Comm& comm, Call call) {
+  require_root(comm.group(), call);
+  comm.transport().check_alive();
+  call.number = comm.group().next_call();
+  return {Schedule::begin(comm.group().shared_from_this(), call), 1, comm.rank()};
+}
+
+void require_values(Operation operation) {
+  if (operation != Operation::min_loc && operation != Operation::max_loc) return;
+  throw core::UsageError(fmt::format("{} is of a value and its place: call all_reduce_{}",
+                                     name_of(operation), name_of(operation)));
+}
+
 }  // namespace internal
+
+Request ibarrier(Comm& comm) { return internal::begin(comm, Call{.kind = Kind::barrier}); }
+
+double usable_memory() {
+  return core::usable_memory_bytes().value_or(std::numeric_limits<double>::infinity());
+}
+
+double usable_memory_of_all(Comm& comm) {
+  std::array<char, 64> own{};
+  const std::string name = core::machine_name();
+  std::copy_n(name.begin(), std::min(name.size(), own.size()), own.begin());
+  std::vector<char> names(own.size() * static_cast<std::size_t>(comm.size()));
+  all_gather(comm, own, names);
+  int here = 0;
+  for (auto at = names.begin(); at != names.end(); at += own.size()) {
+    here += std::equal(own.begin(), own.end(), at) ? 1 : 0;
+  }
+  return comm.size() * all_reduce(comm, usable_memory() / here, Operation::min);
+}
+
 }  // namespace tabane::comm

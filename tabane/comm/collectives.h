@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "tabane/comm/collective/call.h"
+#include "tabane/comm/collective/group.h"
 #include "tabane/comm/comm.h"
 #include "tabane/comm/operation.h"
 
@@ -25,7 +25,7 @@ struct CollectiveOptions {
   // Reductions: combine the values in the order of ranks, ((v0 v1) v2) v3, whatever the transport,
   // the number of PUs and the rules: so that floating-point sums have the same bits wherever the
   // same ranks give the same values. cost: that of algorithms that keep this order, see
-  // collective/default_choice.cc; with 2 ranks none.
+  // collective/choice.cc; with 2 ranks none.
   bool reproducible = false;
 };
 
@@ -170,6 +170,46 @@ std::vector<std::ranges::range_value_t<All>> scatter_varying(Comm& comm, const A
                                                              std::span<const std::size_t> counts,
                                                              int root,
                                                              const CollectiveOptions& options = {});
+
+// --- collectives that begin at once and become complete while the rank does something else ---
+//
+//   Request sum = iall_reduce(comm, values, Operation::sum);
+//   for (Tile& tile : tiles) { work_on(tile); sum.test(); }
+//   sum.wait();
+//
+// A rank makes progress only in calls: in test() and wait() of any request, and in every other call
+// that waits. So long work should test() now and then. Several may be under way at once. All ranks
+// of a group begin its collectives, blocking or not, in the same order, and a blocking one on one
+// rank never matches a non-blocking one on another. Do not touch or destroy the values before the
+// request is complete. wait_any() and wait_all() take these requests together with those of
+// messages; ignore what wait() returns for a collective. throws: core::UsageError as the blocking
+// ones; test() and wait(): as the blocking ones.
+
+// Complete when all ranks have called it.
+Request ibarrier(Comm& comm);
+
+// Copies the root's values to all ranks.
+template <WritableRange R>
+requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Request
+    ibroadcast(Comm& comm, R&& values, int root);
+
+// Combines the ranks' values element by element, in place and in the order of ranks,
+// ((v0 v1) v2) v3: all ranks get the same bits, whatever the transport, if the number of ranks is
+// the same. operation: a named one, not a function.
+template <WritableRange R>
+requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Request
+    iall_reduce(Comm& comm, R&& values, Operation operation);
+
+// --- memory ---
+
+// Returns how many bytes this machine can still give to all its ranks together; infinite if that is
+// not known.
+double usable_memory();
+
+// Returns how many bytes all ranks together may take if each takes as much as every other: the
+// ranks of a machine share its memory, and the machine that has least for a rank limits all.
+// Infinite if no machine knows. All ranks call it; the result is the same on all.
+double usable_memory_of_all(Comm& comm);
 
 }  // namespace tabane::comm
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <tuple>
 
-#include "tabane/comm/collective/board_size.h"
 #include "tabane/comm/collective/group.h"
 
 namespace tabane::comm {

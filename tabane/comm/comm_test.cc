@@ -8,7 +8,6 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/ends_test.h"
-#include "tabane/comm/nonblocking.h"
 #include "tabane/comm/runners_test.h"
 
 namespace tabane::comm {

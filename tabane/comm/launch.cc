@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "tabane/comm/collective/board_size.h"
 #include "tabane/comm/collective/choice.h"
+#include "tabane/comm/collective/group.h"
 #include "tabane/comm/transport/mpi_module.h"
 #include "tabane/comm/transport/shm/shm_transport.h"
 #include "tabane/comm/transport/shm/world.h"

@@ -20,7 +20,6 @@
 #include "tabane/comm/collective/group.h"
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/ends_test.h"
-#include "tabane/comm/nonblocking.h"
 #include "tabane/comm/runners_test.h"
 #include "tabane/core/cgroup.h"
 #include "tabane/core/topology.h"

@@ -1,5 +1,3 @@
-#include "tabane/comm/mechanisms.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>

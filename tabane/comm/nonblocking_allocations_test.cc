@@ -10,7 +10,6 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
-#include "tabane/comm/nonblocking.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tabane/comm/collective/mismatches_test.h"
-#include "tabane/comm/nonblocking.h"
+#include "tabane/comm/collectives.h"
 
 namespace tabane::comm::checks {
 

@@ -1,5 +1,3 @@
-#include "tabane/comm/nonblocking.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -7,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "tabane/comm/collectives.h"
 #include "tabane/comm/ends_test.h"
 #include "tabane/comm/nonblocking_checks_test.h"
 #include "tabane/comm/runners_test.h"

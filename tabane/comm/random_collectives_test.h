@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tabane/comm/collective/collective_checks_test.h"
-#include "tabane/comm/nonblocking.h"
+#include "tabane/comm/collectives.h"
 
 namespace tabane::comm {
 

@@ -12,7 +12,7 @@
 #include "tabane/comm/comm.h"
 #include "tabane/comm/launch.h"
 #ifndef TABANE_RANKS_ARE_FORKED
-#include "tabane/comm/transport/plain.h"
+#include "tabane/comm/transport/plain_transport_test.h"
 #endif
 
 namespace tabane::comm {

@@ -1,5 +1,3 @@
-#include "tabane/comm/usable_memory.h"
-
 #include <gtest/gtest.h>
 
 #include "tabane/comm/collectives.h"

@@ -5,7 +5,7 @@
 
 #include <charconv>
 
-#include "tabane/comm/mechanisms.h"
+#include "tabane/comm/collective/choice.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/program/layout.h"

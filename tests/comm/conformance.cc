@@ -14,7 +14,7 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
-#include "tabane/comm/transport/plain.h"
+#include "tabane/comm/transport/plain_transport_test.h"
 #include "tabane/program/args.h"
 
 namespace tabane::conformance {

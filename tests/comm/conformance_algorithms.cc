@@ -3,7 +3,7 @@
 #include <array>
 
 #include "conformance_collectives.h"
-#include "tabane/comm/collective/registry.h"
+#include "tabane/comm/collective/choice.h"
 
 namespace tabane::conformance {
 namespace {

@@ -1,11 +1,10 @@
 // Every algorithm with all sizes, roots and numbers of ranks.
-#include "tabane/comm/collective/algorithms.h"
-
 #include <sys/mman.h>
 
 #include <atomic>
 #include <new>
 
+#include "tabane/comm/collective/choice.h"
 #include "tabane/comm/collective/collective_checks_test.h"
 
 namespace tabane::comm {

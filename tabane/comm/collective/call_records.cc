@@ -5,9 +5,8 @@
 #include <algorithm>
 
 #include "tabane/comm/collective/board.h"
-#include "tabane/comm/collective/flag_wait.h"
+#include "tabane/comm/collective/choice.h"
 #include "tabane/comm/collective/group.h"
-#include "tabane/comm/collective/registry.h"
 
 namespace tabane::comm {
 namespace {

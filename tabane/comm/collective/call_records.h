@@ -10,11 +10,16 @@
 #include <optional>
 #include <string>
 
-#include "tabane/comm/collective/board_size.h"
-#include "tabane/comm/collective/call.h"
+#include "tabane/comm/collective/group.h"
 #include "tabane/comm/transport/transport.h"
 
 namespace tabane::comm {
+
+class Group;
+struct BoardLayout;  // board.h
+
+inline constexpr std::uint32_t kRecordedCalls = 8;                    // of each rank
+inline constexpr std::size_t kCallRecordBytes = kRecordedCalls * 32;  // of each rank
 
 // All that must be the same on all ranks of one call.
 struct CallRecord {

@@ -1,5 +1,5 @@
-// Rules that choose a collective's algorithm if none is named, by setting, collective, ranks and
-// bytes. As text there is one rule per line, and the first one that fits counts:
+// The algorithms by name, and the rules that choose one if none is named, by setting, collective,
+// ranks and bytes. As text there is one rule per line, and the first one that fits counts:
 //
 //   # setting  collective  most ranks  most bytes  algorithm
 //   memory     broadcast   16          64K         flags
@@ -11,13 +11,33 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tabane/comm/collective/registry.h"
+#include "tabane/comm/collective/group.h"
 
 namespace tabane::comm {
+
+struct Algorithm {
+  Kind kind;
+  std::string_view name;
+  // Needs two ranks or more, at least one byte (except barriers) and a root that exists.
+  void (*run)(Group& group, const Call& call);
+  // Returns why it cannot serve this call on this group ("needs shared memory"), or null. The same
+  // on all ranks.
+  const char* (*refuses)(const Group& group, const Call& call);
+  // Of a reduction: it combines the ranks' values in their order, ((v0 v1) v2) v3.
+  bool in_order = false;
+  // Ranks that end it have seen the signatures of all others in their lines, or that of a rank that
+  // has.
+  bool compares_all = false;
+};
+
+std::span<const Algorithm> algorithms();
+const Algorithm* find_algorithm(Kind kind, std::string_view name);  // null: none
+std::string algorithm_names(Kind kind);                             // "flags, linear, …"
 
 enum class Setting : std::uint8_t {
   memory,    // the ranks share memory
@@ -71,5 +91,25 @@ const std::shared_ptr<const ChoiceTable>& default_choice();
 // The same for reductions that must be reproducible: algorithms that combine in the order of ranks.
 const ChoiceTable& reproducible_choice();
 std::string_view default_choice_text();
+
+// What a program may use besides plain messages: to see what each mechanism is worth to it, it runs
+// with none of them, and then with one more each time.
+// Each has those before it, too. What is missing is made of messages between two ranks.
+enum class Mechanisms : std::uint8_t {
+  messages,   // broadcast and reduction by trees, gather by polling one rank after the other
+  broadcast,  // the broadcast that the rules choose
+  global,     // reductions, too
+  all,        // scatter, gather, barrier, too
+};
+inline constexpr std::array<std::string_view, 4> kMechanismNames{"messages", "+broadcast",
+                                                                 "+global", "all"};
+constexpr std::string_view name_of(Mechanisms mechanisms) {
+  return kMechanismNames[static_cast<std::size_t>(mechanisms)];
+}
+// throws: core::UsageError naming the legal ones.
+Mechanisms mechanisms_named(std::string_view name);
+
+// The rules that make collectives so, for LaunchOptions::choice_rules; empty for `all`.
+std::string rules_of(Mechanisms mechanisms);
 
 }  // namespace tabane::comm

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "tabane/comm/collective/registry.h"
+#include "tabane/comm/collective/choice.h"
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/runners_test.h"
 

@@ -1,22 +1,90 @@
-// What a rank keeps of a group for its collectives: the transport, its side of the shared memory,
-// the table of algorithms. Each rank makes it alone: the memory is zero at first, so the ranks need
-// not agree on anything.
+// A group as its collectives see it, and a call of one of them without its C++ types.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "tabane/comm/message.h"
+#include "tabane/comm/operation.h"
 #include "tabane/comm/transport/transport.h"
 
 namespace tabane::comm {
+
+std::string_view name_of(Operation operation);  // "max_loc"
+
+// How the parts of an array belong to ranks.
+enum class Layout : std::uint8_t {
+  block,   // rank r has elements r * n/p … (r + 1) * n/p - 1
+  cyclic,  // rank r has elements r, r + p, r + 2p …
+};
+
+struct Element {
+  TypeCode type = {};
+  std::size_t bytes = 1;
+};
+
+// Spans hold whole elements; one that a rank does not need may be empty there.
+struct Call {
+  Kind kind = Kind::barrier;
+  int root = 0;  // 0 where there is none
+  Element element = {};
+  Layout layout = Layout::block;
+  // Bytes per rank: of the values, or of the part that one rank gives or gets; all_to_all,
+  // reduce_scatter: of a block. all_gather_varying: of all parts together. gather_varying,
+  // scatter_varying: of an element, since only the root knows more. The same on all ranks.
+  std::size_t bytes = 0;
+  std::uint32_t number = 0;  // of the group's collectives, from 1; run() sets it
+
+  // In place: broadcast, all_reduce, scan, exscan; reduce: on the root, elsewhere only read.
+  std::span<std::byte> values = {};
+  // Of one rank: gather…, all_gather…: its part. Of all: scatter…, all_to_all, reduce_scatter.
+  std::span<const std::byte> in = {};
+  // Of one rank: scatter…: its part; reduce_scatter: its block. Of all: gather…, all_gather…,
+  // all_to_all.
+  std::span<std::byte> out = {};
+  // By rank: bytes of its part. all_gather_varying; gather_varying and scatter_varying on the root.
+  std::span<const std::size_t> part_bytes = {};
+  const Combine* combine = nullptr;  // reduce, all_reduce, scan, exscan, reduce_scatter
+  bool reproducible = false;         // combine in the order of ranks: ((v0 v1) v2) v3
+};
+
+// What must be the same on all ranks, small enough to travel with a flag.
+struct Signature {
+  std::uint64_t bytes = 0;
+  // Bits 0 … 15 type, 16 … 23 operation or, where nothing is combined, layout, 24 … 31 kind.
+  std::uint32_t what = 0;
+  std::uint32_t number = 0;  // of the group's collectives: what one call leaves fits no other
+  bool operator==(const Signature&) const = default;
+};
+inline Signature signature_of(const Call& call) {
+  const auto how = call.combine == nullptr ? static_cast<std::uint32_t>(call.layout)
+                                           : static_cast<std::uint32_t>(call.combine->operation);
+  return {call.bytes,
+          call.element.type.code | how << 16 | static_cast<std::uint32_t>(call.kind) << 24,
+          call.number};
+}
+std::string describe(const Signature& signature);  // "all_reduce of 8 bytes of float64, sum"
+// throws: MessageError naming both. other_rank: any_source if it is not known.
+[[noreturn]] void throw_different_calls(int rank, const Signature& own, int other_rank,
+                                        const Signature& other);
 
 class CallWatch;    // call_records.h
 class ChoiceTable;  // choice.h
 class Schedule;     // schedule.h
 class SharedBoard;  // board.h
+
+// The size at which GroupMemory::bytes() is of full use: a multiple of 4096; 0 for one rank. With
+// less, collectives take smaller pieces.
+std::size_t board_bytes(int ranks);
+// With less than this they use messages instead.
+std::size_t least_board_bytes(int ranks);
+// Both, for Transport::make_group().
+MemoryRequest board_request(int ranks);
 
 class Group : public std::enable_shared_from_this<Group> {
  public:
@@ -73,5 +141,14 @@ class Group : public std::enable_shared_from_this<Group> {
   bool compares_calls_ = true;
 #endif
 };
+
+// throws: core::UsageError if the group has no such rank.
+void require_root(const Group& group, const Call& call);
+
+// Checks the call, compares it with a neighbour's if the group does that, and runs the algorithm of
+// that name, or the one that the rules choose if the name is empty. Sets call.number.
+// throws: core::UsageError if there is no such algorithm or it cannot serve this call on this
+// group; core::LostError, MessageError as the transport, and if ranks' calls differ.
+void run(Group& group, Call& call, std::string_view algorithm);
 
 }  // namespace tabane::comm

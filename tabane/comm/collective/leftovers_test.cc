@@ -1,5 +1,5 @@
 #include "tabane/comm/collective/mismatches_test.h"
-#include "tabane/comm/nonblocking.h"
+#include "tabane/comm/collectives.h"
 #include "tabane/comm/runners_test.h"
 #include "tabane/core/text_of_error_test.h"
 

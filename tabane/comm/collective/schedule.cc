@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "tabane/comm/collective/algorithm.h"
 #include "tabane/comm/collective/board.h"
-#include "tabane/comm/collective/in_order.h"
 
 namespace tabane::comm {
 namespace {

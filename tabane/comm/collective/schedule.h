@@ -10,10 +10,9 @@
 #include <span>
 #include <vector>
 
-#include "tabane/comm/collective/call.h"
+#include "tabane/comm/collective/board.h"
 #include "tabane/comm/collective/call_records.h"
 #include "tabane/comm/collective/group.h"
-#include "tabane/comm/collective/lines.h"
 
 namespace tabane::comm {
 

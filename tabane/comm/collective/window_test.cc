@@ -1,9 +1,8 @@
 // Parts that ranks read from each other's memory: what they must not take for a part.
-#include "tabane/comm/collective/window.h"
-
 #include <algorithm>
 #include <vector>
 
+#include "tabane/comm/collective/algorithm.h"
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/runners_test.h"
 

@@ -13,8 +13,6 @@
 #include <string_view>
 #include <system_error>
 
-#include "tabane/comm/transport/mpi_places.h"
-
 namespace tabane::comm {
 namespace {
 
@@ -144,6 +142,12 @@ const Module& module() {
 }
 
 }  // namespace
+
+const core::ModulePlaces& mpi_module_places() {
+  static const core::ModulePlaces places{TABANE_BUILD_DIR, TABANE_MPI_BUILD_DIR,
+                                         TABANE_MPI_FROM_PROGRAM, TABANE_MPI_INSTALL_DIR};
+  return places;
+}
 
 std::optional<MpiLauncher> mpi_launcher() {
   const bool slurm = variable("SLURM_PROCID") != nullptr;

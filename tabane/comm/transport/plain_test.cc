@@ -1,11 +1,10 @@
-#include "tabane/comm/transport/plain.h"
-
 #include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tabane/comm/runners_test.h"
+#include "tabane/comm/transport/plain_transport_test.h"
 
 namespace tabane::comm {
 namespace {

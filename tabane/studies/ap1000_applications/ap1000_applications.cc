@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "tabane/comm/collective/choice.h"
 #include "tabane/comm/launch.h"
-#include "tabane/comm/mechanisms.h"
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/lab/campaign/ranks.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tabane/comm/mechanisms.h"
+#include "tabane/comm/collective/choice.h"
 #include "tabane/core/error.h"
 #include "tabane/lab/study/views_test.h"
 

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <numeric>
 
-#include "tabane/comm/mechanisms.h"
+#include "tabane/comm/collective/choice.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/record/published.h"
 #include "tabane/studies/ap1000_applications/ap1000_applications.h"

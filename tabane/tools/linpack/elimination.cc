@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "tabane/comm/nonblocking.h"
+#include "tabane/comm/collectives.h"
 #include "tabane/tools/linpack/products.h"
 #include "tabane/tools/linpack/row_exchange.h"
 #include "tabane/tools/linpack/triangle.h"

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tabane/comm/collective/choice.h"
 #include "tabane/comm/launch.h"
-#include "tabane/comm/mechanisms.h"
 #include "tabane/core/error.h"
 
 namespace tabane::linpack {

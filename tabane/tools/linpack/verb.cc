@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/comm/usable_memory.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
 #include "tabane/program/command.h"

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/comm/usable_memory.h"
 #include "tabane/core/clock.h"
 #include "tabane/solver/blas.h"
 #include "tabane/tools/matmul/model.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "tabane/comm/usable_memory.h"
+#include "tabane/comm/collectives.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "tabane/comm/usable_memory.h"
+#include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 

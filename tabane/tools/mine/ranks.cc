@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/comm/usable_memory.h"
 #include "tabane/tools/mine/factors.h"
 #include "tabane/tools/mine/keys_file.h"
 #include "tabane/tools/mine/stopwatch.h"

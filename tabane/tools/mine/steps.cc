@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tabane/comm/usable_memory.h"
+#include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/team/places.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
-#include "tabane/comm/usable_memory.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"

@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
-#include "tabane/comm/usable_memory.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/program/command.h"

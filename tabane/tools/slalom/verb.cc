@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "tabane/comm/usable_memory.h"
+#include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
 #include "tabane/core/scratch_folder.h"

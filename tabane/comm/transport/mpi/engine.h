@@ -20,7 +20,6 @@
 #include <string_view>
 #include <vector>
 
-#include "tabane/comm/transport/background.h"
 #include "tabane/comm/transport/mpi/heartbeat.h"
 #include "tabane/comm/transport/mpi/library.h"
 #include "tabane/comm/transport/mpi/notices.h"

@@ -22,7 +22,6 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/environment_test.h"
 #include "tabane/comm/launch.h"
-#include "tabane/comm/nonblocking.h"
 #include "tabane/core/text_of_error_test.h"
 
 namespace tabane::comm {

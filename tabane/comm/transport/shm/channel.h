@@ -24,7 +24,6 @@
 #include <span>
 
 #include "tabane/comm/transport/shm/direct_copy.h"
-#include "tabane/comm/transport/shm/way_choice.h"
 
 namespace tabane::comm::shm {
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "tabane/comm/transport/shm/pending.h"
+#include "tabane/comm/transport/shm/shm_transport.h"
 #include "tabane/core/error.h"
 
 namespace tabane::comm::shm {

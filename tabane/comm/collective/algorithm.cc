@@ -1,0 +1,224 @@
+#include "tabane/comm/collective/algorithm.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "tabane/comm/collective/board.h"
+
+namespace tabane::comm {
+
+namespace {
+
+// With the size known, the copy of an element is a load and a store.
+template <std::size_t kBytes>
+void copy_elements(std::byte* to, std::size_t to_stride, const std::byte* from,
+                   std::size_t from_stride, std::size_t elements) {
+  for (std::size_t i = 0; i < elements; ++i) {
+    std::memcpy(to + i * to_stride, from + i * from_stride, kBytes);
+  }
+}
+
+// Where element `index` of rank's part lies among the elements of all.
+std::size_t cyclic_index(std::size_t index, int ranks, int rank) {
+  return index * static_cast<std::size_t>(ranks) + static_cast<std::size_t>(rank);
+}
+
+}  // namespace
+
+void copy_bytes(std::span<std::byte> to, std::span<const std::byte> from) {
+  if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
+}
+
+void copy_strided(std::byte* to, std::size_t to_stride, const std::byte* from,
+                  std::size_t from_stride, std::size_t elements, std::size_t element_bytes) {
+  switch (element_bytes) {
+    case 1:
+      return copy_elements<1>(to, to_stride, from, from_stride, elements);
+    case 2:
+      return copy_elements<2>(to, to_stride, from, from_stride, elements);
+    case 4:
+      return copy_elements<4>(to, to_stride, from, from_stride, elements);
+    case 8:
+      return copy_elements<8>(to, to_stride, from, from_stride, elements);
+    case 16:
+      return copy_elements<16>(to, to_stride, from, from_stride, elements);
+    default:
+      break;
+  }
+  for (std::size_t i = 0; i < elements; ++i) {
+    std::memcpy(to + i * to_stride, from + i * from_stride, element_bytes);
+  }
+}
+
+void put_piece(std::span<std::byte> all, const Call& call, int ranks, int rank, std::size_t offset,
+               std::span<const std::byte> piece) {
+  if (call.layout == Layout::block) {
+    const std::size_t begin = static_cast<std::size_t>(rank) * call.bytes + offset;
+    return copy_bytes(all.subspan(begin, piece.size()), piece);
+  }
+  const std::size_t element = call.element.bytes;
+  const std::size_t first = cyclic_index(offset / element, ranks, rank);
+  copy_strided(all.data() + first * element, static_cast<std::size_t>(ranks) * element,
+               piece.data(), element, piece.size() / element, element);
+}
+
+void take_piece(std::span<const std::byte> all, const Call& call, int ranks, int rank,
+                std::size_t offset, std::span<std::byte> piece) {
+  if (call.layout == Layout::block) {
+    const std::size_t begin = static_cast<std::size_t>(rank) * call.bytes + offset;
+    return copy_bytes(piece, all.subspan(begin, piece.size()));
+  }
+  const std::size_t element = call.element.bytes;
+  const std::size_t first = cyclic_index(offset / element, ranks, rank);
+  copy_strided(piece.data(), element, all.data() + first * element,
+               static_cast<std::size_t>(ranks) * element, piece.size() / element, element);
+}
+
+std::span<std::byte> segment_of(std::span<std::byte> values, std::size_t element_bytes, int parts,
+                                int index) {
+  const std::size_t elements = values.size() / element_bytes;
+  const auto bound = [&](int i) {
+    return elements * static_cast<std::size_t>(i) / static_cast<std::size_t>(parts) * element_bytes;
+  };
+  return values.subspan(bound(index), bound(index + 1) - bound(index));
+}
+
+Blocks::Blocks(Group& group, const Call& call)
+    : call_(call),
+      ranks_(group.size()),
+      is_scratch_(call.layout != Layout::block),
+      all_(is_scratch_ ? group.scratch(call.bytes * static_cast<std::size_t>(ranks_)) : call.out) {}
+
+void Blocks::sort() const {
+  for (int rank = 0; rank < ranks_; ++rank) sort(rank);
+}
+
+std::span<const std::byte> blocks_to_send(Group& group, const Call& call) {
+  if (call.layout == Layout::block) return call.in;
+  const int p = group.size();
+  const std::span<std::byte> blocks = group.scratch(call.bytes * static_cast<std::size_t>(p));
+  for (int rank = 0; rank < p; ++rank) {
+    take_piece(call.in, call, p, rank, 0, block_of(blocks, call, rank));
+  }
+  return blocks;
+}
+
+const char* never(const Group&, const Call&) { return nullptr; }
+
+const char* without_memory(const Group& group, const Call&) {
+  return group.board() == nullptr ? "needs memory that the ranks share" : nullptr;
+}
+
+const char* without_native(const Group& group, const Call&) {
+  return group.transport().collectives() == nullptr
+             ? "needs a transport with collectives of its own"
+             : nullptr;
+}
+
+// MPI takes min and max of floating-point numbers in whatever way a NaN falls, and an exception of
+// the user's function must not pass through it.
+const char* without_native_reduction(const Group& group, const Call& call) {
+  if (call.combine != nullptr) {
+    const Operation operation = call.combine->operation;
+    const bool is_floating = call.combine->type.code >> 8 == 3;
+    if (operation == Operation::user) return "does not take a function of the user's";
+    if (is_floating && (operation == Operation::min || operation == Operation::max)) {
+      return "may let a NaN win";
+    }
+  }
+  return without_native(group, call);
+}
+
+const char* beyond_a_line(const Group& group, const Call& call) {
+  static_assert(kLineValueBytes == 48);
+  if (group.board() == nullptr) return "needs memory that the ranks share";
+  return call.bytes > kLineValueBytes ? "is for at most 48 bytes" : nullptr;
+}
+
+// At least one element (of each pair, in all_to_all and reduce_scatter) goes through at once.
+const char* beyond_a_slot(const Group& group, const Call& call) {
+  if (group.board() == nullptr) return "needs memory that the ranks share";
+  const std::size_t room = group.board()->slots.slot_bytes();
+  const bool of_pairs = call.kind == Kind::all_to_all || call.kind == Kind::reduce_scatter;
+  const std::size_t parts = of_pairs ? static_cast<std::size_t>(group.size()) : 1;
+  return call.element.bytes * parts > room ? "has no room for elements of this size" : nullptr;
+}
+
+bool is_too_large_for_native(Group& group, const Call& call) {
+  return call.bytes > native(group).most_bytes() / static_cast<std::size_t>(group.size());
+}
+
+void Messages::throw_short(const Arrival& arrival, std::size_t bytes) const {
+  throw MessageError(fmt::format("{}: rank {} sent {}, rank {} expects {}", name_of_tag(label_.tag),
+                                 arrival.source, describe_bytes(arrival.bytes, arrival.type),
+                                 transport_.rank(), describe_bytes(bytes, label_.type)));
+}
+
+void wait_all(std::span<const std::unique_ptr<Pending>> pending) {
+  for (const std::unique_ptr<Pending>& one : pending) one->wait();
+}
+
+namespace {
+
+// What each rank tells the root at the end.
+struct Outcome {
+  Signature signature;
+  std::uint64_t window = 0;
+  std::uint64_t done = 0;  // 0: the part follows as a message
+};
+
+template <class T>
+std::span<std::byte> bytes_of(T& value) {
+  return std::as_writable_bytes(std::span(&value, 1));
+}
+
+}  // namespace
+
+void throw_owner_has_left(Group& group, const Call& call, int owner) {
+  group.transport().check_alive();
+  throw MessageError(
+      fmt::format("rank {} is in a {} with rank {}, which has left that {} by an error",
+                  group.rank(), name_of(call.kind), owner, name_of(call.kind)));
+}
+
+// What they tell each other fits whatever the types of their parts are: a difference is for both
+// sides to tell.
+WindowTalk::WindowTalk(Group& group, const Call& call)
+    : group_(group), call_(call), words_(group, Call{.kind = call.kind, .number = call.number}) {}
+
+void WindowTalk::send_places(const OpenWindow& window) {
+  Place place{signature_of(call_), window.key(), 0};
+  for (int rank = 0; rank < group_.size(); ++rank, place.offset += call_.bytes) {
+    if (rank != call_.root) words_.send(rank, bytes_of(place));
+  }
+}
+
+bool WindowTalk::is_done(int rank, const OpenWindow& window) {
+  Outcome outcome;
+  do {  // of a collective that this rank has left by an error
+    words_.recv(rank, bytes_of(outcome));
+  } while (outcome.window != window.key());
+  const Signature own = signature_of(call_);
+  if (outcome.signature != own) throw_different_calls(call_.root, own, rank, outcome.signature);
+  return outcome.done != 0;
+}
+
+Place WindowTalk::receive_place() {
+  Place place;
+  words_.recv(call_.root, bytes_of(place));
+  const Signature own = signature_of(call_);
+  if (own == place.signature) return place;
+  Outcome outcome{.signature = own, .window = place.window};
+  words_.send(call_.root, bytes_of(outcome));
+  throw_different_calls(group_.rank(), own, call_.root, place.signature);
+}
+
+bool WindowTalk::tell(const Place& place, Written what) {
+  if (what == Written::closed) throw_owner_has_left(group_, call_, call_.root);
+  Outcome outcome{signature_of(call_), place.window, what == Written::yes};
+  words_.send(call_.root, bytes_of(outcome));
+  return outcome.done != 0;
+}
+
+}  // namespace tabane::comm

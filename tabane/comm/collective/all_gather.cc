@@ -1,0 +1,211 @@
+#include <algorithm>
+#include <cstring>
+
+#include "tabane/comm/collective/algorithm.h"
+#include "tabane/comm/collective/board.h"
+
+namespace tabane::comm {
+namespace {
+
+// Each rank shows its part in a line and reads those of all.
+// cost: a line written and p - 1 read on each rank, all at the same time.
+void all_gather_flags(Group& group, const Call& call) {
+  Lines& lines = group.board()->lines;
+  const Word word = lines.begin(call);
+  lines.write(word, call.in);
+  lines.notify_all();
+  for (int rank = 0; rank < lines.ranks(); ++rank) {
+    put_piece(call.out, call, lines.ranks(), rank, 0, {lines.read(rank, word), call.bytes});
+  }
+}
+
+// Each rank shows its part in a line; the last one to come releases all, who read all lines. With
+// more ranks than PUs each runs once to come and once to leave.
+// cost: p atomic additions to one line, p - 1 lines read on each rank.
+void all_gather_counter(Group& group, const Call& call) {
+  Lines& lines = group.board()->lines;
+  const Word word = lines.begin(call);
+  lines.write(word, call.in);
+  lines.wait_for_all(word);
+  for (int rank = 0; rank < lines.ranks(); ++rank) {
+    put_piece(call.out, call, lines.ranks(), rank, 0, {lines.read(rank, word), call.bytes});
+  }
+}
+
+// Each rank shows its part in its slot, as much as fits, and copies those of all.
+// cost: (p + 1) n bytes copied on each rank.
+void all_gather_shared(Group& group, const Call& call) {
+  Slots& slots = group.board()->slots;
+  const Signature signature = signature_of(call);
+  const std::size_t element = call.element.bytes;
+  const std::size_t most = slots.slot_bytes() / element * element;
+  for (std::size_t begin = 0; begin < call.bytes; begin += most) {
+    const std::size_t bytes = std::min(most, call.bytes - begin);
+    copy_bytes(slots.begin(any_source), call.in.subspan(begin, bytes));
+    slots.publish(signature);
+    for (int rank = 0; rank < group.size(); ++rank) {
+      put_piece(call.out, call, group.size(), rank, begin,
+                slots.read(rank, signature).first(bytes));
+    }
+    slots.end();
+  }
+}
+
+// All send to all at once. With more ranks than PUs no rank waits for its turn in a ring.
+// cost: p - 1 messages of n bytes to and from each rank.
+void all_gather_linear(Group& group, const Call& call) {
+  Messages messages(group, call);
+  const Blocks parts(group, call);
+  messages.exchange_at_once([&](int) { return call.in; }, [&](int rank) { return parts.of(rank); });
+  parts.sort();
+}
+
+// Shows `values` to all, with more ranks than PUs so that each runs once to come and once to leave.
+template <class T>
+Word show(Group& group, const Call& call, const T& values) {
+  Lines& lines = group.board()->lines;
+  const Word word = lines.begin(call);
+  lines.write(word, std::as_bytes(std::span(&values, 1)));
+  if (group.transport().crowded()) {
+    lines.wait_for_all(word);
+  } else {
+    lines.notify_all();
+  }
+  return word;
+}
+
+template <class T>
+T shown_by(Group& group, int rank, Word word) {
+  T value;
+  std::memcpy(&value, group.board()->lines.read(rank, word), sizeof(T));
+  return value;
+}
+
+// Returns whether the system has permitted it.
+bool read_part(Group& group, const Call& call, int rank, const Place& place,
+               std::span<std::byte> into) {
+  const Signature own = signature_of(call);
+  if (place.signature != own) throw_different_calls(group.rank(), own, rank, place.signature);
+  const Written read = group.transport().memory()->read(rank, place.window, 0, into);
+  if (read == Written::closed) throw_owner_has_left(group, call, rank);
+  return read == Written::yes;
+}
+
+// Each rank shows where its part lies, reads those of all others there, and shows that it is done.
+// Each part is copied once by each rank, all at the same time. Where the system refuses that to one
+// of them, all parts are sent.
+// cost: two lines written and 2 (p - 1) read, and p n bytes copied, on each rank.
+void all_gather_read(Group& group, const Call& call) {
+  const int p = group.size(), self = group.rank();
+  const Blocks parts(group, call);
+  bool refused = false;
+  {
+    OpenWindow window(*group.transport().memory(), call.in);
+    const Word word = show(group, call, Place{signature_of(call), window.key(), 0});
+    copy_bytes(parts.of(self), call.in);
+    for (int round = 1; round < p; ++round) {
+      const int rank = (self + round) % p;
+      const auto place = shown_by<Place>(group, rank, word);
+      refused |= !read_part(group, call, rank, place, parts.of(rank));
+    }
+    const Word done = show(group, call, refused);
+    for (int rank = 0; rank < p; ++rank) refused |= shown_by<bool>(group, rank, done);
+    window.end();
+  }
+  if (refused) return all_gather_linear(group, call);
+  parts.sort();
+}
+
+// Parts go round the ring of ranks.
+// cost: p - 1 messages of n bytes one after the other.
+void all_gather_ring(Group& group, const Call& call) {
+  Messages messages(group, call);
+  const Blocks parts(group, call);
+  copy_bytes(parts.of(group.rank()), call.in);
+  messages.pass_round([&](int rank) { return parts.of(rank); });
+  parts.sort();
+}
+
+// Rank 0 gathers all parts and broadcasts them.
+// cost: as gather_direct and broadcast_binomial of p n bytes.
+void all_gather_gather_broadcast(Group& group, const Call& call) {
+  gather_direct(group, call);
+  Call broadcast = call;
+  broadcast.values = call.out;
+  broadcast.bytes = call.out.size();
+  broadcast_binomial(group, broadcast);
+}
+
+// What a slot of `room` bytes shows of a part, from `begin` on; empty beyond its end.
+template <class Byte>
+std::span<Byte> piece_of(std::span<Byte> part, std::size_t begin, std::size_t room) {
+  begin = std::min(begin, part.size());
+  return part.subspan(begin, std::min(room, part.size() - begin));
+}
+
+// Each rank shows its part in its slot, as much as fits, and copies those of all; until the longest
+// part is through.
+// cost: on each rank its own part and all parts copied; as many steps as the longest part needs.
+void all_gather_varying_shared(Group& group, const Call& call) {
+  Slots& slots = group.board()->slots;
+  const Signature signature = signature_of(call);
+  const VaryingParts parts(call);
+  const std::size_t room = slots.slot_bytes(), most = parts.most_bytes();
+  for (std::size_t begin = 0; begin < most; begin += room) {
+    copy_bytes(slots.begin(any_source), piece_of(call.in, begin, room));
+    slots.publish(signature);
+    for (int rank = 0; rank < group.size(); ++rank) {
+      const std::span<std::byte> to = piece_of(parts.part(call.out, rank), begin, room);
+      if (!to.empty()) copy_bytes(to, slots.read(rank, signature).first(to.size()));
+    }
+    slots.end();
+  }
+}
+
+// All send to all at once.
+// cost: p - 1 messages to and from each rank.
+void all_gather_varying_linear(Group& group, const Call& call) {
+  Messages messages(group, call);
+  const VaryingParts parts(call);
+  messages.exchange_at_once([&](int) { return call.in; },
+                            [&](int rank) { return parts.part(call.out, rank); });
+}
+
+// Parts go round the ring of ranks.
+// cost: p - 1 messages one after the other, each round as long as its longest part.
+void all_gather_varying_ring(Group& group, const Call& call) {
+  Messages messages(group, call);
+  const VaryingParts parts(call);
+  const auto part = [&](int rank) { return parts.part(call.out, rank); };
+  copy_bytes(part(group.rank()), call.in);
+  messages.pass_round(part);
+}
+
+void all_gather_native(Group& group, const Call& call) {
+  if (is_too_large_for_native(group, call)) return all_gather_ring(group, call);
+  const Blocks blocks(group, call);
+  native(group).all_gather(call.in, blocks.all());
+  blocks.sort();
+}
+
+}  // namespace
+
+std::span<const Algorithm> all_gather_algorithms() {
+  static constexpr Algorithm kAll[] = {
+      {Kind::all_gather, "flags", all_gather_flags, beyond_a_line, false, true},
+      {Kind::all_gather, "counter", all_gather_counter, beyond_a_line, false, true},
+      {Kind::all_gather, "shared", all_gather_shared, beyond_a_slot},
+      {Kind::all_gather, "read", all_gather_read, without_memory},
+      {Kind::all_gather, "linear", all_gather_linear, never},
+      {Kind::all_gather, "ring", all_gather_ring, never},
+      {Kind::all_gather, "gather_broadcast", all_gather_gather_broadcast, never},
+      {Kind::all_gather, "native", all_gather_native, without_native},
+
+      {Kind::all_gather_varying, "shared", all_gather_varying_shared, without_memory},
+      {Kind::all_gather_varying, "linear", all_gather_varying_linear, never},
+      {Kind::all_gather_varying, "ring", all_gather_varying_ring, never},
+  };
+  return kAll;
+}
+
+}  // namespace tabane::comm

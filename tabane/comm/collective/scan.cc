@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <utility>
+
+#include "tabane/comm/collective/algorithm.h"
+#include "tabane/comm/collective/board.h"
+
+namespace tabane::comm {
+namespace {
+
+// Overwrites a piece of this rank's values, which it has shown, with the values of the ranks
+// before it, combined in their order; a scan's with its own, too. Those of rank 0 stay in an
+// exscan.
+class Prefix {
+ public:
+  Prefix(const Call& call, int rank) : Prefix(call, rank, call.values) {}
+  Prefix(const Call& call, int rank, std::span<std::byte> piece)
+      : combine_(*call.combine), piece_(piece), end_(call.kind == Kind::scan ? rank + 1 : rank) {}
+
+  int end() const { return end_; }  // of the ranks that count
+
+  // From rank 0 on, one after the other.
+  void add(int rank, const std::byte* values) {
+    if (rank < end_) add_in_order(combine_, piece_, rank, values);
+  }
+
+ private:
+  const Combine& combine_;
+  std::span<std::byte> piece_;
+  int end_;
+};
+
+// Each rank shows its values in a line, and combines those of the ranks before it. It waits for the
+// others, too: see Lines.
+// cost: a line written and p - 1 read on each rank, all at the same time.
+void scan_flags(Group& group, const Call& call) {
+  Lines& lines = group.board()->lines;
+  const Word word = lines.begin(call);
+  lines.write(word, call.values);
+  lines.notify_all();
+  Prefix prefix(call, group.rank());
+  for (int rank = 0; rank < lines.ranks(); ++rank) prefix.add(rank, lines.read(rank, word));
+}
+
+// Each rank shows its values in a line; the last one to come releases all, who combine the lines of
+// the ranks before them. With more ranks than PUs each runs once to come and once to leave.
+// cost: p atomic additions to one line, p - 1 lines read on the last rank.
+void scan_counter(Group& group, const Call& call) {
+  Lines& lines = group.board()->lines;
+  const Word word = lines.begin(call);
+  lines.write(word, call.values);
+  lines.wait_for_all(word);
+  Prefix prefix(call, group.rank());
+  for (int rank = 0; rank < prefix.end(); ++rank) prefix.add(rank, lines.read(rank, word));
+}
+
+// Each rank shows its values in its slot, as many as fit, and combines those of the ranks before
+// it.
+// cost: n bytes copied on each rank; r n bytes read by rank r.
+void scan_shared(Group& group, const Call& call) {
+  Slots& slots = group.board()->slots;
+  const Signature signature = signature_of(call);
+  const std::size_t element = call.combine->element_bytes;
+  const std::size_t most = slots.slot_bytes() / element * element;
+  for (std::size_t begin = 0; begin < call.bytes; begin += most) {
+    const auto piece = call.values.subspan(begin, std::min(most, call.bytes - begin));
+    copy_bytes(slots.begin(any_source), piece);
+    slots.publish(signature);
+    Prefix prefix(call, group.rank(), piece);
+    for (int rank = 0; rank < prefix.end(); ++rank) {
+      prefix.add(rank, slots.read(rank, signature).data());
+    }
+    slots.end();
+  }
+}
+
+// Each rank gets what those before it have made of their values, and hands it on with its own.
+// cost: p - 1 messages of n bytes one after the other, one to and one from each rank.
+void scan_linear(Group& group, const Call& call) {
+  Messages messages(group, call);
+  const int p = group.size(), self = group.rank();
+  if (self == 0) return messages.send(1, call.values);
+  const bool is_last = self + 1 == p;
+  const std::span<std::byte> scratch = group.scratch(2 * call.bytes);
+  const auto before = scratch.first(call.bytes), with_own = scratch.last(call.bytes);
+  messages.recv(self - 1, before);
+  if (call.kind == Kind::scan || !is_last) {
+    copy_bytes(with_own, before);
+    call.combine->apply(with_own.data(), call.values.data(),
+                        call.bytes / call.combine->element_bytes);
+  }
+  if (!is_last) messages.send(self + 1, with_own);
+  copy_bytes(call.values, call.kind == Kind::scan ? with_own : before);
+}
+
+// In round k each rank has the values of itself and up to 2^k - 1 ranks before it; it sends them to
+// the one 2^k after it, and puts what comes from 2^k before it in front.
+// cost: ceil(log2 p) messages of n bytes to and from each rank; up to 2 n combined for each.
+void scan_doubling(Group& group, const Call& call) {
+  Messages messages(group, call);
+  const int p = group.size(), self = group.rank();
+  const std::span<std::byte> scratch = group.scratch(3 * call.bytes);
+  std::span<std::byte> sum = scratch.first(call.bytes), theirs = scratch.last(call.bytes);
+  const std::span<std::byte> kept = scratch.subspan(call.bytes, call.bytes);
+  const std::size_t elements = call.bytes / call.combine->element_bytes;
+  copy_bytes(sum, call.values);
+  for (int distance = 1; distance < p; distance *= 2) {
+    const int to = self + distance, from = self - distance;
+    std::unique_ptr<Pending> sent;
+    if (to < p) sent = messages.isend(to, sum);
+    if (from >= 0) messages.recv(from, theirs);
+    if (sent) sent->wait();
+    if (from < 0) continue;
+    if (call.kind == Kind::exscan) {  // as `sum`, without this rank's own
+      copy_bytes(kept, theirs);
+      if (distance > 1) call.combine->apply(kept.data(), call.values.data(), elements);
+      copy_bytes(call.values, kept);
+    }
+    call.combine->apply(theirs.data(), sum.data(), elements);
+    std::swap(sum, theirs);
+  }
+  if (call.kind == Kind::scan) copy_bytes(call.values, sum);
+}
+
+}  // namespace
+
+std::span<const Algorithm> scan_algorithms() {
+  static constexpr Algorithm kAll[] = {
+      {Kind::scan, "flags", scan_flags, beyond_a_line, true},
+      {Kind::scan, "counter", scan_counter, beyond_a_line, true},
+      {Kind::scan, "shared", scan_shared, beyond_a_slot, true},
+      {Kind::scan, "linear", scan_linear, never, true},
+      {Kind::scan, "doubling", scan_doubling, never},
+
+      {Kind::exscan, "flags", scan_flags, beyond_a_line, true},
+      {Kind::exscan, "counter", scan_counter, beyond_a_line, true},
+      {Kind::exscan, "shared", scan_shared, beyond_a_slot, true},
+      {Kind::exscan, "linear", scan_linear, never, true},
+      {Kind::exscan, "doubling", scan_doubling, never},
+  };
+  return kAll;
+}
+
+}  // namespace tabane::comm
