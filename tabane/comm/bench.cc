@@ -1,4 +1,4 @@
-// Messages and collectives: what they cost beside the machine's limits and two MPIs.
+// Messages and collectives: what they cost, compared with the machine's limits and two MPIs.
 #include "bench/bench.h"
 
 #include <fmt/format.h>
@@ -28,8 +28,8 @@ namespace {
 constexpr std::uint64_t kTrialCount = 3;
 constexpr double kTrialSeconds = 5, kStartSeconds = 30;
 
-// Some ranks of one competitor. Who cannot be started, or needs more than its time for a trial,
-// takes part no more.
+// Some ranks of one competitor. A competitor that cannot be started, or needs more than its time
+// for a trial, takes part no more.
 class Ranks {
  public:
   // throws: core::Error if they cannot be started.
@@ -112,7 +112,7 @@ class Field {
     return entrant;
   }
   std::uint64_t ask_ours(const std::string& verb) { return ours_.ask(verb); }
-  // target: of Open MPI. MPICH stands beside.
+  // target: of Open MPI. MPICH is shown, too.
   void add_mpis(Question& question, const std::string& verb, double amount, double target) {
     for (std::size_t i = 0; i < kMpis.size(); ++i) {
       const double wanted = i == 0 ? target : 0;
@@ -181,7 +181,7 @@ class CommTopic {
   }
 
  private:
-  // Of so many ranks; those of the question before are kept if there are as many.
+  // Of that many ranks; those of the question before are kept if there are as many.
   Field& field(int ranks) {
     if (ranks != field_ranks_) {
       field_.reset();
@@ -300,8 +300,8 @@ class CommTopic {
     panel_.ask(question);
   }
 
-  // In step, the ranks copy and add themselves, so beside is not to cost more than in turn. Where
-  // one of them is late, its lateness is hidden: at best 4 / 3 times as fast.
+  // In step, the ranks copy and add themselves, so at the same time is not to cost more than in
+  // turn. Where one of them is late, its lateness is hidden: at best 4 / 3 times as fast.
   void ask_overlap(std::size_t bytes) {
     for (const auto& [what, prefix, target] :
          {std::tuple{"work of its length", "sum", 0.9},

@@ -27,7 +27,7 @@
 namespace tabane::bench {
 namespace {
 
-// An all-reduce that goes on beside work, and one after which the work is done: where the ranks are
+// An all-reduce that overlaps with work, and one after which the work is done: where the ranks are
 // in step, and where they are not, so that one waits for the other.
 class Overlap {
  public:
@@ -45,7 +45,7 @@ class Overlap {
   }
 
   // Before each call one of two ranks, in turn, has as much more to do as both have after it. In
-  // turn, two calls take 4 times that; beside each other, 3 times.
+  // turn, two calls take 4 times that; at the same time, 3 times.
   void late_in_turn() {
     be_late();
     comm::all_reduce(comm_, values_, comm::Operation::max);
@@ -149,7 +149,7 @@ class CommMessages {
 
 using Values = std::span<const std::uint64_t>;
 
-// Receives into a buffer, or reads where the message lies; then uses it or not.
+// Receives into a buffer, or reads where the message is; then uses it or not.
 template <bool kView, bool kUse>
 std::uint64_t ping_pong_values(comm::Comm& comm, std::uint64_t count) {
   std::vector<std::uint64_t> out(32 * 1024 / sizeof(std::uint64_t)), in(out.size());

@@ -1,9 +1,10 @@
-// How each rank of a test ended, seen by who launched them, whether they are threads or processes.
+// For tests of many launches: their settings, and how each rank ended.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -11,6 +12,14 @@
 
 namespace tabane::comm {
 
+// Returns what the environment sets for a run by hand (how long, which seed), or `otherwise`.
+inline std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread, which sets nothing
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::stoull(text);
+}
+
+// How each rank ended, seen by the launching process, whether ranks are threads or processes.
 class Ends {
  public:
   enum End { none, begun, finished, lost, wrong };

@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "tabane/comm/ends_test.h"
-#include "tabane/comm/environment_test.h"
 
 namespace tabane::comm {
 namespace {

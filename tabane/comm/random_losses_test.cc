@@ -12,7 +12,6 @@
 #include <thread>
 
 #include "tabane/comm/ends_test.h"
-#include "tabane/comm/environment_test.h"
 #include "tabane/comm/random_traffic_test.h"
 #include "tabane/comm/runners_test.h"
 

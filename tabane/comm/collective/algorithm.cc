@@ -19,7 +19,7 @@ void copy_elements(std::byte* to, std::size_t to_stride, const std::byte* from,
   }
 }
 
-// Where element `index` of rank's part lies among the elements of all.
+// Returns where element `index` of a rank's part is among the elements of all.
 std::size_t cyclic_index(std::size_t index, int ranks, int rank) {
   return index * static_cast<std::size_t>(ranks) + static_cast<std::size_t>(rank);
 }
@@ -161,8 +161,8 @@ void wait_all(std::span<const std::unique_ptr<Pending>> pending) {
 
 namespace {
 
-// What each rank tells the root at the end.
-struct Outcome {
+// What each rank sends to the root at the end.
+struct WindowReply {
   Signature signature;
   std::uint64_t window = 0;
   std::uint64_t done = 0;  // 0: the part follows as a message
@@ -182,43 +182,43 @@ void throw_owner_has_left(Group& group, const Call& call, int owner) {
                   group.rank(), name_of(call.kind), owner, name_of(call.kind)));
 }
 
-// What they tell each other fits whatever the types of their parts are: a difference is for both
-// sides to tell.
-WindowTalk::WindowTalk(Group& group, const Call& call)
+// These messages have no type, so that they arrive whatever the types of the parts are: then both
+// sides report the difference.
+WindowExchange::WindowExchange(Group& group, const Call& call)
     : group_(group), call_(call), words_(group, Call{.kind = call.kind, .number = call.number}) {}
 
-void WindowTalk::send_places(const OpenWindow& window) {
-  Place place{signature_of(call_), window.key(), 0};
-  for (int rank = 0; rank < group_.size(); ++rank, place.offset += call_.bytes) {
-    if (rank != call_.root) words_.send(rank, bytes_of(place));
+void WindowExchange::send_offers(const OpenWindow& window) {
+  WindowOffer offer{signature_of(call_), window.key(), 0};
+  for (int rank = 0; rank < group_.size(); ++rank, offer.offset += call_.bytes) {
+    if (rank != call_.root) words_.send(rank, bytes_of(offer));
   }
 }
 
-bool WindowTalk::is_done(int rank, const OpenWindow& window) {
-  Outcome outcome;
+bool WindowExchange::is_done(int rank, const OpenWindow& window) {
+  WindowReply reply;
   do {  // of a collective that this rank has left by an error
-    words_.recv(rank, bytes_of(outcome));
-  } while (outcome.window != window.key());
+    words_.recv(rank, bytes_of(reply));
+  } while (reply.window != window.key());
   const Signature own = signature_of(call_);
-  if (outcome.signature != own) throw_different_calls(call_.root, own, rank, outcome.signature);
-  return outcome.done != 0;
+  if (reply.signature != own) throw_different_calls(call_.root, own, rank, reply.signature);
+  return reply.done != 0;
 }
 
-Place WindowTalk::receive_place() {
-  Place place;
-  words_.recv(call_.root, bytes_of(place));
+WindowOffer WindowExchange::receive_offer() {
+  WindowOffer offer;
+  words_.recv(call_.root, bytes_of(offer));
   const Signature own = signature_of(call_);
-  if (own == place.signature) return place;
-  Outcome outcome{.signature = own, .window = place.window};
-  words_.send(call_.root, bytes_of(outcome));
-  throw_different_calls(group_.rank(), own, call_.root, place.signature);
+  if (own == offer.signature) return offer;
+  WindowReply reply{.signature = own, .window = offer.window};
+  words_.send(call_.root, bytes_of(reply));
+  throw_different_calls(group_.rank(), own, call_.root, offer.signature);
 }
 
-bool WindowTalk::tell(const Place& place, Written what) {
-  if (what == Written::closed) throw_owner_has_left(group_, call_, call_.root);
-  Outcome outcome{signature_of(call_), place.window, what == Written::yes};
-  words_.send(call_.root, bytes_of(outcome));
-  return outcome.done != 0;
+bool WindowExchange::answer(const WindowOffer& offer, CopyResult what) {
+  if (what == CopyResult::closed) throw_owner_has_left(group_, call_, call_.root);
+  WindowReply reply{signature_of(call_), offer.window, what == CopyResult::done};
+  words_.send(call_.root, bytes_of(reply));
+  return reply.done != 0;
 }
 
 }  // namespace tabane::comm

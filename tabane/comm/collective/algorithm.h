@@ -224,8 +224,8 @@ void Messages::pass_round(const Part& part) {
 }
 
 // A rank's place in a binomial tree whose ranks count from the root.
-struct BinomialPlace {
-  BinomialPlace(int all_ranks, int rank, int tree_root)
+struct BinomialNode {
+  BinomialNode(int all_ranks, int rank, int tree_root)
       : ranks(all_ranks), root(tree_root), position((rank - root + ranks) % ranks) {
     while (span < ranks && (position & span) == 0) span *= 2;
   }
@@ -240,8 +240,8 @@ struct BinomialPlace {
 
 // --- private memory of one rank that others read or write during a collective ---
 
-// Of this rank, while it is in its collective: a rank that comes later, because this one has left
-// by an exception, finds it closed.
+// A window of this rank, open while it is in its collective: a rank that comes later, because this
+// one has left by an exception, finds it closed.
 class OpenWindow {
  public:
   OpenWindow(GroupMemory& memory, std::span<std::byte> bytes)
@@ -254,7 +254,7 @@ class OpenWindow {
   OpenWindow(const OpenWindow&) = delete;
   OpenWindow& operator=(const OpenWindow&) = delete;
   std::uint64_t key() const { return key_; }
-  // All others have said that they have read or written their parts.
+  // To be called once all others have said that they have read or written their parts.
   void end() { all_done_ = true; }
 
  private:
@@ -263,8 +263,8 @@ class OpenWindow {
   bool all_done_ = false;
 };
 
-// What the owner of a window tells the others: its call, and where their parts lie.
-struct Place {
+// What the owner of a window sends to the others: its call, and where their parts are.
+struct WindowOffer {
   Signature signature;
   std::uint64_t window = 0, offset = 0;
 };
@@ -274,21 +274,21 @@ struct Place {
 
 // Between a root that opens a window and the others, who each read or write their part of it.
 // throws, all: as Messages; MessageError naming both if the call of the other rank differs.
-class WindowTalk {
+class WindowExchange {
  public:
-  WindowTalk(Group& group, const Call& call);
+  WindowExchange(Group& group, const Call& call);
 
-  // On the root. Parts lie in the order of ranks.
-  void send_places(const OpenWindow& window);
+  // On the root. Parts are in the order of ranks.
+  void send_offers(const OpenWindow& window);
   // Returns whether `rank` has done its part; if not, the system has refused it, and the part goes
   // as a message.
   bool is_done(int rank, const OpenWindow& window);
 
   // Elsewhere.
-  Place receive_place();
+  WindowOffer receive_offer();
   // Tells the root what became of it. Returns whether it is done. throws, too: as
   // throw_owner_has_left() if the window was closed.
-  bool tell(const Place& place, Written what);
+  bool answer(const WindowOffer& offer, CopyResult what);
 
  private:
   Group& group_;

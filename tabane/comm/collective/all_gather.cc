@@ -82,16 +82,16 @@ T shown_by(Group& group, int rank, Word word) {
 }
 
 // Returns whether the system has permitted it.
-bool read_part(Group& group, const Call& call, int rank, const Place& place,
+bool read_part(Group& group, const Call& call, int rank, const WindowOffer& offer,
                std::span<std::byte> into) {
   const Signature own = signature_of(call);
-  if (place.signature != own) throw_different_calls(group.rank(), own, rank, place.signature);
-  const Written read = group.transport().memory()->read(rank, place.window, 0, into);
-  if (read == Written::closed) throw_owner_has_left(group, call, rank);
-  return read == Written::yes;
+  if (offer.signature != own) throw_different_calls(group.rank(), own, rank, offer.signature);
+  const CopyResult read = group.transport().memory()->read(rank, offer.window, 0, into);
+  if (read == CopyResult::closed) throw_owner_has_left(group, call, rank);
+  return read == CopyResult::done;
 }
 
-// Each rank shows where its part lies, reads those of all others there, and shows that it is done.
+// Each rank shows where its part is, reads those of all others there, and shows that it is done.
 // Each part is copied once by each rank, all at the same time. Where the system refuses that to one
 // of them, all parts are sent.
 // cost: two lines written and 2 (p - 1) read, and p n bytes copied, on each rank.
@@ -101,12 +101,12 @@ void all_gather_read(Group& group, const Call& call) {
   bool refused = false;
   {
     OpenWindow window(*group.transport().memory(), call.in);
-    const Word word = show(group, call, Place{signature_of(call), window.key(), 0});
+    const Word word = show(group, call, WindowOffer{signature_of(call), window.key(), 0});
     copy_bytes(parts.of(self), call.in);
     for (int round = 1; round < p; ++round) {
       const int rank = (self + round) % p;
-      const auto place = shown_by<Place>(group, rank, word);
-      refused |= !read_part(group, call, rank, place, parts.of(rank));
+      const auto offer = shown_by<WindowOffer>(group, rank, word);
+      refused |= !read_part(group, call, rank, offer, parts.of(rank));
     }
     const Word done = show(group, call, refused);
     for (int rank = 0; rank < p; ++rank) refused |= shown_by<bool>(group, rank, done);

@@ -240,7 +240,8 @@ void OpenLines::write_waiting() {
   }
 }
 
-// Of the next use to be written. Who has left the older one by an error has not seen all its lines.
+// Of the next use to be written. A rank that has left the older one by an error has not seen all
+// its lines.
 bool OpenLines::has_line(std::uint32_t use) const {
   const std::uint32_t older = use - kOpenLines / 2;
   if (open_[older % kOpenLines]) return false;

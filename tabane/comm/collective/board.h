@@ -78,7 +78,7 @@ class Lines {
   // Returns the values of rank's line, once they are there.
   const std::byte* read(int rank, Word word);
 
-  // The same for leaders, who speak for some ranks from their own on.
+  // The same for leaders, each of which speaks for some ranks from its own on.
   int leaders() const { return leaders_; }
   int my_leader() const { return rank_ / width_ * width_; }
   bool is_leader() const { return rank_ % width_ == 0; }
@@ -90,7 +90,7 @@ class Lines {
   bool is_last();
   void write_release(Word word, std::span<const std::byte> values);
   const std::byte* read_release(Word word);
-  // Returns when all ranks have come, of whom the last one releases the others.
+  // Returns when all ranks have called it; the last one releases the others.
   void wait_for_all(Word word);
 
   void notify(int rank) { memory_->notify(rank); }
@@ -112,8 +112,8 @@ class RootLines {
  public:
   RootLines(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory);
 
-  // Begins a use. Waits until the root of the use before the last has read its lines, which lie
-  // where this use's will.
+  // Begins a use. Waits until the root of the use before the last has read its lines, which are
+  // where this use's will be.
   Word begin(const Call& call);
   void write(Word word, int root, std::span<const std::byte> values);
   const std::byte* read(int rank, Word word);
@@ -177,7 +177,7 @@ class OpenLines {
 // --- pieces of larger values ---
 
 // Bytes of a root for all others, in chunks that take turns in a ring: the root writes one while
-// the others still copy those before. Every rank counts all chunks, of all roots. Chunk n lies
+// the others still copy those before. Every rank counts all chunks, of all roots. Chunk n is
 // where n - kRingChunks lay; its root waits until all have consumed that one, and knows from last
 // time how far they were at least. throws: as GroupMemory::wait(); MessageError if the root's call
 // differs.
@@ -198,7 +198,7 @@ class ChunkRing {
 
  private:
   struct Head {
-    std::atomic<std::uint64_t> number;  // of the chunk that lies here, from 1
+    std::atomic<std::uint64_t> number;  // of the chunk here, from 1
     Signature signature;
   };
   struct alignas(kLineBytes) Counter {

@@ -29,15 +29,15 @@ void broadcast_flags(Group& group, const Call& call) {
 
 }  // namespace
 
-// Who has the values sends them on: after round k, 2^k ranks have them. Ranks count from the root.
-// cost: ceil(log2 p) messages of n bytes one after the other.
+// Each rank that has the values sends them on: after round k, 2^k ranks have them. Ranks count from
+// the root. cost: ceil(log2 p) messages of n bytes one after the other.
 void broadcast_binomial(Group& group, const Call& call) {
   Messages messages(group, call);
-  const BinomialPlace place(group.size(), group.rank(), call.root);
-  if (place.position != 0) messages.recv(place.parent(), call.values);
-  for (int distance = place.span / 2; distance > 0; distance /= 2) {
-    if (place.position + distance < place.ranks)
-      messages.send(place.rank_at(place.position + distance), call.values);
+  const BinomialNode node(group.size(), group.rank(), call.root);
+  if (node.position != 0) messages.recv(node.parent(), call.values);
+  for (int distance = node.span / 2; distance > 0; distance /= 2) {
+    if (node.position + distance < node.ranks)
+      messages.send(node.rank_at(node.position + distance), call.values);
   }
 }
 
@@ -71,14 +71,14 @@ void broadcast_native(Group& group, const Call& call) {
 // As broadcast_binomial.
 // cost: ceil(log2 p) messages of n bytes one after the other.
 void add_broadcast(Rounds& rounds, const Group& group, const Call& call) {
-  const BinomialPlace place(group.size(), group.rank(), call.root);
-  if (place.position != 0) {
-    rounds.receive(place.parent(), call.values);
+  const BinomialNode node(group.size(), group.rank(), call.root);
+  if (node.position != 0) {
+    rounds.receive(node.parent(), call.values);
     rounds.end_round();
   }
-  for (int distance = place.span / 2; distance > 0; distance /= 2) {
-    if (place.position + distance < place.ranks)
-      rounds.send(place.rank_at(place.position + distance), call.values);
+  for (int distance = node.span / 2; distance > 0; distance /= 2) {
+    if (node.position + distance < node.ranks)
+      rounds.send(node.rank_at(node.position + distance), call.values);
   }
   rounds.end_round();
 }

@@ -37,7 +37,8 @@ std::string describe(const CallRecord& record);
 void compare(int rank, const CallRecord& own, int other_rank, const CallRecord& other);
 
 // The last few calls of each rank. A rank writes to lines of its own that nobody polls, so a call
-// costs some stores to its own cache; only who has waited for long, or compares, reads others'.
+// costs some stores to its own cache; only a rank that has waited for long, or compares, reads
+// others'.
 class CallRecords {
  public:
   CallRecords(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory);
@@ -54,7 +55,7 @@ class CallRecords {
     mine.parts.store(own.parts, std::memory_order_relaxed);
     mine.number.store(own.number(), std::memory_order_release);
   }
-  // Returns nothing if that rank has not come so far yet, or is far ahead.
+  // Returns nothing if that rank has not begun that call yet, or is far ahead.
   std::optional<CallRecord> read(int rank, std::uint32_t number) const;
   // Of this rank; nothing if kRecordedCalls later ones have begun.
   std::optional<CallRecord> read_own(std::uint32_t number) const { return read(rank_, number); }
@@ -63,15 +64,16 @@ class CallRecords {
   void compare_with_all(const CallRecord& own) const;
   // The same for the calls before it, too, as far as both sides have them.
   void compare_recorded(const CallRecord& own) const;
-  // A difference in this call or before it was told, or will be: later calls do not tell it again.
+  // A difference in this call or before it has been reported, or will be: later calls do not report
+  // it again.
   void forget(std::uint32_t number);
 
-  // For groups that compare each call: waits until the rank before this one has come so far, and
+  // For groups that compare each call: waits until the rank before this one has begun the call, and
   // compares. throws: MessageError; as GroupMemory::wait().
   void compare_with_neighbour(std::uint32_t number);
   // Before write(): waits until the rank behind this one needs the record no more that it replaces.
   void make_room(std::uint32_t number);
-  // All ranks are known to have come so far.
+  // All ranks are known to have begun that call.
   void all_have_begun(std::uint32_t number) { behind_has_begun_ = number; }
 
  private:

@@ -20,10 +20,11 @@ void gather_flags(Group& group, const Call& call) {
 }
 
 void write_part(Group& group, const Call& call) {
-  const Place place = WindowTalk(group, call).receive_place();
-  const Written written =
-      group.transport().memory()->write(call.root, place.window, place.offset, call.in);
-  if (!WindowTalk(group, call).tell(place, written)) Messages(group, call).send(call.root, call.in);
+  const WindowOffer offer = WindowExchange(group, call).receive_offer();
+  const CopyResult written =
+      group.transport().memory()->write(call.root, offer.window, offer.offset, call.in);
+  if (!WindowExchange(group, call).answer(offer, written))
+    Messages(group, call).send(call.root, call.in);
 }
 
 // The root tells the others where their parts belong, and each writes its own there: all at the
@@ -35,8 +36,8 @@ void gather_written(Group& group, const Call& call) {
   const int p = group.size();
   const Blocks parts(group, call);
   OpenWindow window(*group.transport().memory(), parts.all());
-  WindowTalk talk(group, call);
-  talk.send_places(window);
+  WindowExchange talk(group, call);
+  talk.send_offers(window);
   put_piece(call.out, call, p, call.root, 0, call.in);
   for (int rank = 0; rank < p; ++rank) {
     if (rank == call.root) continue;
@@ -127,25 +128,25 @@ void gather_polling(Group& group, const Call& call) {
 // cost: ceil(log2 p) messages one after the other, of p n bytes in all.
 void gather_binomial(Group& group, const Call& call) {
   Messages messages(group, call);
-  const BinomialPlace place(group.size(), group.rank(), call.root);
-  const int p = place.ranks;
-  const auto served = static_cast<std::size_t>(place.served());
-  if (served == 1) return messages.send(place.parent(), call.in);
+  const BinomialNode node(group.size(), group.rank(), call.root);
+  const int p = node.ranks;
+  const auto served = static_cast<std::size_t>(node.served());
+  if (served == 1) return messages.send(node.parent(), call.in);
   const std::span<std::byte> parts = group.scratch(served * call.bytes);
   copy_bytes(parts, call.in);
-  for (int distance = 1; distance < place.span && place.position + distance < p; distance *= 2) {
+  for (int distance = 1; distance < node.span && node.position + distance < p; distance *= 2) {
     const auto begin = static_cast<std::size_t>(distance);
     const std::size_t end = std::min(2 * begin, served);
-    messages.recv(place.rank_at(place.position + distance),
+    messages.recv(node.rank_at(node.position + distance),
                   parts.subspan(begin * call.bytes, (end - begin) * call.bytes));
   }
-  if (place.position != 0) return messages.send(place.parent(), parts);
+  if (node.position != 0) return messages.send(node.parent(), parts);
   for (int at = 0; at < p; ++at) {
-    put_piece(call.out, call, p, place.rank_at(at), 0, block_of(parts, call, at));
+    put_piece(call.out, call, p, node.rank_at(at), 0, block_of(parts, call, at));
   }
 }
 
-// All send to the root, which receives from all at once, each part to its place.
+// All send to the root, which receives from all at once, each part to its node.
 // cost: p - 1 messages, all to the root.
 void gather_varying_direct(Group& group, const Call& call) {
   Messages messages(group, call);

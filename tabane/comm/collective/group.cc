@@ -108,28 +108,28 @@ CallRecord record_of(const Call& call, const Algorithm& algorithm) {
 }
 
 // While the rank is in the call.
-class Watched {
+class CallScope {
  public:
-  Watched(CallWatch& watch, std::uint32_t number) : watch_(watch) { watch_.begin(number); }
-  ~Watched() { watch_.end(); }
-  Watched(const Watched&) = delete;
-  Watched& operator=(const Watched&) = delete;
+  CallScope(CallWatch& watch, std::uint32_t number) : watch_(watch) { watch_.begin(number); }
+  ~CallScope() { watch_.end(); }
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
 
  private:
   CallWatch& watch_;
 };
 
-struct Forget {
+struct ForgetAtEnd {
   CallRecords& calls;
   std::uint32_t number;
-  ~Forget() { calls.forget(number); }
+  ~ForgetAtEnd() { calls.forget(number); }
 };
 
 void run_on_board(Group& group, const Call& call, const Algorithm& algorithm) {
   CallRecords& calls = group.board()->calls;
   if (group.compares_calls()) calls.make_room(call.number);
   calls.write(record_of(call, algorithm));
-  const Watched watched(*group.watch(), call.number);
+  const CallScope watched(*group.watch(), call.number);
   try {
     const bool is_told = has_work(call) && algorithm.compares_all;
     // Nothing would show that others have bytes here.
@@ -141,7 +141,7 @@ void run_on_board(Group& group, const Call& call, const Algorithm& algorithm) {
     // It may be the consequence: whoever this rank waits for has returned from another call, or a
     // message of another call does not fit.
     group.transport().check_alive();
-    const Forget forget{calls, call.number};
+    const ForgetAtEnd forget{calls, call.number};
     calls.compare_recorded(record_of(call, algorithm));
     throw;
   }
@@ -149,7 +149,9 @@ void run_on_board(Group& group, const Call& call, const Algorithm& algorithm) {
 
 void run_by_messages(Group& group, const Call& call, const Algorithm& algorithm) try {
   if (group.compares_calls()) compare_by_message(group, record_of(call, algorithm));
-  algorithm.run(group, call);  // without bytes, too: who has some is told by the messages
+  algorithm.run(
+      group,
+      call);  // even without bytes: a rank that has some learns of the difference by the messages
 } catch (const MessageError&) {
   // After a loss, ranks that have heard of it may be in other calls than those that have not.
   group.transport().check_alive();
@@ -208,7 +210,7 @@ void run(Group& group, Call& call, std::string_view algorithm) {
   call.number = group.next_call();
   const InCall in(group.call(), name_of(call.kind).data());
   if (group.board() == nullptr) return run_by_messages(group, call, chosen);
-  // What this rank reads may lie on the board already, and what it writes may not be waited for.
+  // What this rank reads may be on the board already, and nobody may wait for what it writes.
   group.transport().check_alive();
   run_on_board(group, call, chosen);
 }

@@ -123,7 +123,7 @@ class Group : public std::enable_shared_from_this<Group> {
     if (++calls_ == 0) ++calls_;
     return calls_;
   }
-  // As if there had been so many, for tests. The same on all ranks.
+  // Pretends that there have been that many, for tests. The same on all ranks.
   void set_calls(std::uint32_t calls) { calls_ = calls; }
 
  private:

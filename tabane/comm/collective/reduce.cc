@@ -84,7 +84,7 @@ void reduce_linear(Group& group, const Call& call) {
 }
 
 // A binomial tree to rank 0, which sends the result to the root: so the order of combination, and
-// with it the bits of the result, do not depend on the root. What a rank combines lies in its
+// with it the bits of the result, do not depend on the root. What a rank combines is in its
 // scratch, since of a reduce only the root's values may change.
 // cost: ceil(log2 p) messages of n bytes one after the other, and one more if the root is not 0.
 void reduce_tree(Group& group, const Call& call) {

@@ -18,7 +18,7 @@ void show_pieces(const Call& call, std::size_t ranks, std::size_t self, std::siz
 }
 
 // Each rank shows a piece of each block in its slot; of their own blocks, the ranks combine the
-// pieces where they lie.
+// pieces where they are.
 // cost: (p - 1) n bytes copied and p n read on each rank.
 void reduce_scatter_shared(Group& group, const Call& call) {
   Slots& slots = group.board()->slots;

@@ -27,7 +27,7 @@ void pick(const Call& call, int ranks, int rank, std::size_t begin,
                chunk.data() + skip * element, p * element, (elements - skip + p - 1) / p, element);
 }
 
-// The root writes all into the ring of chunks, as it lies; each rank picks what is its own, so that
+// The root writes all into the ring of chunks, unsorted; each rank picks its own part, so that
 // with a cyclic layout the ranks share the work of sorting.
 // cost: p n bytes written once; n read by each rank, which looks at each chunk.
 void scatter_flags(Group& group, const Call& call) {
@@ -51,14 +51,14 @@ void scatter_flags(Group& group, const Call& call) {
 }
 
 void read_own_part(Group& group, const Call& call) {
-  WindowTalk talk(group, call);
-  const Place place = talk.receive_place();
-  const Written read =
-      group.transport().memory()->read(call.root, place.window, place.offset, call.out);
-  if (!talk.tell(place, read)) Messages(group, call).recv(call.root, call.out);
+  WindowExchange talk(group, call);
+  const WindowOffer offer = talk.receive_offer();
+  const CopyResult read =
+      group.transport().memory()->read(call.root, offer.window, offer.offset, call.out);
+  if (!talk.answer(offer, read)) Messages(group, call).recv(call.root, call.out);
 }
 
-// The root tells the others where their parts lie, and each reads its own there: all at the same
+// The root tells the others where their parts are, and each reads its own there: all at the same
 // time, each part copied once. Parts of a cyclic layout the root sorts out first. Where the system
 // refuses that, it is sent. Nobody reads if the parts are not of the same size on both sides, or
 // the root is not in this scatter any more.
@@ -67,8 +67,8 @@ void scatter_read(Group& group, const Call& call) {
   if (group.rank() != call.root) return read_own_part(group, call);
   const std::span<const std::byte> all = blocks_to_send(group, call);
   OpenWindow window(*group.transport().memory(), all);
-  WindowTalk talk(group, call);
-  talk.send_places(window);
+  WindowExchange talk(group, call);
+  talk.send_offers(window);
   copy_bytes(call.out, block_of(all, call, call.root));
   for (int rank = 0; rank < group.size(); ++rank) {
     if (rank == call.root || talk.is_done(rank, window)) continue;
@@ -119,23 +119,23 @@ void scatter_polling(Group& group, const Call& call) {
 // cost: ceil(log2 p) messages one after the other, of p n bytes in all.
 void scatter_binomial(Group& group, const Call& call) {
   Messages messages(group, call);
-  const BinomialPlace place(group.size(), group.rank(), call.root);
-  const int p = place.ranks;
-  const auto served = static_cast<std::size_t>(place.served());
-  if (served == 1) return messages.recv(place.parent(), call.out);
+  const BinomialNode node(group.size(), group.rank(), call.root);
+  const int p = node.ranks;
+  const auto served = static_cast<std::size_t>(node.served());
+  if (served == 1) return messages.recv(node.parent(), call.out);
   const std::span<std::byte> parts = group.scratch(served * call.bytes);
-  if (place.position == 0) {
+  if (node.position == 0) {
     for (int at = 0; at < p; ++at) {
-      take_piece(call.in, call, p, place.rank_at(at), 0, block_of(parts, call, at));
+      take_piece(call.in, call, p, node.rank_at(at), 0, block_of(parts, call, at));
     }
   } else {
-    messages.recv(place.parent(), parts);
+    messages.recv(node.parent(), parts);
   }
-  for (int distance = place.span / 2; distance > 0; distance /= 2) {
-    if (place.position + distance >= p) continue;
+  for (int distance = node.span / 2; distance > 0; distance /= 2) {
+    if (node.position + distance >= p) continue;
     const auto begin = static_cast<std::size_t>(distance);
     const std::size_t end = std::min(2 * begin, served);
-    messages.send(place.rank_at(place.position + distance),
+    messages.send(node.rank_at(node.position + distance),
                   parts.subspan(begin * call.bytes, (end - begin) * call.bytes));
   }
   copy_bytes(call.out, parts.first(call.bytes));

@@ -11,8 +11,8 @@ namespace tabane::comm {
 namespace {
 
 constexpr std::size_t kMostKeptBytes = 64 * 1024;  // of scratch, for later calls
-// Where each rank has a PU, a rank that waits looks at the lines so often before it looks at all
-// else, too.
+// Where each rank has a PU, a rank that waits looks at the lines this often before it looks at
+// everything else, too.
 constexpr int kNarrowPolls = 200;
 
 bool goes_by_lines(const Group& group, const Call& call) {
@@ -167,7 +167,7 @@ void Schedule::end() noexcept {
   group_->transport().strike(*this);
 }
 
-// A loss is told by the wait that is under way, too. While the exception passes, messages on their
+// The wait that is under way reports a loss, too. While the exception passes, messages on their
 // way are given up rather than waited for: after it nobody reads or writes the values. To give one
 // up may take progress of all that is enlisted, so this call leaves the list first.
 template <class Step>
@@ -216,7 +216,8 @@ bool Schedule::step() {
   return is_done_;
 }
 
-// Whom it waits for. While its own line is not written, nobody has ended the call and left.
+// Returns the rank that it waits for. While its own line is not written, nobody has ended the call
+// and left.
 int Schedule::awaited() const {
   const bool is_written = group_->board()->open_lines.is_written(*word_);
   return is_written ? static_cast<int>(tested_) : any_source;

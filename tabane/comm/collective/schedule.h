@@ -1,5 +1,5 @@
-// A collective that goes on while its rank does something else: rounds of messages, one after the
-// other, each with what is done to the values when its messages are there.
+// A collective that makes progress while its rank does something else: rounds of messages, one
+// after the other, each with what is done to the values when its messages are there.
 #pragma once
 
 #include <cstddef>
@@ -56,8 +56,8 @@ struct Rounds {
   int ranks = 0;
 };
 
-// Of two ranks or more. The values must stay until it is
-// complete.
+// For two ranks or more. The values must stay until the call is complete. Each is in the file of
+// its operation.
 void add_barrier(Rounds& rounds, const Group& group);
 void add_broadcast(Rounds& rounds, const Group& group, const Call& call);
 void add_all_reduce(Rounds& rounds, const Group& group, const Call& call);

@@ -19,7 +19,7 @@ extern "C" tabane::comm::Transport* tabane_mpi_open(double silence_limit_s);
 // Waits until all ranks have closed the world. throws: core::LostError if one fails instead.
 extern "C" void tabane_mpi_close(tabane::comm::Transport* world);
 // Tells the other ranks that this one has failed, unless one had before; waits for that up to a
-// second. Deleting the transport waits for nobody then. loss: what it has thrown, which the others
+// second. Deleting the transport does not wait then. loss: what it has thrown, which the others
 // throw as it is; null: it has failed by itself.
 extern "C" void tabane_mpi_fail(tabane::comm::Transport* world, const char* how,
                                 const tabane::core::LostError* loss);
@@ -29,7 +29,7 @@ namespace tabane::comm {
 // Where the modules for MPI may be.
 const core::ModulePlaces& mpi_module_places();
 
-// Who has started this process as one of several.
+// What has started this process as one of several.
 struct MpiLauncher {
   std::string variable;              // of the environment: "OMPI_COMM_WORLD_SIZE"
   int ranks = 0;                     // 0: it does not say

@@ -21,7 +21,7 @@ namespace {
 
 using plain::Mailbox;
 using plain::Message;
-using plain::Posted;
+using plain::PostedReceive;
 using plain::Shared;
 using plain::World;
 
@@ -72,13 +72,13 @@ class PlainMemory : public GroupMemory {
     const std::lock_guard lock(world_.mutex);
     window(rank_) = {};
   }
-  Written write(int rank, std::uint64_t key, std::size_t offset,
-                std::span<const std::byte> bytes) override {
+  CopyResult write(int rank, std::uint64_t key, std::size_t offset,
+                   std::span<const std::byte> bytes) override {
     return at_window(rank, key, offset, bytes.size(),
                      [&](std::byte* there) { std::ranges::copy(bytes, there); });
   }
-  Written read(int rank, std::uint64_t key, std::size_t offset,
-               std::span<std::byte> into) override {
+  CopyResult read(int rank, std::uint64_t key, std::size_t offset,
+                  std::span<std::byte> into) override {
     return at_window(rank, key, offset, into.size(),
                      [&](std::byte* there) { std::copy_n(there, into.size(), into.data()); });
   }
@@ -98,15 +98,15 @@ class PlainMemory : public GroupMemory {
   }
   // Under the mutex, so that no close() returns meanwhile.
   template <class Copy>
-  Written at_window(int rank, std::uint64_t key, std::size_t offset, std::size_t bytes,
-                    const Copy& copy) {
+  CopyResult at_window(int rank, std::uint64_t key, std::size_t offset, std::size_t bytes,
+                       const Copy& copy) {
     const std::lock_guard lock(world_.mutex);
     const plain::Window& theirs = window(rank);
     if (theirs.key != key || offset > theirs.bytes.size() || bytes > theirs.bytes.size() - offset) {
-      return Written::closed;
+      return CopyResult::closed;
     }
     copy(theirs.bytes.data() + offset);
-    return Written::yes;
+    return CopyResult::done;
   }
   plain::Window& window(int rank) { return shared_.windows[static_cast<std::size_t>(rank)]; }
 
@@ -171,7 +171,7 @@ class PlainTransport : public Transport {
   int rank_in_world() const { return shared_->members[static_cast<std::size_t>(rank())]; }
 
   // Waits for its message; whatever happens, it is not posted afterwards.
-  Message wait_for(std::unique_lock<std::mutex>& lock, Posted& posted);
+  Message wait_for(std::unique_lock<std::mutex>& lock, PostedReceive& posted);
   Arrival put(Message message, TypeCode type, std::span<std::byte> into) const;
 
  private:
@@ -230,12 +230,12 @@ class PlainReceive : public Pending {
 
  private:
   PlainTransport transport_;  // the group may end before the receive
-  Posted posted_;
+  PostedReceive posted_;
   std::span<std::byte> into_;
   bool complete_ = false;
 };
 
-Message PlainTransport::wait_for(std::unique_lock<std::mutex>& lock, Posted& posted) {
+Message PlainTransport::wait_for(std::unique_lock<std::mutex>& lock, PostedReceive& posted) {
   try {
     while (!posted.message) {
       world_->throw_if_in_vain(*shared_, rank(), posted.from);
@@ -286,7 +286,7 @@ std::unique_ptr<Pending> PlainTransport::irecv(int from, const Label& label,
 }
 
 std::unique_ptr<Parcel> PlainTransport::recv_parcel(int from, const Label& label) {
-  Posted posted{from, label, {}};
+  PostedReceive posted{from, label, {}};
   std::unique_lock lock(world_->mutex);
   world_->throw_if_failed();
   mailbox().post(posted);

@@ -22,7 +22,7 @@ bool fits(int from, const Label& label, const Arrival& arrival) {
 }  // namespace
 
 void Mailbox::put(Message message) {
-  const auto found = std::ranges::find_if(posted_, [&](const Posted* posted) {
+  const auto found = std::ranges::find_if(posted_, [&](const PostedReceive* posted) {
     return fits(posted->from, posted->label, message.arrival);
   });
   if (found == posted_.end()) {
@@ -33,7 +33,7 @@ void Mailbox::put(Message message) {
   posted_.erase(found);
 }
 
-void Mailbox::post(Posted& posted) {
+void Mailbox::post(PostedReceive& posted) {
   const auto found = std::ranges::find_if(arrived_, [&](const Message& message) {
     return fits(posted.from, posted.label, message.arrival);
   });
@@ -45,7 +45,7 @@ void Mailbox::post(Posted& posted) {
   arrived_.erase(found);
 }
 
-void Mailbox::cancel(Posted& posted) { std::erase(posted_, &posted); }
+void Mailbox::cancel(PostedReceive& posted) { std::erase(posted_, &posted); }
 
 const Message* Mailbox::find(int from, const Label& label) const {
   const auto found = std::ranges::find_if(

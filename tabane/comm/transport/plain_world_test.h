@@ -25,7 +25,7 @@ struct Message {
 };
 
 // A receive that waits for its message, in its rank's mailbox until that has come.
-struct Posted {
+struct PostedReceive {
   int from = 0;
   Label label;
   std::optional<Message> message;
@@ -37,13 +37,13 @@ class Mailbox {
   // Gives the message to the first posted receive that it fits, or keeps it.
   void put(Message message);
   // Gives the receive the first arrived message that fits it, or keeps it until cancel().
-  void post(Posted& posted);
-  void cancel(Posted& posted);
+  void post(PostedReceive& posted);
+  void cancel(PostedReceive& posted);
   const Message* find(int from, const Label& label) const;  // null: none
 
  private:
   std::list<Message> arrived_;
-  std::list<Posted*> posted_;
+  std::list<PostedReceive*> posted_;
 };
 
 struct FreeMemory {

@@ -33,7 +33,8 @@ struct Arrival {
   std::size_t bytes = 0;
 };
 
-// A message that can be read where it lies. The rank that received it ends it, in any order.
+// A message that can be read where the transport has put it. The rank that received it ends it, in
+// any order.
 class Parcel {
  public:
   virtual ~Parcel() = default;  // releases
@@ -66,8 +67,8 @@ struct ReleasePending {
 using PendingPtr = std::unique_ptr<Pending, ReleasePending>;
 
 // What became of a write into another rank's window, or a read of it. closed: it is not open any
-// more, or what is to be written or read lies outside it. refused: the system does not permit it.
-enum class Written : std::uint8_t { yes, closed, refused };
+// more, or what is to be written or read is outside it. refused: the system does not permit it.
+enum class CopyResult : std::uint8_t { done, closed, refused };
 
 // While the rank is in a call of that name, of static storage; within another call it says nothing,
 // so a receive within a broadcast is a broadcast.
@@ -88,7 +89,7 @@ class InCall {
   std::atomic<const char*>* call_;  // null: within another call
 };
 
-// What a rank does besides, whatever it waits for in the meantime.
+// Work that a rank does while it waits for something else.
 class Background {
  public:
   virtual ~Background() = default;
@@ -151,7 +152,7 @@ class GroupMemory {
   // until that rank calls notify. peer: any_source if it takes all ranks of the group. throws:
   // core::LostError as recv().
   virtual void wait(int peer, const std::function<bool()>& ready) = 0;
-  // The same throws at once, for who does something else until ready() is true.
+  // Throws the same at once, for a rank that does something else until ready() is true.
   virtual void check(int peer, const std::function<bool()>& ready) = 0;
   // For a rank that has written what others may wait for. cost: a load per rank that is awake.
   virtual void notify(int rank) = 0;
@@ -160,19 +161,19 @@ class GroupMemory {
   // A window is private memory of this rank that others may read or write: one a rank at a time.
   // Returns the key by which they know it, different from those of all windows of the group before.
   virtual std::uint64_t open(std::span<std::byte> /*bytes*/) { return 0; }
-  // Nobody is at it any more when this returns: who is at it ends, or dies. all_done: nobody can be
-  // at it, because all that know the key have said that they have read or written.
+  // Returns when no rank uses it any more: a rank that does ends its copy, or dies. all_done: none
+  // can use it, because all that know the key have said that they have read or written.
   virtual void close(bool /*all_done*/) noexcept {}
-  // Copies into the window of another rank, from byte `offset` on, all or, unless it returns yes,
+  // Copies into the window of another rank, from byte `offset` on, all or, unless it returns done,
   // perhaps a part, but never after that rank's close().
-  virtual Written write(int /*rank*/, std::uint64_t /*key*/, std::size_t /*offset*/,
-                        std::span<const std::byte> /*bytes*/) {
-    return Written::refused;
+  virtual CopyResult write(int /*rank*/, std::uint64_t /*key*/, std::size_t /*offset*/,
+                           std::span<const std::byte> /*bytes*/) {
+    return CopyResult::refused;
   }
   // As write(), in the other direction.
-  virtual Written read(int /*rank*/, std::uint64_t /*key*/, std::size_t /*offset*/,
-                       std::span<std::byte> /*into*/) {
-    return Written::refused;
+  virtual CopyResult read(int /*rank*/, std::uint64_t /*key*/, std::size_t /*offset*/,
+                          std::span<std::byte> /*into*/) {
+    return CopyResult::refused;
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -14,33 +15,69 @@ namespace {
 // Of the reduction under way: MPI hands on no context.
 const Combine* current_combine = nullptr;
 
-class Current {
+class CurrentCombine {
  public:
-  explicit Current(const Combine& combine) { current_combine = &combine; }
-  ~Current() { current_combine = nullptr; }
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
+  explicit CurrentCombine(const Combine& combine) { current_combine = &combine; }
+  ~CurrentCombine() { current_combine = nullptr; }
+  CurrentCombine(const CurrentCombine&) = delete;
+  CurrentCombine& operator=(const CurrentCombine&) = delete;
 };
 
 constexpr std::size_t kMostElementBytes = 4096;
 
+struct NativeReduction {
+  MPI_Datatype type;
+  MPI_Op operation;
+};
+
+// Not uint8: a bool looks the same, and adds differently. Of unsigned integers the sum only: MPICH
+// 4.0 and some later ones, and Open MPI 4.1.2 to 4.1.4, compare some of them as if they were
+// signed.
+// source: github.com/pmodels/mpich/issues/6083 and 7507, github.com/open-mpi/ompi/issues/10276.
+std::optional<MPI_Datatype> type_of(TypeCode code, bool compares) {
+  if (code == type_code<std::int8_t>()) return MPI_INT8_T;
+  if (code == type_code<std::int16_t>()) return MPI_INT16_T;
+  if (code == type_code<std::int32_t>()) return MPI_INT32_T;
+  if (code == type_code<std::int64_t>()) return MPI_INT64_T;
+  if (compares) return {};
+  if (code == type_code<std::uint16_t>()) return MPI_UINT16_T;
+  if (code == type_code<std::uint32_t>()) return MPI_UINT32_T;
+  if (code == type_code<std::uint64_t>()) return MPI_UINT64_T;
+  if (code == type_code<float>()) return MPI_FLOAT;
+  if (code == type_code<double>()) return MPI_DOUBLE;
+  if (code == type_code<long double>()) return MPI_LONG_DOUBLE;
+  return {};
+}
+
+// Returns nothing for what MPI does not do as tabane does. It does not say what min and max make of
+// NaN, nor which of 0 and -0 they take.
+std::optional<NativeReduction> native_reduction(const Combine& combine) {
+  const bool is_sum = combine.operation == Operation::sum;
+  const std::optional<MPI_Datatype> type = type_of(combine.type, !is_sum);
+  if (!type) return {};
+  if (is_sum) return NativeReduction{*type, MPI_SUM};
+  if (combine.operation == Operation::min) return NativeReduction{*type, MPI_MIN};
+  if (combine.operation == Operation::max) return NativeReduction{*type, MPI_MAX};
+  return {};
+}
+
 // Where MPI works on the user's bytes: if they are few, on a copy. A collective that is left,
 // because a rank is lost, cannot be withdrawn; the copy then stays for whatever MPI does with it.
-class Workplace {
+class MpiBuffer {
  public:
-  explicit Workplace(std::span<std::byte> bytes) : users_(bytes) {
+  explicit MpiBuffer(std::span<std::byte> bytes) : users_(bytes) {
     if (bytes.empty() || bytes.size() > kMostCopied) return;
     copy_ = std::make_unique_for_overwrite<std::byte[]>(bytes.size());
     std::ranges::copy(bytes, copy_.get());
   }
-  ~Workplace() {
+  ~MpiBuffer() {
     if (!done_) static_cast<void>(copy_.release());
   }
   // Bytes that MPI only reads.
-  explicit Workplace(std::span<const std::byte> bytes)
-      : Workplace(std::span<std::byte>(const_cast<std::byte*>(bytes.data()), bytes.size())) {}
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
+  explicit MpiBuffer(std::span<const std::byte> bytes)
+      : MpiBuffer(std::span<std::byte>(const_cast<std::byte*>(bytes.data()), bytes.size())) {}
+  MpiBuffer(const MpiBuffer&) = delete;
+  MpiBuffer& operator=(const MpiBuffer&) = delete;
 
   std::span<std::byte> bytes() const {
     return copy_ ? std::span(copy_.get(), users_.size()) : users_;
@@ -84,7 +121,7 @@ void apply_current(void* in, void* inout, int* length, MPI_Datatype* /*type*/) {
 template <class Start>
 void MpiCollectives::run(const char* call, bool on_users_memory, Start&& start) {
   const bool of_world = static_cast<int>(world_ranks_.size()) == engine_.size();
-  const Awaited awaited{any_source, world_ranks_, of_world ? engine_.next_collective() : 0};
+  const WaitTarget awaited{any_source, world_ranks_, of_world ? engine_.next_collective() : 0};
   MPI_Request request = MPI_REQUEST_NULL;
   engine_.require_whole();
   engine_.look_if_late();
@@ -103,15 +140,15 @@ void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combi
   engine_.require_whole();  // or MPI might go on with a reduction that was left
   if (values.empty()) {
     std::byte none{};
-    Workplace place(std::span(&none, 1));
+    MpiBuffer place(std::span(&none, 1));
     const Piece nobodys{place.bytes().data(), 1, MPI_BYTE, MPI_BOR};
     run(call, false, [&](MPI_Request* request) { return start(nobodys, request); });
     return place.end(false);
   }
   const std::size_t most_elements = std::max<std::size_t>(most_bytes() / combine.element_bytes, 1);
-  const auto native = engine_.library().operations().find(combine.type, combine.operation);
-  std::optional<Current> current;
-  Workplace place(values);
+  const auto native = native_reduction(combine);
+  std::optional<CurrentCombine> current;
+  MpiBuffer place(values);
   Piece piece{place.bytes().data(), 0, MPI_DATATYPE_NULL, MPI_OP_NULL};
   if (native) {
     piece.type = native->type;
@@ -136,7 +173,8 @@ void MpiCollectives::in_pieces(std::span<std::byte> values, const Combine& combi
 
 // Where there are no bytes, one of nobody's is moved: MPI libraries leave out what is empty, and if
 // it is so on some ranks only, their next collective would take what the others have sent in this
-// one. So whoever has no room for that is told, if MPI notices (MPICH does so in broadcasts only).
+// one. So a rank that has no room for it gets an error, if MPI notices (MPICH does so in broadcasts
+// only).
 template <class Start>
 void MpiCollectives::on_blocks(std::span<const std::byte> out, std::span<std::byte> in,
                                const char* call, std::size_t block_bytes, Start&& start) {
@@ -147,7 +185,7 @@ void MpiCollectives::on_blocks(std::span<const std::byte> out, std::span<std::by
                      start);
   }
   const ByteCount count(block_bytes);
-  Workplace from(out), to(in);
+  MpiBuffer from(out), to(in);
   const Blocks at{from.bytes().data(), to.bytes().data(), count.count(), count.type()};
   run(call, from.is_users() || to.is_users(),
       [&](MPI_Request* request) { return start(at, request); });
@@ -162,7 +200,7 @@ void MpiCollectives::barrier() {
 void MpiCollectives::broadcast(std::span<std::byte> bytes, int root) {
   std::byte none{};
   if (bytes.empty()) bytes = {&none, 1};
-  Workplace place(bytes);
+  MpiBuffer place(bytes);
   for (std::span<std::byte> left = place.bytes(); !left.empty();) {
     const std::span<std::byte> piece = left.first(std::min(left.size(), most_bytes()));
     run("MPI_Ibcast", place.is_users(), [&](MPI_Request* request) {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "tabane/comm/transport/mpi/engine.h"
-#include "tabane/comm/transport/mpi/packet.h"
+#include "tabane/comm/transport/mpi/outbox.h"
 #include "tabane/comm/transport/transport.h"
 
 namespace tabane::comm::mpi {

@@ -16,7 +16,7 @@
 
 #include "tabane/comm/collective/mismatches_test.h"
 #include "tabane/comm/collectives.h"
-#include "tabane/comm/environment_test.h"
+#include "tabane/comm/ends_test.h"
 #include "tabane/comm/launch.h"
 
 namespace tabane::comm {

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "tabane/comm/transport/mpi/collectives.h"
-#include "tabane/comm/transport/mpi/receipt.h"
+#include "tabane/comm/transport/mpi/requests.h"
 
 namespace tabane::comm::mpi {
 namespace {
@@ -73,7 +73,7 @@ void Engine::check_neighbours() {
   for (const int rank : library_.neighbours()) {
     const auto process = static_cast<pid_t>(pid(rank));
     if (::kill(process, 0) == 0 || errno != ESRCH) continue;
-    // MPI looks for what the process has told before it makes progress.
+    // MPI looks for the notices of the process before it makes progress.
     for (const auto until = Clock::now() + kPause; Clock::now() < until;) notices_.read();
     if (notices_.all_returned()) return;
     lose(rank, {}, "its process has ended");
@@ -249,15 +249,15 @@ void Engine::throw_failed(int code, const char* call, int peer) {
 
 // A few of those under way at each call, in turn: each step makes MPI's own progress for all.
 void Engine::progress() {
-  for (std::size_t i = 0; i < std::min<std::size_t>(receipts_.size(), 4); ++i) {
-    receipts_[cursor_++ % receipts_.size()]->step();
+  for (std::size_t i = 0; i < std::min<std::size_t>(receives_.size(), 4); ++i) {
+    receives_[cursor_++ % receives_.size()]->step();
   }
   outbox_.progress();
   backgrounds_.progress();
 }
 
 // A loss may be known already: a call in the background, which keeps its error, has heard of it.
-void Engine::check_alive(const Awaited& awaited) {
+void Engine::check_alive(const WaitTarget& awaited) {
   require_whole();
   last_look_ = Clock::now();
   if (heartbeat_) check_silence();
@@ -269,7 +269,7 @@ void Engine::check_alive(const Awaited& awaited) {
 // A yield to another program costs a whole time slice, so a rank with a PU of its own yields only
 // after a millisecond, when whoever it waits for may lack a PU. MPI cannot wake a sleeping rank, so
 // it sleeps little, and only when it has waited for long.
-void Engine::rest(const Awaited& awaited, Clock::time_point& start) {
+void Engine::rest(const WaitTarget& awaited, Clock::time_point& start) {
   check_alive(awaited);
   backgrounds_.look();
   const Clock::time_point now = Clock::now();

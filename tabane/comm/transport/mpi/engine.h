@@ -29,7 +29,7 @@
 
 namespace tabane::comm::mpi {
 
-class Receipt;
+class PostedReceive;
 
 // Ranks are those of the world.
 class Engine {
@@ -66,7 +66,7 @@ class Engine {
   void fail(const char* how);
   void fail(const core::LostError& loss);  // that it has thrown: the others throw the same
   [[noreturn]] void lose(int rank, std::string_view phase, std::string_view how);
-  // As lose(), of a failure of which all ranks are told by the one that failed.
+  // As lose(), of a failure that the failed rank itself has reported to all.
   [[noreturn]] void lose_as_told(int rank, const std::string& text);
   // A rank has returned that this one waits for. The world is whole for the others.
   [[noreturn]] void throw_in_vain(int returned);
@@ -95,7 +95,7 @@ class Engine {
 
   // Returns once ready() is true; makes progress meanwhile.
   template <class Ready>
-  void wait(const Awaited& awaited, Ready&& ready) {
+  void wait(const WaitTarget& awaited, Ready&& ready) {
     require_whole();
     for (Clock::time_point start{};; rest(awaited, start)) {
       for (int i = 0; i < polls_; ++i) {
@@ -104,7 +104,7 @@ class Engine {
       }
     }
   }
-  void complete(MPI_Request& request, const Awaited& awaited) {
+  void complete(MPI_Request& request, const WaitTarget& awaited) {
     wait(awaited, [&] { return test(request, awaited.peer); });
   }
   void progress();
@@ -112,8 +112,8 @@ class Engine {
   // For destructors, where memory ends that MPI may still use. Waits for a moment, once if in vain;
   // returns whether the request is complete.
   bool settle(MPI_Request& request);
-  // A send that is not complete is given up: its receiver is told. Ends the world for this rank, so
-  // that MPI, which moves nothing without calls, touches the memory no more.
+  // A send that is not complete is given up: its receiver gets a notice. Ends the world for this
+  // rank, so that MPI, which moves nothing without calls, touches the memory no more.
   void withdraw(int peer);
   // The same for a receive into the user's memory. No other world may open then.
   void leave_receive(int peer);
@@ -131,11 +131,11 @@ class Engine {
     if (Clock::now() - last_look_ > std::chrono::milliseconds(10)) check_alive({rank()});
   }
   // throws: core::LostError if a rank has failed, or whoever is awaited has returned.
-  void check_alive(const Awaited& awaited);
+  void check_alive(const WaitTarget& awaited);
 
   // Receives that ask for their elements when their packet has come, whoever waits for what.
-  void enlist(Receipt& receipt) { receipts_.push_back(&receipt); }
-  void strike(Receipt& receipt) { std::erase(receipts_, &receipt); }
+  void enlist(PostedReceive& receive) { receives_.push_back(&receive); }
+  void strike(PostedReceive& receive) { std::erase(receives_, &receive); }
 
   Backgrounds& backgrounds() { return backgrounds_; }
 
@@ -158,7 +158,7 @@ class Engine {
     return call != nullptr ? call : "";
   }
   // start: of the resting; none before the first call.
-  void rest(const Awaited& awaited, Clock::time_point& start);
+  void rest(const WaitTarget& awaited, Clock::time_point& start);
 
   Library& library_;
   MPI_Comm bulk_;
@@ -177,7 +177,7 @@ class Engine {
   std::atomic<const char*> call_{nullptr};
   Clock::time_point last_look_ = Clock::now();        // for notices
   Clock::time_point last_neighbours_ = Clock::now();  // the same for processes
-  std::vector<Receipt*> receipts_;
+  std::vector<PostedReceive*> receives_;
   std::size_t cursor_ = 0;
   Backgrounds backgrounds_;
   Outbox outbox_;

@@ -1,4 +1,4 @@
-// Signs of life between the hosts of a world, beside MPI: where a link is cut, TCP tries again for
+// Signs of life between the hosts of a world, outside MPI: where a link is cut, TCP tries again for
 // many minutes, and MPI says nothing. The first rank of each host sends small datagrams (UDP) to
 // all ranks of other hosts; a thread of each rank sends and listens, so a rank may compute as long
 // as it likes.

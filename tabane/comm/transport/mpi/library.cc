@@ -87,7 +87,6 @@ Library::Library() {
   plays_hosts_ = std::getenv("TABANE_MPI_EACH_RANK_A_HOST") != nullptr;
   host_ = host_of_this_rank(plays_hosts_, rank_);
   spans_hosts_ = differs_between_ranks(host_);
-  operations_.emplace(MPI_COMM_WORLD, crowded_);
 }
 
 void Library::meet(int size) {

@@ -4,12 +4,9 @@
 
 #include <mpi.h>
 
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
-
-#include "tabane/comm/transport/mpi/operations.h"
 
 namespace tabane::comm::mpi {
 
@@ -31,7 +28,6 @@ class Library {
   bool spans_hosts() const { return spans_hosts_; }
   // Whether some host has more ranks than PUs that they may use, so that they take turns.
   bool crowded() const { return crowded_; }
-  const Operations& operations() const { return *operations_; }
 
   // A communicator of the same ranks that returns its errors. All ranks of `of` call it.
   // throws: core::Error.
@@ -60,7 +56,6 @@ class Library {
   std::string host_;
   std::vector<long> pids_;
   std::vector<int> neighbours_;
-  std::optional<Operations> operations_;
 };
 
 }  // namespace tabane::comm::mpi

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/comm/environment_test.h"
+#include "tabane/comm/ends_test.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/text_of_error_test.h"
 

@@ -125,7 +125,7 @@ int Notices::who_of_all_is_gone(std::span<const int> group) const {
   return gone;
 }
 
-void Notices::check_in_vain(const Awaited& awaited) {
+void Notices::check_in_vain(const WaitTarget& awaited) {
   for (const int rank : withdrawn_) {
     if (is_past(of(rank).withdrew)) engine_.check_not_withdrawn(rank);
   }

@@ -17,11 +17,11 @@ class Engine;
 
 using Clock = std::chrono::steady_clock;
 
-// Whom a rank waits for. Ranks are those of the world.
-struct Awaited {
+// The rank, or ranks, that a wait depends on. Ranks are those of the world.
+struct WaitTarget {
   int peer = 0;                     // or any_source
   std::span<const int> group = {};  // which ranks any_source means
-  // If not 0: all of the world must have begun so many of its collectives.
+  // If not 0: all of the world must have begun that many collectives.
   std::uint64_t collectives = 0;
 };
 
@@ -40,12 +40,12 @@ class Notices {
   Notices(const Notices&) = delete;
   Notices& operator=(const Notices&) = delete;
 
-  // What the others are told, once: this rank has returned after so many collectives, or failed.
+  // Report to the others, once: this rank has returned after that many collectives, or failed.
   void tell_return(std::uint64_t collectives);
   void tell_failure(const Lost& lost);
   // Tells one rank that a message to it is not to be trusted, and why.
   void tell_withdrawal(int rank, const Lost& why);
-  // Whether all that was told has left.
+  // Returns whether all notices have left.
   bool are_sent();
 
   // throws: core::LostError if a rank has failed.
@@ -58,8 +58,8 @@ class Notices {
   bool all_returned() const { return returned_count_ == static_cast<int>(ranks_.size()); }
 
   // throws: core::LostError if the rank, or all ranks, that could end the wait have returned; or if
-  // one has withdrawn a message some time ago and not told of its failure yet.
-  void check_in_vain(const Awaited& awaited);
+  // one has withdrawn a message some time ago and not reported its failure yet.
+  void check_in_vain(const WaitTarget& awaited);
 
  private:
   enum class Event : std::uint8_t { returned, failed, withdrew };

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <thread>
 
-#include "tabane/comm/environment_test.h"
+#include "tabane/comm/ends_test.h"
 #include "tabane/comm/launch.h"
 
 namespace tabane::comm {

@@ -6,10 +6,12 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <utility>
 
-#include "tabane/comm/transport/mpi/pending.h"
+#include "tabane/comm/transport/mpi/requests.h"
+#include "tabane/comm/transport/mpi_module.h"
 
 namespace tabane::comm::mpi {
 
@@ -58,20 +60,20 @@ MPI_Request MpiTransport::start(int to, const Label& label, std::span<const std:
 
   // Collectives keep up with each other by themselves.
   const bool may_be_mark = small && label.tag >= 0 && to != rank();
-  Orphan orphan{.peer = world_rank(to),
-                .packet = std::move(packet),
-                .is_mark = may_be_mark && engine_->outbox().next_is_mark(world_rank(to))};
+  DetachedSend detached{.peer = world_rank(to),
+                        .packet = std::move(packet),
+                        .is_mark = may_be_mark && engine_->outbox().next_is_mark(world_rank(to))};
   const std::size_t payload = small ? bytes.size() : 0;
-  const auto send_packet = orphan.is_mark ? MPI_Issend : MPI_Isend;
+  const auto send_packet = detached.is_mark ? MPI_Issend : MPI_Isend;
   engine_->check(
-      send_packet(orphan.packet->start(), static_cast<int>(kAboutBytes + payload), MPI_BYTE, to,
-                  std::abs(label.tag), comm_of(label.tag), &orphan.request),
+      send_packet(detached.packet->start(), static_cast<int>(kAboutBytes + payload), MPI_BYTE, to,
+                  std::abs(label.tag), comm_of(label.tag), &detached.request),
       "MPI_Isend", world_rank(to));
-  engine_->outbox().adopt(std::move(orphan));
+  engine_->outbox().detach(std::move(detached));
   if (small) return MPI_REQUEST_NULL;
 
   // To itself it is complete at once, so it is copied.
-  Orphan copy{.peer = world_rank(to)};
+  DetachedSend copy{.peer = world_rank(to)};
   const bool to_itself = to == rank();
   if (to_itself) {
     copy.elements = allocate_aligned(bytes.size());
@@ -84,14 +86,14 @@ MPI_Request MpiTransport::start(int to, const Label& label, std::span<const std:
                  "MPI_Isend", world_rank(to));
   if (!to_itself) return request;
   copy.request = request;
-  engine_->outbox().adopt(std::move(copy));
+  engine_->outbox().detach(std::move(copy));
   return MPI_REQUEST_NULL;
 }
 
 void MpiTransport::send(int to, const Label& label, std::span<const std::byte> bytes) {
   const int peer = world_rank(to);
   if (MPI_Request request = start(to, label, bytes); request != MPI_REQUEST_NULL) {
-    Sending(*engine_, request, peer).wait();
+    SendPending(*engine_, request, peer).wait();
   }
   if (label.tag >= 0 && engine_->outbox().is_far_ahead_of(peer)) {
     engine_->wait({peer}, [&] { return !engine_->outbox().is_far_ahead_of(peer); });
@@ -101,11 +103,11 @@ void MpiTransport::send(int to, const Label& label, std::span<const std::byte> b
 std::unique_ptr<Pending> MpiTransport::isend(int to, const Label& label,
                                              std::span<const std::byte> bytes) {
   MPI_Request request = start(to, label, bytes);
-  if (request == MPI_REQUEST_NULL) return std::make_unique<Sent>();
-  return std::make_unique<Sending>(*engine_, request, world_rank(to));
+  if (request == MPI_REQUEST_NULL) return std::make_unique<CompletedSend>();
+  return std::make_unique<SendPending>(*engine_, request, world_rank(to));
 }
 
-Receipt::From MpiTransport::origin(int from, const Label& label) const {
+PostedReceive::Origin MpiTransport::origin(int from, const Label& label) const {
   return {engine_.get(), comm_of(label.tag), *world_ranks_,       rank(),
           from,          label.tag,          label.tag < any_tag, label.type};
 }
@@ -118,34 +120,35 @@ std::list<MpiTransport::Probed>::iterator MpiTransport::find_probed(int from, in
   });
 }
 
-void MpiTransport::begin(Receipt& receipt, int from, const Label& label) {
+void MpiTransport::begin(PostedReceive& receive, int from, const Label& label) {
   engine_->begin_message();
   require_tag(label.tag);
   const auto probed = probed_.empty() ? probed_.end() : find_probed(from, label.tag);
-  if (probed == probed_.end()) return receipt.post();
+  if (probed == probed_.end()) return receive.post();
   Probed taken = std::move(*probed);
   probed_.erase(probed);
-  receipt.open(std::move(taken.packet), taken.arrival);
+  receive.open(std::move(taken.packet), taken.arrival);
 }
 
 Arrival MpiTransport::recv(int from, const Label& label, std::span<std::byte> into) {
-  Receipt receipt(origin(from, label), into, false);
-  begin(receipt, from, label);
-  receipt.wait();
-  return receipt.arrival();
+  PostedReceive receive(origin(from, label), into, false);
+  begin(receive, from, label);
+  receive.wait();
+  return receive.arrival();
 }
 
 std::unique_ptr<Parcel> MpiTransport::recv_parcel(int from, const Label& label) {
-  auto receipt = std::make_unique<Receipt>(origin(from, label), std::span<std::byte>{}, true);
-  begin(*receipt, from, label);
-  receipt->wait();
-  return std::make_unique<Kept>(std::move(receipt));
+  auto receive = std::make_unique<PostedReceive>(origin(from, label), std::span<std::byte>{}, true);
+  begin(*receive, from, label);
+  receive->wait();
+  return std::make_unique<MpiParcel>(std::move(receive));
 }
 
 std::unique_ptr<Pending> MpiTransport::irecv(int from, const Label& label,
                                              std::span<std::byte> into) {
-  auto receiving = std::make_unique<Receiving>(*engine_, world_ranks_, origin(from, label), into);
-  begin(receiving->receipt(), from, label);
+  auto receiving =
+      std::make_unique<ReceivePending>(*engine_, world_ranks_, origin(from, label), into);
+  begin(receiving->receive(), from, label);
   return receiving;
 }
 
@@ -213,3 +216,35 @@ std::unique_ptr<Transport> MpiTransport::make_group(std::span<const int> members
 }
 
 }  // namespace tabane::comm::mpi
+
+// --- the entries of the module, see mpi_module.h ---
+
+namespace {
+
+tabane::comm::mpi::MpiTransport& mpi_transport(tabane::comm::Transport* world) {
+  return *static_cast<tabane::comm::mpi::MpiTransport*>(world);
+}
+
+}  // namespace
+
+const char tabane_mpi_version[] = TABANE_VERSION;
+
+extern "C" tabane::comm::Transport* tabane_mpi_open(double silence_limit_s) {
+  using namespace tabane::comm::mpi;
+  Library& library = Library::get();
+  library.require_permitted();
+  auto engine = std::make_shared<Engine>(library, silence_limit_s);
+  std::vector<int> all(static_cast<std::size_t>(engine->size()));
+  std::iota(all.begin(), all.end(), 0);
+  const int rank = engine->rank();
+  MPI_Comm comm = engine->library().duplicate(MPI_COMM_WORLD);
+  return new MpiTransport(std::move(engine), comm, rank, std::move(all));
+}
+
+extern "C" void tabane_mpi_close(tabane::comm::Transport* world) { mpi_transport(world).close(); }
+
+extern "C" void tabane_mpi_fail(tabane::comm::Transport* world, const char* how,
+                                const tabane::core::LostError* loss) {
+  tabane::comm::mpi::Engine& engine = mpi_transport(world).engine();
+  loss == nullptr ? engine.fail(how) : engine.fail(*loss);
+}

@@ -13,8 +13,8 @@
 
 #include "tabane/comm/transport/mpi/collectives.h"
 #include "tabane/comm/transport/mpi/engine.h"
-#include "tabane/comm/transport/mpi/packet.h"
-#include "tabane/comm/transport/mpi/receipt.h"
+#include "tabane/comm/transport/mpi/outbox.h"
+#include "tabane/comm/transport/mpi/requests.h"
 #include "tabane/comm/transport/transport.h"
 
 namespace tabane::comm::mpi {
@@ -67,8 +67,8 @@ class MpiTransport : public Transport {
   void require_tag(int tag) const;
   // Starts to send; returns the request of what is not copied, MPI_REQUEST_NULL if all is.
   MPI_Request start(int to, const Label& label, std::span<const std::byte> bytes);
-  Receipt::From origin(int from, const Label& label) const;
-  void begin(Receipt& receipt, int from, const Label& label);
+  PostedReceive::Origin origin(int from, const Label& label) const;
+  void begin(PostedReceive& receive, int from, const Label& label);
   std::list<Probed>::iterator find_probed(int from, int tag);
 
   std::shared_ptr<Engine> engine_;

@@ -29,11 +29,11 @@ namespace tabane::comm::shm {
 
 enum class LineKind : std::uint8_t {
   inline_bytes,  // the message is in this line and the next ones
-  run,           // its first piece; all pieces will lie one after the other from block `block` on
+  run,           // its first piece; all pieces will be one after the other from block `block` on
   scattered,     // its first piece; each piece has blocks of its own
   repeat,        // as scattered: the bytes of record `block`, whose direct copy was refused
   more,          // a further piece of the message that began last
-  direct,        // record `block` says where the message lies
+  direct,        // record `block` says where the message is
 };
 
 // No process has 2^48 bytes, and no rank makes 2^36 groups: so 48 bits for the size of a message

@@ -101,7 +101,8 @@ bool work_as_sender(DirectCopy& copy) { return work(copy, false); }
 bool copy_alone(DirectCopy& copy) {
   const std::uint32_t pieces = pieces_of(copy);
   copy.taken.store(pieces);
-  // From here on who withdraws the copy waits for its end; before, it may have withdrawn it.
+  // From here on a side that withdraws the copy waits for its end; before, it may have withdrawn
+  // it.
   if (copy.error.load() == 0) {
     const int error = copy_all(process_vm_readv, copy.sender, copy.to,
                                const_cast<std::byte*>(copy.from), copy.bytes);

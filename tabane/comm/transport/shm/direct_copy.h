@@ -6,8 +6,8 @@
 // directly, which is one that the kernel makes after it has found and pinned each page. Which is
 // faster depends on the caches that the two PUs share, and on whether the machine is a virtual one,
 // where pages cost more: for 64 KiB it has been 2.8 and 7.4 us, or 9 and 7.5 us, on the same
-// machine. So the first messages of each size go both ways in turn, and the receiver, who sees how
-// long they take, decides by the median of several: the best would favour a way that is only
+// machine. So the first messages of each size go both ways in turn, and the receiver, which sees
+// how long they take, decides by the median of several: the best would favour a way that is only
 // sometimes fast.
 #pragma once
 
@@ -25,10 +25,10 @@ namespace tabane::comm::shm {
 bool can_copy_directly(pid_t pid, const void* address);
 
 // In shared memory. Filled in while nobody works on it: begin() by the receiver, with both sides'
-// addresses, then both call work_as_…(); who sees is_done() may reuse its buffer.
+// addresses, then both call work_as_…(); a side that sees is_done() may reuse its buffer.
 struct alignas(64) DirectCopy {
   std::atomic<std::uint32_t> open{0};   // 1: the fields below are there
-  std::atomic<std::uint32_t> error{0};  // errno of who failed first
+  std::atomic<std::uint32_t> error{0};  // errno of the side that failed first
   std::atomic<std::uint64_t> taken{0};  // pieces taken from the front, and << 32 from the back
   std::atomic<std::uint32_t> ended{0};  // pieces taken and copied, or given up
   pid_t sender = 0, receiver = 0;
@@ -54,13 +54,13 @@ bool is_done(const DirectCopy& copy);
 // receiver's buffer holds some of it.
 bool has_failed(const DirectCopy& copy);
 
-// Nobody takes more pieces of an open copy; who is at one ends it: has_failed() says when.
+// Nobody takes more pieces of an open copy; a side that is at one ends it: has_failed() says when.
 void withdraw(DirectCopy& copy);
 
 // Copies pieces until none is left to take; the other side may still be copying its last one.
 // Returns false if the kernel refused, to this side or the other (error says why: ESRCH if the
 // process is gone, EPERM or ENOSYS if it may not be copied, EFAULT if its memory is not there):
-// then nobody takes more pieces. Whoever ends last is to wake the other.
+// then nobody takes more pieces. The side that ends last is to wake the other.
 bool work_as_receiver(DirectCopy& copy);
 bool work_as_sender(DirectCopy& copy);
 // The receiver copies all, in one call, while the sender does not work. Returns as the others.
@@ -103,7 +103,7 @@ class WayTimes {
 };
 
 // What a sender does while the receiver has not decided: it takes both ways in turn, but after many
-// messages for which the receiver was late, so that their times told nothing, blocks for smaller
+// messages for which the receiver was late, so that their times meant nothing, blocks for smaller
 // ones, where two copies cost less than pages.
 class WayTries {
  public:

@@ -85,7 +85,7 @@ void Endpoint::wait_until(const std::function<bool()>& ready) { wait_for_peers(a
 template <class Operation, class Peers>
 void Endpoint::wait_for(Operation& operation, const Peers& peers) {
   constexpr const char* kName = std::is_same_v<Operation, Send> ? "send" : "recv";
-  std::optional<InCall> in;  // of who waits for long
+  std::optional<InCall> in;  // of a rank that waits for long
   const auto ready = [&] {
     if (!operation.complete) progress(operation.complete);
     return operation.complete;
@@ -111,7 +111,7 @@ void Endpoint::wait(Receive& receive) try {
   if (receive.source == any_source) return wait_for(receive, receive.sources);
   if (open_ > 1) return wait_for(receive, receive.source);
   // Nothing else is under way: for a while only this channel matters. Then the others are emptied,
-  // too: who waits to send here may be whom the source waits for.
+  // too: the source may wait for a rank that waits to send here.
   const int from = receive.source;
   std::optional<InCall> in;
   int polls = 0;

@@ -19,11 +19,11 @@ namespace tabane::comm::shm {
 
 // Something that waits in a List, which does not own it. Its end takes it out.
 template <class T>
-struct Waiting {
-  Waiting() = default;
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
-  ~Waiting() { leave(); }
+struct ListNode {
+  ListNode() = default;
+  ListNode(const ListNode&) = delete;
+  ListNode& operator=(const ListNode&) = delete;
+  ~ListNode() { leave(); }
   bool waits() const { return previous != nullptr; }
   void leave() {
     if (previous == nullptr) return;
@@ -32,8 +32,8 @@ struct Waiting {
     next = previous = nullptr;
   }
 
-  Waiting* next = nullptr;
-  Waiting* previous = nullptr;
+  ListNode* next = nullptr;
+  ListNode* previous = nullptr;
 };
 
 template <class T>
@@ -55,8 +55,8 @@ class List {
   // f may take its argument out of the list.
   template <class F>
   void for_each(F&& f) {
-    for (Waiting<T>* i = ring_.next; i != &ring_;) {
-      Waiting<T>* const following = i->next;
+    for (ListNode<T>* i = ring_.next; i != &ring_;) {
+      ListNode<T>* const following = i->next;
       f(static_cast<T&>(*i));
       i = following;
     }
@@ -64,14 +64,14 @@ class List {
   // Returns the first element of which fits is true, or null.
   template <class Fits>
   T* find(Fits&& fits) {
-    for (Waiting<T>* i = ring_.next; i != &ring_; i = i->next) {
+    for (ListNode<T>* i = ring_.next; i != &ring_; i = i->next) {
       if (fits(static_cast<T&>(*i))) return static_cast<T*>(i);
     }
     return nullptr;
   }
 
  private:
-  Waiting<T> ring_;
+  ListNode<T> ring_;
 };
 
 // A message's bytes after it has arrived: in blocks of the channel from `source`, or on the heap.
@@ -86,7 +86,7 @@ struct Stored {
 // Makes room on the heap, and returns it.
 std::byte* store_on_heap(Stored& stored, std::size_t bytes);
 
-struct Receive : Waiting<Receive> {
+struct Receive : ListNode<Receive> {
   bool fits(int sender, const Envelope& message) const {
     return message.context == context && (source == any_source || source == sender) &&
            (tag == any_tag ? message.tag >= 0 : message.tag == tag);
@@ -126,15 +126,15 @@ std::byte* make_room(Receive& receive);
 struct Unexpected {
   Envelope envelope;
   Stored stored = {};
-  int record = -1;           // it still lies with the sender, see there
+  int record = -1;           // its bytes are still with the sender
   bool complete = true;      // false: pieces are still to come
   Receive* taker = nullptr;  // gets it once it is complete
 };
 
 // The message of which pieces are arriving in a channel.
 struct Arriving {
-  Receive* receive = nullptr;        // for whom it is …
-  Unexpected* unexpected = nullptr;  // … or what becomes of it; neither: nobody wants it any more
+  Receive* receive = nullptr;        // that it is for …
+  Unexpected* unexpected = nullptr;  // … or what becomes of it; neither: it is dropped
   LineKind kind = LineKind::run;
   std::byte* into = nullptr;  // null: stays in blocks, or is dropped
   bool stays = false;
@@ -146,7 +146,7 @@ struct Arriving {
 };
 
 // From its start until it is complete or withdrawn it waits in a list.
-struct Send : Waiting<Send> {
+struct Send : ListNode<Send> {
   int to = 0;  // in the world
   Envelope envelope = {};
   const std::byte* bytes = nullptr;
@@ -164,7 +164,7 @@ struct Send : Waiting<Send> {
 struct NoChannel;
 
 // Messages larger than this may be copied directly, if the kernel lets us: one copy and two system
-// calls instead of two copies; see way_choice.h. A receiver that takes views reads what lies in
+// calls instead of two copies; see direct_copy.h. A receiver that takes views reads what is in
 // blocks without any copy, so there only what does not fit into blocks.
 inline constexpr std::size_t kDirectBytes = 12 * 1024;
 // Of such messages, from this size on both sides copy: a smaller one is faster if its bytes change
@@ -294,7 +294,7 @@ class Endpoint {
   bool take_unexpected(Receive& receive, int from);
   void hand_over(Receive& receive, Unexpected& unexpected);
   void note_taste(const Receive& receive);  // of a receive that has its message
-  // A message has come that way since then; its whole time is so much longer.
+  // A message has come that way since begin_ns. factor: its whole time, divided by that.
   void note_way(Peer& peer, std::size_t bytes, Way way, std::uint64_t begin_ns, double factor);
   void open_direct(Peer& peer, Receive& receive, int record);
   void advance_direct(Receive& receive);
@@ -305,7 +305,7 @@ class Endpoint {
   World& world_;
   int rank_;
   Waiter waiter_;
-  std::unique_ptr<NoChannel> no_channel_;  // stands for the one to oneself
+  std::unique_ptr<NoChannel> no_channel_;  // in place of the one to itself
   std::vector<std::unique_ptr<Peer>> peers_;
   List<Receive> posted_;
   List<Receive> direct_receives_;

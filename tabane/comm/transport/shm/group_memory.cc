@@ -56,7 +56,7 @@ std::optional<std::size_t> ShmGroupMemory::allocate(World& world, std::size_t me
 }
 
 ShmGroupMemory::ShmGroupMemory(World& world, int self, std::span<const int> members,
-                               std::size_t offset, std::size_t bytes, Besides besides)
+                               std::size_t offset, std::size_t bytes, WaitHooks hooks)
     : world_(&world),
       self_(self),
       members_(members.begin(), members.end()),
@@ -65,7 +65,7 @@ ShmGroupMemory::ShmGroupMemory(World& world, int self, std::span<const int> memb
       block_(world.block_at(offset, head_bytes(members.size()) + bytes)),
       bytes_(block_.subspan(head_bytes(members.size()))),
       head_(reinterpret_cast<Head*>(block_.data())),
-      besides_(std::move(besides)) {
+      hooks_(std::move(hooks)) {
   for (const int member : members) doorbells_.push_back(&world.doorbell(member));
 }
 
@@ -76,12 +76,12 @@ ShmGroupMemory::~ShmGroupMemory() {
 void ShmGroupMemory::wait(int peer, const std::function<bool()>& ready) {
   const auto polls = [&] {
     if (ready()) return true;
-    besides_.progress();
+    hooks_.progress();
     return false;
   };
   waiter_.wait(polls, [&] {
     check(peer, ready);
-    besides_.look();
+    hooks_.look();
   });
 }
 
@@ -118,26 +118,27 @@ void ShmGroupMemory::close(bool all_done) noexcept {
   }
 }
 
-Written ShmGroupMemory::write(int rank, std::uint64_t key, std::size_t offset,
-                              std::span<const std::byte> bytes) {
+CopyResult ShmGroupMemory::write(int rank, std::uint64_t key, std::size_t offset,
+                                 std::span<const std::byte> bytes) {
   return copy_claimed(rank, key, offset, {const_cast<std::byte*>(bytes.data()), bytes.size()},
                       process_vm_writev);
 }
 
-Written ShmGroupMemory::read(int rank, std::uint64_t key, std::size_t offset,
-                             std::span<std::byte> into) {
+CopyResult ShmGroupMemory::read(int rank, std::uint64_t key, std::size_t offset,
+                                std::span<std::byte> into) {
   return copy_claimed(rank, key, offset, into, process_vm_readv);
 }
 
-Written ShmGroupMemory::copy_claimed(int rank, std::uint64_t key, std::size_t offset,
-                                     std::span<std::byte> here, Copy& copy) {
+CopyResult ShmGroupMemory::copy_claimed(int rank, std::uint64_t key, std::size_t offset,
+                                        std::span<std::byte> here, Copy& copy) {
   const Window& theirs = window(static_cast<std::size_t>(rank));
   std::atomic<std::uint64_t>& writing = window(own_).writing;
   writing.store(key);
-  Written written = Written::closed;
+  CopyResult written = CopyResult::closed;
   if (theirs.open.load() == key && offset <= theirs.bytes && here.size() <= theirs.bytes - offset) {
     const pid_t pid = world_->pid(members_[static_cast<std::size_t>(rank)]);
-    written = copy_every(pid, here, theirs.begin + offset, copy) ? Written::yes : Written::refused;
+    written =
+        copy_every(pid, here, theirs.begin + offset, copy) ? CopyResult::done : CopyResult::refused;
   }
   writing.store(0);
   return written;

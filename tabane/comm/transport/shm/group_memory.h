@@ -16,7 +16,7 @@ namespace tabane::comm::shm {
 
 // What is called while a rank waits, so that its pending messages move, and before it yields or
 // sleeps. May throw.
-struct Besides {
+struct WaitHooks {
   std::function<void()> progress = [] {};
   std::function<void()> look = [] {};
 };
@@ -32,7 +32,7 @@ class ShmGroupMemory : public GroupMemory {
   // A view of rank `self` (of the world). members: world ranks of the group, in its order, self
   // among them; each of them makes one view. offset, bytes: of allocate().
   ShmGroupMemory(World& world, int self, std::span<const int> members, std::size_t offset,
-                 std::size_t bytes, Besides besides = {});
+                 std::size_t bytes, WaitHooks hooks = {});
   ~ShmGroupMemory() override;
   ShmGroupMemory(const ShmGroupMemory&) = delete;
   ShmGroupMemory& operator=(const ShmGroupMemory&) = delete;
@@ -44,9 +44,10 @@ class ShmGroupMemory : public GroupMemory {
   void notify_all() override;
   std::uint64_t open(std::span<std::byte> bytes) override;
   void close(bool all_done) noexcept override;
-  Written write(int rank, std::uint64_t key, std::size_t offset,
-                std::span<const std::byte> bytes) override;
-  Written read(int rank, std::uint64_t key, std::size_t offset, std::span<std::byte> into) override;
+  CopyResult write(int rank, std::uint64_t key, std::size_t offset,
+                   std::span<const std::byte> bytes) override;
+  CopyResult read(int rank, std::uint64_t key, std::size_t offset,
+                  std::span<std::byte> into) override;
 
  private:
   struct Head;
@@ -54,8 +55,8 @@ class ShmGroupMemory : public GroupMemory {
   static std::size_t head_bytes(std::size_t members);
   Window& window(std::size_t member) const;
   using Copy = decltype(process_vm_writev);
-  Written copy_claimed(int rank, std::uint64_t key, std::size_t offset, std::span<std::byte> here,
-                       Copy& copy);
+  CopyResult copy_claimed(int rank, std::uint64_t key, std::size_t offset,
+                          std::span<std::byte> here, Copy& copy);
 
   World* world_;
   int self_;
@@ -66,7 +67,7 @@ class ShmGroupMemory : public GroupMemory {
   std::span<std::byte> block_, bytes_;
   Head* head_;
   std::uint64_t windows_ = 0;  // opened by this rank so far
-  Besides besides_;
+  WaitHooks hooks_;
 };
 
 }  // namespace tabane::comm::shm

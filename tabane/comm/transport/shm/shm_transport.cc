@@ -46,7 +46,8 @@ GroupNews make_news(Endpoint& endpoint, int members, const MemoryRequest& reques
   return news;
 }
 
-// The news, on all members; told is the group's parent, in which `members` are ranks.
+// Returns the news on all members, ranks of the world. parent: context of the group whose messages
+// carry them.
 GroupNews spread_news(Endpoint& endpoint, std::uint64_t parent, std::span<const int> members,
                       const MemoryRequest& request) {
   GroupNews news;
@@ -75,8 +76,8 @@ std::unique_ptr<Transport> join(const std::shared_ptr<Endpoint>& endpoint, std::
   if (news.bytes > 0) {
     memory = std::make_unique<ShmGroupMemory>(
         world, endpoint->rank(), world_ranks, news.offset, news.bytes,
-        Besides{[self = endpoint.get()] { self->progress(false); },
-                [self = endpoint.get()] { self->backgrounds().look(); }});
+        WaitHooks{[self = endpoint.get()] { self->progress(false); },
+                  [self = endpoint.get()] { self->backgrounds().look(); }});
   }
   auto members =
       std::make_shared<const Members>(std::move(world_ranks), world.ranks(), endpoint->rank());

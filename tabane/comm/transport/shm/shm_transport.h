@@ -18,7 +18,7 @@ namespace tabane::comm::shm {
 // with the same request; it sends messages. world lives longer than all that came of it.
 std::unique_ptr<Transport> make_shm_transport(World& world, int rank, const MemoryRequest& request);
 
-// Who is in a group.
+// The ranks of a group.
 struct Members {
   // self: in the world, as world_ranks.
   Members(std::vector<int> world_ranks, int ranks_in_world, int self);

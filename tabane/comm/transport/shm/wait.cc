@@ -14,7 +14,7 @@
 namespace tabane::comm::shm {
 namespace {
 
-// Not FUTEX_PRIVATE_FLAG: the word lies in memory that several processes share.
+// Not FUTEX_PRIVATE_FLAG: the word is in memory that several processes share.
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
            const timespec* time_out = nullptr) {
   return syscall(SYS_futex, &word, operation, value, time_out, nullptr, 0);
@@ -44,7 +44,7 @@ bool prepare_waiting() {
 }
 
 void ring(Doorbell& doorbell) {
-  const int code = errno;  // of whom a signal handler interrupted
+  const int code = errno;  // of the code that a signal handler interrupted
   doorbell.rung.fetch_add(1);
   futex(doorbell.rung, FUTEX_WAKE, INT_MAX);
   errno = code;
@@ -110,9 +110,9 @@ bool Waiter::give_way(const std::function<bool()>& ready) {
 // If ready or check throws, `sleeping` stays set: that costs the next writer a system call.
 void Waiter::sleep_unless(const std::function<bool()>& ready, const std::function<void()>& check,
                           int most_ms) {
-  // Before the doorbell says that this rank sleeps: who wakes it from then on changes it.
+  // Before the doorbell says that this rank sleeps: a rank that wakes it from then on changes it.
   const std::uint32_t rung = own_->rung.load();
-  // Within the ready() of another sleep, which goes on after this one.
+  // Within the ready() of another sleep, which continues after this one.
   const bool is_within = own_->sleeping.exchange(1) != 0;
   fence_before_sleep(*own_);
   if (!ready()) {

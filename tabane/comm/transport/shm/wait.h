@@ -14,7 +14,8 @@
 
 namespace tabane::comm::shm {
 
-// One a rank, in shared memory. Written by its rank before and after sleep, and by who wakes it.
+// One a rank, in shared memory. Written by its rank before and after sleep, and by ranks that wake
+// it.
 struct alignas(64) Doorbell {
   std::atomic<std::uint32_t> sleeping{0};
   std::atomic<std::uint32_t> rung{0};  // futex

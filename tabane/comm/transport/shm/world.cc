@@ -20,7 +20,7 @@ namespace tabane::comm::shm {
 
 namespace {
 
-// The part of a run that lies in one word.
+// The part of a run that is in one word.
 struct Part {
   std::size_t word, count;
   std::uint64_t mask;
@@ -308,7 +308,7 @@ bool World::has_returned(int self, int peer) const {
 }
 
 void World::throw_returned(int self, int peer) const {
-  check_failed(self);  // who left because a rank was lost did so after that was known
+  check_failed(self);  // a rank that left because of a loss did so after the loss was known
   const std::string own = "rank " + std::to_string(self);
   if (peer != any_source) {
     throw core::LostError(peer, pid(peer),

@@ -47,8 +47,9 @@ inline constexpr std::size_t kRecordBytes = 512;  // of one rank, in the head
 //   head: who is alive │ channel 1→0 │ 2→0 │ … │ n-2→n-1 │ groups
 //   0                  channels_at                       groups_at   total_bytes
 //
-// Channels to one rank lie together: a rank that waits looks at all of them, and so needs few page
-// tables for them. (Where those from one rank lay together, 512 ranks had 1 GiB of page tables.)
+// Channels to one rank are neighbours: a rank that waits looks at all of them, and so needs few
+// page tables for them. (When those from one rank were neighbours, 512 ranks had 1 GiB of page
+// tables.)
 struct MemoryPlan {
   int ranks = 1;
   std::size_t channel_bytes = 0;  // of one direction of one pair: a multiple of 4 KiB, >= 8 KiB
@@ -92,8 +93,8 @@ class World {
 
   // In a rank's process, first and last. Where only ancestors may copy from and to a process's
   // memory (Yama), lets the launching process do so and all that descend from it, as the other
-  // ranks do. A process that ends without leave() is noticed only by who waits for it: that one
-  // calls fail().
+  // ranks do. A process that ends without leave() is noticed only by a rank that waits for it,
+  // which calls fail().
   void enter(int rank);
   void leave(int rank);  // after its last call: no more will come from it. Wakes all.
 

@@ -1,6 +1,7 @@
+#include "tabane/comm/collectives.h"
+
 #include <gtest/gtest.h>
 
-#include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
 
 namespace tabane::comm {

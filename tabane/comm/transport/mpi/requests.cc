@@ -1,4 +1,4 @@
-#include "tabane/comm/transport/mpi/receipt.h"
+#include "tabane/comm/transport/mpi/requests.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -6,39 +6,39 @@
 
 namespace tabane::comm::mpi {
 
-void Receipt::post() {
-  packet_ = from_.engine->outbox().take_packet();
-  const int source = from_.source == any_source ? MPI_ANY_SOURCE : from_.source;
-  const int tag = from_.tag == any_tag ? MPI_ANY_TAG : std::abs(from_.tag);
-  from_.engine->check(MPI_Irecv(packet_->start(), kAboutBytes + kSmallBytes, MPI_BYTE, source, tag,
-                                from_.comm, &request_),
-                      "MPI_Irecv", peer());
+void PostedReceive::post() {
+  packet_ = origin_.engine->outbox().take_packet();
+  const int source = origin_.source == any_source ? MPI_ANY_SOURCE : origin_.source;
+  const int tag = origin_.tag == any_tag ? MPI_ANY_TAG : std::abs(origin_.tag);
+  origin_.engine->check(MPI_Irecv(packet_->start(), kAboutBytes + kSmallBytes, MPI_BYTE, source,
+                                  tag, origin_.comm, &request_),
+                        "MPI_Irecv", peer());
 }
 
-bool Receipt::step() {
+bool PostedReceive::step() {
   if (stage_ == Stage::complete) return true;
   MPI_Status status;
-  if (!from_.engine->test(request_, peer(), &status)) return false;
+  if (!origin_.engine->test(request_, peer(), &status)) return false;
   if (stage_ == Stage::posted) {
-    const int tag = from_.internal ? -status.MPI_TAG : status.MPI_TAG;
+    const int tag = origin_.internal ? -status.MPI_TAG : status.MPI_TAG;
     arrival_ = {status.MPI_SOURCE, tag, {packet_->type}, packet_->bytes};
     open();
   } else {
     stage_ = Stage::complete;
-    from_.engine->check_not_withdrawn(world_source());
+    origin_.engine->check_not_withdrawn(world_source());
   }
   return stage_ == Stage::complete;
 }
 
-void Receipt::open(std::unique_ptr<Packet> packet, const Arrival& arrival) {
+void PostedReceive::open(std::unique_ptr<Packet> packet, const Arrival& arrival) {
   packet_ = std::move(packet);
   arrival_ = arrival;
   open();
 }
 
-void Receipt::open() {
+void PostedReceive::open() {
   const std::size_t bytes = arrival_.bytes;
-  fits_ = types_fit(arrival_.type, from_.type) && (keeps_ || bytes <= into_.size());
+  fits_ = types_fit(arrival_.type, origin_.type) && (keeps_ || bytes <= into_.size());
   if (bytes <= kSmallBytes) {
     if (keeps_) {
       kept_ = std::span(packet_->elements).first(bytes);
@@ -49,7 +49,7 @@ void Receipt::open() {
     return;
   }
   const int source = world_source();
-  from_.engine->check_not_withdrawn(source);
+  origin_.engine->check_not_withdrawn(source);
   std::byte* place = into_.data();
   if (keeps_ || !fits_) {
     own_ = allocate_aligned(bytes);
@@ -57,36 +57,36 @@ void Receipt::open() {
     kept_ = {place, bytes};
   }
   const ByteCount count(bytes);
-  from_.engine->check(
+  origin_.engine->check(
       MPI_Irecv(place, count.count(), count.type(), source, static_cast<int>(packet_->bulk_tag),
-                from_.engine->bulk(), &request_),
+                origin_.engine->bulk(), &request_),
       "MPI_Irecv", source);
   stage_ = Stage::fetching;
 }
 
-void Receipt::wait() {
-  from_.engine->wait(awaited(), [this] { return step(); });
+void PostedReceive::wait() {
+  origin_.engine->wait(awaited(), [this] { return step(); });
 }
 
-const Arrival& Receipt::arrival() const {
+const Arrival& PostedReceive::arrival() const {
   if (!fits_) {
     throw MessageError(describe_mismatch({arrival_.source, arrival_.type, arrival_.bytes},
-                                         {from_.self, from_.type, into_.size()}, arrival_.tag));
+                                         {origin_.self, origin_.type, into_.size()}, arrival_.tag));
   }
   return arrival_;
 }
 
 // One that is given up, because an exception passes.
-Receipt::~Receipt() {
+PostedReceive::~PostedReceive() {
   if (request_ != MPI_REQUEST_NULL) {
     if (stage_ == Stage::posted) cancel();
     if (stage_ == Stage::fetching) leave_fetch();
   }
-  if (packet_) from_.engine->outbox().give_back(std::move(packet_));
+  if (packet_) origin_.engine->outbox().give_back(std::move(packet_));
 }
 
 // What MPI may still write to is left to it.
-void Receipt::cancel() {
+void PostedReceive::cancel() {
   int done = 0, cancelled = 0;
   MPI_Status status;
   MPI_Cancel(&request_);
@@ -97,7 +97,7 @@ void Receipt::cancel() {
     return;
   }
   MPI_Test_cancelled(&status, &cancelled);
-  if (cancelled || packet_->bytes <= kSmallBytes || from_.engine->broken()) return;
+  if (cancelled || packet_->bytes <= kSmallBytes || origin_.engine->broken()) return;
   // The packet has come, so the elements are fetched for nobody: their sender may wait.
   arrival_ = {status.MPI_SOURCE, 0, {packet_->type}, packet_->bytes};
   keeps_ = true;
@@ -107,12 +107,12 @@ void Receipt::cancel() {
   }
 }
 
-void Receipt::leave_fetch() {
-  if (from_.engine->settle(request_)) return;
+void PostedReceive::leave_fetch() {
+  if (origin_.engine->settle(request_)) return;
   if (own_) {
     static_cast<void>(own_.release());
   } else {
-    from_.engine->leave_receive(world_source());
+    origin_.engine->leave_receive(world_source());
   }
 }
 

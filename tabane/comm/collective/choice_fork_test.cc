@@ -1,8 +1,9 @@
+#include "tabane/comm/collective/choice.h"
+
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "tabane/comm/collective/choice.h"
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
