@@ -1,5 +1,4 @@
-// Bech32 (BIP 173): bytes as text of letters and digits in one case, with a checksum. Not
-// installed.
+// Bech32 (BIP 173): bytes as text of letters and digits in one case, with a checksum.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@
 
 namespace tabane::crypto {
 
-// May hold a secret: wiped when it goes.
+// May hold a secret: wiped at the end.
 struct Bech32 {
   Bech32() = default;
   ~Bech32() { wipe(values); }
@@ -26,13 +25,13 @@ struct Bech32 {
   std::vector<std::byte> values;  // of 5 bits, without the checksum
 };
 
-// Returns nothing if the text is not Bech32 of at most 90 characters, in one case.
+// Returns null if the text is not Bech32 of at most 90 characters, in one case.
 std::optional<Bech32> decode_bech32(std::string_view text);
 
-// In lower case. prefix: of characters that are legal, values: below 32.
+// Returns a text in lower case. prefix: legal characters; values: below 32.
 std::string encode_bech32(std::string_view prefix, std::span<const std::byte> values);
 
-// Bytes as text of the prefix.
+// Returns bytes as a text with the prefix.
 std::string bech32_of_bytes(std::string_view prefix, std::span<const std::byte> bytes);
 
 // Fills `bytes`; returns false if the values are not exactly as many, with 0 in the bits left over.

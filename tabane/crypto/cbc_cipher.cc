@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tabane/crypto/ipsec_mb.h"
 #include "tabane/crypto/openssl.h"
+
+#ifdef TABANE_IPSEC_MB
+#include <intel-ipsec-mb.h>
+#endif
 
 namespace tabane::crypto {
 namespace {

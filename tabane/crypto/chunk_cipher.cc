@@ -4,9 +4,12 @@
 
 #include <array>
 
-#include "tabane/crypto/ipsec_mb.h"
 #include "tabane/crypto/openssl.h"
-#include "tabane/crypto/wipe.h"
+#include "tabane/crypto/secret.h"
+
+#ifdef TABANE_IPSEC_MB
+#include <intel-ipsec-mb.h>
+#endif
 
 namespace tabane::crypto {
 namespace {

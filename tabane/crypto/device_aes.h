@@ -3,6 +3,7 @@
 // are encrypted and come back; while one slot computes, others are read, transferred and written.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,11 +12,58 @@
 #include <string>
 #include <vector>
 
-#include "tabane/crypto/aes_schedule.h"
 #include "tabane/crypto/cbc_cipher.h"
 #include "tabane/device/device.h"
 
 namespace tabane::crypto {
+
+// ---- for a few blocks: AES in plain words, slow and in a time that depends on the key ----
+
+// Four bytes of a column, the first the lowest.
+using Words = std::array<std::uint32_t, 4>;
+
+inline constexpr std::size_t kMostRounds = 14;
+
+// Wiped at the end.
+struct RoundKeys {
+  ~RoundKeys();
+
+  std::array<Words, kMostRounds + 1> words{};  // of the start and of each round
+  std::size_t rounds = 0;                      // 10 or 14
+};
+
+// Returns MixColumns of SubBytes of each byte in row 0; for row r rotate the words left by 8 r
+// bits.
+const std::array<std::uint32_t, 256>& mixed_table();
+
+// key: 16 or 32 bytes.
+RoundKeys expand_key(std::span<const std::byte> key);
+
+Words encrypt_block(const RoundKeys& keys, Words block);
+
+// A polynomial over GF(2) modulo that of GCM: the coefficient of degree 0 is the highest bit of
+// `high`.
+struct Polynomial {
+  std::uint64_t high = 0, low = 0;
+
+  friend bool operator==(const Polynomial&, const Polynomial&) = default;
+  friend Polynomial operator+(const Polynomial& a, const Polynomial& b) {
+    return {a.high ^ b.high, a.low ^ b.low};
+  }
+};
+Polynomial operator*(Polynomial a, Polynomial b);
+
+// Returns the key that GCM hashes with: the encrypted block of zeros.
+Polynomial hash_key(const RoundKeys& keys);
+
+// Returns base times the 16 polynomials of degree below 4, by their coefficients: that of degree 0
+// is the highest of the four bits.
+std::array<Polynomial, 16> multiples_of(Polynomial base);
+
+// ---- on the device ----
+
+// The text of aes.cl, which is put into the program when it is built.
+extern const char* const kAesSource;
 
 // How the programs are built for a device; see aes.cl.
 struct AesVariant {
@@ -25,17 +73,17 @@ struct AesVariant {
 };
 AesVariant variant_for(const device::Description& description);
 
-// What the slots of a job share. Thread-safe.
+// The device and the programs that the slots of a job share. Thread-safe.
 class DeviceAes {
  public:
-  // threads: that work with it. throws: device::DeviceError.
-  // variant: null: as for its kind of device.
+  // threads: how many will use it. variant: null: variant_for() the device.
+  // throws: device::DeviceError.
   DeviceAes(std::unique_ptr<device::Device> opened, unsigned threads,
             const AesVariant* variant = nullptr);
 
   device::Device& device() { return *device_; }
   const AesVariant& variant() const { return variant_; }
-  // rounds: 10 or 14. Built when it is asked for first; then it takes long.
+  // rounds: 10 or 14. The first call with each builds the program, which takes long.
   // throws: device::DeviceError.
   device::Program& program(std::size_t rounds);
   const device::Buffer& tables() const { return *tables_; }
@@ -44,7 +92,7 @@ class DeviceAes {
   // limit.
   std::size_t chains_per_slot() const { return chains_per_slot_; }
 
-  // Notes why a thread goes on without the device; the first reason is kept.
+  // Notes why a thread continues without the device; keeps the first reason.
   void note_failure(const std::exception& why);
   std::string remark() const;  // empty: there was none
 
@@ -58,7 +106,7 @@ class DeviceAes {
   std::string remark_;
 };
 
-// A chunk that stands in the slot's input, with room for its tag behind it.
+// A chunk in the slot's input, with room for its tag behind it.
 struct DeviceChunk {
   std::uint32_t place = 0;  // in blocks
   std::uint32_t bytes = 0;  // plain
@@ -67,7 +115,8 @@ struct DeviceChunk {
   std::uint32_t opens = 0;  // else it is sealed
 };
 
-// What a coprocessor needs of a file's key, wiped when it goes; as aes.cl has it.
+// The key of a file as aes.cl reads it: round keys, and for GCM powers and multiples of the hash
+// key. Wiped at the end.
 struct DeviceFileKey {
   DeviceFileKey() = default;
   // key: 32 bytes. items: of the variant.
@@ -81,8 +130,8 @@ struct DeviceFileKey {
   Polynomial multiples[16]{};
 };
 
-// One thread's; all memory of it is wiped when it goes, also that on the device as far as the
-// device still does anything.
+// The data of one thread. All memory is wiped at the end, also that of the device as far as the
+// device still works.
 class DeviceSlot {
  public:
   // bytes: of the input. throw: device::DeviceError, then the input is as it was.
@@ -91,7 +140,7 @@ class DeviceSlot {
   DeviceSlot(const DeviceSlot&) = delete;
   DeviceSlot& operator=(const DeviceSlot&) = delete;
 
-  // What is encrypted stands in the input, and then at the same place in the output.
+  // Data are put into the input; results appear at the same place in the output.
   std::size_t bytes() const { return bytes_; }  // of each
   std::span<std::byte> in() { return in_->bytes(); }
   std::span<std::byte> out() { return out_->bytes(); }
@@ -100,12 +149,12 @@ class DeviceSlot {
   void set_key(std::span<const std::byte> key);
   // Each piece begins at a multiple of a block of in(), and its `out` is the same place of out().
   void encrypt(std::span<const ChainPiece> pieces);
-  // Seals or opens chunks. Behind an opened one stands the tag that it should have.
-  // used: bytes of in() that have chunks.
+  // Seals or opens chunks. Behind an opened one its computed tag is written. used: bytes of in()
+  // that hold chunks.
   void work(std::span<const DeviceFileKey> keys, std::span<const DeviceChunk> chunks,
             std::size_t used);
 
-  // The three steps of encrypt(), for what measures them: each returns when it is done.
+  // Encrypts in three steps, each of which is awaited and measured.
   struct Steps {
     double to_device_s = 0, kernel_s = 0, from_device_s = 0;
   };

@@ -2,7 +2,10 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/vector_registers.h"
-#include "tabane/crypto/ipsec_mb.h"
+
+#ifdef TABANE_IPSEC_MB
+#include <intel-ipsec-mb.h>
+#endif
 
 namespace tabane::crypto {
 

@@ -1,17 +1,22 @@
 // Keys from files and passphrases. Nothing here puts key bytes into a message.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
+#include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tabane/core/file.h"
+#include "tabane/core/same_place.h"
 #include "tabane/crypto/secret.h"
 
 namespace tabane::crypto {
 
-// Text that is wiped when it goes.
+// A text in locked memory.
 class Passphrase {
  public:
   Passphrase() = default;
@@ -62,10 +67,42 @@ void write_new_key_file(const std::string& path);
 void write_new_secret_file(const std::string& path, std::span<const std::byte> bytes);
 
 // Opens a file of keys. throws: core::SystemError naming it; core::UsageError, which does not show
-// it, if somebody has given the key itself.
+// the argument, if it is a key itself.
 core::Descriptor open_to_read(const std::string& path);
 
-// Says that others can read an open file of keys; empty: they cannot. throws: core::SystemError.
+// Returns a warning if others can read an open file of keys, else an empty text. throws:
+// core::SystemError.
 std::string warning_of(const core::Descriptor& file, const std::string& path);
+
+// The files of keys and passphrases that a command reads: no output may replace them, and they
+// should not lie where the command reads or writes a tree.
+class KeyFiles {
+ public:
+  // Adds a regular file, and ignores anything else. is_secret: false for a file of public keys
+  // only.
+  void add(const std::string& path, bool is_secret = true);
+  void add(const std::optional<std::string>& path) {
+    if (path) add(*path);
+  }
+
+  // Returns the path by which a file was added; null: it is none of them.
+  const std::string* find(const struct stat& file) const;
+  // The same for a file in an open directory; does not follow a symbolic link.
+  const std::string* find(int directory, const char* name) const;
+  // throws: core::UsageError naming `what`, such as "--json", if the output is one of them.
+  void require_none(const char* what, const std::filesystem::path& output) const;
+
+  // Returns the secret ones that `place`, a file or directory, is or holds.
+  std::vector<std::string> inside(const std::filesystem::path& place) const;
+
+ private:
+  struct KeyFile {
+    std::string path;
+    core::FileId id;
+    bool is_secret;
+  };
+
+  std::vector<KeyFile> files_;
+};
 
 }  // namespace tabane::crypto

@@ -8,18 +8,19 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/text_of_error_test.h"
-#include "tabane/crypto/test_bytes.h"
+#include "tabane/crypto/bytes_test.h"
 
 namespace tabane::crypto {
 namespace {
 
 namespace fs = std::filesystem;
 
-class KeyFiles : public testing::Test {
+class FilesOfKeys : public testing::Test {
  protected:
   std::string path(const std::string& name) const { return (directory_ / name).string(); }
 
@@ -43,7 +44,7 @@ class KeyFiles : public testing::Test {
   const fs::path directory_ = folder_.path();
 };
 
-TEST_F(KeyFiles, AreRawBytesOrHexadecimalDigitsOfEitherCase) {
+TEST_F(FilesOfKeys, AreRawBytesOrHexadecimalDigitsOfEitherCase) {
   for (const std::size_t n : {16, 32}) {
     const std::string digits = hex(counting(n, 0xa5));
     EXPECT_EQ(read_key(as_text(counting(n, 0xa5)), n), digits);
@@ -53,13 +54,13 @@ TEST_F(KeyFiles, AreRawBytesOrHexadecimalDigitsOfEitherCase) {
   }
 }
 
-TEST_F(KeyFiles, AreRawEvenWhenTheirBytesAreAlmostDigitsOrWhiteSpace) {
+TEST_F(FilesOfKeys, AreRawEvenWhenTheirBytesAreAlmostDigitsOrWhiteSpace) {
   for (const std::string raw : {"0123456789abcdeg", "               \n"}) {
     EXPECT_EQ(read_key(raw, 16), hex(from_text(raw)));
   }
 }
 
-TEST_F(KeyFiles, ThatMayBeHalfAKeyInHexadecimalAreRefused) {
+TEST_F(FilesOfKeys, ThatMayBeHalfAKeyInHexadecimalAreRefused) {
   for (const std::size_t n : {16, 32}) {
     const std::string digits = hex(counting(n / 2, 0xa5));
     for (const std::string& text : {digits, upper(digits), digits.substr(1) + "\n"}) {
@@ -71,7 +72,7 @@ TEST_F(KeyFiles, ThatMayBeHalfAKeyInHexadecimalAreRefused) {
   }
 }
 
-TEST_F(KeyFiles, OfZerosAreWeak) {
+TEST_F(FilesOfKeys, OfZerosAreWeak) {
   for (const std::size_t n : {16, 32}) {
     for (const std::string& zeros : {std::string(n, '\0'), std::string(2 * n, '0')}) {
       EXPECT_NE(read_key_file(file(zeros), n).weakness.find(path("key")), std::string::npos);
@@ -82,7 +83,7 @@ TEST_F(KeyFiles, OfZerosAreWeak) {
   }
 }
 
-TEST_F(KeyFiles, OfPassphrasesWarnIfOthersCanReachThem) {
+TEST_F(FilesOfKeys, OfPassphrasesWarnIfOthersCanReachThem) {
   EXPECT_EQ(read_passphrase_file(file("secret", fs::perms{0600})).warning, "");
   const std::string warning = read_passphrase_file(file("secret", fs::perms{0644})).warning;
   EXPECT_NE(warning.find("chmod 600 " + path("key")), std::string::npos);
@@ -93,7 +94,7 @@ TEST(WeaknessOf, IsToldOfShortPassphrases) {
   EXPECT_EQ(weakness_of(Passphrase(from_text("12345678"))), "");
 }
 
-TEST_F(KeyFiles, OfAnyOtherLengthAreRefusedWithTheirNameAndTheLegalLengths) {
+TEST_F(FilesOfKeys, OfAnyOtherLengthAreRefusedWithTheirNameAndTheLegalLengths) {
   for (const std::size_t n : {0, 1, 15, 16, 31, 33, 63, 65, 128, 1000}) {
     const std::string text = refusal(std::string(n, 'a'), 32);
     EXPECT_NE(text.find(path("key")), std::string::npos) << n;
@@ -103,7 +104,7 @@ TEST_F(KeyFiles, OfAnyOtherLengthAreRefusedWithTheirNameAndTheLegalLengths) {
   EXPECT_NE(refusal(std::string(17, 'a'), 16).find("32 hexadecimal digits"), std::string::npos);
 }
 
-TEST_F(KeyFiles, WithWhatIsNoDigitAreRefusedWithoutShowingIt) {
+TEST_F(FilesOfKeys, WithWhatIsNoDigitAreRefusedWithoutShowingIt) {
   const std::string digits = hex(counting(32, 0xa5));
   for (const char wrong : {'g', 'G', '/', ':', '@', '`', '\0', '\n'}) {
     for (const std::size_t at : {0, 1, 62}) {
@@ -117,7 +118,7 @@ TEST_F(KeyFiles, WithWhatIsNoDigitAreRefusedWithoutShowingIt) {
   EXPECT_FALSE(refusal("\n" + digits, 32).empty());
 }
 
-TEST_F(KeyFiles, ThatOthersCanReachAreReadWithAWarning) {
+TEST_F(FilesOfKeys, ThatOthersCanReachAreReadWithAWarning) {
   const std::string content(32, 'k');
   EXPECT_EQ(read_key_file(file(content, fs::perms{0600}), 32).warning, "");
   EXPECT_EQ(read_key_file(file(content, fs::perms{0400}), 32).warning, "");
@@ -128,7 +129,7 @@ TEST_F(KeyFiles, ThatOthersCanReachAreReadWithAWarning) {
   }
 }
 
-TEST_F(KeyFiles, ThatCannotBeReadAreNamed) {
+TEST_F(FilesOfKeys, ThatCannotBeReadAreNamed) {
   try {
     read_key_file(path("absent"), 32);
     ADD_FAILURE();
@@ -139,7 +140,7 @@ TEST_F(KeyFiles, ThatCannotBeReadAreNamed) {
   EXPECT_THROW(read_key_file(directory_.string(), 32), core::SystemError);
 }
 
-TEST_F(KeyFiles, MayBePipes) {
+TEST_F(FilesOfKeys, MayBePipes) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const std::string digits = hex(counting(32));
@@ -151,7 +152,7 @@ TEST_F(KeyFiles, MayBePipes) {
   EXPECT_EQ(read.warning, "");
 }
 
-TEST_F(KeyFiles, AreMadeForTheirOwnerAloneAndDifferEachTime) {
+TEST_F(FilesOfKeys, AreMadeForTheirOwnerAloneAndDifferEachTime) {
   write_new_key_file(path("one"));
   write_new_key_file(path("two"));
   struct stat status;
@@ -163,7 +164,7 @@ TEST_F(KeyFiles, AreMadeForTheirOwnerAloneAndDifferEachTime) {
   EXPECT_NE(hex(one.key.bytes()), hex(two.key.bytes()));
 }
 
-TEST_F(KeyFiles, AreNeverReplaced) {
+TEST_F(FilesOfKeys, AreNeverReplaced) {
   const std::string there = file("do not lose me");
   fs::create_symlink(path("nowhere"), path("link"));
   for (const std::string& taken : {there, path("link")}) {
@@ -179,7 +180,7 @@ TEST_F(KeyFiles, AreNeverReplaced) {
   EXPECT_FALSE(fs::exists(path("nowhere")));
 }
 
-TEST_F(KeyFiles, OfPassphrasesGiveTheirFirstLine) {
+TEST_F(FilesOfKeys, OfPassphrasesGiveTheirFirstLine) {
   const std::string expected = hex(from_text("open sesame "));
   EXPECT_EQ(passphrase("open sesame "), expected);
   EXPECT_EQ(passphrase("open sesame \n"), expected);
@@ -187,7 +188,7 @@ TEST_F(KeyFiles, OfPassphrasesGiveTheirFirstLine) {
   EXPECT_EQ(passphrase("open sesame \nsecond line\n"), expected);
 }
 
-TEST_F(KeyFiles, OfPassphrasesHaveOneTo1024Bytes) {
+TEST_F(FilesOfKeys, OfPassphrasesHaveOneTo1024Bytes) {
   EXPECT_EQ(passphrase(std::string(1024, 'p')).size(), 2048u);
   EXPECT_EQ(passphrase(std::string(1024, 'p') + "\r\nmore").size(), 2048u);
   EXPECT_THROW(passphrase(""), core::UsageError);
@@ -208,6 +209,50 @@ TEST(Passphrase, LeavesNothingWhereItWasMovedFrom) {
   three = std::move(two);
   EXPECT_TRUE(two.empty());  // NOLINT(bugprone-use-after-move)
   EXPECT_EQ(as_text(three.bytes()), "first");
+}
+
+namespace fs = std::filesystem;
+using Paths = std::vector<std::string>;
+
+class KeyFilesTest : public testing::Test {
+ protected:
+  KeyFilesTest() {
+    fs::create_directories(root / "in/deep");
+    for (const char* name : {"in/deep/key", "other", "public"}) core::write_file(root / name, name);
+    fs::create_symlink("in/deep/key", root / "link");
+    files.add((root / "link").string());
+    files.add((root / "public").string(), false);
+    files.add((root / "missing").string());
+    files.add(std::string("/dev/null"));
+    files.add(std::optional<std::string>());
+  }
+
+  const core::ScratchFolder folder{"tabane-test"};
+  const fs::path root = folder.path();
+  KeyFiles files;
+};
+
+TEST_F(KeyFilesTest, AreKnownByAnyName) {
+  fs::create_hard_link(root / "in/deep/key", root / "alias");
+  for (const char* name : {"in/deep/key", "link", "alias", "public"}) {
+    EXPECT_THROW(files.require_none("--json", root / name), core::UsageError) << name;
+  }
+  for (const char* name : {"other", "missing", "in"}) files.require_none("--json", root / name);
+  files.require_none("--json", "/dev/null");
+  const core::Descriptor deep = core::open_directory(root / "in/deep");
+  const core::Descriptor top = core::open_directory(root);
+  ASSERT_NE(files.find(deep.get(), "key"), nullptr);
+  EXPECT_EQ(*files.find(deep.get(), "key"), root / "link");
+  EXPECT_EQ(files.find(top.get(), "link"), nullptr);  // what a file would replace
+  EXPECT_EQ(files.find(top.get(), "other"), nullptr);
+}
+
+TEST_F(KeyFilesTest, ThatAreSecretAreFoundInATree) {
+  for (const char* place : {"in", "in/deep", "in/deep/key", ""}) {
+    EXPECT_EQ(files.inside(root / place), Paths{(root / "link").string()}) << place;
+  }
+  EXPECT_EQ(files.inside(root / "other"), Paths{});
+  EXPECT_EQ(files.inside(root / "missing"), Paths{});
 }
 
 }  // namespace

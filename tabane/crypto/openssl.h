@@ -1,4 +1,4 @@
-// What users of OpenSSL share. Not installed.
+// Helpers for the use of OpenSSL.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,10 +1,42 @@
 #include "tabane/crypto/secret.h"
 
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
 #include <sys/mman.h>
 
+#include <array>
+#include <cstring>
 #include <new>
 
+#include "tabane/crypto/openssl.h"
+
 namespace tabane::crypto {
+namespace {
+
+// Vector registers still hold what was copied last, and the dynamic linker saves them on the stack
+// when a function is called for the first time.
+[[gnu::noinline]] void overwrite_registers() noexcept {
+  static void* (*volatile const copy)(void*, const void*, std::size_t) = std::memcpy;
+  const std::array<std::byte, 256> zeros{};
+  std::array<std::byte, zeros.size()> place;
+  for (std::size_t size = 16; size <= zeros.size(); size *= 2) {
+    copy(place.data(), zeros.data(), size);
+  }
+}
+
+[[gnu::noinline]] void wipe_below() noexcept {
+  std::array<std::byte, std::size_t{32} << 10> unused;
+  wipe(unused);
+}
+
+}  // namespace
+
+void wipe(std::span<std::byte> bytes) noexcept { OPENSSL_cleanse(bytes.data(), bytes.size()); }
+
+void wipe_stack() noexcept {
+  overwrite_registers();
+  wipe_below();
+}
 
 LockedMemory::LockedMemory(std::size_t bytes) {
   if (bytes == 0) return;
@@ -28,6 +60,10 @@ void LockedMemory::reset() noexcept {
   wipe(bytes_);
   munmap(bytes_.data(), bytes_.size());
   bytes_ = {};
+}
+
+void fill_random(std::span<std::byte> bytes) {
+  require(RAND_priv_bytes(out(bytes), static_cast<int>(bytes.size())) == 1, "random numbers");
 }
 
 }  // namespace tabane::crypto

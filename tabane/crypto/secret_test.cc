@@ -4,12 +4,16 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdint>
 #include <fstream>
 #include <string>
+#include <vector>
 
+#include "tabane/core/error.h"
+#include "tabane/crypto/bytes_test.h"
 #include "tabane/crypto/keys.h"
-#include "tabane/crypto/test_bytes.h"
 
 namespace tabane::crypto {
 namespace {
@@ -97,6 +101,48 @@ TEST(SecretBytes, AreWipedWhereTheyWereMovedFrom) {
   assigned = std::move(source);
   EXPECT_EQ(assigned.bytes()[0], std::byte{9});
   EXPECT_TRUE(all_zero(source.bytes()));  // NOLINT(bugprone-use-after-move)
+}
+
+TEST(Wipe, OverwritesAllBytesAndNoOther) {
+  std::array<std::byte, 40> bytes;
+  bytes.fill(std::byte{7});
+  wipe(std::span(bytes).subspan(3, 30));
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    EXPECT_EQ(bytes[i], i < 3 || i >= 33 ? std::byte{7} : std::byte{0}) << i;
+  }
+  wipe({});
+}
+
+TEST(FillRandom, FillsAllBytesAndNeverTheSameWay) {
+  for (const std::size_t n : {0, 1, 31, 32, 1000}) {
+    Bytes sum(n + 1);
+    for (int i = 0; i < 20; ++i) {
+      Bytes bytes(n + 1);
+      fill_random(std::span(bytes).first(n));
+      EXPECT_EQ(bytes[n], std::byte{0});
+      for (std::size_t k = 0; k < n; ++k) sum[k] |= bytes[k];
+    }
+    EXPECT_FALSE(std::ranges::any_of(std::span(sum).first(n),
+                                     [](std::byte b) { return b == std::byte{0}; }));
+  }
+  Bytes one(32), other(32);
+  fill_random(one);
+  fill_random(other);
+  EXPECT_NE(one, other);
+}
+
+TEST(WipedAtEnd, SetsAllElementsToZeroAlsoWhenSomethingIsThrown) {
+  std::vector<std::uint64_t> words(5, ~std::uint64_t{0});
+  std::array<std::uint8_t, 32> seed;
+  seed.fill(7);
+  try {
+    const WipedAtEnd end(words), end_of_seed(seed);
+    EXPECT_EQ(words[4], ~std::uint64_t{0});
+    throw core::Error("in between");
+  } catch (const core::Error&) {
+  }
+  EXPECT_EQ(words, std::vector<std::uint64_t>(5, 0));
+  EXPECT_EQ(seed, (std::array<std::uint8_t, 32>{}));
 }
 
 }  // namespace

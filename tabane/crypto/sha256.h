@@ -1,4 +1,4 @@
-// SHA-256, of bytes that are all there or come piece by piece, and its text. Not installed.
+// SHA-256 of bytes in memory or piece by piece, and its text.
 #pragma once
 
 #include <array>
@@ -9,7 +9,8 @@
 
 namespace tabane::crypto {
 
-std::string hexadecimal(std::span<const std::byte> bytes);  // two digits each, in lower case
+// Returns two digits for each byte, in lower case.
+std::string hexadecimal(std::span<const std::byte> bytes);
 
 using Sha256Sum = std::array<std::byte, 32>;
 

@@ -13,7 +13,7 @@
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
-#include "tabane/crypto/random.h"
+#include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
 namespace tabane::lab {

@@ -10,7 +10,7 @@
 #include "tabane/core/pinned_pool.h"
 #include "tabane/core/units.h"
 #include "tabane/crypto/device_aes.h"
-#include "tabane/crypto/random.h"
+#include "tabane/crypto/secret.h"
 #include "tabane/device/module.h"
 
 namespace tabane::lab::aes_folder {

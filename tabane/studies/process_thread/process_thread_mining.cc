@@ -15,7 +15,6 @@
 #include "tabane/tools/mine/pairs_problem.h"
 #include "tabane/tools/mine/plain_counter.h"
 #include "tabane/tools/mine/server.h"
-#include "tabane/tools/mine/value_counter.h"
 
 namespace tabane::lab::process_thread {
 namespace {
@@ -46,7 +45,7 @@ struct MiningWork::State {
   std::size_t blocks = 0;
 
   explicit State(const mining::PairsProblem& problem)
-      : client(mining::Client::with_new_keys(mining::scheme_of(problem))),
+      : client(mining::Client::with_new_keys(mining::key_spec_of(problem))),
         keys(client.public_keys()),
         pairs(mining::all_pairs(problem.items)) {}
 
@@ -131,7 +130,7 @@ std::size_t mining_transactions(double scale) {
 
 void require_mining_memory(double scale, std::size_t meters) {
   const mining::PairsProblem problem = problem_of(mining_transactions(scale));
-  const auto parameters = mining::choose_parameters(mining::scheme_of(problem));
+  const auto parameters = mining::choose_parameters(mining::key_spec_of(problem));
   const double wanted = static_cast<double>(meters) *
                         mining::database_bytes(parameters, shape_of(problem, parameters.slots()));
   // Results, and the other half of what the kernel keeps for forks, need room beside them.
@@ -172,7 +171,7 @@ std::vector<Contender> mining_contenders(const ProcessThreadMeters::Ask& meter,
 
 std::string mining_sentence(std::size_t transactions) {
   const mining::PairsProblem problem = problem_of(transactions);
-  const auto parameters = mining::choose_parameters(mining::scheme_of(problem));
+  const auto parameters = mining::choose_parameters(mining::key_spec_of(problem));
   const std::size_t pairs = mining::all_pairs(problem.items).size();
   const mining::DatabaseShape shape = shape_of(problem, parameters.slots());
   return fmt::format(

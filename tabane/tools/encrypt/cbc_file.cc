@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tabane/core/file.h"
-#include "tabane/crypto/random.h"
+#include "tabane/crypto/secret.h"
 
 namespace tabane::encrypt {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "tabane/crypto/cbc_cipher.h"
 #include "tabane/crypto/device_aes.h"
-#include "tabane/crypto/page_buffer.h"
+#include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/file_task.h"
 #include "tabane/tools/encrypt/plan.h"
 

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "tabane/crypto/chunk_cipher.h"
-#include "tabane/crypto/page_buffer.h"
+#include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
 namespace tabane::encrypt {

@@ -7,7 +7,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/crypto/random.h"
+#include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
 namespace tabane::encrypt {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tabane/core/output_file.h"
-#include "tabane/crypto/page_buffer.h"
+#include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/copy_share.h"
 #include "tabane/tools/encrypt/plan.h"
 #include "tabane/tools/encrypt/tree.h"

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "tabane/crypto/random.h"
+#include "tabane/crypto/secret.h"
 
 namespace tabane::encrypt {
 namespace {

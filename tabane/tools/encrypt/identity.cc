@@ -11,7 +11,7 @@
 #include "tabane/core/file.h"
 #include "tabane/crypto/bech32.h"
 #include "tabane/crypto/keys.h"
-#include "tabane/crypto/random.h"
+#include "tabane/crypto/secret.h"
 
 namespace tabane::encrypt {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tabane/crypto/x25519.h"
+#include "tabane/crypto/key_derivation.h"
 
 namespace tabane::encrypt {
 

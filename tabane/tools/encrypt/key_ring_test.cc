@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "tabane/crypto/random.h"
+#include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/slot_vectors.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 #include "tabane/tools/encrypt/tree_seal.h"

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <string_view>
 
-#include "tabane/crypto/hkdf.h"
+#include "tabane/crypto/key_derivation.h"
 #include "tabane/crypto/openssl.h"
-#include "tabane/crypto/random.h"
+#include "tabane/crypto/secret.h"
 #include "tabane/crypto/sha256.h"
 
 namespace tabane::encrypt {

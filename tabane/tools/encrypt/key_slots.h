@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tabane/crypto/x25519.h"
+#include "tabane/crypto/key_derivation.h"
 #include "tabane/tools/encrypt/key_wrap.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/tree_key.h"

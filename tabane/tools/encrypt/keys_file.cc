@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tabane/crypto/hkdf.h"
+#include "tabane/crypto/key_derivation.h"
 #include "tabane/crypto/openssl.h"
 
 namespace tabane::encrypt {

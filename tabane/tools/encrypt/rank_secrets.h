@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "tabane/crypto/x25519.h"
+#include "tabane/crypto/key_derivation.h"
 #include "tabane/tools/encrypt/key_ring.h"
 #include "tabane/tools/encrypt/key_wrap.h"
 #include "tabane/tools/encrypt/request.h"

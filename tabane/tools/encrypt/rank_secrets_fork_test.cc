@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tabane/core/error.h"
-#include "tabane/crypto/random.h"
+#include "tabane/crypto/secret.h"
 
 namespace tabane::encrypt {
 namespace {

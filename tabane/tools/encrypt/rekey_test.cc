@@ -8,7 +8,7 @@
 #include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/text_of_error_test.h"
-#include "tabane/crypto/random.h"
+#include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/slot_vectors.h"
 #include "tabane/tools/encrypt/tree_home.h"
 #include "tabane/tools/encrypt/tree_manifest.h"

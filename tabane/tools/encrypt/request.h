@@ -10,9 +10,8 @@
 
 #include "tabane/crypto/cbc_cipher.h"
 #include "tabane/crypto/engine.h"
-#include "tabane/crypto/key_files.h"
+#include "tabane/crypto/key_derivation.h"
 #include "tabane/crypto/keys.h"
-#include "tabane/crypto/scrypt.h"
 #include "tabane/device/module.h"
 #include "tabane/tools/encrypt/identity.h"
 #include "tabane/tools/encrypt/root.h"

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "tabane/core/file.h"
-#include "tabane/crypto/random.h"
+#include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/header_io.h"
 #include "tabane/tools/encrypt/key_proof.h"
 #include "tabane/tools/encrypt/scatter_io.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "tabane/crypto/chunk_cipher.h"
-#include "tabane/crypto/hkdf.h"
+#include "tabane/crypto/key_derivation.h"
 #include "tabane/crypto/openssl.h"
 
 namespace tabane::encrypt {

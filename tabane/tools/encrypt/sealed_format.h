@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tabane/core/error.h"
-#include "tabane/crypto/scrypt.h"
+#include "tabane/crypto/key_derivation.h"
 #include "tabane/crypto/secret.h"
 #include "tabane/crypto/sha256.h"
 #include "tabane/tools/encrypt/tree_key.h"

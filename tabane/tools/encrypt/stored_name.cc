@@ -8,7 +8,7 @@
 #include <memory>
 #include <span>
 
-#include "tabane/crypto/hkdf.h"
+#include "tabane/crypto/key_derivation.h"
 
 namespace tabane::encrypt {
 

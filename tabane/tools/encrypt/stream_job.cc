@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "tabane/core/output_file.h"
-#include "tabane/crypto/page_buffer.h"
-#include "tabane/crypto/random.h"
+#include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/chunk_stream.h"
 #include "tabane/tools/encrypt/modes.h"
 #include "tabane/tools/encrypt/sealing.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tabane/core/temporary_file.h"
-#include "tabane/crypto/random.h"
+#include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/header_io.h"
 #include "tabane/tools/encrypt/tree_home.h"
 

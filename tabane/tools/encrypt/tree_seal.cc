@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "tabane/crypto/random.h"
+#include "tabane/crypto/secret.h"
 
 namespace tabane::encrypt {
 

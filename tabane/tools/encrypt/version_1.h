@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "tabane/crypto/chunk_cipher.h"
-#include "tabane/crypto/random.h"
+#include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
 namespace tabane::encrypt {

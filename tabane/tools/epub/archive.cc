@@ -2,11 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <libdeflate.h>
 #include <sys/stat.h>
 #include <zip.h>
+#include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <new>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
@@ -27,7 +31,7 @@ std::uint64_t size_of(const std::string& path) {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
-// What a download that ended early leaves: the list of a ZIP file's entries stands at its end.
+// Recognises a download that ended early: the list of a ZIP file's entries is at its end.
 bool begins_like_zip(const std::string& path) {
   constexpr std::string_view kFirstEntry("PK\3\4");
   std::string begin(kFirstEntry.size(), '\0');
@@ -52,7 +56,7 @@ zip* open_zip(const std::string& path) {
   refuse(path, fmt::format("is a damaged ZIP file: {}", text));
 }
 
-// Where another program would unpack the book, such a name would write somewhere else.
+// If another program unpacked the book, such a name would write outside its folder.
 bool leads_out(std::string_view name) {
   if (name.empty() || name.front() == '/' || name.find('\\') != name.npos) return true;
   if (name.size() > 1 && name[1] == ':') return true;
@@ -138,32 +142,28 @@ std::string Archive::text_of(const Entry& entry, std::uint64_t most) const {
                               core::format_bytes(entry.bytes), core::format_bytes(most)));
   }
   std::string text(entry.bytes, '\0');
-  EntryStream stream(*this, entry, Form::plain);
+  EntryStream stream(*this, entry, EntryForm::plain);
   const auto bytes = std::as_writable_bytes(std::span(text));
-  std::size_t have = 0, got = 0;
-  while (have < bytes.size() && (got = stream.read(bytes.subspan(have))) > 0) have += got;
   std::byte behind;
-  if (have != bytes.size() || stream.read({&behind, 1}) != 0) {
+  if (stream.fill(bytes) != bytes.size() || stream.read({&behind, 1}) != 0) {
     refuse(path_, fmt::format("{} has not the length that it says", entry.name));
   }
   return text;
 }
 
 void Archive::read_stored(const Entry& entry, std::byte* out) const {
-  EntryStream stream(*this, entry, Form::stored);
-  std::size_t have = 0, got = 0;
-  while (have < entry.stored && (got = stream.read({out + have, entry.stored - have})) > 0) {
-    have += got;
+  EntryStream stream(*this, entry, EntryForm::stored);
+  if (stream.fill({out, entry.stored}) != entry.stored) {
+    refuse(path_, fmt::format("{} is cut", entry.name));
   }
-  if (have != entry.stored) refuse(path_, fmt::format("{} is cut", entry.name));
 }
 
 void EntryStream::Close::operator()(zip_file* file) const { zip_fclose(file); }
 
-EntryStream::EntryStream(const Archive& archive, const Entry& entry, Form form)
+EntryStream::EntryStream(const Archive& archive, const Entry& entry, EntryForm form)
     : what_(fmt::format("{}: {}", archive.path(), entry.name)),
       file_(zip_fopen_index(archive.handle(), entry.index,
-                            form == Form::stored ? ZIP_FL_COMPRESSED : 0)) {
+                            form == EntryForm::stored ? ZIP_FL_COMPRESSED : 0)) {
   if (!file_) {
     throw core::Error(fmt::format("{} cannot be read: {}", what_, zip_strerror(archive.handle())));
   }
@@ -174,5 +174,95 @@ std::size_t EntryStream::read(std::span<std::byte> bytes) {
   if (got >= 0) return static_cast<std::size_t>(got);
   throw core::Error(fmt::format("{} is damaged: {}", what_, zip_file_strerror(file_.get())));
 }
+
+std::size_t EntryStream::fill(std::span<std::byte> bytes) {
+  std::size_t have = 0, got = 0;
+  while (have < bytes.size() && (got = read(bytes.subspan(have))) > 0) have += got;
+  return have;
+}
+
+namespace {
+
+constexpr int kLevel = 6;
+constexpr int kRawWindow = -15;  // zlib: no header around the stream
+
+}  // namespace
+
+std::uint32_t crc32(std::span<const std::byte> bytes) {
+  return libdeflate_crc32(0, bytes.data(), bytes.size());
+}
+
+void Deflater::FreeCompressor::operator()(libdeflate_compressor* one) const {
+  libdeflate_free_compressor(one);
+}
+void Deflater::FreeDecompressor::operator()(libdeflate_decompressor* one) const {
+  libdeflate_free_decompressor(one);
+}
+
+Deflater::Deflater()
+    : compressor_(libdeflate_alloc_compressor(kLevel)),
+      decompressor_(libdeflate_alloc_decompressor()) {
+  if (!compressor_ || !decompressor_) throw std::bad_alloc();
+}
+
+Deflater::~Deflater() = default;
+
+std::size_t Deflater::most(std::size_t bytes) {
+  return libdeflate_deflate_compress_bound(nullptr, bytes);
+}
+
+std::size_t Deflater::deflate(std::span<const std::byte> in, std::span<std::byte> out) {
+  return libdeflate_deflate_compress(compressor_.get(), in.data(), in.size(), out.data(),
+                                     out.size());
+}
+
+bool Deflater::inflate(std::span<const std::byte> in, std::span<std::byte> out) {
+  std::size_t read = 0, written = 0;
+  // The library wants a place to write to even for no bytes.
+  std::byte none;
+  const libdeflate_result result = libdeflate_deflate_decompress_ex(
+      decompressor_.get(), in.data(), in.size(), out.empty() ? &none : out.data(), out.size(),
+      &read, &written);
+  return result == LIBDEFLATE_SUCCESS && read == in.size() && written == out.size();
+}
+
+struct InflatedSum::Inflater {
+  z_stream stream{};
+  std::uint64_t most, bytes = 0;
+  std::uint32_t crc = 0;
+  bool ended = false;
+  std::array<Bytef, std::size_t{1} << 16> out;
+};
+
+InflatedSum::InflatedSum(std::uint64_t most) : inflater_(std::make_unique<Inflater>()) {
+  inflater_->most = most;
+  if (inflateInit2(&inflater_->stream, kRawWindow) != Z_OK) throw std::bad_alloc();
+}
+
+InflatedSum::~InflatedSum() { inflateEnd(&inflater_->stream); }
+
+// piece: at most 4 GiB.
+bool InflatedSum::put(std::span<const std::byte> piece) {
+  Inflater& s = *inflater_;
+  s.stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(piece.data()));
+  s.stream.avail_in = static_cast<uInt>(piece.size());
+  do {
+    if (s.ended) return s.stream.avail_in == 0;
+    s.stream.next_out = s.out.data();
+    s.stream.avail_out = static_cast<uInt>(s.out.size());
+    const int result = ::inflate(&s.stream, Z_NO_FLUSH);
+    if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) return false;
+    s.ended = result == Z_STREAM_END;
+    const std::size_t made = s.out.size() - s.stream.avail_out;
+    s.crc = libdeflate_crc32(s.crc, s.out.data(), made);
+    s.bytes += made;
+    if (s.bytes > s.most) return false;
+  } while (s.stream.avail_in > 0 || s.stream.avail_out == 0);
+  return true;
+}
+
+bool InflatedSum::ended() const { return inflater_->ended; }
+std::uint64_t InflatedSum::bytes() const { return inflater_->bytes; }
+std::uint32_t InflatedSum::crc() const { return inflater_->crc; }
 
 }  // namespace tabane::epub

@@ -1,4 +1,4 @@
-// The ZIP file that a book is: read with suspicion, since books come from strangers.
+// The ZIP file that a book is, read with suspicion, since books come from strangers; and deflate.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct zip_file;
 
 namespace tabane::epub {
 
-// What is taken for a bomb, and not opened. Text rarely shrinks to less than a twentieth.
+// Beyond these limits a book is taken for a bomb. Text rarely shrinks to less than a twentieth.
 inline constexpr std::uint64_t kMostExpansion = 200;  // of an entry of kSmallBytes or more
 inline constexpr std::uint64_t kSmallBytes = std::uint64_t{16} << 20;
 inline constexpr std::uint64_t kMostBookBytes = std::uint64_t{64} << 30;
@@ -36,8 +36,8 @@ struct Entry {
 // One thread at a time, with all its streams.
 class Archive {
  public:
-  // Refuses what is no ZIP file, names that lead out of a book or stand twice, entries that ZIP
-  // itself has encrypted or has compressed otherwise than by deflate, and bombs. throws:
+  // Refuses other files than ZIP, names that lead out of a book or occur twice, entries that ZIP
+  // itself has encrypted or compressed otherwise than by deflate, and bombs. throws:
   // core::SystemError, core::Error; both name the file.
   explicit Archive(const std::string& path);
   ~Archive();
@@ -70,16 +70,18 @@ class Archive {
   std::map<std::string_view, std::size_t> places_;
 };
 
-enum class Form { plain, stored };
+enum class EntryForm { plain, stored };
 
-// The bytes of an entry in their order. Plain ones are inflated, and compared with the entry's
-// checksum and length when the last one is read.
+// Reads the bytes of an entry in their order. Plain ones are inflated, and compared with the
+// entry's checksum and length at the end.
 class EntryStream {
  public:
-  EntryStream(const Archive& archive, const Entry& entry, Form form);
+  EntryStream(const Archive& archive, const Entry& entry, EntryForm form);
 
-  // Returns what was read, 0 at the end. throws: core::Error naming book and entry.
+  // Returns how many bytes were read, 0 at the end. throws: core::Error naming book and entry.
   std::size_t read(std::span<std::byte> bytes);
+  // Reads on until the bytes are filled or the entry ends. Returns and throws as read().
+  std::size_t fill(std::span<std::byte> bytes);
 
  private:
   struct Close {
@@ -87,6 +89,61 @@ class EntryStream {
   };
   std::string what_;
   std::unique_ptr<zip_file, Close> file_;
+};
+
+}  // namespace tabane::epub
+
+struct libdeflate_compressor;
+struct libdeflate_decompressor;
+
+namespace tabane::epub {
+
+// ---- raw deflate: whole in memory by libdeflate, or as a stream by zlib ----
+
+std::uint32_t crc32(std::span<const std::byte> bytes);
+
+// One thread at a time.
+class Deflater {
+ public:
+  Deflater();
+  ~Deflater();
+  Deflater(const Deflater&) = delete;
+  Deflater& operator=(const Deflater&) = delete;
+
+  static std::size_t most(std::size_t bytes);  // bytes that deflate() may write
+  // Returns the bytes written. out: most(in.size()).
+  std::size_t deflate(std::span<const std::byte> in, std::span<std::byte> out);
+  // Returns false unless `in` is one deflate stream, followed by nothing, that gives exactly `out`.
+  bool inflate(std::span<const std::byte> in, std::span<std::byte> out);
+
+ private:
+  struct FreeCompressor {
+    void operator()(libdeflate_compressor* one) const;
+  };
+  struct FreeDecompressor {
+    void operator()(libdeflate_decompressor* one) const;
+  };
+  std::unique_ptr<libdeflate_compressor, FreeCompressor> compressor_;
+  std::unique_ptr<libdeflate_decompressor, FreeDecompressor> decompressor_;
+};
+
+// Length and checksum of the content of a deflate stream that comes piece by piece.
+class InflatedSum {
+ public:
+  explicit InflatedSum(std::uint64_t most);  // bytes; more are refused
+  ~InflatedSum();
+  InflatedSum(const InflatedSum&) = delete;
+  InflatedSum& operator=(const InflatedSum&) = delete;
+
+  // Returns false if the stream is damaged, has ended before, or gives more than `most`.
+  bool put(std::span<const std::byte> piece);
+  bool ended() const;
+  std::uint64_t bytes() const;
+  std::uint32_t crc() const;
+
+ private:
+  struct Inflater;
+  std::unique_ptr<Inflater> inflater_;
 };
 
 }  // namespace tabane::epub

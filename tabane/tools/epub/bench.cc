@@ -20,7 +20,7 @@
 namespace tabane::bench {
 namespace {
 
-// What a book consists of, each with its bytes.
+// The parts of a book, with their bytes.
 struct Parts {
   int chapters;
   std::size_t chapter_bytes;

@@ -16,18 +16,17 @@
 #include "tabane/core/output_file.h"
 #include "tabane/core/output_path.h"
 #include "tabane/core/same_place.h"
-#include "tabane/crypto/random.h"
-#include "tabane/tools/epub/decrypting.h"
-#include "tabane/tools/epub/encrypting.h"
-#include "tabane/tools/epub/moment.h"
+#include "tabane/crypto/secret.h"
+#include "tabane/tools/epub/licence.h"
 #include "tabane/tools/epub/package.h"
+#include "tabane/tools/epub/resources.h"
 
 namespace tabane::epub {
 namespace {
 
 constexpr std::uint64_t kMostMimetype = 256;
 
-// The file's name, and what a reader would miss, as others read it.
+// Returns a warning if the first file is not the mimetype that readers expect.
 std::string mimetype_warning(const Archive& book) {
   const Entry* const entry = book.find(kMimetypeName);
   if (entry != nullptr && entry->bytes <= kMostMimetype &&
@@ -38,7 +37,7 @@ std::string mimetype_warning(const Archive& book) {
                      book.path(), kMimetype);
 }
 
-// What makes no new licence: another one, or what only another program can open.
+// Refuses a book that has a licence already, or that only another program can open.
 void require_unprotected(const Archive& book, const EncryptionXml& encryption) {
   if (book.find(kLicenceName) != nullptr || !encryption.by_licence().empty()) {
     throw core::Error(
@@ -52,9 +51,9 @@ void require_unprotected(const Archive& book, const EncryptionXml& encryption) {
   }
 }
 
-// One book on its way from one archive to another, in one thread.
-struct Way {
-  Job& job;
+// The work on one book, from one archive to another, in one thread.
+struct BookTask {
+  BooksJob& job;
   const std::size_t worker;
   const std::size_t window;
   const BookPaths& paths;
@@ -67,10 +66,10 @@ struct Way {
   }
 };
 
-// An entry that no key is needed for.
-void copy(const Way& way, const Archive& book, const Entry& entry, NewArchive& out) {
-  ++way.result.clear;
-  way.job.bytes_done += entry.stored;
+// Copies an entry that needs no key.
+void copy(const BookTask& task, const Archive& book, const Entry& entry, NewArchive& out) {
+  ++task.result.clear;
+  task.job.bytes_done += entry.stored;
   out.copy(book, entry);
 }
 
@@ -79,18 +78,18 @@ bool is_rewritten(const Entry& entry) {
          entry.name == kLicenceName;
 }
 
-// A book as it is opened.
-struct Source {
+// A book that was opened.
+struct OpenBook {
   const Archive archive;
   const Package package;
   EncryptionXml encryption;
 
-  explicit Source(const std::string& path)
+  explicit OpenBook(const std::string& path)
       : archive(path), package(read_package(archive)), encryption(archive) {}
 };
 
 // Whether an entry needs the licence's key in a protected book.
-bool needs_key(const Source& book, const Entry& entry) {
+bool needs_key(const OpenBook& book, const Entry& entry) {
   return !is_rewritten(entry) && !stays_clear(book.package, entry.name) &&
          !book.encryption.obfuscated().contains(entry.name);
 }
@@ -101,46 +100,46 @@ Key new_key() {
   return key;
 }
 
-// Adds a resource, and to the list that it is encrypted.
-void encrypt(const Way& way, Source& book, const Entry& entry, const Key& key, Pipeline& pipeline,
-             NewArchive& out) {
-  const Encrypting how = way_of(book.package, entry);
+// Adds an encrypted resource to the new book and to the list.
+void encrypt(const BookTask& task, OpenBook& book, const Entry& entry, const Key& key,
+             Pipeline& pipeline, NewArchive& out) {
+  const EncryptedForm form = form_of(book.package, entry);
   const bool large = std::max(entry.bytes, entry.stored) > kWholeBytes;
   out.add(entry.name, entry.time,
-          large ? encrypted_stream(way.job, book.archive, entry, how, key)
-                : pipeline.add(entry, static_cast<int>(how)),
+          large ? encrypted_stream(task.job, book.archive, entry, form, key)
+                : pipeline.add(entry, static_cast<int>(form)),
           false);
   book.encryption.add(
       entry.name,
-      {.deflated = is_deflated(entry, how), .bytes = entry.bytes, .bytes_are_told = true});
-  ++way.result.encrypted;
+      {.deflated = is_deflated(entry, form), .bytes = entry.bytes, .bytes_known = true});
+  ++task.result.encrypted;
 }
 
-void protect(const Way& way, const Terms& terms, const Key& user,
+void protect(const BookTask& task, const LicenceTerms& terms, const Key& user,
              const std::shared_future<Provider>& provider) {
-  Source book(way.paths.in);
+  OpenBook book(task.paths.in);
   require_unprotected(book.archive, book.encryption);
-  way.result.title = book.package.title;
-  way.result.warning = mimetype_warning(book.archive);
-  way.result.obfuscated = book.encryption.obfuscated().size();
+  task.result.title = book.package.title;
+  task.result.warning = mimetype_warning(book.archive);
+  task.result.obfuscated = book.encryption.obfuscated().size();
   const Key key = new_key();
-  const Encrypt transform(way.job.next_book++, book.archive.path(), key);
-  Pipeline pipeline(way.job, way.worker, way.window, book.archive, transform);
-  NewArchive out(way.paths.out);
+  const Encrypt transform(task.job.next_book++, book.archive.path(), key);
+  Pipeline pipeline(task.job, task.worker, task.window, book.archive, transform);
+  NewArchive out(task.paths.out);
   out.add_text(kMimetypeName, std::string(kMimetype), false);
   for (const Entry& entry : book.archive.entries()) {
     if (is_rewritten(entry)) continue;
     if (needs_key(book, entry)) {
-      encrypt(way, book, entry, key, pipeline, out);
+      encrypt(task, book, entry, key, pipeline, out);
     } else {
-      copy(way, book.archive, entry, out);
+      copy(task, book.archive, entry, out);
     }
   }
   out.add_text(kEncryptionName, book.encryption.text(), true);
   out.add_text(kLicenceName,
-               new_licence(terms, way.paths.out.filename().string(), user, key, provider.get()),
+               new_licence(terms, task.paths.out.filename().string(), user, key, provider.get()),
                true);
-  way.finish(out);
+  task.finish(out);
 }
 
 Key opened(const Archive& book, const Licence& licence, const Key& user) {
@@ -153,9 +152,9 @@ Key opened(const Archive& book, const Licence& licence, const Key& user) {
                                 licence.hint.empty() ? "" : "; its hint is: " + licence.hint));
 }
 
-// Nothing authenticates the list of encrypted resources: a resource that it does not name, or not
-// as what the licence's key has encrypted, would stay encrypted.
-void require_right_list(const Source& book) {
+// Nothing authenticates the list of encrypted resources. A resource that is missing there, or not
+// listed as encrypted by the licence's key, would stay encrypted.
+void require_right_list(const OpenBook& book) {
   const auto refuse = [&](const std::string& name, const std::string& why) {
     throw core::Error(fmt::format("{}: {}{}; {} was changed, or another program made the book",
                                   book.archive.path(), name, why, kEncryptionName));
@@ -177,45 +176,45 @@ void require_right_list(const Source& book) {
   }
 }
 
-// Adds a resource as it was before it was encrypted.
-void decrypt(const Way& way, const Archive& book, const Entry& entry, const Encrypted& how,
-             const Key& key, Pipeline& pipeline, NewArchive& out) {
+// Adds a decrypted resource to the new book.
+void decrypt(const BookTask& task, const Archive& book, const Entry& entry,
+             const EncryptedResource& how, const Key& key, Pipeline& pipeline, NewArchive& out) {
   const bool large = std::max({entry.bytes, entry.stored, how.bytes}) > kWholeBytes;
   out.add(entry.name, entry.time,
-          large ? decrypted_stream(way.job, book, entry, how, key) : pipeline.add(entry, 0),
+          large ? decrypted_stream(task.job, book, entry, how, key) : pipeline.add(entry, 0),
           how.deflated);
-  ++way.result.encrypted;
+  ++task.result.encrypted;
 }
 
-void unprotect(const Way& way, const Key& user) {
-  const Source book(way.paths.in);
+void unprotect(const BookTask& task, const Key& user) {
+  const OpenBook book(task.paths.in);
   const Licence licence = read_licence(book.archive);
   const Key key = opened(book.archive, licence, user);
   require_right_list(book);
-  way.result.title = book.package.title;
-  way.result.obfuscated = book.encryption.obfuscated().size();
+  task.result.title = book.package.title;
+  task.result.obfuscated = book.encryption.obfuscated().size();
   if (const std::string ended = expiry(licence.rights, utc_now()); !ended.empty()) {
-    way.result.warning =
+    task.result.warning =
         fmt::format("{}: the rights of its licence {}", book.archive.path(), ended);
   }
-  const Decrypt transform(way.job.next_book++, book.archive.path(), book.encryption, key);
-  Pipeline pipeline(way.job, way.worker, way.window, book.archive, transform);
-  NewArchive out(way.paths.out);
+  const Decrypt transform(task.job.next_book++, book.archive.path(), book.encryption, key);
+  Pipeline pipeline(task.job, task.worker, task.window, book.archive, transform);
+  NewArchive out(task.paths.out);
   out.add_text(kMimetypeName, std::string(kMimetype), false);
   for (const Entry& entry : book.archive.entries()) {
     if (is_rewritten(entry)) continue;
     const auto found = book.encryption.by_licence().find(entry.name);
     if (found == book.encryption.by_licence().end()) {
-      copy(way, book.archive, entry, out);
+      copy(task, book.archive, entry, out);
     } else {
-      decrypt(way, book.archive, entry, found->second, key, pipeline, out);
+      decrypt(task, book.archive, entry, found->second, key, pipeline, out);
     }
   }
-  // Decrypting looks at the list until the last resource is written.
+  // A copy, since decrypting reads the list until the last resource is written.
   EncryptionXml rest(book.archive);
   rest.remove_by_licence();
   if (!rest.empty()) out.add_text(kEncryptionName, rest.text(), true);
-  way.finish(out);
+  task.finish(out);
 }
 
 std::uint64_t size_or_0(const std::string& path) {
@@ -224,7 +223,7 @@ std::uint64_t size_or_0(const std::string& path) {
   return error ? 0 : size;
 }
 
-// Where a folder cannot be opened, its books tell it.
+// A folder that cannot be opened is reported by its books.
 std::size_t remove_leftovers_beside(const std::vector<BookPaths>& books) {
   std::map<std::filesystem::path, std::filesystem::path> folders;  // with a book in them
   std::set<core::FileId> read;
@@ -246,9 +245,9 @@ std::size_t remove_leftovers_beside(const std::vector<BookPaths>& books) {
 }
 
 std::vector<BookResult> run(const BooksRequest& request, const BooksHooks& hooks,
-                            const std::function<void(const Way&)>& work) {
+                            const std::function<void(const BookTask&)>& work) {
   const std::size_t threads = request.threads > 0 ? request.threads : core::thread_binding().size();
-  Job job(static_cast<unsigned>(threads), hooks.stop_requested);
+  BooksJob job(static_cast<unsigned>(threads), hooks.stop_requested);
   std::vector<BookResult> results(request.books.size());
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -285,17 +284,17 @@ std::vector<BookResult> run(const BooksRequest& request, const BooksHooks& hooks
 
 }  // namespace
 
-std::vector<BookResult> protect_books(const BooksRequest& request, const Terms& terms,
+std::vector<BookResult> protect_books(const BooksRequest& request, const LicenceTerms& terms,
                                       const std::function<Provider()>& provider,
                                       const BooksHooks& hooks) {
   const Key user = user_key(request.passphrase);
   const std::shared_future<Provider> signer = std::async(std::launch::async, provider).share();
-  return run(request, hooks, [&](const Way& way) { protect(way, terms, user, signer); });
+  return run(request, hooks, [&](const BookTask& task) { protect(task, terms, user, signer); });
 }
 
 std::vector<BookResult> unprotect_books(const BooksRequest& request, const BooksHooks& hooks) {
   const Key user = user_key(request.passphrase);
-  return run(request, hooks, [&](const Way& way) { unprotect(way, user); });
+  return run(request, hooks, [&](const BookTask& task) { unprotect(task, user); });
 }
 
 BookReport inspect_book(const std::string& path) {

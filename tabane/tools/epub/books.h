@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tabane/crypto/keys.h"
+#include "tabane/tools/epub/cryptography.h"
 #include "tabane/tools/epub/licence.h"
-#include "tabane/tools/epub/provider.h"
 
 namespace tabane::epub {
 
@@ -32,8 +32,8 @@ struct BooksRequest {
   std::vector<BookPaths> books;
   crypto::Passphrase passphrase;
   unsigned threads = 0;  // 0: one for each PU that may be used
-  // Regular files that are there, and removes first what killed runs left beside them, as
-  // remove_own_leftovers() knows it.
+  // Whether to replace regular files, after removing what killed runs left in their folders; see
+  // remove_own_leftovers().
   bool replace = false;
 };
 
@@ -49,16 +49,14 @@ struct BooksHooks {
       [](std::size_t, const BookResult&) {};
 };
 
-// Return one result a book: what is wrong with one of them does not keep the others.
-// throw: std::system_error if there is no thread to do it with.
-//
-// provider: makes it; called once, while books are read.
-std::vector<BookResult> protect_books(const BooksRequest& request, const Terms& terms,
+// Return one result for each book; a failure of one does not affect the others. throw:
+// std::system_error if no thread can be started. provider: is called once, while books are read.
+std::vector<BookResult> protect_books(const BooksRequest& request, const LicenceTerms& terms,
                                       const std::function<Provider()>& provider,
                                       const BooksHooks& hooks);
 std::vector<BookResult> unprotect_books(const BooksRequest& request, const BooksHooks& hooks);
 
-// What can be said of a book without a key, and whether a passphrase opens it.
+// The description of a book without its key.
 struct BookReport {
   std::string title, version;
   std::size_t encrypted = 0, clear = 0, obfuscated = 0;

@@ -9,15 +9,12 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/scratch_folder.h"
-#include "tabane/tools/epub/deflate.h"
-#include "tabane/tools/epub/encrypting.h"
-#include "tabane/tools/epub/encryption_xml.h"
+#include "tabane/tools/epub/archive.h"
+#include "tabane/tools/epub/cryptography.h"
 #include "tabane/tools/epub/licence.h"
-#include "tabane/tools/epub/moment.h"
 #include "tabane/tools/epub/package.h"
-#include "tabane/tools/epub/provider.h"
-#include "tabane/tools/epub/workers.h"
-#include "tabane/tools/epub/xml_encryption.h"
+#include "tabane/tools/epub/pipeline.h"
+#include "tabane/tools/epub/resources.h"
 
 namespace tabane::epub {
 namespace {
@@ -138,8 +135,8 @@ TEST(EpubPackage, MediaWithACompressionOfTheirOwn) {
 TEST(EpubEncryptionXml, ListsWhatIsEncrypted) {
   EncryptionXml list;
   EXPECT_TRUE(list.empty());
-  list.add("OPS/a b.xhtml", {.deflated = true, .bytes = 5000, .bytes_are_told = true});
-  list.add("OPS/c<\"&.png", {.deflated = false, .bytes = 7, .bytes_are_told = true});
+  list.add("OPS/a b.xhtml", {.deflated = true, .bytes = 5000, .bytes_known = true});
+  list.add("OPS/c<\"&.png", {.deflated = false, .bytes = 7, .bytes_known = true});
   const std::string text = list.text();
   EXPECT_NE(text.find("URI=\"OPS/a%20b.xhtml\""), text.npos) << text;
   EXPECT_NE(text.find("URI=\"OPS/c%3C%22%26.png\""), text.npos) << text;
@@ -192,7 +189,7 @@ TEST(EpubProvider, SignsAndNoticesChanges) {
   const std::string signature = provider.sign("text"), certificate = provider.certificate();
   const SignatureCheck good = check_signature("text", kRsaSha256, certificate, signature);
   EXPECT_TRUE(good.good) << good.problem;
-  EXPECT_TRUE(good.self_made);
+  EXPECT_TRUE(good.self_signed);
   EXPECT_EQ(good.subject, "CN=tabane test provider");
   EXPECT_FALSE(check_signature("texts", kRsaSha256, certificate, signature).good);
   EXPECT_FALSE(
@@ -210,9 +207,9 @@ TEST(EpubStreams, TellWhatTheyHaveDone) {
   made.write(false);
   const Archive book((folder / "book.epub").string());
   for (const Entry& entry : book.entries()) {
-    Job job(1, [] { return false; });
+    BooksJob job(1, [] { return false; });
     const Key key;
-    const auto stream = encrypted_stream(job, book, entry, Encrypting::as_stored, key);
+    const auto stream = encrypted_stream(job, book, entry, EncryptedForm::as_stored, key);
     EXPECT_EQ(stream->shape().stored, encrypted_bytes(entry.stored));
     std::vector<std::byte> bytes(encrypted_bytes(entry.stored) + 1);
     std::size_t size = 0, got = 0;

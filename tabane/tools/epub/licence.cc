@@ -1,16 +1,17 @@
 #include "tabane/tools/epub/licence.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "tabane/core/error.h"
-#include "tabane/crypto/random.h"
+#include "tabane/crypto/secret.h"
 #include "tabane/crypto/sha256.h"
 #include "tabane/lab/record/text.h"
-#include "tabane/tools/epub/moment.h"
 #include "tabane/tools/epub/package.h"
 
 namespace tabane::epub {
@@ -25,8 +26,8 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-// Returns nothing that is an object if the text is not JSON. Deeper values would overflow the
-// stack: they are copied and written by recursions.
+// Returns no object if the text is not JSON, or nested so deep that the recursions that copy and
+// write it would overflow the stack.
 Json parsed(const std::string& text) {
   constexpr int kMostDepth = 100;
   bool deep = false;
@@ -38,7 +39,7 @@ Json parsed(const std::string& text) {
   return deep ? Json() : json;
 }
 
-// Without white space; the signature is over this, without itself.
+// Returns the text that is signed: without white space and without the signature.
 std::string canonical(Json licence) {
   licence.erase("signature");
   return licence.dump();
@@ -57,7 +58,7 @@ std::string new_uuid() {
   return text;
 }
 
-Json links_of(const Terms& terms, std::string_view file) {
+Json links_of(const LicenceTerms& terms, std::string_view file) {
   const std::string hint = terms.hint_url.empty()
                                ? "data:text/plain;charset=utf-8," + percent_encoded_path(terms.hint)
                                : terms.hint_url;
@@ -77,7 +78,7 @@ Json rights_of(const Rights& rights) {
   return json;
 }
 
-// Fields of a licence that others have made: any of them may be missing or of another type.
+// Return fields of a licence of any origin, in which fields may be missing or of another type.
 std::string text_at(const Json& json, const char* path) {
   const Json::json_pointer pointer(path);
   return json.contains(pointer) && json.at(pointer).is_string()
@@ -106,7 +107,75 @@ SignatureCheck signature_of(const Json& json) {
   return check;
 }
 
+// ---- moments ----
+
+using std::chrono::seconds, std::chrono::minutes;
+
+// Whether a text has the characters of a form, with any digit for each 0.
+bool has_form(std::string_view text, std::string_view form) {
+  return std::ranges::equal(text, form, [](char c, char wanted) {
+    return wanted == '0' ? c >= '0' && c <= '9' : c == wanted;
+  });
+}
+
+// text: digits at that place.
+int number_at(std::string_view text, std::size_t place, std::size_t digits) {
+  int number = 0;
+  for (const char c : text.substr(place, digits)) number = number * 10 + (c - '0');
+  return number;
+}
+
+std::optional<std::chrono::sys_days> days_of(std::string_view date) {
+  if (!has_form(date, "0000-00-00")) return std::nullopt;
+  const std::chrono::year_month_day found{
+      std::chrono::year(number_at(date, 0, 4)),
+      std::chrono::month(static_cast<unsigned>(number_at(date, 5, 2))),
+      std::chrono::day(static_cast<unsigned>(number_at(date, 8, 2)))};
+  return found.ok() ? std::optional(std::chrono::sys_days(found)) : std::nullopt;
+}
+
+std::optional<minutes> minutes_of(std::string_view time) {
+  if (!has_form(time, "00:00")) return std::nullopt;
+  const int hours = number_at(time, 0, 2), rest = number_at(time, 3, 2);
+  return hours < 24 && rest < 60 ? std::optional(minutes(60 * hours + rest)) : std::nullopt;
+}
+
+// Returns the seconds of "T12:00:00.25+09:00", in UTC; not empty.
+std::optional<seconds> seconds_of(std::string_view time) {
+  const auto minute = minutes_of(time.substr(1, 5));
+  if (time[0] != 'T' || !minute || !has_form(time.substr(6, 3), ":00")) return std::nullopt;
+  const int second = number_at(time, 7, 2);
+  time.remove_prefix(9);
+  if (time.starts_with('.')) {
+    const std::size_t end = time.find_first_not_of("0123456789", 1);
+    if (end == time.npos || end == 1) return std::nullopt;
+    time.remove_prefix(end);
+  }
+  if (second > 60 || time.empty()) return std::nullopt;
+  const seconds here = *minute + seconds(second);
+  if (time == "Z") return here;
+  const auto offset = minutes_of(time.substr(1));
+  if (!offset || (time[0] != '+' && time[0] != '-')) return std::nullopt;
+  return time[0] == '+' ? here - *offset : here + *offset;
+}
+
+std::string utc_text(std::chrono::sys_seconds moment) {
+  return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(moment)));
+}
+
 }  // namespace
+
+std::string utc_now() {
+  return utc_text(std::chrono::floor<seconds>(std::chrono::system_clock::now()));
+}
+
+std::optional<std::string> utc_of(std::string_view iso8601) {
+  const auto date = days_of(iso8601.substr(0, 10));
+  if (!date) return std::nullopt;
+  if (iso8601.size() == 10) return utc_text(*date);
+  const auto time = seconds_of(iso8601.substr(10));
+  return time ? std::optional(utc_text(*date + *time)) : std::nullopt;
+}
 
 Key user_key(const crypto::Passphrase& passphrase) {
   crypto::Sha256Sum sum = crypto::sha256(passphrase.bytes());
@@ -116,7 +185,7 @@ Key user_key(const crypto::Passphrase& passphrase) {
   return key;
 }
 
-std::string new_licence(const Terms& terms, std::string_view file, const Key& user,
+std::string new_licence(const LicenceTerms& terms, std::string_view file, const Key& user,
                         const Key& content, const Provider& provider) {
   const std::string id = new_uuid();
   Json json{

@@ -21,8 +21,8 @@ constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 
 }  // namespace
 
-// Where libzip writes: it goes back only to complete the headers of entries. What it writes eight
-// KiB at a time leaves in larger pieces.
+// The file that libzip writes. libzip seeks back only to complete the headers of entries; its
+// writes of eight KiB are collected into larger ones.
 class NewArchive::File {
  public:
   File(const std::filesystem::path& path, std::exception_ptr& problem)

@@ -20,7 +20,7 @@ struct zip_source;
 
 namespace tabane::epub {
 
-// What an entry is to hold, made when the archive is written.
+// The content of an entry, made when the archive is written.
 class Content {
  public:
   struct Shape {
@@ -49,16 +49,16 @@ class NewArchive {
   NewArchive(const NewArchive&) = delete;
   NewArchive& operator=(const NewArchive&) = delete;
 
-  // throw: core::Error naming book and entry. deflated: whether the content's shape will say so; if
-  // it does not, the bytes are deflated here.
+  // throw: core::Error naming book and entry. deflated: whether the entry is deflated; if the shape
+  // of the content does not say so, the bytes are deflated here.
   void add(const std::string& name, std::time_t time, std::unique_ptr<Content> content,
            bool deflated);
   void add_text(const std::string& name, std::string text, bool deflate);
   void copy(const Archive& from, const Entry& entry);  // as it is stored there
 
-  // Asks each content, in the order in which they were added, and puts the file in its place.
-  // replace: a file of this name. throws: what a content has thrown; core::SystemError, core::Error
-  // naming the file.
+  // Writes the contents in the order of adding, and gives the file its name. replace: whether a
+  // file of this name may be replaced. throws: the exceptions of contents; core::SystemError,
+  // core::Error naming the file.
   void write(bool replace);
 
  private:

@@ -1,8 +1,12 @@
-// What a book says of itself: META-INF/container.xml and the package documents (OPF) that it names.
+// The descriptions inside a book: META-INF/container.xml, the package documents (OPF) that it
+// names, and META-INF/encryption.xml.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -28,16 +32,58 @@ struct Package {
 // throws: core::Error naming the book and what is missing or cannot be read.
 Package read_package(const Archive& book);
 
-// Whether an entry stays as it is: also all below META-INF/.
+// Whether an entry stays unencrypted, as do all below META-INF/.
 bool stays_clear(const Package& package, std::string_view name);
 
-// Whether its media type has a compression of its own, so that deflating it is in vain and would
+// Whether the media type has a compression of its own: deflating it again would gain nothing and
 // keep readers from jumping inside it.
 bool is_compressed_media(const Package& package, const std::string& name);
 
-// "a%20b" is "a b"; what is no escape stays.
+// Decodes "a%20b" to "a b"; leaves what is no escape.
 std::string percent_decoded(std::string_view text);
-// Of a path in a book: what is not a letter, a digit or one of -._~/ becomes %HH (RFC 3986).
+// Encodes a path in a book: what is not a letter, a digit or one of -._~/ becomes %HH (RFC 3986).
 std::string percent_encoded_path(std::string_view path);
+
+// How a resource is encrypted.
+struct EncryptedResource {
+  bool deflated = false;     // before it was encrypted
+  std::uint64_t bytes = 0;   // of the resource itself
+  bool bytes_known = false;  // some programs do not write them
+};
+
+// META-INF/encryption.xml: which resources are encrypted, and how.
+class EncryptionXml {
+ public:
+  EncryptionXml();  // lists nothing
+  // Reads that of a book; lists nothing if it has none. throws: core::Error naming the book.
+  explicit EncryptionXml(const Archive& book);
+  ~EncryptionXml();
+  EncryptionXml(const EncryptionXml&) = delete;
+  EncryptionXml& operator=(const EncryptionXml&) = delete;
+
+  // Resources that the licence's content key has encrypted, by name.
+  const std::map<std::string, EncryptedResource, std::less<>>& by_licence() const {
+    return by_licence_;
+  }
+  // Resources that are only obfuscated, as fonts are: by name, with the algorithm.
+  const std::map<std::string, std::string, std::less<>>& obfuscated() const { return obfuscated_; }
+  // A resource that something else has encrypted, and the algorithm; null: there is none.
+  const std::optional<std::pair<std::string, std::string>>& foreign() const { return foreign_; }
+
+  void add(const std::string& name, const EncryptedResource& how);
+  // Leaves only the obfuscated ones.
+  void remove_by_licence();
+  bool empty() const { return by_licence_.empty() && obfuscated_.empty() && !foreign_; }
+  std::string text() const;
+
+ private:
+  struct Document;
+  void read();
+
+  std::unique_ptr<Document> document_;
+  std::map<std::string, EncryptedResource, std::less<>> by_licence_;
+  std::map<std::string, std::string, std::less<>> obfuscated_;
+  std::optional<std::pair<std::string, std::string>> foreign_;
+};
 
 }  // namespace tabane::epub

@@ -1,40 +1,84 @@
-// Resources of one book on their way through memory: read in their order, worked on by any thread,
-// several at a time, and written in their order.
+// The threads of a job on many books, and the resources of one book on their way through memory:
+// read in their order, worked on by any thread, several at a time, and written in their order.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
+#include <deque>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/crypto/secret.h"
 #include "tabane/tools/epub/archive.h"
-#include "tabane/tools/epub/deflate.h"
+#include "tabane/tools/epub/cryptography.h"
 #include "tabane/tools/epub/new_archive.h"
-#include "tabane/tools/epub/workers.h"
-#include "tabane/tools/epub/xml_encryption.h"
 
 namespace tabane::epub {
+
+// Each book has one thread that reads and writes it; threads without a book do parts of others'
+// books.
+class Workers {
+ public:
+  // worker: the number of the thread, from 0.
+  using Part = std::function<void(std::size_t worker)>;
+  using Book = std::function<void(std::size_t book, std::size_t worker)>;
+
+  explicit Workers(unsigned threads) : threads_(threads) {}
+  unsigned threads() const { return threads_; }
+
+  // Calls book(0 … books - 1), each in one thread. Calls tick from this thread, ten times a second.
+  // throws: std::system_error if the system starts no thread; the first exception of a book, once
+  // the other threads have done the rest.
+  void run(std::size_t books, const Book& book, const std::function<void()>& tick);
+
+  // Adds a part of a book for any thread. owner: identifies the book. A part that throws ends its
+  // thread and counts as done: its owner must not wait() for it, but may drop().
+  void add(const void* owner, Part part);
+  // Does parts of this owner until done() holds. done: true for good once its parts are done.
+  void wait(const void* owner, std::size_t worker, const std::function<bool()>& done);
+  // Removes the owner's parts that nobody has begun, and waits for the others.
+  void drop(const void* owner);
+
+ private:
+  struct Queued {
+    const void* owner;
+    Part part;
+  };
+  void serve(std::size_t worker, std::size_t books, const Book& book);
+  void do_part(std::deque<Queued>::iterator which, std::size_t worker,
+               std::unique_lock<std::mutex>& lock);
+
+  const unsigned threads_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Queued> queue_;
+  std::map<const void*, std::size_t> running_;  // parts
+  std::size_t next_book_ = 0, open_books_ = 0;
+};
 
 // Larger resources, plain or stored, are streamed by the thread of their book.
 inline constexpr std::uint64_t kWholeBytes = std::uint64_t{16} << 20;
 
-// What ends the work on a book when the user asks for it.
+// Ends the work on a book when the user asks for that.
 class Stopped : public core::Error {
  public:
   Stopped() : core::Error("stopped") {}
 };
 
-// What one thread works with.
-struct Tools {
-  // The cipher of a book; the same one as long as the book is the same. book: never reused.
+// The tools of one thread.
+struct WorkerTools {
+  // Returns the cipher of a book, made when the book changes. book: a number that is never reused.
   crypto::CbcCipher& cipher(std::uint64_t book, const Key& key);
-  // Bytes of no content.
+  // Returns bytes of any content.
   std::span<std::byte> scratch(std::size_t bytes);
 
   Deflater deflater;
@@ -45,9 +89,9 @@ struct Tools {
   std::vector<std::byte> scratch_;
 };
 
-// What the books of a job share.
-struct Job {
-  explicit Job(unsigned threads, std::function<bool()> stop)
+// The threads and counters that the books of a job share.
+struct BooksJob {
+  explicit BooksJob(unsigned threads, std::function<bool()> stop)
       : workers(threads), tools(threads), stop_requested(std::move(stop)) {}
   void go_on() const {  // throws: Stopped.
     if (stop_requested()) throw Stopped();
@@ -55,7 +99,7 @@ struct Job {
   std::size_t window(std::size_t books) const;  // bytes of a book that may be in memory
 
   Workers workers;
-  std::vector<Tools> tools;  // one a thread
+  std::vector<WorkerTools> tools;  // one a thread
   std::function<bool()> stop_requested;
   std::atomic<std::uint64_t> bytes_done = 0;  // of the archives that are read
   std::atomic<std::uint64_t> next_book = 1;
@@ -67,7 +111,7 @@ struct Piece {
   static constexpr std::size_t kRoom = crypto::kBlockBytes;
 
   const Entry* entry = nullptr;
-  int how = 0;  // what the transform knows it by
+  int how = 0;  // for the transform
   std::unique_ptr<std::byte[]> bytes;
   std::size_t begin = 0, end = 0;  // of the content
   Content::Shape shape;
@@ -79,25 +123,25 @@ struct Piece {
   std::span<std::byte> renew(std::size_t size);
 };
 
-// What is done to resources.
+// The work on resources.
 class Transform {
  public:
   virtual ~Transform() = default;
-  // Turns what is stored into what is to be stored, and sets the shapes; a piece's problem if it
-  // has one. Several threads at once, with pieces of their own.
-  virtual void run(std::span<Piece* const> pieces, Tools& tools) const = 0;
+  // Replaces the stored bytes by those to store, and sets the shapes, or the problem of a piece.
+  // Several threads at once, with pieces of their own.
+  virtual void run(std::span<Piece* const> pieces, WorkerTools& tools) const = 0;
 };
 
 class Pipeline {
  public:
-  Pipeline(Job& job, std::size_t worker, std::size_t window, const Archive& book,
+  Pipeline(BooksJob& job, std::size_t worker, std::size_t window, const Archive& book,
            const Transform& transform)
       : job_(job), worker_(worker), window_(window), book_(book), transform_(transform) {}
   ~Pipeline() { job_.workers.drop(this); }
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  // The next resource in the order in which they will be written. The content uses the pipeline.
+  // Adds the next resource in the order of writing. The content uses the pipeline.
   std::unique_ptr<Content> add(const Entry& entry, int how);
 
  private:
@@ -107,7 +151,7 @@ class Pipeline {
   Piece& finished(std::size_t index);
   void release(std::size_t index);
 
-  Job& job_;
+  BooksJob& job_;
   const std::size_t worker_;
   const std::size_t window_;
   const Archive& book_;

@@ -1,17 +1,24 @@
 // tabane epub: books under Readium LCP's basic profile, and back.
+#include "tabane/tools/epub/verb.h"
+
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 
 #include "tabane/core/error.h"
+#include "tabane/core/output_path.h"
+#include "tabane/core/same_place.h"
 #include "tabane/core/units.h"
-#include "tabane/crypto/key_files.h"
+#include "tabane/crypto/keys.h"
 #include "tabane/program/command.h"
 #include "tabane/program/output.h"
 #include "tabane/program/passphrase_prompt.h"
@@ -19,8 +26,7 @@
 #include "tabane/program/progress.h"
 #include "tabane/program/unreadable_memory.h"
 #include "tabane/tools/epub/books.h"
-#include "tabane/tools/epub/moment.h"
-#include "tabane/tools/epub/verb_places.h"
+#include "tabane/tools/epub/licence.h"
 
 namespace tabane::program {
 
@@ -30,7 +36,7 @@ namespace {
 
 using namespace epub;
 
-enum class Way { protect, unprotect };
+enum class Direction { protect, unprotect };
 
 struct Options {
   std::vector<std::string> books;
@@ -38,12 +44,13 @@ struct Options {
   std::optional<std::string> passphrase_file;
   std::optional<std::string> certificate, private_key;
   std::optional<int> threads;
-  Terms terms;
+  LicenceTerms terms;
   bool force = false, quiet = false;
   JsonOption json;
 };
 
-// Also from threads, which a full disk or a closed pipe must not end: main() tells of stdout.
+// Ignores errors, since a full disk or a closed pipe must not end threads; main() reports those of
+// stdout.
 void say(std::FILE* to, const std::string& text) {
   std::fputs(text.c_str(), to);
   std::fflush(to);
@@ -64,21 +71,21 @@ std::string count_of(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", grouped(count), what, count == 1 ? "" : "s");
 }
 
-std::string line_of(Way way, const BookPaths& paths, const BookResult& result) {
-  std::string line = fmt::format("{}: {} {}, {} clear", printable(paths.out.string()),
-                                 count_of(result.encrypted, "resource"),
-                                 way == Way::protect ? "encrypted" : "decrypted", result.clear);
+std::string line_of(Direction direction, const BookPaths& paths, const BookResult& result) {
+  std::string line = fmt::format(
+      "{}: {} {}, {} clear", printable(paths.out.string()), count_of(result.encrypted, "resource"),
+      direction == Direction::protect ? "encrypted" : "decrypted", result.clear);
   if (result.obfuscated > 0) {
     line += fmt::format(", {} left as they are", count_of(result.obfuscated, "obfuscated font"));
   }
   return line + fmt::format(", {}\n", core::format_bytes(result.bytes_out));
 }
 
-// Shows progress and what becomes of each book.
-class Teller {
+// Shows progress and the result of each book.
+class BooksReporter {
  public:
-  Teller(Way way, const Options& options, const std::vector<BookPaths>& books)
-      : way_(way), options_(options), books_(books), line_(options.quiet) {}
+  BooksReporter(Direction direction, const Options& options, const std::vector<BookPaths>& books)
+      : direction_(direction), options_(options), books_(books), line_(options.quiet) {}
 
   BooksHooks hooks() {
     return {.stop_requested = [] { return StopOnSignal::requested(); },
@@ -108,11 +115,11 @@ class Teller {
     if (!result.error.empty()) {
       if (!result.stopped) say(stderr, fmt::format("tabane: {}\n", printable(result.error)));
     } else if (!options_.quiet && !options_.json.to_stdout()) {
-      say(stdout, line_of(way_, paths, result));
+      say(stdout, line_of(direction_, paths, result));
     }
   }
 
-  const Way way_;
+  const Direction direction_;
   const Options& options_;
   const std::vector<BookPaths>& books_;
   std::mutex mutex_;
@@ -120,7 +127,7 @@ class Teller {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-lab::Json json_of(Way way, const std::vector<BookPaths>& paths,
+lab::Json json_of(Direction direction, const std::vector<BookPaths>& paths,
                   const std::vector<BookResult>& results) {
   lab::Json books = lab::Json::array();
   for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -138,13 +145,13 @@ lab::Json json_of(Way way, const std::vector<BookPaths>& paths,
     books.push_back(std::move(book));
   }
   return {{"schema_version", 1},
-          {"verb", way == Way::protect ? "epub protect" : "epub unprotect"},
+          {"verb", direction == Direction::protect ? "epub protect" : "epub unprotect"},
           {"books", std::move(books)}};
 }
 
-int end(const Options& options, Way way, const std::vector<BookPaths>& books,
+int end(const Options& options, Direction direction, const std::vector<BookPaths>& books,
         const std::vector<BookResult>& results) {
-  options.json.write(json_of(way, books, results));
+  options.json.write(json_of(direction, books, results));
   const auto done = std::ranges::count_if(results, [](const auto& r) { return r.error.empty(); });
   const auto all = static_cast<std::ptrdiff_t>(results.size());
   if (std::ranges::any_of(results, &BookResult::stopped)) {
@@ -178,13 +185,13 @@ void check_terms(const Options& options) {
 std::function<Provider()> provider_of(const Options& options) {
   if (!options.certificate) return [] { return Provider::for_tests(); };
   warn(crypto::warning_of(crypto::open_to_read(*options.private_key), *options.private_key));
-  // Read now: what is wrong with the files is told before anything is made.
+  // Read now, so that errors in the files are reported before anything is made.
   auto provider =
       std::make_shared<Provider>(Provider::from_files(*options.certificate, *options.private_key));
   return [provider] { return std::move(*provider); };
 }
 
-// No book and no record may replace what the passphrase or the provider's key is read from.
+// No book and no record may replace the files of the passphrase or of the provider's key.
 void require_apart_from_keys(const Options& options, const std::vector<BookPaths>& books) {
   crypto::KeyFiles files;
   for (const auto& path : {options.passphrase_file, options.certificate, options.private_key}) {
@@ -194,7 +201,7 @@ void require_apart_from_keys(const Options& options, const std::vector<BookPaths
   if (!options.json.file().empty()) files.require_none("--json", options.json.file());
 }
 
-int run(const Options& options, Way way) {
+int run(const Options& options, Direction direction) {
   options.json.check(false);
   check_terms(options);
   BooksRequest request{.books = places_of(options.books, options.output, options.force),
@@ -207,18 +214,19 @@ int run(const Options& options, Way way) {
   require_apart_from_keys(options, request.books);
   options.json.allow_errors();
   make_memory_unreadable();
-  const auto provider = way == Way::protect ? provider_of(options) : nullptr;
-  request.passphrase = read_passphrase(options.passphrase_file, way == Way::protect);
-  if (way == Way::protect) warn(crypto::weakness_of(request.passphrase));
+  const auto provider = direction == Direction::protect ? provider_of(options) : nullptr;
+  request.passphrase = read_passphrase(options.passphrase_file, direction == Direction::protect);
+  if (direction == Direction::protect) warn(crypto::weakness_of(request.passphrase));
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit fails alone, with EFBIG
   std::signal(SIGPIPE, SIG_IGN);  // the books are made, whoever has stopped reading of them
   const StopOnSignal stop;
-  Teller teller(way, options, request.books);
+  BooksReporter reporter(direction, options, request.books);
   const std::vector<BookResult> results =
-      way == Way::protect ? protect_books(request, options.terms, provider, teller.hooks())
-                          : unprotect_books(request, teller.hooks());
-  teller.clear();
-  return end(options, way, request.books, results);
+      direction == Direction::protect
+          ? protect_books(request, options.terms, provider, reporter.hooks())
+          : unprotect_books(request, reporter.hooks());
+  reporter.clear();
+  return end(options, direction, request.books, results);
 }
 
 std::vector<Option> common_rows(Options& options) {
@@ -232,7 +240,7 @@ std::vector<Option> common_rows(Options& options) {
 }
 
 std::vector<Option> terms_rows(Options& options) {
-  Terms& terms = options.terms;
+  LicenceTerms& terms = options.terms;
   return {
       {"--certificate FILE", &options.certificate,
        "Sign licences as the provider of this X.509 certificate (PEM); default: one for tests that "
@@ -270,13 +278,13 @@ std::vector<Option> last_rows(Options& options) {
 Definition define_protect() {
   const auto options = std::make_shared<Options>();
   return {table(common_rows(*options), terms_rows(*options), last_rows(*options)),
-          [options](const Given&) { return run(*options, Way::protect); }};
+          [options](const Given&) { return run(*options, Direction::protect); }};
 }
 
 Definition define_unprotect() {
   const auto options = std::make_shared<Options>();
   return {table(common_rows(*options), last_rows(*options)),
-          [options](const Given&) { return run(*options, Way::unprotect); }};
+          [options](const Given&) { return run(*options, Direction::unprotect); }};
 }
 
 constexpr Verb kProtect{
@@ -309,5 +317,99 @@ extern constinit const Verb epub_verb{
         "  tabane epub inspect protected.epub\n"
         "  tabane epub unprotect protected.epub -o book.epub",
     .below = kBelow};
+
+namespace {
+
+namespace fs = std::filesystem;
+using core::FileId;
+using epub::BookPaths;
+
+// Whether OUT is a directory for books, not one book's file.
+bool is_folder(const std::string& output, std::size_t books) {
+  if (output.empty()) throw core::UsageError("-o: the new book needs a name");
+  if (output == "-") {
+    throw core::UsageError("-o -: a book is a file, not a stream; a file of that name is ./-");
+  }
+  std::error_code error;
+  if (output.ends_with('/') || fs::is_directory(output, error)) return true;
+  if (books < 2) return false;
+  if (!fs::exists(output, error)) return true;
+  throw core::UsageError(fmt::format("-o {}: is no directory, which {} books need", output, books));
+}
+
+std::optional<FileId> identity_of(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return FileId{status.st_dev, status.st_ino};
+}
+
+// A book must not replace another new one, or one that is read.
+void require_apart(const std::vector<BookPaths>& books) {
+  std::map<fs::path, std::string> from;
+  std::map<FileId, std::string> read;
+  for (const BookPaths& book : books) {
+    const auto [place, is_new] = from.emplace(book.out, book.in);
+    if (!is_new) {
+      throw core::UsageError(fmt::format("{} and {} would both become {}; give them in two calls",
+                                         place->second, book.in, book.out.string()));
+    }
+    if (const auto id = identity_of(book.in)) read.emplace(*id, book.in);
+  }
+  for (const BookPaths& book : books) {
+    const auto id = identity_of(book.out);
+    const auto itself = id ? read.find(*id) : read.end();
+    if (itself == read.end()) continue;
+    throw core::UsageError(fmt::format("-o {}: is the book {} itself; give another place",
+                                       book.out.string(), itself->second));
+  }
+}
+
+// A link is not followed: it would be replaced, or lead to a place that was not checked.
+void require_free(const std::vector<BookPaths>& books, bool force) {
+  for (const BookPaths& book : books) {
+    std::error_code error;
+    const fs::file_status there = fs::symlink_status(book.out, error);
+    if (!fs::exists(there)) continue;
+    if (!fs::is_regular_file(there)) {
+      throw core::UsageError(
+          fmt::format("-o {}: is not a regular file; a book is nothing else", book.out.string()));
+    }
+    if (!force) {
+      throw core::UsageError(fmt::format("{} exists; --force replaces it", book.out.string()));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<BookPaths> places_of(const std::vector<std::string>& books, const std::string& output,
+                                 bool force) {
+  const bool folder = is_folder(output, books.size());
+  std::vector<BookPaths> places;
+  for (const std::string& book : books) {
+    const fs::path name = fs::path(book).filename();
+    if (name.empty()) {
+      throw core::UsageError(fmt::format("BOOK \"{}\": is not the name of a file", book));
+    }
+    places.push_back({book, folder ? output / name : fs::path(output)});
+  }
+  require_apart(places);
+  require_free(places, force);
+  if (folder) require_writable_directory(output);
+  return places;
+}
+
+void require_record_apart(const std::string& record, const fs::path& book) {
+  if (record.empty() || book.empty()) return;
+  const fs::path place = fs::absolute(core::follow_output_path(record).path);
+  const fs::path other = fs::absolute(book);
+  const auto id = identity_of(place), folder = identity_of(place.parent_path());
+  const bool is_book = id && id == identity_of(other);
+  const bool becomes_it =
+      place.filename() == other.filename() && folder && folder == identity_of(other.parent_path());
+  if (!is_book && !becomes_it) return;
+  throw core::UsageError(
+      fmt::format("--json ({}) is the book {}; give another file", record, book.string()));
+}
 
 }  // namespace tabane::program

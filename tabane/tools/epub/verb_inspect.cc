@@ -1,4 +1,4 @@
-// tabane epub inspect: what a book says of itself and of its licence.
+// tabane epub inspect: describes a book and its licence.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "tabane/core/error.h"
-#include "tabane/crypto/key_files.h"
+#include "tabane/crypto/keys.h"
 #include "tabane/program/command.h"
 #include "tabane/program/output.h"
 #include "tabane/program/printable.h"
 #include "tabane/program/unreadable_memory.h"
 #include "tabane/tools/epub/books.h"
-#include "tabane/tools/epub/verb_places.h"
+#include "tabane/tools/epub/verb.h"
 
 namespace tabane::program {
 namespace {
@@ -46,7 +46,7 @@ std::string row(const char* name, const std::string& value) {
 std::string signature_text(const SignatureCheck& check) {
   if (!check.good) return "NOT GOOD: " + check.problem;
   return fmt::format("good, by {}{}, valid until {}", check.subject,
-                     check.self_made ? ", for which nobody vouches" : "", check.valid_until);
+                     check.self_signed ? ", for which nobody vouches" : "", check.valid_until);
 }
 
 std::string rights_text(const Rights& rights, const std::string& expiry) {
@@ -105,7 +105,7 @@ lab::Json json_of(const Licence& licence, const BookReport& report) {
            {{"good", licence.signature.good},
             {"problem", licence.signature.problem},
             {"certificate", licence.signature.subject},
-            {"self_signed", licence.signature.self_made}}},
+            {"self_signed", licence.signature.self_signed}}},
           {"fault", report.fault}};
 }
 

@@ -4,13 +4,91 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
-#include "tabane/tools/mine/candidates.h"
 
 namespace tabane::mine {
+namespace {
+
+// Returns the end of the run of itemsets that have all items but the last in common with the one at
+// `begin`.
+std::size_t end_of_run(const Itemsets& frequent, std::size_t begin) {
+  const std::size_t same = frequent.length() - 1;
+  std::size_t end = begin + 1;
+  while (end < frequent.size() &&
+         std::ranges::equal(frequent[begin].first(same), frequent[end].first(same))) {
+    ++end;
+  }
+  return end;
+}
+
+// Whether all subsets that lack one item are frequent. Those that lack one of the last two are
+// known to be: the candidate was joined from them.
+bool subsets_are_frequent(const Itemsets& frequent, std::span<const Item> candidate,
+                          std::vector<Item>& subset) {
+  for (std::size_t left_out = 0; left_out + 2 < candidate.size(); ++left_out) {
+    subset.assign(candidate.begin(), candidate.end());
+    subset.erase(subset.begin() + static_cast<std::ptrdiff_t>(left_out));
+    if (place_of(frequent, subset) == frequent.size()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Itemsets single_items(std::size_t items) {
+  Itemsets singles(1);
+  for (Item item = 0; item < items; ++item) singles.push_back({&item, 1});
+  return singles;
+}
+
+std::uint64_t joined_pairs(const Itemsets& frequent) {
+  std::uint64_t pairs = 0;
+  for (std::size_t begin = 0, end = 0; begin < frequent.size(); begin = end) {
+    end = end_of_run(frequent, begin);
+    const std::uint64_t run = end - begin;
+    pairs += run * (run - 1) / 2;
+  }
+  return pairs;
+}
+
+Itemsets next_candidates(const Itemsets& frequent) {
+  Itemsets next(frequent.length() + 1);
+  std::vector<Item> candidate, subset;
+  for (std::size_t begin = 0, end = 0; begin < frequent.size(); begin = end) {
+    end = end_of_run(frequent, begin);
+    for (std::size_t i = begin; i < end; ++i) {
+      candidate.assign(frequent[i].begin(), frequent[i].end());
+      candidate.push_back(0);
+      for (std::size_t j = i + 1; j < end; ++j) {
+        candidate.back() = frequent[j].back();
+        if (subsets_are_frequent(frequent, candidate, subset)) next.push_back(candidate);
+      }
+    }
+  }
+  return next;
+}
+
+std::size_t place_of(const Itemsets& itemsets, std::span<const Item> itemset) {
+  std::size_t low = 0, high = itemsets.size();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (std::ranges::lexicographical_compare(itemsets[middle], itemset)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  const bool there = low < itemsets.size() && std::ranges::equal(itemsets[low], itemset);
+  return there ? low : itemsets.size();
+}
+
 namespace {
 
 void check_memory(const Itemsets& frequent) {
@@ -86,12 +164,62 @@ void Apriori::take(std::span<const std::uint64_t> supports) {
 }
 
 std::vector<Supported> mine(Apriori apriori, SupportCounter& counter,
-                            const std::function<void(const Itemsets&)>& told) {
+                            const std::function<void(const Itemsets&)>& on_counting) {
   while (!apriori.done()) {
-    if (told) told(apriori.candidates());
+    if (on_counting) on_counting(apriori.candidates());
     apriori.take(counter.count(apriori.candidates()));
   }
   return apriori.frequent();
+}
+
+namespace {
+
+using Supports = std::map<std::vector<Item>, std::uint64_t>;
+
+// Returns the rule whose condition consists of the items whose bits are set.
+Rule rule_of(const Supported& itemset, std::size_t bits, const Supports& supports,
+             std::size_t transactions) {
+  Rule rule;
+  for (std::size_t i = 0; i < itemset.items.size(); ++i) {
+    ((bits >> i & 1) != 0 ? rule.if_items : rule.then_items).push_back(itemset.items[i]);
+  }
+  const auto if_support = static_cast<double>(supports.at(rule.if_items));
+  const auto then_support = static_cast<double>(supports.at(rule.then_items));
+  const auto support = static_cast<double>(itemset.support);
+  rule.support = itemset.support;
+  rule.confidence = support / if_support;
+  rule.lift = support * static_cast<double>(transactions) / (if_support * then_support);
+  return rule;
+}
+
+bool comes_before(const Rule& a, const Rule& b) {
+  if (a.confidence != b.confidence) return a.confidence > b.confidence;
+  if (a.support != b.support) return a.support > b.support;
+  return std::tie(a.if_items, a.then_items) < std::tie(b.if_items, b.then_items);
+}
+
+}  // namespace
+
+void check_min_confidence(double min_confidence) {
+  if (min_confidence >= 0 && min_confidence <= 1) return;  // not if it is NaN
+  throw core::UsageError(
+      fmt::format("--min-confidence: {} is not a share, at least 0 and at most 1", min_confidence));
+}
+
+std::vector<Rule> find_rules(std::span<const Supported> frequent, std::size_t transactions,
+                             double min_confidence) {
+  Supports supports;
+  for (const Supported& one : frequent) supports.emplace(one.items, one.support);
+  std::vector<Rule> rules;
+  for (const Supported& one : frequent) {
+    const std::size_t all = (std::size_t{1} << one.items.size()) - 1;
+    for (std::size_t bits = 1; bits < all; ++bits) {
+      Rule rule = rule_of(one, bits, supports, transactions);
+      if (rule.confidence >= min_confidence) rules.push_back(std::move(rule));
+    }
+  }
+  std::ranges::sort(rules, comes_before);
+  return rules;
 }
 
 }  // namespace tabane::mine

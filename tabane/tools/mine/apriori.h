@@ -1,19 +1,47 @@
-// Apriori: finds all itemsets that many transactions hold, from short ones to longer ones. It asks
-// for the supports of candidates and sees nothing else of the database.
+// Apriori: finds all itemsets that many transactions hold, from short ones to longer ones, and
+// rules between them. It asks for the supports of candidates and sees nothing else of the database.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <tuple>
 #include <vector>
 
-#include "tabane/tools/mine/counter.h"
-#include "tabane/tools/mine/itemset.h"
+#include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
 
 inline constexpr int kLongestItemset = 8;
+
+// ---- candidates: itemsets all of whose subsets are frequent ----
+
+// Returns the items 0 … items - 1, each alone.
+Itemsets single_items(std::size_t items);
+
+// Returns how many itemsets next_candidates() joins before it removes those with a subset that is
+// not frequent.
+std::uint64_t joined_pairs(const Itemsets& frequent);
+
+// Returns the itemsets, one item longer, all of whose subsets of the given length are frequent, in
+// lexicographic order. frequent: in this order.
+// source: Agrawal and Srikant, Fast Algorithms for Mining Association Rules, VLDB 1994, 2.1.1.
+Itemsets next_candidates(const Itemsets& frequent);
+
+// Returns the place of an itemset among those in lexicographic order; size(): it is not there.
+std::size_t place_of(const Itemsets& itemsets, std::span<const Item> itemset);
+
+// ---- frequent itemsets ----
+
+// Counts for Apriori how many transactions hold each candidate.
+class SupportCounter {
+ public:
+  virtual ~SupportCounter() = default;
+  // Returns the supports of the candidates in their order, which is the lexicographic one; items by
+  // their place among the database's items.
+  virtual std::vector<std::uint64_t> count(const Itemsets& candidates) = 0;
+};
 
 // throws: core::UsageError unless 0 < min_support <= 1.
 void check_min_support(double min_support);
@@ -27,9 +55,9 @@ class Apriori {
   Apriori(std::size_t items, std::size_t transactions, std::uint64_t least_support,
           std::size_t most_length);
 
-  // Whether there is nothing to count any more.
+  // Whether nothing is left to count.
   bool done() const { return candidates_.empty(); }
-  // What is to be counted now: itemsets of one length, in lexicographic order.
+  // The itemsets to count now: of one length, in lexicographic order.
   const Itemsets& candidates() const { return candidates_; }
   // Takes their supports and makes the next candidates. throws: core::Error if an itemset's support
   // is larger than that of its first items, which no counting gives; core::UsageError if the next
@@ -51,8 +79,28 @@ class Apriori {
   std::vector<Supported> frequent_;
 };
 
-// Runs it to its end. told: called before each counting; may be empty.
+// Runs it to its end. on_counting: called before each counting; may be empty.
 std::vector<Supported> mine(Apriori apriori, SupportCounter& counter,
-                            const std::function<void(const Itemsets&)>& told = {});
+                            const std::function<void(const Itemsets&)>& on_counting = {});
+
+// ---- association rules: what transactions that hold some items hold, too ----
+
+struct Rule {
+  std::vector<Item> if_items, then_items;  // both ascending and not empty, nothing in common
+  std::uint64_t support = 0;               // of all of them
+  double confidence = 0;  // the share of transactions with if_items that hold then_items, too
+  double lift = 0;        // the confidence over the share of all transactions with then_items
+
+  auto fields() { return std::tie(if_items, then_items, support, confidence, lift); }
+};
+
+// throws: core::UsageError unless 0 <= min_confidence <= 1.
+void check_min_confidence(double min_confidence);
+
+// Returns the rules of at least this confidence, sorted by descending confidence, descending
+// support, and lexicographic order. frequent: with all subsets of each itemset, as Apriori finds
+// them; the items of each ascend.
+std::vector<Rule> find_rules(std::span<const Supported> frequent, std::size_t transactions,
+                             double min_confidence);
 
 }  // namespace tabane::mine

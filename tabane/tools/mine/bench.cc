@@ -1,22 +1,194 @@
-// The scheme under support counting: one core, in the caches. No other library of homomorphic
-// encryption is packaged; the figures of SEAL 4.1 that are named were published with it (Apple M1
-// Pro, without HEXL; node-seal, BENCHMARK.md) and are no measurements of this machine.
 #include "bench/bench.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <random>
+#include <string>
+#include <vector>
 
+#include "bench/bench.h"
+#include "bench/command.h"
 #include "tabane/core/binding.h"
+#include "tabane/core/error.h"
+#include "tabane/core/file.h"
+#include "tabane/core/scratch_folder.h"
+#include "tabane/core/statistics.h"
 #include "tabane/simd/target.h"
-#include "tabane/tools/mine/bench_pairs.h"
-#include "tabane/tools/mine/bgv/decryptor.h"
-#include "tabane/tools/mine/bgv/encoder.h"
-#include "tabane/tools/mine/bgv/encryptor.h"
+#include "tabane/tools/mine/bgv/encryption.h"
 #include "tabane/tools/mine/bgv/product_sum.h"
+#include "tabane/tools/mine/pairs_problem.h"
 
 namespace tabane::bench {
 namespace {
+
+constexpr int kCores = 2;
+
+struct Figure {
+  const char* question;
+  const char* unit;
+  const char* name;
+  double limit = 0;  // 0: none
+  bool at_least = false;
+};
+
+class FhePairs {
+ public:
+  explicit FhePairs(Panel& panel) : panel_(panel) {}
+
+  void ask_all() {
+    const bool whole = panel_.wants(kWhole), share = panel_.wants(kShare);
+    if (!whole && !share) return;
+    if (panel_.settings().program.empty()) return panel_.skip(kWhole, "tabane was not found");
+    make_transactions();
+    std::vector<Run> runs;
+    for (int i = 0; i < (panel_.settings().quick ? 1 : 5); ++i) {
+      runs.push_back(mine());
+      if (share) limits_.push_back(bandwidths());
+    }
+    if (whole) tell_whole(runs);
+    if (share) tell_share(runs);
+  }
+
+ private:
+  static constexpr const char* kWhole = "153 pairs x 1943424, 2 cores, 128-bit";
+  static constexpr const char* kShare = "153 pairs x 1943424, operands read";
+
+  struct Run {
+    double all_s = 0, count_s = 0, key_s = 0, encrypt_s = 0, decrypt_s = 0, peak_bytes = 0;
+    double products = 0, blocks = 0, database_bytes = 0;
+  };
+  struct Bandwidths {
+    double dram = 0, l3 = 0;  // 0: not known
+  };
+
+  std::string file(const char* name) const { return (scratch_ / name).string(); }
+
+  void make_transactions() {
+    run_command({panel_.settings().program, "mine", "generate", "--transactions",
+                 std::to_string(problem_.transactions), "--items", std::to_string(problem_.items),
+                 "--density", "0.5", file("transactions")});
+    run_command(mine_command({"--plain"}, "plain.json"));
+    expected_ = lab::Json::parse(core::read_file(file("plain.json"))).at("itemsets");
+  }
+
+  Command mine_command(const Command& more, const char* json) const {
+    Command command = {panel_.settings().program,
+                       "mine",
+                       file("transactions"),
+                       "--min-support",
+                       "0.01",
+                       "--max-length",
+                       "2",
+                       "--quiet",
+                       "--threads",
+                       std::to_string(kCores),
+                       "--processes",
+                       "1",
+                       "--json=" + file(json)};
+    command.insert(command.end(), more.begin(), more.end());
+    return command;
+  }
+
+  Run mine() const {
+    const Usage usage = run_command(mine_command({}, "run.json"));
+    const lab::Json json = lab::Json::parse(core::read_file(file("run.json")));
+    if (json.at("itemsets") != expected_)
+      throw core::Error("counts on encrypted transactions differ from those on plain ones");
+    const lab::Json& how = json.at("encryption");
+    if (how.at("insecure_parameters").get<bool>()) throw core::Error("parameters are not secure");
+    return {.all_s = usage.wall_seconds,
+            .count_s = how.at("count_seconds").get<double>(),
+            .key_s = how.at("key_seconds").get<double>(),
+            .encrypt_s = how.at("encrypt_seconds").get<double>(),
+            .decrypt_s = how.at("decrypt_seconds").get<double>(),
+            .peak_bytes = static_cast<double>(usage.peak_resident_bytes),
+            .products = how.at("products").get<double>(),
+            .blocks = how.at("blocks").get<double>(),
+            .database_bytes = how.at("database_bytes").get<double>()};
+  }
+
+  // Returns what two cores can read, as the survey measures it.
+  Bandwidths bandwidths() const {
+    run_command({panel_.settings().program, "survey", "--quick", "--quiet", "--only",
+                 "memory.bandwidth.read.*", "--json=" + file("survey.json")});
+    const lab::Record survey =
+        lab::record_from_json(lab::Json::parse(core::read_file(file("survey.json"))));
+    const auto of = [&](const char* level) {
+      const auto value = [&](const char* scope) {
+        const lab::Result* found =
+            survey.find(fmt::format("memory.bandwidth.read.{}.{}", level, scope));
+        return found != nullptr && found->value ? *found->value : 0.0;
+      };
+      const double core = value("core"), machine = value("machine");
+      return machine > 0 ? std::min(kCores * core, machine) : kCores * core;
+    };
+    return {.dram = of("dram"), .l3 = of("l3")};
+  }
+
+  void tell(const Figure& figure, const std::vector<double>& samples) {
+    lab::Comparison told{.question = figure.question,
+                         .unit = figure.unit,
+                         .figure = figure.name,
+                         .value = core::median(samples),
+                         .at_least = figure.at_least,
+                         .samples = samples};
+    if (figure.limit > 0) told.limit = figure.limit;
+    panel_.tell(std::move(told));
+  }
+
+  template <class Value>
+  static std::vector<double> each(const std::vector<Run>& runs, Value value) {
+    std::vector<double> values;
+    for (const Run& run : runs) values.push_back(value(run));
+    return values;
+  }
+
+  void tell_whole(const std::vector<Run>& runs) {
+    const auto figure = [&](const char* unit, const char* name, double limit, double Run::*member) {
+      tell({kWhole, unit, name, limit}, each(runs, [&](const Run& run) { return run.*member; }));
+    };
+    figure("s", "counting, single items too", 5, &Run::count_s);
+    figure("s", "all, from the file to the itemsets", 60, &Run::all_s);
+    figure("s", "keys", 0, &Run::key_s);
+    figure("s", "encryption", 0, &Run::encrypt_s);
+    figure("s", "decryption", 0, &Run::decrypt_s);
+    figure("B", "memory at its peak", 2e9, &Run::peak_bytes);
+  }
+
+  // The model: a product reads both of its ciphertexts, 2 x 2 x primes x N words. A program that
+  // computes one product after the other gets them from the memory or the last cache, whose
+  // bandwidth then limits it. tabane reads each ciphertext once, in tiles that stay in the
+  // second-level cache while all pairs use them, so that it may go beyond.
+  void tell_share(const std::vector<Run>& runs) {
+    const auto operands = [this](const Run& run) {
+      const double ciphertext =
+          run.database_bytes / (run.blocks * static_cast<double>(problem_.items));
+      return 2 * ciphertext * run.products / run.count_s;
+    };
+    tell({kShare, "B/s", "read by products: two ciphertexts each"}, each(runs, operands));
+    tell({kShare, "B/s", "read from memory: the database once"},
+         each(runs, [](const Run& run) { return run.database_bytes / run.count_s; }));
+    share("share of the memory's bandwidth", runs, operands, &Bandwidths::dram);
+    share("share of the L3 cache's bandwidth", runs, operands, &Bandwidths::l3);
+  }
+
+  // Gives the share of the bandwidth that was measured right after each run.
+  template <class Rate>
+  void share(const char* name, const std::vector<Run>& runs, Rate rate, double Bandwidths::*level) {
+    std::vector<double> shares;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (limits_[i].*level > 0) shares.push_back(rate(runs[i]) / (limits_[i].*level));
+    }
+    if (!shares.empty()) tell({kShare, "share", name, 0.6, true}, shares);
+  }
+
+  Panel& panel_;
+  mine::PairsProblem problem_;
+  core::ScratchFolder scratch_{"tabane-bench", panel_.settings().directory};
+  lab::Json expected_;
+  std::vector<Bandwidths> limits_;
+};
 
 namespace bgv = mine::bgv;
 
@@ -38,7 +210,7 @@ class Fhe {
   }
 
  private:
-  // One figure: median time of an iteration, turned into what is compared.
+  // The median time of an iteration, turned into the value that is compared.
   struct Figure {
     std::string question, unit, name;
     double limit = 0;
@@ -143,7 +315,7 @@ class Fhe {
 
 void ask_all(Panel& panel) {
   Fhe(panel).ask_all();
-  panel.part("mining", [&] { ask_fhe_pairs(panel); });
+  panel.part("mining", [&] { FhePairs(panel).ask_all(); });
 }
 
 const RegisteredTopic kTopic({"fhe", "homomorphic encryption under support counting", ask_all});

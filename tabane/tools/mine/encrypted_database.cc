@@ -2,13 +2,72 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
+#include "tabane/tools/mine/bgv/records.h"
+#include "tabane/tools/mine/files.h"
 
 namespace tabane::mine {
+namespace {
+
+// 1 modulo 2 N for every N up to 32768, and enough for 65536 blocks.
+constexpr std::uint64_t kUsualModulus = 65537;
+
+// Returns the largest number that a slot has to hold.
+std::uint64_t most_in_slot(const KeySpec& spec, std::size_t transactions, std::size_t slots) {
+  return spec.hide_slots ? transactions : blocks_of(transactions, slots);
+}
+
+bgv::Computation need_of(const KeySpec& spec, std::uint64_t least_modulus) {
+  return {.depth = std::max(depth_of(spec.most_length), 1),
+          .least_plaintext_modulus = least_modulus,
+          .values = spec.transactions,
+          .sum_slots = spec.hide_slots,
+          .degree = spec.degree,
+          .allow_insecure = spec.allow_insecure};
+}
+
+}  // namespace
+
+bgv::Parameters choose_parameters(const KeySpec& spec) {
+  std::uint64_t least = kUsualModulus;
+  if (spec.hide_slots) least = std::max(least, spec.transactions + 1);
+  bgv::Parameters parameters = bgv::Parameters::choose(need_of(spec, least));
+  const std::uint64_t most = most_in_slot(spec, spec.transactions, parameters.slots());
+  if (most < parameters.plaintext_modulus()) return parameters;
+  // Another degree would need another modulus; this one is known to be needed.
+  KeySpec same = spec;
+  same.degree = parameters.degree();
+  return bgv::Parameters::choose(need_of(same, most + 1));
+}
+
+void check_capacity(const bgv::Parameters& parameters, const KeySpec& spec,
+                    std::size_t transactions) {
+  const std::uint64_t modulus = parameters.plaintext_modulus();
+  const std::uint64_t most = most_in_slot(spec, transactions, parameters.slots());
+  if (most >= modulus) {
+    throw core::UsageError(fmt::format(
+        "{} transactions are more than the plaintext modulus {} can count: a modulus above {} is "
+        "needed; make keys with --transactions {}",
+        transactions, modulus, most, transactions));
+  }
+  KeySpec wanted = spec;
+  wanted.transactions = transactions;
+  wanted.degree = parameters.degree();
+  if (bgv::spare_bits(parameters, need_of(wanted, modulus)) < 0) {
+    throw core::UsageError(fmt::format(
+        "the noise of {} transactions would be too large for these keys, which are made for {}: "
+        "make keys with --transactions {}",
+        transactions, spec.transactions, transactions));
+  }
+}
+
 namespace {
 
 std::size_t words_of_ciphertext(const bgv::Parameters& parameters) {
@@ -79,6 +138,116 @@ std::span<std::uint64_t> EncryptedDatabase::words(std::size_t item, std::size_t 
 
 std::span<std::uint64_t> EncryptedDatabase::block_words(std::size_t block) {
   return memory_.as<std::uint64_t>().subspan(block * items() * words_each_, items() * words_each_);
+}
+
+namespace {
+
+constexpr std::size_t kRecordsAtOnceBytes = std::size_t{64} << 20;
+constexpr std::uint64_t kMostRecordBytes = std::uint64_t{1} << 30;
+
+struct OpenDatabase {
+  core::Descriptor file;
+  DatabaseHead head;
+  std::uint64_t begin = 0;  // of the records
+};
+
+bool fits_size(const DatabaseHead& head, std::uint64_t bytes) {
+  if (head.items == 0 || head.blocks == 0) return bytes == 0;
+  return head.record_bytes > 0 && head.record_bytes <= kMostRecordBytes &&
+         bytes % head.record_bytes == 0 && bytes / head.record_bytes % head.items == 0 &&
+         bytes / head.record_bytes / head.items == head.blocks;
+}
+
+OpenDatabase open_database(const std::filesystem::path& path) {
+  OpenDatabase opened{.file = open_to_read(path), .head = {}, .begin = 0};
+  const FileFront front = read_front(opened.file, path.string(), FileKind::database);
+  opened.head = value_of<DatabaseHead>(front.content, path);
+  opened.begin = front.bytes;
+  if (!fits_size(opened.head, size_of(opened.file, path.string()) - front.bytes)) {
+    throw_cut(path.string());
+  }
+  return opened;
+}
+
+std::string place_name(const std::filesystem::path& path, std::size_t item, std::size_t block) {
+  return fmt::format("{}, item {} of block {}", path.string(), item, block);
+}
+
+// A database in memory stores these properties once for all ciphertexts, so all must have them.
+bool is_as_encrypted(const bgv::Ciphertext& read, const EncryptedDatabase& database) {
+  const bgv::Context& context = *database.context();
+  constexpr double kRounding = 1e-9;
+  return read.key == database.key() && read.components() == 2 &&
+         read.primes() == context.primes() &&
+         read.deviation <= context.noise().fresh_secret_key() + kRounding;
+}
+
+// Reads one block of a file into block `to` of a database.
+void read_block(const OpenDatabase& from, const std::filesystem::path& path, std::size_t block,
+                EncryptedDatabase& database, std::size_t to) {
+  const std::uint64_t bytes = from.head.items * from.head.record_bytes;
+  std::string records(bytes, '\0');
+  const std::size_t got = core::read_all_at(from.file.get(), records.data(), bytes,
+                                            from.begin + block * bytes, path.string());
+  if (got != bytes) throw_cut(path.string());
+  for (std::size_t item = 0; item < database.items(); ++item) {
+    const std::string name = place_name(path, item, block);
+    const bgv::Ciphertext read = bgv::load_ciphertext(
+        std::string_view(records).substr(item * from.head.record_bytes, from.head.record_bytes),
+        name, *database.context());
+    if (!is_as_encrypted(read, database)) throw_damaged(name);
+    std::ranges::copy(read.words(), database.words(item, to).begin());
+  }
+}
+
+}  // namespace
+
+DatabaseHead write_database(const std::filesystem::path& path, const Client& client,
+                            const Bitmaps& bitmaps, team::Team& threads) {
+  const bgv::Context& context = *client.context();
+  check_capacity(context.parameters(), client.spec(), bitmaps.transactions());
+  DatabaseHead head{.id = bgv::fresh_key_id(),
+                    .key = client.id(),
+                    .items = bitmaps.items(),
+                    .blocks = blocks_of(bitmaps.transactions(), context.degree()),
+                    .insecure = !context.parameters().secure()};
+  const std::size_t records = head.items * head.blocks;
+  const auto record = [&](std::size_t i) {
+    return bgv::save(context, client.encrypt(bitmaps, i % head.items, i / head.items));
+  };
+  if (records > 0) head.record_bytes = record(0).size();
+  OutputStream out(path, 0666);
+  out.write(framed(FileKind::database, bytes_of(head)));
+  const std::size_t at_once =
+      std::max<std::size_t>(kRecordsAtOnceBytes / std::max<std::size_t>(head.record_bytes, 1), 1);
+  for (std::size_t begin = 0; begin < records; begin += at_once) {
+    const auto some = threads.map<std::string>(std::min(at_once, records - begin),
+                                               [&](std::size_t i) { return record(begin + i); });
+    for (const std::string& one : some) out.write(one);
+  }
+  out.finish();
+  return head;
+}
+
+DatabaseHead read_database_head(const std::filesystem::path& path) {
+  return open_database(path).head;
+}
+
+EncryptedDatabase read_database(const std::filesystem::path& path, const PublicKeys& keys,
+                                std::size_t block_begin, std::size_t block_end,
+                                team::Team& threads) {
+  const OpenDatabase opened = open_database(path);
+  if (opened.head.key != keys.id) {
+    throw core::UsageError(
+        fmt::format("{}: was encrypted with other keys than these", path.string()));
+  }
+  EncryptedDatabase database(keys.context, keys.id,
+                             {.items = opened.head.items, .blocks = block_end - block_begin});
+  threads.map<bool>(database.blocks(), [&](std::size_t i) {
+    read_block(opened, path, block_begin + i, database, i);
+    return true;
+  });
+  return database;
 }
 
 }  // namespace tabane::mine

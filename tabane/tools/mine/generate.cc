@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tabane/core/error.h"
-#include "tabane/tools/mine/fimi.h"
-#include "tabane/tools/mine/output_stream.h"
+#include "tabane/tools/mine/files.h"
+#include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
 namespace {
@@ -74,14 +74,14 @@ class Shop {
     }
   }
 
-  // Fills a transaction with patterns. One that does not fit is bought all the same half of the
+  // Fills a transaction with patterns. One that does not fit is bought nevertheless half of the
   // times, and begins the next transaction otherwise.
   void buy(std::vector<Item>& items) {
     const std::size_t wanted =
         std::clamp<std::size_t>(random_.poisson(settings_.mean_transaction), 1, settings_.items);
     items = std::move(left_over_);
     left_over_.clear();
-    // Nothing may be left of a pattern, or only what is there.
+    // A pattern may be corrupted to nothing, or to what is in the transaction already.
     for (int tries = 0; items.size() < wanted && tries < 1000; ++tries) {
       std::vector<Item> some = corrupted(pattern());
       if (items.size() + some.size() > wanted && !items.empty() && random_.unit() < 0.5) {
@@ -95,7 +95,7 @@ class Shop {
     std::ranges::sort(items);
   }
 
-  // Each item by itself.
+  // Draws each item independently.
   void draw(std::vector<Item>& items) {
     for (Item item = 1; item <= settings_.items; ++item) {
       if (random_.unit() < settings_.density) items.push_back(item);

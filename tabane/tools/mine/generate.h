@@ -1,5 +1,5 @@
-// Transactions made up: shopping with habits, as the generator of IBM's Quest project makes them,
-// or items that know nothing of each other.
+// Synthetic transactions: shopping with habits, as the generator of IBM's Quest project makes it,
+// or independent items.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "tabane/tools/mine/itemset.h"
+#include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
 
@@ -19,12 +19,12 @@ struct GenerateSettings {
   double mean_pattern = 4;
   std::size_t patterns = 100;
   double correlation = 0.5;  // the mean share of a pattern's items that the one before has, too
-  double corruption = 0.5;   // the mean of what is left out where a pattern is bought
+  double corruption = 0.5;   // the mean share of a pattern that is left out when it is bought
   double density = 0;  // > 0: no patterns; each item is in a transaction with this probability
   std::uint64_t seed = 1;
 };
 
-// throws: core::UsageError naming the number that cannot be, and the legal ones.
+// throws: core::UsageError naming an illegal number, and the legal ones.
 void check(const GenerateSettings& settings);
 
 // Calls take(items) for each transaction; items ascend. The same settings give the same
@@ -33,7 +33,8 @@ void check(const GenerateSettings& settings);
 void generate(const GenerateSettings& settings,
               const std::function<void(std::span<const Item>)>& take);
 
-// Writes them as a file in the FIMI format; "-" is stdout. throws: core::SystemError naming it.
+// Writes transactions as a file in the FIMI format; "-" is stdout. throws: core::SystemError naming
+// it.
 void write_generated(const GenerateSettings& settings, const std::string& path);
 
 }  // namespace tabane::mine

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "tabane/team/team.h"
-#include "tabane/tools/mine/bitmaps.h"
-#include "tabane/tools/mine/counter.h"
+#include "tabane/tools/mine/apriori.h"
+#include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
 
@@ -15,8 +16,8 @@ class PlainCounter : public SupportCounter {
   // bitmaps, team: must live as long as this.
   PlainCounter(const Bitmaps& bitmaps, team::Team& team) : bitmaps_(bitmaps), team_(team) {}
 
-  // cost: the transactions, two bits of each in 64 steps, per candidate; what candidates have in
-  // common at their front is computed once. throws: as Team::map().
+  // cost: two bits of each transaction for each candidate, in words of 64; common first items of
+  // candidates are intersected once. throws: as Team::map().
   std::vector<std::uint64_t> count(const Itemsets& candidates) override;
 
  private:
@@ -24,7 +25,24 @@ class PlainCounter : public SupportCounter {
   team::Team& team_;
 };
 
-// The slow plain version: transaction by transaction.
+// Counts transaction by transaction, slowly.
 std::vector<std::uint64_t> count_reference(const Bitmaps& bitmaps, const Itemsets& candidates);
+
+// The loops over bits choose vectors at run time; each has a plain reference. All spans of a call
+// have one size.
+
+// Returns how many bits are 1.
+std::uint64_t count_bits(std::span<const std::uint64_t> a);
+// Returns how many bits are 1 in both.
+std::uint64_t count_common_bits(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b);
+// out := the bits that are 1 in both; may be one of them.
+void common_bits(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
+                 std::span<std::uint64_t> out);
+
+std::uint64_t count_bits_reference(std::span<const std::uint64_t> a);
+std::uint64_t count_common_bits_reference(std::span<const std::uint64_t> a,
+                                          std::span<const std::uint64_t> b);
+void common_bits_reference(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
+                           std::span<std::uint64_t> out);
 
 }  // namespace tabane::mine

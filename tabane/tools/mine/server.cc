@@ -3,17 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
+#include <span>
+#include <string>
 #include <utility>
 
+#include "tabane/comm/collectives.h"
+#include "tabane/comm/usable_memory.h"
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
 #include "tabane/team/places.h"
-#include "tabane/tools/mine/factors.h"
-#include "tabane/tools/mine/stopwatch.h"
-#include "tabane/tools/mine/sums.h"
-#include "tabane/tools/mine/tasks.h"
+#include "tabane/tools/mine/counting.h"
+#include "tabane/tools/mine/results.h"
 
 namespace tabane::mine {
 namespace {
@@ -23,7 +27,12 @@ constexpr std::size_t kTasksOfPu = 16;
 
 std::size_t pus() { return team::known_topology().pus().size(); }
 
-// The products of one task, added to the sums of the worker that does it.
+// Bytes that each worker takes for the sums of one candidate, with all primes.
+double sum_bytes(const bgv::Parameters& parameters) {
+  return 6.0 * 8.0 * static_cast<double>(parameters.degree() * parameters.primes().size());
+}
+
+// Adds the products of one task to the sums of a worker.
 class TaskCounter {
  public:
   TaskCounter(const Itemsets& candidates, const EncryptedDatabase& database,
@@ -70,7 +79,7 @@ class TaskCounter {
   void count_longer() {
     const std::size_t primes =
         primes_of_factors(candidates_.length(), database_.context()->primes());
-    Factors factors(database_, evaluator_, sums_.work);
+    ProductCache factors(database_, evaluator_, sums_.work);
     for (std::size_t block = task_.block_begin; block < task_.block_end; ++block) {
       factors.begin(block);
       for (std::size_t i = task_.candidate_begin; i < task_.candidate_end; ++i) {
@@ -88,8 +97,7 @@ class TaskCounter {
   WorkerSums& sums_;
 };
 
-// Bits that stay free, so that the noise, which is an estimate, does not spoil what the loss of a
-// prime is to save.
+// Bits that stay free, since the noise is an estimate.
 constexpr double kSpareBits = 6;
 
 bool may_lose_a_prime(const bgv::Context& context, const bgv::CiphertextView& ciphertext) {
@@ -105,10 +113,6 @@ bool may_lose_a_prime(const bgv::Context& context, const bgv::CiphertextView& ci
 
 }  // namespace
 
-double sum_bytes(const bgv::Parameters& parameters) {
-  return 6.0 * 8.0 * static_cast<double>(parameters.degree() * parameters.primes().size());
-}
-
 Server::Server(const PublicKeys& keys, const EncryptedDatabase& database)
     : keys_(keys),
       database_(database),
@@ -118,7 +122,7 @@ Server::Server(const PublicKeys& keys, const EncryptedDatabase& database)
 }
 
 void Server::check(const Itemsets& candidates) const {
-  const std::size_t most = keys_.scheme.most_length;
+  const std::size_t most = keys_.spec.most_length;
   if (candidates.length() > most) {
     throw core::UsageError(
         fmt::format("these keys are made for itemsets of up to {} items, not {}: make keys with "
@@ -132,7 +136,7 @@ void Server::check(const Itemsets& candidates) const {
   }
 }
 
-// Sums take memory in every worker; what is free and not wanted for results is shared by them.
+// Sums take memory in every worker: workers share half of what is free, results take the rest.
 std::size_t Server::most_candidates(std::size_t length) const {
   const double each = sum_bytes(keys_.context->parameters()) * (length < 3 ? 1.5 : 2.5);
   const auto usable = core::usable_memory_bytes();
@@ -147,12 +151,11 @@ std::size_t Server::most_candidates(std::size_t length) const {
 std::vector<bgv::Ciphertext> Server::count(const Itemsets& candidates, team::Team& team,
                                            Work& work) const {
   std::vector<bgv::Ciphertext> all;
-  for (std::size_t begin = 0, end = 0; begin < candidates.size(); begin = end) {
-    end = end_of_batch(candidates, begin, kMostCandidates);
-    std::vector<bgv::Ciphertext> some = sums(some_of(candidates, begin, end), team, work);
+  for_batches(candidates, kMostCandidates, [&](const Itemsets& batch) {
+    std::vector<bgv::Ciphertext> some = sums(batch, team, work);
     finish(some, team, work);
     std::ranges::move(some, std::back_inserter(all));
-  }
+  });
   return all;
 }
 
@@ -160,13 +163,10 @@ std::vector<bgv::Ciphertext> Server::sums(const Itemsets& candidates, team::Team
                                           Work& work) const {
   check(candidates);
   Stopwatch watch;
-  const std::size_t most = most_candidates(candidates.length());
   std::vector<bgv::Ciphertext> all;
-  for (std::size_t begin = 0, end = 0; begin < candidates.size(); begin = end) {
-    end = end_of_batch(candidates, begin, most);
-    std::ranges::move(sums_of_batch(some_of(candidates, begin, end), team, work),
-                      std::back_inserter(all));
-  }
+  for_batches(candidates, most_candidates(candidates.length()), [&](const Itemsets& batch) {
+    std::ranges::move(sums_of_batch(batch, team, work), std::back_inserter(all));
+  });
   work.seconds += watch.lap();
   return all;
 }
@@ -174,18 +174,21 @@ std::vector<bgv::Ciphertext> Server::sums(const Itemsets& candidates, team::Team
 std::vector<bgv::Ciphertext> Server::sums_of_batch(const Itemsets& candidates, team::Team& team,
                                                    Work& work) const {
   const bgv::SharedContext& context = keys_.context;
-  SumsOfEachWorker workers(context, candidates.size(),
-                           primes_of_factors(candidates.length(), context->primes()));
+  SumsByWorker workers(context, candidates.size(),
+                       primes_of_factors(candidates.length(), context->primes()));
   const std::vector<CountTask> tasks =
       plan_tasks(candidates, database_.blocks(), kTasksOfPu * pus());
-  const Sums sums = team.map_reduce<Sums>(
+  const CandidateSums sums = team.map_reduce<CandidateSums>(
       tasks.size(),
       [&](std::size_t i) {
-        Sums own{.running = workers.of_this_worker(), .finished = {}, .work = {}};
+        CandidateSums own{.running = workers.of_this_worker(), .finished = {}, .work = {}};
         TaskCounter(candidates, database_, evaluator_, tasks[i], *own.running).count();
         return own;
       },
-      Sums{}, [&](Sums a, Sums b) { return combined(std::move(a), std::move(b), *context); });
+      CandidateSums{},
+      [&](CandidateSums a, CandidateSums b) {
+        return combined(std::move(a), std::move(b), *context);
+      });
   work += sums.work;
   if (sums.running) work += sums.running->work;
   work += {.processes = team.report().processes, .threads = team.report().threads};
@@ -194,7 +197,7 @@ std::vector<bgv::Ciphertext> Server::sums_of_batch(const Itemsets& candidates, t
 
 bgv::Ciphertext Server::finished(const bgv::Ciphertext& sum) const {
   bgv::Ciphertext result = sum;
-  if (keys_.scheme.hide_slots) {
+  if (keys_.spec.hide_slots) {
     result = evaluator_.sum_slots(sum.components() == 2 ? sum : evaluator_.relinearise(sum));
   }
   while (may_lose_a_prime(*keys_.context, result)) result = evaluator_.switch_modulus(result);
@@ -206,11 +209,138 @@ void Server::finish(std::vector<bgv::Ciphertext>& sums, team::Team& team, Work& 
   const auto results = team.map<StoredCiphertext>(
       sums.size(), [&](std::size_t i) { return StoredCiphertext::of(finished(sums[i])); });
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = results[i].restored(*keys_.context);
-  if (keys_.scheme.hide_slots) {
+  if (keys_.spec.hide_slots) {
     const auto rotations = static_cast<std::uint64_t>(std::bit_width(keys_.context->degree()) - 1);
     work.key_switches += sums.size() * (1 + rotations);
   }
   work.seconds += watch.lap();
+}
+
+namespace {
+
+constexpr std::size_t kWordsOfMessage = std::size_t{1} << 20;  // 8 MiB
+
+// Broadcasts candidates; length 0 is the end.
+Itemsets broadcast_candidates(comm::Comm& comm, const Itemsets& candidates) {
+  std::array<std::uint64_t, 2> size{candidates.length(), candidates.items().size()};
+  comm::broadcast(comm, size, 0);
+  std::vector<Item> items(candidates.items().begin(), candidates.items().end());
+  items.resize(size[1]);
+  if (size[1] > 0) comm::broadcast(comm, items, 0);
+  Itemsets all(size[0]);
+  all.push_back(items);
+  return all;
+}
+
+}  // namespace
+
+BlockRange blocks_of_rank(std::size_t blocks, int rank, int ranks) {
+  const auto all = static_cast<std::size_t>(ranks);
+  const auto first = [&](int r) { return (blocks * static_cast<std::size_t>(r) + all - 1) / all; };
+  return {first(rank), first(rank + 1)};
+}
+
+void check_memory_of_ranks(comm::Comm& comm, const bgv::Parameters& parameters,
+                           DatabaseShape shape) {
+  const double usable = comm::usable_memory_of_all(comm) / comm.size();
+  if (comm.rank() != 0) return;
+  const BlockRange own = blocks_of_rank(shape.blocks, 0, comm.size());
+  check_memory(parameters, {.items = shape.items, .blocks = own.size()}, usable);
+}
+
+RankCounting::RankCounting(comm::Comm& comm, const PublicKeys& keys, const EncryptedDatabase& own,
+                           team::Team& threads)
+    : comm_(comm), keys_(keys), own_(own), threads_(threads), server_(keys, own) {}
+
+// The sums of a rank without blocks are 0.
+std::vector<bgv::Ciphertext> RankCounting::own_sums(const Itemsets& candidates, Work& work) {
+  if (own_.blocks() > 0) return server_.sums(candidates, threads_, work);
+  bgv::Ciphertext zero(keys_.context->degree(), 3,
+                       primes_of_factors(candidates.length(), keys_.context->primes()));
+  std::ranges::fill(zero.words(), 0);
+  zero.key = keys_.id;
+  return std::vector<bgv::Ciphertext>(candidates.size(), zero);
+}
+
+// Many sums in one message: each reduction waits for the slowest rank.
+void RankCounting::add_all(std::vector<bgv::Ciphertext>& sums) {
+  if (sums.empty()) return;
+  const std::size_t each = sums.front().words().size();
+  const std::size_t at_once = std::max<std::size_t>(kWordsOfMessage / each, 1);
+  std::vector<std::uint64_t> words;
+  for (std::size_t begin = 0; begin < sums.size(); begin += at_once) {
+    const std::size_t end = std::min(begin + at_once, sums.size());
+    words.clear();
+    for (std::size_t i = begin; i < end; ++i) {
+      words.insert(words.end(), sums[i].words().begin(), sums[i].words().end());
+    }
+    comm::reduce(comm_, words, comm::Operation::sum, 0);
+    if (comm_.rank() != 0) continue;
+    for (std::size_t i = begin; i < end; ++i) {
+      take_reduced(sums[i], std::span(words).subspan((i - begin) * each, each));
+    }
+  }
+}
+
+// Residues have less than 50 bits, so the integers of 4096 ranks add up without loss, and are
+// reduced once.
+void RankCounting::take_reduced(bgv::Ciphertext& sum, std::span<const std::uint64_t> words) const {
+  std::ranges::copy(words, sum.words().begin());
+  for (std::size_t component = 0; component < sum.components(); ++component) {
+    for (std::size_t prime = 0; prime < sum.primes(); ++prime) {
+      const bgv::Modulus& modulus = keys_.context->modulus(prime);
+      for (std::uint64_t& residue : sum.residues(component, prime)) {
+        residue = modulus.reduce(residue);
+      }
+    }
+  }
+  // No rank has more blocks than rank 0.
+  sum.deviation += std::log2(comm_.size());
+}
+
+std::vector<bgv::Ciphertext> RankCounting::sums_of_all(const Itemsets& candidates, Work& work) {
+  std::vector<bgv::Ciphertext> sums = own_sums(candidates, work);
+  add_all(sums);
+  std::array<std::uint64_t, 2> done{work.products, work.key_switches};
+  comm::reduce(comm_, done, comm::Operation::sum, 0);
+  work.products = done[0];
+  work.key_switches = done[1];
+  return sums;
+}
+
+std::vector<bgv::Ciphertext> RankCounting::count_some(const Itemsets& candidates, Work& work) {
+  Work of_all, finishing;
+  broadcast_candidates(comm_, candidates);
+  std::vector<bgv::Ciphertext> sums = sums_of_all(candidates, of_all);
+  server_.finish(sums, threads_, finishing);
+  of_all.key_switches += finishing.key_switches;
+  of_all.seconds = 0;  // count() measures all ranks
+  work += of_all;
+  return sums;
+}
+
+std::vector<bgv::Ciphertext> RankCounting::count(const Itemsets& candidates, Work& work) {
+  comm_.set_phase("counting candidates");
+  Stopwatch watch;
+  std::vector<bgv::Ciphertext> all;
+  for_batches(candidates, kMostCandidates, [&](const Itemsets& batch) {
+    std::ranges::move(count_some(batch, work), std::back_inserter(all));
+  });
+  work.seconds += watch.lap();
+  return all;
+}
+
+void RankCounting::end() { broadcast_candidates(comm_, Itemsets()); }
+
+void RankCounting::serve() {
+  for (;;) {
+    comm_.set_phase("waiting for candidates");
+    const Itemsets candidates = broadcast_candidates(comm_, {});
+    if (candidates.length() == 0) return;
+    comm_.set_phase("counting candidates");
+    Work own;
+    sums_of_all(candidates, own);
+  }
 }
 
 }  // namespace tabane::mine

@@ -1,29 +1,30 @@
-// The server: counts candidates on the encrypted database. It knows public material only: neither
-// this header nor anything that it includes for its members holds a secret key.
+// The server: counts candidates on the encrypted database, in a team of processes and threads or on
+// ranks. It knows public material only: nothing here holds a secret key.
 #pragma once
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "tabane/comm/comm.h"
 #include "tabane/team/team.h"
-#include "tabane/tools/mine/bgv/ciphertext.h"
-#include "tabane/tools/mine/bgv/context.h"
 #include "tabane/tools/mine/bgv/evaluator.h"
 #include "tabane/tools/mine/encrypted_database.h"
-#include "tabane/tools/mine/itemset.h"
-#include "tabane/tools/mine/outcome.h"
-#include "tabane/tools/mine/scheme.h"
+#include "tabane/tools/mine/results.h"
+#include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
 
-// What the client gives to the server beside the database.
+// The client's gift to the server in addition to the database.
 struct PublicKeys {
   bgv::KeyId id{};
-  Scheme scheme;
+  KeySpec spec;
   bgv::SharedContext context;
-  std::optional<bgv::EvaluationKeys> evaluation;  // nothing: no itemset needs them
+  std::optional<bgv::EvaluationKeys> evaluation;  // null: no itemset needs them
 };
+
+// ---- in a team ----
 
 class Server {
  public:
@@ -31,16 +32,15 @@ class Server {
   // encrypted with other keys.
   Server(const PublicKeys& keys, const EncryptedDatabase& database);
 
-  // Returns a ciphertext for each candidate that decrypts to its support: finished sums, of two
-  // components or three. work: what is done is added to it. throws: core::UsageError if the
-  // candidates are not such as the keys are made for, or memory does not suffice; as
-  // Team::map_reduce(), core::LostError among it.
+  // Returns for each candidate a ciphertext of two or three components that decrypts to its
+  // support. work: is increased. throws: core::UsageError if the keys are not made for such
+  // candidates, or memory does not suffice; as Team::map_reduce(), for example core::LostError.
   std::vector<bgv::Ciphertext> count(const Itemsets& candidates, team::Team& team,
                                      Work& work) const;
 
-  // The two halves of count(), between which ranks add up their sums: the sum over the blocks of
-  // the database of the product of the items' vectors; and what the client gets in place of sums of
-  // all blocks. There, if slots are hidden, every slot holds the sum of all, and as few primes are
+  // The two halves of count(), between which ranks add up their sums. sums() sums the product of
+  // the items' vectors over the blocks of the database. finish() turns sums of all blocks into what
+  // the client gets: if slots are hidden, every slot holds the sum of all; and as few primes are
   // left as the noise allows, because the client needs no more.
   std::vector<bgv::Ciphertext> sums(const Itemsets& candidates, team::Team& team, Work& work) const;
   void finish(std::vector<bgv::Ciphertext>& sums, team::Team& team, Work& work) const;
@@ -61,7 +61,50 @@ class Server {
 // that their sums take.
 inline constexpr std::size_t kMostCandidates = 256;
 
-// Bytes that each worker takes for the sums of one candidate, with all primes.
-double sum_bytes(const bgv::Parameters& parameters);
+// ---- on ranks ----
+
+struct BlockRange {
+  std::size_t begin = 0, end = 0;
+
+  std::size_t size() const { return end - begin; }
+};
+// Returns the blocks of one of `ranks`; rank 0 has one whenever there is one, and none has more.
+BlockRange blocks_of_rank(std::size_t blocks, int rank, int ranks);
+
+// Counting on ranks, each with its own blocks; the sums of all are added on rank 0. All ranks make
+// one with the same keys.
+class RankCounting {
+ public:
+  // All must live as long as this. threads: of this rank, one process. throws: as Server().
+  RankCounting(comm::Comm& comm, const PublicKeys& keys, const EncryptedDatabase& own,
+               team::Team& threads);
+
+  // On rank 0: returns the finished sums of all ranks. throws: as Server::count(); as Comm.
+  std::vector<bgv::Ciphertext> count(const Itemsets& candidates, Work& work);
+  // On rank 0: the others return from serve().
+  void end();
+  // On the other ranks: counts what rank 0 asks for until it calls end(). throws: as count().
+  void serve();
+
+ private:
+  std::vector<bgv::Ciphertext> count_some(const Itemsets& candidates, Work& work);
+  std::vector<bgv::Ciphertext> own_sums(const Itemsets& candidates, Work& work);
+  // Returns on rank 0 the sums and the work of all ranks.
+  std::vector<bgv::Ciphertext> sums_of_all(const Itemsets& candidates, Work& work);
+  void add_all(std::vector<bgv::Ciphertext>& sums);
+  void take_reduced(bgv::Ciphertext& sum, std::span<const std::uint64_t> words) const;
+
+  comm::Comm& comm_;
+  const PublicKeys& keys_;
+  const EncryptedDatabase& own_;
+  team::Team& threads_;
+  Server server_;
+};
+
+// Called by all ranks with the database's shape. throws: core::UsageError on rank 0, which has at
+// least as many blocks as any other, if they do not fit into a rank's share of its machine's
+// memory.
+void check_memory_of_ranks(comm::Comm& comm, const bgv::Parameters& parameters,
+                           DatabaseShape shape);
 
 }  // namespace tabane::mine

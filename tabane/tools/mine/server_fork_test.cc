@@ -14,7 +14,7 @@ namespace tabane::mine {
 namespace {
 
 // Small rings are not secure, but quick.
-Scheme small_scheme(std::size_t length, bool hide_slots = false) {
+KeySpec small_scheme(std::size_t length, bool hide_slots = false) {
   return {.most_length = length,
           .hide_slots = hide_slots,
           .transactions = 2000,
@@ -24,8 +24,8 @@ Scheme small_scheme(std::size_t length, bool hide_slots = false) {
 
 // A client's database on a server.
 struct Setting {
-  Setting(const Scheme& scheme, const Bitmaps& plain)
-      : client(Client::with_new_keys(scheme)),
+  Setting(const KeySpec& spec, const Bitmaps& plain)
+      : client(Client::with_new_keys(spec)),
         keys(client.public_keys()),
         threads({.processes = 1, .threads = 2}),
         database(encrypt(client, plain, threads)),
@@ -149,8 +149,8 @@ TEST(Client, CannotReadWhatIsUnderAnotherKey) {
 
 TEST(Client, MoreTransactionsThanCanBeCountedAreRefused) {
   const Bitmaps many = random_bitmaps(1, 70'000, 0.5, 18);
-  Scheme scheme = small_scheme(2, true);
-  const Client client = Client::with_new_keys(scheme);
+  KeySpec spec = small_scheme(2, true);
+  const Client client = Client::with_new_keys(spec);
   team::Team threads({.processes = 1, .threads = 1});
   EXPECT_NE(core::text_of_error<core::UsageError>([&] {
               encrypt(client, many, threads);
@@ -158,7 +158,7 @@ TEST(Client, MoreTransactionsThanCanBeCountedAreRefused) {
             std::string::npos);
 }
 
-TEST(Scheme, TakesThePlaintextModulusThatIsNeeded) {
+TEST(KeySpec, TakesThePlaintextModulusThatIsNeeded) {
   const bgv::Parameters report = choose_parameters({.most_length = 2, .transactions = 1'943'424});
   EXPECT_TRUE(report.secure());
   EXPECT_EQ(report.plaintext_modulus(), 65537);
@@ -172,11 +172,11 @@ TEST(Scheme, TakesThePlaintextModulusThatIsNeeded) {
   }
 }
 
-TEST(Scheme, OfTooSmallARingIsRefusedUnlessAllowed) {
-  Scheme scheme{.most_length = 3, .transactions = 1000, .degree = 1024};
-  EXPECT_THROW(choose_parameters(scheme), core::UsageError);
-  scheme.allow_insecure = true;
-  EXPECT_FALSE(choose_parameters(scheme).secure());
+TEST(KeySpec, OfTooSmallARingIsRefusedUnlessAllowed) {
+  KeySpec spec{.most_length = 3, .transactions = 1000, .degree = 1024};
+  EXPECT_THROW(choose_parameters(spec), core::UsageError);
+  spec.allow_insecure = true;
+  EXPECT_FALSE(choose_parameters(spec).secure());
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <random>
 #include <vector>
 
-#include "tabane/tools/mine/bitmaps.h"
-#include "tabane/tools/mine/candidates.h"
+#include "tabane/tools/mine/apriori.h"
 #include "tabane/tools/mine/plain_counter.h"
+#include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
 

@@ -14,18 +14,38 @@
 #include "tabane/core/units.h"
 #include "tabane/team/places.h"
 #include "tabane/tools/mine/apriori.h"
-#include "tabane/tools/mine/bgv/serialise.h"
-#include "tabane/tools/mine/bitmaps.h"
+#include "tabane/tools/mine/bgv/records.h"
 #include "tabane/tools/mine/client.h"
-#include "tabane/tools/mine/container.h"
-#include "tabane/tools/mine/database_file.h"
-#include "tabane/tools/mine/exchange.h"
-#include "tabane/tools/mine/keys_file.h"
-#include "tabane/tools/mine/ranks.h"
+#include "tabane/tools/mine/encrypted_database.h"
+#include "tabane/tools/mine/files.h"
+#include "tabane/tools/mine/results.h"
 #include "tabane/tools/mine/server.h"
-#include "tabane/tools/mine/stopwatch.h"
+#include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
+
+Query Query::of(const DatabaseId& database, const Itemsets& candidates) {
+  return {.database = database,
+          .length = candidates.length(),
+          .items = {candidates.items().begin(), candidates.items().end()}};
+}
+
+Itemsets Query::candidates() const {
+  if (length == 0 || items.empty() || items.size() % length != 0) {
+    throw core::UsageError("the query has no candidates of one length");
+  }
+  Itemsets all(length);
+  all.push_back(items);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool ascends =
+        std::ranges::adjacent_find(all[i], std::ranges::greater_equal{}) == all[i].end();
+    if (!ascends || (i > 0 && !std::ranges::lexicographical_compare(all[i - 1], all[i]))) {
+      throw core::UsageError("the query's candidates are not in their order");
+    }
+  }
+  return all;
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -38,7 +58,7 @@ constexpr const char* kQuery = "query";
 constexpr const char* kAnswer = "answer";
 constexpr mode_t kOwnerOnly = 0600;
 
-// Both or none: a secret key without its public ones would only be in the way of the next.
+// Writes both or none: a secret key without its public ones would only block the next call.
 void write_keys(const fs::path& secret, const Client& client, const fs::path& shown,
                 const PublicKeys& keys) {
   write_secret_key(secret, client);
@@ -66,7 +86,7 @@ fs::path resolved(const Folder& folder) {
   return path;
 }
 
-// The server's folder is given away, and the client's with it where one lies in the other.
+// The server's folder is given away, and with it the client's if one is inside the other.
 void require_apart(const Folder& client, const Folder& server) {
   const fs::path of_client = resolved(client), of_server = resolved(server);
   const auto [in_client, in_server] =
@@ -83,12 +103,6 @@ void require_absent(const fs::path& path) {
   throw core::UsageError(fmt::format("{} exists, and keys are never replaced", path.string()));
 }
 
-// One process, which a team of threads is.
-team::Team threads_only(int threads) {
-  const auto pus = static_cast<int>(team::known_topology().pus().size());
-  return team::Team({.processes = 1, .threads = threads == team::automatic ? pus : threads});
-}
-
 Apriori apriori_of(const ClientState& state) {
   Apriori apriori(state.items.size(), state.transactions,
                   least_support(state.min_support, state.transactions), state.most_length);
@@ -101,16 +115,16 @@ Apriori apriori_of(const ClientState& state) {
   return apriori;
 }
 
-// Asks for the next candidates, or takes the last query away.
-Asked ask(const Client& client, const Folder& server, const DatabaseId& database,
-          const Apriori& apriori) {
+// Writes the next query, or removes the last one if nothing is left to ask.
+NextQuery ask(const Client& client, const Folder& server, const DatabaseId& database,
+              const Apriori& apriori) {
   const Itemsets& candidates = apriori.candidates();
-  Asked asked{.insecure = !client.context()->parameters().secure()};
+  NextQuery asked{.insecure = !client.context()->parameters().secure()};
   if (apriori.done()) {
     fs::remove(server / kQuery);
     return asked;
   }
-  write_value(server / kQuery, Kind::query, Query::of(database, candidates));
+  write_value(server / kQuery, FileKind::query, Query::of(database, candidates));
   asked.length = candidates.length();
   asked.candidates = candidates.size();
   return asked;
@@ -118,7 +132,7 @@ Asked ask(const Client& client, const Folder& server, const DatabaseId& database
 
 // Returns the request with a length that the keys are made for.
 MineRequest request_for(const Client& client, MineRequest request) {
-  const std::size_t most = client.scheme().most_length;
+  const std::size_t most = client.spec().most_length;
   if (request.most_length == of_keys) request.most_length = most;
   check(request);
   if (request.most_length <= most) return request;
@@ -127,13 +141,13 @@ MineRequest request_for(const Client& client, MineRequest request) {
                   request.most_length, most));
 }
 
-struct Task {
+struct QueryToCount {
   Query query;
   Itemsets candidates;
 };
 
-Task read_task(const Folder& server, const DatabaseHead& head) {
-  Task task{.query = read_value<Query>(server / kQuery, Kind::query), .candidates = {}};
+QueryToCount read_query(const Folder& server, const DatabaseHead& head) {
+  QueryToCount task{.query = read_value<Query>(server / kQuery, FileKind::query), .candidates = {}};
   if (task.query.database != head.id) {
     throw core::UsageError(fmt::format("{}: asks for another database than {}",
                                        (server / kQuery).string(), (server / kDatabase).string()));
@@ -142,20 +156,20 @@ Task read_task(const Folder& server, const DatabaseHead& head) {
   return task;
 }
 
-// While an answer is written there are its sums, their records, the content of the file and the
+// While an answer is written, memory holds its sums, their records, the content of the file and the
 // file itself.
 constexpr double kCopiesOfAnswer = 4;
 
 // Sums are switched to as few primes as their noise allows, mostly one.
 double answer_bytes(const Itemsets& candidates, const PublicKeys& keys) {
-  const std::size_t components = candidates.length() == 1 || keys.scheme.hide_slots ? 2 : 3;
+  const std::size_t components = candidates.length() == 1 || keys.spec.hide_slots ? 2 : 3;
   return kCopiesOfAnswer * 8.0 *
          static_cast<double>(bgv::Ciphertext::size_of(keys.context->degree(), components, 1)) *
          static_cast<double>(candidates.size());
 }
 
-// Counting may take hours, and what it ends with has to be held.
-void check_answer_fits(const Task& task, const PublicKeys& keys) {
+// Checked early, since counting may take hours.
+void check_answer_fits(const QueryToCount& task, const PublicKeys& keys) {
   const double needed = answer_bytes(task.candidates, keys), usable = comm::usable_memory();
   if (needed <= usable) return;
   throw core::UsageError(fmt::format(
@@ -164,18 +178,16 @@ void check_answer_fits(const Task& task, const PublicKeys& keys) {
       task.candidates.size(), core::format_value(needed, "B"), core::format_value(usable, "B")));
 }
 
-void write_answer(const Folder& server, const Task& task, const PublicKeys& keys,
-                  const std::vector<bgv::Ciphertext>& sums, const Answer& how) {
-  Answer answer = how;
-  answer.database = task.query.database;
-  answer.length = task.query.length;
-  for (const bgv::Ciphertext& sum : sums) {
-    answer.sums.push_back(bgv::save(*keys.context, sum));
-  }
-  write_value(server / kAnswer, Kind::answer, answer);
-}
-
-Counted counted_of(const Task& task, const PublicKeys& keys, const Work& work) {
+// Returns what was counted.
+CountedQuery write_answer(const Folder& server, const QueryToCount& task, const PublicKeys& keys,
+                          const std::vector<bgv::Ciphertext>& sums, const Work& work, int ranks) {
+  Answer answer{.database = task.query.database,
+                .length = task.query.length,
+                .sums = {},
+                .work = work,
+                .ranks = ranks};
+  for (const bgv::Ciphertext& sum : sums) answer.sums.push_back(bgv::save(*keys.context, sum));
+  write_value(server / kAnswer, FileKind::answer, answer);
   return {.length = task.candidates.length(),
           .candidates = task.candidates.size(),
           .insecure = !keys.context->parameters().secure(),
@@ -194,51 +206,51 @@ std::vector<bgv::Ciphertext> load_sums(const Answer& answer, const fs::path& pat
   return sums;
 }
 
-Outcome outcome_of(const ClientState& state, const Client& client, const Apriori& apriori) {
-  Outcome outcome{.database = state.name,
-                  .transactions = state.transactions,
-                  .min_support = state.min_support,
-                  .least_support = apriori.least_support(),
-                  .most_length = state.most_length,
-                  .min_confidence = state.min_confidence};
-  outcome.itemsets = named(apriori.frequent(), state.items);
-  outcome.rules = find_rules(outcome.itemsets, outcome.transactions, state.min_confidence);
-  Encryption how = encryption_of(client.scheme(), client.context()->parameters(),
+MineResult result_of(const ClientState& state, const Client& client, const Apriori& apriori) {
+  MineResult result{.database = state.name,
+                    .transactions = state.transactions,
+                    .min_support = state.min_support,
+                    .least_support = apriori.least_support(),
+                    .most_length = state.most_length,
+                    .min_confidence = state.min_confidence};
+  result.itemsets = named(apriori.frequent(), state.items);
+  result.rules = find_rules(result.itemsets, result.transactions, state.min_confidence);
+  Encryption how = encryption_of(client.spec(), client.context()->parameters(),
                                  {.items = state.items.size(), .blocks = state.blocks});
   how.work = state.work;
   how.encrypt_seconds = state.encrypt_seconds;
   how.decrypt_seconds = state.decrypt_seconds;
   how.ranks = state.ranks;
-  outcome.encryption = how;
-  outcome.seconds = how.work.seconds + how.encrypt_seconds + how.decrypt_seconds;
-  return outcome;
+  result.encryption = how;
+  result.seconds = how.work.seconds + how.encrypt_seconds + how.decrypt_seconds;
+  return result;
 }
 
 }  // namespace
 
-Encryption make_keys(const Folder& client, const Folder& server, const Scheme& scheme) {
+Encryption make_keys(const Folder& client, const Folder& server, const KeySpec& spec) {
   Stopwatch watch;
   require_absent(client / kSecretKey);
   require_absent(server / kPublicKeys);
-  const Client made = Client::with_new_keys(scheme);
+  const Client made = Client::with_new_keys(spec);
   const PublicKeys keys = made.public_keys();
   make_folder(client, 0700);
   make_folder(server, 0777);
   require_apart(client, server);
   write_keys(client / kSecretKey, made, server / kPublicKeys, keys);
-  Encryption how = encryption_of(scheme, made.context()->parameters(), {});
+  Encryption how = encryption_of(spec, made.context()->parameters(), {});
   how.key_seconds = watch.lap();
   return how;
 }
 
-Asked encrypt_database(const Folder& client, const Folder& server, const FimiFile& file,
-                       const MineRequest& wanted) {
+NextQuery encrypt_database(const Folder& client, const Folder& server, const FimiFile& file,
+                           const MineRequest& wanted) {
   require_apart(client, server);
   Stopwatch watch;
   const Client owner = read_secret_key(client / kSecretKey);
   const MineRequest request = request_for(owner, wanted);
   const ItemCounts counts = count_items(file);
-  check_capacity(owner.context()->parameters(), owner.scheme(), counts.transactions);
+  check_capacity(owner.context()->parameters(), owner.spec(), counts.transactions);
   const Bitmaps bitmaps =
       read_bitmaps(file, counts, least_support(request.min_support, counts.transactions));
   team::Team threads = threads_only(request.threads);
@@ -252,14 +264,14 @@ Asked encrypt_database(const Folder& client, const Folder& server, const FimiFil
                     .min_support = request.min_support,
                     .min_confidence = request.min_confidence};
   state.encrypt_seconds = watch.lap();
-  write_value(client / kState, Kind::state, state, kOwnerOnly);
+  write_value(client / kState, FileKind::state, state, kOwnerOnly);
   fs::remove(server / kAnswer);
   return ask(owner, server, head.id, apriori_of(state));
 }
 
-Counted count_query(const Folder& server, int processes, int threads) {
+CountedQuery count_query(const Folder& server, int processes, int threads) {
   const DatabaseHead head = read_database_head(server / kDatabase);
-  const Task task = read_task(server, head);
+  const QueryToCount task = read_query(server, head);
   const PublicKeys keys = read_public_keys(server / kPublicKeys);
   team::Team readers = threads_only(threads);
   const EncryptedDatabase database =
@@ -269,19 +281,16 @@ Counted count_query(const Folder& server, int processes, int threads) {
   team::Team team({.processes = processes, .threads = threads});
   Work work;
   const std::vector<bgv::Ciphertext> sums = counter.count(task.candidates, team, work);
-  write_answer(server, task, keys, sums, {.work = work});
-  return counted_of(task, keys, work);
+  return write_answer(server, task, keys, sums, work, 1);
 }
 
-Counted count_query_on_ranks(comm::Comm& comm, const Folder& server, int threads) {
+CountedQuery count_query_on_ranks(comm::Comm& comm, const Folder& server, int threads) {
   const DatabaseHead head = read_database_head(server / kDatabase);
   const PublicKeys keys = read_public_keys(server / kPublicKeys);
   check_memory_of_ranks(comm, keys.context->parameters(),
                         {.items = head.items, .blocks = head.blocks});
   const BlockRange own = blocks_of_rank(head.blocks, comm.rank(), comm.size());
-  const auto pus = static_cast<int>(team::known_topology().pus().size());
-  team::Team team =
-      threads_only(threads == team::automatic ? std::max(1, pus / comm.size()) : threads);
+  team::Team team = threads_only(threads, &comm);
   const EncryptedDatabase database =
       read_database(server / kDatabase, keys, own.begin, own.end, team);
   RankCounting counting(comm, keys, database, team);
@@ -289,23 +298,22 @@ Counted count_query_on_ranks(comm::Comm& comm, const Folder& server, int threads
     counting.serve();
     return {};
   }
-  const Task task = read_task(server, head);
+  const QueryToCount task = read_query(server, head);
   check_answer_fits(task, keys);
   Work work;
   const std::vector<bgv::Ciphertext> sums = counting.count(task.candidates, work);
   counting.end();
-  write_answer(server, task, keys, sums, {.work = work, .ranks = comm.size()});
-  return counted_of(task, keys, work);
+  return write_answer(server, task, keys, sums, work, comm.size());
 }
 
-Decrypted decrypt_answer(const Folder& client, const Folder& server, int threads) {
+DecryptedAnswer decrypt_answer(const Folder& client, const Folder& server, int threads) {
   require_apart(client, server);
   Stopwatch watch;
   const Client owner = read_secret_key(client / kSecretKey);
-  auto state = read_value<ClientState>(client / kState, Kind::state);
+  auto state = read_value<ClientState>(client / kState, FileKind::state);
   Apriori apriori = apriori_of(state);
   if (!apriori.done()) {
-    const auto answer = read_value<Answer>(server / kAnswer, Kind::answer);
+    const auto answer = read_value<Answer>(server / kAnswer, FileKind::answer);
     if (answer.database != state.database || answer.length != apriori.candidates().length() ||
         answer.sums.size() != apriori.candidates().size()) {
       ask(owner, server, state.database, apriori);  // it may have got lost
@@ -320,10 +328,10 @@ Decrypted decrypt_answer(const Folder& client, const Folder& server, int threads
     state.work += answer.work;
     state.ranks = answer.ranks;
     state.decrypt_seconds += watch.lap();
-    write_value(client / kState, Kind::state, state, kOwnerOnly);
+    write_value(client / kState, FileKind::state, state, kOwnerOnly);
   }
-  const Asked asked = ask(owner, server, state.database, apriori);
-  return {.asked = asked, .outcome = outcome_of(state, owner, apriori)};
+  const NextQuery next = ask(owner, server, state.database, apriori);
+  return {.next = next, .result = result_of(state, owner, apriori)};
 }
 
 }  // namespace tabane::mine

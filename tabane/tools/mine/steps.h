@@ -1,6 +1,6 @@
 // The roles as separate steps with files between them, in two folders: the client's, which never
 // leaves it, and the server's, which holds all that the server may see and can be copied there and
-// back. Neither may be the other or lie in it: core::UsageError.
+// back. They must differ, and neither may be inside the other: core::UsageError.
 //
 //   keygen   client/secret.key, server/public.keys
 //   encrypt  client/state, server/database, server/query      asks for the first candidates
@@ -8,52 +8,101 @@
 //   decrypt  client/state, server/query or no query any more  from the answer
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "tabane/comm/comm.h"
-#include "tabane/tools/mine/fimi.h"
+#include "tabane/tools/mine/bgv/keys.h"
+#include "tabane/tools/mine/encrypted_database.h"
 #include "tabane/tools/mine/mine.h"
-#include "tabane/tools/mine/outcome.h"
-#include "tabane/tools/mine/scheme.h"
+#include "tabane/tools/mine/results.h"
+#include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
 
 using Folder = std::filesystem::path;
 
-// Makes the folders if they are missing, and keys of which none may be there. Returns how the
-// parameters are to be described. throws: core::UsageError, core::SystemError.
-Encryption make_keys(const Folder& client, const Folder& server, const Scheme& scheme);
+// ---- the files' contents ----
 
-// Encrypts the items that are frequent by themselves. request: with its database, shares and
-// most_length, of which the keys must be capable; of_keys: as much as they are. Returns what is
-// asked first.
-struct Asked {
+// The client's question: which itemsets to count, by the places of their items.
+struct Query {
+  DatabaseId database{};
+  std::uint64_t length = 0;
+  std::vector<Item> items;  // of all candidates
+
+  auto fields() { return std::tie(database, length, items); }
+
+  static Query of(const DatabaseId& database, const Itemsets& candidates);
+  // throws: core::UsageError if these are not itemsets of one length in lexicographic order.
+  Itemsets candidates() const;
+};
+
+// The server's answer to it.
+struct Answer {
+  DatabaseId database{};
+  std::uint64_t length = 0;
+  std::vector<std::string> sums;  // records (bgv/records.h), by candidate
+  Work work;
+  std::int32_t ranks = 1;
+
+  auto fields() { return std::tie(database, length, sums, work, ranks); }
+};
+
+// The memory of the client. It holds results, so only its owner may read it.
+struct ClientState {
+  DatabaseId database{};
+  std::string name;
+  std::vector<Item> items;  // their names, by place
+  std::uint64_t transactions = 0, most_length = 0, blocks = 0;
+  double min_support = 0, min_confidence = 0;
+  std::vector<std::vector<std::uint64_t>> supports;  // of the candidates of each length so far
+  Work work;
+  double encrypt_seconds = 0, decrypt_seconds = 0;
+  std::int32_t ranks = 1;
+
+  auto fields() {
+    return std::tie(database, name, items, transactions, most_length, blocks, min_support,
+                    min_confidence, supports, work, encrypt_seconds, decrypt_seconds, ranks);
+  }
+};
+
+// ---- the steps ----
+
+// Makes the folders if they are missing, and new keys. Returns how to describe the parameters.
+// throws: core::UsageError, also if there are keys already; core::SystemError.
+Encryption make_keys(const Folder& client, const Folder& server, const KeySpec& spec);
+
+struct NextQuery {
   std::size_t length = 0, candidates = 0;  // 0: nothing is left to ask
   bool insecure = false;                   // parameters
 };
-// throws: as write_database(), mine_encrypted().
-Asked encrypt_database(const Folder& client, const Folder& server, const FimiFile& file,
-                       const MineRequest& request);
+// Encrypts the items that are frequent by themselves. Uses of the request the database, the shares
+// and most_length, for which the keys must suffice; of_keys: the length that they are made for.
+// Returns the first query. throws: as write_database(), mine_encrypted().
+NextQuery encrypt_database(const Folder& client, const Folder& server, const FimiFile& file,
+                           const MineRequest& request);
 
-struct Counted {
+struct CountedQuery {
   std::size_t length = 0, candidates = 0;
   bool insecure = false;
   Work work;
 };
 // throws: core::UsageError, core::Error or core::SystemError naming a file; core::UsageError before
 // it counts if memory does not hold the answer; as Server::count().
-Counted count_query(const Folder& server, int processes, int threads);
-// The same on ranks that all read the folder. Returns on rank 0 what was done.
-Counted count_query_on_ranks(comm::Comm& comm, const Folder& server, int threads);
+CountedQuery count_query(const Folder& server, int processes, int threads);
+// The same on ranks that all read the folder. Only rank 0 returns what was counted.
+CountedQuery count_query_on_ranks(comm::Comm& comm, const Folder& server, int threads);
 
-struct Decrypted {
-  Asked asked;      // next
-  Outcome outcome;  // so far
+struct DecryptedAnswer {
+  NextQuery next;
+  MineResult result;  // so far
 };
 // throws: as above; core::UsageError if the answer is to another query.
-Decrypted decrypt_answer(const Folder& client, const Folder& server, int threads);
+DecryptedAnswer decrypt_answer(const Folder& client, const Folder& server, int threads);
 
 }  // namespace tabane::mine

@@ -14,12 +14,11 @@
 #include "tabane/core/files_test.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/core/text_of_error_test.h"
-#include "tabane/tools/mine/bgv/serialise.h"
-#include "tabane/tools/mine/container.h"
-#include "tabane/tools/mine/database_file.h"
+#include "tabane/tools/mine/bgv/records.h"
+#include "tabane/tools/mine/client.h"
+#include "tabane/tools/mine/encrypted_database.h"
+#include "tabane/tools/mine/files.h"
 #include "tabane/tools/mine/generate.h"
-#include "tabane/tools/mine/keys_file.h"
-#include "tabane/tools/mine/ranks.h"
 #include "tabane/tools/mine/server.h"
 
 namespace tabane::mine {
@@ -46,12 +45,14 @@ class Steps : public testing::Test {
             .degree = 128,
             .threads = 2};
   }
-  void keys() { make_keys(client(), server(), scheme()); }
-  Scheme scheme() const {
+  void keys() { make_keys(client(), server(), spec()); }
+  KeySpec spec() const {
     return {.most_length = 4, .transactions = 1000, .degree = 128, .allow_insecure = true};
   }
-  Asked encrypted() { return encrypt_database(client(), server(), FimiFile(shop()), request()); }
-  Outcome plain() const { return mine_plain(FimiFile(shop()), request()); }
+  NextQuery encrypted() {
+    return encrypt_database(client(), server(), FimiFile(shop()), request());
+  }
+  MineResult plain() const { return mine_plain(FimiFile(shop()), request()); }
 
   // The sentence of what is thrown.
   template <class F>
@@ -64,14 +65,14 @@ class Steps : public testing::Test {
 
 TEST_F(Steps, FindWhatPlainMiningFinds) {
   keys();
-  Asked asked = encrypted();
-  Outcome found;
+  NextQuery asked = encrypted();
+  MineResult found;
   for (std::size_t length = 1; asked.length > 0; ++length) {
     EXPECT_EQ(asked.length, length);
     EXPECT_EQ(count_query(server(), 1, 2).candidates, asked.candidates);
-    const Decrypted done = decrypt_answer(client(), server(), 2);
-    asked = done.asked;
-    found = done.outcome;
+    const DecryptedAnswer done = decrypt_answer(client(), server(), 2);
+    asked = done.next;
+    found = done.result;
   }
   EXPECT_FALSE(std::filesystem::exists(server() / "query"));
   EXPECT_EQ(found.itemsets, plain().itemsets);
@@ -79,20 +80,20 @@ TEST_F(Steps, FindWhatPlainMiningFinds) {
   EXPECT_TRUE(found.encryption->insecure());
   EXPECT_GT(found.encryption->work.key_switches, 0);
   // Asked again, it tells the results again.
-  EXPECT_EQ(decrypt_answer(client(), server(), 1).outcome.itemsets, found.itemsets);
+  EXPECT_EQ(decrypt_answer(client(), server(), 1).result.itemsets, found.itemsets);
 }
 
 TEST_F(Steps, AllInOneGoFindTheSame) {
-  const Outcome expected = plain();
+  const MineResult expected = plain();
   const FimiFile file(shop());
-  const Outcome found = mine_encrypted(file, request());
+  const MineResult found = mine_encrypted(file, request());
   EXPECT_EQ(found.itemsets, expected.itemsets);
   EXPECT_EQ(found.rules.size(), expected.rules.size());
   MineRequest hidden = request();
   hidden.hide_slots = true;
   hidden.most_length = 2;
   hidden.degree = 0;
-  const Outcome totals = mine_encrypted(file, hidden);
+  const MineResult totals = mine_encrypted(file, hidden);
   EXPECT_EQ(totals.itemsets, mine_plain(file, hidden).itemsets);
   EXPECT_TRUE(totals.encryption->hide_slots);
 }
@@ -102,20 +103,22 @@ TEST_F(Steps, MoreCandidatesThanABatchHasAreAllCounted) {
   pairs.min_support = 0.002;
   pairs.most_length = 2;
   std::size_t most = 0;
-  pairs.told = [&](std::size_t, std::size_t candidates) { most = std::max(most, candidates); };
+  pairs.on_counting = [&](std::size_t, std::size_t candidates) {
+    most = std::max(most, candidates);
+  };
   const FimiFile file(shop());
   EXPECT_EQ(mine_encrypted(file, pairs).itemsets, mine_plain(file, pairs).itemsets);
   EXPECT_GT(most, kMostCandidates);
 }
 
 TEST_F(Steps, RanksFindTheSame) {
-  const Outcome expected = plain();
+  const MineResult expected = plain();
   for (const int ranks : {2, 3, 7}) {  // there are 5 blocks
-    const auto found = comm::launch_result<Outcome>(
+    const auto found = comm::launch_result<MineResult>(
         {.ranks = ranks, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
-          if (comm.rank() == 0) return mine_on_ranks(comm, FimiFile(shop()), request());
+          if (comm.rank() == 0) return mine_encrypted(FimiFile(shop()), request(), &comm);
           help_mining(comm, 1);
-          return Outcome{};
+          return MineResult{};
         });
     EXPECT_EQ(found->itemsets, expected.itemsets) << ranks;
     EXPECT_EQ(found->encryption->ranks, ranks);
@@ -123,10 +126,10 @@ TEST_F(Steps, RanksFindTheSame) {
 }
 
 TEST_F(Steps, RanksOfAMachineShareItsMemory) {
-  const bgv::Parameters parameters = choose_parameters(scheme());
+  const bgv::Parameters parameters = choose_parameters(spec());
   const double of_block = database_bytes(parameters, {.items = 1, .blocks = 1});
   // Two ranks with half of the blocks each, of which together they take `share` of what is free.
-  const auto outcome = [&](double share) {
+  const auto result = [&](double share) {
     const double blocks = share * comm::usable_memory() / of_block;
     return complaint([&] {
       comm::launch({.ranks = 2, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
@@ -135,8 +138,8 @@ TEST_F(Steps, RanksOfAMachineShareItsMemory) {
       });
     });
   };
-  EXPECT_EQ(outcome(0.3), "");
-  EXPECT_NE(outcome(1.8).find("are free"), std::string::npos);
+  EXPECT_EQ(result(0.3), "");
+  EXPECT_NE(result(1.8).find("are free"), std::string::npos);
 }
 
 TEST_F(Steps, RanksCountAQuery) {
@@ -144,12 +147,12 @@ TEST_F(Steps, RanksCountAQuery) {
   encrypted();
   comm::launch({.ranks = 2, .transport = comm::TransportKind::shm},
                [&](comm::Comm& comm) { count_query_on_ranks(comm, server(), 1); });
-  const Decrypted done = decrypt_answer(client(), server(), 1);
-  const Outcome expected = plain();
-  for (std::size_t i = 0; i < done.outcome.itemsets.size(); ++i) {
-    EXPECT_EQ(done.outcome.itemsets[i], expected.itemsets[i]);
+  const DecryptedAnswer done = decrypt_answer(client(), server(), 1);
+  const MineResult expected = plain();
+  for (std::size_t i = 0; i < done.result.itemsets.size(); ++i) {
+    EXPECT_EQ(done.result.itemsets[i], expected.itemsets[i]);
   }
-  EXPECT_FALSE(done.outcome.itemsets.empty());
+  EXPECT_FALSE(done.result.itemsets.empty());
 }
 
 TEST_F(Steps, SecretsAreTheOwnersAlone) {
@@ -170,7 +173,7 @@ TEST_F(Steps, KeysAreNeverReplaced) {
 
 TEST_F(Steps, FoldersThatAreNotApartAreRefused) {
   const auto refused = [&](const Folder& owner, const Folder& counts) {
-    const std::string told = complaint([&] { make_keys(owner, counts, scheme()); });
+    const std::string told = complaint([&] { make_keys(owner, counts, spec()); });
     EXPECT_NE(told.find("must not be the same, nor lie in each other"), std::string::npos) << told;
     EXPECT_FALSE(std::filesystem::exists(owner / "secret.key")) << owner;
     EXPECT_FALSE(std::filesystem::exists(counts / "public.keys")) << counts;
@@ -182,7 +185,7 @@ TEST_F(Steps, FoldersThatAreNotApartAreRefused) {
   refused(server(), server() / "inner");
   refused(folder_ / "link", server());
   refused(server() / ".." / "server" / "client", folder_ / "link");
-  make_keys(folder_ / "server2", server(), scheme());  // the name alone begins alike
+  make_keys(folder_ / "server2", server(), spec());  // the name alone begins alike
 }
 
 TEST_F(Steps, LaterStepsRefuseFoldersThatAreNotApart) {
@@ -198,7 +201,7 @@ TEST_F(Steps, LaterStepsRefuseFoldersThatAreNotApart) {
 
 TEST_F(Steps, ASecretKeyDoesNotStayWithoutItsPublicOnes) {
   // Nobody can make a file there.
-  EXPECT_NE(complaint([&] { make_keys(client(), "/proc", scheme()); }), "");
+  EXPECT_NE(complaint([&] { make_keys(client(), "/proc", spec()); }), "");
   EXPECT_FALSE(std::filesystem::exists(client() / "secret.key"));
 }
 
@@ -247,7 +250,7 @@ TEST_F(Steps, KeysForLengthsThatTheyCannotHaveAreRefused) {
   PublicKeys shown = read_public_keys(path);
   ASSERT_EQ(shown.context->primes(), 2);  // 8 take 3
   for (const std::uint64_t length : {std::uint64_t{0}, std::uint64_t{8}, std::uint64_t{9}}) {
-    shown.scheme.most_length = length;
+    shown.spec.most_length = length;
     fs::remove(path);
     write_public_keys(path, shown);
     EXPECT_NE(complaint([&] { read_public_keys(path); }).find("public.keys: says that"),
@@ -257,7 +260,7 @@ TEST_F(Steps, KeysForLengthsThatTheyCannotHaveAreRefused) {
 }
 
 TEST_F(Steps, CiphertextsThatAreNotFreshAreNoDatabase) {
-  Scheme longest = scheme();
+  KeySpec longest = spec();
   longest.most_length = 8;
   make_keys(client(), server(), longest);
   const PublicKeys shown = read_public_keys(server() / "public.keys");
@@ -271,10 +274,7 @@ TEST_F(Steps, CiphertextsThatAreNotFreshAreNoDatabase) {
     const std::string record = bgv::save(context, forged);
     const DatabaseHead head{
         .key = shown.id, .items = 1, .blocks = 1, .record_bytes = record.size(), .insecure = true};
-    const team::Bytes front = container_bytes(Kind::database, bytes_of(head));
-    core::write_file(
-        server() / "database",
-        std::string(reinterpret_cast<const char*>(front.data()), front.size()) + record);
+    core::write_file(server() / "database", framed(FileKind::database, bytes_of(head)) + record);
     team::Team threads({.processes = 1, .threads = 1});
     return complaint([&] { read_database(server() / "database", shown, 0, 1, threads); });
   };
@@ -310,7 +310,7 @@ TEST_F(Steps, AnotherClientsKeysAreTold) {
   keys();
   encrypted();
   const Folder others = folder_ / "others", their_server = folder_ / "their server";
-  make_keys(others, their_server, scheme());
+  make_keys(others, their_server, spec());
   std::filesystem::copy_file(their_server / "public.keys", server() / "public.keys",
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_NE(complaint([&] {
@@ -323,7 +323,7 @@ TEST_F(Steps, AnAnswerOfAnotherKeyIsTold) {
   keys();
   encrypted();
   count_query(server(), 1, 1);
-  make_keys(folder_ / "others", folder_ / "their server", scheme());
+  make_keys(folder_ / "others", folder_ / "their server", spec());
   fs::copy_file(folder_ / "others" / "secret.key", client() / "secret.key",
                 fs::copy_options::overwrite_existing);
   const std::string told = complaint([&] { decrypt_answer(client(), server(), 1); });
@@ -335,15 +335,15 @@ TEST_F(Steps, WithoutALengthItIsThatOfTheKeys) {
   keys();
   MineRequest open = request();
   open.most_length = of_keys;
-  Asked asked = encrypt_database(client(), server(), FimiFile(shop()), open);
-  Outcome found;
+  NextQuery asked = encrypt_database(client(), server(), FimiFile(shop()), open);
+  MineResult found;
   while (asked.length > 0) {
     count_query(server(), 1, 2);
-    const Decrypted done = decrypt_answer(client(), server(), 2);
-    asked = done.asked;
-    found = done.outcome;
+    const DecryptedAnswer done = decrypt_answer(client(), server(), 2);
+    asked = done.next;
+    found = done.result;
   }
-  EXPECT_EQ(found.most_length, scheme().most_length);
+  EXPECT_EQ(found.most_length, spec().most_length);
   EXPECT_EQ(found.itemsets, plain().itemsets);
 }
 
@@ -359,11 +359,11 @@ TEST_F(Steps, AnAnswerToAnotherQueryIsTold) {
             std::string::npos);
   EXPECT_TRUE(std::filesystem::exists(server() / "query"));
   count_query(server(), 1, 1);
-  EXPECT_EQ(decrypt_answer(client(), server(), 1).asked.length, 3);
+  EXPECT_EQ(decrypt_answer(client(), server(), 1).next.length, 3);
 }
 
 TEST_F(Steps, KeysForShorterItemsetsOrFewerTransactionsAreTold) {
-  Scheme pairs = scheme();
+  KeySpec pairs = spec();
   pairs.most_length = 2;
   make_keys(client(), server(), pairs);
   EXPECT_NE(complaint([&] { encrypted(); }).find("keys are made for itemsets of up to 2 items"),

@@ -12,8 +12,7 @@
 #include "tabane/program/several_ranks.h"
 #include "tabane/program/unreadable_memory.h"
 #include "tabane/tools/mine/steps.h"
-#include "tabane/tools/mine/verb_options.h"
-#include "tabane/tools/mine/verb_output.h"
+#include "tabane/tools/mine/verb.h"
 
 namespace tabane::program {
 namespace {
@@ -29,7 +28,7 @@ struct Folders {
 
 constexpr const char* kMark = "INSECURE PARAMETERS\n";
 
-std::string text_of(const Asked& asked, const Folders& folders) {
+std::string text_of(const NextQuery& asked, const Folders& folders) {
   const char* const mark = asked.insecure ? kMark : "";
   if (asked.length == 0) return fmt::format("{}nothing is left to count\n", mark);
   return fmt::format("{}{}/query asks for {} candidates of {} {}\n", mark,
@@ -48,7 +47,7 @@ std::string text_of(const Encryption& how, const Folders& folders) {
 
 struct KeygenOptions {
   Folders folders;
-  SchemeOptions scheme;
+  KeyOptions keys;
   std::size_t max_length = 3, transactions = 2'000'000;
 };
 
@@ -56,10 +55,10 @@ void run_keygen(const KeygenOptions& options) {
   make_memory_unreadable();
   const Encryption how = make_keys(options.folders.client, options.folders.server,
                                    {.most_length = options.max_length,
-                                    .hide_slots = options.scheme.hide_slots,
+                                    .hide_slots = options.keys.hide_slots,
                                     .transactions = options.transactions,
-                                    .degree = options.scheme.degree,
-                                    .allow_insecure = options.scheme.allow_insecure});
+                                    .degree = options.keys.degree,
+                                    .allow_insecure = options.keys.allow_insecure});
   fmt::print("{}", text_of(how, options.folders));
 }
 
@@ -76,7 +75,7 @@ Definition define_keygen() {
               &options->transactions,
               "For databases of at most N transactions (default 2000000)",
               {.range = kAboveZero}}},
-            options->scheme.rows()),
+            options->keys.rows()),
       [options](const Given&) {
         run_keygen(*options);
         return kOk;
@@ -86,7 +85,7 @@ Definition define_keygen() {
 struct EncryptOptions {
   Folders folders;
   std::string file;
-  MineOptions mine;
+  ItemsetOptions mine;
   WorkerOptions workers;
 };
 
@@ -122,7 +121,7 @@ struct CountOptions {
 int run_count(const CountOptions& options) {
   const Folders& folders = options.folders;
   const WorkerOptions& workers = options.workers;
-  const auto report = [&](const Counted& counted) {
+  const auto report = [&](const CountedQuery& counted) {
     fmt::print(
         "{}{}/answer has the counts of {} candidates of {} {}: {} products, {} key "
         "switches, {}\n",
@@ -163,9 +162,10 @@ void run_decrypt(const DecryptOptions& options) {
   make_memory_unreadable();
   options.output.check();
   const Folders& folders = options.folders;
-  const Decrypted done = decrypt_answer(folders.client, folders.server, options.workers.threads);
-  if (done.asked.length == 0) return options.output.write(done.outcome);
-  if (!options.output.quiet) fmt::print("{}", text_of(done.asked, folders));
+  const DecryptedAnswer done =
+      decrypt_answer(folders.client, folders.server, options.workers.threads);
+  if (done.next.length == 0) return options.output.write(done.result);
+  if (!options.output.quiet) fmt::print("{}", text_of(done.next, folders));
 }
 
 Definition define_decrypt() {

@@ -39,16 +39,16 @@ HWY_INLINE void add_bits(VU bits, double constant, std::uint64_t products, std::
   hn::StoreU(hn::Add(hn::LoadU(du, sum), hn::Sub(bits, hn::Set(du, excess))), du, sum);
 }
 
-bool add_factors(const Factors* factors, std::size_t count, std::size_t first, std::size_t last,
-                 const Sums& sums) {
+bool add_operands(const Operands* operands, std::size_t count, std::size_t first, std::size_t last,
+                  const SumWords& sums) {
   const DU du;
   const Splitter splitter;
   for (std::size_t i = first; i < last; i += kLanes) {
     VU high0 = hn::Zero(du), high1 = high0, high2 = high0;
     VU low0 = high0, low1 = high0, low2 = high0;
     for (std::size_t k = 0; k < count; ++k) {
-      const V a0 = load_words(factors[k].a0 + i), a1 = load_words(factors[k].a1 + i);
-      const V b0 = load_words(factors[k].b0 + i), b1 = load_words(factors[k].b1 + i);
+      const V a0 = load_words(operands[k].a0 + i), a1 = load_words(operands[k].a1 + i);
+      const V b0 = load_words(operands[k].b0 + i), b1 = load_words(operands[k].b1 + i);
       splitter.add_product(a0, b0, high0, low0);
       splitter.add_product(a0, b1, high1, low1);
       splitter.add_product(a1, b0, high1, low1);
@@ -81,7 +81,7 @@ void pack_groups(const std::uint64_t* c0, const std::uint64_t* c1, std::size_t g
 }
 
 void add_packed(const double* a, const double* b, std::size_t count, std::size_t at,
-                const Sums& sums) {
+                const SumWords& sums) {
   const D d;
   const DU du;
   const Splitter splitter;
@@ -112,9 +112,9 @@ void add_packed(const double* a, const double* b, std::size_t count, std::size_t
 
 bool packed() { return false; }
 void pack_groups(const std::uint64_t*, const std::uint64_t*, std::size_t, std::size_t, double*) {}
-void add_packed(const double*, const double*, std::size_t, std::size_t, const Sums&) {}
+void add_packed(const double*, const double*, std::size_t, std::size_t, const SumWords&) {}
 
-bool add_factors(const Factors*, std::size_t, std::size_t, std::size_t, const Sums&) {
+bool add_operands(const Operands*, std::size_t, std::size_t, std::size_t, const SumWords&) {
   return false;
 }
 
@@ -128,16 +128,16 @@ HWY_AFTER_NAMESPACE();
 
 namespace tabane::mine::bgv {
 
-HWY_EXPORT(add_factors);
+HWY_EXPORT(add_operands);
 HWY_EXPORT(packed);
 HWY_EXPORT(pack_groups);
 HWY_EXPORT(add_packed);
 
-void accumulate(std::span<const Factors> factors, std::size_t first, std::size_t last,
-                const Sums& sums) {
+void accumulate(std::span<const Operands> operands, std::size_t first, std::size_t last,
+                const SumWords& sums) {
   TABANE_ASSERT(first % kAtOnce == 0 && last % kAtOnce == 0);
-  if (!TABANE_DISPATCH(add_factors)(factors.data(), factors.size(), first, last, sums)) {
-    accumulate_reference(factors, first, last, sums);
+  if (!TABANE_DISPATCH(add_operands)(operands.data(), operands.size(), first, last, sums)) {
+    accumulate_reference(operands, first, last, sums);
   }
 }
 
@@ -149,7 +149,7 @@ void pack(const std::uint64_t* c0, const std::uint64_t* c1, std::size_t groups, 
 }
 
 void accumulate_packed(const double* a, const double* b, std::size_t count, std::size_t at,
-                       const Sums& sums) {
+                       const SumWords& sums) {
   TABANE_DISPATCH(add_packed)(a, b, count, at, sums);
 }
 
@@ -171,6 +171,28 @@ void reduce_sums(const Modulus& modulus, const std::uint64_t* high, const std::i
     const std::uint64_t of_high = modulus.multiply_prepared(high[i] + kAbove, weight, prepared);
     const std::uint64_t of_low = modulus.reduce(static_cast<std::uint64_t>(low[i]) + kAbove);
     out[i] = modulus.add(modulus.add(of_high, of_low), correction);
+  }
+}
+
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+void add(Wide product, std::uint64_t& high, std::int64_t& low) {
+  high += static_cast<std::uint64_t>(product >> kLowBits);
+  low += static_cast<std::int64_t>(product & ((std::uint64_t{1} << kLowBits) - 1));
+}
+
+}  // namespace
+
+void accumulate_reference(std::span<const Operands> operands, std::size_t first, std::size_t last,
+                          const SumWords& sums) {
+  for (const Operands& f : operands) {
+    for (std::size_t i = first; i < last; ++i) {
+      add(Wide(f.a0[i]) * f.b0[i], sums.high[0][i], sums.low[0][i]);
+      add(Wide(f.a0[i]) * f.b1[i] + Wide(f.a1[i]) * f.b0[i], sums.high[1][i], sums.low[1][i]);
+      add(Wide(f.a1[i]) * f.b1[i], sums.high[2][i], sums.low[2][i]);
+    }
   }
 }
 

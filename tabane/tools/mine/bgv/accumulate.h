@@ -17,36 +17,36 @@ namespace tabane::mine::bgv {
 
 inline constexpr int kLowBits = 51;
 
-// After so many products of ciphertexts the sums must be reduced: |low| may reach 2^62.
+// After this many products of ciphertexts the sums must be reduced: |low| may reach 2^62.
 inline constexpr std::size_t kMostProducts = 1024;
 
 // The same residues of two ciphertexts, modulo one prime: c0 and c1 of each.
-struct Factors {
+struct Operands {
   const std::uint64_t *a0, *a1, *b0, *b1;
 };
 
-// Sums of a0 b0, a0 b1 + a1 b0 and a1 b1. The high words are signed, too, modulo 2^64.
-struct Sums {
+// The sums of a0 b0, a0 b1 + a1 b0 and a1 b1. The high words are signed, too, modulo 2^64.
+struct SumWords {
   std::uint64_t* high[3];
   std::int64_t* low[3];
 };
 
 inline constexpr std::size_t kAtOnce = 8;  // elements
 
-// Adds the products of all factors, elements first to last - 1, both multiples of kAtOnce. What was
-// summed up since the last reduction and the factors are at most kMostProducts. cost: 20 vector
-// operations and 4 loads for each factor, 6 loads and stores in all.
-void accumulate(std::span<const Factors> factors, std::size_t first, std::size_t last,
-                const Sums& sums);
-void accumulate_reference(std::span<const Factors> factors, std::size_t first, std::size_t last,
-                          const Sums& sums);
+// Adds the products of all operands, elements first to last - 1, both multiples of kAtOnce. At most
+// kMostProducts may be added between reductions. cost: 20 vector operations and 4 loads for each
+// operand, 6 loads and stores in all.
+void accumulate(std::span<const Operands> operands, std::size_t first, std::size_t last,
+                const SumWords& sums);
+void accumulate_reference(std::span<const Operands> operands, std::size_t first, std::size_t last,
+                          const SumWords& sums);
 
 // Residues that many products share, as doubles: of 8 at a time c0, c1 and c0 + c1, each as 8
 // doubles. With the third a product of ciphertexts takes three products of residues instead of
 // four: a0 b1 + a1 b0 = (a0 + a1)(b0 + b1) - a0 b0 - a1 b1. Source: Karatsuba and Ofman, 1962.
 inline constexpr std::size_t kPacked = 3 * kAtOnce;
 
-// Whether the target in use has them; otherwise neither of the two may be called.
+// Whether the target in use has them; if not, do not call the next two.
 bool has_packed();
 // out[i stride …] = residues 8 i to 8 i + 7, for i below `groups`.
 void pack(const std::uint64_t* c0, const std::uint64_t* c1, std::size_t groups, std::size_t stride,
@@ -55,7 +55,7 @@ void pack(const std::uint64_t* c0, const std::uint64_t* c1, std::size_t groups, 
 // `at` on. count: as in accumulate().
 // cost: 15 vector operations and 6 loads a product.
 void accumulate_packed(const double* a, const double* b, std::size_t count, std::size_t at,
-                       const Sums& sums);
+                       const SumWords& sums);
 
 // low += a.
 void accumulate(const std::uint64_t* a, std::size_t n, std::int64_t* low);

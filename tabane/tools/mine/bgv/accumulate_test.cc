@@ -7,11 +7,11 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-struct SumWords {
-  explicit SumWords(std::size_t n) : high(3 * n, 0), low(3 * n, 0) {}
-  Sums sums() {
+struct OwnedSums {
+  explicit OwnedSums(std::size_t n) : high(3 * n, 0), low(3 * n, 0) {}
+  SumWords sums() {
     const std::size_t n = high.size() / 3;
-    Sums sums{};
+    SumWords sums{};
     for (std::size_t c = 0; c < 3; ++c) {
       sums.high[c] = &high[c * n];
       sums.low[c] = &low[c * n];
@@ -26,13 +26,13 @@ struct SumWords {
   std::vector<std::int64_t> low;
 };
 
-struct Operands {
-  Operands(std::size_t n, std::uint64_t p, std::uint64_t start)
+struct OwnedOperands {
+  OwnedOperands(std::size_t n, std::uint64_t p, std::uint64_t start)
       : a0(random_residues(n, p, start)),
         a1(random_residues(n, p, start + 1)),
         b0(random_residues(n, p, start + 2)),
         b1(random_residues(n, p, start + 3)) {}
-  Factors factors() const { return {a0.data(), a1.data(), b0.data(), b1.data()}; }
+  Operands factors() const { return {a0.data(), a1.data(), b0.data(), b1.data()}; }
   Words a0, a1, b0, b1;
 };
 
@@ -41,14 +41,14 @@ constexpr std::uint64_t kLargest = (std::uint64_t{1} << 50) - 27;
 TEST(BgvAccumulate, EveryTargetGivesTheReferencesSums) {
   const std::size_t n = 64;
   for (const std::uint64_t p : {std::uint64_t{2}, std::uint64_t{65537}, kLargest}) {
-    std::vector<Operands> operands;
-    std::vector<Factors> factors;
+    std::vector<OwnedOperands> operands;
+    std::vector<Operands> factors;
     for (std::uint64_t k = 0; k < 5; ++k) operands.emplace_back(n, p, 10 * k);
-    for (const Operands& each : operands) factors.push_back(each.factors());
-    SumWords expected(n);
+    for (const OwnedOperands& each : operands) factors.push_back(each.factors());
+    OwnedSums expected(n);
     accumulate_reference(factors, 8, 56, expected.sums());
     on_every_target([&] {
-      SumWords sums(n);
+      OwnedSums sums(n);
       accumulate(std::span(factors).first(2), 8, 56, sums.sums());
       accumulate(std::span(factors).subspan(2), 8, 56, sums.sums());
       for (std::size_t i = 0; i < 3 * n; ++i) EXPECT_TRUE(sums.value(i) == expected.value(i)) << i;
@@ -59,11 +59,11 @@ TEST(BgvAccumulate, EveryTargetGivesTheReferencesSums) {
 TEST(BgvAccumulate, PackedProductsAreTheSame) {
   const std::size_t n = 24;
   for (const std::uint64_t p : {std::uint64_t{2}, std::uint64_t{65537}, kLargest}) {
-    std::vector<Operands> operands;
-    std::vector<Factors> factors;
+    std::vector<OwnedOperands> operands;
+    std::vector<Operands> factors;
     for (std::uint64_t k = 0; k < 5; ++k) operands.emplace_back(n, p, 10 * k);
-    for (const Operands& each : operands) factors.push_back(each.factors());
-    SumWords expected(n);
+    for (const OwnedOperands& each : operands) factors.push_back(each.factors());
+    OwnedSums expected(n);
     accumulate_reference(factors, 8, n, expected.sums());
     on_every_target([&] {
       if (!has_packed()) return;
@@ -74,7 +74,7 @@ TEST(BgvAccumulate, PackedProductsAreTheSame) {
         pack(factors[k].a0 + 8, factors[k].a1 + 8, 2, stride, &a[k * kPacked]);
         pack(factors[k].b0 + 8, factors[k].b1 + 8, 2, stride, &b[k * kPacked]);
       }
-      SumWords sums(n);
+      OwnedSums sums(n);
       for (std::size_t group = 0; group < 2; ++group) {
         const double *const x = &a[group * stride], *const y = &b[group * stride];
         accumulate_packed(x, y, 2, 8 + 8 * group, sums.sums());
@@ -88,12 +88,12 @@ TEST(BgvAccumulate, PackedProductsAreTheSame) {
 TEST(BgvAccumulate, HoldsAsManyOfTheLargestProductsAsItSays) {
   const std::size_t n = 8;
   const Words largest(n, kLargest - 1);
-  const std::vector<Factors> factors(
+  const std::vector<Operands> factors(
       kMostProducts, {largest.data(), largest.data(), largest.data(), largest.data()});
   const Wide product = static_cast<Wide>(kLargest - 1) * (kLargest - 1);
   on_every_target([&] {
     for (const bool packed : {false, true}) {
-      SumWords sums(n);
+      OwnedSums sums(n);
       if (packed && has_packed()) {
         std::vector<double> a(kMostProducts * kPacked);
         for (std::size_t k = 0; k < kMostProducts; ++k) {

@@ -73,7 +73,7 @@ class Block {
     }
   }
 
-  // Where vector i lies: even values first.
+  // Returns the place of vector i: even values come first.
   static constexpr std::size_t place(std::size_t i) { return i / 2 * kLanes + i % 2 * 8; }
 
  private:

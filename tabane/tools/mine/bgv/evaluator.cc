@@ -6,11 +6,98 @@
 #include <cmath>
 
 #include "tabane/core/error.h"
-#include "tabane/tools/mine/bgv/key_switch.h"
-#include "tabane/tools/mine/bgv/polynomial.h"
+#include "tabane/tools/mine/bgv/modulus.h"
 
 namespace tabane::mine::bgv {
 namespace {
+
+// Divides a polynomial by one of the primes q, rounded so that the plaintext stays: adds the least
+// delta that is -values modulo q and 0 modulo t.
+class ModulusDrop {
+ public:
+  ModulusDrop(const Context& context, std::size_t dropped) : context_(context), dropped_(dropped) {}
+
+  // dropped_values: the values modulo the dropped prime, replaced by delta's coefficients over t.
+  void prepare(Residues dropped_values) const;
+  // out = (values + delta) / q modulo modulus j; scratch: N words. prepared: by prepare().
+  void divide(std::size_t j, ConstResidues prepared, ConstResidues values, Residues scratch,
+              Residues out) const;
+
+ private:
+  const Context& context_;
+  std::size_t dropped_;
+};
+
+void ModulusDrop::prepare(Residues dropped_values) const {
+  const Modulus& q = context_.modulus(dropped_);
+  context_.ntt(dropped_).inverse(dropped_values);
+  const std::uint64_t t = q.reduce(context_.plaintext_modulus().value());
+  scale(q, dropped_values, q.negate(q.inverse(t)), dropped_values);
+}
+
+void ModulusDrop::divide(std::size_t j, ConstResidues prepared, ConstResidues values,
+                         Residues scratch, Residues out) const {
+  const Modulus &q = context_.modulus(dropped_), &to = context_.modulus(j);
+  lift_centred(q, prepared, to, scratch);
+  scale(to, scratch, to.reduce(context_.plaintext_modulus().value()), scratch);
+  context_.ntt(j).forward(scratch);
+  add(to, values, scratch, scratch);
+  scale(to, scratch, to.inverse(to.reduce(q.value())), out);
+}
+
+// The sums over the digits modulo the primes in use and the special one, [component][place][N].
+class DigitSums {
+ public:
+  DigitSums(const Context& context, std::size_t primes)
+      : context_(context), primes_(primes), words_(2 * (primes + 1) * context.degree(), 0) {}
+
+  std::size_t places() const { return primes_ + 1; }
+  std::size_t modulus(std::size_t place) const {
+    return place < primes_ ? place : context_.special();
+  }
+  Residues at(std::size_t component, std::size_t place) {
+    const std::size_t n = context_.degree();
+    return std::span(words_).subspan((component * places() + place) * n, n);
+  }
+
+ private:
+  const Context& context_;
+  std::size_t primes_;
+  Words words_;
+};
+
+// Adds to c0 and c1 of `sum` an encryption of component times the key's secret. component: values,
+// [prime][N] for the primes of `sum`. cost: primes x (primes + 2) transforms.
+void switch_key(const Context& context, const KeySwitchKey& key,
+                std::span<const std::uint64_t> component, Ciphertext& sum) {
+  const std::size_t n = context.degree(), primes = sum.primes(), moduli = context.moduli();
+  DigitSums sums(context, primes);
+  Words digit(n), lifted(n);
+  for (std::size_t i = 0; i < primes; ++i) {
+    const ConstResidues values = component.subspan(i * n, n);
+    std::ranges::copy(values, digit.begin());
+    context.ntt(i).inverse(digit);
+    for (std::size_t place = 0; place < sums.places(); ++place) {
+      const std::size_t j = sums.modulus(place);
+      if (j != i) {
+        lift_centred(context.modulus(i), digit, context.modulus(j), lifted);
+        context.ntt(j).forward(lifted);
+      }
+      const ConstResidues factor = j == i ? values : ConstResidues(lifted);
+      const std::size_t at = (i * moduli + j) * n;
+      multiply_add(context.modulus(j), factor, std::span(key.b).subspan(at, n), sums.at(0, place));
+      multiply_add(context.modulus(j), factor, std::span(key.a).subspan(at, n), sums.at(1, place));
+    }
+  }
+  const ModulusDrop drop(context, context.special());
+  for (std::size_t c = 0; c < 2; ++c) {
+    drop.prepare(sums.at(c, primes));
+    for (std::size_t j = 0; j < primes; ++j) {
+      drop.divide(j, sums.at(c, primes), sums.at(c, j), lifted, sums.at(c, j));
+      add(context.modulus(j), sum.residues(c, j), sums.at(c, j), sum.residues(c, j));
+    }
+  }
+}
 
 void check_same(const CiphertextView& a, const CiphertextView& b) {
   TABANE_ASSERT(a.primes == b.primes && a.degree == b.degree);

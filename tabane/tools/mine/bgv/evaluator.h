@@ -1,11 +1,10 @@
-// What a server does with ciphertexts: public material only.
+// Computing on ciphertexts, with public material only.
 #pragma once
 
 #include <cstdint>
 
-#include "tabane/tools/mine/bgv/ciphertext.h"
-#include "tabane/tools/mine/bgv/context.h"
 #include "tabane/tools/mine/bgv/keys.h"
+#include "tabane/tools/mine/bgv/parameters.h"
 
 namespace tabane::mine::bgv {
 
@@ -14,33 +13,33 @@ namespace tabane::mine::bgv {
 // change theirs.
 class Evaluator {
  public:
-  // keys: null if nothing is relinearised or rotated; must live as long as this.
+  // keys: null if nothing is relinearised or rotated; must outlive this.
   explicit Evaluator(SharedContext context, const EvaluationKeys* keys = nullptr);
 
-  // Two or three components, as many as the operand with more.
+  // Returns as many components, two or three, as the operand with more.
   Ciphertext add(const CiphertextView& a, const CiphertextView& b) const;
   // sum += a; a: at most as many components.
   void add_in_place(Ciphertext& sum, const CiphertextView& a) const;
 
-  // Two components each; returns three.
+  // Operands have two components; the product has three.
   Ciphertext multiply(const CiphertextView& a, const CiphertextView& b) const;
-  // product: any ciphertext whose memory may be reused, but none of a and b.
+  // product: any ciphertext, but not a or b; its memory is reused.
   void multiply_to(const CiphertextView& a, const CiphertextView& b, Ciphertext& product) const;
 
-  // Three components to two. throws: core::UsageError if there is no key for it, or if the key is
-  // another pair's.
+  // Turns three components into two. throws: core::UsageError if there is no key for it, or only
+  // that of another pair.
   Ciphertext relinearise(const CiphertextView& a) const;
 
-  // Divides by the last prime and so takes its size off the noise.
+  // Divides by the last prime, and the noise with it.
   // throws: core::UsageError if one prime is left.
   Ciphertext switch_modulus(const CiphertextView& a) const;
-  // Until `primes` are left.
+  // Does so until `primes` are left.
   Ciphertext switch_modulus_to(const CiphertextView& a, std::size_t primes) const;
 
-  // Rotates both rows of slots to the left; exchanges the rows. throw: as relinearise().
+  // Rotate both rows of slots to the left, and exchange the rows. throw: as relinearise().
   Ciphertext rotate(const CiphertextView& a, std::size_t steps) const;
   Ciphertext exchange_rows(const CiphertextView& a) const;
-  // The sum of all slots, in every slot. cost: log2 N key switches. throws: as relinearise().
+  // Puts the sum of all slots into every slot. cost: log2 N key switches. throws: as relinearise().
   Ciphertext sum_slots(const CiphertextView& a) const;
 
  private:

@@ -49,7 +49,7 @@ HWY_INLINE void store_words(V v, std::uint64_t* to) {
   hn::StoreU(hn::Xor(hn::BitCast(du, hn::Add(v, exponent)), hn::BitCast(du, exponent)), du, to);
 }
 
-// Doubles that lie in memory for words.
+// Loads and stores doubles in the memory of words.
 HWY_INLINE V load_doubles(const std::uint64_t* from) {
   return hn::BitCast(D(), hn::LoadU(DU(), from));
 }

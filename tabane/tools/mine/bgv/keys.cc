@@ -3,13 +3,124 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
 
 #include "tabane/core/error.h"
-#include "tabane/crypto/wipe.h"
-#include "tabane/tools/mine/bgv/polynomial.h"
-#include "tabane/tools/mine/bgv/wiped.h"
+#include "tabane/crypto/openssl.h"
+#include "tabane/crypto/secret.h"
+#include "tabane/tools/mine/bgv/modulus.h"
 
 namespace tabane::mine::bgv {
+namespace {
+
+template <std::size_t kBytes>
+std::array<std::uint8_t, kBytes> fresh_bytes() {
+  std::array<std::uint8_t, kBytes> bytes;
+  crypto::fill_random(std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+// Bytes of a stream in portions that stay in the first-level cache, wiped at the end.
+class Portions {
+ public:
+  explicit Portions(RandomStream& random) : random_(random) {}
+  ~Portions() { crypto::wipe(std::as_writable_bytes(std::span(bytes_))); }
+  Portions(const Portions&) = delete;
+  Portions& operator=(const Portions&) = delete;
+
+  // At most `left` words of 64 bits, at least one.
+  std::span<const std::uint8_t> words(std::size_t left) {
+    const auto bytes = std::span(bytes_).first(std::min(bytes_.size(), 8 * left));
+    random_.fill(bytes);
+    return bytes;
+  }
+
+ private:
+  RandomStream& random_;
+  std::array<std::uint8_t, 4096> bytes_;
+};
+
+std::uint64_t little_endian(const std::uint8_t* bytes) {
+  std::uint64_t word;
+  std::memcpy(&word, bytes, sizeof word);
+  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+  return word;
+}
+
+}  // namespace
+
+Seed fresh_seed() { return fresh_bytes<32>(); }
+KeyId fresh_key_id() { return fresh_bytes<16>(); }
+
+struct RandomStream::Cipher {
+  crypto::CipherContext context{EVP_CIPHER_CTX_new()};
+};
+
+RandomStream::RandomStream(const Seed& seed) : cipher_(std::make_unique<Cipher>()) {
+  const std::array<std::uint8_t, 16> first{};
+  crypto::require(
+      cipher_->context != nullptr && EVP_EncryptInit_ex(cipher_->context.get(), EVP_aes_256_ctr(),
+                                                        nullptr, seed.data(), first.data()) == 1,
+      "random numbers");
+}
+
+RandomStream::~RandomStream() = default;
+RandomStream::RandomStream(RandomStream&&) noexcept = default;
+RandomStream& RandomStream::operator=(RandomStream&&) noexcept = default;
+
+void RandomStream::fill(std::span<std::uint8_t> bytes) {
+  std::ranges::fill(bytes, std::uint8_t{0});
+  int written = 0;
+  crypto::require(EVP_EncryptUpdate(cipher_->context.get(), bytes.data(), &written, bytes.data(),
+                                    static_cast<int>(bytes.size())) == 1,
+                  "random numbers");
+}
+
+Seed RandomStream::seed() {
+  Seed seed;
+  fill(seed);
+  return seed;
+}
+
+void draw_uniform(RandomStream& random, const Modulus& modulus, std::span<std::uint64_t> values) {
+  const std::uint64_t mask = std::bit_ceil(modulus.value()) - 1;
+  Portions portions(random);
+  for (std::size_t done = 0; done < values.size();) {
+    const std::span<const std::uint8_t> bytes = portions.words(values.size() - done);
+    for (std::size_t at = 0; at < bytes.size(); at += 8) {
+      const std::uint64_t word = little_endian(bytes.data() + at) & mask;
+      values[done] = word;
+      done += word < modulus.value();
+    }
+  }
+}
+
+// Bytes below 252 are uniform modulo 3.
+void draw_ternary(RandomStream& random, std::span<std::int8_t> values) {
+  Portions portions(random);
+  for (std::size_t done = 0; done < values.size();) {
+    for (const std::uint8_t byte : portions.words((values.size() - done + 7) / 8)) {
+      if (byte >= 252 || done == values.size()) continue;
+      values[done++] = static_cast<std::int8_t>(byte % 3 - 1);
+    }
+  }
+}
+
+void draw_errors(RandomStream& random, std::span<std::int8_t> values) {
+  constexpr std::uint64_t kBits = (std::uint64_t{1} << 21) - 1;
+  Portions portions(random);
+  for (std::size_t done = 0; done < values.size();) {
+    const std::span<const std::uint8_t> bytes = portions.words(values.size() - done);
+    for (std::size_t at = 0; at < bytes.size(); at += 8) {
+      const std::uint64_t word = little_endian(bytes.data() + at);
+      values[done++] =
+          static_cast<std::int8_t>(std::popcount(word & kBits) - std::popcount(word >> 21 & kBits));
+    }
+  }
+}
+
 namespace {
 
 std::vector<std::int8_t> ternary(const Context& context, RandomStream& random) {
@@ -20,7 +131,7 @@ std::vector<std::int8_t> ternary(const Context& context, RandomStream& random) {
 
 SecretKey secret_from(const SharedContext& context, const KeyId& id, RandomStream random) {
   std::vector<std::int8_t> coefficients = ternary(*context, random);
-  const WipedAtEnd end(coefficients);
+  const crypto::WipedAtEnd end(coefficients);
   return SecretKey(context, id, coefficients);
 }
 
@@ -32,7 +143,7 @@ void mask(const SecretKey& secret, std::span<const std::int8_t> errors, std::siz
   lift(q, errors, context.plaintext_modulus().value(), b);
   context.ntt(modulus).forward(b);
   Words product(context.degree());  // a s, from which s follows
-  const WipedAtEnd end(product);
+  const crypto::WipedAtEnd end(product);
   multiply(q, a, secret.values(modulus), product);
   subtract(q, b, product, b);
 }
@@ -46,7 +157,7 @@ KeySwitchKey switch_key(const SecretKey& secret, const Words& from, RandomStream
   expand(context, key.seed, digits, moduli, key.a);
   std::vector<std::int8_t> errors(n);
   Words scaled(n);  // P s^2, or P s rotated
-  const WipedAtEnd end_of_errors(errors), end_of_scaled(scaled);
+  const crypto::WipedAtEnd end_of_errors(errors), end_of_scaled(scaled);
   for (std::size_t digit = 0; digit < digits; ++digit) {
     draw_errors(random, errors);
     for (std::size_t j = 0; j < moduli; ++j) {
@@ -66,7 +177,7 @@ KeySwitchKey switch_key(const SecretKey& secret, const Words& from, RandomStream
 
 SecretKey SecretKey::generate(const SharedContext& context) {
   Seed seed = fresh_seed();
-  const WipedAtEnd end(seed);
+  const crypto::WipedAtEnd end(seed);
   return secret_from(context, fresh_key_id(), RandomStream(seed));
 }
 
@@ -102,7 +213,7 @@ SecretKey::~SecretKey() {
 
 PublicKey PublicKey::generate(const SecretKey& secret) {
   Seed randomness = fresh_seed();
-  const WipedAtEnd end(randomness);
+  const crypto::WipedAtEnd end(randomness);
   return generate(secret, randomness);
 }
 
@@ -114,7 +225,7 @@ PublicKey PublicKey::generate(const SecretKey& secret, const Seed& randomness) {
       .id = secret.id(), .seed = random.seed(), .b = Words(primes * n), .a = Words(primes * n)};
   expand(context, key.seed, 1, primes, key.a);
   std::vector<std::int8_t> errors(n);
-  const WipedAtEnd end(errors);
+  const crypto::WipedAtEnd end(errors);
   draw_errors(random, errors);
   for (std::size_t j = 0; j < primes; ++j) {
     mask(secret, errors, j, std::span(key.a).subspan(j * n, n), std::span(key.b).subspan(j * n, n));
@@ -124,7 +235,7 @@ PublicKey PublicKey::generate(const SecretKey& secret, const Seed& randomness) {
 
 EvaluationKeys EvaluationKeys::generate(const SecretKey& secret, const Which& which) {
   Seed randomness = fresh_seed();
-  const WipedAtEnd end(randomness);
+  const crypto::WipedAtEnd end(randomness);
   return generate(secret, which, randomness);
 }
 
@@ -138,7 +249,7 @@ EvaluationKeys EvaluationKeys::generate(const SecretKey& secret, const Which& wh
   RandomStream random(randomness);
   EvaluationKeys keys{.id = secret.id()};
   Words from(context.primes() * n);
-  const WipedAtEnd end(from);
+  const crypto::WipedAtEnd end(from);
   const auto each_prime = [&](auto make) {
     for (std::size_t j = 0; j < context.primes(); ++j) make(j, std::span(from).subspan(j * n, n));
     return switch_key(secret, from, random);

@@ -1,19 +1,126 @@
-// Keys. A SecretKey stays with whoever owns the data; the others are public.
+// Plaintexts, ciphertexts, keys, and the random numbers that they are made with. A SecretKey stays
+// with whoever owns the data; the other keys are public.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "tabane/tools/mine/bgv/ciphertext.h"
-#include "tabane/tools/mine/bgv/context.h"
-#include "tabane/tools/mine/bgv/random.h"
+#include "tabane/tools/mine/bgv/modulus.h"
+#include "tabane/tools/mine/bgv/parameters.h"
 
 namespace tabane::mine::bgv {
 
-// A ternary polynomial s. Its memory is wiped when it goes; it is never copied.
+// ---- plaintexts and ciphertexts ----
+
+// A random number that tells key pairs apart: what was made with one fits only its own.
+using KeyId = std::array<std::uint8_t, 16>;
+
+// Determines a stream of random bytes.
+using Seed = std::array<std::uint8_t, 32>;
+
+// Coefficients modulo t of a polynomial of degree below N.
+struct Plaintext {
+  Words coefficients;
+};
+
+// Components c0, c1 and, after a multiplication, c2, each as values (ntt.h) modulo some of the
+// primes. Does not own the words, which are [component][prime][N].
+struct CiphertextView {
+  const std::uint64_t* words = nullptr;
+  std::size_t degree = 0, components = 0, primes = 0;
+  double deviation = 0;  // as NoiseModel estimates it
+  KeyId key{};
+
+  std::span<const std::uint64_t> residues(std::size_t component, std::size_t prime) const {
+    return {words + (component * primes + prime) * degree, degree};
+  }
+};
+
+class Ciphertext {
+ public:
+  Ciphertext() = default;
+  // The words have no values yet.
+  Ciphertext(std::size_t degree, std::size_t components, std::size_t primes)
+      : degree_(degree),
+        components_(components),
+        primes_(primes),
+        words_(size_of(degree, components, primes)) {}
+
+  std::size_t degree() const { return degree_; }
+  std::size_t components() const { return components_; }
+  std::size_t primes() const { return primes_; }
+  std::span<std::uint64_t> words() { return words_; }
+  std::span<const std::uint64_t> words() const { return words_; }
+  std::span<std::uint64_t> residues(std::size_t component, std::size_t prime) {
+    return std::span(words_).subspan((component * primes_ + prime) * degree_, degree_);
+  }
+  std::span<const std::uint64_t> residues(std::size_t component, std::size_t prime) const {
+    return std::span(words_).subspan((component * primes_ + prime) * degree_, degree_);
+  }
+
+  operator CiphertextView() const {
+    return {words_.data(), degree_, components_, primes_, deviation, key};
+  }
+
+  // Returns the number of words.
+  static std::size_t size_of(std::size_t degree, std::size_t components, std::size_t primes) {
+    return degree * components * primes;
+  }
+
+  double deviation = 0;
+  KeyId key{};
+  // The seed that c1 expands from, so that a file need not hold c1: only fresh ciphertexts under
+  // the secret key have one.
+  std::optional<Seed> seed;
+
+ private:
+  std::size_t degree_ = 0, components_ = 0, primes_ = 0;
+  Words words_;
+};
+
+// ---- random numbers ----
+
+// Come from OpenSSL's generator, which is safe in threads and after a fork. throw: core::Error.
+Seed fresh_seed();
+KeyId fresh_key_id();
+
+// AES-256 in counter mode: its bytes depend on the seed alone. Wiped at the end. One thread at a
+// time.
+class RandomStream {
+ public:
+  explicit RandomStream(const Seed& seed);  // throws: core::Error
+  ~RandomStream();
+  RandomStream(RandomStream&&) noexcept;
+  RandomStream& operator=(RandomStream&&) noexcept;
+
+  void fill(std::span<std::uint8_t> bytes);
+  Seed seed();  // of another stream
+
+ private:
+  struct Cipher;
+  std::unique_ptr<Cipher> cipher_;
+};
+
+// Draws numbers uniformly from [0, modulus): words of the stream, little-endian, cut to the
+// modulus's bits, without those that are too large. Files of format version 1 depend on it.
+void draw_uniform(RandomStream& random, const Modulus& modulus, std::span<std::uint64_t> values);
+
+// Draws numbers uniformly from {-1, 0, 1}.
+void draw_ternary(RandomStream& random, std::span<std::int8_t> values);
+
+// Draws differences of the numbers of ones in 21 and 21 bits: variance 10.5, deviation 3.24.
+void draw_errors(RandomStream& random, std::span<std::int8_t> values);
+
+// ---- keys ----
+
+// A ternary polynomial s: it stays with whoever owns the data. Never copied; its memory is wiped at
+// the end.
 class SecretKey {
  public:
   // throws: core::Error.
@@ -52,16 +159,17 @@ struct PublicKey {
   static PublicKey generate(const SecretKey& secret, const Seed& randomness);  // for tests
 };
 
-// Leads from one secret to s: for each prime q_i a pair (b, a) with b = t e - a s + P g_i secret,
-// where g_i is 1 modulo q_i and 0 modulo the other primes. Source: the hybrid key switching of
-// Kim, Polyakov and Zucca, ia.cr/2021/204, with a digit for each prime.
+// Turns a component under another secret into components under s: for each prime q_i a pair (b, a)
+// with b = t e - a s + P g_i secret, where g_i is 1 modulo q_i and 0 modulo the other primes.
+// Source: the hybrid key switching of Kim, Polyakov and Zucca, ia.cr/2021/204, with a digit for
+// each prime.
 struct KeySwitchKey {
   Seed seed{};  // of all a
   Words b;      // [digit][modulus][N], the special prime last
   Words a;
 };
 
-// What the server needs beside ciphertexts; made with the special prime.
+// The keys that the server needs in addition to ciphertexts; made with the special prime.
 struct EvaluationKeys {
   KeyId id{};
   std::optional<KeySwitchKey> relinearisation;      // from s^2
@@ -69,7 +177,7 @@ struct EvaluationKeys {
 
   struct Which {
     bool relinearisation = true;
-    bool rotations = false;  // by powers of two, and of the rows: all that sum_slots() takes
+    bool rotations = false;  // by powers of two, and of the rows: all that sum_slots() needs
   };
   // throws: core::UsageError if the parameters have no special prime.
   static EvaluationKeys generate(const SecretKey& secret, const Which& which);
@@ -77,12 +185,12 @@ struct EvaluationKeys {
                                  const Seed& randomness);  // for tests
 };
 
-// The automorphism X -> X^g that rotates both rows of slots to the left by `steps`; the one that
-// exchanges them.
+// Return g of the automorphism X -> X^g that rotates both rows of slots to the left by `steps`, and
+// of the one that exchanges the rows.
 std::uint64_t rotation_exponent(std::size_t degree, std::size_t steps);
 inline std::uint64_t exchange_exponent(std::size_t degree) { return 2 * degree - 1; }
 
-// Fills a from a seed, modulus by modulus (`moduli` of the context from its first), `digits` times.
+// Fills `a` from a seed, modulus by modulus (the context's first `moduli`), `digits` times.
 void expand(const Context& context, const Seed& seed, std::size_t digits, std::size_t moduli,
             std::span<std::uint64_t> a);
 

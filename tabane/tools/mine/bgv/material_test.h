@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "tabane/simd/target.h"
-#include "tabane/tools/mine/bgv/decryptor.h"
-#include "tabane/tools/mine/bgv/encoder.h"
-#include "tabane/tools/mine/bgv/encryptor.h"
+#include "tabane/tools/mine/bgv/encryption.h"
 #include "tabane/tools/mine/bgv/evaluator.h"
 #include "tabane/tools/mine/bgv/keys.h"
 

@@ -12,17 +12,16 @@
 #include <span>
 
 #include "tabane/tools/mine/bgv/modulus.h"
-#include "tabane/tools/mine/bgv/words.h"
 
 namespace tabane::mine::bgv {
 
 using Doubles = std::vector<double, LineAllocator<double>>;
 
-// Powers of a root as the vectors read them: centred residues.
+// Powers of a root as centred residues, in the order in which the vectors read them.
 struct NttTable {
   Doubles roots;  // psi^brv(i), for the levels of groups = 1, 2, 4, … at groups
   Doubles last;   // for each block of 16 values 8 of its halves 4, 2 and 1, lane by lane
-  double inverse_degree = 0, last_root = 0;  // 1 / N and roots[1] / N; of the inverse alone
+  double inverse_degree = 0, last_root = 0;  // 1 / N, roots[1] / N; for the inverse only
 };
 
 // Immutable after construction. Memory: 9 N words.
@@ -58,11 +57,24 @@ class Ntt {
   NttTable forward_, inverse_;
 };
 
-// Where the values lie: the position of the value at psi^exponent, exponent odd below 2 N. It is
-// the order of the bit-reversed transform, but in each 16 values the even ones come first, which is
-// what vectors of 2, 4 and 8 lanes leave without moving any back.
+// Returns the position of the value at psi^exponent; exponent: odd, below 2 N. The order is that of
+// the bit-reversed transform, but of each 16 values the even ones come first, as vectors of 2, 4
+// and 8 lanes leave them without moving any back.
 std::size_t position_of(std::size_t degree, std::uint64_t exponent);
-// The exponent at a position.
+// Returns the exponent at a position.
 std::uint64_t exponent_at(std::size_t degree, std::size_t position);
+
+// X -> X^g for polynomials that are given by their values: out[position of e] = values[position of
+// e g].
+class Automorphism {
+ public:
+  // exponent: g, odd, below 2 degree.
+  Automorphism(std::size_t degree, std::uint64_t exponent);
+
+  void apply(ConstResidues values, Residues out) const;
+
+ private:
+  std::vector<std::uint32_t> from_;
+};
 
 }  // namespace tabane::mine::bgv

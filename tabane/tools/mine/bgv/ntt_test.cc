@@ -1,7 +1,7 @@
 #include "tabane/tools/mine/bgv/ntt.h"
 
 #include "tabane/tools/mine/bgv/material_test.h"
-#include "tabane/tools/mine/bgv/pointwise.h"
+#include "tabane/tools/mine/bgv/modulus.h"
 
 namespace tabane::mine::bgv {
 namespace {

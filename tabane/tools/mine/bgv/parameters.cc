@@ -10,8 +10,6 @@
 
 #include "tabane/core/error.h"
 #include "tabane/tools/mine/bgv/modulus.h"
-#include "tabane/tools/mine/bgv/noise.h"
-#include "tabane/tools/mine/bgv/security.h"
 
 namespace tabane::mine::bgv {
 namespace {
@@ -59,32 +57,34 @@ void check(const ParameterValues& values) {
 }
 
 // Whether a computation switches keys, which takes the special prime.
-bool switches_keys(const Need& need) { return need.depth > 1 || need.sum_slots; }
+bool switches_keys(const Computation& computation) {
+  return computation.depth > 1 || computation.sum_slots;
+}
 
-std::optional<Parameters> with_primes(const Need& need, std::size_t degree, std::uint64_t t,
-                                      std::size_t count, int bits) {
-  const std::size_t all = count + (switches_keys(need) ? 1 : 0);
+std::optional<Parameters> with_primes(const Computation& computation, std::size_t degree,
+                                      std::uint64_t t, std::size_t count, int bits) {
+  const std::size_t all = count + (switches_keys(computation) ? 1 : 0);
   ParameterValues values{.degree = degree, .plaintext_modulus = t, .allow_insecure = true};
   values.primes = primes_one_modulo(std::lcm(2 * degree, t), bits, all);
   if (values.primes.size() < all) return std::nullopt;
-  if (switches_keys(need)) {  // the largest
+  if (switches_keys(computation)) {  // the largest
     values.special_prime = values.primes.front();
     values.primes.erase(values.primes.begin());
   }
   Parameters parameters(std::move(values));
-  if (!parameters.secure() && !need.allow_insecure) return std::nullopt;
-  if (spare_bits(parameters, need) < kReserveBits) return std::nullopt;
+  if (!parameters.secure() && !computation.allow_insecure) return std::nullopt;
+  if (spare_bits(parameters, computation) < kReserveBits) return std::nullopt;
   return parameters;
 }
 
-std::optional<Parameters> with_degree(const Need& need, std::size_t degree) {
+std::optional<Parameters> with_degree(const Computation& computation, std::size_t degree) {
   const std::uint64_t t = next_prime_one_modulo(
-      2 * degree, std::max<std::uint64_t>(need.least_plaintext_modulus, 2) - 1);
+      2 * degree, std::max<std::uint64_t>(computation.least_plaintext_modulus, 2) - 1);
   if (t >> 32 != 0) return std::nullopt;
-  const auto least = static_cast<std::size_t>(need.depth);
+  const auto least = static_cast<std::size_t>(computation.depth);
   for (std::size_t count = least; count < kMostPrimes; ++count) {
     for (int bits = kMaxModulusBits; bits >= kLeastPrimeBits; --bits) {
-      if (auto parameters = with_primes(need, degree, t, count, bits)) return parameters;
+      if (auto parameters = with_primes(computation, degree, t, count, bits)) return parameters;
     }
   }
   return std::nullopt;
@@ -121,36 +121,36 @@ std::string Parameters::text() const {
                      secure() ? "" : ", INSECURE");
 }
 
-Parameters Parameters::choose(const Need& need) {
-  if (need.depth < 1 || need.depth > 12) {
-    throw core::UsageError(fmt::format("the depth is from 1 to 12, not {}", need.depth));
+Parameters Parameters::choose(const Computation& computation) {
+  if (computation.depth < 1 || computation.depth > 12) {
+    throw core::UsageError(fmt::format("the depth is from 1 to 12, not {}", computation.depth));
   }
-  if (need.degree != 0) check_degree(need.degree);
+  if (computation.degree != 0) check_degree(computation.degree);
   for (const SecurityLimit& row : security_table()) {
-    if (need.degree != 0) break;
-    if (auto parameters = with_degree(need, row.degree)) return *parameters;
+    if (computation.degree != 0) break;
+    if (auto parameters = with_degree(computation, row.degree)) return *parameters;
   }
-  if (need.degree != 0) {
-    if (auto parameters = with_degree(need, need.degree)) return *parameters;
+  if (computation.degree != 0) {
+    if (auto parameters = with_degree(computation, computation.degree)) return *parameters;
   }
-  Need insecure = need;
+  Computation insecure = computation;
   insecure.allow_insecure = true;
-  if (need.degree != 0 && with_degree(insecure, need.degree)) {
+  if (computation.degree != 0 && with_degree(insecure, computation.degree)) {
     throw core::UsageError(fmt::format(
         "degree {} would be insecure for this depth and plaintext modulus: take a larger one, or "
         "--insecure-parameters, which marks every output",
-        need.degree));
+        computation.degree));
   }
   throw core::UsageError(fmt::format(
       "no parameters suffice for depth {} with a plaintext modulus from {}{}: take less of them",
-      need.depth, need.least_plaintext_modulus,
-      need.degree == 0 ? "" : fmt::format(" and degree {}", need.degree)));
+      computation.depth, computation.least_plaintext_modulus,
+      computation.degree == 0 ? "" : fmt::format(" and degree {}", computation.degree)));
 }
 
-double spare_bits(const Parameters& parameters, const Need& need) {
+double spare_bits(const Parameters& parameters, const Computation& computation) {
   const NoiseModel model(parameters.degree(), parameters.plaintext_modulus());
   const auto& primes = parameters.primes();
-  if (static_cast<std::size_t>(need.depth) > primes.size()) return -1;
+  if (static_cast<std::size_t>(computation.depth) > primes.size()) return -1;
   std::size_t count = primes.size();
   const auto bits = [&] {
     double sum = 0;
@@ -161,7 +161,7 @@ double spare_bits(const Parameters& parameters, const Need& need) {
     return model.key_switch({primes.data(), count}, parameters.special_prime());
   };
   double fresh = model.fresh_public_key(), prefix = fresh, spare = bits() - needed_bits(fresh);
-  for (int level = 1; level < need.depth; ++level) {
+  for (int level = 1; level < computation.depth; ++level) {
     prefix = model.sum(model.product(prefix, fresh), key_switch());
     spare = std::min(spare, bits() - needed_bits(prefix));
     const double dropped = std::log2(primes[--count]);
@@ -170,14 +170,93 @@ double spare_bits(const Parameters& parameters, const Need& need) {
   }
   double total = model.product(prefix, fresh);
   const double n = static_cast<double>(parameters.degree());
-  total += std::log2(std::ceil(std::max(1.0, static_cast<double>(need.values) / n)));
-  if (need.sum_slots) {
+  total += std::log2(std::ceil(std::max(1.0, static_cast<double>(computation.values) / n)));
+  if (computation.sum_slots) {
     total = model.sum(total, key_switch());
     for (std::size_t i = 1; i < parameters.degree(); i *= 2) {
       total = model.sum(total, model.sum(total, key_switch()));
     }
   }
   return std::min(spare, bits() - needed_bits(total));
+}
+
+std::span<const SecurityLimit> security_table() {
+  static constexpr SecurityLimit kTable[] = {{1024, 26},  {2048, 53},   {4096, 106},
+                                             {8192, 214}, {16384, 430}, {32768, 868}};
+  return kTable;
+}
+
+int max_modulus_bits(std::size_t degree) {
+  for (const SecurityLimit& limit : security_table()) {
+    if (limit.degree == degree) return limit.modulus_bits;
+  }
+  return 0;
+}
+
+namespace {
+
+constexpr double kTernaryVariance = 2.0 / 3;
+
+// log2 sqrt(2^2a + 2^2b).
+double together(double a, double b) {
+  const double most = std::fmax(a, b), least = std::fmin(a, b);
+  return most + 0.5 * std::log2(1 + std::exp2(2 * (least - most)));
+}
+
+}  // namespace
+
+NoiseModel::NoiseModel(std::size_t degree, std::uint64_t plaintext_modulus)
+    : n_(static_cast<double>(degree)),
+      t_(static_cast<double>(plaintext_modulus)),
+      product_growth_(0.5 * std::log2(n_)) {}
+
+// The phase is m + t e, with m uniform modulo t.
+double NoiseModel::fresh_secret_key() const {
+  return 0.5 * std::log2(t_ * t_ * (kErrorVariance + 1.0 / 12));
+}
+
+// m + t (e u + e0 + e1 s).
+double NoiseModel::fresh_public_key() const {
+  const double errors = kErrorVariance * (2 * n_ * kTernaryVariance + 1);
+  return 0.5 * std::log2(t_ * t_ * (errors + 1.0 / 12));
+}
+
+double NoiseModel::sum(double a, double b) const { return std::log2(std::exp2(a) + std::exp2(b)); }
+
+double NoiseModel::product(double a, double b) const { return a + b + product_growth_; }
+
+// delta is uniform in t times (-q/2, q/2), for each component; over q it is t / sqrt(12), and meets
+// 1, s and s^2, whose coefficients have variances of 2/3 and about 4/9 N.
+double NoiseModel::rounding_variance(int components) const {
+  double with_secret = 1 + n_ * kTernaryVariance;
+  if (components > 2) with_secret += n_ * n_ * kTernaryVariance * kTernaryVariance;
+  return t_ * t_ / 12 * with_secret;
+}
+
+double NoiseModel::switched(double a, double prime_bits, int components) const {
+  return together(a - prime_bits, 0.5 * std::log2(rounding_variance(components)));
+}
+
+// sum over the digits of d_i t e_i / P with d_i uniform in (-q_i/2, q_i/2).
+double NoiseModel::key_switch(std::span<const std::uint64_t> digits, std::uint64_t special) const {
+  double digits_variance = 0;
+  for (const std::uint64_t q : digits) {
+    const double over = static_cast<double>(q) / static_cast<double>(special);
+    digits_variance += over * over / 12;
+  }
+  return 0.5 * std::log2(n_ * digits_variance * kErrorVariance * t_ * t_ + rounding_variance(2));
+}
+
+double needed_bits(double deviation) { return deviation + std::log2(2 * kDeviations); }
+
+Context::Context(Parameters parameters)
+    : parameters_(std::move(parameters)),
+      plaintext_ntt_(parameters_.degree(), Modulus(parameters_.plaintext_modulus())),
+      noise_(parameters_.degree(), parameters_.plaintext_modulus()) {
+  for (const std::uint64_t q : parameters_.primes()) ntts_.emplace_back(degree(), Modulus(q));
+  if (parameters_.has_special_prime()) {
+    ntts_.emplace_back(degree(), Modulus(parameters_.special_prime()));
+  }
 }
 
 }  // namespace tabane::mine::bgv

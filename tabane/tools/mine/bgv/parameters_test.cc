@@ -7,7 +7,6 @@
 
 #include "tabane/core/error.h"
 #include "tabane/tools/mine/bgv/modulus.h"
-#include "tabane/tools/mine/bgv/security.h"
 
 namespace tabane::mine::bgv {
 namespace {
@@ -67,10 +66,11 @@ TEST(BgvParameters, AllPrimesKeepThePlaintext) {
 TEST(BgvParameters, ChoosesOnlyWhatFits) {
   for (int depth = 1; depth <= 5; ++depth) {
     for (const std::uint64_t t : {65537u, 1943425u}) {
-      const Need need{.depth = depth, .least_plaintext_modulus = t, .values = 1943424};
-      const Parameters p = Parameters::choose(need);
+      const Computation computation{
+          .depth = depth, .least_plaintext_modulus = t, .values = 1943424};
+      const Parameters p = Parameters::choose(computation);
       EXPECT_TRUE(p.secure());
-      EXPECT_GE(spare_bits(p, need), 0);
+      EXPECT_GE(spare_bits(p, computation), 0);
       EXPECT_LE(p.modulus_bits(), max_modulus_bits(p.degree()));
     }
   }

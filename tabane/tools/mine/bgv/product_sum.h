@@ -1,4 +1,4 @@
-// Sums of products of ciphertexts, reduced once at the end: what support counting consists of.
+// Sums of products of ciphertexts, reduced once at the end: the bulk of support counting.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "tabane/tools/mine/bgv/accumulate.h"
-#include "tabane/tools/mine/bgv/ciphertext.h"
-#include "tabane/tools/mine/bgv/context.h"
-#include "tabane/tools/mine/bgv/words.h"
+#include "tabane/tools/mine/bgv/keys.h"
+#include "tabane/tools/mine/bgv/modulus.h"
+#include "tabane/tools/mine/bgv/parameters.h"
 
 namespace tabane::mine::bgv {
 
-// One thread at a time. All ciphertexts must have two components, this number of primes and the
-// same key. Memory: 6 N words a prime, made at the first use.
+// All ciphertexts must have two components, this number of primes and the same key. One thread at a
+// time. Memory: 6 N words a prime, allocated at the first use.
 class ProductSum {
  public:
   // primes: of the ciphertexts; at most those of the parameters.
@@ -23,13 +23,13 @@ class ProductSum {
   // sum += a b, and sum += a. throw: core::UsageError if a key differs.
   void add_product(const CiphertextView& a, const CiphertextView& b);
   void add(const CiphertextView& a);
-  // sum += a[0] b[0] + a[1] b[1] + …; touches the sums once for every four products.
+  // sum += a[0] b[0] + a[1] b[1] + …; reads and writes the sums once for every four products.
   void add_products(std::span<const CiphertextView> a, std::span<const CiphertextView> b);
-  // The sum of another one, from other blocks.
+  // sum += other, which is of other blocks.
   void add(const ProductSum& other);
 
   bool empty() const { return terms_ == 0; }
-  // Three components. throws: core::UsageError if the sum is empty.
+  // Returns three components. throws: core::UsageError if the sum is empty.
   Ciphertext finish() const;
   void clear();
 
@@ -41,14 +41,14 @@ class ProductSum {
   void reduce();
   void add_tile(std::span<const CiphertextView> a, std::span<const CiphertextView> b,
                 std::size_t prime, std::size_t first, std::size_t last);
-  Sums sums_of(std::size_t prime);
+  SumWords sums_of(std::size_t prime);
   std::size_t size() const { return 3 * primes_ * context_->degree(); }
 
   SharedContext context_;
   std::size_t primes_;
   std::size_t terms_ = 0;    // all of them
   std::size_t pending_ = 0;  // products since the last reduction
-  double deviation_ = 0;     // 2 to that of the sum
+  double deviation_ = 0;     // 2 to the power of that of the sum
   KeyId key_{};
   Words high_, low_;  // [component][prime][N]
 };

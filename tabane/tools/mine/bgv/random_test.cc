@@ -1,5 +1,3 @@
-#include "tabane/tools/mine/bgv/random.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -8,8 +6,9 @@
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/crypto/secret.h"
+#include "tabane/tools/mine/bgv/keys.h"
 #include "tabane/tools/mine/bgv/material_test.h"
-#include "tabane/tools/mine/bgv/wiped.h"
 
 namespace tabane::mine::bgv {
 namespace {
@@ -138,19 +137,6 @@ TEST(BgvRandom, FillsAnyLength) {
     draw_uniform(random, Modulus(17), std::span(words).first(n));
     EXPECT_EQ(words[n], 99u);
   }
-}
-
-TEST(WipedAtEnd, SetsAllElementsToZeroAlsoWhenSomethingIsThrown) {
-  std::vector<std::uint64_t> words(5, ~std::uint64_t{0});
-  Seed seed = fresh_seed();
-  try {
-    const WipedAtEnd end(words), end_of_seed(seed);
-    EXPECT_EQ(words[4], ~std::uint64_t{0});
-    throw core::Error("in between");
-  } catch (const core::Error&) {
-  }
-  EXPECT_EQ(words, std::vector<std::uint64_t>(5, 0));
-  EXPECT_EQ(seed, Seed{});
 }
 
 }  // namespace

@@ -1,0 +1,214 @@
+#include "tabane/tools/mine/counting.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "tabane/core/error.h"
+#include "tabane/tools/mine/encrypted_database.h"
+
+namespace tabane::mine {
+namespace {
+
+// Enough that a task's products take much longer than the change to other blocks.
+constexpr std::size_t kLeastBlocks = 4;
+
+std::size_t divided(std::size_t n, std::size_t by) { return (n + by - 1) / by; }
+
+bool share_first_factor(const Itemsets& candidates, std::size_t a, std::size_t b) {
+  return std::ranges::equal(first_factor(candidates[a]), first_factor(candidates[b]));
+}
+
+}  // namespace
+
+std::size_t end_of_batch(const Itemsets& candidates, std::size_t begin, std::size_t most) {
+  if (candidates.size() - begin <= most) return candidates.size();
+  const std::size_t end = begin + most;
+  if (candidates.length() < 3) return end;  // the factors are there, and shared by all
+  std::size_t before = end;
+  while (before > begin && share_first_factor(candidates, before - 1, end)) --before;
+  return before > begin ? before : end;
+}
+
+std::vector<CountTask> plan_tasks(const Itemsets& candidates, std::size_t blocks,
+                                  std::size_t wanted) {
+  const std::size_t cuts = std::clamp<std::size_t>(blocks / kLeastBlocks, 1, wanted);
+  const std::size_t most = divided(candidates.size(), divided(wanted, cuts));
+  std::vector<CountTask> tasks;
+  for (std::size_t begin = 0, end = 0; begin < candidates.size(); begin = end) {
+    end = end_of_batch(candidates, begin, most);
+    for (std::size_t cut = 0; cut < cuts; ++cut) {
+      tasks.push_back({begin, end, blocks * cut / cuts, blocks * (cut + 1) / cuts});
+    }
+  }
+  return tasks;
+}
+
+std::size_t primes_of_factors(std::size_t length, std::size_t primes) {
+  return length < 2 ? primes : primes - static_cast<std::size_t>(depth_of(length) - 1);
+}
+
+bgv::CiphertextView ProductCache::product(std::span<const Item> items, std::size_t primes) {
+  const bgv::CiphertextView fresh = database_.at(items[0], block_);
+  if (items.size() == 1 && primes == fresh.primes) return fresh;
+  std::pair<std::vector<Item>, std::size_t> name({items.begin(), items.end()}, primes);
+  const auto found = products_.find(name);
+  if (found != products_.end()) return found->second;
+  bgv::Ciphertext made = computed(items, primes);
+  return products_.emplace(std::move(name), std::move(made)).first->second;
+}
+
+bgv::Ciphertext ProductCache::computed(std::span<const Item> items, std::size_t primes) {
+  if (items.size() == 1) {
+    return evaluator_.switch_modulus_to(database_.at(items[0], block_), primes);
+  }
+  const std::size_t own = primes_of_factors(items.size(), database_.context()->primes());
+  if (primes + 1 < own) return evaluator_.switch_modulus_to(product(items, own - 1), primes);
+  const bgv::CiphertextView first = product(first_factor(items), own);
+  const bgv::CiphertextView other = product(other_factor(items), own);
+  ++work_.products;
+  ++work_.key_switches;
+  return evaluator_.switch_modulus(evaluator_.relinearise(evaluator_.multiply(first, other)));
+}
+
+namespace {
+
+[[noreturn]] void throw_no_ciphertext() {
+  throw core::UsageError("what should be a ciphertext is none: it is damaged");
+}
+
+// sum += term, residue by residue.
+void add(StoredCiphertext& sum, const StoredCiphertext& term, const bgv::Context& context) {
+  bgv::Ciphertext added = sum.restored(context);
+  std::size_t at = 0;
+  for (std::size_t component = 0; component < added.components(); ++component) {
+    for (std::size_t prime = 0; prime < added.primes(); ++prime) {
+      const bgv::Modulus& modulus = context.modulus(prime);
+      for (std::uint64_t& residue : added.residues(component, prime)) {
+        residue = modulus.add(residue, term.words[at++]);
+      }
+    }
+  }
+  const double deviation = context.noise().sum(sum.deviation, term.deviation);
+  sum = StoredCiphertext::of(added);
+  sum.deviation = deviation;
+}
+
+}  // namespace
+
+StoredCiphertext StoredCiphertext::of(const bgv::CiphertextView& ciphertext) {
+  const std::size_t size =
+      bgv::Ciphertext::size_of(ciphertext.degree, ciphertext.components, ciphertext.primes);
+  return {.degree = ciphertext.degree,
+          .components = ciphertext.components,
+          .primes = ciphertext.primes,
+          .deviation = ciphertext.deviation,
+          .key = ciphertext.key,
+          .words = bgv::Words(ciphertext.words, ciphertext.words + size)};
+}
+
+bgv::Ciphertext StoredCiphertext::restored(const bgv::Context& context) const {
+  if (degree != context.degree() || components < 2 || components > 3 || primes == 0 ||
+      primes > context.primes() || words.size() != degree * components * primes) {
+    throw_no_ciphertext();
+  }
+  bgv::Ciphertext ciphertext(degree, components, primes);
+  std::ranges::copy(words, ciphertext.words().begin());
+  ciphertext.deviation = deviation;
+  ciphertext.key = key;
+  for (std::size_t component = 0; component < components; ++component) {
+    for (std::size_t prime = 0; prime < primes; ++prime) {
+      const auto residues = ciphertext.residues(component, prime);
+      if (*std::ranges::max_element(residues) >= context.modulus(prime).value()) {
+        throw_no_ciphertext();
+      }
+    }
+  }
+  return ciphertext;
+}
+
+std::shared_ptr<WorkerSums> SumsByWorker::of_this_worker() {
+  const std::lock_guard lock(mutex_);
+  auto& own = sums_[{static_cast<int>(::getpid()), std::this_thread::get_id()}];
+  if (!own) {
+    own = std::make_shared<WorkerSums>();
+    own->running.assign(candidates_, bgv::ProductSum(context_, primes_));
+  }
+  return own;
+}
+
+CandidateSums combined(CandidateSums a, CandidateSums b, const bgv::Context& context) {
+  if (b.running && b.running != a.running) {
+    if (a.running) {
+      for (std::size_t i = 0; i < a.running->running.size(); ++i) {
+        bgv::ProductSum& other = b.running->running[i];
+        if (!other.empty()) a.running->running[i].add(other);
+        other.clear();
+      }
+      a.running->work += std::exchange(b.running->work, {});
+    } else {
+      a.running = b.running;
+    }
+  }
+  for (auto& [candidate, ciphertext] : b.finished) {
+    const auto [at, is_new] = a.finished.try_emplace(candidate, std::move(ciphertext));
+    if (!is_new) add(at->second, ciphertext, context);
+  }
+  a.work += b.work;
+  return a;
+}
+
+std::vector<bgv::Ciphertext> finished(const CandidateSums& sums, std::size_t candidates,
+                                      const bgv::SharedContext& context) {
+  const bgv::Evaluator evaluator(context);
+  std::vector<bgv::Ciphertext> all;
+  all.reserve(candidates);
+  for (std::size_t i = 0; i < candidates; ++i) {
+    const auto there = sums.finished.find(i);
+    const bool runs = sums.running && !sums.running->running[i].empty();
+    if (!runs && there == sums.finished.end()) {
+      throw core::Error("a candidate was not counted");
+    }
+    if (!runs) {
+      all.push_back(there->second.restored(*context));
+      continue;
+    }
+    all.push_back(sums.running->running[i].finish());
+    if (there != sums.finished.end()) {
+      evaluator.add_in_place(all.back(), there->second.restored(*context));
+    }
+  }
+  return all;
+}
+
+}  // namespace tabane::mine
+
+namespace tabane::team {
+
+using mine::CandidateSums;
+using mine::StoredCiphertext;
+using mine::Work;
+
+void Serialiser<CandidateSums>::put(Bytes& out, const CandidateSums& value) {
+  std::map<std::uint64_t, StoredCiphertext> finished = value.finished;
+  Work work = value.work;
+  if (value.running) {
+    // This is a child process, which has no sums of others.
+    for (std::size_t i = 0; i < value.running->running.size(); ++i) {
+      const auto& sum = value.running->running[i];
+      if (!sum.empty()) finished.emplace(i, StoredCiphertext::of(sum.finish()));
+    }
+    work += value.running->work;
+  }
+  put_value(out, finished);
+  put_value(out, work);
+}
+
+CandidateSums Serialiser<CandidateSums>::get(Reader& in) {
+  CandidateSums sums;
+  sums.finished = get_value<std::map<std::uint64_t, StoredCiphertext>>(in);
+  sums.work = get_value<Work>(in);
+  return sums;
+}
+
+}  // namespace tabane::team

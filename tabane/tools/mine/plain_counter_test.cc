@@ -1,0 +1,47 @@
+#include "tabane/tools/mine/plain_counter.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tabane/simd/target.h"
+
+namespace tabane::mine {
+namespace {
+
+std::vector<std::uint64_t> words(std::size_t n, std::uint64_t seed) {
+  std::vector<std::uint64_t> all(n);
+  for (std::uint64_t& word : all) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    word = seed ^ seed >> 29;
+  }
+  return all;
+}
+
+TEST(Bits, HandWorkedWords) {
+  const std::vector<std::uint64_t> a{0xff, 0, ~std::uint64_t{0}}, b{0x0f, 1, 1};
+  EXPECT_EQ(count_bits(a), 72);
+  EXPECT_EQ(count_common_bits(a, b), 5);
+  EXPECT_EQ(count_bits({}), 0);
+}
+
+TEST(Bits, EveryTargetCountsAsThePlainLoop) {
+  for (const std::string& name : simd::target_names()) {
+    SCOPED_TRACE(name);
+    const simd::ScopedTarget target(name);
+    for (const std::size_t n : {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 1000, 1025}) {
+      const auto a = words(n, 1), b = words(n, 2);
+      EXPECT_EQ(count_bits(a), count_bits_reference(a)) << n;
+      EXPECT_EQ(count_common_bits(a, b), count_common_bits_reference(a, b)) << n;
+      std::vector<std::uint64_t> out(n), expected(n);
+      common_bits(a, b, out);
+      common_bits_reference(a, b, expected);
+      EXPECT_EQ(out, expected) << n;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tabane::mine

@@ -1,0 +1,133 @@
+// Transactions: sets of items, from a file, and in memory item by item.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tabane/core/file.h"
+
+namespace tabane::mine {
+
+// The number of an item: in a file that of the file, in a database its place among the items.
+using Item = std::uint32_t;
+
+// Itemsets of one length, each with its items ascending, one after the other in one array.
+class Itemsets {
+ public:
+  Itemsets() = default;
+  explicit Itemsets(std::size_t length) : length_(length) {}
+
+  std::size_t length() const { return length_; }
+  std::size_t size() const { return length_ == 0 ? 0 : items_.size() / length_; }
+  bool empty() const { return items_.empty(); }
+  std::span<const Item> operator[](std::size_t i) const {
+    return {items_.data() + i * length_, length_};
+  }
+  // itemset: of length() items.
+  void push_back(std::span<const Item> itemset) {
+    items_.insert(items_.end(), itemset.begin(), itemset.end());
+  }
+  std::span<const Item> items() const { return items_; }  // of all, one after the other
+
+  bool operator==(const Itemsets&) const = default;
+
+ private:
+  std::size_t length_ = 0;
+  std::vector<Item> items_;
+};
+
+inline Itemsets some_of(const Itemsets& all, std::size_t begin, std::size_t end) {
+  Itemsets some(all.length());
+  for (std::size_t i = begin; i < end; ++i) some.push_back(all[i]);
+  return some;
+}
+
+// How many transactions hold all items of an itemset.
+struct Supported {
+  std::vector<Item> items;
+  std::uint64_t support = 0;
+
+  auto fields() { return std::tie(items, support); }
+  bool operator==(const Supported&) const = default;
+};
+
+inline constexpr Item kLargestItem = std::numeric_limits<std::int32_t>::max();
+inline constexpr std::size_t kMostItemsOfTransaction = std::size_t{1} << 24;
+
+// A text file in the format of the FIMI repository: one transaction a line, the numbers of its
+// items separated by blanks. An empty line is a transaction without items. Lines end with \n, \r\n
+// or \r. source: fimi.uantwerpen.be/data.
+class FimiFile {
+ public:
+  // Opens a file, or standard input for "-". Reads what cannot be read twice, such as a pipe, into
+  // memory now. throws: core::SystemError naming the file.
+  explicit FimiFile(const std::string& path);
+
+  // Calls take(items) for each transaction, from the first on; items ascend, each of them once. May
+  // be called again. memory: a buffer of 1 MiB and one transaction.
+  // throws: core::UsageError with file, line and what is wrong there; core::SystemError.
+  void for_each(const std::function<void(std::span<const Item>)>& take) const;
+
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+  core::Descriptor file_;
+  std::string bytes_;  // of what cannot be read twice
+  bool in_memory_ = false;
+};
+
+// A database in memory: for each item one bit per transaction.
+class Bitmaps {
+ public:
+  Bitmaps() = default;
+  // Makes a database of empty transactions. names: of the items, ascending.
+  Bitmaps(std::vector<Item> names, std::size_t transactions);
+
+  std::size_t transactions() const { return transactions_; }
+  std::size_t items() const { return names_.size(); }
+  const std::vector<Item>& names() const { return names_; }
+
+  // Transaction t is bit t % 64 of word t / 64; bits behind the last transaction are 0.
+  std::span<const std::uint64_t> bits(std::size_t item) const {
+    return {words_.data() + item * words_per_item_, words_per_item_};
+  }
+  bool has(std::size_t item, std::size_t transaction) const {
+    return (bits(item)[transaction / 64] >> transaction % 64 & 1) != 0;
+  }
+  // Different items may be set in different threads.
+  void set(std::size_t item, std::size_t transaction) {
+    words_[item * words_per_item_ + transaction / 64] |= std::uint64_t{1} << transaction % 64;
+  }
+  // Returns the words of an item, for kernels.
+  std::span<std::uint64_t> bits(std::size_t item) {
+    return {words_.data() + item * words_per_item_, words_per_item_};
+  }
+
+ private:
+  std::vector<Item> names_;
+  std::size_t transactions_ = 0, words_per_item_ = 0;
+  std::vector<std::uint64_t> words_;
+};
+
+// How often each item occurs in a file.
+struct ItemCounts {
+  std::size_t transactions = 0;
+  std::vector<Supported> items;  // of one item each, ascending
+};
+
+// throws: as FimiFile::for_each(); core::UsageError if there is no transaction.
+ItemCounts count_items(const FimiFile& file);
+
+// Reads the items that occur in at least least_support transactions.
+// throws: as FimiFile::for_each(); core::UsageError if memory does not suffice; core::Error if the
+// file has changed since it was counted.
+Bitmaps read_bitmaps(const FimiFile& file, const ItemCounts& counts, std::uint64_t least_support);
+
+}  // namespace tabane::mine
