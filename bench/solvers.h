@@ -1,4 +1,4 @@
-// Verbs of tabane that solve something, as entrants: whole programs that say how long that took.
+// Verbs of tabane that solve something, as entrants: whole programs that report how long that took.
 #pragma once
 
 #include <filesystem>
@@ -11,14 +11,14 @@
 
 namespace tabane::bench {
 
-// arguments: the verb and its options, apart from --json, which goes to `json`. last: gets the
-// record of the last run. launcher: stands before the program. The seconds are those that the
-// program tells; a run whose check fails ends the bench.
+// arguments: the verb and its options without --json, which goes to `json`. last: gets the record
+// of the last run. launcher: precedes the program. The seconds are those that the program reports;
+// a run whose check fails ends the bench.
 Entrant solver_run(const Settings& settings, const std::filesystem::path& json,
                    const std::string& name, const std::string& arguments, double amount,
                    std::shared_ptr<lab::Json> last = {}, const std::string& launcher = "");
 
-// What each part of the topic "solvers" asks with.
+// What the parts of the topic "solvers" share.
 struct Solvers {
   using Last = std::shared_ptr<lab::Json>;
 
@@ -27,10 +27,10 @@ struct Solvers {
   // solver_run() in this folder.
   Entrant run(const std::string& name, const std::string& arguments, double amount, Last last = {},
               const std::string& launcher = "") const;
-  // A program that was built beside this one, with two threads on two PUs.
+  // A program in the folder of this one, with two threads on two PUs.
   Entrant peer(const std::string& name, const std::string& program, int n, double amount,
                double target, const std::string& version) const;
-  // Tells the share of a limit that was measured in the same run.
+  // Reports the share of a limit that was measured in the same run.
   void tell_share(const std::string& question, const std::string& figure,
                   const std::string& arguments, double least) const;
 

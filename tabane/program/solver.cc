@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <utility>
 
-#include "tabane/comm/collective/choice.h"
+#include "tabane/comm/mechanisms.h"
+#include "tabane/comm/usable_memory.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/program/layout.h"
@@ -88,6 +90,23 @@ comm::LaunchOptions SolverOptions::launch_options() const {
   return options;
 }
 
+void SolverOptions::check_outputs(std::initializer_list<OutputFile> files) const {
+  json.check();
+  for (const OutputFile& output : files) {
+    if (!output.file.empty()) require_writable_file(output.flag, output.file);
+  }
+}
+
+MemoryCheck::MemoryCheck(const comm::LaunchOptions& launch,
+                         std::function<void(int ranks, double bytes)> check)
+    : under_mpi_(comm::transport_of(launch) == comm::TransportKind::mpi), check_(std::move(check)) {
+  if (!under_mpi_) check_(comm::ranks_on_shm(launch), comm::usable_memory());
+}
+
+void MemoryCheck::on_ranks(comm::Comm& comm) const {
+  if (under_mpi_) check_(comm.size(), comm::usable_memory_of_all(comm));
+}
+
 std::string solution_text(const Solution& solution, const std::string& answer) {
   std::string text = fmt::format("{}, {}", core::format_seconds(solution.seconds),
                                  core::format_value(solution.rate(), "FLOP/s"));
@@ -125,6 +144,13 @@ lab::Json to_json(const Solution& solution) {
       {"tolerance", solution.check.tolerance},
       {"passed", solution.check.passed()},
       {"steps", std::move(steps)}};
+}
+
+void report(const SolverOptions& options, std::FILE* text_to,
+            const std::function<std::string()>& text, const lab::Json& json) {
+  if (!options.quiet && !options.json.to_stdout()) fmt::print(text_to, "{}", text());
+  std::fflush(text_to);
+  options.json.write(json);
 }
 
 }  // namespace tabane::program

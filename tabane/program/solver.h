@@ -1,6 +1,10 @@
-// What the solvers share on the command line: options of ranks, the report, the exit code.
+// A solver as a verb runs it: options, memory, ranks, report and exit code.
 #pragma once
 
+#include <cstdio>
+#include <functional>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +13,12 @@
 #include "tabane/solver/solution.h"
 
 namespace tabane::program {
+
+// An option that names a file to write: "-o ", and the file; empty: it was not given.
+struct OutputFile {
+  const char* flag;
+  std::string file;
+};
 
 struct SolverOptions {
   int ranks = 0;  // 0: one per PU
@@ -20,6 +30,9 @@ struct SolverOptions {
   std::vector<Option> rows();
   // throws: core::UsageError if a value cannot be meant.
   comm::LaunchOptions launch_options() const;
+  // throws: core::UsageError naming the first file, that of --json among them, that cannot be
+  // written.
+  void check_outputs(std::initializer_list<OutputFile> files) const;
 };
 
 // "2x3". throws: core::UsageError naming the flag.
@@ -28,10 +41,53 @@ struct Pair {
 };
 Pair pair_of(const std::string& flag, const std::string& text);
 
-// "2.31 s, 55.3 GFLOP/s, 81 % of DGEMM on all ranks (68.2 GFLOP/s)", the check, what else is said
+// Checks once whether the memory of all ranks suffices: before they start where all are on this
+// machine; under MPI on the ranks, since no process knows before what all have.
+class MemoryCheck {
+ public:
+  // check: throws if so many ranks with so many bytes together have too little.
+  MemoryCheck(const comm::LaunchOptions& launch,
+              std::function<void(int ranks, double bytes)> check);
+  // All ranks call it. throws: as `check`.
+  void on_ranks(comm::Comm& comm) const;
+
+ private:
+  bool under_mpi_;
+  std::function<void(int ranks, double bytes)> check_;
+};
+
+// "2.31 s, 55.3 GFLOP/s, 81 % of DGEMM on all ranks (68.2 GFLOP/s)", the check, what else is known
 // of the answer, and a table of the steps: seconds of the mean and of the slowest rank, share,
 // calls.
 std::string solution_text(const solver::Solution& solution, const std::string& answer = "");
+
+// Answer: has a `solution`, and fields() by which it is sent.
+template <class Answer>
+struct Solver {
+  std::function<Answer(comm::Comm&)> solve;        // all ranks call it; rank 0's answer counts
+  std::function<std::string(const Answer&)> text;  // of the report
+  std::function<void(const Answer&, lab::Json&)> add_keys;  // to those that all solvers have
+  std::function<void(const Answer&)> review = {};           // before the report: may warn, or throw
+  std::FILE* text_to = stdout;
+};
+
 lab::Json to_json(const solver::Solution& solution);
+// Prints the text unless the options say otherwise, and writes the JSON.
+void report(const SolverOptions& options, std::FILE* text_to,
+            const std::function<std::string()>& text, const lab::Json& json);
+
+// Solves and reports. Returns the exit code: whether the answer has passed its check.
+template <class Answer>
+int run_solver(const SolverOptions& options, const comm::LaunchOptions& launch,
+               const Solver<Answer>& solver) {
+  const std::optional<Answer> answer = comm::launch_result<Answer>(launch, solver.solve);
+  if (!answer) return kOk;  // under MPI rank 0 reports
+  if (solver.review) solver.review(*answer);
+  lab::Json json = to_json(answer->solution);
+  solver.add_keys(*answer, json);
+  report(
+      options, solver.text_to, [&] { return solver.text(*answer); }, json);
+  return answer->solution.check.passed() ? kOk : kVerification;
+}
 
 }  // namespace tabane::program

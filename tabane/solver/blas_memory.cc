@@ -45,8 +45,8 @@ std::unique_lock<std::mutex> alone_in_blas() {
 
 }  // namespace tabane::solver
 
-// These stand before OpenBLAS's functions of the same names, which each of its routines calls at
-// its beginning and end.
+// The linker should prefer these to OpenBLAS's functions of the same names, which each of its
+// routines calls at its beginning and end.
 extern "C" {
 
 void* blas_memory_alloc(int place);

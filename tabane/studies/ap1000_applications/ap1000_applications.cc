@@ -15,7 +15,6 @@
 #include "tabane/solver/picture.h"
 #include "tabane/tools/linpack/solve.h"
 #include "tabane/tools/scg/solve.h"
-#include "tabane/tools/slalom/search.h"
 #include "tabane/tools/slalom/solve.h"
 
 namespace tabane::lab {

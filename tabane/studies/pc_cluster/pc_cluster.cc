@@ -15,7 +15,7 @@
 #include "tabane/lab/survey/survey.h"
 #include "tabane/studies/pc_cluster/matrix_products.h"
 #include "tabane/studies/pc_cluster/mpfr_operations.h"
-#include "tabane/tools/matmul/problem.h"
+#include "tabane/tools/matmul/matrix.h"
 #include "tabane/tools/matmul/solve.h"
 
 namespace tabane::lab {

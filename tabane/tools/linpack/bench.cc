@@ -1,5 +1,5 @@
-// linpack beside HPL and LAPACK, and beside the limit of the machine. All are whole programs that
-// say themselves how long the solution took.
+// linpack against HPL and LAPACK, and against the limit of the machine. All are whole programs that
+// report how long the solution took.
 #include <fmt/format.h>
 
 #include <cstdlib>

@@ -2,19 +2,179 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <map>
+#include <numeric>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/tools/linpack/products.h"
-#include "tabane/tools/linpack/row_exchange.h"
-#include "tabane/tools/linpack/triangle.h"
+#include "tabane/comm/grid.h"
+#include "tabane/comm/nonblocking.h"
+#include "tabane/tools/linpack/kernels.h"
+#include "tabane/tools/linpack/panel.h"
 
 namespace tabane::linpack {
 namespace {
 
+// Memory that an exchange uses, kept from one to the next.
+struct ExchangeRoom {
+  std::vector<double> up, all_up, down, all_down;
+};
+
+// The exchange of rows, as a panel's pivots chose them, in the columns right of it, where the rows
+// are on several rows of ranks: brings those of the diagonal block to all ranks of the column, and
+// those that were there to where these came from.
+class RowExchange {
+ public:
+  RowExchange(comm::Grid& grid, const Layout& layout, const Panel& panel, ExchangeRoom& room);
+
+  // In local columns [first, first + count). u: width x count, column by column: gets the rows of
+  // the diagonal block; the matrix keeps others there. All ranks of the column call it.
+  // cost: width count numbers to every rank, and as many at most from the diagonal's.
+  void run(LocalMatrix& matrix, int first, int count, std::vector<double>& u);
+
+ private:
+  struct Move {
+    int local;      // row of the rank that has it
+    int top;        // row of the diagonal block that it becomes or was
+    int local_top;  // and which one that is of the diagonal's rank
+  };
+  using Moves = std::vector<std::vector<Move>>;
+
+  std::vector<std::size_t> counts_of(const Moves& moves, int columns) const;
+  void gather_top(LocalMatrix& matrix, int first, int count, std::vector<double>& u);
+  void scatter_rest(LocalMatrix& matrix, int first, int count);
+
+  comm::Grid& grid_;
+  ExchangeRoom& room_;
+  std::size_t width_;
+  int diagonal_;
+  Moves into_top_;  // by the rank that has the row
+  Moves from_top_;  // by the rank that gets it
+};
+
+// kColumns columns take turns, so that more lines of them are on their way from memory at once.
+template <int kColumns>
+void exchange_in_columns(double* values, std::ptrdiff_t ld, std::span<const int> pivots, int top) {
+  for (std::size_t i = 0; i < pivots.size(); ++i) {
+    double* const to = values + top + static_cast<std::ptrdiff_t>(i);
+    double* const from = values + pivots[i];
+    for (int column = 0; column < kColumns; ++column) {
+      std::swap(to[column * ld], from[column * ld]);
+    }
+  }
+}
+
+// The exchange where all rows are on one row of ranks: in place, in local columns
+// [first, first + count).
+// cost: per column 2 width elements, each on a cache line of its own.
+void exchange_rows(LocalMatrix& matrix, const Panel& panel, int first, int count) {
+  constexpr int kColumns = 4;
+  std::vector<int> pivots(static_cast<std::size_t>(panel.width()));
+  for (int i = 0; i < panel.width(); ++i) pivots[static_cast<std::size_t>(i)] = panel.pivot(i);
+  const int end = first + count;
+  int column = first;
+  for (; column + kColumns <= end; column += kColumns) {
+    exchange_in_columns<kColumns>(matrix.at(0, column), matrix.ld(), pivots, panel.first());
+  }
+  for (; column < end; ++column) {
+    exchange_in_columns<1>(matrix.at(0, column), matrix.ld(), pivots, panel.first());
+  }
+}
+
+// The exchanges one after the other make a permutation of the rows that they touch. A row below the
+// diagonal block gets one of the block's: an exchange brings nothing to it but what is in row
+// first + i in step i, and no row below comes there before.
+RowExchange::RowExchange(comm::Grid& grid, const Layout& layout, const Panel& panel,
+                         ExchangeRoom& room)
+    : grid_(grid),
+      room_(room),
+      width_(static_cast<std::size_t>(panel.width())),
+      diagonal_(layout.rows.owner_of_index(panel.first())),
+      into_top_(static_cast<std::size_t>(grid.rows())),
+      from_top_(static_cast<std::size_t>(grid.rows())) {
+  const int top = panel.first(), end = top + panel.width();
+  std::map<int, int> source;  // by row: the row whose values come there
+  for (int row = top; row < end; ++row) source[row] = row;
+  for (int i = 0; i < panel.width(); ++i) source.try_emplace(panel.pivot(i), panel.pivot(i));
+  for (int i = 0; i < panel.width(); ++i) std::swap(source[top + i], source[panel.pivot(i)]);
+  const auto rank_of = [&](int row) {
+    return static_cast<std::size_t>(layout.rows.owner_of_index(row));
+  };
+  const auto local = [&](int row) {
+    return layout.rows.of(layout.rows.owner_of_index(row)).count_before(row);
+  };
+  for (const auto& [to, from] : source) {
+    if (to < end) {
+      into_top_[rank_of(from)].push_back({local(from), to - top, local(to)});
+    } else if (from != to) {
+      from_top_[rank_of(to)].push_back({local(to), from - top, local(from)});
+    }
+  }
+}
+
+std::vector<std::size_t> RowExchange::counts_of(const Moves& moves, int columns) const {
+  std::vector<std::size_t> counts;
+  for (const auto& part : moves) counts.push_back(part.size() * static_cast<std::size_t>(columns));
+  return counts;
+}
+
+void RowExchange::gather_top(LocalMatrix& matrix, int first, int count, std::vector<double>& u) {
+  const std::vector<std::size_t> counts = counts_of(into_top_, count);
+  const auto me = static_cast<std::size_t>(grid_.my_row());
+  room_.up.resize(counts[me]);
+  double* next = room_.up.data();
+  for (int column = first; column < first + count; ++column) {
+    const double* const values = matrix.at(0, column);
+    for (const Move& move : into_top_[me]) *next++ = values[move.local];
+  }
+  u.resize(width_ * static_cast<std::size_t>(count));
+  room_.all_up.resize(u.size());
+  comm::all_gather_varying(grid_.column(), room_.up, room_.all_up, counts);
+  const double* from = room_.all_up.data();
+  for (const auto& moves : into_top_) {
+    double* const end = u.data() + u.size();
+    for (double* to = u.data(); to < end; to += width_) {
+      for (const Move& move : moves) to[move.top] = *from++;
+    }
+  }
+}
+
+void RowExchange::scatter_rest(LocalMatrix& matrix, int first, int count) {
+  const std::vector<std::size_t> counts = counts_of(from_top_, count);
+  const std::size_t all = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+  if (all == 0) return;
+  if (grid_.my_row() == diagonal_) {
+    room_.all_down.resize(all);
+    double* next = room_.all_down.data();
+    for (const auto& moves : from_top_) {
+      for (int column = first; column < first + count; ++column) {
+        const double* const values = matrix.at(0, column);
+        for (const Move& move : moves) *next++ = values[move.local_top];
+      }
+    }
+  }
+  const auto me = static_cast<std::size_t>(grid_.my_row());
+  room_.down.resize(counts[me]);
+  comm::scatter_varying(grid_.column(), room_.all_down, counts, room_.down, diagonal_);
+  const double* from = room_.down.data();
+  for (int column = first; column < first + count; ++column) {
+    double* const values = matrix.at(0, column);
+    for (const Move& move : from_top_[me]) values[move.local] = *from++;
+  }
+}
+
+// The rows that go to the diagonal block are read before others take their places.
+void RowExchange::run(LocalMatrix& matrix, int first, int count, std::vector<double>& u) {
+  gather_top(matrix, first, count, u);
+  scatter_rest(matrix, first, count);
+}
+
 // Columns that are exchanged, solved and updated together: between two such tiles a rank looks
-// after its messages. Each tile packs the panel anew for the product, 1 element copied for 1024
+// after its messages. Each tile packs the panel again for the product, 1 element copied for 1024
 // multiply-adds.
 constexpr int kTileColumns = 1024;
 
@@ -32,12 +192,14 @@ class Elimination {
   Eliminated run();
 
  private:
-  // Every second panel lies in the same place.
+  // Every second panel uses the same memory.
   Panel& panel(int number) { return panels_[static_cast<std::size_t>(number % 2)]; }
   std::optional<comm::Request>& request(int number) {
     return requests_[static_cast<std::size_t>(number % 2)];
   }
-  int owner_of(int number) const { return layout_.columns.owner(layout_.first_of(number)); }
+  int owner_of(int number) const {
+    return layout_.columns.owner_of_index(layout_.first_of(number));
+  }
   bool is_mine(int number) const { return owner_of(number) == grid_.my_column(); }
 
   void factorise_panel(int number);
@@ -105,7 +267,7 @@ void Elimination::keep_factors(int number) {
 // On m rows and c columns, with panels of width w, of numbers of 8 bytes:
 //
 //   step       operations    bytes from memory, at least
-//   exchange   none          2 lines of 64 w c: one row of each pair lies anywhere
+//   exchange   none          2 lines of 64 w c: one row of each pair is anywhere
 //   solve      w^2 c         16 w c
 //   product    2 m w c       16 m c: C is read and written once, so w / 8 operations a byte
 void Elimination::update_tile(Panel& from, RowExchange* exchange, int first, int count) {

@@ -5,9 +5,8 @@
 #include <vector>
 
 #include "tabane/comm/grid.h"
-#include "tabane/tools/linpack/local_matrix.h"
 #include "tabane/tools/linpack/panel.h"
-#include "tabane/tools/linpack/times.h"
+#include "tabane/tools/linpack/system.h"
 
 namespace tabane::linpack {
 
@@ -15,8 +14,8 @@ namespace tabane::linpack {
 using Panels = std::array<Panel, 2>;
 
 struct EliminationOptions {
-  // Whether the next panel is factorised and sent while this one's update still goes on. Without
-  // it, panels go by plain broadcasts.
+  // Whether the next panel is factorised and sent during this one's update. Otherwise panels are
+  // sent by blocking broadcasts.
   bool look_ahead = true;
 };
 

@@ -1,7 +1,7 @@
-#include "tabane/tools/linpack/leaf.h"
-
 #include <cfloat>
 #include <cmath>
+
+#include "tabane/tools/linpack/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tabane/tools/linpack/leaf.cc"
@@ -121,6 +121,17 @@ namespace tabane::linpack {
 
 HWY_EXPORT(find_pivot_in);
 HWY_EXPORT(eliminate_by);
+
+Pivot eliminate_ref(double* a, std::ptrdiff_t ld, int rows, int columns, double pivot,
+                    const double* u) {
+  Pivot next;
+  for (int i = 0; i < rows; ++i) {
+    a[i] /= pivot;
+    for (int j = 1; j < columns; ++j) a[i + j * ld] -= a[i] * u[j - 1];
+    if (columns > 1 && std::abs(a[i + ld]) > next.magnitude) next = {std::abs(a[i + ld]), i};
+  }
+  return next;
+}
 
 Pivot find_pivot(const double* column, int rows) {
   return TABANE_DISPATCH(find_pivot_in)(column, rows);

@@ -7,10 +7,17 @@
 #include <vector>
 
 #include "tabane/comm/grid.h"
-#include "tabane/tools/linpack/local_matrix.h"
-#include "tabane/tools/linpack/times.h"
+#include "tabane/comm/steps.h"
+#include "tabane/tools/linpack/system.h"
 
 namespace tabane::linpack {
+
+// The steps of a solution that are timed.
+enum TimedStep { kPanel, kPivot, kSwap, kBroadcast, kWaiting, kUpdate, kSubstitution };
+
+inline comm::Steps make_steps(comm::Comm& comm) {
+  return {comm, {"panel", "pivot", "swap", "broadcast", "waiting", "update", "substitution"}};
+}
 
 // What the ranks of a row have of it, in one piece, so that one broadcast carries it:
 //   lower   rows x width    this row's part, from the diagonal downwards
@@ -53,7 +60,7 @@ class Panel {
   double *lower_ = nullptr, *top_ = nullptr, *pivots_ = nullptr;
 };
 
-// Factorises it by halves: the left half, then its effect on the right half as a product of
+// Factorises a panel by halves: the left half, then its effect on the right half as a product of
 // matrices, then the right half. All ranks of the column that has it call it.
 // cost: rows width^2 operations; with several rows of ranks 2 messages to all and one more a
 // column.

@@ -1,21 +1,171 @@
 #include "tabane/tools/linpack/solve.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "tabane/comm/collectives.h"
+#include "tabane/comm/grid.h"
 #include "tabane/solver/blas.h"
 #include "tabane/tools/linpack/accuracy.h"
-#include "tabane/tools/linpack/factors.h"
-#include "tabane/tools/linpack/model.h"
-#include "tabane/tools/linpack/problem.h"
-#include "tabane/tools/linpack/substitution.h"
-#include "tabane/tools/linpack/verify.h"
+#include "tabane/tools/linpack/panel.h"
+#include "tabane/tools/linpack/system.h"
 
 namespace tabane::linpack {
 namespace {
 
-// And solves a small system, so that the ranks have code and buffers at hand when the clock starts.
+double bytes_of(double n, int block, comm::GridShape grid, bool from_file) {
+  const double file = from_file ? n * n * sizeof(double) : 0;
+  return bytes_needed(n, block, grid.rows, grid.columns) + file;
+}
+
+}  // namespace
+
+// Measured on two ranks; other grids as if each had two ranks' share of columns.
+int default_block(int n, comm::GridShape grid) {
+  const int of_two = static_cast<int>(2LL * n / std::max(grid.rows, grid.columns));
+  if (of_two <= 1200) return 48;
+  if (of_two <= 2500) return 64;
+  if (of_two <= 3500) return 96;
+  return of_two <= 6000 ? 128 : 192;
+}
+
+int default_size(int ranks, double memory) {
+  constexpr double kOfTwo = 8000;
+  const double of_time = kOfTwo * std::cbrt(ranks / 2.0);
+  const double of_memory = std::sqrt(memory / 8 / sizeof(double));
+  const int n = static_cast<int>(std::min({of_time, of_memory, double{kMostEquations}}));
+  return n < 1000 ? n : n / 500 * 500;
+}
+
+int largest_that_fits(double memory, int block, comm::GridShape grid, bool from_file) {
+  int fits = 0, too_large = kMostEquations + 1;
+  while (too_large - fits > 1) {
+    const int n = fits + (too_large - fits) / 2;
+    (bytes_of(n, block, grid, from_file) <= memory ? fits : too_large) = n;
+  }
+  return fits;
+}
+
+void require_memory(int n, int block, comm::GridShape grid, double memory, bool from_file) {
+  solver::require_memory(
+      bytes_of(n, block, grid, from_file), memory, [&](const auto& needed, const auto& usable) {
+        return fmt::format("{} equations need {}, and there are {}: the largest n that fits is {}",
+                           n, needed, usable, largest_that_fits(memory, block, grid, from_file));
+      });
+}
+
+namespace {
+
+// Back substitution in the triangle that the elimination leaves.
+class Substitution {
+ public:
+  Substitution(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix);
+
+  std::vector<double> run();
+
+ private:
+  void solve_block(int number);
+  void subtract(int number, int first_row, int end_row);
+  std::vector<double> whole() const;
+
+  // Local rows before those of a block.
+  int rows_before(int number) const {
+    return layout_.rows.count_before(std::max(layout_.first_of(number), 0));
+  }
+  int row_of(int number) const { return layout_.rows.owner_of_index(layout_.first_of(number)); }
+  int column_of(int number) const {
+    return layout_.columns.owner_of_index(layout_.first_of(number));
+  }
+
+  comm::Grid& grid_;
+  const Layout& layout_;
+  LocalMatrix& matrix_;
+  std::vector<double> sum_;  // this rank's share of y - U x in its rows
+  std::vector<double> x_;    // in its columns
+};
+
+Substitution::Substitution(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix)
+    : grid_(grid),
+      layout_(layout),
+      matrix_(matrix),
+      sum_(static_cast<std::size_t>(layout.local_rows)),
+      x_(static_cast<std::size_t>(layout.local_columns)) {
+  if (layout.columns.owner_of_index(layout.n) != grid.my_column()) return;
+  std::copy_n(matrix.at(0, layout.columns.count_before(layout.n)), sum_.size(), sum_.begin());
+}
+
+// The block's part of x, known to the ranks of its column.
+void Substitution::solve_block(int number) {
+  const int width = layout_.width_of(number), row = row_of(number), column = column_of(number);
+  const int first_column = layout_.columns.count_before(layout_.first_of(number));
+  const std::span<double> x =
+      std::span(x_).subspan(static_cast<std::size_t>(first_column),
+                            column == grid_.my_column() ? static_cast<std::size_t>(width) : 0);
+  if (row == grid_.my_row()) {
+    const std::span<double> own = std::span(sum_).subspan(
+        static_cast<std::size_t>(rows_before(number)), static_cast<std::size_t>(width));
+    if (grid_.columns() > 1) comm::reduce(grid_.row(), own, comm::Operation::sum, column);
+    if (!x.empty()) {
+      std::ranges::copy(own, x.begin());
+      cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, width,
+                  matrix_.at(rows_before(number), first_column), static_cast<int>(matrix_.ld()),
+                  x.data(), 1);
+    }
+  }
+  if (!x.empty() && grid_.rows() > 1) comm::broadcast(grid_.column(), x, row);
+}
+
+// Takes the block's columns times its x away from local rows [first_row, end_row).
+// cost: one pass over the rows, which come from memory: an operation for 4 bytes.
+void Substitution::subtract(int number, int first_row, int end_row) {
+  if (column_of(number) != grid_.my_column() || first_row >= end_row) return;
+  const int column = layout_.columns.count_before(layout_.first_of(number));
+  cblas_dgemv(CblasColMajor, CblasNoTrans, end_row - first_row, layout_.width_of(number), -1,
+              matrix_.at(first_row, column), static_cast<int>(matrix_.ld()), x_.data() + column, 1,
+              1, sum_.data() + first_row, 1);
+}
+
+// The next block waits only for the part of this one's columns that is in its rows; what they do
+// to the rows above is done while the next block's ranks solve it.
+std::vector<double> Substitution::run() {
+  for (int number = layout_.panels() - 1; number >= 0; --number) {
+    solve_block(number);
+    subtract(number, rows_before(number - 1), rows_before(number));
+    if (number + 1 < layout_.panels()) subtract(number + 1, 0, rows_before(number));
+  }
+  return whole();
+}
+
+std::vector<double> Substitution::whole() const {
+  std::vector<double> own(x_.begin(), x_.begin() + layout_.columns.count_before(layout_.n));
+  const comm::Parts<double> parts = comm::all_gather_varying(grid_.row(), own);
+  std::vector<double> x(static_cast<std::size_t>(layout_.n));
+  const double* next = parts.values.data();
+  for (int column = 0; column < grid_.columns(); ++column) {
+    const solver::BlockCyclic theirs = layout_.columns.of(column);
+    const int count = theirs.count_before(layout_.n);
+    for (int local = 0; local < count; ++local) {
+      x[static_cast<std::size_t>(theirs.global(local))] = *next++;
+    }
+  }
+  return x;
+}
+
+// Solves U x = y, where column n of the matrix is y; returns x, whole, on every rank. All call it.
+// No element of U's diagonal is 0.
+std::vector<double> substitute(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix,
+                               comm::Steps& steps) {
+  const auto in = steps.in(kSubstitution);
+  return Substitution(grid, layout, matrix).run();
+}
+
+// Also solves a small system, so that the ranks have code and buffers at hand when the clock
+// starts.
 void measure_limit(comm::Grid& grid, Answer& answer) {
   comm::Comm& comm = grid.all();
   comm.set_phase("rate of matrix products");
@@ -29,7 +179,7 @@ void measure_limit(comm::Grid& grid, Answer& answer) {
 
 }  // namespace
 
-Answer solve(comm::Comm& comm, const System& system, const Options& options) {
+Answer solve(comm::Comm& comm, const System& system, const SolveOptions& options) {
   comm::Grid grid(comm, options.grid);
   Answer answer{.n = system.n(),
                 .block = options.block > 0
@@ -59,7 +209,7 @@ Answer solve(comm::Comm& comm, const System& system, const Options& options) {
   comm.set_phase("check");
   const Verified verified = verify(grid, layout, system, x);
   solution.check = verified.check;
-  Factors factors(grid, layout, matrix, done.pivots);
+  LuFactors factors(grid, layout, matrix, done.pivots);
   answer.error = estimate_error(factors, x, verified.doubt);
   if (comm.rank() == 0) answer.x = std::move(x);
   return answer;

@@ -1,6 +1,7 @@
 // Dense systems of equations, as the LINPACK benchmark solves them.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -12,7 +13,7 @@
 
 namespace tabane::linpack {
 
-struct Options {
+struct SolveOptions {
   int block = 0;              // columns of a panel; 0: default_block()
   comm::GridShape grid = {};  // zeros: as fit_grid() chooses
   EliminationOptions elimination = {};
@@ -32,10 +33,35 @@ struct Answer {
 // Solves the system on all ranks, which all call it, and checks x. Its steps and seconds are those
 // of elimination and substitution. throws: core::UsageError if the options cannot be meant, or if
 // memory does not suffice (with the largest n that fits); core::SystemError.
-// cost: see model.h.
-Answer solve(comm::Comm& comm, const System& system, const Options& options = {});
+// cost: operations() and bytes_needed() below.
+Answer solve(comm::Comm& comm, const System& system, const SolveOptions& options = {});
 
-// The same on the calling process alone, plainly: x, or nothing if the matrix is singular.
-std::vector<double> solve_ref(const System& system);
+inline constexpr int kMostEquations = 1000000, kMostBlock = 4096;
+
+// Columns of a panel: few where panels would otherwise be a large part of the work, as many as
+// keep the update busy where they are not.
+int default_block(int n, comm::GridShape grid);
+
+// n where none is given: what takes some seconds, or what an eighth of the memory holds if that is
+// less. memory: bytes of all ranks.
+int default_size(int ranks, double memory);
+
+// The largest n whose system fits into so many bytes, in panels of `block` columns. from_file: with
+// the matrix that the ranks share with the caller, who has read it.
+int largest_that_fits(double memory, int block, comm::GridShape grid, bool from_file = false);
+
+// throws: core::UsageError, naming the largest n that fits, if the system does not fit.
+void require_memory(int n, int block, comm::GridShape grid, double memory, bool from_file = false);
+
+// The operations of n equations, as High-Performance Linpack counts them, whatever is really done.
+inline double operations(double n) { return 2 * n * n * n / 3 + 3 * n * n / 2; }
+
+// The memory that all ranks together take, in bytes: the matrix with its right side; two panels,
+// that in use and the next one, the rows that are swapped, and what the check takes, on each rank.
+inline double bytes_needed(double n, int block, int rows, int columns) {
+  const double panel = (n / rows + block + 16) * block;
+  const double swapped = rows > 1 ? 3 * (n / columns + block) * block : 0;
+  return 8 * ((n + 16 * rows) * (n + 1) + rows * columns * (2 * panel + swapped + 10 * n));
+}
 
 }  // namespace tabane::linpack

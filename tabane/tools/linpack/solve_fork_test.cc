@@ -11,6 +11,7 @@
 #include "tabane/comm/collective/choice.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
+#include "tabane/tools/linpack/solve_ref_test.h"
 
 namespace tabane::linpack {
 namespace {
@@ -25,7 +26,7 @@ comm::LaunchOptions on(comm::GridShape grid, const std::string& rules = "") {
           .choice_rules = rules};
 }
 
-Answer solve_on(comm::GridShape grid, const System& system, Options options = {},
+Answer solve_on(comm::GridShape grid, const System& system, SolveOptions options = {},
                 const std::string& rules = "") {
   options.grid = grid;
   return *comm::launch_result<Answer>(

@@ -1,13 +1,21 @@
-// The equations A x = b, element by element, so that each rank can make its own part of them, and
-// make it again when the answer is checked.
+// The equations A x = b: random ones, those of files, and one rank's part of them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <span>
 #include <vector>
 
+#include "tabane/comm/grid.h"
+#include "tabane/core/memory.h"
+#include "tabane/solver/block_cyclic.h"
+
 namespace tabane::linpack {
 
+// Read element by element, so that each rank can make its own part, and make it again when the
+// answer is checked.
 class System {
  public:
   explicit System(int n) : n_(n) {}
@@ -31,7 +39,6 @@ class RandomSystem : public System {
   std::uint64_t seed_;
 };
 
-// Given numbers.
 class GivenSystem : public System {
  public:
   // a: n x n, column by column. b: n; empty: the sums of a's rows, so that every x is 1.
@@ -41,5 +48,57 @@ class GivenSystem : public System {
  private:
   std::vector<double> a_, b_;
 };
+
+// A text file of NIST's Matrix Market (math.nist.gov/MatrixMarket/formats.html).
+struct MarketMatrix {
+  int rows = 0, columns = 0;
+  std::vector<double> values;  // column by column, with zeros where the file has no element
+};
+
+// Reads an array or coordinates, real or integer, general or symmetric; elements that are given
+// twice are added up. accept: called with rows and columns before memory is taken for them; may
+// throw.
+// throws: core::UsageError naming file, line, and what was expected; core::SystemError.
+MarketMatrix read_matrix_market(const std::filesystem::path& path,
+                                const std::function<void(int rows, int columns)>& accept);
+
+// Which rows and columns of the n x (n + 1) matrix [A b] a rank of the grid has.
+struct Layout {
+  Layout(const comm::Grid& grid, int n, int block);
+
+  int n, block;
+  solver::BlockCyclic rows, columns;  // columns: with the right side, column n
+  int local_rows, local_columns;
+
+  int panels() const { return rows.blocks(); }
+  int first_of(int panel) const { return rows.begin(panel); }
+  int width_of(int panel) const { return rows.size(panel); }
+  // Reads this rank's rows of one column; out: local_rows.
+  void read(const System& system, int column, std::span<double> out) const;
+};
+
+// A rank's part, column by column, each from a cache line on.
+class LocalMatrix {
+ public:
+  // Filled with the system's. throws: core::SystemError if memory is refused.
+  LocalMatrix(const Layout& layout, const System& system);
+
+  std::ptrdiff_t ld() const { return ld_; }
+  double* at(int local_row, int local_column) {
+    return values_.data() + local_row + local_column * ld_;
+  }
+
+ private:
+  std::ptrdiff_t ld_;
+  core::Region memory_;
+  std::span<double> values_;
+};
+
+// Elements between columns of so many: whole cache lines, an odd number of them, so that a row's
+// elements spread over all sets of a cache.
+constexpr std::ptrdiff_t column_stride(int rows) {
+  const std::ptrdiff_t lines = (rows + 7) / 8;
+  return 8 * (lines % 2 == 0 ? lines + 1 : lines);
+}
 
 }  // namespace tabane::linpack

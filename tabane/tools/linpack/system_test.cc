@@ -4,7 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
+
+#include "tabane/core/error.h"
+#include "tabane/core/file.h"
+#include "tabane/core/scratch_folder.h"
 
 namespace tabane::linpack {
 namespace {
@@ -45,6 +50,90 @@ TEST(GivenSystem, HasTheSumsOfItsRowsOnTheRightUnlessItIsGiven) {
   EXPECT_EQ(b, (std::vector<double>{7, 8}));
   given.read(1, 0, b);
   EXPECT_EQ(b, (std::vector<double>{3, 4}));
+}
+
+const std::string kBanner = "%%MatrixMarket matrix ";
+
+MarketMatrix read(const std::string& text) {
+  const core::ScratchFolder folder("matrix-market");
+  core::write_file(folder.path() / "m.mtx", text);
+  return read_matrix_market(folder.path() / "m.mtx", [](int, int) {});
+}
+
+using Values = std::vector<double>;
+
+TEST(MatrixMarket, ReadsArraysByColumns) {
+  const MarketMatrix matrix =
+      read(kBanner + "array real general\n% comment\n\n2 3\n1\n-2.5e1\n" + "+3\r\n 4 \n5\n6");
+  EXPECT_EQ(matrix.rows, 2);
+  EXPECT_EQ(matrix.columns, 3);
+  EXPECT_EQ(matrix.values, (Values{1, -25, 3, 4, 5, 6}));
+}
+
+TEST(MatrixMarket, ReadsTheLowerTriangleOfSymmetricArrays) {
+  EXPECT_EQ(read(kBanner + "array integer symmetric\n2 2\n1\n2\n3\n").values, (Values{1, 2, 2, 3}));
+}
+
+TEST(MatrixMarket, ReadsCoordinatesAndAddsThoseGivenTwice) {
+  EXPECT_EQ(read(kBanner + "COORDINATE Real General\n2 2 3\n1 1 4\n2 1 0.5\n1 1 1\n").values,
+            (Values{5, 0.5, 0, 0}));
+  EXPECT_EQ(read(kBanner + "coordinate integer symmetric\n2 2 2\n1 1 4\n2 1 7\n").values,
+            (Values{4, 7, 7, 0}));
+}
+
+TEST(MatrixMarket, ReadsEmptyOnes) {
+  EXPECT_EQ(read(kBanner + "array real general\n0 0\n").values, Values{});
+  EXPECT_EQ(read(kBanner + "coordinate real general\n1 1 0\n").values, Values{0});
+}
+
+TEST(MatrixMarket, AsksBeforeItTakesMemory) {
+  const core::ScratchFolder folder("matrix-market");
+  core::write_file(folder.path() / "m.mtx",
+                   kBanner + "coordinate real general\n1000000000 1000000000 0\n");
+  EXPECT_THROW(read_matrix_market(folder.path() / "m.mtx",
+                                  [](int rows, int) {
+                                    EXPECT_EQ(rows, 1000000000);
+                                    throw core::UsageError("too large");
+                                  }),
+               core::UsageError);
+}
+
+void expect_refused(const std::string& text, const std::string& part) {
+  try {
+    read(text);
+    ADD_FAILURE() << "was read: " << text;
+  } catch (const core::UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("m.mtx, line " + part), std::string::npos)
+        << error.what() << "\nlacks: " << part;
+  }
+}
+
+TEST(MatrixMarket, RefusesWhatItIsNotNamingLineAndWhatWasExpected) {
+  expect_refused("", "1: \"\" stands where \"%%MatrixMarket");
+  expect_refused("1 2 3\n", "1:");
+  expect_refused(kBanner + "array complex general\n", "1:");
+  expect_refused(kBanner + "coordinate pattern general\n", "1:");
+  expect_refused(kBanner + "array real skew-symmetric\n", "1:");
+  const std::string array = kBanner + "array real general\n";
+  expect_refused(array, "1: the file ends where \"rows columns\" should be");
+  expect_refused(array + "2\n", "2: \"2\" stands where \"rows columns\" should be");
+  expect_refused(array + "2 -1\n", "2:");
+  expect_refused(array + "2 99999999999\n", "2:");
+  expect_refused(array + "1 2\n1\n", "3: the file ends where element (1, 2) should be");
+  expect_refused(array + "1 1\nx\n", "3: \"x\" stands where a number should be");
+  expect_refused(array + "1 1\n1 2\n", "3: \"1 2\" stands where one number should be");
+  expect_refused(array + "1 1\nnan\n", "3: \"nan\" stands where a finite number should be");
+  expect_refused(array + "1 1\n-inf\n", "3: \"-inf\" stands where a finite number should be");
+  expect_refused(array + "1 1\n1\n\n2\n", "5: \"2\" stands behind the last element");
+  expect_refused(kBanner + "array integer general\n1 1\n1.5\n", "3:");
+  expect_refused(kBanner + "array real symmetric\n1 2\n", "2:");
+  const std::string coordinate = kBanner + "coordinate real general\n2 2 1\n";
+  expect_refused(coordinate, "2: the file ends where element 1 of 1 should be");
+  expect_refused(coordinate + "1 1\n", "3: \"1 1\" stands where \"row column value\"");
+  expect_refused(coordinate + "3 1 5\n", "3: \"3 1 5\" stands where a row of 1 to 2");
+  expect_refused(coordinate + "0 1 5\n", "3:");
+  expect_refused(kBanner + "coordinate real symmetric\n2 2 1\n1 2 5\n",
+                 "3: \"1 2 5\" stands where an element on or below the diagonal");
 }
 
 }  // namespace

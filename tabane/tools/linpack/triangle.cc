@@ -1,4 +1,4 @@
-#include "tabane/tools/linpack/triangle.h"
+#include "tabane/tools/linpack/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tabane/tools/linpack/triangle.cc"

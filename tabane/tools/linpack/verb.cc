@@ -17,14 +17,13 @@
 #include "tabane/program/printable.h"
 #include "tabane/program/solver.h"
 #include "tabane/solver/npy.h"
-#include "tabane/tools/linpack/matrix_market.h"
-#include "tabane/tools/linpack/problem.h"
 #include "tabane/tools/linpack/solve.h"
+#include "tabane/tools/linpack/system.h"
 
 namespace tabane::program {
 namespace {
 
-struct Options {
+struct LinpackOptions {
   SolverOptions solver;
   int n = -1;  // -1: not given
   int block = 0, look_ahead = 1;
@@ -32,27 +31,27 @@ struct Options {
   std::string matrix, right_side, output;
 };
 
-// Where the ranks will run and what they may use, as far as this process knows before they do.
-struct Place {
+// Where the ranks will run and what memory they have, as far as this process knows before.
+struct LaunchSite {
   int ranks;
   comm::GridShape grid;
   double memory;
   bool mpi;  // so there may be more machines than this one
 };
 
-Place place_of(const comm::LaunchOptions& launch) {
+LaunchSite site_of(const comm::LaunchOptions& launch) {
   const int ranks = comm::ranks_on_shm(launch);
   return {ranks, comm::fit_grid(ranks, launch.grid), comm::usable_memory(),
           comm::transport_of(launch) == comm::TransportKind::mpi};
 }
 
-int block_of(int n, const Options& options, comm::GridShape grid) {
+int block_of(int n, const LinpackOptions& options, comm::GridShape grid) {
   return options.block > 0 ? options.block : linpack::default_block(n, grid);
 }
 
-void require_fits(int n, const Options& options, const Place& place) {
-  if (place.mpi) return;  // see agree()
-  linpack::require_memory(n, block_of(n, options, place.grid), place.grid, place.memory,
+void require_fits(int n, const LinpackOptions& options, const LaunchSite& site) {
+  if (site.mpi) return;  // see agree()
+  linpack::require_memory(n, block_of(n, options, site.grid), site.grid, site.memory,
                           !options.matrix.empty());
 }
 
@@ -67,13 +66,14 @@ std::vector<double> read_right_side(const std::string& file, int n) {
       .values;
 }
 
-std::unique_ptr<linpack::System> read_system(const Options& options, const Place& place) {
+std::unique_ptr<linpack::System> read_system(const LinpackOptions& options,
+                                             const LaunchSite& site) {
   auto matrix = linpack::read_matrix_market(options.matrix, [&](int rows, int columns) {
     if (rows != columns) {
       throw core::UsageError(fmt::format("{} is {} x {}, and only a square matrix can be solved",
                                          options.matrix, rows, columns));
     }
-    require_fits(rows, options, place);
+    require_fits(rows, options, site);
   });
   std::vector<double> b;
   if (!options.right_side.empty()) b = read_right_side(options.right_side, matrix.rows);
@@ -81,15 +81,17 @@ std::unique_ptr<linpack::System> read_system(const Options& options, const Place
                                                 std::move(b));
 }
 
-std::unique_ptr<linpack::System> make_system(const Options& options, const Place& place) {
-  if (!options.matrix.empty()) return read_system(options, place);
-  const int n = options.n >= 0 ? options.n : linpack::default_size(place.ranks, place.memory);
-  require_fits(n, options, place);
+std::unique_ptr<linpack::System> make_system(const LinpackOptions& options,
+                                             const LaunchSite& site) {
+  if (!options.matrix.empty()) return read_system(options, site);
+  const int n = options.n >= 0 ? options.n : linpack::default_size(site.ranks, site.memory);
+  require_fits(n, options, site);
   return std::make_unique<linpack::RandomSystem>(n, options.seed);
 }
 
 // Under MPI each process has chosen n by itself, and none has seen the memory of all.
-void agree(comm::Comm& comm, const Options& options, std::unique_ptr<linpack::System>& system) {
+void agree(comm::Comm& comm, const LinpackOptions& options,
+           std::unique_ptr<linpack::System>& system) {
   int n = system->n();
   comm::broadcast(comm, n, 0);
   if (options.matrix.empty()) {
@@ -106,7 +108,7 @@ void write_answer(const std::filesystem::path& path, const std::vector<double>& 
   core::write_output(path, text);
 }
 
-std::string title_of(const Options& options, const linpack::Answer& answer) {
+std::string title_of(const LinpackOptions& options, const linpack::Answer& answer) {
   const solver::Solution& solution = answer.solution;
   const std::string what = options.matrix.empty()
                                ? fmt::format("random matrix of seed {}", options.seed)
@@ -129,61 +131,68 @@ std::string digits_text(int digits) {
                      digits == 1 ? "is" : "are");
 }
 
-void report(const Options& options, const linpack::Answer& answer) {
-  const solver::Solution& solution = answer.solution;
+// throws: core::Error if no x solves the equations, or many do. Warns of an x with few right
+// digits.
+void review(const linpack::Answer& answer) {
   if (answer.defect >= 0) {
     throw core::Error(fmt::format(
         "the matrix is singular: in column {} no pivot is left, so no x or many solve it",
         answer.defect + 1));
   }
   const int digits = right_digits(answer.error);
-  const bool passed = solution.check.passed();
-  if (passed && digits < kFewDigits) {
-    fmt::print(stderr,
-               "tabane: {}: the matrix is nearly singular, or its rows differ too much in scale\n",
-               digits_text(digits));
-  }
-  if (!options.solver.quiet && !options.solver.json.to_stdout()) {
-    fmt::print("{}{}", title_of(options, answer),
-               solution_text(solution, passed ? digits_text(digits) + "\n" : ""));
-  }
-  lab::Json json = to_json(solution);
+  if (!answer.solution.check.passed() || digits >= kFewDigits) return;
+  fmt::print(stderr,
+             "tabane: {}: the matrix is nearly singular, or its rows differ too much in scale\n",
+             digits_text(digits));
+}
+
+std::string text_of(const LinpackOptions& options, const linpack::Answer& answer) {
+  const bool passed = answer.solution.check.passed();
+  return title_of(options, answer) +
+         solution_text(answer.solution,
+                       passed ? digits_text(right_digits(answer.error)) + "\n" : "");
+}
+
+void add_keys(const LinpackOptions& options, const linpack::Answer& answer, lab::Json& json) {
+  const bool passed = answer.solution.check.passed(), random = options.matrix.empty();
   json["n"] = answer.n;
   json["block"] = answer.block;
   json["look_ahead"] = options.look_ahead;
   json["error_estimate"] = answer.error;
-  json["right_digits"] = passed ? lab::Json(digits) : lab::Json(nullptr);
-  json["matrix"] = options.matrix.empty() ? lab::Json(nullptr) : lab::Json(options.matrix);
-  json["seed"] = options.matrix.empty() ? lab::Json(options.seed) : lab::Json(nullptr);
-  options.solver.json.write(json);
+  json["right_digits"] = passed ? lab::Json(right_digits(answer.error)) : lab::Json(nullptr);
+  json["matrix"] = random ? lab::Json(nullptr) : lab::Json(options.matrix);
+  json["seed"] = random ? lab::Json(options.seed) : lab::Json(nullptr);
 }
 
-int solve(const Options& options) {
-  options.solver.json.check();
-  if (!options.output.empty()) require_writable_file("-o ", options.output);
+int solve(const LinpackOptions& options) {
+  options.solver.check_outputs({{"-o ", options.output}});
   const comm::LaunchOptions launch = options.solver.launch_options();
-  const Place place = place_of(launch);
-  std::unique_ptr<linpack::System> system = make_system(options, place);
-  const linpack::Options how{.block = options.block,
-                             .grid = launch.grid,
-                             .elimination = {.look_ahead = options.look_ahead > 0},
-                             .measure_limit = true};
-  const auto answer = comm::launch_result<linpack::Answer>(launch, [&](comm::Comm& comm) {
-    if (place.mpi) agree(comm, options, system);
-    linpack::Answer own = linpack::solve(comm, *system, how);
-    if (comm.rank() == 0 && !options.output.empty() && own.solution.check.passed() &&
-        own.defect < 0) {
-      write_answer(options.output, own.x);
+  const LaunchSite site = site_of(launch);
+  std::unique_ptr<linpack::System> system = make_system(options, site);
+  const linpack::SolveOptions how{.block = options.block,
+                                  .grid = launch.grid,
+                                  .elimination = {.look_ahead = options.look_ahead > 0},
+                                  .measure_limit = true};
+  const auto solve_on = [&](comm::Comm& comm) {
+    if (site.mpi) agree(comm, options, system);
+    linpack::Answer answer = linpack::solve(comm, *system, how);
+    if (comm.rank() == 0 && !options.output.empty() && answer.solution.check.passed() &&
+        answer.defect < 0) {
+      write_answer(options.output, answer.x);
     }
-    return own;
-  });
-  if (!answer) return kOk;  // under MPI rank 0 reports
-  report(options, *answer);
-  return answer->solution.check.passed() ? kOk : kVerification;
+    return answer;
+  };
+  return run_solver<linpack::Answer>(
+      options.solver, launch,
+      {.solve = solve_on,
+       .text = [&](const linpack::Answer& answer) { return text_of(options, answer); },
+       .add_keys = [&](const linpack::Answer& answer,
+                       lab::Json& json) { add_keys(options, answer, json); },
+       .review = review});
 }
 
 Definition define() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<LinpackOptions>();
   return {
       table({{"--matrix FILE", &options->matrix,
               "Solve with the matrix of a Matrix Market file: array or coordinate, real or "

@@ -1,4 +1,4 @@
-// Products of multiple-precision matrices beside FLINT's and beside loops of MPFR.
+// Products of multiple-precision matrices against FLINT's and against loops of MPFR.
 #include "bench/bench.h"
 
 #include <fmt/format.h>
@@ -14,24 +14,77 @@
 #include "tabane/comm/launch.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/solver/blas.h"
-#include "tabane/tools/matmul/bench_flint.h"
-#include "tabane/tools/matmul/loops.h"
+#include "tabane/tools/matmul/matrix.h"
 #include "tabane/tools/matmul/multiply.h"
-#include "tabane/tools/matmul/problem.h"
 #include "tabane/tools/matmul/workspace.h"
+
+#ifdef TABANE_BENCH_FLINT
+#include <arb_mat.h>
+#include <flint/flint.h>
+#endif
 
 namespace tabane::bench {
 namespace {
 
 namespace mp = matmul;
 
+#ifdef TABANE_BENCH_FLINT
+
+// FLINT's product of the same matrices, as balls of radius 0.
+class FlintProduct {
+ public:
+  FlintProduct(const mp::Matrix& a, const mp::Matrix& b) : bits_(a.bits()) {
+    set(a_, a);
+    set(b_, b);
+    arb_mat_init(c_, a.rows(), b.columns());
+  }
+  ~FlintProduct() {
+    arb_mat_clear(a_);
+    arb_mat_clear(b_);
+    arb_mat_clear(c_);
+  }
+  FlintProduct(const FlintProduct&) = delete;
+  FlintProduct& operator=(const FlintProduct&) = delete;
+
+  static std::string missing() { return ""; }
+  static std::string version() {
+    return std::string("FLINT ") + flint_version + ", Arb " + arb_version;
+  }
+  void multiply() { arb_mat_mul(c_, a_, b_, bits_); }
+
+ private:
+  static void set(arb_mat_t to, const mp::Matrix& from) {
+    arb_mat_init(to, from.rows(), from.columns());
+    for (int i = 0; i < from.rows(); ++i) {
+      for (int j = 0; j < from.columns(); ++j) {
+        arf_set_mpfr(arb_midref(arb_mat_entry(to, i, j)), from.at(i, j));
+      }
+    }
+  }
+
+  arb_mat_t a_, b_, c_;
+  long bits_;
+};
+
+#else
+
+class FlintProduct {
+ public:
+  FlintProduct(const mp::Matrix&, const mp::Matrix&) {}
+  static std::string missing() { return "FLINT was not found"; }
+  static std::string version() { return ""; }
+  void multiply() {}
+};
+
+#endif
+
 // The matrices of the published comparison.
-struct Factors {
+struct FactorPair {
   mp::Matrix a, b;
-  Factors(int n, long bits)
+  FactorPair(int n, long bits)
       : a(mp::random_matrix(n, n, bits, 2)), b(mp::random_matrix(n, n, bits, 3)) {}
 };
-using Shared = std::shared_ptr<const Factors>;
+using Shared = std::shared_ptr<const FactorPair>;
 
 double multiply_adds(int n) { return 1.0 * n * n * n; }
 
@@ -79,7 +132,7 @@ class Products {
   void beside_others(int n, long bits, double over_flint, double over_loop) {
     const std::string name = fmt::format("matmul, n = {}, {} bits, 1 thread", n, bits);
     if (!panel_.wants(name)) return;
-    const auto factors = std::make_shared<const Factors>(n, bits);
+    const auto factors = std::make_shared<const FactorPair>(n, bits);
     const auto flint = std::make_shared<FlintProduct>(factors->a, factors->b);
     Entrant peer{.name = "FLINT, arb_mat_mul",
                  .work = core::repeat([flint] { flint->multiply(); }),
@@ -118,11 +171,11 @@ class Products {
                       "matmul -n 1000 --bits 512 " + options, multiply_adds(1000));
   }
 
-  // The rate of one core's products of doubles, in turn with products whose shares are told.
+  // The rate of one core's products of doubles, in turn with products whose shares are reported.
   void shares() {
     const std::string name = "matmul, n = 1000, 512 bits, products of doubles";
     if (!panel_.wants(name)) return;
-    const Factors factors(1000, 512);
+    const FactorPair factors(1000, 512);
     std::vector<double> shares, rates;
     const int runs = panel_.settings().quick ? 2 : 7;
     comm::launch({.ranks = 1, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
@@ -158,7 +211,7 @@ class Products {
     if (!panel_.wants(name)) return;
     double smallest = 64;
     for (int n = 64; n >= 2; n -= 2) {
-      const Factors factors(n, bits);
+      const FactorPair factors(n, bits);
       std::vector<double> ratios;
       for (int run = 0; run < 9; ++run) {
         const double begin = core::tick_clock().now();

@@ -1,10 +1,9 @@
-#include "tabane/tools/matmul/digits.h"
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
-#include "tabane/tools/matmul/moduli.h"
+#include "tabane/tools/matmul/residue_kernels.h"
+#include "tabane/tools/matmul/residues.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tabane/tools/matmul/digits.cc"
@@ -129,7 +128,7 @@ constexpr std::size_t kMostLanes = 4, kMostRead = 16;  // digits and bytes at a 
 
 DigitSplitter::DigitSplitter(std::size_t limbs, std::size_t digits)
     : limbs_(limbs), stride_((digits + kMostLanes - 1) / kMostLanes * kMostLanes) {
-  // The limbs may stand anywhere: all their bits below the digits, or all above the lowest ones.
+  // The limbs may be anywhere: all their bits below the digits, or all above the lowest ones.
   const std::size_t own = limbs * sizeof(mp_limb_t), around = 3 * stride_ + own + kMostRead;
   front_ = around;
   bytes_.assign(front_ + own + around, 0);

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "tabane/tools/matmul/matrix.h"
-#include "tabane/tools/matmul/random.h"
 
 namespace tabane::matmul {
 

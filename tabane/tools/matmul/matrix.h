@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tabane::matmul {
@@ -17,14 +19,14 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-// rows x columns numbers of one precision, row by row, all in two pieces of memory. MPFR's
+// rows x columns numbers of one precision, row by row, all in two groups of memory. MPFR's
 // functions read and write the elements; mpfr_set_prec(), mpfr_swap() and mpfr_clear() must not be
 // called on them.
 class Matrix {
  public:
   Matrix() = default;
   // All elements are +0. throws: core::UsageError if a size or the precision is out of its limits
-  // (problem.h).
+  // below.
   Matrix(int rows, int columns, mpfr_prec_t bits);
   Matrix(const Matrix& other);
   Matrix(Matrix&& other) = default;
@@ -65,5 +67,38 @@ class Matrix {
 struct ComplexMatrix {
   Matrix re, im;  // of one shape
 };
+
+// How large matrices and precisions may be.
+inline constexpr int kMostRows = 100000;  // and columns
+inline constexpr mpfr_prec_t kLeastBits = 2, kMostBits = 1000000;
+inline constexpr int kMostThreads = 64;
+
+// throws: core::UsageError naming the limits.
+void require_shape(int rows, int columns);
+void require_bits(mpfr_prec_t bits);
+// throws: core::UsageError if a b cannot be meant.
+void require_product(const Matrix& a, const Matrix& b);
+
+// sqrt(factor) times uniform numbers of [0, 1) with as many bits as the elements; the published
+// comparison has factors 2 and 3. Those of one seed are the same everywhere.
+Matrix random_matrix(int rows, int columns, mpfr_prec_t bits, unsigned factor,
+                     std::uint64_t seed = 1);
+
+// SplitMix64's numbers: random bits that are a function of a seed and an index, on any rank.
+inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t index) {
+  std::uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+// Reads a text file of decimal numbers, one row a line, such as 1.5, -2e-300, inf or nan, separated
+// by blanks, each rounded to the nearest of `bits` bits. Blank lines and what follows a # are
+// passed over. throws: core::UsageError naming file, line and column of what is no number, or of a
+// line with more or fewer numbers than the first one; core::SystemError.
+Matrix read_text(const std::filesystem::path& path, mpfr_prec_t bits);
+
+// Returns such a text, with as many digits as give the same numbers back.
+std::string text_of(const Matrix& matrix);
 
 }  // namespace tabane::matmul

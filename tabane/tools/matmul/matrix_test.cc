@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
 
-#include "tabane/tools/matmul/problem.h"
+#include "tabane/core/error.h"
+#include "tabane/core/file.h"
+#include "tabane/core/output_path.h"
+#include "tabane/core/scratch_folder.h"
 
 namespace tabane::matmul {
 namespace {
@@ -56,6 +60,76 @@ TEST(MpMatrix, RandomNumbersAreThoseOfTheirSeedAndBelowTheRoot) {
   }
   EXPECT_LT(most, 1.7320508076);
   EXPECT_GT(most, 1.7);
+}
+
+Matrix read(const std::string& text, mpfr_prec_t bits = 100) {
+  const core::ScratchFolder folder("mp-text");
+  core::write_file(folder.path() / "m.txt", text);
+  return read_text(folder.path() / "m.txt", bits);
+}
+
+TEST(MpTextFile, ReadsRowsOfDecimalNumbers) {
+  const Matrix m = read("# two rows\n1 -2.5e1\t+3\r\n\n .5 inf nan # the second\n");
+  EXPECT_EQ(m.rows(), 2);
+  EXPECT_EQ(m.columns(), 3);
+  EXPECT_EQ(mpfr_get_d(m.at(0, 1), MPFR_RNDN), -25);
+  EXPECT_EQ(mpfr_get_d(m.at(0, 2), MPFR_RNDN), 3);
+  EXPECT_EQ(mpfr_get_d(m.at(1, 0), MPFR_RNDN), 0.5);
+  EXPECT_TRUE(mpfr_inf_p(m.at(1, 1)));
+  EXPECT_TRUE(mpfr_nan_p(m.at(1, 2)));
+  EXPECT_EQ(read("").rows(), 0);
+}
+
+TEST(MpTextFile, LinesEndAsOnAnySystem) {
+  for (const char* const end : {"\n", "\r\n", "\r"}) {
+    const Matrix m = read(std::string("# m") + end + "1 2" + end + end + "3 4" + end);
+    EXPECT_EQ(m.rows(), 2);
+    EXPECT_EQ(m.columns(), 2);
+  }
+}
+
+TEST(MpTextFile, RoundsOnce) {
+  mpfr_t tenth;
+  mpfr_init2(tenth, 200);
+  mpfr_set_str(tenth, "0.1", 10, MPFR_RNDN);
+  EXPECT_TRUE(mpfr_equal_p(read("0.1", 200).at(0, 0), tenth));
+  mpfr_clear(tenth);
+}
+
+TEST(MpTextFile, WritesWhatIsReadBackBitByBit) {
+  const core::ScratchFolder folder("mp-text");
+  for (const mpfr_prec_t bits : {2, 53, 300}) {
+    Matrix m = random_matrix(4, 5, bits, 2);
+    mpfr_set_zero(m.at(0, 0), -1);
+    mpfr_set_inf(m.at(0, 1), -1);
+    mpfr_set_nan(m.at(0, 2));
+    mpfr_set_si_2exp(m.at(0, 3), -3, -3000, MPFR_RNDN);
+    mpfr_set_si_2exp(m.at(1, 3), 1, 5000, MPFR_RNDN);
+    mpfr_set_ui(m.at(1, 4), 1, MPFR_RNDN);
+    core::write_output(folder.path() / "m.txt", text_of(m));
+    EXPECT_TRUE(read_text(folder.path() / "m.txt", bits) == m);
+  }
+}
+
+TEST(MpTextFile, RefusesWithLineAndColumn) {
+  const auto expect_refused = [](const std::string& text, const std::string& part) {
+    try {
+      read(text);
+      ADD_FAILURE() << "was read: " << text;
+    } catch (const core::UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find("m.txt, line " + part), std::string::npos)
+          << error.what();
+    }
+  };
+  expect_refused("1 2\n3 x4\n", "2, column 3: \"x4\" is not a decimal number");
+  expect_refused("1 2\n\n3\n", "3, column 1: a row of 1 numbers, but the first row has 2");
+  expect_refused("1 2\n3 4 5\n", "2, column 5: a row of 3 numbers");
+  expect_refused("0x10\n", "1, column 1");
+  expect_refused("1,5\n", "1, column 1: \"1,5\"");
+  expect_refused("@nan@\n", "1, column 1");
+  expect_refused("1e\n", "1, column 1");
+  expect_refused("--1\n", "1, column 1");
+  expect_refused("1e9999999999999999999\n", "1, column 1");
 }
 
 }  // namespace

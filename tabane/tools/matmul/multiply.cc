@@ -1,23 +1,192 @@
 #include "tabane/tools/matmul/multiply.h"
 
 #include <fmt/format.h>
+#include <gmp.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <span>
+#include <vector>
 
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
-#include "tabane/tools/matmul/integer_loop.h"
-#include "tabane/tools/matmul/problem.h"
-#include "tabane/tools/matmul/product.h"
+#include "tabane/tools/matmul/matrix.h"
+#include "tabane/tools/matmul/operands.h"
+#include "tabane/tools/matmul/plan.h"
 #include "tabane/tools/matmul/residue_product.h"
-#include "tabane/tools/matmul/threads.h"
+#include "tabane/tools/matmul/workspace.h"
 
 namespace tabane::matmul {
 namespace {
 
-void require_options(const Options& options) {
+class Temporary {
+ public:
+  explicit Temporary(mpfr_prec_t bits) { mpfr_init2(value_, bits); }
+  ~Temporary() { mpfr_clear(value_); }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  mpfr_ptr get() { return value_; }
+
+ private:
+  mpfr_t value_;
+};
+
+struct TermBlock {
+  Range i, j, k;
+};
+
+void add_terms(const TermBlock& terms, const Matrix& a, const Matrix& b, Matrix& c,
+               mpfr_ptr product, mpfr_rnd_t rounding) {
+  for (int i = terms.i.first; i < terms.i.end; ++i) {
+    for (int j = terms.j.first; j < terms.j.end; ++j) {
+      const mpfr_ptr sum = c.at(i, j);
+      for (int k = terms.k.first; k < terms.k.end; ++k) {
+        mpfr_mul(product, a.at(i, k), b.at(k, j), rounding);
+        mpfr_add(sum, sum, product, rounding);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Matrix triple_loop(const Matrix& a, const Matrix& b, mpfr_prec_t bits, mpfr_rnd_t rounding) {
+  require_product(a, b);
+  Matrix c(a.rows(), b.columns(), bits);
+  Temporary product(bits);
+  add_terms({{0, a.rows()}, {0, b.columns()}, {0, a.columns()}}, a, b, c, product.get(), rounding);
+  return c;
+}
+
+Matrix blocked_loop(const Matrix& a, const Matrix& b, mpfr_prec_t bits, mpfr_rnd_t rounding) {
+  require_product(a, b);
+  Matrix c(a.rows(), b.columns(), bits);
+  Temporary product(bits);
+  // Three blocks in a quarter of a mebibyte.
+  int block = 4;
+  const long each = bits / 8 + static_cast<long>(sizeof(__mpfr_struct));
+  while (block < 128 && 3 * 4L * block * block * each <= 1L << 18) block *= 2;
+  const auto cut = [block](int first, int end) {
+    return Range{first, std::min(first + block, end)};
+  };
+  for (int j = 0; j < b.columns(); j += block) {
+    for (int k = 0; k < a.columns(); k += block) {
+      for (int i = 0; i < a.rows(); i += block) {
+        add_terms({cut(i, a.rows()), cut(j, b.columns()), cut(k, a.columns())}, a, b, c,
+                  product.get(), rounding);
+      }
+    }
+  }
+  return c;
+}
+
+namespace {
+
+// Sums products of integers, one element after the other: fastest where matrices are small.
+class IntegerLoop {
+ public:
+  // Takes the numbers of the plan's rows and columns, of its only group.
+  IntegerLoop(const Operands& operands, const ProductPlan& plan);
+
+  // Returns a part (Operands) of the element in the plan's row r and column c, in two's complement.
+  // into: grows as needed, and holds the result.
+  std::span<mp_limb_t> compute(std::size_t r, std::size_t c, int part,
+                               std::vector<mp_limb_t>& into) const;
+
+ private:
+  struct Integers {
+    std::size_t limbs = 1, terms = 0;
+    std::vector<mp_limb_t> magnitudes;  // by part, row or column, and term
+    std::vector<signed char> signs;
+  };
+  void add_part(const mp_limb_t* x, const signed char* x_signs, const mp_limb_t* y,
+                const signed char* y_signs, bool negate, std::span<mp_limb_t> sum,
+                std::span<mp_limb_t> product) const;
+  Integers a_, b_;
+  std::size_t rows_, columns_;
+  int parts_;
+};
+
+std::size_t limbs_for(std::int64_t width) {
+  return static_cast<std::size_t>(
+      std::max<std::int64_t>(1, (width + GMP_NUMB_BITS - 1) / GMP_NUMB_BITS));
+}
+
+IntegerLoop::IntegerLoop(const Operands& operands, const ProductPlan& plan)
+    : rows_(plan.rows.size()), columns_(plan.columns.size()), parts_(operands.parts) {
+  const TermGroup& group = plan.groups[0];
+  std::vector<mp_limb_t> integer;
+  const auto read = [&](Integers& integers, bool a, std::int64_t width,
+                        const std::vector<int>& numbers) {
+    integers.limbs = limbs_for(width);
+    integers.terms = group.terms.index.size();
+    integer.resize(integers.limbs + 1);
+    const std::size_t count = static_cast<std::size_t>(parts_) * numbers.size() * integers.terms;
+    integers.magnitudes.reserve(count * integers.limbs);
+    integers.signs.reserve(count);
+    for (int part = 0; part < parts_; ++part) {
+      const View& matrix = (a ? operands.a : operands.b)[static_cast<std::size_t>(part)];
+      for (const int number : numbers) {
+        const std::int64_t low = (a ? group.a : group.b)[static_cast<std::size_t>(number)].low;
+        for (std::size_t t = 0; t < integers.terms; ++t) {
+          const int k = group.terms.index[t];
+          const std::int64_t shift = group.terms.shift[t];
+          const mpfr_srcptr x = a ? matrix.at(number, k) : matrix.at(k, number);
+          to_integer(x, a ? low - shift : low + shift, integer);
+          integers.magnitudes.insert(integers.magnitudes.end(), integer.begin(), integer.end() - 1);
+          integers.signs.push_back(mpfr_zero_p(x) ? 0 : mpfr_signbit(x) != 0 ? -1 : 1);
+        }
+      }
+    }
+  };
+  read(a_, true, group.a_width, plan.rows);
+  read(b_, false, group.b_width, plan.columns);
+}
+
+void IntegerLoop::add_part(const mp_limb_t* x, const signed char* x_signs, const mp_limb_t* y,
+                           const signed char* y_signs, bool negate, std::span<mp_limb_t> sum,
+                           std::span<mp_limb_t> product) const {
+  const auto x_limbs = static_cast<mp_size_t>(a_.limbs), y_limbs = static_cast<mp_size_t>(b_.limbs);
+  const mp_size_t limbs = x_limbs + y_limbs;
+  for (std::size_t t = 0; t < a_.terms; ++t, x += x_limbs, y += y_limbs) {
+    const int sign = (negate ? -1 : 1) * x_signs[t] * y_signs[t];
+    if (sign == 0) continue;
+    if (x_limbs == y_limbs) {
+      mpn_mul_n(product.data(), x, y, x_limbs);
+    } else if (x_limbs > y_limbs) {
+      mpn_mul(product.data(), x, x_limbs, y, y_limbs);
+    } else {
+      mpn_mul(product.data(), y, y_limbs, x, x_limbs);
+    }
+    mp_limb_t& top = sum[static_cast<std::size_t>(limbs)];
+    if (sign > 0) {
+      top += mpn_add_n(sum.data(), sum.data(), product.data(), limbs);
+    } else {
+      top -= mpn_sub_n(sum.data(), sum.data(), product.data(), limbs);
+    }
+  }
+}
+
+std::span<mp_limb_t> IntegerLoop::compute(std::size_t r, std::size_t c, int part,
+                                          std::vector<mp_limb_t>& into) const {
+  const std::size_t limbs = a_.limbs + b_.limbs;
+  into.assign(2 * limbs + 1, 0);
+  const std::span<mp_limb_t> sum = std::span(into).first(limbs + 1);
+  for (int p = 0; p < parts_; ++p) {
+    const int q = part == 0 ? p : parts_ - 1 - p;  // as Operands pairs them
+    const std::size_t row = (static_cast<std::size_t>(p) * rows_ + r) * a_.terms;
+    const std::size_t column = (static_cast<std::size_t>(q) * columns_ + c) * b_.terms;
+    if (a_.terms == 0) continue;
+    add_part(&a_.magnitudes[row * a_.limbs], &a_.signs[row], &b_.magnitudes[column * b_.limbs],
+             &b_.signs[column], p == 1 && part == 0, sum, std::span(into).subspan(limbs + 1));
+  }
+  return sum;
+}
+
+void require_options(const ProductOptions& options) {
   if (options.rounding != MPFR_RNDN && options.rounding != MPFR_RNDZ &&
       options.rounding != MPFR_RNDU && options.rounding != MPFR_RNDD) {
     throw core::UsageError("rounding must be RNDN, RNDZ, RNDU or RNDD");
@@ -30,20 +199,21 @@ void require_options(const Options& options) {
 
 class Product {
  public:
-  Product(const Operands& operands, const Target& target, const Options& options, Cost& cost,
+  Product(const Operands& operands, const Target& target, const ProductOptions& options, Cost& cost,
           const PrimeSpread* spread)
       : operands_(operands), target_(target), options_(options), cost_(cost), spread_(spread) {
     for (int i = 0; i < options.threads; ++i) {
-      finishes_.push_back(std::make_unique<Finish>(operands, target_, static_cast<std::size_t>(i)));
+      writers_.push_back(
+          std::make_unique<ElementWriter>(operands, target_, static_cast<std::size_t>(i)));
     }
   }
 
   void run() {
     const WidestRange widest;
-    const Plan plan = make_plan(operands_, target_.c[0]->bits(), options_.method);
+    const ProductPlan plan = make_plan(operands_, target_.c[0]->bits(), options_.method);
     cost_.method = plan.method;
-    for (const Piece& piece : plan.pieces) {
-      cost_.widest = std::max({cost_.widest, piece.a_width, piece.b_width});
+    for (const TermGroup& group : plan.groups) {
+      cost_.widest = std::max({cost_.widest, group.a_width, group.b_width});
     }
     if (!plan.rows.empty() && !plan.columns.empty()) {
       if (plan.method == Method::residues) {
@@ -51,13 +221,13 @@ class Product {
       } else if (plan.method == Method::integers) {
         multiply_by_integers(plan);
       } else {
-        sum_apart(own(plan.rows), plan.columns);
+        sum_outliers(own(plan.rows), plan.columns);
       }
     }
     std::vector<int> all(static_cast<std::size_t>(operands_.columns()));
     std::iota(all.begin(), all.end(), 0);
-    sum_apart(own(plan.rows_apart), all);
-    sum_apart(own(plan.rows), plan.columns_apart);
+    sum_outliers(own(plan.outlier_rows), all);
+    sum_outliers(own(plan.rows), plan.outlier_columns);
   }
 
  private:
@@ -69,31 +239,31 @@ class Product {
     return rows;
   }
 
-  void multiply_by_integers(Plan plan) {
+  void multiply_by_integers(ProductPlan plan) {
     plan.rows = own(plan.rows);
     const IntegerLoop loop(operands_, plan);
-    const Piece& piece = plan.pieces[0];
+    const TermGroup& group = plan.groups[0];
     run_tasks(options_.threads, plan.rows.size(), [&](std::size_t thread, std::size_t r) {
       std::vector<mp_limb_t> integer;
       for (std::size_t c = 0; c < plan.columns.size(); ++c) {
         const int i = plan.rows[r], j = plan.columns[c];
         const WideExponent shift =
-            static_cast<WideExponent>(piece.a[static_cast<std::size_t>(i)].low) +
-            piece.b[static_cast<std::size_t>(j)].low;
+            static_cast<WideExponent>(group.a[static_cast<std::size_t>(i)].low) +
+            group.b[static_cast<std::size_t>(j)].low;
         for (int part = 0; part < operands_.parts; ++part) {
-          finishes_[thread]->one({i, j, part}, magnitude_of(loop.compute(r, c, part, integer)),
-                                 shift);
+          writers_[thread]->write({i, j, part}, magnitude_of(loop.compute(r, c, part, integer)),
+                                  shift);
         }
       }
     });
   }
 
-  void sum_apart(const std::vector<int>& rows, const std::vector<int>& columns) {
-    cost_.apart += static_cast<double>(rows.size()) * static_cast<double>(columns.size());
+  void sum_outliers(const std::vector<int>& rows, const std::vector<int>& columns) {
+    cost_.outliers += static_cast<double>(rows.size()) * static_cast<double>(columns.size());
     run_tasks(options_.threads, rows.size(), [&](std::size_t thread, std::size_t r) {
       for (const int j : columns) {
         for (int part = 0; part < operands_.parts; ++part) {
-          finishes_[thread]->apart({rows[r], j, part});
+          writers_[thread]->write_by_mpfr({rows[r], j, part});
         }
       }
     });
@@ -101,19 +271,19 @@ class Product {
 
   const Operands& operands_;
   Target target_;
-  const Options& options_;
+  const ProductOptions& options_;
   Cost& cost_;
   const PrimeSpread* spread_;
-  std::vector<std::unique_ptr<Finish>> finishes_;
+  std::vector<std::unique_ptr<ElementWriter>> writers_;
 };
 
 }  // namespace
 
-void multiply_operands(const Operands& operands, const Target& target, const Options& options,
-                       Cost& cost, const PrimeSpread* spread) {
+void multiply_operands(const Operands& operands, const Target& target,
+                       const ProductOptions& options, Cost& cost, const PrimeSpread* spread) {
   require_options(options);
   if (!(options.memory >= 0)) throw core::UsageError("the memory cannot be negative");
-  Options own = options;
+  ProductOptions own = options;
   if (own.memory == 0) {
     own.memory = core::usable_memory_bytes().value_or(std::numeric_limits<double>::infinity()) / 2;
   }
@@ -135,7 +305,7 @@ Operands operands_of(const ComplexMatrix& a, const ComplexMatrix& b) {
   return {{a.re, a.im}, {b.re, b.im}, 2};
 }
 
-Matrix multiply(const Matrix& a, const Matrix& b, mpfr_prec_t bits, const Options& options,
+Matrix multiply(const Matrix& a, const Matrix& b, mpfr_prec_t bits, const ProductOptions& options,
                 Cost* cost) {
   const Operands operands = operands_of(a, b);
   Matrix c(a.rows(), b.columns(), bits);
@@ -146,7 +316,7 @@ Matrix multiply(const Matrix& a, const Matrix& b, mpfr_prec_t bits, const Option
 }
 
 ComplexMatrix multiply(const ComplexMatrix& a, const ComplexMatrix& b, mpfr_prec_t bits,
-                       const Options& options, Cost* cost) {
+                       const ProductOptions& options, Cost* cost) {
   const Operands operands = operands_of(a, b);
   ComplexMatrix c{Matrix(a.re.rows(), b.re.columns(), bits),
                   Matrix(a.re.rows(), b.re.columns(), bits)};

@@ -8,10 +8,9 @@
 #include <string>
 
 #include "tabane/core/error.h"
-#include "tabane/tools/matmul/exponents.h"
-#include "tabane/tools/matmul/loops.h"
 #include "tabane/tools/matmul/matrices_test.h"
-#include "tabane/tools/matmul/problem.h"
+#include "tabane/tools/matmul/matrix.h"
+#include "tabane/tools/matmul/operands.h"
 
 namespace tabane::matmul {
 namespace {

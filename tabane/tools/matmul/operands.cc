@@ -6,24 +6,88 @@
 #include <numeric>
 
 namespace tabane::matmul {
+
+void shift_into_range(mpfr_ptr x, int ternary, WideExponent shift, mpfr_rnd_t rounding,
+                      const ExponentRange& range) {
+  if (!mpfr_regular_p(x)) return;
+  // Two below the least is far enough to round to 0 or the least number, and not halfway.
+  const WideExponent exponent =
+      std::clamp(shift + x->_mpfr_exp, static_cast<WideExponent>(range.least) - 2,
+                 static_cast<WideExponent>(range.most) + 1);
+  x->_mpfr_exp = static_cast<mpfr_exp_t>(exponent);
+  if (range.least <= exponent && exponent <= range.most) return;
+  mpfr_set_emin(range.least);
+  mpfr_set_emax(range.most);
+  mpfr_check_range(x, ternary, rounding);
+  mpfr_set_emin(mpfr_get_emin_min());
+  mpfr_set_emax(mpfr_get_emax_max());
+}
+
+void to_integer(mpfr_srcptr x, std::int64_t low, std::span<mp_limb_t> out) {
+  std::fill(out.begin(), out.end(), 0);
+  if (mpfr_zero_p(x)) return;
+  const auto* digits = static_cast<const mp_limb_t*>(mpfr_custom_get_significand(x));
+  std::int64_t count = (mpfr_get_prec(x) + GMP_NUMB_BITS - 1) / GMP_NUMB_BITS;
+  // Bits to the left; fewer than none cut off zeros.
+  std::int64_t shift = mpfr_get_exp(x) - GMP_NUMB_BITS * count - low;
+  if (shift < 0) {
+    const std::int64_t whole = -shift / GMP_NUMB_BITS;
+    digits += whole;
+    count -= whole;
+    shift += whole * GMP_NUMB_BITS;
+    if (shift == 0) {
+      std::copy_n(digits, count, out.begin());
+    } else {
+      mpn_rshift(out.data(), digits, count, static_cast<unsigned>(-shift));
+    }
+    return;
+  }
+  mp_limb_t* const to = out.data() + shift / GMP_NUMB_BITS;
+  const auto bits = static_cast<unsigned>(shift % GMP_NUMB_BITS);
+  if (bits == 0) {
+    std::copy_n(digits, count, to);
+    return;
+  }
+  const mp_limb_t over = mpn_lshift(to, digits, count, bits);
+  if (over != 0) to[count] = over;
+}
+
+SignedLimbs magnitude_of(std::span<mp_limb_t> twos_complement) {
+  mp_limb_t* const limbs = twos_complement.data();
+  std::size_t size = twos_complement.size();
+  const bool negative = limbs[size - 1] >> (GMP_NUMB_BITS - 1) != 0;
+  if (negative) mpn_neg(limbs, limbs, static_cast<mp_size_t>(size));
+  while (size > 0 && limbs[size - 1] == 0) --size;
+  return {negative, {limbs, size}};
+}
+
+void round_to(mpfr_ptr result, const SignedLimbs& value, WideExponent shift, mpfr_rnd_t rounding,
+              const ExponentRange& range) {
+  mpz_t whole;
+  const auto size = static_cast<mp_size_t>(value.magnitude.size());
+  mpz_roinit_n(whole, value.magnitude.data(), value.negative ? -size : size);
+  const int ternary = mpfr_set_z_2exp(result, whole, 0, rounding);
+  shift_into_range(result, ternary, shift, rounding, range);
+}
+
 namespace {
 
 constexpr std::int64_t kNoBit = std::numeric_limits<std::int64_t>::max();
 
-Line nothing_seen() { return {kNoBit, -kNoBit, true}; }
+ExponentSpan nothing_seen() { return {kNoBit, -kNoBit, true}; }
 
-void see(Line& line, mpfr_srcptr x, std::int64_t shift) {
+void see(ExponentSpan& span, mpfr_srcptr x, std::int64_t shift) {
   if (mpfr_regular_p(x)) {
-    line.low = std::min(line.low, lowest_bit(x) + shift);
-    line.high = std::max<std::int64_t>(line.high, mpfr_get_exp(x) + shift);
+    span.low = std::min(span.low, lowest_bit(x) + shift);
+    span.high = std::max<std::int64_t>(span.high, mpfr_get_exp(x) + shift);
   } else if (!mpfr_zero_p(x)) {
-    line.finite = false;
+    span.finite = false;
   }
 }
 
-void close(std::vector<Line>& lines) {
-  for (Line& line : lines) {
-    if (line.low == kNoBit) line.low = line.high = 0;
+void close(std::vector<ExponentSpan>& spans) {
+  for (ExponentSpan& span : spans) {
+    if (span.low == kNoBit) span.low = span.high = 0;
   }
 }
 
@@ -52,9 +116,9 @@ void Operands::append_column(int j, int part, std::vector<__mpfr_struct>& y) con
   }
 }
 
-Terms all_terms(int count) {
-  Terms terms{std::vector<int>(static_cast<std::size_t>(count)),
-              std::vector<std::int64_t>(static_cast<std::size_t>(count))};
+ShiftedTerms all_terms(int count) {
+  ShiftedTerms terms{std::vector<int>(static_cast<std::size_t>(count)),
+                     std::vector<std::int64_t>(static_cast<std::size_t>(count))};
   std::iota(terms.index.begin(), terms.index.end(), 0);
   return terms;
 }
@@ -67,33 +131,33 @@ std::int64_t lowest_bit(mpfr_srcptr x) {
   return mpfr_get_exp(x) - GMP_NUMB_BITS * (count - zeros) + std::countr_zero(limbs[zeros]);
 }
 
-std::vector<Line> lines_of_a(const Operands& operands, const Terms& terms) {
-  std::vector<Line> lines(static_cast<std::size_t>(operands.rows()), nothing_seen());
+std::vector<ExponentSpan> spans_of_a(const Operands& operands, const ShiftedTerms& terms) {
+  std::vector<ExponentSpan> spans(static_cast<std::size_t>(operands.rows()), nothing_seen());
   for (int part = 0; part < operands.parts; ++part) {
     const View& a = operands.a[static_cast<std::size_t>(part)];
     for (int i = 0; i < a.rows(); ++i) {
-      Line& line = lines[static_cast<std::size_t>(i)];
+      ExponentSpan& span = spans[static_cast<std::size_t>(i)];
       for (std::size_t t = 0; t < terms.index.size(); ++t) {
-        see(line, a.at(i, terms.index[t]), terms.shift[t]);
+        see(span, a.at(i, terms.index[t]), terms.shift[t]);
       }
     }
   }
-  close(lines);
-  return lines;
+  close(spans);
+  return spans;
 }
 
-std::vector<Line> lines_of_b(const Operands& operands, const Terms& terms) {
-  std::vector<Line> lines(static_cast<std::size_t>(operands.columns()), nothing_seen());
+std::vector<ExponentSpan> spans_of_b(const Operands& operands, const ShiftedTerms& terms) {
+  std::vector<ExponentSpan> spans(static_cast<std::size_t>(operands.columns()), nothing_seen());
   for (int part = 0; part < operands.parts; ++part) {
     const View& b = operands.b[static_cast<std::size_t>(part)];
     for (std::size_t t = 0; t < terms.index.size(); ++t) {
       for (int j = 0; j < b.columns(); ++j) {
-        see(lines[static_cast<std::size_t>(j)], b.at(terms.index[t], j), -terms.shift[t]);
+        see(spans[static_cast<std::size_t>(j)], b.at(terms.index[t], j), -terms.shift[t]);
       }
     }
   }
-  close(lines);
-  return lines;
+  close(spans);
+  return spans;
 }
 
 bool zero_is_negative(const std::vector<__mpfr_struct>& x, const std::vector<__mpfr_struct>& y,

@@ -1,15 +1,67 @@
-// What is multiplied: real matrices, or the real and imaginary parts of complex ones.
+// What is multiplied: real or complex matrices, and their numbers as integers.
 #pragma once
+
+#include <gmp.h>
+#include <mpfr.h>
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "tabane/tools/matmul/matrix.h"
 
 namespace tabane::matmul {
 
-// Some rows and columns of a matrix that stays.
+// Computing takes place in the widest range of exponents, and a result is brought into the caller's
+// range at the end.
+
+__extension__ typedef __int128 WideExponent;  // sums of exponents, which may not fit into 64 bits
+
+struct ExponentRange {
+  mpfr_exp_t least = mpfr_get_emin(), most = mpfr_get_emax();  // of the calling thread
+};
+
+// Gives the calling thread the widest range until the end of the scope.
+class WidestRange {
+ public:
+  WidestRange() {
+    mpfr_set_emin(mpfr_get_emin_min());
+    mpfr_set_emax(mpfr_get_emax_max());
+  }
+  ~WidestRange() {
+    mpfr_set_emin(range_.least);
+    mpfr_set_emax(range_.most);
+  }
+  WidestRange(const WidestRange&) = delete;
+  WidestRange& operator=(const WidestRange&) = delete;
+
+ private:
+  ExponentRange range_;
+};
+
+// x := x 2^shift, brought into `range`. ternary: of the rounding that made x. The calling thread
+// has the widest range.
+void shift_into_range(mpfr_ptr x, int ternary, WideExponent shift, mpfr_rnd_t rounding,
+                      const ExponentRange& range);
+
+// Fills `out`, the lowest limb first, with |x| 2^-low, an integer for which one limb less would
+// suffice. x: finite.
+void to_integer(mpfr_srcptr x, std::int64_t low, std::span<mp_limb_t> out);
+
+// A sign and a magnitude that has no leading zero limbs.
+struct SignedLimbs {
+  bool negative;
+  std::span<const mp_limb_t> magnitude;  // empty: 0
+};
+// Makes two's complement a sign and a magnitude, in place.
+SignedLimbs magnitude_of(std::span<mp_limb_t> twos_complement);
+
+// result := value 2^shift, rounded once. value: not 0. The thread's range is the widest.
+void round_to(mpfr_ptr result, const SignedLimbs& value, WideExponent shift, mpfr_rnd_t rounding,
+              const ExponentRange& range);
+
+// Some rows and columns of a matrix, which must live as long.
 class View {
  public:
   View() = default;
@@ -35,6 +87,7 @@ class View {
   Range rows_, columns_;
 };
 
+// Real matrices, or the real and imaginary parts of complex ones.
 struct Operands {
   std::array<View, 2> a{}, b{};
   int parts = 1;  // 1: real, 2: complex
@@ -52,28 +105,28 @@ struct Operands {
   void append_column(int j, int part, std::vector<__mpfr_struct>& y) const;
 };
 
-// What a row of a, or a column of b, has in common: each of its elements is an integer times
-// 2^low, less than 2^(high - low) in magnitude.
-struct Line {
+// The exponents of a row of a, or of a column of b: each of its elements is an integer times 2^low,
+// less than 2^(high - low) in magnitude.
+struct ExponentSpan {
   std::int64_t low = 0, high = 0;
   bool finite = true;
   std::int64_t width() const { return high - low; }
 };
 
 // Which terms of the sums, and by which powers of two a's elements are multiplied and b's divided,
-// term by term: it does not change the products, and may make lines narrower.
-struct Terms {
+// term by term: it does not change the products, and may make spans narrower.
+struct ShiftedTerms {
   std::vector<int> index;
   std::vector<std::int64_t> shift;
 };
-Terms all_terms(int count);
+ShiftedTerms all_terms(int count);
 
 // The lowest set bit of a number that is neither zero nor infinite nor NaN, as an exponent.
 std::int64_t lowest_bit(mpfr_srcptr x);
 
-// cost: one look at each element.
-std::vector<Line> lines_of_a(const Operands& operands, const Terms& terms);
-std::vector<Line> lines_of_b(const Operands& operands, const Terms& terms);
+// By row of a; by column of b. cost: one look at each element.
+std::vector<ExponentSpan> spans_of_a(const Operands& operands, const ShiftedTerms& terms);
+std::vector<ExponentSpan> spans_of_b(const Operands& operands, const ShiftedTerms& terms);
 
 // Whether an exact zero, the sum of these products, is -0.
 bool zero_is_negative(const std::vector<__mpfr_struct>& x, const std::vector<__mpfr_struct>& y,

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "tabane/core/error.h"
 #include "tabane/tools/matmul/matrices_test.h"
 
 namespace tabane::matmul {
@@ -12,10 +15,10 @@ TEST(MpPlan, MakesIntegersNoWiderThanTheirSetBits) {
   mpfr_set_ui(a.at(0, 0), 5, MPFR_RNDN);  // 101
   mpfr_set_d(a.at(0, 1), -0.25, MPFR_RNDN);
   const Operands operands{{a}, {a}, 1};
-  const std::vector<Line> lines = lines_of_a(operands, all_terms(3));
-  EXPECT_EQ(lines[0].low, -2);
-  EXPECT_EQ(lines[0].high, 3);
-  EXPECT_TRUE(lines[0].finite);
+  const std::vector<ExponentSpan> spans = spans_of_a(operands, all_terms(3));
+  EXPECT_EQ(spans[0].low, -2);
+  EXPECT_EQ(spans[0].high, 3);
+  EXPECT_TRUE(spans[0].finite);
 }
 
 TEST(MpPlan, TakesFewLinesApartThatAreMuchWiderThanOthers) {
@@ -24,10 +27,10 @@ TEST(MpPlan, TakesFewLinesApartThatAreMuchWiderThanOthers) {
   const Matrix b = test_matrix(kN, kN, 200, 1, 2);
   mpfr_mul_2si(a.at(7, 5), a.at(7, 5), -40000, MPFR_RNDN);
   mpfr_set_nan(a.at(9, 9));
-  const Plan plan = make_plan({{a}, {b}, 1}, 200, Method::automatic);
-  EXPECT_EQ(plan.rows_apart, (std::vector<int>{7, 9}));
-  EXPECT_TRUE(plan.columns_apart.empty());
-  EXPECT_LT(plan.pieces[0].a_width, 250);
+  const ProductPlan plan = make_plan({{a}, {b}, 1}, 200, Method::automatic);
+  EXPECT_EQ(plan.outlier_rows, (std::vector<int>{7, 9}));
+  EXPECT_TRUE(plan.outlier_columns.empty());
+  EXPECT_LT(plan.groups[0].a_width, 250);
 }
 
 TEST(MpPlan, ShiftsWhatFactorsShare) {
@@ -39,10 +42,47 @@ TEST(MpPlan, ShiftsWhatFactorsShare) {
       mpfr_mul_2si(b.at(k, i), b.at(k, i), -50 * k, MPFR_RNDN);
     }
   }
-  const Plan plan = make_plan({{a}, {b}, 1}, 200, Method::automatic);
-  EXPECT_EQ(plan.pieces.size(), 1U);
-  EXPECT_LT(plan.pieces[0].a_width, 250);
-  EXPECT_LT(plan.pieces[0].b_width, 250);
+  const ProductPlan plan = make_plan({{a}, {b}, 1}, 200, Method::automatic);
+  EXPECT_EQ(plan.groups.size(), 1U);
+  EXPECT_LT(plan.groups[0].a_width, 250);
+  EXPECT_LT(plan.groups[0].b_width, 250);
+}
+
+TEST(MpBlocks, HoldAllIfMemoryAllows) {
+  const Blocks blocks = choose_blocks({100, 80, 10, 1000, 40, 8, 0, 1, 1e9});
+  EXPECT_EQ(blocks.rows, 100U);
+  EXPECT_EQ(blocks.columns, 80U);
+  EXPECT_EQ(blocks.primes, 10U);
+  EXPECT_EQ(blocks.tile_rows * blocks.tile_columns, 8000U);
+  EXPECT_EQ(blocks.bytes, 180 * 1000 * 10 + 8000 * 48);
+}
+
+TEST(MpBlocks, TakePrimesInTurnsOfOneSize) {
+  // 800 MB for all 48, in turns of at most 256 MiB
+  const Blocks blocks = choose_blocks({1000, 1000, 48, 8000, 192, 8, 0, 1, 1e10});
+  EXPECT_EQ(blocks.rows, 1000U);
+  EXPECT_EQ(blocks.primes, 16U);
+}
+
+TEST(MpBlocks, HaveATileForEachThreadAndStayBelowTheLimit) {
+  for (const int threads : {1, 2, 7}) {
+    for (const double memory : {5e4, 1e5, 3e5, 1e6}) {
+      const Blocks blocks = choose_blocks({300, 40, 20, 1000, 80, 8, 100, threads, memory});
+      EXPECT_LE(blocks.bytes, memory);
+      const std::size_t down = (blocks.rows + blocks.tile_rows - 1) / blocks.tile_rows;
+      const std::size_t across = (blocks.columns + blocks.tile_columns - 1) / blocks.tile_columns;
+      EXPECT_GE(down * across, static_cast<std::size_t>(threads));
+    }
+  }
+}
+
+TEST(MpBlocks, SayWhatWouldSuffice) {
+  try {
+    choose_blocks({10, 10, 5, 1000, 40, 8, 0, 1, 500});
+    ADD_FAILURE();
+  } catch (const core::UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("take 2 KiB"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace

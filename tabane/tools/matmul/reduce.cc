@@ -1,4 +1,4 @@
-#include "tabane/tools/matmul/reduce.h"
+#include "tabane/tools/matmul/residue_kernels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tabane/tools/matmul/reduce.cc"

@@ -3,28 +3,103 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "tabane/core/clock.h"
 #include "tabane/solver/blas.h"
 #include "tabane/solver/blas_memory.h"
-#include "tabane/tools/matmul/blocks.h"
-#include "tabane/tools/matmul/buffer.h"
-#include "tabane/tools/matmul/model.h"
-#include "tabane/tools/matmul/rebuild.h"
-#include "tabane/tools/matmul/reduce.h"
+#include "tabane/tools/matmul/plan.h"
+#include "tabane/tools/matmul/residue_kernels.h"
 #include "tabane/tools/matmul/residues.h"
-#include "tabane/tools/matmul/threads.h"
+#include "tabane/tools/matmul/workspace.h"
 
 namespace tabane::matmul {
 namespace {
 
+std::vector<Range> all_primes(const std::vector<int>& counts) {
+  std::vector<Range> all;
+  for (const int count : counts) all.push_back({0, count});
+  return all;
+}
+
+}  // namespace
+
+Planes::Planes(std::vector<Range> primes) : primes_(std::move(primes)) {
+  for (const Range& each : primes_) {
+    first_.push_back(first_.back() + static_cast<std::size_t>(each.size()));
+  }
+}
+
+Planes::Planes(const std::vector<int>& counts) : Planes(all_primes(counts)) {}
+
+std::span<const int> PrimeSpread::rows_of(int rank, std::span<const int> block) const {
+  const Range rows = rows_of(rank);
+  const auto first = std::lower_bound(block.begin(), block.end(), rows.first);
+  return {first, std::lower_bound(first, block.end(), rows.end)};
+}
+
+Planes PrimeSpread::planes(const std::vector<int>& counts, int rank) const {
+  std::vector<Range> primes;
+  for (const int count : counts) primes.push_back(share(count, comm_.size(), rank));
+  return Planes(std::move(primes));
+}
+
+void PrimeSpread::exchange(const ResidueBlock& block, const std::int32_t* own,
+                           std::int32_t* complete) const {
+  const int self = comm_.rank(), ranks = comm_.size();
+  const Planes here = planes(block.counts, self), all(block.counts);
+  // Copies a rank's rows of one part of a group.
+  const auto copy_rows = [&](std::span<const int> rows, std::size_t group, int part,
+                             std::int32_t* out) {
+    const std::size_t first =
+        static_cast<std::size_t>(rows.data() - block.rows.data()) * block.columns;
+    const std::size_t size = rows.size() * block.columns;
+    const Range primes = here.primes(group);
+    for (int prime = primes.first; prime < primes.end; ++prime, out += size) {
+      const std::size_t plane = here.at(group, block.parts, part, prime);
+      std::copy_n(own + plane * block.rows.size() * block.columns + first, size, out);
+    }
+  };
+  const std::span<const int> own_rows = rows_of(self, block.rows);
+  const std::size_t size = own_rows.size() * block.columns;
+  std::vector<std::int32_t> sent;
+  for (int step = 0; step < ranks; ++step) {
+    const int to = (self + step) % ranks, from = (self - step + ranks) % ranks;
+    const std::span<const int> rows = rows_of(to, block.rows);
+    const Planes of_sender = planes(block.counts, from);
+    for (std::size_t group = 0; group < block.counts.size(); ++group) {
+      const Range primes = of_sender.primes(group);
+      for (int part = 0; part < block.parts; ++part) {
+        std::int32_t* const place =
+            complete + all.at(group, block.parts, part, primes.first) * size;
+        if (step == 0) {
+          copy_rows(own_rows, group, part, place);
+          continue;
+        }
+        sent.resize(static_cast<std::size_t>(here.primes(group).size()) * rows.size() *
+                    block.columns);
+        copy_rows(rows, group, part, sent.data());
+        comm_.exchange(to, sent, from,
+                       std::span(place, static_cast<std::size_t>(primes.size()) * size));
+      }
+    }
+  }
+}
+
+namespace {
+
+// Bytes of the constants of one system of primes.
+double bytes_of_constants(double primes, double out_digits, double in_digits) {
+  return 8 * primes * (out_digits + in_digits);
+}
+
 double now() { return core::tick_clock().now(); }
 
-std::vector<Moduli> moduli_of(const Operands& operands, const Plan& plan) {
+std::vector<Moduli> moduli_of(const Operands& operands, const ProductPlan& plan) {
   std::vector<Moduli> moduli;
-  for (const Piece& piece : plan.pieces) {
-    moduli.push_back(make_moduli(static_cast<int>(piece.terms.index.size()), operands.parts,
-                                 piece.a_width, piece.b_width));
+  for (const TermGroup& group : plan.groups) {
+    moduli.push_back(make_moduli(static_cast<int>(group.terms.index.size()), operands.parts,
+                                 group.a_width, group.b_width));
   }
   return moduli;
 }
@@ -43,8 +118,8 @@ struct Tile {
 
 class ResidueProduct {
  public:
-  ResidueProduct(const Operands& operands, const Plan& plan, const Target& target,
-                 const Options& options, Cost& cost, const PrimeSpread* spread)
+  ResidueProduct(const Operands& operands, const ProductPlan& plan, const Target& target,
+                 const ProductOptions& options, Cost& cost, const PrimeSpread* spread)
       : operands_(operands),
         plan_(plan),
         target_(target),
@@ -78,7 +153,7 @@ class ResidueProduct {
       block_rows_ = rows.subspan(i, std::min(blocks_.rows, rows.size() - i));
       for (std::size_t j = 0; j < columns.size(); j += blocks_.columns) {
         block_columns_ = columns.subspan(j, std::min(blocks_.columns, columns.size() - j));
-        for (std::size_t g = 0; g < moduli_.size(); ++g) multiply_piece(g);
+        for (std::size_t g = 0; g < moduli_.size(); ++g) multiply_group(g);
         finish_block();
       }
     }
@@ -94,33 +169,33 @@ class ResidueProduct {
   // What one thread has of its own.
   struct Worker {
     Worker(ResidueProduct& all, std::size_t thread)
-        : finish(all.operands_, all.target_, thread),
+        : writer(all.operands_, all.target_, thread),
           products(all.planes() * all.blocks_.tile_rows * all.blocks_.tile_columns, all.workspace_),
           values(all.moduli_.size()),
           shifts(all.moduli_.size()) {
       for (const Moduli& moduli : all.moduli_) rebuilds.emplace_back(moduli);
     }
-    Finish finish;
+    ElementWriter writer;
     Buffer<double> products;
     std::vector<Rebuild> rebuilds;
     std::vector<SignedLimbs> values;
     std::vector<WideExponent> shifts;
     double product_seconds = 0, reduce_seconds = 0, rebuild_seconds = 0, operations = 0;
   };
-  // The operands of one piece, for some primes.
-  struct Factors {
+  // The operands of one group, for some primes.
+  struct GroupOperands {
     const Moduli& moduli;
     Residues a, b;
     int terms;
-    std::size_t piece;
+    std::size_t group;
   };
 
   std::size_t parts() const { return static_cast<std::size_t>(operands_.parts); }
   std::size_t planes() const { return 2 * parts() - 1; }
   std::size_t values_of_line() const {
     std::size_t most_terms = 0;
-    for (const Piece& piece : plan_.pieces) {
-      most_terms = std::max(most_terms, piece.terms.index.size());
+    for (const TermGroup& group : plan_.groups) {
+      most_terms = std::max(most_terms, group.terms.index.size());
     }
     return planes() * blocks_.primes * most_terms;
   }
@@ -133,7 +208,7 @@ class ResidueProduct {
     request.product_bytes = 8.0 * static_cast<double>(planes());
     for (std::size_t g = 0; g < moduli_.size(); ++g) {
       const double primes = moduli_[g].count(), own_primes = std::ceil(primes / ranks);
-      const auto terms = static_cast<double>(plan_.pieces[g].terms.index.size());
+      const auto terms = static_cast<double>(plan_.groups[g].terms.index.size());
       request.primes = std::max(request.primes, static_cast<std::size_t>(own_primes));
       request.line_bytes = std::max(request.line_bytes, 8 * terms * static_cast<double>(planes()));
       request.element_bytes += 4 * own_primes * operands_.parts;
@@ -161,78 +236,78 @@ class ResidueProduct {
     return residues_.data() + own_.at(g, operands_.parts, part, prime) * block_size();
   }
 
-  void multiply_piece(std::size_t g) {
-    const Piece& piece = plan_.pieces[g];
+  void multiply_group(std::size_t g) {
+    const TermGroup& group = plan_.groups[g];
     const Moduli& moduli = moduli_[g];
-    Factors factors{moduli,
-                    {Residues::Side::a, operands_, piece, moduli, a_values_.data()},
-                    {Residues::Side::b, operands_, piece, moduli, b_values_.data()},
-                    static_cast<int>(piece.terms.index.size()),
-                    g};
+    GroupOperands operands{moduli,
+                           {Residues::Side::a, operands_, group, moduli, a_values_.data()},
+                           {Residues::Side::b, operands_, group, moduli, b_values_.data()},
+                           static_cast<int>(group.terms.index.size()),
+                           g};
     const std::vector<Tile> tiles = tiles_of_block();
     const int step = static_cast<int>(blocks_.primes);
     const Range own = own_.primes(g);
     for (int first = own.first; first < own.end; first += step) {
       const Range primes{first, std::min(first + step, own.end)};
       const double begin = now();
-      factors.a.fill(block_rows_, primes, threads_);
-      factors.b.fill(block_columns_, primes, threads_);
+      operands.a.fill(block_rows_, primes, threads_);
+      operands.b.fill(block_columns_, primes, threads_);
       cost_.residue_seconds += threads_ * (now() - begin);
       run_tasks(threads_, tiles.size(), [&](std::size_t thread, std::size_t task) {
         for (int p = primes.first; p < primes.end; ++p) {
-          multiply_tile(*workers_[thread], tiles[task], factors, p);
+          multiply_tile(*workers_[thread], tiles[task], operands, p);
         }
       });
     }
   }
 
-  void multiply_tile(Worker& worker, const Tile& tile, const Factors& factors, int prime) {
-    const int step = terms_at_once(factors.terms);
-    for (int at = 0; at < std::max(factors.terms, 1); at += step) {
+  void multiply_tile(Worker& worker, const Tile& tile, const GroupOperands& operands, int prime) {
+    const int step = terms_at_once(operands.terms);
+    for (int at = 0; at < std::max(operands.terms, 1); at += step) {
       const double begin = now();
       for (std::size_t plane = 0; plane < planes(); ++plane) {
-        multiply_plane(worker, tile, factors, prime, static_cast<int>(plane),
-                       {at, std::min(at + step, factors.terms)});
+        multiply_plane(worker, tile, operands, prime, static_cast<int>(plane),
+                       {at, std::min(at + step, operands.terms)});
       }
       const double middle = now();
-      reduce_products(worker, tile, factors, prime, at > 0);
+      reduce_products(worker, tile, operands, prime, at > 0);
       worker.product_seconds += middle - begin;
       worker.reduce_seconds += now() - middle;
     }
   }
 
-  static void multiply_plane(Worker& worker, const Tile& tile, const Factors& factors, int prime,
-                             int plane, Range terms) {
-    const auto a_stride = static_cast<std::size_t>(factors.a.stride());
-    const auto b_stride = static_cast<std::size_t>(factors.b.stride());
+  static void multiply_plane(Worker& worker, const Tile& tile, const GroupOperands& operands,
+                             int prime, int plane, Range terms) {
+    const auto a_stride = static_cast<std::size_t>(operands.a.stride());
+    const auto b_stride = static_cast<std::size_t>(operands.b.stride());
     const auto first = static_cast<std::size_t>(terms.first);
-    const double* const a = factors.a.plane(plane, prime) + tile.row * a_stride + first;
-    const double* const b = factors.b.plane(plane, prime) + first * b_stride + tile.column;
+    const double* const a = operands.a.plane(plane, prime) + tile.row * a_stride + first;
+    const double* const b = operands.b.plane(plane, prime) + first * b_stride + tile.column;
     const int rows = static_cast<int>(tile.rows), columns = static_cast<int>(tile.columns);
     const auto alone = solver::alone_in_blas();
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, terms.size(), 1, a,
-                std::max(factors.a.stride(), 1), b, factors.b.stride(), 0,
+                std::max(operands.a.stride(), 1), b, operands.b.stride(), 0,
                 worker.products.data() + static_cast<std::size_t>(plane) * tile.size(), columns);
     worker.operations += 2.0 * rows * columns * terms.size();
   }
 
   // Row by row, or all at once if the tile's rows are the block's.
-  void reduce_products(const Worker& worker, const Tile& tile, const Factors& factors, int prime,
-                       bool accumulate) {
+  void reduce_products(const Worker& worker, const Tile& tile, const GroupOperands& operands,
+                       int prime, bool accumulate) {
     const auto at = static_cast<std::size_t>(prime);
-    const Modulus modulus{factors.moduli.primes[at], factors.moduli.inverses[at]};
+    const Modulus modulus{operands.moduli.primes[at], operands.moduli.inverses[at]};
     const bool whole = tile.columns == block_columns_.size();
     const std::size_t size = whole ? tile.size() : tile.columns;
     for (std::size_t done = 0; done < tile.size(); done += size) {
       const std::size_t row = tile.row + done / tile.columns;
       const std::size_t to = row * block_columns_.size() + tile.column;
       const double* const products = worker.products.data() + done;
-      std::int32_t* const re = residues_of(factors.piece, 0, prime) + to;
+      std::int32_t* const re = residues_of(operands.group, 0, prime) + to;
       if (operands_.parts == 1) {
         reduce(products, re, size, modulus, accumulate);
       } else {
         reduce_complex(products, products + tile.size(), products + 2 * tile.size(), re,
-                       residues_of(factors.piece, 1, prime) + to, size, modulus, accumulate);
+                       residues_of(operands.group, 1, prime) + to, size, modulus, accumulate);
       }
     }
   }
@@ -284,31 +359,31 @@ class ResidueProduct {
     }
   }
 
-  void finish_element(Worker& worker, const Place& place, std::size_t e) const {
+  void finish_element(Worker& worker, const ElementIndex& at, std::size_t e) const {
     for (std::size_t g = 0; g < moduli_.size(); ++g) {
-      const Piece& piece = plan_.pieces[g];
+      const TermGroup& group = plan_.groups[g];
       worker.values[g] = magnitude_of(worker.rebuilds[g].integer(e));
-      worker.shifts[g] = static_cast<WideExponent>(piece.a[static_cast<std::size_t>(place.i)].low) +
-                         piece.b[static_cast<std::size_t>(place.j)].low;
+      worker.shifts[g] = static_cast<WideExponent>(group.a[static_cast<std::size_t>(at.i)].low) +
+                         group.b[static_cast<std::size_t>(at.j)].low;
     }
-    if (moduli_.size() == 1) return worker.finish.one(place, worker.values[0], worker.shifts[0]);
-    worker.finish.several(place, worker.values, worker.shifts);
+    if (moduli_.size() == 1) return worker.writer.write(at, worker.values[0], worker.shifts[0]);
+    worker.writer.write_sum(at, worker.values, worker.shifts);
   }
 
   const Operands& operands_;
-  const Plan& plan_;
+  const ProductPlan& plan_;
   const Target& target_;
   Cost& cost_;
   int threads_;
   const PrimeSpread* spread_;
   std::vector<Moduli> moduli_;
-  std::vector<int> counts_;  // of primes, by piece
+  std::vector<int> counts_;  // of primes, by group
   Planes all_, own_;         // of all primes; of those that this rank multiplies modulo
   Blocks blocks_;
   Workspace own_workspace_;
   Workspace& workspace_;
   Buffer<double> a_values_, b_values_;  // of the operands, for some primes
-  Buffer<std::int32_t> residues_;       // of the block: by piece, part, prime and element
+  Buffer<std::int32_t> residues_;       // of the block: by group, part, prime and element
   Buffer<std::int32_t> complete_;       // of this rank's rows of it, modulo all primes
   std::span<const int> block_rows_, block_columns_;
   std::vector<std::unique_ptr<Worker>> workers_;
@@ -316,8 +391,8 @@ class ResidueProduct {
 
 }  // namespace
 
-void multiply_by_residues(const Operands& operands, const Plan& plan, const Target& target,
-                          const Options& options, Cost& cost, const PrimeSpread* spread) {
+void multiply_by_residues(const Operands& operands, const ProductPlan& plan, const Target& target,
+                          const ProductOptions& options, Cost& cost, const PrimeSpread* spread) {
   ResidueProduct(operands, plan, target, options, cost, spread).run();
 }
 

@@ -1,16 +1,210 @@
 #include "tabane/tools/matmul/residues.h"
 
+#include <gmp.h>
+
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <vector>
 
+#include "tabane/core/error.h"
 #include "tabane/solver/blas.h"
 #include "tabane/solver/blas_memory.h"
-#include "tabane/tools/matmul/digits.h"
-#include "tabane/tools/matmul/threads.h"
+#include "tabane/tools/matmul/residue_kernels.h"
+#include "tabane/tools/matmul/workspace.h"
 
 namespace tabane::matmul {
+namespace {
+
+// What is left below 2^53, so that a residue of an earlier product can be added.
+constexpr double kMostSum = 0x1p53 - 0x1p26;
+// A reduced residue is at most p / 2 + kSlack: the quotient is rounded from a rounded product.
+constexpr double kSlack = 2;
+
+std::uint64_t power(std::uint64_t base, std::uint64_t exponent, std::uint64_t modulus) {
+  std::uint64_t result = 1;
+  for (base %= modulus; exponent > 0; exponent >>= 1, base = base * base % modulus) {
+    if (exponent & 1) result = result * base % modulus;
+  }
+  return result;
+}
+
+// Miller and Rabin's test; these bases decide it below 2^32 (Jaeschke). n: odd, above 61.
+bool is_prime(std::uint32_t n) {
+  for (const std::uint32_t small : {3U, 5U, 7U, 11U, 13U, 17U, 19U, 23U, 29U, 31U, 37U}) {
+    if (n % small == 0) return false;
+  }
+  std::uint32_t odd = n - 1;
+  int twos = 0;
+  for (; odd % 2 == 0; odd /= 2) ++twos;
+  for (const std::uint32_t base : {2U, 7U, 61U}) {
+    std::uint64_t x = power(base, odd, n);
+    if (x == 1 || x == n - 1) continue;
+    int squarings = 1;
+    for (; squarings < twos && x != n - 1; ++squarings) x = x * x % n;
+    if (x != n - 1) return false;
+  }
+  return true;
+}
+
+// The largest ones up to `most` whose product has more than `bits` bits.
+std::vector<std::uint32_t> choose_primes(std::uint32_t most, double bits) {
+  std::vector<std::uint32_t> primes;
+  double have = 0;
+  for (std::uint32_t n = most | 1; have <= bits; n -= 2) {
+    if (n < 1000) throw core::UsageError("the exponents or bits are too many for residues");
+    if (n > most || !is_prime(n)) continue;
+    primes.push_back(n);
+    have += std::log2(n) - 1e-9;
+  }
+  return primes;
+}
+
+double symmetric(std::uint64_t residue, std::uint32_t p) {
+  return residue > p / 2 ? static_cast<double>(residue) - p : static_cast<double>(residue);
+}
+
+// An integer that frees itself.
+class Integer {
+ public:
+  Integer() { mpz_init(value_); }
+  ~Integer() { mpz_clear(value_); }
+  Integer(const Integer&) = delete;
+  Integer& operator=(const Integer&) = delete;
+  operator mpz_ptr() { return value_; }  // NOLINT: as GMP's functions take it
+
+ private:
+  mpz_t value_;
+};
+
+// Writes x, at least 0, as digits between -2^(bits - 1) and 2^(bits - 1).
+void balanced_digits(mpz_srcptr x, int bits, int count, double* out) {
+  const mp_limb_t* const limbs = mpz_limbs_read(x);
+  const std::size_t size = mpz_size(x);
+  const std::int64_t base = std::int64_t{1} << bits;
+  std::int64_t carry = 0;
+  for (int j = 0; j < count; ++j) {
+    const std::size_t at = static_cast<std::size_t>(j) * static_cast<std::size_t>(bits);
+    const std::size_t limb = at / GMP_NUMB_BITS, from = at % GMP_NUMB_BITS;
+    mp_limb_t word = limb < size ? limbs[limb] >> from : 0;
+    if (from != 0 && limb + 1 < size) word |= limbs[limb + 1] << (GMP_NUMB_BITS - from);
+    std::int64_t digit = static_cast<std::int64_t>(word & static_cast<mp_limb_t>(base - 1)) + carry;
+    carry = digit > base / 2 ? 1 : 0;
+    out[j] = static_cast<double>(digit - carry * base);
+  }
+  TABANE_ASSERT(carry == 0);
+}
+
+void fill_into(Moduli& moduli, const std::vector<std::uint32_t>& primes,
+               const std::vector<std::uint64_t>& weights) {
+  const auto a_digits = static_cast<std::size_t>(moduli.a_digits);
+  const auto b_digits = static_cast<std::size_t>(moduli.b_digits);
+  moduli.into_a.resize(primes.size() * a_digits);
+  moduli.into_b.resize(primes.size() * b_digits);
+  for (std::size_t i = 0; i < primes.size(); ++i) {
+    const std::uint32_t p = primes[i];
+    const std::uint64_t base = (std::uint64_t{1} << kDigitBits) % p;
+    std::uint64_t value = 1;
+    for (std::size_t j = 0; j < std::max(a_digits, b_digits); ++j, value = value * base % p) {
+      if (j < a_digits) moduli.into_a[i * a_digits + j] = symmetric(value, p);
+      if (j < b_digits) moduli.into_b[i * b_digits + j] = symmetric(value * weights[i] % p, p);
+    }
+  }
+}
+
+// Returns the (M/p)^-1 mod p.
+std::vector<std::uint64_t> fill_out_of(Moduli& moduli, const std::vector<std::uint32_t>& primes) {
+  Integer product, part;
+  mpz_set_ui(product, 1);
+  for (const std::uint32_t p : primes) mpz_mul_ui(product, product, p);
+  // The largest digits for which count (p / 2 + slack + 1) digits stay below 2^53.
+  const double sum = static_cast<double>(primes.size()) * (primes[0] / 2.0 + kSlack + 1);
+  moduli.out_bits = std::min(30, 1 + static_cast<int>(std::floor(std::log2(kMostSum / sum))));
+  const auto digits = mpz_sizeinbase(product, 2) / static_cast<std::size_t>(moduli.out_bits) + 2;
+  const std::size_t stride = digits + 1;
+  moduli.out_digits = static_cast<int>(stride);
+  moduli.out_of.resize(primes.size() * stride);
+  moduli.whole.resize(digits);
+  balanced_digits(product, moduli.out_bits, static_cast<int>(digits), moduli.whole.data());
+  std::vector<std::uint64_t> weights;
+  for (std::size_t i = 0; i < primes.size(); ++i) {
+    const std::uint32_t p = primes[i];
+    mpz_divexact_ui(part, product, p);
+    weights.push_back(power(mpz_fdiv_ui(part, p), p - 2, p));
+    balanced_digits(part, moduli.out_bits, static_cast<int>(digits), &moduli.out_of[i * stride]);
+    moduli.out_of[i * stride + digits] = 1.0 / p;
+  }
+  return weights;
+}
+
+}  // namespace
+
+int terms_at_once(int terms) {
+  const int groups = std::max(1, (terms + kMostTermsAtOnce - 1) / kMostTermsAtOnce);
+  return std::max(1, (terms + groups - 1) / groups);
+}
+
+std::uint32_t largest_prime(int terms, std::int64_t width) {
+  const double digits =
+      static_cast<double>(std::clamp<std::int64_t>(digits_of_width(width), 1, kMostDigitsAtOnce));
+  const double by_terms = std::sqrt(kMostSum / terms_at_once(terms));
+  const double by_digits = kMostSum / (digits * 0x1p24);
+  const double half = std::min({by_terms, by_digits, 0x1p24}) - kSlack;
+  return static_cast<std::uint32_t>(2 * std::floor(half)) - 1;
+}
+
+double primes_needed(int terms, std::int64_t a_width, std::int64_t b_width) {
+  const double bits = static_cast<double>(a_width + b_width) + std::log2(terms + 1.0) + 3;
+  return std::ceil(bits / std::log2(largest_prime(terms, std::max(a_width, b_width))));
+}
+
+Moduli make_moduli(int terms, int factor, std::int64_t a_width, std::int64_t b_width) {
+  const double bits = static_cast<double>(a_width + b_width) +
+                      std::ceil(std::log2(static_cast<double>(factor) * std::max(terms, 1))) + 2;
+  const std::vector<std::uint32_t> primes =
+      choose_primes(largest_prime(terms, std::max(a_width, b_width)), bits);
+  Moduli moduli;
+  for (const std::uint32_t p : primes) {
+    moduli.primes.push_back(p);
+    moduli.inverses.push_back(1.0 / p);
+  }
+  moduli.a_digits = static_cast<int>(std::max<std::int64_t>(1, digits_of_width(a_width)));
+  moduli.b_digits = static_cast<int>(std::max<std::int64_t>(1, digits_of_width(b_width)));
+  fill_into(moduli, primes, fill_out_of(moduli, primes));
+  return moduli;
+}
+
+namespace {
+
+constexpr std::size_t kRebuildBytes = std::size_t{1} << 19;
+
+}  // namespace
+
+Rebuild::Rebuild(const Moduli& moduli) : moduli_(moduli) {
+  const auto primes = static_cast<std::size_t>(moduli.count());
+  const auto digits = static_cast<std::size_t>(moduli.out_digits);
+  block_ = std::clamp<std::size_t>(kRebuildBytes / (sizeof(double) * (primes + digits)), 8, 512);
+  limbs_ = digits * static_cast<std::size_t>(moduli.out_bits) / GMP_NUMB_BITS + 2;
+  wide_.resize(block_ * primes);
+  digits_.resize(block_ * digits);
+  integers_.resize(block_ * limbs_);
+}
+
+void Rebuild::compute(const std::int32_t* residues, std::size_t stride, std::size_t count) {
+  const auto primes = static_cast<std::size_t>(moduli_.count());
+  for (std::size_t p = 0; p < primes; ++p) widen(residues + p * stride, &wide_[p * count], count);
+  const int digits = moduli_.out_digits, n = static_cast<int>(count);
+  {
+    const auto alone = solver::alone_in_blas();
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, n, digits, moduli_.count(), 1,
+                wide_.data(), n, moduli_.out_of.data(), digits, 0, digits_.data(), n);
+  }
+  const std::size_t whole = moduli_.whole.size();
+  add_digits({digits_.data(), count, &digits_[whole * count], moduli_.whole, moduli_.out_bits},
+             limbs_, integers_.data());
+}
+
 namespace {
 
 // What one block takes: its digits and its residues stay in the second cache.
@@ -38,11 +232,11 @@ struct Residues::Scratch {
   std::vector<double> digits, residues;
 };
 
-Residues::Residues(Side side, const Operands& operands, const Piece& piece, const Moduli& moduli,
-                   double* values)
+Residues::Residues(Side side, const Operands& operands, const TermGroup& group,
+                   const Moduli& moduli, double* values)
     : side_(side),
       operands_(operands),
-      piece_(piece),
+      group_(group),
       moduli_(moduli),
       digits_(static_cast<std::size_t>(side == Side::a ? moduli.a_digits : moduli.b_digits)),
       values_(values) {}
@@ -75,11 +269,11 @@ void Residues::read_digits(int part, std::size_t first, std::size_t count, Scrat
   for (std::size_t e = 0; e < count; ++e) {
     const std::size_t term = a ? inner_at : outer_at;
     const int number = numbers_[a ? outer_at : inner_at];
-    const int k = piece_.terms.index[term];
-    const std::int64_t shift = piece_.terms.shift[term];
-    const Line& line = (a ? piece_.a : piece_.b)[static_cast<std::size_t>(number)];
+    const int k = group_.terms.index[term];
+    const std::int64_t shift = group_.terms.shift[term];
+    const ExponentSpan& span = (a ? group_.a : group_.b)[static_cast<std::size_t>(number)];
     scratch.numbers[e] = significand_of(a ? matrix.at(number, k) : matrix.at(k, number),
-                                        a ? line.low - shift : line.low + shift);
+                                        a ? span.low - shift : span.low + shift);
     if (++inner_at == inner) {
       inner_at = 0;
       ++outer_at;

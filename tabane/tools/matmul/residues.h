@@ -1,26 +1,97 @@
-// Operands as residues: for each prime a plane of doubles.
+// A residue number system: primes, and what numbers are multiplied by on their way into it and out
+// of it.
+//
+// An integer x = sum_j d_j 2^(24 j) has the residues sum_j d_j (2^(24 j) mod p), a product of the
+// matrix of its digits and one of constants. Back: with M the product of all primes,
+// w_p = (x (M/p)^-1) mod p and the digits of M/p,
+//   x = sum_p w_p (M/p) - q M,   q = round(sum_p w_p / p)  if |x| <= M / 4,
+// again a product of matrices, of the w_p and the digits of the M/p. The factor (M/p)^-1 mod p
+// is in the constants of b, so that the residues of a product come out as its w_p.
+//
+// All residues are symmetric, between -p/2 and p/2, so that products are exact in doubles:
+// kDigitBits, the primes and the digits of M/p are chosen so that no sum reaches 2^53.
 #pragma once
 
-#include <span>
+#include <gmp.h>
 
-#include "tabane/tools/matmul/moduli.h"
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "tabane/tools/matmul/plan.h"
-#include "tabane/tools/matmul/reduce.h"
+#include "tabane/tools/matmul/residue_kernels.h"
 
 namespace tabane::matmul {
 
-// A residue of each number of some lines of an operand, prime by prime; of complex operands also
-// those of the sums of both parts, which the third product needs.
+inline constexpr int kDigitBits = 24;
+inline constexpr int kMostDigitsAtOnce = 64;   // of a number, in one product with the constants
+inline constexpr int kMostTermsAtOnce = 2048;  // in one product of residues
+
+// ShiftedTerms in one product where there are `terms` in all.
+int terms_at_once(int terms);
+inline std::int64_t digits_of_width(std::int64_t width) {
+  return (width + kDigitBits - 1) / kDigitBits;
+}
+// The bound of all primes for integers of such widths, in bits.
+std::uint32_t largest_prime(int terms, std::int64_t width);
+
+struct Moduli {
+  std::vector<double> primes, inverses;  // 1 / p
+  // By prime, [p * digits + j]: 2^(24 j) mod p, and that times (M/p)^-1 mod p.
+  int a_digits = 0, b_digits = 0;
+  std::vector<double> into_a, into_b;
+  // By prime, [p * out_digits + j]: balanced digits of M/p, of out_bits bits; the last one is not a
+  // digit but 1 / p. And the digits of M.
+  int out_bits = 0, out_digits = 0;
+  std::vector<double> out_of, whole;
+
+  int count() const { return static_cast<int>(primes.size()); }
+  int digits_of_result() const { return out_digits - 1; }
+};
+
+// How many primes hold sums of `terms` products of integers of a_width and b_width bits, times
+// `factor`; approximately.
+double primes_needed(int terms, std::int64_t a_width, std::int64_t b_width);
+
+// Returns those for |x| < factor terms 2^(a_width + b_width).
+// throws: core::UsageError if there are not enough primes.
+Moduli make_moduli(int terms, int factor, std::int64_t a_width, std::int64_t b_width);
+
+// Makes residues integers again.
+class Rebuild {
+ public:
+  explicit Rebuild(const Moduli& moduli);
+
+  // How many integers at a time stay in the second cache.
+  std::size_t block() const { return block_; }
+
+  // Makes `count` integers, at most block(), of the residues residues[p * stride + i].
+  void compute(const std::int32_t* residues, std::size_t stride, std::size_t count);
+  // The i-th in two's complement, until the next compute(). It may be changed.
+  std::span<mp_limb_t> integer(std::size_t i) {
+    return std::span(integers_).subspan(i * limbs_, limbs_);
+  }
+
+ private:
+  const Moduli& moduli_;
+  std::size_t block_, limbs_;
+  std::vector<double> wide_, digits_;
+  std::vector<mp_limb_t> integers_;
+};
+
+// An operand as residues: for each prime a plane of doubles. It has the residue of each number of
+// some rows of a or columns of b, here called lines; of complex operands also those of the sums of
+// both parts, which the third product needs.
 class Residues {
  public:
   enum class Side { a, b };
 
   // values: room for `planes` x primes x terms x lines numbers of what is filled in.
-  Residues(Side side, const Operands& operands, const Piece& piece, const Moduli& moduli,
+  Residues(Side side, const Operands& operands, const TermGroup& group, const Moduli& moduli,
            double* values);
 
-  // Of the lines `numbers`, which must live as long as the residues are used, for some primes. side
-  // a: lines of a stand one behind the other; b: terms of b.
+  // Fills in the lines `numbers`, which must live as long as the residues are used, for some
+  // primes. Side a: line after line; side b: term after term.
   void fill(std::span<const int> numbers, Range primes, int threads);
 
   // plane: 0, or 1 for the imaginary part and 2 for the sum. prime: one of those filled in.
@@ -33,7 +104,7 @@ class Residues {
 
  private:
   struct Scratch;
-  std::size_t terms() const { return piece_.terms.index.size(); }
+  std::size_t terms() const { return group_.terms.index.size(); }
   const View& side(int part) const {
     return (side_ == Side::a ? operands_.a : operands_.b)[static_cast<std::size_t>(part)];
   }
@@ -47,7 +118,7 @@ class Residues {
 
   Side side_;
   const Operands& operands_;
-  const Piece& piece_;
+  const TermGroup& group_;
   const Moduli& moduli_;
   std::size_t digits_, plane_size_ = 0;
   Range primes_;

@@ -9,14 +9,14 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/core/clock.h"
 #include "tabane/solver/blas.h"
-#include "tabane/tools/matmul/model.h"
-#include "tabane/tools/matmul/product.h"
-#include "tabane/tools/matmul/verify.h"
+#include "tabane/tools/matmul/elements.h"
+#include "tabane/tools/matmul/multiply.h"
+#include "tabane/tools/matmul/plan.h"
 
 namespace tabane::matmul {
 namespace {
 
-enum Step { kProduct, kCollect };
+enum TimedStep { kProduct, kCollect };
 
 // The block of a rank.
 struct Block {
@@ -156,7 +156,7 @@ class Run {
     if (!root && spread_) target.first_row = -own_.rows.first;
     if (root) target.first_column = own_.columns.first;
     if (options_.check) target.sketch = &sketch;
-    Options product = options_.product;
+    ProductOptions product = options_.product;
     product.memory = memory_;
     multiply_operands(part, target, product, answer_.cost, spread_ ? &*spread_ : nullptr);
     own_sums_ = sketch.rows();

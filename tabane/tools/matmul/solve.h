@@ -18,7 +18,8 @@ enum class Shares {
 };
 
 struct SolveOptions {
-  Options product = {};  // on each rank; its memory is that of one rank, 0: half of what is usable
+  ProductOptions product =
+      {};  // on each rank; its memory is that of one rank, 0: half of what is usable
   Shares shares = Shares::automatic;
   comm::GridShape grid = {};  // zeros: as fit_grid() chooses
   bool check = true;

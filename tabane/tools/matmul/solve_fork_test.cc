@@ -4,7 +4,7 @@
 
 #include "tabane/comm/launch.h"
 #include "tabane/tools/matmul/matrices_test.h"
-#include "tabane/tools/matmul/problem.h"
+#include "tabane/tools/matmul/matrix.h"
 
 namespace tabane::matmul {
 namespace {

@@ -16,17 +16,16 @@
 #include "tabane/program/command.h"
 #include "tabane/program/printable.h"
 #include "tabane/program/solver.h"
-#include "tabane/tools/matmul/loops.h"
-#include "tabane/tools/matmul/problem.h"
+#include "tabane/tools/matmul/matrix.h"
+#include "tabane/tools/matmul/multiply.h"
 #include "tabane/tools/matmul/solve.h"
-#include "tabane/tools/matmul/text_file.h"
 
 namespace tabane::program {
 namespace {
 
 namespace mp = matmul;
 
-struct Options {
+struct MatmulOptions {
   SolverOptions solver;
   int n = 1000, threads = 1;
   long bits = 512;
@@ -56,53 +55,52 @@ mp::Shares shares_of(const std::string& name) {
 }
 
 // Bytes for the residues of one rank; 0: half of what is usable.
-double memory_of_rank(const Options& options, const comm::Comm& comm) {
+double memory_of_rank(const MatmulOptions& options, const comm::Comm& comm) {
   if (options.memory.empty()) return 0;
   return std::max(1.0, static_cast<double>(core::parse_size(options.memory)) / comm.size());
 }
 
-struct Factors {
+struct Matrices {
   mp::ComplexMatrix a, b;  // of real ones `im` is empty
 };
 
-void require_fits(const Options& options) {
+void require_fits(const MatmulOptions& options) {
   const double each = static_cast<double>(sizeof(__mpfr_struct)) + options.bits / 8.0 + 8;
   // Both factors, the product, and the ranks' parts of all three.
   const double bytes = (options.is_complex ? 12.0 : 6.0) * options.n * options.n * each;
-  if (bytes <= comm::usable_memory()) return;
-  throw core::UsageError(
-      fmt::format("-n {} --bits {}: the matrices take {}, but only {} are usable", options.n,
-                  options.bits, core::format_bytes(static_cast<std::uint64_t>(bytes)),
-                  core::format_bytes(static_cast<std::uint64_t>(comm::usable_memory()))));
+  solver::require_memory(bytes, comm::usable_memory(), [&](const auto& needed, const auto& usable) {
+    return fmt::format("-n {} --bits {}: the matrices take {}, but only {} are usable", options.n,
+                       options.bits, needed, usable);
+  });
 }
 
-Factors make_factors(const Options& options) {
-  Factors factors;
+Matrices make_matrices(const MatmulOptions& options) {
+  Matrices matrices;
   if (!options.left.empty()) {
-    factors.a.re = mp::read_text(options.left, options.bits);
-    factors.b.re = mp::read_text(options.right, options.bits);
-    if (factors.a.re.columns() == factors.b.re.rows()) return factors;
+    matrices.a.re = mp::read_text(options.left, options.bits);
+    matrices.b.re = mp::read_text(options.right, options.bits);
+    if (matrices.a.re.columns() == matrices.b.re.rows()) return matrices;
     throw core::UsageError(fmt::format(
         "{} is {} x {} and {} is {} x {}: the second needs as many rows as the first has columns",
-        options.left, factors.a.re.rows(), factors.a.re.columns(), options.right,
-        factors.b.re.rows(), factors.b.re.columns()));
+        options.left, matrices.a.re.rows(), matrices.a.re.columns(), options.right,
+        matrices.b.re.rows(), matrices.b.re.columns()));
   }
   require_fits(options);
   const auto draw = [&](unsigned factor, std::uint64_t more) {
     return mp::random_matrix(options.n, options.n, options.bits, factor, options.seed + more);
   };
-  factors.a.re = draw(2, 0);
-  factors.b.re = draw(3, 0);
+  matrices.a.re = draw(2, 0);
+  matrices.b.re = draw(3, 0);
   if (options.is_complex) {
-    factors.a.im = draw(2, 1);
-    factors.b.im = draw(3, 1);
+    matrices.a.im = draw(2, 1);
+    matrices.b.im = draw(3, 1);
   }
-  return factors;
+  return matrices;
 }
 
 // Seconds of a multiply-add of the plain loop, from as many rows as take about a second.
-double loop_seconds(const Options& options, const Factors& factors) {
-  const mp::Matrix &a = factors.a.re, &b = factors.b.re;
+double loop_seconds(const MatmulOptions& options, const Matrices& matrices) {
+  const mp::Matrix &a = matrices.a.re, &b = matrices.b.re;
   const double row = static_cast<double>(a.columns()) * b.columns();
   if (row == 0 || a.rows() == 0) return 0;
   const double wanted = 1 / (row * (20e-9 + 0.15e-9 * static_cast<double>(options.bits)));
@@ -113,10 +111,9 @@ double loop_seconds(const Options& options, const Factors& factors) {
   return (core::tick_clock().now() - begin) / (rows * row);
 }
 
-struct Result {
-  mp::Answer answer;
-  double loop = 0;  // seconds of a multiply-add; 0: not measured
-  auto fields() { return std::tie(answer, loop); }
+struct ComparedAnswer : mp::Answer {
+  double loop = 0;  // seconds of a multiply-add of the plain loop; 0: not measured
+  auto fields() { return std::tuple_cat(Answer::fields(), std::tie(loop)); }
 };
 
 std::string method_text(const mp::Cost& cost) {
@@ -153,67 +150,67 @@ std::string workers_text(const mp::Answer& answer, int threads) {
                      solution.ranks == 1 ? "" : "s", how);
 }
 
-std::string text_of(const Options& options, const Factors& factors, const Result& result) {
-  const solver::Solution& solution = result.answer.solution;
-  const mp::Cost& cost = result.answer.cost;
-  const mp::Matrix &a = factors.a.re, &b = factors.b.re;
+std::string text_of(const MatmulOptions& options, const Matrices& matrices,
+                    const ComparedAnswer& answer) {
+  const solver::Solution& solution = answer.solution;
+  const mp::Cost& cost = answer.cost;
+  const mp::Matrix &a = matrices.a.re, &b = matrices.b.re;
   std::string text =
       fmt::format("{} x {} by {} x {}{}, {} bits; {}, {}\n{}, {}\n", a.rows(), a.columns(),
                   b.rows(), b.columns(), options.is_complex ? ", complex" : "", options.bits,
-                  workers_text(result.answer, options.threads), method_text(cost),
+                  workers_text(answer, options.threads), method_text(cost),
                   core::format_seconds(solution.seconds),
                   core::format_value(solution.rate(), "multiply-adds/s"));
-  text += shares_text(result.answer, options.threads);
-  if (cost.apart > 0) {
+  text += shares_text(answer, options.threads);
+  if (cost.outliers > 0) {
     text += fmt::format("{:.0f} elements of rank 0 computed one by one, for their exponents\n",
-                        cost.apart);
+                        cost.outliers);
   }
-  if (result.loop > 0) {
+  if (answer.loop > 0) {
     text += fmt::format("{:.1f} times the triple loop on one core ({})\n",
-                        solution.rate() * result.loop,
-                        core::format_value(1 / result.loop, "multiply-adds/s"));
+                        solution.rate() * answer.loop,
+                        core::format_value(1 / answer.loop, "multiply-adds/s"));
   }
   return text + fmt::format("sketch of {} rows and a sample of elements: {}\n", a.rows(),
                             solution.check.passed() ? "PASSED" : "FAILED");
 }
 
-lab::Json json_of(const Options& options, const Factors& factors, const Result& result) {
-  const mp::Cost& cost = result.answer.cost;
+void add_keys(const MatmulOptions& options, const Matrices& matrices, const ComparedAnswer& answer,
+              lab::Json& json) {
+  const mp::Cost& cost = answer.cost;
   const auto or_null = [](double value) {
     return value > 0 ? lab::Json(value) : lab::Json(nullptr);
   };
-  lab::Json json = to_json(result.answer.solution);
-  json["rows"] = factors.a.re.rows();
-  json["terms"] = factors.a.re.columns();
-  json["columns"] = factors.b.re.columns();
+  json["rows"] = matrices.a.re.rows();
+  json["terms"] = matrices.a.re.columns();
+  json["columns"] = matrices.b.re.columns();
   json["bits"] = options.bits;
   json["complex"] = options.is_complex;
   json["rounding"] = options.rounding;
   json["threads"] = options.threads;
-  json["share"] = result.answer.primes_are_shared ? "primes" : "blocks";
+  json["share"] = answer.primes_are_shared ? "primes" : "blocks";
   json["method"] = kMethodNames[static_cast<int>(cost.method)];
   json["primes"] = cost.primes;
   json["groups"] = cost.groups;
   json["widest_bits"] = cost.widest;
-  json["elements_apart"] = cost.apart;
+  json["elements_apart"] = cost.outliers;
   json["residue_bytes"] = cost.bytes;
   json["double_product_operations"] = cost.product_operations;
   json["double_product_seconds"] = cost.product_seconds;
   json["into_residues_seconds"] = cost.residue_seconds;
   json["from_residues_seconds"] = cost.rebuild_seconds;
-  json["loop_seconds_per_multiply_add"] = or_null(result.loop);
+  json["loop_seconds_per_multiply_add"] = or_null(answer.loop);
   json["seed"] = options.left.empty() ? lab::Json(options.seed) : lab::Json(nullptr);
-  return json;
 }
 
-void write_product(const Options& options, const mp::Matrix& product) {
+void write_product(const MatmulOptions& options, const mp::Matrix& product) {
   const std::string text = mp::text_of(product);
   if (!options.to_stdout()) return core::write_output(options.output, text);
   fmt::print("{}", text);
   std::fflush(stdout);
 }
 
-int multiply(const Options& options) {
+void check_outputs(const MatmulOptions& options) {
   options.solver.json.check();
   if (options.left.empty() != options.right.empty()) {
     throw core::UsageError("--left and --right go together");
@@ -226,39 +223,45 @@ int multiply(const Options& options) {
     }
   }
   if (!options.memory.empty()) core::parse_size(options.memory);  // refuses what is no size
+}
+
+ComparedAnswer multiply_on(comm::Comm& comm, const MatmulOptions& options, const Matrices& matrices,
+                           comm::GridShape grid) {
+  const mp::SolveOptions how{.product = {.rounding = rounding_of(options.rounding),
+                                         .threads = options.threads,
+                                         .memory = memory_of_rank(options, comm),
+                                         .method = method_of(options.method)},
+                             .shares = shares_of(options.share),
+                             .grid = grid,
+                             .measure_limit = options.solver.json.given()};
+  ComparedAnswer answer{options.is_complex
+                            ? mp::solve(comm, matrices.a, matrices.b, options.bits, how)
+                            : mp::solve(comm, matrices.a.re, matrices.b.re, options.bits, how)};
+  if (comm.rank() != 0) return answer;
+  if (options.compare_loop) answer.loop = loop_seconds(options, matrices);
+  if (!options.output.empty() && answer.solution.check.passed()) {
+    write_product(options, answer.c.re);
+  }
+  return answer;
+}
+
+int multiply(const MatmulOptions& options) {
+  check_outputs(options);
   comm::LaunchOptions launch = options.solver.launch_options();
   // A rank's place has one PU for one thread.
   if (options.threads > 1) launch.placement = core::PlacementPolicy::none;
-  mp::SolveOptions how{.product = {.rounding = rounding_of(options.rounding),
-                                   .threads = options.threads,
-                                   .method = method_of(options.method)},
-                       .shares = shares_of(options.share),
-                       .grid = launch.grid,
-                       .measure_limit = options.solver.json.given()};
-  const Factors factors = make_factors(options);
-  const auto result = comm::launch_result<Result>(launch, [&](comm::Comm& comm) {
-    Result own;
-    how.product.memory = memory_of_rank(options, comm);
-    own.answer = options.is_complex
-                     ? mp::solve(comm, factors.a, factors.b, options.bits, how)
-                     : mp::solve(comm, factors.a.re, factors.b.re, options.bits, how);
-    if (comm.rank() != 0) return own;
-    if (options.compare_loop) own.loop = loop_seconds(options, factors);
-    if (!options.output.empty() && own.answer.solution.check.passed()) {
-      write_product(options, own.answer.c.re);
-    }
-    return own;
-  });
-  if (!result) return kOk;  // under MPI rank 0 reports
-  if (!options.solver.quiet && !options.solver.json.to_stdout()) {
-    fmt::print(options.to_stdout() ? stderr : stdout, "{}", text_of(options, factors, *result));
-  }
-  options.solver.json.write(json_of(options, factors, *result));
-  return result->answer.solution.check.passed() ? kOk : kVerification;
+  const Matrices matrices = make_matrices(options);
+  return run_solver<ComparedAnswer>(
+      options.solver, launch,
+      {.solve = [&](comm::Comm& comm) { return multiply_on(comm, options, matrices, launch.grid); },
+       .text = [&](const ComparedAnswer& answer) { return text_of(options, matrices, answer); },
+       .add_keys = [&](const ComparedAnswer& answer,
+                       lab::Json& json) { add_keys(options, matrices, answer, json); },
+       .text_to = options.to_stdout() ? stderr : stdout});
 }
 
 Definition define() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<MatmulOptions>();
   return {
       table(
           {{"--left FILE", &options->left,

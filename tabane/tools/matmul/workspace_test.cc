@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tabane/core/units.h"
+#include "tabane/tools/matmul/matrix.h"
 #include "tabane/tools/matmul/multiply.h"
-#include "tabane/tools/matmul/problem.h"
 
 namespace tabane::matmul {
 namespace {

@@ -1,4 +1,4 @@
-// scg beside Eigen, and beside the limit of the machine.
+// scg against Eigen, and against the limit of the machine.
 #include <fmt/format.h>
 
 #include "bench/peer_version.h"

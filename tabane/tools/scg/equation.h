@@ -1,14 +1,78 @@
-// The equation of an unknown from k, f, the sides and u alone, in one precision or in twice that.
+// The equation of an unknown from k, f, the sides and u alone, in the precision of a double or in
+// twice that.
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 
 #include "tabane/tools/scg/block.h"
-#include "tabane/tools/scg/field.h"
-#include "tabane/tools/scg/stencil.h"
-#include "tabane/tools/scg/twice.h"
+#include "tabane/tools/scg/problem.h"
 
 namespace tabane::scg {
+
+// A number of twice the precision of a double: the unevaluated sum of two.
+//
+// Relative errors are those of Joldes, Muller and Popescu ("Tight and rigorous error bounds for
+// basic building blocks of double-word arithmetic", 2017), in u^2 with u = 2^-53, as long as
+// nothing overflows or is lost below the smallest number.
+struct Twice {
+  double hi = 0, lo = 0;  // |lo| is at most half a unit in the last place of hi
+
+  Twice() = default;
+  Twice(double value) : hi(value) {}
+  Twice(double high, double low) : hi(high), lo(low) {}
+  Twice operator-() const { return {-hi, -lo}; }
+};
+
+// a + b, exactly; quick_sum: |a| >= |b|.
+inline Twice exact_sum(double a, double b) {
+  const double sum = a + b, of_b = sum - a;
+  return {sum, (a - (sum - of_b)) + (b - of_b)};
+}
+inline Twice quick_sum(double a, double b) {
+  const double sum = a + b;
+  return {sum, b - (sum - a)};
+}
+
+// The upper half of the bits of a (Veltkamp).
+inline double upper_bits(double a) {
+  constexpr double kSplit = 0x1p27 + 1;
+  const double product = kSplit * a;
+  return product - (product - a);
+}
+
+// a b, exactly (Dekker): without a fused multiplication, which not every processor has.
+inline Twice exact_product(double a, double b) {
+  const double product = a * b, a_high = upper_bits(a), b_high = upper_bits(b);
+  const double a_low = a - a_high, b_low = b - b_high;
+  return {product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low};
+}
+
+// 3 u^2.
+inline Twice operator+(Twice a, Twice b) {
+  const Twice high = exact_sum(a.hi, b.hi), low = exact_sum(a.lo, b.lo);
+  const Twice sum = quick_sum(high.hi, high.lo + low.hi);
+  return quick_sum(sum.hi, low.lo + sum.lo);
+}
+inline Twice operator-(Twice a, Twice b) { return a + -b; }
+
+// 7 u^2.
+inline Twice operator*(Twice a, Twice b) {
+  const Twice product = exact_product(a.hi, b.hi);
+  return quick_sum(product.hi, product.lo + (a.hi * b.lo + a.lo * b.hi));
+}
+
+// 15 u^2.
+inline Twice operator/(Twice a, Twice b) {
+  const double quotient = a.hi / b.hi;
+  const Twice back = b * Twice(quotient);
+  const double rest = (a.hi - back.hi) + (a.lo - back.lo);
+  return quick_sum(quotient, rest / b.hi);
+}
+
+// As one double; correct to a unit in its last place.
+inline double rounded(double a) { return a; }
+inline double rounded(Twice a) { return a.hi + a.lo; }
 
 // Powers of two that multiply k and u; of_f: the product of both.
 struct Scales {
@@ -30,26 +94,26 @@ struct Unknowns {
   }
 };
 
-// How far (b - A u)_i is from 0, and of what it is made.
+// The residual of an equation, and what it consists of.
 template <class T>
 struct Balance {
-  T rest = 0;           // (b - A u)_i
+  T residual = 0;       // (b - A u)_i
   double terms = 0;     // the magnitudes of what was added up
   double right = 0;     // b_i
   double diagonal = 0;  // A_ii
 };
 
-// With Twice, rest is wrong by at most kTwiceError terms + kLeastError. A face is known to 22 u^2
-// of itself (a division, a product), a difference to 3, their product to 7, and h^2 f to 30; each
-// of five additions adds 3 u^2 of a partial sum: less than 64 u^2, u = 2^-53, twice of which is
-// allowed. Numbers below 2^-1022 lose bits, each time 2^-1074 at most: kLeastError allows for it
+// With Twice, the residual is wrong by at most kTwiceError terms + kLeastError. A face is known to
+// 22 u^2 of itself (a division, a product), a difference to 3, their product to 7, and h^2 f to 30;
+// each of five additions adds 3 u^2 of a partial sum: less than 64 u^2, u = 2^-53, twice of which
+// is allowed. Numbers below 2^-1022 lose bits, each time 2^-1074 at most: kLeastError allows for it
 // where no number is above 2^20 and no face below 2^-700.
 inline constexpr double kTwiceError = 0x1p-99, kLeastError = 0x1p-1040;
 
 template <class T>
 class Equations {
  public:
-  // given: whether f and what is known of the sides count, or are all 0 (and rest is -A u).
+  // given: whether f and what is known of the sides count, or are all 0 (and the residual is -A u).
   Equations(const Problem& problem, const Block& block, const Scales& scales, bool given)
       : problem_(problem), block_(block), scales_(scales), given_(given) {
     const T across = squares_across(problem);
@@ -75,7 +139,7 @@ class Equations {
 
  private:
   static void add(Balance<T>& balance, T term) {
-    balance.rest = balance.rest + term;
+    balance.residual = balance.residual + term;
     balance.terms += std::fabs(rounded(term));
   }
   static void known(Balance<T>& balance, T term) {

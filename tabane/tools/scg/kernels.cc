@@ -5,8 +5,7 @@
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for every other target.
 #include "tabane/simd/dispatch.h"
-#include "tabane/tools/scg/direction-inl.h"
-#include "tabane/tools/scg/update-inl.h"
+#include "tabane/tools/scg/passes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tabane::scg::HWY_NAMESPACE {

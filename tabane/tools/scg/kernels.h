@@ -1,19 +1,19 @@
-// The two passes of an iteration over a block, with run-time dispatch, and their plain references.
+// The two passes of an iteration over a block, with run-time dispatch.
 #pragma once
 
 #include <cstddef>
 
 namespace tabane::scg {
 
-// Vectors over the block: element (i, j) lies at first[i * stride + j]. Each has a frame of one
+// Vectors over the block: element (i, j) is first[i * stride + j]. Each has a frame of one
 // element around the block, which holds the neighbours' or, at the sides of the rectangle, 0.
 struct Extent {
   std::size_t rows = 0, columns = 0;
   std::ptrdiff_t stride = 0;
 };
 
-// What A has beside its unit diagonal: -east[i, j] to the unknown east of (i, j), -south[i, j] to
-// the one south of it. Null: 1/4 everywhere.
+// The elements of A besides its unit diagonal: -east[i, j] to the unknown east of (i, j), -south[i,
+// j] to the one south of it. Null: 1/4 everywhere.
 struct Couplings {
   const double* east = nullptr;
   const double* south = nullptr;
@@ -23,7 +23,7 @@ struct Couplings {
 double new_direction(const Extent& extent, const double* r, double beta, double* p,
                      const Couplings& couplings);
 
-// x := x + of_p p - of_r r, with r before its update; null: not.
+// x := x + of_p p - of_r r, with r before its update; null: x is not changed.
 struct SolutionUpdate {
   double* x = nullptr;
   double of_p = 0, of_r = 0;
@@ -35,10 +35,5 @@ double update(const Extent& extent, const double* p, double alpha, double* r,
 
 // out := r + beta p, with the same bits as new_direction().
 void combine(const double* r, double beta, const double* p, double* out, std::size_t n);
-
-double new_direction_reference(const Extent& extent, const double* r, double beta, double* p,
-                               const Couplings& couplings);
-double update_reference(const Extent& extent, const double* p, double alpha, double* r,
-                        const SolutionUpdate& solution, const Couplings& couplings);
 
 }  // namespace tabane::scg

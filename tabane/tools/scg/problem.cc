@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include "tabane/core/error.h"
-#include "tabane/core/units.h"
-#include "tabane/tools/scg/model.h"
+#include "tabane/solver/solution.h"
 
 namespace tabane::scg {
 namespace {
@@ -79,14 +82,6 @@ double squares_across(const Problem& problem) {
 
 double mesh_width(const Problem& problem) { return 1 / squares_across(problem); }
 
-double x_of(const Problem& problem, std::size_t column) {
-  return mesh_width(problem) * (static_cast<double>(column) + distance_to(problem, kWest));
-}
-
-double y_of(const Problem& problem, std::size_t row) {
-  return mesh_width(problem) * (static_cast<double>(row) + distance_to(problem, kNorth));
-}
-
 bool is_uniform(const Problem& problem) {
   return problem.k.is_constant() && std::ranges::all_of(problem.sides, [](const Side& side) {
            return side.condition == Condition::dirichlet;
@@ -104,20 +99,117 @@ bool needs_proof(const Problem& problem) {
   return contrast_of(problem) > kMostTrusted;
 }
 
-double needed_bytes(const Problem& problem, const Extras& extras) {
+void check_memory(const Problem& problem, const Extras& extras, double usable) {
   const double unknowns = static_cast<double>(problem.rows) * static_cast<double>(problem.columns);
-  return unknowns * memory_bytes_per_unknown(is_uniform(problem), extras.proof, extras.values);
+  const double each = memory_bytes_per_unknown(is_uniform(problem), extras.proof, extras.values);
+  solver::require_memory(unknowns * each, usable, [&](const auto& needed, const auto& free) {
+    return fmt::format(
+        "a mesh of {} x {} takes {}, and {} are free: the largest that fits is -n {:.0f}",
+        problem.rows, problem.columns, needed, free, std::floor(std::sqrt(usable / each)));
+  });
 }
 
-void check_memory(const Problem& problem, const Extras& extras, double usable) {
-  const double needed = needed_bytes(problem, extras);
-  if (needed <= usable) return;
-  const double unknowns = static_cast<double>(problem.rows) * static_cast<double>(problem.columns);
-  throw core::UsageError(fmt::format(
-      "a mesh of {} x {} takes {}, and {} are free: the largest that fits is -n {:.0f}",
-      problem.rows, problem.columns, core::format_bytes(static_cast<std::uint64_t>(needed)),
-      core::format_bytes(static_cast<std::uint64_t>(usable)),
-      std::floor(std::sqrt(usable / (needed / unknowns)))));
+namespace {
+
+constexpr std::string_view kNeumann = "neumann";
+
+Side side_named(const std::string& what, std::string_view text) {
+  Side side;
+  if (text.starts_with(kNeumann)) {
+    const std::string_view rest = text.substr(kNeumann.size());
+    if (rest.empty() || rest[0] == ':') {
+      side.condition = Condition::neumann;
+      if (!rest.empty()) side.values = values_named(what, std::string(rest.substr(1)));
+      return side;
+    }
+  }
+  side.values = values_named(what, std::string(text));
+  return side;
+}
+
+// named: whether the text has named a side already.
+void set_side(Problem& problem, std::string_view part, std::array<bool, kSides>& named) {
+  const std::size_t equals = part.find('=');
+  const auto name = std::ranges::find(kSideNames, part.substr(0, equals));
+  if (equals == std::string_view::npos || name == kSideNames.end()) {
+    throw core::UsageError(fmt::format(
+        "--boundary: \"{}\" is not SIDE=VALUE with a side north, south, west or east, and a "
+        "number, an NPY file or neumann:VALUE",
+        part));
+  }
+  const std::string what = fmt::format("--boundary {}", *name);
+  const auto side = static_cast<std::size_t>(name - kSideNames.begin());
+  if (std::exchange(named[side], true)) {
+    throw core::UsageError(fmt::format("{} is given twice; give it once", what));
+  }
+  problem.sides[side] = side_named(what, part.substr(equals + 1));
+}
+
+}  // namespace
+
+Values values_named(const std::string& what, const std::string& text) {
+  Values values;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, values.constant);
+  if (error == std::errc() && stop == end) return values;
+  values.constant = 0;
+  values.name = text;
+  try {
+    values.array = solver::read_npy(text);
+  } catch (const core::SystemError& failure) {
+    throw core::UsageError(fmt::format("{}: \"{}\" is neither a number nor a file to be read ({})",
+                                       what, text, failure.what()));
+  }
+  if (values.array.values.empty()) {
+    throw core::UsageError(fmt::format("{}: {} holds no numbers", what, text));
+  }
+  return values;
+}
+
+void set_boundary(Problem& problem, const std::string& text) {
+  std::string_view left = text;
+  std::array<bool, kSides> named{};
+  while (true) {
+    const std::size_t comma = left.find(',');
+    set_side(problem, left.substr(0, comma), named);
+    if (comma == std::string_view::npos) return;
+    left.remove_prefix(comma + 1);
+  }
+}
+
+bool take_size_from_arrays(Problem& problem) {
+  for (const Values* values : {&problem.f, &problem.k}) {
+    if (values->is_constant()) continue;
+    problem.rows = values->array.rows;
+    problem.columns = values->array.columns;
+    return true;
+  }
+  return false;
+}
+
+namespace {
+
+double from_side(const Problem& problem, SideIndex side, std::size_t place, double face, double h) {
+  const Side& given = problem.sides[side];
+  const double value = given.values.at(0, place);
+  return given.condition == Condition::dirichlet ? face * value : h * value;
+}
+
+}  // namespace
+
+Faces faces_of(const Problem& problem, std::size_t row, std::size_t column) {
+  return faces_in<double>(problem, row, column, 1);
+}
+
+double right_side_of(const Problem& problem, std::size_t row, std::size_t column,
+                     const Faces& faces) {
+  const double h = mesh_width(problem);
+  double sum = h * h * problem.f.at(row, column);
+  if (row == 0) sum += from_side(problem, kNorth, column, faces.north, h);
+  if (row + 1 == problem.rows) sum += from_side(problem, kSouth, column, faces.south, h);
+  if (column == 0) sum += from_side(problem, kWest, row, faces.west, h);
+  if (column + 1 == problem.columns) sum += from_side(problem, kEast, row, faces.east, h);
+  return sum;
 }
 
 }  // namespace tabane::scg

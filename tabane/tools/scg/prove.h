@@ -1,6 +1,6 @@
 // Bounds the error of u, and makes u better until the bound holds.
 //
-// A has no positive element beside its diagonal. So if w > 0 and A w > 0 hold in every unknown,
+// A has no positive element outside its diagonal. So if w > 0 and A w > 0 hold in every unknown,
 // A^-1 has no negative element (A is an M-matrix), and the error e of any u, of which A e = r =
 // b - A u, is
 //
@@ -16,13 +16,26 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
+#include <tuple>
 
 #include "tabane/comm/comm.h"
-#include "tabane/tools/scg/halo.h"
-#include "tabane/tools/scg/proof.h"
+#include "tabane/tools/scg/block.h"
 #include "tabane/tools/scg/system.h"
 
 namespace tabane::scg {
+
+// What is proved of a solution. bound: of |error of u|, divided by the largest |u|; infinite if
+// none was found.
+struct Proof {
+  bool asked = false;
+  double bound = std::numeric_limits<double>::infinity();
+  double residual = 0;         // as verify()'s, before u is rounded to doubles
+  std::size_t iterations = 0;  // for w, and to make u better
+  double seconds = 0;
+
+  auto fields() { return std::tie(asked, bound, residual, iterations, seconds); }
+};
 
 // Makes x of the system, which is u, better until the bound and the residual are at most
 // `tolerance`, they fall no more, or `most` iterations are used up. The system is of no more use to

@@ -9,7 +9,7 @@
 
 #include "tabane/comm/launch.h"
 #include "tabane/simd/targets_test.h"
-#include "tabane/tools/scg/gather.h"
+#include "tabane/tools/scg/solve.h"
 
 namespace tabane::scg {
 namespace {

@@ -8,22 +8,21 @@
 
 #include "tabane/comm/launch.h"
 #include "tabane/simd/targets_test.h"
-#include "tabane/tools/scg/iterate.h"
-#include "tabane/tools/scg/model.h"
-#include "tabane/tools/scg/verify.h"
+#include "tabane/tools/scg/mesh_test.h"
+#include "tabane/tools/scg/problem.h"
 
 namespace tabane::scg {
 namespace {
 
-using Solved = std::pair<Outcome, std::vector<double>>;
+using Solved = std::pair<Answer, std::vector<double>>;
 
-Solved solved(const Problem& problem, int ranks = 1, const Settings& settings = {}) {
+Solved solved(const Problem& problem, int ranks = 1, const SolveOptions& options = {}) {
   check(problem);
   const auto result = comm::launch_result<Solved>(
       {.ranks = ranks, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
         std::vector<double> values;
-        Outcome outcome = solve(comm, problem, settings, &values);
-        return Solved{std::move(outcome), std::move(values)};
+        Answer answer = solve(comm, problem, options, &values);
+        return Solved{std::move(answer), std::move(values)};
       });
   return result.value();
 }
@@ -38,22 +37,21 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 TEST(SolveMesh, TakesTheIterationsOfTheReport) {
   for (const auto& [n, iterations] : {std::pair{100U, 222.0}, {200U, 446.0}, {400U, 894.0}}) {
     for (const int ranks : {1, 2}) {
-      const Outcome outcome = solved({.rows = n, .columns = n}, ranks).first;
-      EXPECT_NEAR(static_cast<double>(outcome.iterations), iterations, 1) << n << ", " << ranks;
-      EXPECT_TRUE(outcome.converged);
-      EXPECT_TRUE(outcome.solution.check.passed());
-      EXPECT_EQ(outcome.solution.operations,
-                24.0 * n * n * static_cast<double>(outcome.iterations));
+      const Answer answer = solved({.rows = n, .columns = n}, ranks).first;
+      EXPECT_NEAR(static_cast<double>(answer.iterations), iterations, 1) << n << ", " << ranks;
+      EXPECT_TRUE(answer.converged);
+      EXPECT_TRUE(answer.solution.check.passed());
+      EXPECT_EQ(answer.solution.operations, 24.0 * n * n * static_cast<double>(answer.iterations));
     }
   }
 }
 
 TEST(SolveMesh, ReducesTwiceAnIterationAndOnceBefore) {
-  const Outcome outcome = solved({.rows = 30, .columns = 30}, 2).first;
-  const auto& names = outcome.solution.steps.names;
+  const Answer answer = solved({.rows = 30, .columns = 30}, 2).first;
+  const auto& names = answer.solution.steps.names;
   const auto step = std::ranges::find(names, "reductions") - names.begin();
-  for (const auto& rank : outcome.solution.steps.ranks) {
-    EXPECT_EQ(rank[static_cast<std::size_t>(step)].times, reductions(outcome.iterations));
+  for (const auto& rank : answer.solution.steps.ranks) {
+    EXPECT_EQ(rank[static_cast<std::size_t>(step)].times, 2 * answer.iterations + 1);
   }
 }
 
@@ -98,8 +96,8 @@ struct Manufactured {
   double error(std::size_t rows, std::size_t columns, int ranks, FaceMean mean) const {
     Problem p = problem(rows, columns);
     p.mean = mean;
-    const auto [outcome, values] = solved(p, ranks);
-    EXPECT_TRUE(outcome.solution.check.passed());
+    const auto [answer, values] = solved(p, ranks);
+    EXPECT_TRUE(answer.solution.check.passed());
     double most = 0;
     for (std::size_t i = 0; i < rows; ++i) {
       for (std::size_t j = 0; j < columns; ++j) {
@@ -133,8 +131,8 @@ TEST(SolveMesh, IsExactWhereKJumpsBetweenSquares) {
   }
   problem.sides[kNorth].condition = problem.sides[kSouth].condition = Condition::neumann;
   problem.sides[kWest].values = {1};
-  const auto [outcome, u] = solved(problem, 2);
-  EXPECT_TRUE(outcome.solution.check.passed());
+  const auto [answer, u] = solved(problem, 2);
+  EXPECT_TRUE(answer.solution.check.passed());
   const double h = mesh_width(problem), jump = x_of(problem, 7) + h / 2;
   const double flow = 1 / (jump + (1 - jump) / 1000);
   for (std::size_t j = 0; j < kColumns; ++j) {
@@ -154,12 +152,11 @@ TEST(SolveMesh, GivesTheSameOnEveryGrid) {
                                       {4, {1, 4}},
                                       {9, {3, 3}},
                                       {9, {9, 1}}}) {
-      const auto [outcome, values] = solved(problem, ranks, {.grid = grid});
+      const auto [answer, values] = solved(problem, ranks, {.grid = grid});
       SCOPED_TRACE(testing::Message() << grid.rows << " x " << grid.columns);
-      EXPECT_NEAR(static_cast<double>(outcome.iterations), static_cast<double>(first.iterations),
-                  1);
-      EXPECT_TRUE(outcome.solution.check.passed());
-      EXPECT_EQ(outcome.solution.rows, grid.rows);
+      EXPECT_NEAR(static_cast<double>(answer.iterations), static_cast<double>(first.iterations), 1);
+      EXPECT_TRUE(answer.solution.check.passed());
+      EXPECT_EQ(answer.solution.rows, grid.rows);
       EXPECT_LT(largest_difference(values, expected), 1e-9);
     }
   }
@@ -186,17 +183,17 @@ TEST(SolveMesh, OfOneUnknownAndOfTwo) {
 TEST(SolveMesh, IsProportionalToFAndKHoweverLargeOrSmall) {
   const auto [usual, u] = solved({.rows = 20, .columns = 20});
   for (const auto& [k, f] : {std::pair{1.0, 1e-300}, {1.0, 1e300}, {1e-250, 1.0}, {1e290, 1.0}}) {
-    const auto [outcome, v] = solved({.rows = 20, .columns = 20, .k = {k}, .f = {f}}, 2);
-    EXPECT_TRUE(outcome.converged && outcome.solution.check.passed()) << k << ", " << f;
-    EXPECT_GT(outcome.solution.check.residual, 0);
+    const auto [answer, v] = solved({.rows = 20, .columns = 20, .k = {k}, .f = {f}}, 2);
+    EXPECT_TRUE(answer.converged && answer.solution.check.passed()) << k << ", " << f;
+    EXPECT_GT(answer.solution.check.residual, 0);
     EXPECT_NEAR(v[210] / f * k / u[210], 1, 1e-10) << k << ", " << f;
   }
 }
 
 TEST(SolveMesh, OfNothingIsNothing) {
-  const auto [outcome, u] = solved({.rows = 5, .columns = 5, .f = {0}}, 2);
-  EXPECT_EQ(outcome.iterations, 0U);
-  EXPECT_TRUE(outcome.converged && outcome.solution.check.passed());
+  const auto [answer, u] = solved({.rows = 5, .columns = 5, .f = {0}}, 2);
+  EXPECT_EQ(answer.iterations, 0U);
+  EXPECT_TRUE(answer.converged && answer.solution.check.passed());
   EXPECT_EQ(u, std::vector<double>(25, 0));
 }
 
@@ -208,7 +205,7 @@ TEST(SolveMesh, HasAllStepsInXWhereverItStops) {
       const Block block = block_of(problem, choose_grid(2, problem), comm.rank());
       System system(problem, block);
       Halo halo(comm, block);
-      comm::Steps steps(comm, {"direction", "update", "halo", "waiting", "reductions", "rest"});
+      comm::Steps steps = make_steps(comm);
       const Progress progress = iterate(comm, system, halo, steps, 1e-12, most);
       system.unscale();
       EXPECT_EQ(progress.iterations, most);
@@ -222,9 +219,9 @@ TEST(SolveMesh, FailsWhereItHasNotConverged) {
   for (const Problem& problem :
        {Problem{.rows = 30, .columns = 30}, Manufactured{true, true}.problem(30, 30)}) {
     for (const bool prove : {false, true}) {
-      const Outcome outcome = solved(problem, 2, {.most_iterations = 5, .prove = prove}).first;
-      EXPECT_EQ(outcome.iterations, 5U);
-      EXPECT_FALSE(outcome.converged || outcome.solution.check.passed()) << prove;
+      const Answer answer = solved(problem, 2, {.most_iterations = 5, .prove = prove}).first;
+      EXPECT_EQ(answer.iterations, 5U);
+      EXPECT_FALSE(answer.converged || answer.solution.check.passed()) << prove;
     }
   }
 }
@@ -240,9 +237,9 @@ TEST(SolveMesh, BoundsTheErrorWhereItIsAskedToOrKVariesMuch) {
   jump.k.array = {12, 12, std::vector<double>(144, 1)};
   for (const auto& [least, asks] : {std::pair{1e-4, false}, {0.9e-4, true}}) {
     jump.k.array.values[77] = least;
-    const Outcome outcome = solved(jump).first;
-    EXPECT_EQ(outcome.proof.asked, asks);
-    EXPECT_TRUE(outcome.solution.check.passed());
+    const Answer answer = solved(jump).first;
+    EXPECT_EQ(answer.proof.asked, asks);
+    EXPECT_TRUE(answer.solution.check.passed());
   }
 }
 
@@ -253,8 +250,8 @@ TEST(SolveMesh, IsRightOnIslandsOfLargeK) {
   for (std::size_t i = 0; i < 576; ++i) {
     problem.k.array.values.push_back(i / 24 % 8 > 1 && i % 8 > 1 ? 1 : 1e-15);
   }
-  const auto [outcome, u] = solved(problem, 2);
-  EXPECT_TRUE(outcome.solution.check.passed()) << outcome.proof.bound;
+  const auto [answer, u] = solved(problem, 2);
+  EXPECT_TRUE(answer.solution.check.passed()) << answer.proof.bound;
   const auto [finer, v] = solved(problem, 1, {.tolerance = 5e-14});
   EXPECT_TRUE(finer.solution.check.passed()) << finer.proof.bound;
   EXPECT_LT(largest_difference(u, v), 3e-12 * std::ranges::max(v));
@@ -265,9 +262,58 @@ TEST(SolveMesh, StandsLargeJumpsOfK) {
   Problem problem{.rows = 40, .columns = 40};
   problem.k.array = {40, 40, simd::some_values<double>(1600, 7)};
   for (double& k : problem.k.array.values) k = std::pow(10.0, 4 * k);
-  const auto [outcome, u] = solved(problem, 2);
-  EXPECT_TRUE(outcome.converged);
-  EXPECT_TRUE(outcome.solution.check.passed()) << outcome.solution.check.residual;
+  const auto [answer, u] = solved(problem, 2);
+  EXPECT_TRUE(answer.converged);
+  EXPECT_TRUE(answer.solution.check.passed()) << answer.solution.check.residual;
+}
+
+solver::Check check_of(const Problem& problem, const std::vector<double>& u,
+                       std::size_t iterations = 10) {
+  return comm::launch_result<solver::Check>(
+             {.ranks = 1, .transport = comm::TransportKind::shm},
+             [&](comm::Comm& comm) {
+               const Block block = block_of(problem, {1, 1}, 0);
+               System system(problem, block);
+               Halo halo(comm, block);
+               for (std::size_t i = 0; i < u.size(); ++i) {
+                 system.x.row(
+                     static_cast<std::ptrdiff_t>(i / problem.columns))[i % problem.columns] = u[i];
+               }
+               return verify(comm, problem, system, halo, 1e-12, iterations);
+             })
+      .value();
+}
+
+// 4 u - u = h^2 with h = 1 / 3 in one row: u = 1 / 27.
+TEST(Verify, PassesTheSolution) {
+  const solver::Check check = check_of({.rows = 1, .columns = 2}, {1.0 / 27, 1.0 / 27});
+  EXPECT_LT(check.residual, 1e-15);
+  EXPECT_TRUE(check.passed());
+}
+
+TEST(Verify, FailsAnythingElse) {
+  const Problem problem{.rows = 1, .columns = 2};
+  const solver::Check close = check_of(problem, {1.0 / 27, (1 + 1e-9) / 27});
+  EXPECT_FALSE(close.passed());
+  EXPECT_GT(close.residual, 1e-10);
+  EXPECT_EQ(check_of(problem, {0, 0}).residual, 1);
+  EXPECT_FALSE(check_of(problem, {0, 0}).passed());
+  EXPECT_FALSE(check_of(problem, {std::nan(""), 1.0 / 27}).passed());
+}
+
+TEST(Verify, AllowsForRoundingNoMoreThanThereIs) {
+  const Problem problem{.rows = 100, .columns = 100};
+  const double tolerance = check_of(problem, std::vector<double>(10000, 0.07), 900).tolerance;
+  EXPECT_GT(tolerance, 2e-12);
+  EXPECT_LT(tolerance, 3e-11);
+}
+
+TEST(Verify, LeavesRoomForRoundingButNeverForASolutionThatIsNone) {
+  Problem problem{.rows = 1, .columns = 2};
+  problem.f = {1e-30};
+  const solver::Check check = check_of(problem, {1, 1});  // nothing like it
+  EXPECT_FALSE(check.passed());
+  EXPECT_LE(check.tolerance, 2 * kMostRounding);
 }
 
 }  // namespace

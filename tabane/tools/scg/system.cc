@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tabane/tools/scg/stencil.h"
+#include "tabane/tools/scg/problem.h"
 
 namespace tabane::scg {
 namespace {
 
-struct Place {
+struct MeshPoint {
   std::size_t row = 0, column = 0;
 };
 
 // row, column: of the block, -1 and beyond its end included.
-Place place_in_mesh(const Block& block, std::ptrdiff_t row, std::ptrdiff_t column) {
+MeshPoint point_of(const Block& block, std::ptrdiff_t row, std::ptrdiff_t column) {
   return {static_cast<std::size_t>(static_cast<std::ptrdiff_t>(block.first_row) + row),
           static_cast<std::size_t>(static_cast<std::ptrdiff_t>(block.first_column) + column)};
 }
@@ -38,7 +38,7 @@ System::System(const Problem& problem, const Block& block)
 
 // Outside the rectangle 0.
 double System::scale_at(std::ptrdiff_t row, std::ptrdiff_t column) const {
-  const Place at = place_in_mesh(block_, row, column);
+  const MeshPoint at = point_of(block_, row, column);
   if (at.row >= problem_.rows || at.column >= problem_.columns) return 0;
   if (uniform_scale_ != 0) return uniform_scale_;
   return 1 / std::sqrt(faces_of(problem_, at.row, at.column).sum());
@@ -49,7 +49,7 @@ void System::fill_right_side() {
     const auto row = static_cast<std::ptrdiff_t>(i);
     double* const to = r.row(row);
     for (std::size_t j = 0; j < block_.columns; ++j) {
-      const Place at = place_in_mesh(block_, row, static_cast<std::ptrdiff_t>(j));
+      const MeshPoint at = point_of(block_, row, static_cast<std::ptrdiff_t>(j));
       const Faces faces = faces_of(problem_, at.row, at.column);
       to[j] = right_side_of(problem_, at.row, at.column, faces) / std::sqrt(faces.sum());
     }
@@ -66,7 +66,7 @@ void System::fill_couplings() {
   }
   for (std::ptrdiff_t i = -1; i < rows; ++i) {
     for (std::ptrdiff_t j = -1; j < columns; ++j) {
-      const Place at = place_in_mesh(block_, i, j);
+      const MeshPoint at = point_of(block_, i, j);
       if (at.row >= problem_.rows || at.column >= problem_.columns) continue;
       const Faces faces = faces_of(problem_, at.row, at.column);
       const double scale = x.row(i)[j];

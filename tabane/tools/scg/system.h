@@ -2,7 +2,6 @@
 #pragma once
 
 #include "tabane/tools/scg/block.h"
-#include "tabane/tools/scg/field.h"
 #include "tabane/tools/scg/kernels.h"
 #include "tabane/tools/scg/problem.h"
 

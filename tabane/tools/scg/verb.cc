@@ -16,8 +16,7 @@
 #include "tabane/solver/npy.h"
 #include "tabane/solver/picture.h"
 #include "tabane/tools/scg/block.h"
-#include "tabane/tools/scg/inputs.h"
-#include "tabane/tools/scg/model.h"
+#include "tabane/tools/scg/problem.h"
 #include "tabane/tools/scg/solve.h"
 
 namespace tabane::program {
@@ -25,10 +24,10 @@ namespace {
 
 using namespace scg;
 
-struct Options {
+struct ScgOptions {
   SolverOptions solver;
   std::string size, f = "1", k = "1", boundary, mean = "harmonic", output, picture;
-  Settings settings;
+  SolveOptions solve;
 };
 
 // "400", or "300x400".
@@ -44,7 +43,7 @@ Pair size_of(const std::string& text) {
   return {n, n};
 }
 
-Problem problem_of(const Options& options) {
+Problem problem_of(const ScgOptions& options) {
   Problem problem;
   problem.f = values_named("-f", options.f);
   problem.k = values_named("-k", options.k);
@@ -60,21 +59,14 @@ Problem problem_of(const Options& options) {
   return problem;
 }
 
-void check_settings(const Settings& settings) {
-  if (settings.tolerance > 0 && settings.tolerance < 1) return;
-  throw core::UsageError(
-      fmt::format("--tolerance: {} is not between 0 and 1; at 1, no iteration would be left to do",
-                  settings.tolerance));
-}
-
-void check_outputs(const Options& options) {
-  options.solver.json.check();
-  if (!options.output.empty()) require_writable_file("-o ", options.output);
-  if (!options.picture.empty()) require_writable_file("--picture ", options.picture);
+void check_tolerance(double tolerance) {
+  if (tolerance > 0 && tolerance < 1) return;
+  throw core::UsageError(fmt::format(
+      "--tolerance: {} is not between 0 and 1; at 1, no iteration would be left to do", tolerance));
 }
 
 // Where nothing is said, no more ranks than the mesh has room for.
-comm::LaunchOptions launch_options(const Options& options, const Problem& problem) {
+comm::LaunchOptions launch_options(const ScgOptions& options, const Problem& problem) {
   comm::LaunchOptions launch = options.solver.launch_options();
   if (launch.ranks == 0 && comm::transport_of(launch) == comm::TransportKind::shm) {
     launch.ranks = most_ranks(comm::ranks_on_shm(launch), problem);
@@ -83,104 +75,91 @@ comm::LaunchOptions launch_options(const Options& options, const Problem& proble
   return launch;
 }
 
-Extras extras_of(const Options& options, const Problem& problem) {
+Extras extras_of(const ScgOptions& options, const Problem& problem) {
   return {.values = !options.output.empty() || !options.picture.empty(),
-          .proof = options.settings.prove || needs_proof(problem)};
+          .proof = options.solve.prove || needs_proof(problem)};
 }
 
-// Then no process knows the memory of all before they talk.
-bool on_several_machines(const comm::LaunchOptions& launch) {
-  return comm::transport_of(launch) == comm::TransportKind::mpi;
-}
-
-Outcome run(const Options& options, const Problem& problem, const comm::LaunchOptions& launch,
-            comm::Comm& comm) {
-  Settings settings = options.settings;
-  settings.grid = launch.grid;
-  settings.measure_limit = true;
-  const Extras extras = extras_of(options, problem);
-  if (on_several_machines(launch)) {
-    check_memory(problem, extras, comm::usable_memory_of_all(comm));
-  }
+Answer solve_on(comm::Comm& comm, const ScgOptions& options, const Problem& problem,
+                comm::GridShape grid) {
+  SolveOptions how = options.solve;
+  how.grid = grid;
+  how.measure_limit = true;
   std::vector<double> values;
-  Outcome outcome = solve(comm, problem, settings, extras.values ? &values : nullptr);
-  if (comm.rank() != 0 || !outcome.solution.check.passed()) return outcome;
+  Answer answer = solve(comm, problem, how, extras_of(options, problem).values ? &values : nullptr);
+  if (comm.rank() != 0 || !answer.solution.check.passed()) return answer;
   if (!options.output.empty()) {
     solver::write_npy(options.output, problem.rows, problem.columns, values);
   }
   if (!options.picture.empty()) {
     solver::write_png(options.picture, solver::picture_of(problem.rows, problem.columns, values));
   }
-  return outcome;
+  return answer;
 }
 
-double share_of_proof(const Outcome& outcome) {
-  return outcome.proof.seconds / (outcome.proof.seconds + outcome.solution.seconds);
+double share_of_proof(const Answer& answer) {
+  return answer.proof.seconds / (answer.proof.seconds + answer.solution.seconds);
 }
 
 // What is known of the error of u.
-std::string error_text(const Outcome& outcome) {
-  const Proof& proof = outcome.proof;
+std::string error_text(const Answer& answer) {
+  const Proof& proof = answer.proof;
   if (!proof.asked) return "error of u: not bounded; --prove bounds it\n";
   const std::string cost =
       fmt::format("{} more iterations, {}, {:.0f} % of the whole time", proof.iterations,
-                  core::format_seconds(proof.seconds), 100 * share_of_proof(outcome));
+                  core::format_seconds(proof.seconds), 100 * share_of_proof(answer));
   const int digits = static_cast<int>(std::clamp(-std::log10(proof.bound), 0.0, 16.0));
   if (digits == 0) return fmt::format("error of u: no digit is proved ({})\n", cost);
   return fmt::format("error of u: at most {:.2g} of its largest value, {} digits proved ({})\n",
                      proof.bound, digits, cost);
 }
 
-std::string text_of(const Outcome& outcome) {
-  const double points = static_cast<double>(outcome.rows) * static_cast<double>(outcome.columns) *
-                        static_cast<double>(outcome.iterations);
+std::string text_of(const Answer& answer) {
+  const double points = static_cast<double>(answer.rows) * static_cast<double>(answer.columns) *
+                        static_cast<double>(answer.iterations);
   return fmt::format(
       "{} x {} unknowns on {} x {} ranks: {}{} iterations, {:.3g} ns per unknown and iteration\n"
       "{}{}rates count {:.0f} operations per unknown and iteration (the least is {:.0f}); {:.0f} "
       "bytes pass\n",
-      outcome.rows, outcome.columns, outcome.solution.rows, outcome.solution.columns,
-      outcome.converged ? "" : "not yet converged after ", outcome.iterations,
-      points > 0 ? 1e9 * outcome.solution.seconds / points : 0, solution_text(outcome.solution),
-      error_text(outcome), kOperations, kLeastOperations, outcome.bytes_per_unknown);
+      answer.rows, answer.columns, answer.solution.rows, answer.solution.columns,
+      answer.converged ? "" : "not yet converged after ", answer.iterations,
+      points > 0 ? 1e9 * answer.solution.seconds / points : 0, solution_text(answer.solution),
+      error_text(answer), kOperations, kLeastOperations, answer.bytes_per_unknown);
 }
 
-lab::Json json_of(const Outcome& outcome) {
-  lab::Json json = to_json(outcome.solution);
-  json["unknowns"] = {outcome.rows, outcome.columns};
-  json["iterations"] = outcome.iterations;
-  json["converged"] = outcome.converged;
-  const Proof& proof = outcome.proof;
+void add_keys(const Answer& answer, lab::Json& json) {
+  json["unknowns"] = {answer.rows, answer.columns};
+  json["iterations"] = answer.iterations;
+  json["converged"] = answer.converged;
+  const Proof& proof = answer.proof;
   json["error_bound"] = std::isfinite(proof.bound) ? lab::Json(proof.bound) : lab::Json(nullptr);
   json["proof"] = proof.asked ? lab::Json{{"iterations", proof.iterations},
                                           {"seconds", proof.seconds},
-                                          {"share_of_time", share_of_proof(outcome)}}
+                                          {"share_of_time", share_of_proof(answer)}}
                               : lab::Json(nullptr);
   json["operations_per_unknown_and_iteration"] = kOperations;
   json["least_operations_per_unknown_and_iteration"] = kLeastOperations;
-  json["bytes_per_unknown_and_iteration"] = outcome.bytes_per_unknown;
-  return json;
+  json["bytes_per_unknown_and_iteration"] = answer.bytes_per_unknown;
 }
 
-int scg(const Options& options) {
-  check_settings(options.settings);
+int scg(const ScgOptions& options) {
+  check_tolerance(options.solve.tolerance);
   const Problem problem = problem_of(options);
   const comm::LaunchOptions launch = launch_options(options, problem);
-  if (!on_several_machines(launch)) {
-    check_memory(problem, extras_of(options, problem), comm::usable_memory());
-  }
-  check_outputs(options);
-  const auto outcome = comm::launch_result<Outcome>(
-      launch, [&](comm::Comm& comm) { return run(options, problem, launch, comm); });
-  if (!outcome) return kOk;  // rank 0 reports
-  if (!options.solver.quiet && !options.solver.json.to_stdout()) {
-    fmt::print("{}", text_of(*outcome));
-  }
-  options.solver.json.write(json_of(*outcome));
-  return outcome->solution.check.passed() ? kOk : kVerification;
+  const MemoryCheck memory(launch, [&](int, double bytes) {
+    check_memory(problem, extras_of(options, problem), bytes);
+  });
+  options.solver.check_outputs({{"-o ", options.output}, {"--picture ", options.picture}});
+  const auto solve_checked = [&](comm::Comm& comm) {
+    memory.on_ranks(comm);
+    return solve_on(comm, options, problem, launch.grid);
+  };
+  return run_solver<Answer>(options.solver, launch,
+                            {.solve = solve_checked, .text = text_of, .add_keys = add_keys});
 }
 
 Definition define() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ScgOptions>();
   return {
       table(
           {{"-n N|RxC", &options->size,
@@ -206,15 +185,15 @@ Definition define() {
             "from west to east or north to south; for example "
             "west=1,east=neumann,south=neumann:0.5 "
             "(default: u is 0)"},
-           {"--tolerance X", &options->settings.tolerance,
+           {"--tolerance X", &options->solve.tolerance,
             "Stop where the residual has fallen to X times its first norm; the largest error, in "
             "parts of the largest u, where it is proved (default 2e-12)"},
            {"--iterations N",
-            &options->settings.most_iterations,
+            &options->solve.most_iterations,
             "Fail if N iterations, those of the proof included, do not suffice (default: 20 for "
             "each row and column, at least 10000, and ten times as many for the proof)",
             {.range = kAboveZero}},
-           {"--prove", &options->settings.prove,
+           {"--prove", &options->solve.prove,
             "Prove a bound on the error of u, and iterate until it is within the tolerance; always "
             "done where k varies by more than 10000"},
            {"-o,--output FILE", &options->output,

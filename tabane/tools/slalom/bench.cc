@@ -1,4 +1,4 @@
-// slalom beside the limit of the machine.
+// slalom against the limit of the machine.
 #include <fmt/format.h>
 
 #include "bench/solvers.h"

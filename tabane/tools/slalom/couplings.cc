@@ -14,13 +14,17 @@
 #define TABANE_WORKLOADS_SLALOM_COUPLINGS_ONCE
 namespace tabane::slalom {
 
-// How two faces stand, seen from the face of the rows.
-enum class Stand { parallel, along_width, along_height };  // the common axis, of the rows' face
+// The position of two faces, seen from the face of the rows.
+enum class Orientation {
+  parallel,
+  along_width,
+  along_height
+};  // the common axis, of the rows' face
 
 // The coordinates of an edge of `columns`, moved so that those that become distances begin at the
 // other face's plane.
 struct EdgePair {
-  Stand stand;
+  Orientation orientation;
   double h, w0, w1;     // of the edge
   double plane, depth;  // to be taken from the rows' distances; between opposite faces
 };
@@ -82,7 +86,7 @@ struct Potential {
                    hn::Sub(term(w0, edge.w1), term(w1, edge.w1)));
   }
 
-  // The width of the rows' face and the height of the columns' lie along the common axis.
+  // The width of the rows' face and the height of the columns' are along the common axis.
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V along_width(D d, V h, V w0, V w1) const {
     const V e = hn::Set(d, edge.h);
@@ -93,7 +97,7 @@ struct Potential {
                                hn::Add(squared, hn::Set(d, edge.w1 * edge.w1)));
   }
 
-  // The height of the rows' face and the width of the columns' lie along it.
+  // The height of the rows' face and the width of the columns' are along it.
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V along_height(D d, V h, V w0, V w1) const {
     const V plane = hn::Set(d, edge.plane);
@@ -116,12 +120,12 @@ void fill_potential(const EdgePair& pair, const EdgeRun& rows, double* HWY_RESTR
     }
   };
   using V = hn::Vec<decltype(d)>;
-  switch (pair.stand) {
-    case Stand::parallel:
+  switch (pair.orientation) {
+    case Orientation::parallel:
       return each([&](V h, V w0, V w1) HWY_ATTR { return potential.parallel(d, h, w0, w1); });
-    case Stand::along_width:
+    case Orientation::along_width:
       return each([&](V h, V w0, V w1) HWY_ATTR { return potential.along_width(d, h, w0, w1); });
-    case Stand::along_height:
+    case Orientation::along_height:
       return each([&](V h, V w0, V w1) HWY_ATTR { return potential.along_height(d, h, w0, w1); });
   }
 }
@@ -151,29 +155,29 @@ namespace {
 HWY_EXPORT(fill_potential);
 HWY_EXPORT(take_differences);
 
-Stand stand_of(int rows, int columns) {
-  if (rows % 3 == columns % 3) return Stand::parallel;
-  return rows % 3 == (columns + 1) % 3 ? Stand::along_width : Stand::along_height;
+Orientation orientation_of(int rows, int columns) {
+  if (rows % 3 == columns % 3) return Orientation::parallel;
+  return rows % 3 == (columns + 1) % 3 ? Orientation::along_width : Orientation::along_height;
 }
 
 EdgePair pair_of(const Geometry& geometry, const EdgeRun& rows, const EdgeRun& columns,
                  std::size_t edge) {
-  EdgePair pair{stand_of(rows.face, columns.face),
+  EdgePair pair{orientation_of(rows.face, columns.face),
                 columns.h[edge],
                 columns.w0[edge],
                 columns.w1[edge],
                 geometry.depth(columns.face),
                 0};
   const double plane = geometry.depth(rows.face);
-  switch (pair.stand) {
-    case Stand::parallel:
+  switch (pair.orientation) {
+    case Orientation::parallel:
       pair.depth = pair.plane - plane;
       break;
-    case Stand::along_width:
+    case Orientation::along_width:
       pair.w0 -= plane;
       pair.w1 -= plane;
       break;
-    case Stand::along_height:
+    case Orientation::along_height:
       pair.h -= plane;
       break;
   }
@@ -209,7 +213,7 @@ std::vector<EdgeRun> edge_runs(const Region& region, int first, int count) {
     add_patch(runs.back(), patch, same_face && before->column == patch.column);
   }
   for (EdgeRun& run : runs) {
-    // What lies behind the last edge is computed, but not used: numbers that do no harm.
+    // Vectors reach beyond the last edge: numbers there are computed, but not used.
     for (std::vector<double>* values : {&run.h, &run.w0, &run.w1}) {
       values->resize(values->size() + kEdgeSpace, 0.5);
     }

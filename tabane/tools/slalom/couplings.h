@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "tabane/tools/slalom/patches.h"
+#include "tabane/tools/slalom/geometry.h"
 
 namespace tabane::slalom {
 
@@ -43,8 +43,5 @@ struct CouplingSpace {
 // one column after the other, `ld` numbers apart. 0 for patches of one face.
 void fill_couplings(const Geometry& geometry, const EdgeRun& rows, const EdgeRun& columns,
                     double* block, std::size_t ld, CouplingSpace& space);
-
-// The same for two patches, as the specification writes it: 16 terms. For tests.
-double coupling_by_corners(const Geometry& geometry, const Patch& i, const Patch& j);
 
 }  // namespace tabane::slalom

@@ -5,8 +5,135 @@
 #include <numbers>
 
 #include "tabane/comm/collectives.h"
+#include "tabane/solver/blas.h"
 
 namespace tabane::slalom {
+
+comm::GridShape grid_of(int ranks, comm::GridShape wanted) {
+  const comm::GridShape shape = comm::fit_grid(ranks, wanted);
+  if (wanted.rows != 0 || wanted.columns != 0) return shape;
+  return {shape.columns, shape.rows};
+}
+
+int default_block(int unknowns, comm::GridShape grid) {
+  constexpr int kMost = 192, kLeast = 8;
+  const int side = std::max(grid.rows, grid.columns);
+  return std::clamp(unknowns / (8 * side) / kLeast * kLeast, kLeast, kMost);
+}
+
+Distribution distribute(int first_face, int patches, comm::GridShape grid, int my_row,
+                        int my_column, int block) {
+  const int rest = patches - first_face;
+  return {.first_face = first_face,
+          .rows = {rest, block, grid.rows, my_row},
+          .columns = {rest, block, grid.columns, my_column},
+          .first = {first_face, block, grid.columns, my_column}};
+}
+
+namespace {
+
+constexpr int kStripColumns = 1024;
+
+// Columns that are a multiple of 4 KiB apart would compete for the same places of the caches.
+std::size_t padded(int rows) {
+  const std::size_t ld = (static_cast<std::size_t>(rows) + 7) / 8 * 8;
+  return ld % 512 == 0 ? ld + 8 : ld;
+}
+
+std::size_t end_of(const std::vector<LowerPart::Strip>& strips,
+                   const solver::BlockCyclic& columns) {
+  if (strips.empty()) return 0;
+  const LowerPart::Strip& last = strips.back();
+  return last.offset + last.ld * static_cast<std::size_t>(columns.my_count() - last.column);
+}
+
+}  // namespace
+
+struct LowerPart::Product {
+  int after, inner;
+  double factor;
+  const double* left;
+  std::size_t ld_left;
+  const double* right;
+  std::size_t ld_right;
+};
+
+std::vector<LowerPart::Strip> LowerPart::strips_of(const solver::BlockCyclic& rows,
+                                                   const solver::BlockCyclic& columns) {
+  std::vector<Strip> strips;
+  const int blocks_a_strip = std::max(1, kStripColumns / columns.block);
+  std::size_t offset = 0;
+  for (int first = 0; first < columns.my_blocks(); first += blocks_a_strip) {
+    Strip strip{.first = first, .offset = offset};
+    strip.blocks = std::min(blocks_a_strip, columns.my_blocks() - first);
+    strip.row = rows.indices_before(columns.my_block(first));
+    strip.rows = rows.my_count() - strip.row;
+    strip.column = columns.indices_before(columns.my_block(first));
+    strip.ld = padded(strip.rows);
+    strips.push_back(strip);
+    const int end = columns.indices_before(columns.my_block(first + strip.blocks));
+    offset += strip.ld * static_cast<std::size_t>(end - strip.column);
+  }
+  return strips;
+}
+
+std::size_t LowerPart::bytes(const solver::BlockCyclic& rows, const solver::BlockCyclic& columns) {
+  return end_of(strips_of(rows, columns), columns) * sizeof(double);
+}
+
+LowerPart::LowerPart(const solver::BlockCyclic& rows, const solver::BlockCyclic& columns)
+    : rows_(rows),
+      columns_(columns),
+      strips_(strips_of(rows, columns)),
+      size_(end_of(strips_, columns)),
+      region_((size_ + 1) * sizeof(double)) {}
+
+const LowerPart::Strip& LowerPart::strip_of(int j) const {
+  const int strip = columns_.blocks_before(j) / std::max(1, kStripColumns / columns_.block);
+  return strips_[static_cast<std::size_t>(strip)];
+}
+
+double* LowerPart::at(int i, int j) const {
+  const Strip& strip = strip_of(j);
+  const auto row = static_cast<std::size_t>(rows_.indices_before(i) - strip.row);
+  const auto column = static_cast<std::size_t>(columns_.indices_before(j) - strip.column);
+  return numbers() + strip.offset + column * strip.ld + row;
+}
+
+// The rectangle below the diagonal of the last column block, then the two halves of what is above
+// it: all products are large but those of the blocks on the diagonal.
+void LowerPart::add_wedge(const Product& product, const Strip& strip, int first, int last,
+                          int row_end) {
+  const int row = std::min(rows_.indices_before(columns_.my_block(last - 1)), row_end);
+  const int column = columns_.indices_before(columns_.my_block(first));
+  const int columns = columns_.indices_before(columns_.my_block(last)) - column;
+  if (row < row_end && columns > 0) {
+    double* const to = numbers() + strip.offset +
+                       static_cast<std::size_t>(column - strip.column) * strip.ld +
+                       static_cast<std::size_t>(row - strip.row);
+    const int left = row - rows_.indices_before(product.after + 1);
+    const int right = column - columns_.indices_before(product.after + 1);
+    solver::add_product(CblasNoTrans, CblasTrans, row_end - row, columns, product.inner,
+                        product.factor, product.left + left, static_cast<int>(product.ld_left),
+                        product.right + right, static_cast<int>(product.ld_right), to,
+                        static_cast<int>(strip.ld));
+  }
+  if (last - first < 2) return;
+  const int middle = (first + last) / 2;
+  add_wedge(product, strip, first, middle, row);
+  add_wedge(product, strip, middle, last, row);
+}
+
+void LowerPart::add_product(int after, double factor, int inner, const double* left,
+                            std::size_t ld_left, const double* right, std::size_t ld_right) {
+  const Product product{after, inner, factor, left, ld_left, right, ld_right};
+  for (const Strip& strip : strips_) {
+    const int first = std::max(strip.first, columns_.blocks_before(after + 1));
+    const int last = strip.first + strip.blocks;
+    if (first < last) add_wedge(product, strip, first, last, strip.row + strip.rows);
+  }
+}
+
 namespace {
 
 std::size_t leading_dimension(const Distribution& distribution) {
@@ -35,11 +162,11 @@ void add_sums(const CouplingBlock& block, std::vector<double>& sums) {
 class Blocks {
  public:
   Blocks(const Geometry& geometry, const Region& region, const Distribution& distribution,
-         const PlaceOf& place_of, const std::function<void(const CouplingBlock&)>& visit)
+         const StorageOf& storage_of, const std::function<void(const CouplingBlock&)>& visit)
       : geometry_(geometry),
         region_(region),
         distribution_(distribution),
-        place_of_(place_of),
+        storage_of_(storage_of),
         visit_(visit) {
     for (int i = 0; i < rows().my_blocks(); ++i) {
       const int b = rows().my_block(i);
@@ -48,12 +175,12 @@ class Blocks {
   }
 
   void run() {
-    const BlockCyclic& first = distribution_.first;
+    const solver::BlockCyclic& first = distribution_.first;
     for (int j = 0; j < first.my_blocks(); ++j) {
       const int b = first.my_block(j);
       column(true, b, edge_runs(region_, first.begin(b), first.size(b)), first.size(b), 0);
     }
-    const BlockCyclic& columns = distribution_.columns;
+    const solver::BlockCyclic& columns = distribution_.columns;
     for (int j = 0; j < columns.my_blocks(); ++j) {
       const int b = columns.my_block(j);
       column(false, b, edge_runs(region_, first_row(b), columns.size(b)), columns.size(b), b);
@@ -61,14 +188,14 @@ class Blocks {
   }
 
  private:
-  const BlockCyclic& rows() const { return distribution_.rows; }
+  const solver::BlockCyclic& rows() const { return distribution_.rows; }
   int first_row(int b) const { return distribution_.first_face + rows().begin(b); }
 
   // The blocks from row block `from` on.
   void column(bool first_face, int b, const std::vector<EdgeRun>& runs, int columns, int from) {
     for (int i = rows().blocks_before(from); i < rows().my_blocks(); ++i) {
       const int row_block = rows().my_block(i);
-      const BlockPlace place = place_of_(first_face, row_block, b);
+      const BlockStorage place = storage_of_(first_face, row_block, b);
       const CouplingBlock block{first_row(row_block), rows().size(row_block),
                                 runs.front().first,   columns,
                                 place.numbers,        place.ld};
@@ -87,7 +214,7 @@ class Blocks {
   const Geometry& geometry_;
   const Region& region_;
   const Distribution& distribution_;
-  const PlaceOf& place_of_;
+  const StorageOf& storage_of_;
   const std::function<void(const CouplingBlock&)>& visit_;
   std::vector<std::vector<EdgeRun>> row_runs_;
   CouplingSpace space_;
@@ -96,9 +223,9 @@ class Blocks {
 }  // namespace
 
 void for_each_block(const Geometry& geometry, const Region& region,
-                    const Distribution& distribution, const PlaceOf& place_of,
+                    const Distribution& distribution, const StorageOf& storage_of,
                     const std::function<void(const CouplingBlock&)>& visit) {
-  Blocks(geometry, region, distribution, place_of, visit).run();
+  Blocks(geometry, region, distribution, storage_of, visit).run();
 }
 
 Couplings::Couplings(const Distribution& distribution)
@@ -114,13 +241,13 @@ std::size_t Couplings::bytes(const Distribution& distribution) {
 
 void Couplings::compute(const Geometry& geometry, const Region& region, comm::Comm& all) {
   sums_.assign(static_cast<std::size_t>(region.size()), 0);
-  const BlockCyclic& rows = distribution_.rows;
-  const auto place_of = [&](bool first_face, int i, int j) -> BlockPlace {
+  const solver::BlockCyclic& rows = distribution_.rows;
+  const auto storage_of = [&](bool first_face, int i, int j) -> BlockStorage {
     if (!first_face) return {rest_.at(i, j), rest_.ld(j)};
     const auto column = static_cast<std::size_t>(distribution_.first.indices_before(j));
     return {first() + column * ld_first_ + rows.indices_before(i), ld_first_};
   };
-  for_each_block(geometry, region, distribution_, place_of,
+  for_each_block(geometry, region, distribution_, storage_of,
                  [&](const CouplingBlock& block) { add_sums(block, sums_); });
   comm::all_reduce(all, sums_, comm::Operation::sum, {.reproducible = true});
 }

@@ -1,16 +1,19 @@
 // SLALOM: as many patches of a box as can be solved in a minute.
 //
 //   comm::launch(options, [](comm::Comm& comm) {
-//     const slalom::Outcome outcome = slalom::solve(comm, {.geometry = "geom", .patches = 2000,
+//     const slalom::Answer answer = slalom::solve(comm, {.geometry = "geom", .patches = 2000,
 //                                                          .answer = "answer"});
 //   });
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
+#include <tuple>
 
+#include "tabane/comm/grid.h"
 #include "tabane/solver/solution.h"
 #include "tabane/tools/slalom/geometry.h"
-#include "tabane/tools/slalom/model.h"
 
 namespace tabane::slalom {
 
@@ -23,7 +26,7 @@ struct Problem {
   std::string picture = {};   // the same
 };
 
-struct Outcome {
+struct Answer {
   // From opening the geometry to closing the answer; operations as the benchmark counts them. The
   // limit is measured for 1000 patches or more.
   solver::Solution solution;
@@ -35,7 +38,7 @@ struct Outcome {
   auto fields() { return std::tie(solution, patches, block, performed, row_sums); }
 };
 
-// block: 0: see default_block(). throws: core::UsageError if the box cannot be cut into so few
+// throws: core::UsageError if the box cannot be cut into so few
 // patches, or if the grid does not fit `ranks`; core::Error naming the most patches that fit if the
 // memory of this machine does not hold them.
 void check(const Geometry& geometry, int patches, comm::GridShape grid, int block,
@@ -43,6 +46,50 @@ void check(const Geometry& geometry, int patches, comm::GridShape grid, int bloc
 
 // Solves, verifies, writes the answer and draws the picture. All ranks call it. Returns the same
 // checks on all ranks, and all else on rank 0. throws: as read_geometry(); core::SystemError.
-Outcome solve(comm::Comm& comm, const Problem& problem);
+Answer solve(comm::Comm& comm, const Problem& problem);
+
+// Limits of the search for the largest problem that can be solved in a given time.
+struct SearchLimits {
+  double seconds = 60;
+  int least = 6, most = 1 << 20;  // patches that may be tried
+  int most_runs = 6;
+};
+
+// Finds the largest n whose run lasts less than the limit, to 1 %: bisects where t = a n^2 + b
+// n^3, through the last two runs, says that the limit is. run: solves for n and returns the
+// seconds, or a negative number to stop. rate: of matrix products, in operations per second, for
+// the first guess. Returns the largest n that was solved in time, 0 if none.
+int largest_in(const SearchLimits& limits, double rate, const std::function<double(int)>& run);
+
+struct TimedRun {
+  int patches = 0;
+  double seconds = 0;
+};
+
+// Solves problems of several sizes and returns the answer of the largest one that lasted less than
+// limits.seconds, to whose patches the files belong; on ranks other than 0 only its checks count.
+// problem.patches is not used. on_run: called on rank 0 after each run. All ranks call it.
+// throws: as solve(); core::Error if not even the fewest patches are solved in time. Stops at the
+// first run whose checks fail, and returns that.
+Answer solve_largest(comm::Comm& comm, const Problem& problem, const SearchLimits& limits,
+                     const std::function<void(const TimedRun&)>& on_run);
+
+// How the benchmark counts: in 1990 and since its revision.
+enum class Revision { r152, r126 };
+
+// Operations as the benchmark counts them, whatever is done. Source: its operation counts, with + -
+// x and comparison 1, division and square root 4, atan and log 8.
+double counted_operations(const Geometry& geometry, int patches, Revision revision);
+
+// Multiplications and additions of matrix products and factorisations that are done: (n - f)^2 n
+// for f patches on the first face.
+double performed_operations(int first_face, int patches);
+
+// What all ranks together take, in bytes: three times the lower part of a matrix of n - f rows, the
+// couplings of the first face, the panels. block: columns of a panel; 0: see default_block().
+std::size_t bytes_of_ranks(const Geometry& geometry, int patches, comm::GridShape grid,
+                           int block = 0);
+// The most patches for that many bytes; 0: not even the fewest.
+int most_patches(const Geometry& geometry, double bytes, comm::GridShape grid, int block = 0);
 
 }  // namespace tabane::slalom

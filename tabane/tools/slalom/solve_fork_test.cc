@@ -10,7 +10,6 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
-#include "tabane/tools/slalom/largest.h"
 
 namespace tabane::slalom {
 namespace {
@@ -21,10 +20,10 @@ class SolveLight : public testing::Test {
  protected:
   SolveLight() { core::write_file(geometry_, default_geometry_text()); }
 
-  Outcome solve(int ranks, comm::GridShape grid, int patches, int block = 0) {
+  Answer solve(int ranks, comm::GridShape grid, int patches, int block = 0) {
     const Problem problem{
         .geometry = geometry_, .patches = patches, .grid = grid, .block = block, .answer = answer_};
-    return comm::launch_result<Outcome>(
+    return comm::launch_result<Answer>(
                {.ranks = ranks, .transport = comm::TransportKind::shm},
                [&](comm::Comm& comm) { return slalom::solve(comm, problem); })
         .value();
@@ -69,9 +68,9 @@ constexpr std::array<Row, kColours> kOf60{
      {1.59057493, .00962751, .44051888, .52974304, 1.00127463, .65590866}}};
 
 TEST_F(SolveLight, GivesTheReferencesRadiosities) {
-  const Outcome outcome = solve(1, {}, 6);
-  EXPECT_TRUE(outcome.solution.check.passed());
-  EXPECT_LT(outcome.solution.check.residual, 1e-14);
+  const Answer answer = solve(1, {}, 6);
+  EXPECT_TRUE(answer.solution.check.passed());
+  EXPECT_LT(answer.solution.check.residual, 1e-14);
   expect_radiosities(6, kOf6);
   solve(1, {}, 60);
   expect_radiosities(60, kOf60);
@@ -81,8 +80,8 @@ TEST_F(SolveLight, GivesTheSameOnAnyGridWithAnyBlock) {
   for (const comm::GridShape grid : {comm::GridShape{2, 1}, {1, 2}, {2, 2}, {3, 3}, {1, 4}}) {
     for (int block : {0, 5, 17, 100}) {
       SCOPED_TRACE(testing::Message() << grid.rows << "x" << grid.columns << " of " << block);
-      const Outcome outcome = solve(grid.rows * grid.columns, grid, 60, block);
-      EXPECT_TRUE(outcome.solution.check.passed());
+      const Answer answer = solve(grid.rows * grid.columns, grid, 60, block);
+      EXPECT_TRUE(answer.solution.check.passed());
       expect_radiosities(60, kOf60);
     }
   }
@@ -96,10 +95,10 @@ TEST_F(SolveLight, HasMoreRanksThanBlocks) {
 }
 
 TEST_F(SolveLight, GivesTheSameOfMoreThanOneStrip) {
-  const Outcome one = solve(1, {}, 1700, 96);
+  const Answer one = solve(1, {}, 1700, 96);
   EXPECT_TRUE(one.solution.check.passed());
   const auto due = radiosities();
-  const Outcome several = solve(4, {2, 2}, 1700, 32);
+  const Answer several = solve(4, {2, 2}, 1700, 32);
   EXPECT_TRUE(several.solution.check.passed());
   const auto found = radiosities();
   ASSERT_EQ(found.size(), due.size());
@@ -109,8 +108,8 @@ TEST_F(SolveLight, GivesTheSameOfMoreThanOneStrip) {
 }
 
 TEST_F(SolveLight, TellsWhereTheTimeGoes) {
-  const Outcome outcome = solve(2, {}, 1000);
-  const solver::Solution& solution = outcome.solution;
+  const Answer answer = solve(2, {}, 1000);
+  const solver::Solution& solution = answer.solution;
   EXPECT_EQ(solution.rows, 2);  // a panel is shared
   EXPECT_EQ(solution.columns, 1);
   EXPECT_EQ(solution.operations,
@@ -141,9 +140,9 @@ TEST_F(SolveLight, HoldsForAnyBox) {
   core::write_file(geometry_,
                    "2.5 1 7\n.1 .2 .3 .4 .5 .6\n.999 .999 .999 .999 .999 .999\n"
                    ".000001 .5 .9 .1 .7 .2\n1 2 3 4 5 6\n0 0 0 0 0 1\n6 5 4 3 2 1\n");
-  const Outcome outcome = solve(2, {}, 300);
-  EXPECT_TRUE(outcome.row_sums.passed());
-  EXPECT_TRUE(outcome.solution.check.passed());
+  const Answer answer = solve(2, {}, 300);
+  EXPECT_TRUE(answer.row_sums.passed());
+  EXPECT_TRUE(answer.solution.check.passed());
   const auto found = radiosities();
   EXPECT_NEAR(found[0][2], 6, 1e-4);  // black: nothing but its own
   // Of nearly white walls, all light leaves by their 0.001: A x 0.001 = A epsilon on the mean.
@@ -188,12 +187,13 @@ TEST_F(SolveLight, WritesNothingThatFailsItsCheck) {
 
 TEST_F(SolveLight, FindsTheLargestInTime) {
   const Problem problem{.geometry = geometry_, .answer = answer_};
-  const Limits limits{.seconds = 60, .most = 300};
-  const auto outcome = comm::launch_result<Outcome>(
-      {.ranks = 2, .transport = comm::TransportKind::shm},
-      [&](comm::Comm& comm) { return solve_largest(comm, problem, limits, [](const Trial&) {}); });
-  ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->patches, 300);
+  const SearchLimits limits{.seconds = 60, .most = 300};
+  const auto answer = comm::launch_result<Answer>(
+      {.ranks = 2, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
+        return solve_largest(comm, problem, limits, [](const TimedRun&) {});
+      });
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->patches, 300);
   EXPECT_EQ(radiosities().size(), 300U);
 }
 

@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 
-#include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
 #include "tabane/core/scratch_folder.h"
@@ -13,90 +12,73 @@
 #include "tabane/program/printable.h"
 #include "tabane/program/progress.h"
 #include "tabane/program/solver.h"
-#include "tabane/tools/slalom/distribution.h"
-#include "tabane/tools/slalom/largest.h"
+#include "tabane/tools/slalom/setup.h"
+#include "tabane/tools/slalom/solve.h"
 
 namespace tabane::program {
 namespace {
 
 constexpr int kMostPatches = 1 << 20;
 
-struct Options : SolverOptions {
+struct SlalomOptions {
+  SolverOptions solver;
   int patches = 2000, block = 0;
   std::optional<std::string> seconds;
   std::string geometry, write_geometry, answer, picture;
 };
 
-void check_outputs(const Options& options) {
-  options.json.check();
-  if (!options.answer.empty()) require_writable_file("--output ", options.answer);
-  if (!options.picture.empty()) require_writable_file("--picture ", options.picture);
-  if (!options.write_geometry.empty())
-    require_writable_file("--write-geom ", options.write_geometry);
-}
-
 // Returns the most patches that `usable` bytes hold.
-int check_sizes(const Options& options, const slalom::Geometry& geometry, comm::GridShape grid,
-                double usable) {
+int check_sizes(const SlalomOptions& options, const slalom::Geometry& geometry,
+                comm::GridShape grid, double usable) {
   const double bytes = 0.95 * usable;
   if (!options.seconds) slalom::check(geometry, options.patches, grid, options.block, bytes);
   return slalom::most_patches(geometry, bytes, grid, options.block);
 }
 
-std::string text_of(const slalom::Outcome& outcome) {
-  const solver::Solution& solution = outcome.solution;
+std::string text_of(const slalom::Answer& answer) {
+  const solver::Solution& solution = answer.solution;
   std::string text = fmt::format("{} patches on a grid of {} x {} {}, in panels of {}\n",
-                                 outcome.patches, solution.rows, solution.columns,
-                                 solution.ranks == 1 ? "rank" : "ranks", outcome.block);
-  if (!outcome.row_sums.passed()) {
+                                 answer.patches, solution.rows, solution.columns,
+                                 solution.ranks == 1 ? "rank" : "ranks", answer.block);
+  if (!answer.row_sums.passed()) {
     return text + fmt::format(
                       "row sums of the couplings are off by {:.3g}, at most {:.3g}: "
                       "FAILED\n",
-                      outcome.row_sums.residual, outcome.row_sums.tolerance);
+                      answer.row_sums.residual, answer.row_sums.tolerance);
   }
   text += solution_text(solution);
-  const double done = outcome.performed / solution.seconds;
+  const double done = answer.performed / solution.seconds;
   text += fmt::format(
       "\nThe benchmark counts {:.0f} million operations; matrix products and factors took {:.0f}\n"
       "million, since the three colours share those of the first face: {}{}.\n"
       "Row sums of the couplings are off by at most {:.2g} (allowed: {:.2g}).\n",
-      solution.operations / 1e6, outcome.performed / 1e6, core::format_value(done, "FLOP/s"),
+      solution.operations / 1e6, answer.performed / 1e6, core::format_value(done, "FLOP/s"),
       solution.limit > 0 ? fmt::format(", {:.0f} % of DGEMM", 100 * done / solution.limit) : "",
-      outcome.row_sums.residual, outcome.row_sums.tolerance);
+      answer.row_sums.residual, answer.row_sums.tolerance);
   return text;
 }
 
-lab::Json to_json(const slalom::Outcome& outcome) {
-  lab::Json json = program::to_json(outcome.solution);
-  json["patches"] = outcome.patches;
-  json["block"] = outcome.block;
-  json["performed_operations"] = outcome.performed;
-  json["row_sum_deviation"] = outcome.row_sums.residual;
-  json["row_sum_tolerance"] = outcome.row_sums.tolerance;
-  json["row_sums_passed"] = outcome.row_sums.passed();
-  return json;
+void add_keys(const slalom::Answer& answer, lab::Json& json) {
+  json["patches"] = answer.patches;
+  json["block"] = answer.block;
+  json["performed_operations"] = answer.performed;
+  json["row_sum_deviation"] = answer.row_sums.residual;
+  json["row_sum_tolerance"] = answer.row_sums.tolerance;
+  json["row_sums_passed"] = answer.row_sums.passed();
 }
 
-slalom::Outcome solve(const Options& options, const slalom::Problem& problem, int most,
-                      comm::Comm& comm) {
+slalom::Answer solve_on(comm::Comm& comm, const SlalomOptions& options,
+                        const slalom::Problem& problem, int most) {
   if (!options.seconds) return slalom::solve(comm, problem);
-  const slalom::Limits limits{.seconds = core::parse_seconds(*options.seconds), .most = most};
-  return slalom::solve_largest(comm, problem, limits, [&](const slalom::Trial& trial) {
-    if (options.quiet) return;
-    fmt::print(stderr, "{:6} patches: {}\n", trial.patches, core::format_seconds(trial.seconds));
+  const slalom::SearchLimits limits{.seconds = core::parse_seconds(*options.seconds), .most = most};
+  return slalom::solve_largest(comm, problem, limits, [&](const slalom::TimedRun& run) {
+    if (options.solver.quiet) return;
+    fmt::print(stderr, "{:6} patches: {}\n", run.patches, core::format_seconds(run.seconds));
   });
 }
 
-int run(const Options& options) {
-  check_outputs(options);
-  if (!options.write_geometry.empty()) {
-    core::write_output(options.write_geometry, slalom::default_geometry_text());
-    return kOk;
-  }
-  if (options.seconds && !(core::parse_seconds(*options.seconds) > 0)) {
-    throw core::UsageError("--seconds: more than 0 are needed");
-  }
-  comm::LaunchOptions launch = options.launch_options();
+int solve(const SlalomOptions& options) {
+  comm::LaunchOptions launch = options.solver.launch_options();
   std::optional<core::ScratchFolder> folder;
   slalom::Problem problem{.patches = options.patches,
                           .grid = launch.grid,
@@ -110,29 +92,34 @@ int run(const Options& options) {
     core::write_output(problem.geometry, slalom::default_geometry_text());
   }
   const slalom::Geometry geometry = slalom::read_geometry(problem.geometry);
-  // Under MPI other machines may have other memory.
-  const bool here = comm::transport_of(launch) != comm::TransportKind::mpi;
   int most = 0;
-  if (here) {
-    const comm::GridShape grid = slalom::grid_of(comm::ranks_on_shm(launch), launch.grid);
-    most = check_sizes(options, geometry, grid, comm::usable_memory());
-  }
-  const auto outcome = comm::launch_result<slalom::Outcome>(launch, [&](comm::Comm& comm) {
-    if (!here) {
-      const comm::GridShape grid = slalom::grid_of(comm.size(), launch.grid);
-      most = check_sizes(options, geometry, grid, comm::usable_memory_of_all(comm));
-    }
-    return solve(options, problem, most, comm);
+  const MemoryCheck memory(launch, [&](int ranks, double bytes) {
+    most = check_sizes(options, geometry, slalom::grid_of(ranks, launch.grid), bytes);
   });
-  if (!outcome) return kOk;  // MPI's other processes
-  if (!options.quiet && !options.json.to_stdout()) fmt::print("{}", text_of(*outcome));
-  std::fflush(stdout);
-  options.json.write(to_json(*outcome));
-  return outcome->row_sums.passed() && outcome->solution.check.passed() ? kOk : kVerification;
+  const auto solve_checked = [&](comm::Comm& comm) {
+    memory.on_ranks(comm);
+    return solve_on(comm, options, problem, most);
+  };
+  return run_solver<slalom::Answer>(
+      options.solver, launch, {.solve = solve_checked, .text = text_of, .add_keys = add_keys});
+}
+
+int run(const SlalomOptions& options) {
+  options.solver.check_outputs({{"--output ", options.answer},
+                                {"--picture ", options.picture},
+                                {"--write-geom ", options.write_geometry}});
+  if (!options.write_geometry.empty()) {
+    core::write_output(options.write_geometry, slalom::default_geometry_text());
+    return kOk;
+  }
+  if (options.seconds && !(core::parse_seconds(*options.seconds) > 0)) {
+    throw core::UsageError("--seconds: more than 0 are needed");
+  }
+  return solve(options);
 }
 
 Definition define() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SlalomOptions>();
   return {
       table({{"--patches N",
               &options->patches,
@@ -156,7 +143,7 @@ Definition define() {
               &options->block,
               "Factor N columns at a time (default: chosen from the size and the grid)",
               {.range = {1, 4096}}}},
-            options->rows()),
+            options->solver.rows()),
       [options](const Given&) { return run(*options); }};
 }
 
