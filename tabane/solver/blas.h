@@ -4,7 +4,7 @@
 
 #include <cblas.h>
 
-#include "tabane/comm/comm.h"
+#include <mutex>
 
 namespace tabane::solver {
 
@@ -15,10 +15,13 @@ inline void add_product(CBLAS_TRANSPOSE op_a, CBLAS_TRANSPOSE op_b, int m, int n
   cblas_dgemm(CblasColMajor, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, 1.0, c, ldc);
 }
 
-// Returns the rate of matrix products of all ranks together, in operations per second: the best of
-// `rounds` products of n x n matrices that all begin at the same time, on each rank for itself.
-// All ranks call it; the result is the same on all. cost: rounds 2 n^3 operations and 3 n^2 numbers
-// on each rank.
-double measure_product_rate(comm::Comm& comm, int n = 768, int rounds = 8);
+// Returns a lock to hold while OpenBLAS works. Its variant without threads hands out working memory
+// without locks, so that two calls at once could get the same. Where the linker puts this program's
+// functions before OpenBLAS's own, they lock that memory, and the lock returned is empty. Elsewhere
+// one call waits for the other.
+[[nodiscard]] std::unique_lock<std::mutex> alone_in_blas();
+
+// Whether calls need not wait for each other.
+bool blas_memory_is_locked();
 
 }  // namespace tabane::solver

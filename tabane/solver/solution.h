@@ -1,10 +1,13 @@
-// What all solvers have in common: what they report of a run, and the memory that they demand.
+// What all solvers have in common: what they report of a run, the limits of the machine that they
+// compare themselves with, and the memory that they demand.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <tuple>
 
+#include "tabane/comm/comm.h"
 #include "tabane/comm/steps.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
@@ -32,6 +35,19 @@ struct Solution {
     return std::tie(ranks, rows, columns, seconds, operations, limit, limit_is, check, steps);
   }
 };
+
+// Returns the rate of matrix products of all ranks together, in operations per second: the best of
+// `rounds` products of n x n matrices that all begin at the same time, on each rank for itself.
+// All ranks call it; the result is the same on all. cost: rounds 2 n^3 operations and 3 n^2 numbers
+// on each rank.
+double measure_product_rate(comm::Comm& comm, int n = 768, int rounds = 8);
+
+// Returns the bandwidth of a := b + s c on all ranks together, in bytes per second: the best of
+// some rounds that begin at the same time, past the caches and through them, with 24 bytes an
+// element. a, b, c: of one length, as in simd::triad(). All ranks call it; the result is the same
+// on all. cost: at least 10 rounds, and up to 200 while they take less than 50 ms in all.
+double triad_bandwidth(comm::Comm& comm, std::span<double> a, std::span<const double> b,
+                       std::span<const double> c);
 
 // throws: Error if `needed` bytes are more than `usable` ones. sentence: makes its text of both, as
 // "1.5 GiB".

@@ -11,7 +11,6 @@
 #include "tabane/core/scratch_folder.h"
 #include "tabane/lab/campaign/ranks.h"
 #include "tabane/lab/record/text.h"
-#include "tabane/solver/blas.h"
 #include "tabane/solver/picture.h"
 #include "tabane/tools/linpack/solve.h"
 #include "tabane/tools/scg/solve.h"
@@ -34,18 +33,36 @@ comm::LaunchOptions launch_options(int ranks, std::string_view mechanisms) {
   return options;
 }
 
-// Solves a problem once, and keeps the answers of the last one.
+solver::Solution solve_linpack(comm::Comm& comm, int n, const core::ScratchFolder& /*inputs*/) {
+  return linpack::solve(comm, linpack::RandomSystem(n, 1), {.measure_limit = true}).solution;
+}
+
+solver::Solution solve_scg(comm::Comm& comm, int n, const core::ScratchFolder& /*inputs*/) {
+  const auto side = static_cast<std::size_t>(n);
+  const scg::Problem problem{.rows = side, .columns = side};
+  return scg::solve(comm, problem, {.measure_limit = true}).solution;
+}
+
+slalom::Problem box_problem(int n, const core::ScratchFolder& inputs) {
+  return {.geometry = inputs / "geom", .patches = n, .answer = inputs / "answer"};
+}
+
+solver::Solution solve_slalom(comm::Comm& comm, int n, const core::ScratchFolder& inputs) {
+  return slalom::solve(comm, box_problem(n, inputs)).solution;
+}
+
+// Solves a problem once, and keeps the solutions of the last one.
 class Runner {
  public:
   Runner() { core::write_file(folder_ / "geom", slalom::default_geometry_text()); }
 
   // Ctrl-C waits for the end of the run.
-  solver::Solution solve(const std::string& application, int n,
+  solver::Solution solve(const Application& application, int n,
                          const comm::LaunchOptions& options) const {
     const BlockInterrupts hold;
-    if (application == "linpack") return linpack(n, options);
-    if (application == "scg") return scg(n, options);
-    return slalom(n, options);
+    return comm::launch_result<solver::Solution>(
+               options, [&](comm::Comm& comm) { return application.solve(comm, n, folder_); })
+        .value();
   }
   double product_rate(const comm::LaunchOptions& options) const {
     const BlockInterrupts hold;
@@ -57,51 +74,22 @@ class Runner {
   LastRuns last;
 
  private:
-  solver::Solution linpack(int n, const comm::LaunchOptions& options) const {
-    return comm::launch_result<solver::Solution>(
-               options,
-               [&](comm::Comm& comm) {
-                 return linpack::solve(comm, linpack::RandomSystem(n, 1), {.measure_limit = true})
-                     .solution;
-               })
-        .value();
-  }
-  solver::Solution scg(int n, const comm::LaunchOptions& options) const {
-    return comm::launch_result<solver::Solution>(
-               options,
-               [&](comm::Comm& comm) {
-                 const auto side = static_cast<std::size_t>(n);
-                 const scg::Problem problem{.rows = side, .columns = side};
-                 return scg::solve(comm, problem, {.measure_limit = true}).solution;
-               })
-        .value();
-  }
-  solver::Solution slalom(int n, const comm::LaunchOptions& options,
-                          std::string picture = {}) const {
-    const slalom::Problem problem{.geometry = folder_ / "geom",
-                                  .patches = n,
-                                  .answer = folder_ / "answer",
-                                  .picture = std::move(picture)};
-    return comm::launch_result<solver::Solution>(
-               options, [&](comm::Comm& comm) { return slalom::solve(comm, problem).solution; })
-        .value();
-  }
-
   core::ScratchFolder folder_{"applications"};
 };
 
 Pictures Runner::pictures() const {
   const BlockInterrupts hold;
   const comm::LaunchOptions options = launch_options(1, "all");
-  const std::string box = folder_ / "box.png";
-  slalom(600, options, box);
+  slalom::Problem box = box_problem(600, folder_);
+  box.picture = folder_ / "box.png";
+  comm::launch(options, [&](comm::Comm& comm) { slalom::solve(comm, box); });
   constexpr std::size_t kSide = 200;
   const auto mesh = comm::launch_result<std::string>(options, [&](comm::Comm& comm) {
     std::vector<double> values;
     scg::solve(comm, {.rows = kSide, .columns = kSide}, {}, &values);
     return solver::png_of(solver::picture_of(kSide, kSide, values));
   });
-  return {to_base64(core::read_file(box)), to_base64(mesh.value())};
+  return {to_base64(core::read_file(box.picture)), to_base64(mesh.value())};
 }
 
 Sample sample_of(const Application& application, const solver::Solution& solution) {
@@ -136,7 +124,7 @@ Block block_of(Runner& runner, const Application& application, int n, const std:
                             {"mechanisms", std::string(mechanisms)}};
       contenders.push_back({factors, [&runner, &application, factors, n, p, mechanisms] {
                               solver::Solution solution =
-                                  runner.solve(application.name, n, launch_options(p, mechanisms));
+                                  runner.solve(application, n, launch_options(p, mechanisms));
                               const Sample sample = sample_of(application, solution);
                               runner.last[key_of(factors)] = std::move(solution);
                               return sample;
@@ -149,17 +137,18 @@ Block block_of(Runner& runner, const Application& application, int n, const std:
 }
 
 // As many patches as can be solved in the time that the benchmark gives.
-Block block_of_largest(Runner& runner, double seconds, const std::vector<int>& ranks) {
+Block block_of_largest(Runner& runner, const Application& box, double seconds,
+                       const std::vector<int>& ranks) {
   Block block{.what = fmt::format("SLALOM, patches in {:g} s", seconds),
               .planned_seconds = 4 * seconds * static_cast<double>(ranks.size())};
-  block.body = [&runner, seconds, ranks](Visit& visit) {
+  block.body = [&runner, &box, seconds, ranks](Visit& visit) {
     for (const int p : ranks) {
       const comm::LaunchOptions options = launch_options(p, "all");
       solver::Solution best;
       const int largest =
           slalom::largest_in({.seconds = seconds}, runner.product_rate(options), [&](int n) {
             visit.show(0.5);
-            solver::Solution solution = runner.solve("slalom", n, options);
+            solver::Solution solution = runner.solve(box, n, options);
             if (solution.seconds < seconds) best = solution;
             return solution.seconds;
           });
@@ -176,12 +165,6 @@ std::string ap1000_applications_what(const Point& point) {
   return application + ", mechanisms: " + point.text("mechanisms");
 }
 
-std::vector<int> sizes_of(const std::string& application, bool quick) {
-  if (application == "linpack") return quick ? std::vector{1000} : std::vector{1000, 2000, 4000};
-  if (application == "scg") return quick ? std::vector{100, 200} : std::vector{100, 200, 400};
-  return quick ? std::vector{500} : std::vector{500, 1000, 2000};
-}
-
 }  // namespace
 
 namespace ap1000_applications {
@@ -192,18 +175,27 @@ const std::vector<Application>& applications() {
        "LINPACK",
        "equations",
        {"panel", "pivot", "swap", "broadcast", "waiting", "update", "substitution"},
-       {"pivot", "swap", "broadcast", "waiting"}},
+       {"pivot", "swap", "broadcast", "waiting"},
+       {1000, 2000, 4000},
+       {1000},
+       solve_linpack},
       {"scg",
        "SCG",
        "unknowns a side",
        {"direction", "update", "halo", "waiting", "reductions", "rest"},
-       {"halo", "waiting", "reductions"}},
+       {"halo", "waiting", "reductions"},
+       {100, 200, 400},
+       {100, 200},
+       solve_scg},
       {"slalom",
        "SLALOM",
        "patches",
        {"reader", "region", "set-up", "first face", "factor panel", "update", "broadcast",
         "waiting", "substitution", "gather", "storer"},
-       {"broadcast", "waiting", "gather"}}};
+       {"broadcast", "waiting", "gather"},
+       {500, 1000, 2000},
+       {500},
+       solve_slalom}};
   return all;
 }
 
@@ -232,12 +224,13 @@ std::optional<Record> run_ap1000_applications(const core::Topology& topology,
   Runner runner;
   Campaign campaign(hooks);
   for (const Application& application : applications()) {
-    for (const int n : sizes_of(application.name, options.quick)) {
+    for (const int n : options.quick ? application.quick_sizes : application.sizes) {
       campaign.add(block_of(runner, application, n, ranks, options.quick));
     }
   }
   const double usual = options.quick ? 2 : 10;
-  campaign.add(block_of_largest(runner, options.seconds > 0 ? options.seconds : usual, ranks));
+  campaign.add(block_of_largest(runner, applications().back(),
+                                options.seconds > 0 ? options.seconds : usual, ranks));
   const double budget = options.quick ? 20 : 120;
   const bool complete = campaign.run(
       {.budget_seconds = options.budget_seconds > 0 ? options.budget_seconds : budget});

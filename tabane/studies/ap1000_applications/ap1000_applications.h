@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tabane/comm/comm.h"
+#include "tabane/core/scratch_folder.h"
 #include "tabane/lab/study/study.h"
 #include "tabane/solver/solution.h"
 
@@ -32,6 +34,9 @@ struct Application {
   std::string size;                        // what `n` is: "equations"
   std::vector<const char*> steps;          // as the solver names them, see comm::Steps
   std::vector<const char*> communication;  // those of them that are communication
+  std::vector<int> sizes, quick_sizes;     // n of the problems
+  // Solves a problem of size n. All ranks call it. inputs: has the files that it reads.
+  solver::Solution (*solve)(comm::Comm&, int n, const core::ScratchFolder& inputs);
 };
 const std::vector<Application>& applications();
 

@@ -11,28 +11,18 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/solver/random.h"
 
 namespace tabane::linpack {
-namespace {
 
-// The output function of SplitMix64: each bit of the input changes half of the output's.
-constexpr std::uint64_t mix(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
-
-constexpr std::uint64_t kGamma = 0x9e3779b97f4a7c15;
-
-}  // namespace
-
-// Column j is the SplitMix64 stream that begins at a hash of seed and j.
+// Column j is the stream of random bits whose seed is a hash of the system's seed and of j.
 void RandomSystem::read(int j, int first, std::span<double> out) const {
-  const std::uint64_t column = mix(mix(seed_ + kGamma) + kGamma * (static_cast<unsigned>(j) + 1u));
-  std::uint64_t state = column + kGamma * static_cast<unsigned>(first);
+  const std::uint64_t column =
+      solver::random_bits(solver::random_bits(seed_, 0), static_cast<unsigned>(j));
+  std::uint64_t i = static_cast<unsigned>(first);
   for (double& value : out) {
-    state += kGamma;
-    value = static_cast<double>(static_cast<std::int64_t>(mix(state)) >> 11) * 0x1p-53;
+    const auto bits = static_cast<std::int64_t>(solver::random_bits(column, i++));
+    value = static_cast<double>(bits >> 11) * 0x1p-53;
   }
 }
 

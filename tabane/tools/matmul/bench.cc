@@ -13,7 +13,7 @@
 #include "bench/solvers.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/scratch_folder.h"
-#include "tabane/solver/blas.h"
+#include "tabane/solver/solution.h"
 #include "tabane/tools/matmul/matrix.h"
 #include "tabane/tools/matmul/multiply.h"
 #include "tabane/tools/matmul/workspace.h"

@@ -84,14 +84,6 @@ void require_product(const Matrix& a, const Matrix& b);
 Matrix random_matrix(int rows, int columns, mpfr_prec_t bits, unsigned factor,
                      std::uint64_t seed = 1);
 
-// SplitMix64's numbers: random bits that are a function of a seed and an index, on any rank.
-inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t index) {
-  std::uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
-
 // Reads a text file of decimal numbers, one row a line, such as 1.5, -2e-300, inf or nan, separated
 // by blanks, each rounded to the nearest of `bits` bits. Blank lines and what follows a # are
 // passed over. throws: core::UsageError naming file, line and column of what is no number, or of a

@@ -7,7 +7,6 @@
 
 #include "tabane/core/clock.h"
 #include "tabane/solver/blas.h"
-#include "tabane/solver/blas_memory.h"
 #include "tabane/tools/matmul/plan.h"
 #include "tabane/tools/matmul/residue_kernels.h"
 #include "tabane/tools/matmul/residues.h"

@@ -10,7 +10,6 @@
 
 #include "tabane/core/error.h"
 #include "tabane/solver/blas.h"
-#include "tabane/solver/blas_memory.h"
 #include "tabane/tools/matmul/residue_kernels.h"
 #include "tabane/tools/matmul/workspace.h"
 

@@ -11,7 +11,6 @@
 #include "tabane/comm/steps.h"
 #include "tabane/simd/elementwise.h"
 #include "tabane/simd/reduction.h"
-#include "tabane/solver/bandwidth.h"
 #include "tabane/tools/scg/block.h"
 #include "tabane/tools/scg/equation.h"
 #include "tabane/tools/scg/problem.h"

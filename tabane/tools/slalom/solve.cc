@@ -11,7 +11,6 @@
 #include "tabane/core/file.h"
 #include "tabane/core/output_path.h"
 #include "tabane/core/scratch_folder.h"
-#include "tabane/solver/blas.h"
 #include "tabane/tools/slalom/factors.h"
 #include "tabane/tools/slalom/results.h"
 

@@ -1,13 +1,14 @@
-#include "tabane/solver/bandwidth.h"
+#include "tabane/solver/solution.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/core/clock.h"
 #include "tabane/simd/elementwise.h"
+#include "tabane/solver/blas.h"
 
 namespace tabane::solver {
-
 namespace {
 
 double best_of_rounds(comm::Comm& comm, std::span<double> a, std::span<const double> b,
@@ -37,6 +38,22 @@ double triad_bandwidth(comm::Comm& comm, std::span<double> a, std::span<const do
                        std::span<const double> c) {
   const double through_caches = best_of_rounds(comm, a, b, c, simd::Streaming::never());
   return std::max(through_caches, best_of_rounds(comm, a, b, c, simd::Streaming::always()));
+}
+
+double measure_product_rate(comm::Comm& comm, int n, int rounds) {
+  const auto elements = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
+  const std::vector<double> a(elements, 1.0 / n), b(elements, 0.5);
+  std::vector<double> c(elements);
+  const double operations = 2.0 * n * n * n;
+  double best = 0;
+  for (int round = 0; round < rounds; ++round) {
+    comm::barrier(comm);
+    const double begin = core::tick_clock().now();
+    add_product(CblasNoTrans, CblasNoTrans, n, n, n, 1, a.data(), n, b.data(), n, c.data(), n);
+    const double own = operations / (core::tick_clock().now() - begin);
+    best = std::max(best, comm::all_reduce(comm, own, comm::Operation::sum));
+  }
+  return best;
 }
 
 }  // namespace tabane::solver

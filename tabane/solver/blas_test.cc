@@ -1,13 +1,23 @@
-#include "tabane/solver/blas_memory.h"
+#include "tabane/solver/blas.h"
 
-#include <cblas.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <thread>
 #include <vector>
 
 namespace tabane::solver {
 namespace {
+
+TEST(Blas, AddsAProductOfMatricesStoredByColumns) {
+  const std::array<double, 4> a{1, 2, 3, 4};  // 1 3; 2 4
+  const std::array<double, 4> b{5, 6, 7, 8};  // 5 7; 6 8
+  std::array<double, 4> c{100, 100, 100, 100};
+  add_product(CblasNoTrans, CblasNoTrans, 2, 2, 2, -1, a.data(), 2, b.data(), 2, c.data(), 2);
+  EXPECT_EQ(c, (std::array<double, 4>{77, 66, 69, 54}));
+}
+
+TEST(Blas, KeepsToOneThread) { EXPECT_EQ(openblas_get_num_threads(), 1); }
 
 // Small products, so that the threads ask for memory most of the time. Without a lock some ten
 // thousand of the elements are wrong.
