@@ -59,7 +59,6 @@ endforeach()
 list(JOIN verbs ", " verbs)
 list(JOIN in_studies ", " studies)
 file(WRITE ${VERBS} "#include \"tabane/program/command.h\"
-#include \"tabane/program/load_verb.h\"
 
 namespace tabane::program {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string>
 
-#include "tabane/team/shared_block.h"
+#include "tabane/team/fork.h"
 
 namespace tabane::comm {
 

@@ -20,8 +20,8 @@
 #include "tabane/comm/transport/shm/shm_transport.h"
 #include "tabane/comm/transport/shm/world.h"
 #include "tabane/core/binding.h"
+#include "tabane/team/job.h"
 #include "tabane/team/places.h"
-#include "tabane/team/run_job.h"
 #include "tabane/team/team.h"
 
 namespace tabane::comm {

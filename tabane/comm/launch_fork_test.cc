@@ -24,7 +24,6 @@
 #include "tabane/core/cgroup.h"
 #include "tabane/core/topology.h"
 #include "tabane/team/fork.h"
-#include "tabane/team/shared_block.h"
 
 namespace tabane::comm {
 namespace {

@@ -106,13 +106,11 @@ void advise(void* begin, std::size_t bytes, PageSize pages) {
 }
 
 // throws: UsageError, SystemError.
-void apply_policy(void* begin, std::size_t bytes, const MemoryOptions& options, unsigned flags) {
+void apply_policy(void* begin, std::size_t bytes, const MemoryOptions& options) {
   const std::vector<unsigned> allowed = allowed_nodes();
   check_nodes(options, allowed);
   const KernelPolicy policy = kernel_policy(options);
-  if (options.policy == MemoryPolicy::bind && flags != 0) flags |= MPOL_MF_STRICT;
-  if (syscall(SYS_mbind, begin, bytes, policy.mode, policy.bits(), policy.bit_count(), flags) ==
-      0) {
+  if (syscall(SYS_mbind, begin, bytes, policy.mode, policy.bits(), policy.bit_count(), 0) == 0) {
     return;
   }
   const int error = errno;
@@ -210,7 +208,7 @@ Region::Region(std::size_t bytes, const MemoryOptions& options) {
     if (options.policy == MemoryPolicy::first_touch) {
       check_nodes(options, {});
     } else {
-      apply_policy(data_, size_, options, 0);
+      apply_policy(data_, size_, options);
     }
   } catch (...) {
     unmap_guarded(data_, size_);
@@ -230,17 +228,6 @@ Region& Region::operator=(Region&& other) noexcept {
     size_ = std::exchange(other.size_, 0);
   }
   return *this;
-}
-
-void Region::bind_part(std::size_t offset, std::size_t bytes, const MemoryOptions& options) {
-  if (offset % page_bytes() != 0 || bytes % page_bytes() != 0 || bytes == 0 || offset > size_ ||
-      bytes > size_ - offset) {
-    throw UsageError("a part of a region must be whole pages of " + std::to_string(page_bytes()) +
-                     " bytes inside its " + std::to_string(size_) + " bytes: offset " +
-                     std::to_string(offset) + ", length " + std::to_string(bytes));
-  }
-  apply_policy(data_ + offset, bytes, options, MPOL_MF_MOVE);
-  advise(data_ + offset, bytes, options.pages);
 }
 
 void Region::touch() {

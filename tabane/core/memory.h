@@ -63,10 +63,6 @@ class Region {
     return {reinterpret_cast<T*>(data_), size_ / sizeof(T)};
   }
 
-  // Sets the policy of [offset, offset + bytes); whole pages. Pages already there are moved.
-  // throws: SystemError; UsageError if the part is not made of whole pages inside the region.
-  void bind_part(std::size_t offset, std::size_t bytes, const MemoryOptions& options);
-
   // Writes one byte of every page from the calling thread.
   void touch();
 

@@ -137,20 +137,6 @@ TEST(Region, RefusesNodesThatDoNotExistAndNamesThem) {
   }
 }
 
-TEST(BindPart, TakesWholePagesInsideTheRegionOnly) {
-  Region region(4 * page_bytes());
-  region.touch();
-  const MemoryOptions there{.policy = MemoryPolicy::bind, .nodes = {some_node()}};
-  region.bind_part(page_bytes(), 2 * page_bytes(), there);
-  region.bind_part(0, 4 * page_bytes(), {});
-  EXPECT_THROW(region.bind_part(1, page_bytes(), there), UsageError);
-  EXPECT_THROW(region.bind_part(0, page_bytes() - 1, there), UsageError);
-  EXPECT_THROW(region.bind_part(0, 0, there), UsageError);
-  EXPECT_THROW(region.bind_part(0, 5 * page_bytes(), there), UsageError);
-  EXPECT_THROW(region.bind_part(8 * page_bytes(), page_bytes(), there), UsageError);
-  EXPECT_THROW(region.bind_part(SIZE_MAX - page_bytes() + 1, page_bytes(), there), UsageError);
-}
-
 TEST(ProcessMemoryPolicy, AcceptsNodesThatExistAndRefusesOthers) {
   set_process_memory_policy({.policy = MemoryPolicy::interleave, .nodes = {some_node()}});
   set_process_memory_policy({});

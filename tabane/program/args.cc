@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -11,23 +10,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "tabane/program/layout.h"
-#include "tabane/program/shell_words.h"
-
 namespace tabane::program {
 namespace {
 
 using core::UsageError;
-
-Words split(const std::string& text, char at) {
-  Words parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(at, begin), text.size());
-    if (end > begin) parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 // ---- values ----
 
@@ -243,7 +229,7 @@ class Tokens {
       const auto own = std::ranges::find(parsers_, parser, &Parser::first);
       Words words;
       for (const std::string& word : parser->results()) {
-        const Words parts = own->second->rules.commas ? split(word, ',') : Words{word};
+        const Words parts = own->second->rules.commas ? split_words(word, ',') : Words{word};
         words.insert(words.end(), parts.begin(), parts.end());
       }
       unmark(words);
@@ -409,93 +395,7 @@ std::optional<std::string> read(const std::vector<Option>& options, const Words&
   return std::nullopt;
 }
 
-// ---- help ----
-
-// Names on the left, a wrapped text on the right; below where the names or the terminal ask for it.
-std::string entry(const std::string& names, const std::string& what) {
-  const std::size_t width = layout_width(STDOUT_FILENO);
-  const std::size_t left = width < 60 ? 8 : 30;
-  const std::size_t taken = display_width(names) + 2;
-  const std::string margin(left, ' ');
-  const std::string gap =
-      taken + 2 <= left ? margin.substr(taken) : std::string(1, '\n').append(margin);
-  std::string text = wrap_text(what, width - left);
-  for (std::size_t end = 0; (end = text.find('\n', end)) != std::string::npos; end += 1 + left) {
-    text.insert(end + 1, margin);
-  }
-  return fmt::format("  {}{}{}\n", names, gap, text);
-}
-
-std::string usage(const Verb& verb, const std::string& name, const Definition& definition) {
-  std::string text = fmt::format("Usage: {} [OPTIONS]", name);
-  for (const Option& option : definition.options) {
-    if (!option.is_positional()) continue;
-    const std::string shown =
-        option.value + (option.is_repeatable() && !option.rules.is_command ? "..." : "");
-    text += option.rules.required ? " " + shown : " [" + shown + "]";
-  }
-  if (verb.below != nullptr) text += definition.run ? " [SUBCOMMAND]" : " SUBCOMMAND";
-  return text + "\n";
-}
-
 }  // namespace
-
-Option::Option(const std::string& typed, Target target, std::string text, Rules legal)
-    : to(std::move(target)), what(std::move(text)), rules(std::move(legal)) {
-  const std::size_t begin = typed.starts_with('-') ? typed.find_first_of(" [") : 0;
-  names = split(typed.substr(0, begin), ',');
-  if (begin == std::string::npos) return;
-  value_after_equals = typed[begin] == '[';
-  value = value_after_equals ? typed.substr(begin + 2, typed.size() - begin - 3)
-          : begin == 0       ? typed
-                             : typed.substr(begin + 1);
-}
-
-bool Option::is_repeatable() const {
-  return rules.repeatable || std::holds_alternative<Words*>(to) ||
-         std::holds_alternative<std::vector<unsigned>*>(to) ||
-         std::holds_alternative<std::vector<std::uint64_t>*>(to);
-}
-
-bool Option::excludes(const Option& other) const {
-  const auto rules_out = [](const Option& one, const Option& two) {
-    return std::ranges::find(one.rules.excludes, two.name()) != one.rules.excludes.end();
-  };
-  return rules_out(*this, other) || rules_out(other, *this);
-}
-
-std::size_t Option::words() const {
-  return static_cast<std::size_t>(std::ranges::count(value, ' ')) + 1;
-}
-
-std::string Option::synopsis() const {
-  if (is_positional()) return value;
-  const std::string all = fmt::format("{}", fmt::join(names, ", "));
-  if (is_flag()) return all;
-  return value_after_equals ? fmt::format("{}[={}]", all, value) : all + " " + value;
-}
-
-const Words* Given::words(const std::string& name) const {
-  const auto at =
-      std::ranges::find_if(items, [&](const Item& item) { return item.option->name() == name; });
-  return at == items.end() ? nullptr : &at->words;
-}
-
-std::string Given::line() const {
-  std::string text = verb, rest;
-  for (const auto& [option, words] : items) {
-    if (option->is_positional()) {
-      for (const std::string& word : words) rest += " " + shell_word(word);
-      continue;
-    }
-    if (option->is_flag() && words.back() != "false") text += " " + option->name();
-    for (std::size_t i = 0; !option->is_flag() && i < words.size(); ++i) {
-      if (i % option->words() == 0) text += " " + option->name();
-      text += (option->value_after_equals ? "=" : " ") + shell_word(words[i]);
-    }
-  }
-  return text + (rest.starts_with(" -") ? " --" : "") + rest;
-}
 
 const Verb& whole(const Verb& verb) { return verb.load ? verb.load() : verb; }
 
@@ -509,29 +409,6 @@ Definition definition_of(const Verb& verb) {
   Definition definition = verb.define ? verb.define() : Definition{};
   definition.options.emplace_back("-h,--help", Target(), "Print this help and exit");
   return definition;
-}
-
-std::string help_text(const Verb& verb, const std::string& name) {
-  Definition definition = definition_of(verb);
-  std::vector<Option>& options = definition.options;
-  std::rotate(options.begin(), options.end() - 1, options.end());
-  std::string text = verb.examples ? fmt::format("Examples:\n{}\n\n", verb.examples) : "";
-  text += wrap_text(verb.what, layout_width(STDOUT_FILENO)) + "\n" + usage(verb, name, definition);
-  std::string positionals, flags, verbs;
-  const char* group = nullptr;
-  for (const Option& option : options) {
-    if (option.rules.hidden) continue;
-    (option.is_positional() ? positionals : flags) += entry(option.synopsis(), option.what);
-  }
-  for (const Verb* each : below(verb)) {
-    if (each->hidden) continue;
-    if (each->group != group) verbs += fmt::format("\n{}:\n", group = each->group);
-    verbs += entry(each->name, each->what);
-  }
-  if (!positionals.empty()) text += "\nPositionals:\n" + positionals;
-  text += "\nOptions:\n" + flags;
-  if (!verbs.empty()) text += (verbs[0] == '\n' ? "" : "\nSubcommands:\n") + verbs;
-  return text + "\n";
 }
 
 Call understand(const Verb& program, Words arguments) {

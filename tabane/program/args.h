@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -57,6 +58,13 @@ struct Rules {
   bool hidden = false;                       // not for people
   std::function<std::string()> answer = {};  // printed instead of anything else, as a version
 };
+
+// The words of a text between such characters, without empty ones.
+Words split_words(const std::string& text, char at);
+
+// The words joined so that a shell reads them as they are.
+std::string shell_line(const std::vector<std::string>& words);
+std::string shell_word(std::string_view word);
 
 // A row of a verb's table: an option or a positional argument.
 struct Option {

@@ -4,6 +4,8 @@
 // code.
 #pragma once
 
+#include <string>
+
 #include "tabane/program/args.h"
 
 namespace tabane::program {
@@ -14,5 +16,12 @@ extern const Verb tabane_program;
 // Both end with nullptr; cmake/Verbs.cmake writes them from what it finds in the slices.
 extern const Verb* const kVerbs[];
 extern const Verb* const kStudies[];
+
+// Returns the verb that is the variable `name` of this namespace in a module, tabane_MODULE.so.
+// throws: core::Error with the module's path if it is missing, broken or of another build.
+const Verb& load_verb(const char* module, const char* name);
+
+// Version, compiler, build type and the libraries that the program was built with: several lines.
+std::string version_text();
 
 }  // namespace tabane::program

@@ -1,4 +1,5 @@
-// Text that fits the terminal: widths in columns, wrapped paragraphs, tables of a given width.
+// Text that fits the terminal: UTF-8 read character by character, widths in columns, wrapped
+// paragraphs, tables of a given width.
 #pragma once
 
 #include <cstddef>
@@ -42,5 +43,13 @@ std::string wrap_text(std::string_view text, std::size_t width, std::size_t inde
 // several words wrap; these columns move below their row, each cell after its column's head;
 // columns that do not fit follow in another table, which repeats the first column.
 std::string fit_table(const std::vector<std::vector<std::string>>& rows, std::size_t width);
+
+struct Character {
+  char32_t code = 0;
+  std::size_t bytes = 0;  // 0: the first byte belongs to no character
+};
+
+// The first character of a text that is not empty.
+Character first_character(std::string_view text);
 
 }  // namespace tabane::program

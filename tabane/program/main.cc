@@ -11,7 +11,6 @@
 #include "tabane/comm/message.h"
 #include "tabane/core/error.h"
 #include "tabane/program/command.h"
-#include "tabane/program/more_lines.h"
 #include "tabane/program/output.h"
 #include "tabane/program/printable.h"
 
@@ -94,7 +93,22 @@ int end(int code) {
   return fail(error, code == kOk ? kFailed : code);
 }
 
+Definition define_program() {
+  return {.options = {{"-V,--version",
+                       {},
+                       "Print the version, the compiler and the libraries, and exit",
+                       {.answer = [] { return version_text() + "\n"; }}}},
+          .run = {}};
+}
+
 }  // namespace
+
+constinit const Verb tabane_program{
+    .name = "tabane",
+    .what = "Bundle cores, memory and machines into one fast job, and show its limits",
+    .define = define_program,
+    .below = kVerbs};
+
 }  // namespace tabane::program
 
 int main(int argc, char** argv) {

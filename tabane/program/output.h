@@ -1,10 +1,13 @@
-// Where a verb puts its results: JSON to stdout or a file, a report to a directory.
+// Records and errors on their way to the user and back: results as JSON to stdout or a file, a
+// report to a directory, a record from a file, errors of several lines.
 #pragma once
 
 #include <filesystem>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tabane/lab/record/record.h"
 #include "tabane/program/args.h"
@@ -43,5 +46,29 @@ void require_writable_file(std::string_view flag, const std::filesystem::path& p
 
 // Makes the directory if it is missing. throws: core::UsageError if files cannot be made in it.
 void require_writable_directory(const std::filesystem::path& directory);
+
+class MoreLines {
+ public:
+  explicit MoreLines(const std::string& text) {
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines_.push_back(line);
+  }
+  virtual ~MoreLines() = default;
+  const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+template <class Error>
+class WithLines : public Error, public MoreLines {
+ public:
+  WithLines(const std::string& sentence, const std::string& text)
+      : Error(sentence), MoreLines(text) {}
+};
+
+// Reads a survey, study, bench or comparison of any schema version that this program knows.
+// throws: core::UsageError naming the file and what is wrong with it; core::SystemError.
+lab::Record read_record(const std::string& file);
 
 }  // namespace tabane::program

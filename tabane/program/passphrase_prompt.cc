@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -136,6 +138,19 @@ Passphrase ask_passphrase(bool twice, const char* question, const char* instead)
     }
   }
   return Passphrase::of(line.text());
+}
+
+void forbid_core_dumps() {
+  const rlimit none{.rlim_cur = 0, .rlim_max = 0};
+  if (setrlimit(RLIMIT_CORE, &none) != 0) {
+    throw core::SystemError("setrlimit", "RLIMIT_CORE", errno);
+  }
+}
+
+void make_memory_unreadable() {
+  forbid_core_dumps();
+  // A program that the system pipes core dumps to takes them whatever the limit.
+  if (prctl(PR_SET_DUMPABLE, 0) != 0) throw core::SystemError("prctl", "PR_SET_DUMPABLE", errno);
 }
 
 }  // namespace tabane::program

@@ -1,4 +1,5 @@
-// A passphrase typed on the terminal, where nobody sees it.
+// Secrets of the program's users: a passphrase typed on the terminal, where nobody sees it, and
+// memory that core dumps and other processes of the same user do not get.
 #pragma once
 
 #include "tabane/crypto/keys.h"
@@ -12,5 +13,13 @@ namespace tabane::program {
 crypto::Passphrase ask_passphrase(
     bool twice, const char* question = "Passphrase: ",
     const char* instead = "--key-file FILE or --passphrase-file FILE");
+
+// Turns core dumps off and refuses debuggers, for the rest of the process; before a key is read.
+// throws: core::SystemError.
+void make_memory_unreadable();
+
+// Only turns core dumps off: for ranks of MPI, whose libraries copy from each other's memory as a
+// debugger does. throws: core::SystemError.
+void forbid_core_dumps();
 
 }  // namespace tabane::program

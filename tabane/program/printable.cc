@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tabane/program/utf8.h"
+#include "tabane/program/layout.h"
 
 namespace tabane::program {
 namespace {

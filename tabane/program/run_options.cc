@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <exception>
 
+#include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
 #include "tabane/lab/commands/line.h"
 
@@ -63,6 +66,50 @@ void apply(const RunPlan& plan, lab::ChildCommand& command) {
   for (const Assignment& variable : plan.environment) {
     if (!variable.kept) command.environment.emplace_back(variable.name, variable.value);
   }
+}
+
+comm::TransportKind transport_named(const std::string& name) {
+  return name == "shm"   ? comm::TransportKind::shm
+         : name == "mpi" ? comm::TransportKind::mpi
+                         : comm::TransportKind::automatic;
+}
+
+// --transport and -n/--processes of a verb; they fill `options`.
+std::vector<Option> rank_rows(lab::RankOptions& options) {
+  return {{"--transport NAME",
+           [&options](const Words& names) { options.transport = transport_named(names.back()); },
+           "Send messages by shm, mpi or auto: mpi under its launcher (default auto)",
+           {.choices = {"auto", "shm", "mpi"}}},
+          {"-n,--processes N",
+           &options.most_ranks,
+           "Use at most N ranks (default: 4 times the PUs; over MPI all that it has)",
+           {.range = {2, lab::kMostRanksForked}}}};
+}
+
+int on_ranks(const std::function<int(comm::Comm* ranks, bool& lost)>& rank_0,
+             const std::function<void(comm::Comm& ranks)>& other) {
+  bool lost = false;
+  if (!comm::is_one_of_several()) return rank_0(nullptr, lost);
+  std::optional<int> code;
+  std::exception_ptr problem;  // of rank 0: to launch() it would be the loss of a rank
+  bool helped = false;
+  try {
+    comm::launch({.transport = comm::TransportKind::mpi}, [&](comm::Comm& world) {
+      helped = world.rank() > 0;
+      if (helped) return other(world);
+      try {
+        code = rank_0(world.size() > 1 ? &world : nullptr, lost);
+      } catch (...) {
+        problem = std::current_exception();
+      }
+      // Nobody waits for the others then.
+      if (lost) throw core::LostError(0, ::getpid(), "a rank was lost");
+    });
+  } catch (const core::LostError&) {
+    if (!code && !problem && !helped) throw;
+  }
+  if (problem) std::rethrow_exception(problem);
+  return code.value_or(0);
 }
 
 }  // namespace tabane::program

@@ -1,4 +1,5 @@
-// What all studies share on the command line: options, progress, tables, JSON and the page.
+// What all studies share on the command line: options, progress, tables, JSON and the page; and a
+// figure of a survey as a line of text.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "tabane/core/topology.h"
 #include "tabane/lab/campaign/campaign.h"
+#include "tabane/lab/record/record.h"
 #include "tabane/program/output.h"
 
 namespace tabane::program {
@@ -48,5 +50,8 @@ using StudyRun =
     std::function<std::optional<lab::Record>(const core::Topology&, const lab::Hooks& hooks)>;
 Definition study(std::shared_ptr<StudyOptions> options, std::vector<Option> rows, StudyRun run,
                  std::function<bool()> instead = {});
+
+// Name, value, interval, share of the limit.
+std::string result_line(const lab::Result& result);
 
 }  // namespace tabane::program

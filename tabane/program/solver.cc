@@ -11,7 +11,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/program/layout.h"
-#include "tabane/program/rank_options.h"
+#include "tabane/program/run_options.h"
 
 namespace tabane::program {
 namespace {

@@ -22,7 +22,7 @@
 #include "tabane/studies/process_thread/malloc_map/allocate.h"
 #include "tabane/studies/process_thread/malloc_map/insert.h"
 #include "tabane/team/bench_work.h"
-#include "tabane/team/fork_cost.h"
+#include "tabane/team/memory_map.h"
 #include "tabane/team/team.h"
 
 namespace tabane::bench {

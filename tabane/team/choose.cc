@@ -6,15 +6,99 @@
 #include <set>
 
 #include "tabane/core/error.h"
-#include "tabane/team/choose_reason.h"
-#include "tabane/team/chooser.h"
-#include "tabane/team/fork_order.h"
-#include "tabane/team/shapes.h"
+#include "tabane/core/units.h"
+#include "tabane/team/fork.h"
+#include "tabane/team/places.h"
 #include "tabane/team/team_model.h"
 #include "tabane/team/team_sampler.h"
 
 namespace tabane::team {
 namespace {
+
+// A loss of this share is worth a word.
+constexpr double kNoticed = 0.05;
+
+std::string percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
+
+std::string share_lost(const core::ScalabilityLaw& law, int threads) {
+  return std::to_string(threads) + " threads of one process lose " +
+         percent(1 - law.efficiency(threads));
+}
+
+// As few threads as show it.
+int telling_threads(const core::ScalabilityLaw& law, int most) {
+  for (int threads = 2; threads < most; threads *= 2) {
+    if (1 - law.efficiency(threads) > 0.25) return threads;
+  }
+  return std::max(2, most);
+}
+
+struct ReasonFacts {
+  StartCost start;
+  double results = 0;  // seconds to return all results from children
+  double work = 0;     // seconds of all tasks on one worker
+  int threads = 1;     // as many as a NUMA node has cores for
+};
+
+std::string one_process(const Choice& choice, const ReasonFacts& facts) {
+  const auto other = std::find_if(choice.alternatives.begin(), choice.alternatives.end(),
+                                  [](const Prediction& p) { return p.shape.processes > 1; });
+  const std::string text = "one process is best: ";
+  if (other != choice.alternatives.end()) {
+    const std::string of = " of " + core::format_seconds(other->seconds);
+    const double forks = facts.start.seconds(other->shape);
+    if (forks > facts.results && forks > kNoticed * other->seconds) {
+      return text + "forks would cost " + core::format_seconds(forks) + of;
+    }
+    if (facts.results > kNoticed * other->seconds) {
+      return text + "returning results from others would cost " +
+             core::format_seconds(facts.results) + of;
+    }
+  }
+  return text + (choice.shape.threads > 1
+                     ? "its " + share_lost(choice.in_process, choice.shape.threads)
+                     : "more would gain nothing");
+}
+
+std::string too_little(double work) {
+  return "too little work for more than one worker: all of it takes " + core::format_seconds(work);
+}
+
+std::string why(const Choice& choice, const ReasonFacts& facts) {
+  const Shape shape = choice.shape;
+  if (shape == Shape{}) return too_little(facts.work);
+  if (shape.processes == 1) return one_process(choice, facts);
+  const int threads = telling_threads(choice.in_process, facts.threads);
+  const std::string size = text_of(shape);
+  const std::string forks = "forks cost " + core::format_seconds(choice.fork_seconds) + " of " +
+                            core::format_seconds(choice.alternatives.front().seconds);
+  if (1 - choice.in_process.efficiency(threads) < kNoticed) {
+    return "the processes share least: " + size + ", " + forks;
+  }
+  return "threads slow each other: " + share_lost(choice.in_process, threads) + "; " + size + ", " +
+         forks;
+}
+
+std::string reason_for(const Choice& choice, const ReasonFacts& facts) {
+  const char* const unknown =
+      ". How long it will take is not known: others use the machine, or equal runs of the sample "
+      "differed too much";
+  return why(choice, facts) + (choice.predicted ? "" : unknown);
+}
+
+// Of no more tasks than PUs.
+std::string reason_for_few(std::size_t tasks) {
+  return "no more tasks than PUs, so there is nothing to choose: a thread for each of " +
+         std::to_string(tasks) + ", because threads cost least to start";
+}
+
+// Of work that is too little for a sample. work: seconds of all tasks on one worker, as the first
+// task tells.
+std::string reason_without_sample(const Choice& choice, double work) {
+  if (choice.shape == Shape{}) return too_little(work);
+  return "too little work for a sample: all of it takes " + core::format_seconds(work) +
+         " on one worker; how long it will take here is not known";
+}
 
 // What each of these is worth: tabane/team/chooser.md.
 constexpr double kCollapsed =
@@ -42,7 +126,7 @@ class Chooser {
 
   Choice choose() {
     if (n_ <= 1 || most_workers_ == 1) return nothing_to_share();
-    const Begun* const begun = experiment_.begun();
+    const BegunWork* const begun = experiment_.begun();
     if (begun != nullptr) {
       start_.per_level = begun->fork_seconds;
     } else {
@@ -333,13 +417,14 @@ Choice choose_on(Machine& machine, std::size_t n, Experiment& experiment, const 
   return Chooser(machine, n, experiment, limits).choose();
 }
 
-double most_sample_seconds(const Begun& begun, std::size_t left, const Limits& limits) {
+double most_sample_seconds(const BegunWork& begun, std::size_t left, const Limits& limits) {
   constexpr double kMostOfRest = 0.08;
   return std::min(limits.most_sample_seconds, kMostOfRest * begun.seconds_each * double(left));
 }
 
 // PUs are idle while few workers run, and processes are forked.
-bool sample_pays(const Begun& begun, std::size_t left, int most_processes, const Limits& limits) {
+bool sample_pays(const BegunWork& begun, std::size_t left, int most_processes,
+                 const Limits& limits) {
   constexpr double kBaseTasks = 2;
   constexpr std::size_t kFewestTasks = 16;  // for each worker
   if (left < kFewestTasks * std::size_t(begun.workers)) return false;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tabane/core/statistics.h"
-#include "tabane/team/chooser.h"
+#include "tabane/team/choose.h"
 #include "tabane/team/halving_test.h"
 #include "tabane/team/law_families_test.h"
 

@@ -11,7 +11,6 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/statistics.h"
-#include "tabane/team/chooser.h"
 #include "tabane/team/law_experiment_test.h"
 #include "tabane/team/law_families_test.h"
 

@@ -12,8 +12,7 @@
 #include <new>
 
 #include "tabane/core/error.h"
-#include "tabane/team/loss.h"
-#include "tabane/team/task_error.h"
+#include "tabane/team/job.h"
 
 namespace tabane::team {
 namespace {
@@ -56,13 +55,6 @@ std::string how_it_ended(const Failure& failure) {
 }
 
 }  // namespace
-
-std::uint64_t now_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 Control::Control(int processes, int threads)
     : processes_(processes),

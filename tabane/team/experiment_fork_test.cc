@@ -71,7 +71,7 @@ class ExperimentTest : public LeavesNothing {
 TEST_F(ExperimentTest, DoesTheFirstTasksOfItsOrderOnceInChildren) {
   for (const Shape shape : {Shape{1, 1}, Shape{1, 2}, Shape{2, 1}, Shape{2, 2}}) {
     const int before = calls_.sum();
-    const Trial trial = experiment().run(shape, 7);
+    const SampleRun trial = experiment().run(shape, 7);
     EXPECT_EQ(calls_.sum() - before, 7);
     EXPECT_EQ(trial.task_seconds.size(), 7u);
     EXPECT_GT(trial.seconds, 0);

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "tabane/core/statistics.h"
-#include "tabane/team/imbalance.h"
-#include "tabane/team/shapes.h"
+#include "tabane/team/places.h"
 #include "tabane/team/team_model.h"
 
 namespace tabane::team {
@@ -69,8 +68,8 @@ class Halving {
  private:
   double left() const { return budget_ - spent_; }
 
-  Trial run(Shape shape, std::size_t count) {
-    Trial trial = experiment_.run(shape, count);
+  SampleRun run(Shape shape, std::size_t count) {
+    SampleRun trial = experiment_.run(shape, count);
     spent_ += trial.seconds;
     return trial;
   }
@@ -82,7 +81,7 @@ class Halving {
     if (count > 1) learn_sizes(run({}, count));
   }
 
-  void learn_sizes(const Trial& trial) {
+  void learn_sizes(const SampleRun& trial) {
     sizes_ = trial.task_seconds;
     task_seconds_ = core::mean(sizes_);
     variation_ = sizes_.size() > 1 ? core::standard_deviation(sizes_) / task_seconds_ : 0;
@@ -140,7 +139,7 @@ class Halving {
       }
       const double rounds = std::clamp(std::floor((seconds - e.start) / task), 1.0, 1024.0);
       const auto count = std::min(n_, std::size_t(e.shape.workers()) * std::size_t(rounds));
-      const Trial trial = experiment_.run(e.shape, count);
+      const SampleRun trial = experiment_.run(e.shape, count);
       const double most = 2 * std::max(seconds, e.start + task);
       weigh(e, trial);
       if (e.start + trial.seconds > most) e.seconds = kStopped;
@@ -150,7 +149,7 @@ class Halving {
   }
 
   // Tasks that the one worker has done are compared with it, the others with its mean.
-  void weigh(Entrant& e, const Trial& trial) {
+  void weigh(Entrant& e, const SampleRun& trial) {
     const std::size_t count = trial.task_seconds.size();
     const std::size_t known = std::min(count, sizes_.size());
     const bool compare = variation_ > 0.15 && known >= 16;

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "tabane/team/law_experiment_test.h"
-#include "tabane/team/machine_load.h"
+#include "tabane/team/places.h"
 
 namespace tabane::team {
 

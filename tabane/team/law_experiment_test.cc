@@ -5,8 +5,8 @@
 #include <map>
 #include <queue>
 
-#include "tabane/team/fork_order.h"
-#include "tabane/team/imbalance.h"
+#include "tabane/team/fork.h"
+#include "tabane/team/team_model.h"
 
 namespace tabane::team {
 namespace {
@@ -119,17 +119,17 @@ double LawExperiment::noisy(double seconds) {
 void LawExperiment::begin(int threads) {
   keeps_ = true;
   const double rate = total_rate(workers({1, threads}));
-  begun_ = Begun{.seconds_each = 1 / rate,
-                 .workers = threads,
-                 .fork_seconds = law_.fork_least + law_.gib * law_.fork_seconds_per_gib};
+  begun_ = BegunWork{.seconds_each = 1 / rate,
+                     .workers = threads,
+                     .fork_seconds = law_.fork_least + law_.gib * law_.fork_seconds_per_gib};
 }
 
-Trial LawExperiment::run(Shape shape, std::size_t count) {
+SampleRun LawExperiment::run(Shape shape, std::size_t count) {
   ++runs_;
   if (keeps_) done_ += count;
   const std::vector<WorkerClass> classes = workers(shape);
   const std::vector<double> rates = shuffled_rates(classes, 3);
-  Trial trial;
+  SampleRun trial;
   if (count >= 32 * rates.size()) {
     const double rate = total_rate(classes);
     trial.seconds = makespan(count, classes);

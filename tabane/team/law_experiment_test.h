@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tabane/team/choose.h"
-#include "tabane/team/imbalance.h"
-#include "tabane/team/machine_load.h"
+#include "tabane/team/places.h"
+#include "tabane/team/team_model.h"
 
 namespace tabane::team {
 
@@ -42,12 +42,12 @@ class LawExperiment : public Experiment {
   LawExperiment(Machine& machine, const Law& law, std::uint64_t seed = 1)
       : machine_(machine), law_(law), random_(seed) {}
 
-  Trial run(Shape shape, std::size_t count) override;
+  SampleRun run(Shape shape, std::size_t count) override;
   double start_seconds(Shape shape) override;
   double result_seconds() override;
   bool disturbed() override { return law_.others; }
   bool keeps_results() const override { return keeps_; }
-  const Begun* begun() const override { return begun_ ? &*begun_ : nullptr; }
+  const BegunWork* begun() const override { return begun_ ? &*begun_ : nullptr; }
 
   // From now on no task is done twice.
   void keep_results() { keeps_ = true; }
@@ -79,7 +79,7 @@ class LawExperiment : public Experiment {
   int runs_ = 0;
   double asked_seconds_ = 0;
   bool keeps_ = false;
-  std::optional<Begun> begun_;
+  std::optional<BegunWork> begun_;
   std::size_t done_ = 0;
   double wasted_seconds_ = 0;
 };

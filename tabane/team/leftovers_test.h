@@ -15,7 +15,7 @@
 #include <new>
 #include <string>
 
-#include "tabane/team/shared_block.h"
+#include "tabane/team/fork.h"
 
 namespace tabane::team {
 
@@ -38,6 +38,12 @@ class Seen {
   std::atomic<T>* data() { return reinterpret_cast<std::atomic<T>*>(block_.data()); }
   SharedBlock block_;
 };
+
+// Handles SIGCHLD by taking the ends of all children.
+inline void take_any_end(int) {
+  while (waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+}
 
 struct Leftovers {
   std::ptrdiff_t files = 0, shared_mappings = 0;

@@ -1,6 +1,4 @@
 // Processes that hear of the loss of one instead of being ended with it.
-#include "tabane/team/loss.h"
-
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -13,10 +11,9 @@
 
 #include "tabane/core/error.h"
 #include "tabane/team/fork.h"
+#include "tabane/team/job.h"
 #include "tabane/team/leftovers_test.h"
 #include "tabane/team/process_tree.h"
-#include "tabane/team/run_job.h"
-#include "tabane/team/shared_block.h"
 #include "tabane/team/team.h"
 
 namespace tabane::team {
@@ -93,11 +90,6 @@ TEST_F(TeamLoss, IsToldToAllOthersWhicheverProcessItIs) {
     EXPECT_EQ(heard_.by_signal, 1);
     EXPECT_EQ(heard_.code, SIGKILL);
     EXPECT_EQ(heard_.ended, kProcesses - 1) << "when process " << lost << " is lost";
-  }
-}
-
-void take_any_end(int) {
-  while (waitpid(-1, nullptr, WNOHANG) > 0) {
   }
 }
 

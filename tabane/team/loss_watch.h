@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "tabane/team/control.h"
-#include "tabane/team/fork_order.h"
-#include "tabane/team/loss.h"
+#include "tabane/team/fork.h"
+#include "tabane/team/job.h"
 
 namespace tabane::team {
 

@@ -10,8 +10,8 @@
 
 #include "tabane/core/error.h"
 #include "tabane/team/fork.h"
+#include "tabane/team/job.h"
 #include "tabane/team/leftovers_test.h"
-#include "tabane/team/run_job.h"
 #include "tabane/team/team.h"
 
 namespace tabane::team {

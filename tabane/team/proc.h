@@ -1,10 +1,15 @@
-// Reading what the kernel tells about processes and threads under /proc.
+// What the kernel says about processes and threads under /proc.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tabane::team {
 
@@ -33,5 +38,23 @@ std::optional<std::string> running_thread(const std::string& stat);
 // others were on their PUs. 0 where the kernel does not count it.
 // cost: some microseconds for each thread.
 std::uint64_t queued_ns();
+
+struct SharedMemory {
+  std::uint64_t resident = 0;      // sum over the processes
+  std::uint64_t proportional = 0;  // sum of PSS: what they occupy together
+  std::uint64_t private_ = 0;      // sum of USS
+  double shared_share() const;     // 1 - private / resident; 0 if nothing is resident
+};
+// Reads smaps_rollup of the processes, without those that are gone. throws: core::SystemError if
+// the system does not let this process look.
+SharedMemory shared_memory(std::span<const pid_t> pids);
+
+// Names the other threads of this process, "4711 (worker)". Empty if the calling thread is alone;
+// joined threads do not count. throws: core::SystemError if /proc cannot be read.
+std::vector<std::string> other_threads();
+
+// The loaded libraries that keep pools of threads, "libgomp"; their threads have the program's
+// name.
+std::vector<std::string> pool_libraries();
 
 }  // namespace tabane::team

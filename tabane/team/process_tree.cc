@@ -19,9 +19,9 @@
 #include <utility>
 
 #include "tabane/core/error.h"
+#include "tabane/team/control.h"
 #include "tabane/team/fork.h"
-#include "tabane/team/fresh_process.h"
-#include "tabane/team/worker_loop.h"
+#include "tabane/team/job.h"
 
 namespace tabane::team {
 namespace {

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "tabane/team/control.h"
-#include "tabane/team/fork_order.h"
-#include "tabane/team/loss.h"
+#include "tabane/team/fork.h"
+#include "tabane/team/job.h"
 #include "tabane/team/loss_watch.h"
 
 namespace tabane::team {

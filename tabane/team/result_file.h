@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/team/fork.h"
 #include "tabane/team/serialiser.h"
-#include "tabane/team/shared_block.h"
 
 namespace tabane::team {
 

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "tabane/team/choose_reason.h"
-#include "tabane/team/control.h"
-#include "tabane/team/fork_cost.h"
+#include "tabane/core/units.h"
+#include "tabane/team/memory_map.h"
 #include "tabane/team/places.h"
 
 namespace tabane::team {
@@ -30,6 +29,27 @@ void check_product(int processes, int threads) {
 int threads_to_fill_pus(int processes) {
   const int pus = static_cast<int>(known_topology().pus().size());
   return std::max(1, pus / processes);
+}
+
+// The reason for threads that began work and went on with it. waiting: with more of them, because
+// the tasks do not use the PUs.
+std::string reason_for_begun(const Choice& choice, double seconds, bool waiting) {
+  const std::string unknown = "; how long it will take here is not known";
+  if (waiting) {
+    return "the tasks wait for something else than a PU: " + std::to_string(choice.shape.threads) +
+           " threads of one process" + unknown;
+  }
+  return "too little work for a sample: all of it takes " + core::format_seconds(seconds) +
+         " with " + std::to_string(choice.shape.threads) +
+         " threads of one process, which began it" + unknown;
+}
+
+// The reason for a shape that is not the chosen one: a number is given, or there are fewer tasks
+// than workers.
+std::string reason_for_other(const Choice& chosen, Shape shape, bool is_given) {
+  return text_of(shape) +
+         (is_given ? ", because a number is given" : ", because few tasks are left") +
+         "; the choice would be " + text_of(chosen.shape) + ": " + chosen.reason;
 }
 
 // The best of the weighed shapes that has the numbers that are given.

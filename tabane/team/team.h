@@ -33,15 +33,10 @@
 #include "tabane/core/placement.h"
 #include "tabane/team/choose.h"
 #include "tabane/team/experiment.h"
-#include "tabane/team/fork_order.h"
+#include "tabane/team/fork.h"
 #include "tabane/team/job.h"
 #include "tabane/team/result_file.h"
-#include "tabane/team/run_job.h"
 #include "tabane/team/serialiser.h"
-#include "tabane/team/shared_block.h"
-#include "tabane/team/started_work.h"
-#include "tabane/team/task_error.h"
-#include "tabane/team/task_set.h"
 
 namespace tabane::team {
 
@@ -52,7 +47,7 @@ struct TeamOptions {
   int threads = automatic;    // in each process
   core::PlacementPolicy placement = core::PlacementPolicy::per_numa_node;
   ForkOrder fork = ForkOrder::tree;
-  bool prepare_memory = false;  // see prepare_for_fork() in fork_cost.h
+  bool prepare_memory = false;  // see prepare_for_fork() in memory_map.h
   // Fork while other threads run. Locks that they hold stay locked in the processes, and pools that
   // they form wait there for threads that are not: tasks that use OpenMP after a parallel region of
   // the caller never end.
@@ -96,9 +91,9 @@ class Team {
   // throws: TaskError if f throws; core::LostError with process, task and signal if a process dies;
   // core::SystemError if the system refuses a fork or memory, or if the results exceed
   // most_result_bytes (ENOMEM); core::UsageError if other threads run or n looks negative. After
-  // any of these all processes are gone, and the next call works. cost: the forks (see
-  // fork_cost.h), then about 20 ns per task in addition to f. What is tried takes up to about 8 %
-  // of the time that the threads would have taken.
+  // any of these all processes are gone, and the next call works. cost: the forks,
+  // which copy page tables (see memory_map.h), then about 20 ns per task in addition to f. What is
+  // tried takes up to about 8 % of the time that the threads would have taken.
   template <class R, class F>
   std::vector<R> map(std::size_t n, F&& f);
 

@@ -171,11 +171,6 @@ TEST_F(FaultyTeam, CutsNoSleepShort) {
   EXPECT_EQ(cut[0].load(), 0);
 }
 
-void take_any_end(int) {
-  while (waitpid(-1, nullptr, WNOHANG) > 0) {
-  }
-}
-
 TEST_F(FaultyTeam, SeesALossWhateverTasksDoWithSigchld) {
   constexpr int kProcesses = 7;
   for (const auto action : {SIG_IGN, take_any_end}) {

@@ -17,9 +17,9 @@
 
 #include "tabane/core/binding.h"
 #include "tabane/team/fork.h"
+#include "tabane/team/job.h"
 #include "tabane/team/leftovers_test.h"
 #include "tabane/team/places.h"
-#include "tabane/team/run_job.h"
 
 namespace tabane::team {
 namespace {

@@ -5,12 +5,20 @@
 #include <span>
 #include <vector>
 
-#include "tabane/team/imbalance.h"
-#include "tabane/team/machine_load.h"
-#include "tabane/team/scalability_law.h"
-#include "tabane/team/shape.h"
+#include "tabane/core/fit.h"
+#include "tabane/team/places.h"
 
 namespace tabane::team {
+
+struct WorkerClass {
+  double rate = 1;   // tasks of mean size per second, each worker
+  double count = 1;  // workers
+};
+
+// Expected seconds for n tasks whose times have the relative standard deviation `variation`.
+// Without variation exact for workers that begin together; with it, gamma-distributed times are
+// assumed, and the phases of the workers drift apart from round to round. n, rates > 0.
+double expected_makespan(double n, std::span<const WorkerClass> workers, double variation);
 
 // What processes and threads cost before and after the work.
 struct StartCost {
@@ -24,10 +32,10 @@ struct StartCost {
 
 // How fast the workers of a shape are, relative to one worker alone.
 struct SpeedModel {
-  ScalabilityLaw in_process;  // over the threads of a process
-  ScalabilityLaw of_node;     // over the workers of a NUMA node; coherency is 0
-  double node_penalty = 0;    // a process on k nodes is slower by 1 + penalty (k - 1) / k
-  bool waiting = false;       // tasks hardly use their PU: workers on one do not slow each other
+  core::ScalabilityLaw in_process;  // over the threads of a process
+  core::ScalabilityLaw of_node;     // over the workers of a NUMA node; coherency is 0
+  double node_penalty = 0;          // a process on k nodes is slower by 1 + penalty (k - 1) / k
+  bool waiting = false;  // tasks hardly use their PU: workers on one do not slow each other
 
   std::vector<WorkerClass> workers(const ShapeLoad& load, int threads) const;
 };

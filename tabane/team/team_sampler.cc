@@ -70,8 +70,8 @@ double Sampler::cost_of(double seconds, std::size_t count) const {
 
 // Up to three runs while they are cheap, of which the middle one counts, and of two the shorter:
 // what disturbs a run makes it longer.
-Trial Sampler::run(Shape shape, std::size_t count) {
-  std::vector<Trial> trials;
+SampleRun Sampler::run(Shape shape, std::size_t count) {
+  std::vector<SampleRun> trials;
   do {
     ++runs_;
     disturbed_ += experiment_.disturbed() ? 1 : 0;
@@ -82,7 +82,7 @@ Trial Sampler::run(Shape shape, std::size_t count) {
            cost_of(trials.back().total_seconds, count) < kCheap * budget());
   const auto middle = trials.begin() + std::ptrdiff_t(trials.size() - 1) / 2;
   std::nth_element(trials.begin(), middle, trials.end(),
-                   [](const Trial& a, const Trial& b) { return a.seconds < b.seconds; });
+                   [](const SampleRun& a, const SampleRun& b) { return a.seconds < b.seconds; });
   for (auto other = trials.begin(); other != trials.end(); ++other) {
     if (other != middle) differences_.push_back(std::log(other->seconds / middle->seconds));
   }
@@ -90,7 +90,7 @@ Trial Sampler::run(Shape shape, std::size_t count) {
 }
 
 bool Sampler::pays(int workers) {
-  const Trial first = experiment_.run({}, 1);
+  const SampleRun first = experiment_.run({}, 1);
   if (experiment_.keeps_results()) done_ += 1;
   task_seconds_ = first.seconds;
   spent_ = first.total_seconds;
@@ -102,13 +102,13 @@ bool Sampler::pays(int workers) {
 void Sampler::measure_base() {
   const std::size_t fewest = begun_ != nullptr ? kFewestBegunTasks : kFewestBaseTasks;
   base_tasks_ = std::max(count_for({}, 1), std::min(most_tasks(), fewest));
-  const Trial trial = run({}, base_tasks_);
+  const SampleRun trial = run({}, base_tasks_);
   waits_ = trial.cpu_share < kSampleWaiting;
   task_seconds_ = trial.seconds / double(base_tasks_);
   learn_sizes(trial, 1);
 }
 
-double Sampler::slowdown_of(const Trial& trial, Shape shape) const {
+double Sampler::slowdown_of(const SampleRun& trial, Shape shape) const {
   const std::size_t count = trial.task_seconds.size();
   const auto workers = static_cast<std::size_t>(shape.workers());
   const bool even = variation_ < kEven;
@@ -135,7 +135,7 @@ bool Sampler::measure(Shape shape, double expected_slowdown, double start, bool 
       (shape.processes == 1 ? process_seconds_ : 0) + start +
       expected_slowdown * task_seconds_ * std::ceil(double(count) / shape.workers());
   if (!affords(cost_of(expected, count))) return false;
-  const Trial trial = run(shape, count);
+  const SampleRun trial = run(shape, count);
   const double slowdown = slowdown_of(trial, shape);
   points_.push_back({.shape = shape,
                      .slowdown = slowdown,
@@ -144,7 +144,7 @@ bool Sampler::measure(Shape shape, double expected_slowdown, double start, bool 
   return true;
 }
 
-void Sampler::learn_sizes(const Trial& trial, double slowdown) {
+void Sampler::learn_sizes(const SampleRun& trial, double slowdown) {
   const std::size_t first = experiment_.keeps_results() ? sizes_.size() : 0;
   const std::size_t count = std::min(trial.task_seconds.size(), kMostSizes - first);
   if (sizes_.size() < first + count) sizes_.resize(first + count);

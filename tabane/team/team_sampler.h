@@ -49,16 +49,16 @@ class Sampler {
  private:
   double budget() const;
   std::size_t count_for(Shape shape, double slowdown) const;
-  Trial run(Shape shape, std::size_t count);
+  SampleRun run(Shape shape, std::size_t count);
   double cost_of(double seconds, std::size_t count) const;
   std::size_t most_tasks() const;
-  double slowdown_of(const Trial& trial, Shape shape) const;
-  void learn_sizes(const Trial& trial, double slowdown);
+  double slowdown_of(const SampleRun& trial, Shape shape) const;
+  void learn_sizes(const SampleRun& trial, double slowdown);
 
   Experiment& experiment_;
   std::size_t n_;
   Limits limits_;
-  const Begun* begun_;
+  const BegunWork* begun_;
   std::size_t done_ = 0;  // where results are kept
   bool waits_ = false;
   double spent_ = 0, task_seconds_ = 0, variation_ = 0, task_error_ = 0;

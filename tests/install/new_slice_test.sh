@@ -30,7 +30,7 @@ compile=("$cxx" -std=c++20 -O0 -fPIC -DFMT_SHARED -I.)
 held=("$build"/modules/{core,simd,team,device,lab,program,tools/{time,tune}}/libtabane_*.a
       "$build"/modules/comm/libtabane_comm.a)
 "${compile[@]}" -rdynamic -o "$work/bin/tabane" \
-  tabane/program/{main,verbs,command_generate_docs,highway}.cc "$modules"/{verb_lists,build}.cc \
+  tabane/program/{main,documents,highway}.cc "$modules"/{verb_lists,build}.cc \
   "$build"/modules/tools/{compare,report,study,survey,time,tune}/CMakeFiles/*_verb.dir/verb*.o \
   -Wl,--whole-archive "${held[@]}" -Wl,--no-whole-archive -lhwloc -lfmt -ldl
 ln -s "$build"/modules/program/*.so "$work/lib/tabane"

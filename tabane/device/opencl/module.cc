@@ -4,7 +4,6 @@
 #include <string_view>
 #include <vector>
 
-#include "tabane/device/opencl/handles.h"
 #include "tabane/device/opencl/opencl_device.h"
 
 const char tabane_opencl_version[] = TABANE_VERSION;

@@ -23,7 +23,7 @@
 #include "tabane/lab/probes/common.h"
 #include "tabane/lab/probes/core_to_core.h"
 #include "tabane/simd/elementwise.h"
-#include "tabane/team/shared_block.h"
+#include "tabane/team/fork.h"
 
 namespace tabane::lab {
 namespace {

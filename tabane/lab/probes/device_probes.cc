@@ -18,7 +18,6 @@
 #include "tabane/lab/probes/common.h"
 #include "tabane/lab/probes/device_figures.h"
 #include "tabane/team/fork.h"
-#include "tabane/team/shared_block.h"
 
 namespace tabane::lab {
 namespace {

@@ -17,7 +17,6 @@
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/common.h"
 #include "tabane/team/fork.h"
-#include "tabane/team/fork_order.h"
 
 namespace tabane::lab {
 namespace {

@@ -1,7 +1,7 @@
 #include <memory>
 
 #include "tabane/program/command.h"
-#include "tabane/program/rank_options.h"
+#include "tabane/program/run_options.h"
 #include "tabane/program/run_study.h"
 #include "tabane/studies/ap1000/ap1000.h"
 

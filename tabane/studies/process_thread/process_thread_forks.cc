@@ -9,7 +9,7 @@
 #include "tabane/core/rounds.h"
 #include "tabane/studies/process_thread/process_thread.h"
 #include "tabane/team/fork.h"
-#include "tabane/team/fork_cost.h"
+#include "tabane/team/memory_map.h"
 #include "tabane/team/team.h"
 
 namespace tabane::lab::process_thread {

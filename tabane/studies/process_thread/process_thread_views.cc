@@ -13,7 +13,6 @@
 #include "tabane/lab/study/study.h"
 #include "tabane/studies/process_thread/process_thread.h"
 #include "tabane/studies/process_thread/process_thread_mining.h"
-#include "tabane/team/scalability_law.h"
 
 namespace tabane::lab::process_thread {
 namespace {
@@ -191,14 +190,14 @@ Curves efficiencies(Curves curves) {
 // turns. Returns what to say about it.
 std::string add_law(Curves& curves, int pus) {
   const Curve measured = curves.series.back();
-  std::vector<team::SpeedupPoint> points;
+  std::vector<core::TimePoint> points;
   for (std::size_t i = 0; i < measured.x.size(); ++i) {
-    if (measured.x[i] <= pus) points.push_back({measured.x[i], measured.y[i]});
+    if (measured.x[i] <= pus) points.push_back({measured.x[i], 1 / measured.y[i]});
   }
   if (points.size() < 2) return measured.name + " not fitted";
-  const std::optional<team::ScalabilityLaw> fit = team::scalability_law_of(points);
+  const std::optional<core::ScalabilityLaw> fit = core::scalability_law_of(points);
   if (!fit) return measured.name + ": the law does not fit";
-  const team::ScalabilityLaw law = *fit;
+  const core::ScalabilityLaw law = *fit;
   Curve fitted{.name = measured.name + ", law", .role = Role::fitted, .colour = measured.colour};
   for (int workers = 1; workers <= pus; ++workers) {
     fitted.x.push_back(workers);

@@ -15,7 +15,6 @@
 #include "tabane/program/command.h"
 #include "tabane/program/layout.h"
 #include "tabane/program/output.h"
-#include "tabane/program/record_file.h"
 #include "tabane/program/run_study.h"
 
 namespace tabane::program {

@@ -19,7 +19,7 @@
 #include "tabane/comm/launch.h"
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
-#include "tabane/team/shared_block.h"
+#include "tabane/team/fork.h"
 #include "tabane/tools/encrypt/help.h"
 #include "tabane/tools/encrypt/tree_job_test.h"
 

@@ -8,8 +8,8 @@
 #include "tabane/core/error.h"
 #include "tabane/crypto/keys.h"
 #include "tabane/program/command.h"
+#include "tabane/program/passphrase_prompt.h"
 #include "tabane/program/printable.h"
-#include "tabane/program/unreadable_memory.h"
 #include "tabane/tools/encrypt/identity.h"
 
 namespace tabane::program {

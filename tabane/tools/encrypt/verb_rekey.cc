@@ -11,7 +11,6 @@
 #include "tabane/program/passphrase_prompt.h"
 #include "tabane/program/printable.h"
 #include "tabane/program/progress.h"
-#include "tabane/program/unreadable_memory.h"
 #include "tabane/tools/encrypt/aes_dir_text.h"
 #include "tabane/tools/encrypt/rekey.h"
 

@@ -24,7 +24,6 @@
 #include "tabane/program/passphrase_prompt.h"
 #include "tabane/program/printable.h"
 #include "tabane/program/progress.h"
-#include "tabane/program/unreadable_memory.h"
 #include "tabane/tools/epub/books.h"
 #include "tabane/tools/epub/licence.h"
 

@@ -12,8 +12,8 @@
 #include "tabane/crypto/keys.h"
 #include "tabane/program/command.h"
 #include "tabane/program/output.h"
+#include "tabane/program/passphrase_prompt.h"
 #include "tabane/program/printable.h"
-#include "tabane/program/unreadable_memory.h"
 #include "tabane/tools/epub/books.h"
 #include "tabane/tools/epub/verb.h"
 

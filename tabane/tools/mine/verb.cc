@@ -20,6 +20,8 @@
 #include "tabane/program/unreadable_memory.h"
 #include "tabane/tools/mine/apriori.h"
 #include "tabane/tools/mine/generate.h"
+#include "tabane/program/passphrase_prompt.h"
+#include "tabane/program/run_options.h"
 #include "tabane/tools/mine/mine.h"
 #include "tabane/tools/mine/results.h"
 #include "tabane/tools/mine/transactions.h"

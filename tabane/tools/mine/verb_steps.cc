@@ -8,9 +8,9 @@
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/program/command.h"
+#include "tabane/program/passphrase_prompt.h"
 #include "tabane/program/printable.h"
-#include "tabane/program/several_ranks.h"
-#include "tabane/program/unreadable_memory.h"
+#include "tabane/program/run_options.h"
 #include "tabane/tools/mine/steps.h"
 #include "tabane/tools/mine/verb.h"
 

@@ -13,7 +13,6 @@
 #include "tabane/lab/page/report.h"
 #include "tabane/program/command.h"
 #include "tabane/program/output.h"
-#include "tabane/program/record_file.h"
 
 namespace tabane::program {
 namespace {

@@ -17,7 +17,6 @@
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
 #include "tabane/tools/survey/bench_compare.h"
-#include "tabane/tools/survey/bench_programs.h"
 
 namespace tabane::bench {
 namespace {

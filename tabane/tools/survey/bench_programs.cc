@@ -1,5 +1,3 @@
-#include "tabane/tools/survey/bench_programs.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/helper_process.h"
 #include "tabane/lab/probes/common.h"
+#include "tabane/tools/survey/bench_compare.h"
 
 namespace tabane::bench {
 namespace {
@@ -28,8 +27,10 @@ std::vector<unsigned> some_of(const std::vector<unsigned>& pus, std::size_t most
 
 Command start(const std::string& name, int samples, std::uint64_t bytes,
               const std::vector<unsigned>& pus) {
-  Command command = {beside_this_program("tabane_bench_truth_" + name), std::to_string(samples),
-                     std::to_string(bytes)};
+  const bool alone = name == "chase" || name == "start";
+  Command command = {
+      beside_this_program(alone ? "tabane_bench_truth_alone" : "tabane_bench_truth_together"), name,
+      std::to_string(samples), std::to_string(bytes)};
   for (const unsigned pu : pus) command.push_back(std::to_string(pu));
   return command;
 }

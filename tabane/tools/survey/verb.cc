@@ -15,7 +15,6 @@
 #include "tabane/program/layout.h"
 #include "tabane/program/output.h"
 #include "tabane/program/progress.h"
-#include "tabane/program/result_line.h"
 #include "tabane/program/run_study.h"
 
 namespace tabane::program {

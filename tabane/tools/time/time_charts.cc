@@ -1,5 +1,3 @@
-#include "tabane/tools/time/time_charts.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "tabane/core/running_interval.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/study/study.h"
+#include "tabane/tools/time/time_record.h"
 
 namespace tabane::lab {
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "tabane/tools/time/simulated_commands_test.h"
-#include "tabane/tools/time/time_export.h"
 
 namespace tabane::lab {
 namespace {

@@ -16,7 +16,6 @@
 #include "tabane/program/printable.h"
 #include "tabane/program/run_study.h"
 #include "tabane/tools/time/time.h"
-#include "tabane/tools/time/time_export.h"
 #include "tabane/tools/time/time_record.h"
 #include "tabane/tools/time/verb_request.h"
 

@@ -12,7 +12,6 @@
 #include "tabane/lab/commands/line.h"
 #include "tabane/program/output.h"
 #include "tabane/program/run_options.h"
-#include "tabane/tools/time/parameters.h"
 #include "tabane/tools/time/time.h"
 
 namespace tabane::program {

@@ -12,7 +12,6 @@
 #include "tabane/core/units.h"
 #include "tabane/lab/record_head.h"
 #include "tabane/lab/study/study.h"
-#include "tabane/tools/tune/command_line.h"
 #include "tabane/tools/tune/search.h"
 
 namespace tabane::lab {

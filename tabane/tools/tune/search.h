@@ -20,11 +20,10 @@
 #include <string_view>
 #include <vector>
 
+#include "tabane/core/fit.h"
 #include "tabane/core/statistics.h"
-#include "tabane/tools/tune/law.h"
-#include "tabane/tools/tune/noise.h"
+#include "tabane/tools/tune/search_beliefs.h"
 #include "tabane/tools/tune/space.h"
-#include "tabane/tools/tune/surrogate.h"
 
 namespace tabane::lab::tune {
 
@@ -84,8 +83,8 @@ class Search {
   // Logarithms of the values of a candidate's complete runs, in order.
   const std::vector<double>& values_of(std::size_t candidate) const { return runs_of_[candidate]; }
   const std::vector<std::size_t>& racing() const { return racing_; }
-  const std::optional<FittedLaw>& threads_law() const { return threads_law_; }
-  const std::optional<FittedLaw>& processes_law() const { return processes_law_; }
+  const std::optional<core::ScalabilityFit>& threads_law() const { return threads_law_; }
+  const std::optional<core::ScalabilityFit>& processes_law() const { return processes_law_; }
   // Relative standard deviation of equal runs.
   double noise() const { return noise_.deviation(); }
   double spent() const;  // share of the limits
@@ -112,7 +111,7 @@ class Search {
   double gain_if_disturbed(std::size_t candidate, double least) const;
   double race_share() const;
   std::vector<double> expected() const;
-  std::vector<TimePoint> points_along(Scale scale) const;
+  std::vector<core::TimePoint> points_along(Scale scale) const;
   struct Scales {
     double shape = 1, choice = 1;  // factors of the prior's deviations
   };
@@ -135,7 +134,7 @@ class Search {
   std::vector<std::vector<double>> runs_of_;
   std::vector<bool> refused_;
   std::vector<std::vector<int>> failed_, worked_;  // runs of each level
-  std::optional<FittedLaw> threads_law_, processes_law_;
+  std::optional<core::ScalabilityFit> threads_law_, processes_law_;
   std::optional<Kernel> kernel_;
   std::optional<Surrogate> surrogate_;
   Scales scales_;           // of the prior

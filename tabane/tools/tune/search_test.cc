@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tabane/tools/tune/law.h"
 #include "tabane/tools/tune/synthetic_command_test.h"
 
 namespace tabane::lab::tune {
@@ -19,25 +18,6 @@ int search_all(Search& search, SyntheticCommand& command) {
     ++runs;
   }
   return runs;
-}
-
-TEST(Law, IsFoundFromTimesOfManyWorkersAlone) {
-  const team::ScalabilityLaw law{.contention = 0.02, .coherency = 1e-4};
-  std::vector<TimePoint> points;
-  for (const double n : {16., 32., 64., 128.}) points.push_back({n, 100 / law.speedup(n)});
-  const auto fitted = fit_law(points);
-  ASSERT_TRUE(fitted);
-  EXPECT_NEAR(fitted->one_worker_seconds, 100, 1e-6);
-  EXPECT_NEAR(fitted->law.contention, 0.02, 1e-8);
-  EXPECT_NEAR(fitted->law.coherency, 1e-4, 1e-10);
-  EXPECT_NEAR(fitted->peak(), std::sqrt(0.98 / 1e-4), 1e-3);
-  EXPECT_LT(fitted->misfit, 1e-9);
-}
-
-TEST(Law, NeedsTwoNumbersOfWorkers) {
-  EXPECT_FALSE(fit_law({}));
-  const TimePoint same[] = {{4, 1}, {4, 1.1}};
-  EXPECT_FALSE(fit_law(same));
 }
 
 TEST(Search, FindsTheBestOfCommandsInAFifthOfTheRuns) {

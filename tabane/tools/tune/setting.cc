@@ -1,12 +1,11 @@
-#include "tabane/tools/tune/setting.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "tabane/core/error.h"
 #include "tabane/lab/commands/line.h"
-#include "tabane/program/shell_words.h"
+#include "tabane/program/args.h"
+#include "tabane/tools/tune/tune_plan.h"
 
 namespace tabane::program {
 namespace {

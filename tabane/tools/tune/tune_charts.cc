@@ -1,5 +1,3 @@
-#include "tabane/tools/tune/tune_charts.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/study/study.h"
+#include "tabane/tools/tune/tune_record.h"
 
 namespace tabane::lab::tune {
 namespace {
@@ -153,7 +152,7 @@ void add_race(Record& record, const TuneData& data) {
 }
 
 void add_law(Record& record, const TuneData& data, Scale scale, const char* name,
-             const std::optional<FittedLaw>& law) {
+             const std::optional<core::ScalabilityFit>& law) {
   if (!law) return;
   std::multimap<double, double> measured;  // the command as started may have as many as another
   std::set<double> different;

@@ -11,8 +11,8 @@
 #include "tabane/core/error.h"
 #include "tabane/core/memory.h"
 #include "tabane/lab/commands/line.h"
-#include "tabane/program/more_lines.h"
-#include "tabane/program/shell_words.h"
+#include "tabane/program/args.h"
+#include "tabane/program/output.h"
 
 namespace tabane::program {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "tabane/core/error.h"
-#include "tabane/program/shell_words.h"
+#include "tabane/program/args.h"
 
 namespace tabane::program {
 namespace {

@@ -12,7 +12,6 @@
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/record_head.h"
 #include "tabane/lab/study/study.h"
-#include "tabane/tools/tune/tune_charts.h"
 
 namespace tabane::lab::tune {
 namespace {

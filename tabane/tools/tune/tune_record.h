@@ -43,4 +43,21 @@ std::vector<Run> runs_of(const Record& record, const Space& space);
 // Why what was found on the record's machine is not to be used on this one; empty: it is the same.
 std::string machine_differs(const Record& record, const core::Topology& topology);
 
+// A tuning as its views see it.
+struct TuneData {
+  const Space& space;
+  const Tuning& tuning;
+  const Told& told;
+  std::vector<std::vector<double>> values = {};  // of complete runs, of each candidate, as shown
+
+  double shown(double value) const { return told.inverted ? 1 / value : value; }
+  const Candidate& candidate(std::size_t i) const { return space.candidates()[i]; }
+  bool was_run(std::size_t i) const { return !values[i].empty(); }
+  std::string text(std::size_t i) const { return space.text(candidate(i)); }
+};
+
+// Adds the heat map of processes and threads, the laws, the effects of the factors and the runs in
+// their order.
+void add_tune_charts(Record& record, const TuneData& data);
+
 }  // namespace tabane::lab::tune

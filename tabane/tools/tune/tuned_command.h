@@ -1,16 +1,38 @@
-// The command of a tuning, run with one candidate's setting and judged.
+// The command of a tuning, run with one candidate's setting and judged: by its times, its memory,
+// or a number that it prints.
 #pragma once
 
+#include <regex.h>
+
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "tabane/tools/tune/metric.h"
 #include "tabane/tools/tune/tune_plan.h"
 #include "tabane/tools/tune/tuning.h"
 
 namespace tabane::program {
+
+// The system's extended regular expressions (POSIX, as of grep -E): those of the standard library
+// recur for every character, so that a long line overflows the stack.
+class Metric {
+ public:
+  // Of a longer line only so many bytes are searched, the last ones: the time grows with their
+  // square.
+  static constexpr std::size_t kLongestLine = 4096;
+
+  // throws: core::UsageError for what is no such expression or has no group.
+  explicit Metric(const std::string& expression);
+
+  // The number in the first group of the last match in any line; null if there is none.
+  std::optional<double> last_in(std::string_view output) const;
+
+ private:
+  std::unique_ptr<regex_t, void (*)(regex_t*)> expression_;
+};
 
 enum class Goal { time, cpu_time, memory, cost, metric };
 std::string_view what_it_is(Goal goal);  // "wall time"
@@ -46,7 +68,6 @@ class TunedCommand {
   // the same: then that is the line to use.
   bool is_better_bare(const Setting& setting) const;
 
-  double first_seconds() const { return first_seconds_; }
   double timeout_seconds() const { return timeout_seconds_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
 

@@ -12,10 +12,10 @@
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
 #include "tabane/lab/commands/run_plan.h"
+#include "tabane/program/args.h"
 #include "tabane/program/command.h"
-#include "tabane/program/record_file.h"
+#include "tabane/program/output.h"
 #include "tabane/program/run_options.h"
-#include "tabane/program/shell_words.h"
 #include "tabane/tools/tune/tune_plan.h"
 #include "tabane/tools/tune/tune_record.h"
 

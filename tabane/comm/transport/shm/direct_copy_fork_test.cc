@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "tabane/team/fork.h"
-#include "tabane/team/shared_block.h"
 
 namespace tabane::comm::shm {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tabane/comm/transport/shm/endpoint.h"
-#include "tabane/team/control.h"
+#include "tabane/team/job.h"
 
 namespace tabane::comm::shm {
 

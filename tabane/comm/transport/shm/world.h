@@ -15,6 +15,7 @@
 #include "tabane/comm/transport/shm/wait.h"
 #include "tabane/core/cgroup.h"
 #include "tabane/team/shared_block.h"
+#include "tabane/team/fork.h"
 
 namespace tabane::comm::shm {
 

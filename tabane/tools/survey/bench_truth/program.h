@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <initializer_list>
 #include <vector>
 
 #if defined(__x86_64__)
@@ -39,14 +40,24 @@ struct Arguments {
   std::vector<unsigned> pus;  // one thread each
 };
 
-inline Arguments read_arguments(int argc, char** argv) {
-  if (argc < 4) {
-    std::fprintf(stderr, "usage: %s SAMPLES BYTES_OF_A_THREAD PU…\n", argv[0]);
-    std::exit(2);
+struct Figure {
+  const char* name;
+  void (*tell)(const Arguments&);
+};
+
+// Tells what main() is asked for. Returns the exit status.
+inline int run(int argc, char** argv, std::initializer_list<Figure> figures) {
+  for (const Figure& figure : figures) {
+    if (argc < 5 || std::strcmp(argv[1], figure.name) != 0) continue;
+    Arguments arguments{std::atoi(argv[2]), std::strtoull(argv[3], nullptr, 10), {}};
+    for (int i = 4; i < argc; ++i)
+      arguments.pus.push_back(static_cast<unsigned>(std::atoi(argv[i])));
+    figure.tell(arguments);
+    std::printf("end\n");
+    return 0;
   }
-  Arguments arguments{std::atoi(argv[1]), std::strtoull(argv[2], nullptr, 10), {}};
-  for (int i = 3; i < argc; ++i) arguments.pus.push_back(static_cast<unsigned>(std::atoi(argv[i])));
-  return arguments;
+  std::fprintf(stderr, "usage: %s WHAT SAMPLES BYTES_OF_A_THREAD PU…\n", argv[0]);
+  return 2;
 }
 
 inline double now() {
@@ -93,12 +104,6 @@ inline void print(const char* name, const std::vector<double>& samples) {
   std::printf("%s", name);
   for (const double sample : samples) std::printf(" %.9g", sample);
   std::printf("\n");
-}
-
-// The last line.
-inline int end() {
-  std::printf("end\n");
-  return 0;
 }
 
 }  // namespace truth

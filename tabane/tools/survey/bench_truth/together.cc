@@ -1,0 +1,276 @@
+// What threads on several PUs find out together: multiply-adds, a cache line passed to and fro,
+// reads, STREAM, and first touches of pages.
+#include <omp.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "tabane/tools/survey/bench_truth/program.h"
+
+namespace truth {
+
+// Calls prepare(self, memory) and work(variant, self, memory) on one thread for each PU, bound to
+// it, each variant in turn. memory: null at first, a thread's own to keep. Returns the seconds of
+// each variant's samples, from the barrier before the work to the one after it; a first round does
+// not count.
+template <class Prepare, class Work>
+std::vector<std::vector<double>> timed(const Arguments& arguments, int variants, Prepare prepare,
+                                       Work work) {
+  std::vector<std::vector<double>> seconds(static_cast<std::size_t>(variants));
+#pragma omp parallel num_threads(static_cast <int>(arguments.pus.size()))
+  {
+    const int self = omp_get_thread_num();
+    bind_to(arguments.pus[static_cast<std::size_t>(self)]);
+    void* memory = nullptr;
+    for (int round = -1; round < arguments.samples; ++round) {
+      for (int variant = 0; variant < variants; ++variant) {
+        prepare(self, memory);
+#pragma omp barrier
+        const double begin = now();
+        work(variant, self, memory);
+#pragma omp barrier
+        const double end = now();
+        if (self == 0 && round >= 0)
+          seconds[static_cast<std::size_t>(variant)].push_back(end - begin);
+      }
+    }
+  }
+  return seconds;
+}
+
+// What all threads together did in a second, of `amount` done by each.
+inline std::vector<double> rates(const Arguments& arguments, double amount,
+                                 std::vector<double> seconds) {
+  const double all = amount * static_cast<double>(arguments.pus.size());
+  for (double& x : seconds) x = all / x;
+  return seconds;
+}
+
+// For threads that keep the memory that they touched first.
+inline auto keep_memory(std::size_t bytes) {
+  return [bytes](int, void*& memory) {
+    if (memory == nullptr) memory = huge_pages(bytes);
+  };
+}
+
+}  // namespace truth
+
+namespace {
+
+using truth::Vector;
+
+// Multiply-adds on registers: twelve chains that do not depend on each other, more than the pipes
+// of any current core times the latency of an FMA ask for, and few enough for 16 registers.
+namespace fma {
+
+constexpr int kChains = 12;
+
+__attribute__((noinline)) void multiply_add(std::size_t iterations) {
+  volatile double unknown = 0.5;  // else the compiler works everything out beforehand
+  const Vector factor = Vector{} + unknown, term = Vector{} + unknown;
+  Vector chain[kChains];
+  for (int k = 0; k < kChains; ++k) chain[k] = Vector{} + k * unknown;  // alike, they become one
+  for (std::size_t i = 0; i < iterations; ++i) {
+#pragma GCC unroll 12
+    for (int k = 0; k < kChains; ++k) chain[k] = chain[k] * factor + term;
+  }
+  for (int k = 0; k < kChains; ++k) asm volatile("" : : "m"(chain[k]));
+}
+
+void tell(const truth::Arguments& arguments) {
+  constexpr std::size_t kIterations = 1 << 19;  // some 1 ms
+  const double flops = 2.0 * kChains * kIterations * (sizeof(Vector) / sizeof(double));
+  const auto seconds = truth::timed(
+      arguments, 1, [](int, void*&) {}, [](int, int, void*) { multiply_add(kIterations); });
+  truth::print("fma", truth::rates(arguments, flops, seconds[0]));
+}
+
+}  // namespace fma
+
+// Two threads, each bound to a PU, count up one number on one cache line in turn by compare-and-
+// swap; half a round trip is what the line takes from one to the other. All pairs of the PUs.
+namespace ping_pong {
+
+constexpr int kRoundTrips = 2000;  // of one sample
+
+struct alignas(256) Line {  // no neighbour shares it, and none is fetched with it
+  std::atomic<int> count{0};
+};
+
+void take_turns(Line& line, int self) {
+  for (int mine = self; mine < 2 * kRoundTrips; mine += 2) {
+    int expected = mine;
+    while (!line.count.compare_exchange_strong(expected, mine + 1)) expected = mine;
+  }
+}
+
+void tell(const truth::Arguments& arguments) {
+  static Line line;
+  std::vector<double> halves;
+  for (std::size_t b = 1; b < arguments.pus.size(); ++b) {
+    for (std::size_t a = 0; a < b; ++a) {
+      const auto seconds = truth::timed(
+          {arguments.samples, 0, {arguments.pus[a], arguments.pus[b]}}, 1,
+          [](int self, void*&) {
+            if (self == 0) line.count = 0;
+          },
+          [](int, int self, void*) { take_turns(line, self); });
+      for (const double x : seconds[0]) halves.push_back(x / (2 * kRoundTrips));
+    }
+  }
+  truth::print("ping_pong", halves);
+}
+
+}  // namespace ping_pong
+
+// Reads an array again and again with vector loads, unrolled 8-, 16- and 32-fold with accumulators
+// that do not depend on each other, and tells the best of the three: which of them keeps the
+// load ports busy depends on how many registers there are and on how far the core looks ahead.
+namespace reading {
+
+typedef long long Bits __attribute__((vector_size(truth::kVectorBytes)));
+
+// Keeps loads in the order of their addresses, which prefetchers follow: all odd ones first, as GCC
+// 12 has them, and the second-level cache of Zen 5 gives 180 GB/s instead of 280.
+void load_now(Bits& value) {
+#if defined(__x86_64__)
+  asm volatile("" : "+x"(value));
+#else
+  asm volatile("" : "+w"(value));
+#endif
+}
+
+// Two loads for each accumulator of a round: AVX-512 combines three operands in one instruction, so
+// that arithmetic needs half of its ports and loads do not wait for one.
+template <std::size_t kFold>
+__attribute__((noinline)) void read(const Bits* x, std::size_t n, std::size_t passes) {
+  constexpr std::size_t kSums = kFold / 2;
+  Bits sum[kSums] = {};
+  for (std::size_t pass = 0; pass < passes; ++pass) {
+    for (std::size_t i = 0; i + kFold <= n; i += kFold) {
+#pragma GCC unroll 32
+      for (std::size_t k = 0; k < kSums; ++k) {
+        Bits first = x[i + 2 * k], second = x[i + 2 * k + 1];
+        load_now(first);
+        load_now(second);
+        sum[k] |= first | second;
+      }
+    }
+    asm volatile("" : "+r"(x) : : "memory");  // the next pass reads again
+  }
+#pragma GCC unroll 32
+  for (std::size_t k = 1; k < kSums; ++k) sum[0] |= sum[k];
+  [[maybe_unused]] volatile long long used = sum[0][0];  // one place alone, or all stay in memory
+}
+
+using Read = void (*)(const Bits*, std::size_t, std::size_t);
+
+void tell(const truth::Arguments& arguments) {
+  const Read variants[] = {read<8>, read<16>, read<32>};
+  const std::size_t n = arguments.bytes / sizeof(Bits) / 32 * 32;
+  const double bytes = static_cast<double>(n * sizeof(Bits));
+  // About 1 ms at 100 GB/s, against which the barriers do not count.
+  const std::size_t passes = 1 + static_cast<std::size_t>(1e8 / bytes);
+  const auto seconds = truth::timed(arguments, 3, truth::keep_memory(n * sizeof(Bits)),
+                                    [&](int variant, int, void* memory) {
+                                      variants[variant](static_cast<Bits*>(memory), n, passes);
+                                    });
+  const auto& best = *std::min_element(
+      seconds.begin(), seconds.end(),
+      [](const auto& a, const auto& b) { return truth::median(a) < truth::median(b); });
+  truth::print("read", truth::rates(arguments, bytes * static_cast<double>(passes), best));
+}
+
+}  // namespace reading
+
+// STREAM: copy, scale, add and triad over arrays far larger than the caches. Each thread of an
+// OpenMP region owns a part of each array that it touched first; stores go past the caches, as
+// STREAM is run by those who want its best figure, and bytes are counted as STREAM counts them:
+// what is loaded and what is stored, nothing for lines that a cache would read before writing.
+// source: J. McCalpin, Memory bandwidth and machine balance in current high performance computers
+// (1995).
+namespace stream {
+
+inline void store(Vector* to, Vector value) {
+#if defined(__AVX512F__)
+  _mm512_stream_pd(reinterpret_cast<double*>(to), value);
+#elif defined(__AVX__)
+  _mm256_stream_pd(reinterpret_cast<double*>(to), value);
+#elif defined(__x86_64__)
+  _mm_stream_pd(reinterpret_cast<double*>(to), value);
+#else
+  *to = value;  // other processors notice by themselves that whole lines are overwritten
+#endif
+}
+
+// NOINLINE keeps the four loops apart, as they are in STREAM.
+template <class F>
+__attribute__((noinline)) void each(Vector* to, std::size_t n, F f) {
+  for (std::size_t i = 0; i < n; ++i) store(to + i, f(i));
+#if defined(__x86_64__)
+  _mm_sfence();  // the stores count when they have left the core
+#endif
+}
+
+void run(int kernel, Vector* a, Vector* b, Vector* c, std::size_t n) {
+  const Vector scalar = Vector{} + 3.0;
+  if (kernel == 0) each(c, n, [=](std::size_t i) { return a[i]; });
+  if (kernel == 1) each(b, n, [=](std::size_t i) { return scalar * c[i]; });
+  if (kernel == 2) each(c, n, [=](std::size_t i) { return a[i] + b[i]; });
+  if (kernel == 3) each(a, n, [=](std::size_t i) { return b[i] + scalar * c[i]; });
+}
+
+void tell(const truth::Arguments& arguments) {
+  const char* const names[] = {"copy", "scale", "add", "triad"};
+  const double arrays_moved[] = {2, 2, 3, 3};
+  constexpr std::size_t kGapBytes = 9 * 64;  // so that arrays do not start in the same cache sets
+  const std::size_t n = arguments.bytes / 3 / sizeof(Vector);
+  const std::size_t stride = n + kGapBytes / sizeof(Vector);
+  const auto seconds = truth::timed(arguments, 4, truth::keep_memory(3 * stride * sizeof(Vector)),
+                                    [=](int kernel, int, void* memory) {
+                                      auto* a = static_cast<Vector*>(memory);
+                                      run(kernel, a, a + stride, a + 2 * stride, n);
+                                    });
+  for (std::size_t kernel = 0; kernel < 4; ++kernel) {
+    const double bytes = arrays_moved[kernel] * static_cast<double>(n * sizeof(Vector));
+    truth::print(names[kernel], truth::rates(arguments, bytes, seconds[kernel]));
+  }
+}
+
+}  // namespace stream
+
+// First touch of base pages: each thread maps fresh memory that must not be in huge pages, and
+// writes one byte of each page; the kernel finds, zeroes and maps a page each time. Mapping and
+// unmapping are not timed.
+namespace touch {
+
+void tell(const truth::Arguments& arguments) {
+  const std::size_t bytes = arguments.bytes;
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto seconds = truth::timed(
+      arguments, 1,
+      [=](int, void*& memory) {
+        if (memory != nullptr) munmap(memory, bytes);
+        memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED) std::exit(1);
+        madvise(memory, bytes, MADV_NOHUGEPAGE);
+      },
+      [=](int, int, void* memory) {
+        auto* first = static_cast<volatile char*>(memory);
+        for (std::size_t i = 0; i < bytes; i += page) first[i] = 1;
+      });
+  truth::print("touch", truth::rates(arguments, static_cast<double>(bytes / page), seconds[0]));
+}
+
+}  // namespace touch
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return truth::run(argc, argv,
+                    {{"fma", fma::tell},
+                     {"ping_pong", ping_pong::tell},
+                     {"read", reading::tell},
+                     {"stream", stream::tell},
+                     {"touch", touch::tell}});
+}
