@@ -33,7 +33,7 @@ void bind_this_thread(std::span<const unsigned> pus) {
 }
 
 std::vector<unsigned> thread_binding() {
-  // The kernel refuses a set that is smaller than its own, whose size it does not tell.
+  // The kernel refuses a set that is smaller than its own, whose size it does not report.
   for (std::size_t size = 1024; size <= (std::size_t{1} << 20); size *= 2) {
     const CpuSet cpus(size);
     if (sched_getaffinity(0, cpus.bytes, cpus.set.get()) == 0) {

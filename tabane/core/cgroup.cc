@@ -50,7 +50,7 @@ std::string mount_point(const SystemFiles& files, const std::string& controller,
 }
 
 // The directories from the process's group of this controller up to the mount point; an empty
-// controller stands for version 2. Inside a container the path may not exist, the mount point does.
+// controller means version 2. Inside a container the path may not exist, the mount point does.
 std::vector<std::string> group_directories(const SystemFiles& files,
                                            const std::string& controller) {
   std::vector<std::string> directories;

@@ -9,7 +9,7 @@
 namespace tabane::core {
 
 // The strictest limit on the way from the process's group to the top. Null: no limit is set, or
-// none can be read; `seen` tells which.
+// none can be read; `seen` says which.
 struct CgroupLimits {
   bool seen = false;                   // some file of a group could be read
   std::optional<double> cpus;          // quota / period
@@ -40,11 +40,11 @@ struct CgroupThrottling {
 std::optional<CgroupThrottling> read_cgroup_throttling(const SystemFiles& files = SystemFiles());
 
 // The path, below the mount point, of the process's group for a controller ("cpuset"): that of
-// version 1 if it has the controller, otherwise that of version 2. Empty: the system does not tell.
+// version 1 if it has the controller, otherwise that of version 2. Empty: the system does not say.
 std::string cgroup_path(const SystemFiles& files, const std::string& controller);
 
 // Bytes that this process can take without swapping or being killed: the memory available on the
-// machine, or what the groups leave of it. Null if the system does not tell. cost: some 50 us.
+// machine, or what the groups leave of it. Null if the system does not say. cost: some 50 us.
 std::optional<double> usable_memory_bytes(const SystemFiles& files = SystemFiles());
 
 }  // namespace tabane::core

@@ -40,7 +40,7 @@ struct TickRate {
   double ticks_per_second = 0;
   double relative_uncertainty = 0;  // half the spread of repeated calibrations over the rate
   // Announced as constant whatever the core's frequency (CPUID 80000007h EDX[8]). Some virtual
-  // machines hide it: tick_rate_change() and the kernel's choice of clock tell more.
+  // machines hide it: tick_rate_change() and the kernel's choice of clock say more.
   bool invariant = false;
   std::string counter;  // "rdtsc" or "cntvct_el0"
 };

@@ -1,4 +1,4 @@
-// A folder that stands for the root of a machine, for tests of what reads /proc and /sys.
+// A folder in place of the root of a machine, for tests of what reads /proc and /sys.
 #pragma once
 
 #include <cstdio>

@@ -25,7 +25,7 @@ class Descriptor {
   bool valid() const { return fd_ >= 0; }
   int release();
   void reset(int fd = -1);
-  // Closes it and tells what a remote file system says only then. throws: SystemError naming
+  // Closes it; a remote file system may report an error only then. throws: SystemError naming
   // `what`.
   void close(std::string_view what);
 
@@ -36,7 +36,7 @@ class Descriptor {
 // Stays open as long as someone holds it, in whatever thread.
 using SharedDescriptor = std::shared_ptr<const Descriptor>;
 
-// Write all bytes: from where the descriptor stands, which may be a pipe's end; at an offset.
+// Write all bytes: at the descriptor's position, or to a pipe; at an offset.
 // throw: SystemError naming `what`.
 void write_all(int fd, const void* bytes, std::size_t size, std::string_view what);
 void write_all_at(int fd, const void* bytes, std::size_t size, std::uint64_t offset,
@@ -47,7 +47,7 @@ std::size_t read_all(int fd, void* bytes, std::size_t size, std::string_view wha
 std::size_t read_all_at(int fd, void* bytes, std::size_t size, std::uint64_t offset,
                         std::string_view what);
 
-// Reads from where the descriptor stands to the end. throws: SystemError naming `what`.
+// Reads from the descriptor's position to the end. throws: SystemError naming `what`.
 std::string read_to_end(int fd, std::string_view what);
 
 // Reads a whole file. throws: SystemError naming it.

@@ -13,7 +13,7 @@
 
 namespace tabane::core {
 
-// Set beside the environment of this process, or in place of what is set there: name and value.
+// Added to the environment of this process, where they replace variables of the same name.
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 // All variables as NAME=value.

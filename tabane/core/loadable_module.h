@@ -1,4 +1,4 @@
-// Where a loadable module of tabane may lie: what is loaded from there runs as part of the program.
+// Where a loadable module of tabane may be: what is loaded from there runs as part of the program.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ struct ModulePlaces {
   std::filesystem::path installed;     // with the prefix that tabane was configured with
 };
 
-// The file of the running program; empty if the system does not tell it.
+// The file of the running program; empty if the system does not say it.
 std::filesystem::path this_program();
 
 // Returns the directory for a program at `program`, an absolute path without symbolic links: where

@@ -35,7 +35,7 @@ std::vector<unsigned> read_node_list(const std::string& text) {
   }
 }
 
-// The nodes that this process may allocate on; node 0 if the system does not tell.
+// The nodes that this process may allocate on; node 0 if the system does not say.
 std::vector<unsigned> allowed_nodes() {
   const SystemFiles files;
   std::vector<unsigned> allowed =
@@ -72,7 +72,7 @@ struct KernelPolicy {
   std::vector<unsigned long> mask;
 
   const unsigned long* bits() const { return mask.empty() ? nullptr : mask.data(); }
-  // The kernel reads one bit fewer than it is told.
+  // The kernel reads one bit fewer than the count that it gets.
   unsigned long bit_count() const { return mask.empty() ? 0 : kMostNodes + 1; }
 };
 
@@ -124,7 +124,7 @@ std::size_t round_up(std::size_t bytes, std::size_t unit) {
 }
 
 // Maps bytes with a page on either side that nobody may touch: it stops overruns, and it keeps the
-// kernel from merging neighbours, so that what it tells about the mapping is about this region
+// kernel from merging neighbours, so that what it reports about the mapping is about this region
 // alone.
 std::byte* map_guarded(std::size_t bytes, std::size_t alignment) {
   const std::size_t guard = page_bytes();

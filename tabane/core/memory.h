@@ -1,7 +1,7 @@
 // Page-aligned memory in a chosen place, and a way to see where its pages really are.
 //
 // The same calls work on a machine with one node, and where the system refuses the NUMA calls
-// (containers filter them): numa_calls_available() tells, and a bound Region says what it got.
+// (containers filter them): numa_calls_available() says so, and a bound Region says what it got.
 #pragma once
 
 #include <cstddef>
@@ -73,7 +73,7 @@ class Region {
   // Pages by the node they are on; key -1 counts pages not there yet. Null if the system does not
   // tell.
   std::optional<std::map<int, std::size_t>> pages_per_node() const;
-  // Bytes of the region that huge pages hold now. Null if the system does not tell.
+  // Bytes of the region that huge pages hold now. Null if the system does not say.
   std::optional<std::size_t> huge_bytes() const;
 
  private:
@@ -96,7 +96,7 @@ class ScopedMemoryPolicy {
   ScopedMemoryPolicy& operator=(const ScopedMemoryPolicy&) = delete;
 
  private:
-  int mode_ = -1;  // negative: the system does not tell, and nothing is put back
+  int mode_ = -1;  // negative: the system does not say, and nothing is put back
   std::vector<unsigned long> nodes_;
 };
 

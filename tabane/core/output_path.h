@@ -24,11 +24,11 @@ OutputPath standard_output();
 // throws: SystemError, for example if the system does not let this user follow a link.
 OutputPath follow_output_path(const std::filesystem::path& path);
 
-// Opens the directory that the last name of a path is in, or is to be in.
+// Opens the directory of the last name of a path, which need not exist.
 // throws: SystemError naming `shown`.
 Descriptor open_parent(const std::filesystem::path& path, std::string_view shown);
 
-// Opens a stream for writing where it stands; waits for a reader if it is a FIFO.
+// Opens a stream for writing as it is; waits for a reader if it is a FIFO.
 // throws: SystemError naming the path.
 Descriptor open_stream(const OutputPath& stream);
 

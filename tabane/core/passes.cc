@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kFewestSamples = 20;
 constexpr double kSmallestGroup = 0.15;  // share of the samples
 constexpr double kDistance = 0.10;       // of the groups' means, as a share of the mean of all
-constexpr double kExplained = 0.90;      // share of the variance that lies between the groups
+constexpr double kExplained = 0.90;      // share of the variance that is between the groups
 
 }  // namespace
 

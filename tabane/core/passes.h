@@ -1,7 +1,7 @@
 // Samples of one figure taken in several passes that are spread over a longer time.
 //
 // Samples of one pass share what the machine did in those seconds: a neighbour, a frequency, where
-// the pages lie. So they tell how well that moment is known, not how well the machine is. The level
+// the pages lie. They show how well that moment is known, not how well the machine is. The level
 // of the passes counts: each gives one median, and those are the observations.
 // source: T. Kalibera and R. Jones, Rigorous Benchmarking in Reasonable Time (2013), sections 5 and
 // 6, with medians and order statistics in place of means and normal distributions.

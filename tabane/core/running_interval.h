@@ -2,7 +2,7 @@
 // decide when to stop: with the stated confidence all of them hold. An interval made for one number
 // of samples claims too much when it is looked at repeatedly.
 //
-// Each sample lies above the true median or not, like a fair coin. The coin's likelihood under a
+// Each sample is above the true median or not, like a fair coin. The coin's likelihood under a
 // head's probability that is uniform over 0…1, over that of a fair one, is a martingale: that it
 // ever reaches 1 / alpha has a probability of at most alpha (Ville). A value is in the interval as
 // long as the samples above and below it keep that below 1 / alpha.

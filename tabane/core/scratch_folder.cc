@@ -57,7 +57,7 @@ fs::path or_temporary(const fs::path& parent) {
 
 }  // namespace
 
-// The files lie one folder below the lock, because programs that work there may lock their folder.
+// The files are one folder below the lock, because programs that work there may lock their folder.
 ScratchFolder::ScratchFolder(std::string_view name, const fs::path& parent) {
   const fs::path place = or_temporary(parent);
   const std::string prefix = std::string(name) + "-";

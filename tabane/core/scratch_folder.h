@@ -13,7 +13,7 @@ namespace tabane::core {
 
 class ScratchFolder {
  public:
-  // Makes an empty folder below parent/NAME-XXXXXX. parent: empty stands for the system's folder
+  // Makes an empty folder below parent/NAME-XXXXXX. parent: empty means the system's folder
   // for temporary files. throws: SystemError naming the folder.
   explicit ScratchFolder(std::string_view name, const std::filesystem::path& parent = {});
   ~ScratchFolder();  // removes it with all that is in it
@@ -29,7 +29,7 @@ class ScratchFolder {
   Descriptor lock_;  // on outer_
 };
 
-// Whether the files there are kept in memory (tmpfs, ramfs). False if the system does not tell.
+// Whether the files there are kept in memory (tmpfs, ramfs). False if the system does not say.
 bool is_in_memory(const std::filesystem::path& folder);
 
 // Bytes that can be written there without filling the file system or, where files are kept in

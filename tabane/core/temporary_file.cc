@@ -142,7 +142,7 @@ void TemporaryFile::take_name(bool replace) {
 }
 
 // On file systems without hard links, too, such as exFAT. What appears under the name between the
-// look and the renaming is replaced; a placeholder would stand there after a crash.
+// look and the renaming is replaced; a placeholder would remain after a crash.
 void TemporaryFile::rename_after_looking() {
   struct stat there {};
   if (::fstatat(directory_, final_name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0) {

@@ -19,10 +19,10 @@ bool is_leftover(std::string_view name, mode_t mode);
 
 class TemporaryFile {
  public:
-  // Makes a new file under a random name, so that nothing that lies there is written to or
-  // followed. directory: open as long as this lives. final_name: for rename(). mode: permissions,
-  // before the umask; to them the sticky bit is added until rename(). shown: what errors call the
-  // file; empty: final_name. throws: SystemError naming it.
+  // Makes a new file under a random name, so that it neither writes to nor
+  // follows what exists. directory: open as long as this lives. final_name: for rename(). mode:
+  // permissions, before the umask; to them the sticky bit is added until rename(). shown: what
+  // errors call the file; empty: final_name. throws: SystemError naming it.
   TemporaryFile(int directory, std::string final_name, mode_t mode, std::string shown = {});
   ~TemporaryFile();  // removes it unless it was renamed
   TemporaryFile(TemporaryFile&&) = delete;

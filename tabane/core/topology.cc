@@ -20,7 +20,6 @@
 #include "tabane/core/topology_nodes.h"
 
 namespace tabane::core {
-
 namespace {
 
 struct Machine {
@@ -82,7 +81,7 @@ class UnlessSet {
 };
 
 // hwloc's own look at x86 processors visits every PU in turn, and waits for each that is busy.
-// Where the kernel tells caches and cores, nothing is left for it to find that is used here.
+// Where the kernel reports caches and cores, it has nothing to find that is used here.
 bool kernel_tells_all(const SystemFiles& files) {
   const std::string cpu = "/sys/devices/system/cpu/cpu0";
   return files.exists(cpu + "/topology/core_id") && files.exists(cpu + "/cache/index0/size");

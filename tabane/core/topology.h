@@ -71,7 +71,7 @@ class Topology {
   std::span<const NumaNode> numa_nodes() const;
   const NumaNode* find_numa_node(unsigned os_index) const;
 
-  // From level 1 up; empty where the system does not tell.
+  // From level 1 up; empty where the system does not say.
   std::span<const CacheLevel> caches() const;
   std::optional<CacheLevel> cache(int level) const;
 

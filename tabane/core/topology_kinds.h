@@ -1,4 +1,4 @@
-// Kinds of cores in one machine: what the system and hwloc tell about them, put into words.
+// Kinds of cores in one machine: what the system and hwloc say about them, in words.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tabane::core {
 
-// One of hwloc's kinds, which come slowest first. 0 or empty: not told.
+// One of hwloc's kinds, which come slowest first. 0 or empty: not known.
 struct DescribedKind {
   std::vector<unsigned> pus;
   std::string core_type = {};  // "IntelCore"

@@ -71,8 +71,8 @@ class Program {
   virtual std::unique_ptr<Kernel> kernel(const char* name) = 0;
 };
 
-// Work that is done in order, beside that of other queues. All but map() and finish() return before
-// the work is done, and what they were given lives until finish(); one thread at a time.
+// Work that is done in order, independently of other queues. All but map() and finish() return
+// before the work is done, and what they were given lives until finish(); one thread at a time.
 class Queue {
  public:
   virtual ~Queue() = default;

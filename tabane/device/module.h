@@ -42,7 +42,7 @@ const char* name_of(Kind kind);  // "GPU"
 // index: in devices(). throws: DeviceError.
 std::unique_ptr<Device> open_device(std::size_t index);
 
-// Where the module may lie.
+// Where the module may be.
 const core::ModulePlaces& opencl_module_places();
 
 }  // namespace tabane::device

@@ -357,7 +357,7 @@ void require_together(const std::vector<Option>& options, const Given& given) {
   }
 }
 
-// Returns what is to be printed instead, if there is such a thing.
+// Returns the answer of an option that has one, such as --version; it replaces the run.
 std::optional<std::string> read(const std::vector<Option>& options, const Words& below,
                                 Words arguments, Given& given) {
   const Words typed = arguments;

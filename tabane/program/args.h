@@ -49,7 +49,7 @@ using Target =
 struct Rules {
   Range range = {};
   Words choices = {};                                    // the only legal values, if there are any
-  std::function<bool(const std::string&)> or_also = {};  // legal beside the choices
+  std::function<bool(const std::string&)> or_also = {};  // legal besides the choices
   Words excludes = {}, needs = {};                       // "--matrix": other options
   bool required = false;
   bool repeatable = false;                   // a vector always is
@@ -77,12 +77,12 @@ struct Option {
   bool is_repeatable() const;
   std::size_t words() const;                 // of one value
   bool excludes(const Option& other) const;  // whichever of them says so
-  // The long one, or else the short one; of a positional what stands for it.
+  // The long one, or else the short one; of a positional its placeholder.
   const std::string& name() const { return names.empty() ? value : names.back(); }
   std::string synopsis() const;  // "-t, --threads N"
 
   Words names;                      // with their dashes, the short one first; none: a positional
-  std::string value;                // what stands for it, "FILE"; empty: a flag
+  std::string value;                // its placeholder, "FILE"; empty: a flag
   bool value_after_equals = false;  // which may then be left out
   Target to;
   std::string what;

@@ -284,7 +284,7 @@ std::vector<Column> take_below(std::vector<Column>& columns, std::size_t width) 
   return below;
 }
 
-// Several tables, one below the other, each with the first column and those that fit beside it.
+// Several tables, one below the other, each with the first column and the others that fit.
 std::string split_table(const Rows& rows, std::vector<Column> columns, std::size_t width) {
   const Column first = columns.front();
   std::string text;

@@ -83,7 +83,7 @@ int reason_of_write(int last) {
   return EIO;
 }
 
-// What was printed may still lie in a buffer, and a disk be full.
+// What was printed may still be in a buffer, and the disk may be full.
 int end(int code) {
   const int last = errno;
   errno = 0;

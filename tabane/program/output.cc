@@ -82,7 +82,7 @@ void write_error(const Given& given, const std::string& sentence, int exit_code)
                       {"error", lossy_utf8(sentence)},
                       {"exit_status", exit_code}});
   } catch (const core::Error&) {
-    // There is another error to be told.
+    // There is another error to report.
   }
 }
 

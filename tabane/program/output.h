@@ -26,7 +26,7 @@ class JsonOption {
   // throws: core::UsageError if the file given cannot be written; nothing is measured then.
   // errors: write_error() may write there, too, from now on.
   void check(bool errors = true) const;
-  // The same where a verb has still to see whether the file lies where it reads or writes.
+  // As `errors` of check(), for verbs that first find out whether they read or write the file.
   void allow_errors() const;
   // Writes to stdout or the file if the option was given. throws: core::SystemError.
   void write(const lab::Json& json) const;

@@ -102,7 +102,7 @@ void say(int terminal, std::string_view text) {
   }
 }
 
-// Asks again after the program was stopped (Ctrl-Z) and goes on.
+// Asks again after the program was stopped (Ctrl-Z) and continued.
 void ask_line(int terminal, std::string_view question, Line& line) {
   while (!line.ended) {
     line.size = 0;

@@ -35,7 +35,7 @@ void print_study(const lab::Record& record, bool wide);
 void print_warnings(const lab::Record& record);
 
 // Runs run(hooks) and shows the record that it returns, if it returns one; what was measured before
-// Ctrl-C, too. print_more: what stands after it on stdout.
+// Ctrl-C, too. print_more: prints what follows it on stdout.
 void run_study(const StudyOptions& options,
                const std::function<std::optional<lab::Record>(const lab::Hooks&)>& run,
                const std::function<void()>& print_more = {});

@@ -28,7 +28,7 @@ inline std::uint64_t fingerprint(const std::vector<std::uint64_t>& results) {
   return sum;
 }
 
-// The same for the same words, in whatever order they stand in the table.
+// The same for the same words, in whatever order the table has them.
 template <class Table>
 requires requires { typename Table::mapped_type; }
 std::uint64_t fingerprint(const Table& table) {

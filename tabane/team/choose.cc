@@ -93,7 +93,7 @@ std::string reason_for_few(std::size_t tasks) {
 }
 
 // Of work that is too little for a sample. work: seconds of all tasks on one worker, as the first
-// task tells.
+// task shows.
 std::string reason_without_sample(const Choice& choice, double work) {
   if (choice.shape == Shape{}) return too_little(work);
   return "too little work for a sample: all of it takes " + core::format_seconds(work) +

@@ -20,7 +20,7 @@ namespace tabane::team {
 namespace {
 
 // Ticks that the hypervisor gave to others while this machine had work: the eighth number of the
-// first line. 0 if the system does not tell.
+// first line. 0 if the system does not say.
 double stolen_ticks() {
   std::ifstream file("/proc/stat");
   std::string word;
@@ -205,8 +205,8 @@ JobReport StartedWork::begin(int threads, const Limits& limits) {
 }
 
 // After each chunk. Once all workers have shown how long tasks take, one of them looks whether to
-// go on like this. If not, nobody idles while another is in a long task: all go on until each has
-// come here once more.
+// go on like this. If not, nobody idles while another is in a long task: all continue until each
+// has come here once more.
 void StartedWork::reach_boundary(int worker, std::size_t done, const Limits& limits) {
   Reached& seen = reached_[static_cast<std::size_t>(worker)];
   const int workers = static_cast<int>(reached_.size());
@@ -292,7 +292,7 @@ double StartedWork::result_seconds() {
   return returned_ == 0 ? 0 : return_seconds_ / static_cast<double>(returned_);
 }
 
-// Tasks of those that are left, counted without the others: in pieces that lie together.
+// Tasks of those that are left, counted without the others: in contiguous pieces.
 void StartedWork::do_left(Progress& at, std::size_t begin, std::size_t end) const {
   while (begin < end) {
     const auto gap = std::upper_bound(gaps_.begin(), gaps_.end(), begin);

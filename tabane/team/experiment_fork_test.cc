@@ -62,8 +62,8 @@ class ExperimentTest : public LeavesNothing {
     return std::to_string(i);
   }
 
-  std::unique_ptr<Seen<int>> own_ = std::make_unique<Seen<int>>(100);
-  Seen<int>& calls_ = *own_;
+  std::unique_ptr<SharedValues<int>> own_ = std::make_unique<SharedValues<int>>(100);
+  SharedValues<int>& calls_ = *own_;
   bool changed_ = false;
   std::function<std::string(std::size_t)> task_;
 };

@@ -113,8 +113,9 @@ struct Loss {
   int code = 0;  // the signal, the exit status, or kEndUnknown
 };
 
-// Without a listener, the loss of a process ends the others at once. With one, they are told and
-// may go on for grace_seconds. An exception in one of them is treated in the same way.
+// Without a listener, the loss of a process ends the others at once. With one, it is called
+// in the others, which may continue for grace_seconds. An exception in one of them has the same
+// effect.
 struct LossListener {
   // Called in the process that noticed the loss, perhaps several times for one loss and perhaps in
   // exit(), so it must not allocate. It must be callable, and context readable, in all processes of

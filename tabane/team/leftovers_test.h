@@ -21,9 +21,9 @@ namespace tabane::team {
 
 // Values that the caller and its children see alike; zero at first.
 template <class T>
-class Seen {
+class SharedValues {
  public:
-  explicit Seen(std::size_t count) : block_(count * sizeof(std::atomic<T>), "test") {
+  explicit SharedValues(std::size_t count) : block_(count * sizeof(std::atomic<T>), "test") {
     for (std::size_t i = 0; i < count; ++i) new (data() + i) std::atomic<T>(0);
   }
   std::atomic<T>& operator[](std::size_t i) { return data()[i]; }

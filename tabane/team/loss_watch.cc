@@ -120,7 +120,7 @@ LossWatch::LossWatch(Control& control, ForkOrder order, int all_gone)
     : control_(control),
       files_(static_cast<std::size_t>(control.processes()) + 1,
              {.fd = -1, .events = POLLIN, .revents = 0}),
-      states_(static_cast<std::size_t>(control.processes()), State::unseen),
+      watched_(static_cast<std::size_t>(control.processes()), Watched::unseen),
       parents_(static_cast<std::size_t>(control.processes()), -1),
       unseen_(control.processes()),
       pause_ns_(kMs),
@@ -144,8 +144,8 @@ void LossWatch::open_files() {
   for (int p = 0; p < control_.processes(); ++p) {
     const auto i = static_cast<std::size_t>(p);
     const pid_t pid = control_.process(p).pid.load();
-    if (states_[i] != State::unseen || pid <= 0) continue;
-    states_[i] = State::seen;
+    if (watched_[i] != Watched::unseen || pid <= 0) continue;
+    watched_[i] = Watched::seen;
     --unseen_;
     files_[i + 1].fd = open_pidfd(pid, first_spare);
     if (files_[i + 1].fd >= 0) continue;
@@ -162,7 +162,7 @@ void LossWatch::forgo_files() {
   }
 }
 
-// Those that are forked further down tell nobody but the memory that the team shares.
+// Processes that are forked further down the tree show up only in the memory that the team shares.
 int LossWatch::interval(int milliseconds) const {
   const bool more_to_see = unseen_ > 0 && !control_.stop().load();
   if (refused_ == 0 && !more_to_see) return milliseconds;
@@ -184,7 +184,7 @@ void LossWatch::poll_files(int milliseconds) {
     for (pollfd& file : files_) {
       if (file.fd >= 0) file.revents = (polled++)->revents;
     }
-  } else if (errno != EINTR) {  // a signal of the caller's own: files tell nothing
+  } else if (errno != EINTR) {  // not a signal of the caller's own: files say nothing
     forgo_files();
     timespec moment{0, static_cast<long>(kMs)};
     if (milliseconds != 0) nanosleep(&moment, nullptr);
@@ -220,8 +220,8 @@ bool LossWatch::parent_is_to_blame(int process, const Loss& loss) {
 // Returns whether the process was lost.
 bool LossWatch::note_end(int process, const LossListener* listener) {
   const auto i = static_cast<std::size_t>(process);
-  if (states_[i] != State::seen) return control_.failed();
-  states_[i] = State::ended;
+  if (watched_[i] != Watched::seen) return control_.failed();
+  watched_[i] = Watched::ended;
   ProcessRecord& record = control_.process(process);
   const int file = std::exchange(files_[i + 1].fd, -1);
   refused_ -= file < 0;
@@ -232,7 +232,7 @@ bool LossWatch::note_end(int process, const LossListener* listener) {
   }
   const pid_t pid = record.pid.load();
   std::optional<Loss> loss = end_that_is_told(pid, file);
-  // A parent that has taken the end has told of it.
+  // A parent that has taken the end has recorded it.
   if (!loss && control_.failed()) return true;
   if (!loss) loss = Loss{-1, pid, false, kEndUnknown};
   loss->process = process;
@@ -253,7 +253,7 @@ void LossWatch::note_ends(bool without_files, const LossListener* listener) {
   // Parents come before their children.
   for (int p = 0; p < control_.processes(); ++p) {
     const auto i = static_cast<std::size_t>(p);
-    if (states_[i] != State::seen) continue;
+    if (watched_[i] != Watched::seen) continue;
     const pollfd& file = files_[i + 1];
     const bool may_have_ended = file.fd < 0 ? without_files && has_ended(p) : file.revents != 0;
     if (may_have_ended && note_end(p, listener)) lost_ = true;

@@ -32,7 +32,7 @@ class LossWatch {
   LossWatch& operator=(const LossWatch&) = delete;
 
   // Waits up to so long for news; -1: for as long as it takes. Processes that ended without having
-  // finished are told to the listener, which may be null, and control knows of the first.
+  // finished are reported to the listener, which may be null; control records the first.
   void wait(int milliseconds, const LossListener* listener);
   // As wait(0, listener), but looks at those without a file whenever that was done last.
   void look(const LossListener* listener);
@@ -42,13 +42,13 @@ class LossWatch {
   // The children of the caller that have not been seen to end.
   int children_left() const { return children_left_; }
   bool has_seen_end(int process) const {
-    return states_[static_cast<std::size_t>(process)] == State::ended;
+    return watched_[static_cast<std::size_t>(process)] == Watched::ended;
   }
   // As of the last wait().
   bool all_gone() const { return (files_[0].revents & POLLHUP) != 0; }
 
  private:
-  enum class State : char { unseen, seen, ended };
+  enum class Watched : char { unseen, seen, ended };
 
   void open_files();
   void forgo_files();
@@ -64,7 +64,7 @@ class LossWatch {
   Control& control_;
   std::vector<pollfd> files_;  // of the pipe, then pidfds by process; -1: none
   std::vector<pollfd> polled_;
-  std::vector<State> states_;
+  std::vector<Watched> watched_;
   std::vector<int> parents_;  // in the tree; -1: the caller
   bool lost_ = false;
   int children_left_ = 0;

@@ -43,7 +43,7 @@ void run(int processes, bool listens, const std::function<void(const Worker&)>& 
 
 // 0: a loss of this process by SIGTERM was told, with its signal.
 int tells_of(int lost, int processes, bool listens) {
-  Seen<int> there(1);
+  SharedValues<int> there(1);
   try {
     run(processes, listens, [&](const Worker& worker) {
       ++there[0];

@@ -15,7 +15,7 @@
 namespace tabane::team {
 namespace {
 
-struct Known {
+struct MachineMemo {
   std::mutex mutex;
   std::vector<unsigned> binding;
   std::optional<core::Topology> topology;
@@ -25,12 +25,12 @@ struct Known {
   core::Placement plan;
 };
 
-Known& known() {
-  static Known one;
+MachineMemo& memo() {
+  static MachineMemo one;
   return one;
 }
 
-const core::Topology& read_again_if_changed(Known& now) {
+const core::Topology& read_again_if_changed(MachineMemo& now) {
   std::vector<unsigned> binding = core::thread_binding();
   if (!now.topology || binding != now.binding) {
     now.request.reset();
@@ -49,23 +49,23 @@ std::string text_of(Shape shape) {
 }
 
 core::Topology known_topology() {
-  Known& now = known();
+  MachineMemo& now = memo();
   const std::lock_guard lock(now.mutex);
   return read_again_if_changed(now);
 }
 
 int busy_pus() {
-  Known& now = known();
+  MachineMemo& now = memo();
   const std::lock_guard lock(now.mutex);
   read_again_if_changed(now);
   return now.busy_pus;
 }
 
 core::Placement plan_places(core::PlacementPolicy policy, int processes, int threads) {
-  Known& now = known();
+  MachineMemo& now = memo();
   const std::lock_guard lock(now.mutex);
   const core::Topology& topology = read_again_if_changed(now);
-  const Known::Request request{policy, processes, threads};
+  const MachineMemo::Request request{policy, processes, threads};
   if (now.request != request) {
     now.plan = core::plan_placement(
         topology, topology.is_this_machine() ? policy : core::PlacementPolicy::none, processes,

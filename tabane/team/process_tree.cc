@@ -30,7 +30,7 @@ constexpr int kExitOrphan = 124;
 constexpr int kExitChildLost = 123;
 const int kParentDeath = SIGRTMAX - 1;
 
-// The caller is the root of the plan: it stands at 0 there, and process p at p + 1.
+// The caller is the root of the plan: it is number 0 there, and process p is p + 1.
 constexpr int kCaller = -1;
 
 // The k-th process that a process or the caller forks; negative beyond the last.
@@ -55,8 +55,8 @@ Watch watch;
 void tell(const LossListener& listener, const Loss& loss) { listener.lost(listener.context, loss); }
 
 // Ends this process if the child was lost: its parent and the caller follow, and the kernel kills
-// all below (PR_SET_PDEATHSIG). Where somebody listens, he is told instead. A child whose end was
-// taken by the task is left to the caller, who sees it, too.
+// all below (PR_SET_PDEATHSIG). Where there is a listener, it is called instead. A child whose end
+// was taken by the task is left to the caller, who sees it, too.
 void look_at_ended_child(int child) {
   const pid_t pid = watch.control->process(child).pid.load();
   siginfo_t info{};
@@ -163,7 +163,7 @@ void ProcessTree::start() {
   caller_ = getpid();
   while (fork_child_of(kCaller, children_)) ++children_;
   close(std::exchange(alive_, -1));
-  // Without a listener the children tell when to stop waiting.
+  // Without a listener the children say when to stop waiting.
   losses_.emplace(control_, order_, listener_ != nullptr ? all_gone_ : -1);
 }
 
@@ -291,7 +291,7 @@ bool ProcessTree::wait_listening() {
       if (losses_->children_left() == 0) break;
       continue;
     }
-    if (losses_->all_gone() || control_.refused()) break;  // refused: nobody was told
+    if (losses_->all_gone() || control_.refused()) break;  // refused: nobody knows of it
     if (failed_ns == 0) failed_ns = now_ns();
     if (now_ns() - failed_ns > grace_ns) break;
   }

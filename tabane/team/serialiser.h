@@ -76,7 +76,7 @@ inline constexpr bool points_elsewhere<std::basic_string_view<C, Traits>> = true
 template <class T, std::size_t N>
 inline constexpr bool points_elsewhere<std::span<T, N>> = true;
 
-// Makes 0 of what lay in memory between the members of copied elements: it is nobody's business. No
+// Clears what was in memory between the members of copied elements: it may be secret. No
 // work for types without padding.
 template <class T>
 void clear_padding([[maybe_unused]] std::span<std::byte> elements) {

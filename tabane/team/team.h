@@ -11,7 +11,7 @@
 //
 // A loss is seen without signals: no sleep is cut short, and the caller and the tasks may do with
 // SIGCHLD what they like; the processes begin with its default action. Where somebody ignores it or
-// takes the ends of all children, Linux before 6.15 does not tell how a process ended. Only with a
+// takes the ends of all children, Linux before 6.15 does not say how a process ended. Only with a
 // LossListener there is a signal, SIGRTMAX - 1, after a loss: to the processes that the lost one
 // had forked.
 #pragma once

@@ -48,7 +48,7 @@ TEST_F(FaultyTeam, CutsMessagesThatAreTooLong) {
 }
 
 TEST_F(FaultyTeam, LetsTheOthersFinishTheirTaskAfterAnException) {
-  Seen<int> seen(2);
+  SharedValues<int> seen(2);
   Team team({.processes = 2, .threads = 1});
   EXPECT_THROW(team.run([&](const Worker& worker) {
     if (worker.process == 1) {
@@ -70,7 +70,7 @@ TEST_F(FaultyTeam, NamesProcessTaskAndSignalOfALostProcess) {
       {SIGABRT, "killed by signal 6 (Aborted)"},
       {SIGINT, "killed by signal 2 (Interrupt)"}};
   for (const auto& [number, words] : endings) {
-    Seen<pid_t> pid(1);
+    SharedValues<pid_t> pid(1);
     Team team({.processes = 4, .threads = 1});
     try {
       team.map<int>(100, [&, number = number](std::size_t i) -> int {
@@ -158,8 +158,8 @@ TEST_F(FaultyTeam, SeesALossBehindBlockedSignals) {
 }
 
 TEST_F(FaultyTeam, CutsNoSleepShort) {
-  Seen<int> cut(1);
-  Seen<int> started(1);
+  SharedValues<int> cut(1);
+  SharedValues<int> started(1);
   constexpr int kProcesses = 7;
   Team team({.processes = kProcesses, .threads = 1});
   team.run([&](const Worker& worker) {
@@ -175,7 +175,7 @@ TEST_F(FaultyTeam, SeesALossWhateverTasksDoWithSigchld) {
   constexpr int kProcesses = 7;
   for (const auto action : {SIG_IGN, take_any_end}) {
     for (int lost = 0; lost < kProcesses; ++lost) {
-      Seen<int> started(1);
+      SharedValues<int> started(1);
       Team team({.processes = kProcesses, .threads = 1});
       try {
         team.run([&](const Worker& worker) {
@@ -244,7 +244,7 @@ TEST_F(FaultyTeam, DiesWithTheCaller) {
   int adopted_before = 0;
   prctl(PR_GET_CHILD_SUBREAPER, &adopted_before, 0, 0, 0);
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-  Seen<pid_t> pids(kProcesses);
+  SharedValues<pid_t> pids(kProcesses);
   const pid_t caller = fork_child([&] {
     Team({.processes = kProcesses, .threads = 2}).run([&](const Worker& worker) {
       pids[static_cast<std::size_t>(worker.process)] = getpid();

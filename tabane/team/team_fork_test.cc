@@ -66,7 +66,7 @@ TEST_F(ProcessTeam, HandlesFewOrNoTasks) {
 }
 
 TEST_F(ProcessTeam, CallsEachTaskOnceInChildrenOnly) {
-  Seen<int> calls(5000);
+  SharedValues<int> calls(5000);
   const pid_t caller = getpid();
   Team team({.processes = 2, .threads = 2});
   const auto pids = team.map<pid_t>(calls.size(), [&](std::size_t i) {
@@ -102,8 +102,8 @@ TEST_F(ProcessTeam, LetsTasksReadWhatTheCallerHasBuiltAndKeepsItAsItIs) {
 }
 
 TEST_F(ProcessTeam, GivesEveryWorkerOneCallOfRun) {
-  Seen<int> calls(6);
-  Seen<pid_t> pids(6);
+  SharedValues<int> calls(6);
+  SharedValues<pid_t> pids(6);
   Team team({.processes = 3, .threads = 2});
   team.run([&](const Worker& worker) {
     const auto index = static_cast<std::size_t>(worker.index);
@@ -134,7 +134,7 @@ TEST_F(ProcessTeam, ReducesWithTheInitialValueUsedOnce) {
 
 TEST_F(ProcessTeam, MakesAsManyProcessesAsAsked) {
   for (const ForkOrder order : {ForkOrder::tree, ForkOrder::serial}) {
-    Seen<pid_t> pids(33);
+    SharedValues<pid_t> pids(33);
     Team team({.processes = 33, .threads = 1, .fork = order});
     team.run(
         [&](const Worker& worker) { pids[static_cast<std::size_t>(worker.index)] = getpid(); });
@@ -223,7 +223,7 @@ TEST_F(ProcessTeam, WritesOutputOnceWhoeverBufferedIt) {
 std::atomic<int>* exits_seen = nullptr;
 
 TEST_F(ProcessTeam, NeverRunsTheCallersExitHandlers) {
-  Seen<int> seen(1);
+  SharedValues<int> seen(1);
   exits_seen = &seen[0];
   std::atexit([] {
     if (exits_seen != nullptr) ++*exits_seen;
@@ -300,7 +300,7 @@ TEST_F(ProcessTeam, WorksOnOneCpuAndSaysSo) {
 // Bindings of as many processes as there are PUs, all at work at the same time; -1: to several PUs.
 std::vector<int> bindings_of_processes(bool fixed_places) {
   const int processes = static_cast<int>(core::thread_binding().size());
-  Seen<int> bound(static_cast<std::size_t>(processes));
+  SharedValues<int> bound(static_cast<std::size_t>(processes));
   const Job job{.once_per_worker = true,
                 .begin_together = true,
                 .do_tasks = [&](Progress& at, std::size_t i, std::size_t) {
@@ -387,7 +387,7 @@ std::size_t spin_a_while(std::size_t i) {
 bool half_is_done_beside(std::size_t long_task) {
   constexpr std::size_t kTasks = 6000;
   constexpr std::uint64_t kMostNs = 2'000'000'000;
-  Seen<int> done(1), seen(1);
+  SharedValues<int> done(1), seen(1);
   Team team;
   team.map<int>(kTasks, [&](std::size_t i) {
     spin_a_while(i);
@@ -438,7 +438,7 @@ TEST_F(ProcessTeam, DoesNotTakeOthersOnItsPusForTasksThatWait) {
 TEST_F(ProcessTeam, DoesEachTaskOnceWhateverItTriesToChooseItsSize) {
   for (const auto& [processes, threads] : {std::pair{0, 0}, {2, 0}, {0, 1}, {1, 0}}) {
     for (const std::size_t n : {2, 3, 16, 2000}) {
-      Seen<int> calls(n);
+      SharedValues<int> calls(n);
       Team team({.processes = processes, .threads = threads});
       const auto count = [&](std::size_t i) {
         ++calls[i];

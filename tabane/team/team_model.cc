@@ -10,7 +10,7 @@
 namespace tabane::team {
 namespace {
 
-// exp(-Euler's constant): the maximum of W samples lies, in the mean, where 0.5615 / W is above it.
+// exp(-Euler's constant): the mean maximum of W samples is where 0.5615 / W is above it.
 constexpr double kMeanOfMaximum = 0.5614594835668851;
 
 double normal_above(double z) { return 0.5 * std::erfc(z / std::sqrt(2.0)); }
@@ -269,7 +269,7 @@ SpeedModel fit_speed(Machine& machine, std::span<const SlowdownPoint> points, bo
   const auto error = [&](const Parameters& x) {
     SpeedModel model = model_of(x);
     model.waiting = waiting;
-    // Weak beliefs decide only what no point tells.
+    // Weak beliefs decide only what no point shows.
     double sum = 0.01 * (square(x[0]) + square(x[1] * 10) + square(x[2]) + square(x[3])) +
                  0.5 * square(x[4] * most);
     for (const SlowdownPoint& point : points) {

@@ -61,7 +61,7 @@ void limit_processes(rlim_t most) {
 int refused_then_works(const TeamOptions& options, rlim_t most) {
   limit_processes(most);
   const int all = options.processes * options.threads;
-  Seen<int> there(1);
+  SharedValues<int> there(1);
   try {
     // Who is there stays a while, so that the others are one too many.
     Team(options).run([&] {
@@ -453,7 +453,7 @@ TEST_F(FaultyTeam, DoesEachTaskOnceWhereForksAreRefusedAfterTheWorkHasBegun) {
   const int status = wait_for_child(fork_child([] {
     if (wait_for_child(fork_child([] { return refuse({}, 0) ? 0 : 1; })) != 0) return kNoFilters;
     constexpr std::size_t kTasks = 300;
-    Seen<int> calls(kTasks);
+    SharedValues<int> calls(kTasks);
     Team team;
     const auto sum = team.map_reduce<std::size_t>(
         kTasks,
@@ -475,7 +475,7 @@ TEST_F(FaultyTeam, DoesEachTaskOnceWhereForksAreRefusedAfterTheWorkHasBegun) {
 
 TEST_F(FaultyTeam, RefusesToForkInAWorkerThatHasSiblings) {
   for (const int processes : {1, 2}) {
-    Seen<int> there(2 * 2);
+    SharedValues<int> there(2 * 2);
     Team team({.processes = processes, .threads = 2});
     try {
       team.run([&](const Worker& worker) {

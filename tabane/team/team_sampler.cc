@@ -61,8 +61,8 @@ std::size_t Sampler::most_tasks() const {
   return experiment_.keeps_results() ? std::max<std::size_t>(1, left() / 4) : n_;
 }
 
-// What a run takes from the work: of work that goes on with other shapes, what its tasks would not
-// have taken with the shape in which it was begun.
+// What a run takes from the work: of work that continues with other shapes, what its tasks would
+// not have taken with the shape in which it was begun.
 double Sampler::cost_of(double seconds, std::size_t count) const {
   if (begun_ == nullptr) return seconds;
   return std::max(0.0, seconds - begun_->seconds_each * double(count));
@@ -115,7 +115,7 @@ double Sampler::slowdown_of(const SampleRun& trial, Shape shape) const {
   if (even && count >= workers * kManyRounds) {
     return trial.seconds * double(workers) / double(count) / task_seconds_;
   }
-  // Tasks whose size earlier runs have told are compared with it; the others with the mean, unless
+  // Tasks whose size earlier runs have shown are compared with it; the others with the mean, unless
   // sizes vary so much that leaving them out is better.
   const bool repeats = !experiment_.keeps_results();
   double took = 0, alone = 0;

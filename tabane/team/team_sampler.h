@@ -1,4 +1,4 @@
-// Runs samples of the tasks within a budget and keeps what they told.
+// Runs samples of the tasks within a budget and keeps the results.
 #pragma once
 
 #include <cstddef>
@@ -67,7 +67,7 @@ class Sampler {
   int runs_ = 0, disturbed_ = 0;
   std::size_t base_tasks_ = 0;              // that one worker alone has done
   std::vector<double> differences_;         // of equal runs: logarithms of their ratios
-  std::vector<std::vector<double>> sizes_;  // seconds of each task alone, as every run tells
+  std::vector<std::vector<double>> sizes_;  // seconds of each task alone, as every run shows
   std::vector<SlowdownPoint> points_;
 };
 

@@ -16,7 +16,7 @@ struct Code {
   Failure failure;
 };
 
-// What may happen to a correct program; other codes are told as numbers.
+// What may happen to a correct program; other codes are shown as numbers.
 constexpr Code kCodes[] = {
     {CL_DEVICE_NOT_AVAILABLE, "CL_DEVICE_NOT_AVAILABLE", Failure::lost},
     {CL_DEVICE_NOT_FOUND, "CL_DEVICE_NOT_FOUND", Failure::lost},

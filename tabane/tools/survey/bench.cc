@@ -170,7 +170,7 @@ class TruthTopic {
       if (missing != group.missing.end()) panel_.skip(name, missing->second, program.name);
       for (const Finding& finding : program.findings) {
         const auto found = group.samples.find(program.name + ": " + finding.line);
-        const auto said = said_of(records_, finding.result, finding.roofs);
+        const auto said = figure_in_surveys(records_, finding.result, finding.roofs);
         if (missing != group.missing.end() || found == group.samples.end()) continue;
         if (!said) {
           panel_.skip(name, "a survey has no " + finding.result, found->first);
@@ -194,8 +194,8 @@ class TruthTopic {
                  .content = std::move(rows)});
   }
 
-  void add_row(lab::Rows& rows, const std::string& label, const Finding& finding, const Said& said,
-               std::vector<double> samples) {
+  void add_row(lab::Rows& rows, const std::string& label, const Finding& finding,
+               const SurveyFigure& said, std::vector<double> samples) {
     if (said.unit == "ns") {  // programs tell seconds
       for (double& sample : samples) sample *= 1e9;
     }

@@ -80,13 +80,13 @@ std::vector<SharePair> share_pairs(std::span<const lab::Record> surveys) {
   return pairs;
 }
 
-double Said::off(double found) const {
+double SurveyFigure::off(double found) const {
   return united.contains(found) ? 0 : std::abs(found - median) / std::abs(median);
 }
 
-std::optional<Said> said_of(std::span<const lab::Record> surveys, const std::string& name,
-                            const std::string& roofs) {
-  std::optional<Said> said;
+std::optional<SurveyFigure> figure_in_surveys(std::span<const lab::Record> surveys,
+                                              const std::string& name, const std::string& roofs) {
+  std::optional<SurveyFigure> said;
   std::vector<double> values;
   for (const lab::Record& survey : surveys) {
     const lab::Result* figure = survey.find(name);
@@ -94,7 +94,8 @@ std::optional<Said> said_of(std::span<const lab::Record> surveys, const std::str
     const core::Interval interval =
         figure->interval.value_or(core::Interval{*figure->value, *figure->value});
     const double roof = roof_in(survey, *figure, roofs);
-    if (!said) said = Said{figure->unit, figure->better == lab::Better::lower, 0, interval, roof};
+    if (!said)
+      said = SurveyFigure{figure->unit, figure->better == lab::Better::lower, 0, interval, roof};
     said->united.low = std::min(said->united.low, interval.low);
     said->united.high = std::max(said->united.high, interval.high);
     said->roof = said->lower_is_better ? std::min(said->roof, roof) : std::max(said->roof, roof);

@@ -48,7 +48,7 @@ double share_of(const Range& range, Predicate is_true) {
 }
 
 // What surveys say about one figure.
-struct Said {
+struct SurveyFigure {
   std::string unit;
   bool lower_is_better = false;
   double median = 0;      // of the surveys' values
@@ -63,13 +63,14 @@ struct Said {
 };
 // roofs: names of figures, in which one * stands for a word without dots; may be empty.
 // Null if a survey lacks the figure.
-std::optional<Said> said_of(std::span<const lab::Record> surveys, const std::string& name,
-                            const std::string& roofs = "");
+std::optional<SurveyFigure> figure_in_surveys(std::span<const lab::Record> surveys,
+                                              const std::string& name,
+                                              const std::string& roofs = "");
 
 struct Finding {
   std::string line;    // what the program calls it
   std::string result;  // what the survey calls it
-  std::string roofs;   // see said_of(); empty: the survey's own figure
+  std::string roofs;   // see figure_in_surveys(); empty: the survey's own figure
   // Why the two are not quite the same thing: then they stand side by side and are not judged.
   std::string differs = {};
 };

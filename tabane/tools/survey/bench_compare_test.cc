@@ -77,7 +77,7 @@ TEST(SaidOf, UnitesIntervalsAndTakesTheBestRoof) {
       survey({figure("m.copy.l1", 10, 9, 11), figure("m.read.l1", 30, 30, 30),
               figure("m.read.far.l1", 99, 99, 99), figure("m.read.l2", 99, 99, 99)}),
       survey({figure("m.copy.l1", 12, 11, 13), figure("m.read.l1", 20, 20, 20)})};
-  const auto said = said_of(surveys, "m.copy.l1", "m.*.l1");
+  const auto said = figure_in_surveys(surveys, "m.copy.l1", "m.*.l1");
   ASSERT_TRUE(said);
   EXPECT_EQ(said->median, 11);
   EXPECT_EQ(said->roof, 30);
@@ -85,12 +85,12 @@ TEST(SaidOf, UnitesIntervalsAndTakesTheBestRoof) {
   EXPECT_EQ(said->off(9), 0);
   EXPECT_EQ(said->off(13), 0);
   EXPECT_NEAR(said->off(22), 1, 1e-12);
-  EXPECT_EQ(said_of(surveys, "m.copy.l1")->roof, 12);
-  EXPECT_FALSE(said_of(surveys, "m.read.l2"));
+  EXPECT_EQ(figure_in_surveys(surveys, "m.copy.l1")->roof, 12);
+  EXPECT_FALSE(figure_in_surveys(surveys, "m.read.l2"));
 }
 
 TEST(SaidOf, ALimitIsTheRoof) {
-  const auto said = said_of(
+  const auto said = figure_in_surveys(
       std::vector{survey({figure("x.a", 10, 9, 11, 12), figure("x.b", 99, 99, 99)})}, "x.a", "x.*");
   EXPECT_EQ(said->roof, 12);
 }
@@ -98,7 +98,7 @@ TEST(SaidOf, ALimitIsTheRoof) {
 TEST(SaidOf, OfALatencyTheRoofIsTheLowest) {
   lab::Result quick = figure("t", 10, 9, 11), slow = figure("t", 20, 19, 21);
   quick.better = slow.better = lab::Better::lower;
-  const auto said = said_of(std::vector{survey({quick}), survey({slow})}, "t");
+  const auto said = figure_in_surveys(std::vector{survey({quick}), survey({slow})}, "t");
   EXPECT_EQ(said->roof, 10);
   EXPECT_EQ(said->of_roof(8), 1.25);  // quicker than the survey holds possible
 }

@@ -30,7 +30,7 @@ struct Parameter {
 Parameter number_parameter(std::string name, std::string_view first, std::string_view last,
                            std::string_view step = "1");
 
-// "a,b,c"; "\," is a comma in a value. throws: core::UsageError for a name that cannot stand in
+// "a,b,c"; "\," is a comma in a value. throws: core::UsageError for a name that cannot be in
 // braces.
 Parameter list_parameter(std::string name, std::string_view values);
 
@@ -43,7 +43,7 @@ std::vector<Values> combinations_of(const std::vector<Parameter>& parameters);
 // A number if that is how it is written, else a word: "8" and "0.5", but not "08".
 Level level_of(const std::string& value);
 
-// Names of what is seen beside each sample.
+// Names of what is seen of each run, besides its time.
 namespace seen {
 inline constexpr const char* kUser = "user_s";
 inline constexpr const char* kSystem = "system_s";

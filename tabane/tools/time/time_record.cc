@@ -283,7 +283,7 @@ double median_of_sum(const Point& point, const char* a, const char* b) {
   return core::median(sum);
 }
 
-// What hyperfine tells of a command, and what is told beside it.
+// What hyperfine reports of a command, and what tabane adds.
 struct Told {
   Json first, parameters = Json::object(), then;
 };

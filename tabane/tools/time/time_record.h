@@ -1,4 +1,4 @@
-// What is told of commands measured in turn: a record with its table, charts and sentences, and
+// What is shown of commands measured in turn: a record with its table, charts and sentences, and
 // the formats that users of hyperfine read with their own scripts.
 #pragma once
 

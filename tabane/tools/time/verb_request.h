@@ -25,7 +25,7 @@ struct TimeRequest {
   std::string input = "null", output = "null";
 };
 
-// A command that stands around those that are timed; empty: there is none.
+// A command before or after those that are timed; empty: there is none.
 struct AroundCommand {
   std::string option, line;  // "--prepare"
   lab::ChildCommand command;

@@ -54,13 +54,13 @@ double regret(const SyntheticCommand& command, std::size_t candidate) {
 
 std::size_t by_search(SyntheticCommand& command) {
   Search search(command.space(), {.most_runs = runs_of(command)});
-  while (const auto trial = search.next()) {
-    Outcome outcome = command.run(trial->candidate);
-    if (outcome.value > trial->limit) {
-      outcome.value = trial->limit;
+  while (const auto proposal = search.next()) {
+    RunResult outcome = command.run(proposal->candidate);
+    if (outcome.value > proposal->limit) {
+      outcome.value = proposal->limit;
       outcome.stopped = true;
     }
-    search.tell(*trial, outcome);
+    search.tell(*proposal, outcome);
   }
   return search.choice();
 }
@@ -236,9 +236,9 @@ void ask_false_winners(Panel& panel) {
   for (int i = 0; i < tunings; ++i) {
     SyntheticLaw law{.nothing_matters = true};
     SyntheticCommand command(k72Pus, law, kSeed + static_cast<std::uint64_t>(i));
-    const Tuning tuning = tune_command(command.space(), {.runs = 100}, [&](const Trial& trial) {
-      return command.run(trial.candidate);
-    });
+    const Tuning tuning =
+        tune_command(command.space(), {.runs = 100},
+                     [&](const Proposal& proposal) { return command.run(proposal.candidate); });
     winners += tuning.chosen() != 0;
   }
   panel.tell({.question = question,

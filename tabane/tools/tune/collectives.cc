@@ -26,7 +26,7 @@ constexpr double kSureGain = 1.05;  // less is not worth a rule
 
 const std::uint64_t kSizes[] = {8, 48, 512, 4096, 16384, 65536, 262144, 1048576};
 
-// Their time depends on how the parts differ: no one size stands for it.
+// Their time depends on how the parts differ: no one size represents it.
 bool has_varying_parts(comm::Kind kind) { return kind >= comm::Kind::gather_varying; }
 
 // One rank's buffers, that all its collectives share: of the largest.

@@ -87,28 +87,28 @@ bool Search::possible(std::size_t candidate) const {
 
 // ---- asking ----
 
-std::optional<Trial> Search::next() {
+std::optional<Proposal> Search::next() {
   if (runs_ >= limits_.most_runs || seconds_ >= limits_.most_seconds) return std::nullopt;
-  std::optional<Trial> trial;
+  std::optional<Proposal> proposal;
   if (phase_ == Phase::screening) {
-    trial = screen();
-    if (!trial) {
+    proposal = screen();
+    if (!proposal) {
       learn();
       phase_ = Phase::looking;
     }
   }
-  if (!trial && phase_ == Phase::looking) {
-    trial = look();
-    if (!trial) {
+  if (!proposal && phase_ == Phase::looking) {
+    proposal = look();
+    if (!proposal) {
       learn();
       choose_racers();
       phase_ = Phase::racing;
     }
   }
-  if (!trial) trial = race();
-  if (trial && trial->phase != Phase::racing && std::isfinite(least_value()))
-    trial->limit = kLimit * std::exp(least_value());
-  return trial;
+  if (!proposal) proposal = race();
+  if (proposal && proposal->phase != Phase::racing && std::isfinite(least_value()))
+    proposal->limit = kLimit * std::exp(least_value());
+  return proposal;
 }
 
 // Shapes along which workers change: threads of the processes as started, processes of the least
@@ -179,16 +179,16 @@ void Search::plan_levels() {
   }
 }
 
-std::optional<Trial> Search::screen() {
-  if (runs_ < kFirstRuns) return Trial{.candidate = 0};
+std::optional<Proposal> Search::screen() {
+  if (runs_ < kFirstRuns) return Proposal{.candidate = 0};
   if (spent() > kScreenShare) return std::nullopt;
-  if (again_) return Trial{.candidate = *std::exchange(again_, std::nullopt)};
-  if (const auto shape = next_shape()) return Trial{.candidate = *shape};
+  if (again_) return Proposal{.candidate = *std::exchange(again_, std::nullopt)};
+  if (const auto shape = next_shape()) return Proposal{.candidate = *shape};
   if (!levels_planned_) plan_levels();
   while (!levels_.empty()) {
     const std::size_t candidate = levels_.front();
     levels_.pop_front();
-    if (possible(candidate) && !was_run(candidate)) return Trial{.candidate = candidate};
+    if (possible(candidate) && !was_run(candidate)) return Proposal{.candidate = candidate};
   }
   return std::nullopt;
 }
@@ -199,7 +199,7 @@ double Search::race_share() const {
   return std::min(kRaceShare, kMostRaceRuns / std::max(runs, 1.0));
 }
 
-std::optional<Trial> Search::look() {
+std::optional<Proposal> Search::look() {
   if (spent() > 1 - race_share()) return std::nullopt;
   if (observations_.size() >= 2 * learnt_) learn();
   ++looks_;
@@ -214,19 +214,20 @@ std::optional<Trial> Search::look() {
   });
 }
 
-std::optional<Trial> Search::most_promising(const std::function<double(std::size_t)>& gain) const {
+std::optional<Proposal> Search::most_promising(
+    const std::function<double(std::size_t)>& gain) const {
   double most = kLeastGain;
-  std::optional<Trial> trial;
+  std::optional<Proposal> proposal;
   for (std::size_t i = 0; i < runs_of_.size(); ++i) {
     if (!possible(i)) continue;
     const double own = gain(i);
-    if (own > most) most = own, trial = Trial{.candidate = i, .phase = Phase::looking};
+    if (own > most) most = own, proposal = Proposal{.candidate = i, .phase = Phase::looking};
   }
-  return trial;
+  return proposal;
 }
 
 // What another run of a candidate that was run once is expected to gain because that run may have
-// been disturbed: then only the others tell about the candidate.
+// been disturbed: then only the others say anything about the candidate.
 double Search::gain_if_disturbed(std::size_t candidate, double least) const {
   if (runs_of_[candidate].size() != 1) return 0;
   const double value = runs_of_[candidate].front();
@@ -270,7 +271,7 @@ void Search::drop_racers() {
   });
 }
 
-std::optional<Trial> Search::race() {
+std::optional<Proposal> Search::race() {
   while (round_.empty()) {
     drop_racers();
     const bool decided = racing_.size() == 1 && was_run(racing_.front());
@@ -283,21 +284,21 @@ std::optional<Trial> Search::race() {
   const std::size_t candidate = round_.front();
   round_.pop_front();
   if (!possible(candidate)) return race();
-  return Trial{.candidate = candidate, .phase = Phase::racing, .round = rounds_};
+  return Proposal{.candidate = candidate, .phase = Phase::racing, .round = rounds_};
 }
 
 // Before the end: what was run once only and may have been disturbed.
-std::optional<Trial> Search::second_look() const {
+std::optional<Proposal> Search::second_look() const {
   const double least = belief(best()).mean;
   return most_promising([&](std::size_t i) { return gain_if_disturbed(i, least); });
 }
 
 // ---- being told ----
 
-void Search::tell(const Trial& trial, const Outcome& outcome) {
+void Search::tell(const Proposal& proposal, const RunResult& outcome) {
   ++runs_;
   seconds_ += outcome.seconds;
-  const std::size_t candidate = trial.candidate;
+  const std::size_t candidate = proposal.candidate;
   const Candidate& levels = space_.candidates()[candidate];
   const bool failed = !outcome.refused.empty();
   for (std::size_t d = 0; d < levels.size(); ++d)
@@ -313,7 +314,7 @@ void Search::tell(const Trial& trial, const Outcome& outcome) {
   } else {
     take_in(candidate, value);
   }
-  if (phase_ == Phase::racing && trial.phase == Phase::looking &&
+  if (phase_ == Phase::racing && proposal.phase == Phase::looking &&
       std::find(racing_.begin(), racing_.end(), candidate) == racing_.end())
     racing_.push_back(candidate);  // drops out again if it is what it seemed
   // Once a shape is hopeless, fewer workers are more so.

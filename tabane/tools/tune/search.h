@@ -37,7 +37,7 @@ enum class Phase { screening, looking, racing, proof };
 std::string_view to_string(Phase phase);
 
 // What one run gave.
-struct Outcome {
+struct RunResult {
   double value = 0;                    // what is made best: > 0, less is better
   double seconds = 0;                  // that the run took
   bool stopped = false;                // at its limit: value is too low
@@ -45,7 +45,7 @@ struct Outcome {
   std::optional<double> others_pus{};  // busy with other programs meanwhile; null: not known
 };
 
-struct Trial {
+struct Proposal {
   std::size_t candidate = 0;  // index
   Phase phase = Phase::screening;
   int round = 0;  // of the race
@@ -65,8 +65,8 @@ class Search {
   Search& operator=(const Search&) = delete;
 
   // Null: nothing is worth another run, or the limits are reached.
-  std::optional<Trial> next();
-  void tell(const Trial& trial, const Outcome& outcome);
+  std::optional<Proposal> next();
+  void tell(const Proposal& proposal, const RunResult& outcome);
   void set_limits(const SearchLimits& limits) { limits_ = limits; }
 
   // The candidate that is believed to be best among those that were run; 0 if none was.
@@ -97,11 +97,11 @@ class Search {
     double value, weight;  // a logarithm; the noise's variance is multiplied with 1 / weight
   };
 
-  std::optional<Trial> screen();
-  std::optional<Trial> look();
-  std::optional<Trial> race();
-  std::optional<Trial> second_look() const;
-  std::optional<Trial> most_promising(const std::function<double(std::size_t)>& gain) const;
+  std::optional<Proposal> screen();
+  std::optional<Proposal> look();
+  std::optional<Proposal> race();
+  std::optional<Proposal> second_look() const;
+  std::optional<Proposal> most_promising(const std::function<double(std::size_t)>& gain) const;
   std::optional<std::size_t> next_shape();
   void plan_lines();
   void plan_levels();

@@ -13,8 +13,8 @@ namespace {
 // Asks and tells until the limits are reached; the number of runs.
 int search_all(Search& search, SyntheticCommand& command) {
   int runs = 0;
-  while (const auto trial = search.next()) {
-    search.tell(*trial, command.run(trial->candidate));
+  while (const auto proposal = search.next()) {
+    search.tell(*proposal, command.run(proposal->candidate));
     ++runs;
   }
   return runs;
@@ -54,14 +54,14 @@ TEST(Search, DoesNotTryALevelAgainThatNeverWorks) {
   SyntheticCommand command(k72Pus, draw_law(k72Pus, random));
   Search search(command.space(), {.most_runs = 200});
   int failed = 0;
-  while (const auto trial = search.next()) {
-    Outcome outcome = command.run(trial->candidate);
+  while (const auto proposal = search.next()) {
+    RunResult outcome = command.run(proposal->candidate);
     // The first of the other allocators cannot be loaded.
-    if (command.space().candidates()[trial->candidate][3] == 1) {
+    if (command.space().candidates()[proposal->candidate][3] == 1) {
       outcome.refused = "exit code 127";
       ++failed;
     }
-    search.tell(*trial, outcome);
+    search.tell(*proposal, outcome);
   }
   EXPECT_GE(failed, 1);
   EXPECT_LE(failed, 2);
@@ -72,8 +72,8 @@ TEST(Search, HasASpaceOfOneCandidate) {
   const Space space(std::vector<Dimension>{{.name = "allocator", .levels = {kAsStarted}}});
   Search search(space, {.most_runs = 100});
   int runs = 0;
-  while (const auto trial = search.next()) {
-    search.tell(*trial, {.value = 1, .seconds = 1});
+  while (const auto proposal = search.next()) {
+    search.tell(*proposal, {.value = 1, .seconds = 1});
     ++runs;
   }
   EXPECT_LE(runs, 10);
@@ -94,13 +94,13 @@ struct SmallCommand {
     std::mt19937_64 random(seed);
     std::normal_distribution<double> normal;
     Search search(space, {.most_runs = runs});
-    while (const auto trial = search.next()) {
-      double value = true_seconds(trial->candidate) * std::exp(noise * normal(random));
+    while (const auto proposal = search.next()) {
+      double value = true_seconds(proposal->candidate) * std::exp(noise * normal(random));
       if (std::bernoulli_distribution(disturbed)(random))
         value *= std::uniform_real_distribution<double>(2, 3)(random);
-      const bool stopped = value > trial->limit;
-      if (stopped) value = trial->limit;
-      search.tell(*trial, {.value = value, .seconds = value, .stopped = stopped});
+      const bool stopped = value > proposal->limit;
+      if (stopped) value = proposal->limit;
+      search.tell(*proposal, {.value = value, .seconds = value, .stopped = stopped});
     }
     return search.choice();
   }

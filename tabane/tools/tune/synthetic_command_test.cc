@@ -63,7 +63,7 @@ double SyntheticCommand::least_seconds() const {
   return *std::min_element(true_seconds_.begin(), true_seconds_.end());
 }
 
-Outcome SyntheticCommand::run(std::size_t candidate) {
+RunResult SyntheticCommand::run(std::size_t candidate) {
   std::normal_distribution<double> normal;
   double seconds = true_seconds_[candidate] * std::exp(law_.noise * normal(random_));
   if (law_.disturbed > 0 && std::bernoulli_distribution(law_.disturbed)(random_))

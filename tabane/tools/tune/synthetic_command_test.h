@@ -58,7 +58,7 @@ class SyntheticCommand {
   double true_seconds(std::size_t candidate) const { return true_seconds_[candidate]; }
   double least_seconds() const;
   // With the noise and the disturbances of the law.
-  Outcome run(std::size_t candidate);
+  RunResult run(std::size_t candidate);
 
  private:
   double seconds_of(const Candidate& candidate) const;

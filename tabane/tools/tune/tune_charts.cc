@@ -25,7 +25,7 @@ Axis axis_of(const TuneData& data, const std::vector<const Curve*>& curves) {
       most = std::max(most, y);
     }
   }
-  return {data.told.goal, data.told.unit, most > kLogFrom * least};
+  return {data.header.goal, data.header.unit, most > kLogFrom * least};
 }
 
 const Dimension* dimension_of(const Space& space, Scale scale) {
@@ -55,8 +55,8 @@ void add_heat_map(Record& record, const TuneData& data) {
   if (processes == nullptr || threads == nullptr) return;
   const auto rows = by_amount(*processes), columns = by_amount(*threads);
   const std::size_t p = index_of(data.space, *processes), t = index_of(data.space, *threads);
-  Matrix matrix{.unit = data.told.unit,
-                .better = data.told.inverted ? Better::higher : Better::lower,
+  Matrix matrix{.unit = data.header.unit,
+                .better = data.header.inverted ? Better::higher : Better::lower,
                 .row_axis = "processes",
                 .column_axis = "threads of each"};
   for (const std::size_t row : rows) matrix.rows.push_back(processes->levels[row].text());
@@ -71,11 +71,11 @@ void add_heat_map(Record& record, const TuneData& data) {
     const std::size_t row = at(rows, p), column = at(columns, t);
     std::optional<double>& value = matrix.values[row][column];
     const double median = core::median(data.values[i]);
-    const bool better = !value || (data.told.inverted ? median > *value : median < *value);
+    const bool better = !value || (data.header.inverted ? median > *value : median < *value);
     if (better) value = median;
     if (i == data.tuning.best) matrix.framed = Matrix::Place{row, column};
   }
-  add_chart(record, "heat_map", fmt::format("Processes and threads: {}", data.told.goal),
+  add_chart(record, "heat_map", fmt::format("Processes and threads: {}", data.header.goal),
             "The best that was measured of each shape, over all other factors; what is empty was "
             "not run. The frame is around what the search found to be best.",
             std::move(matrix));
@@ -121,19 +121,19 @@ void add_race(Record& record, const TuneData& data) {
   Phase phase = Phase::screening;
   for (const Run& run : data.tuning.runs) {
     ++number;
-    if (run.trial.phase != phase) {
-      phase = run.trial.phase;
+    if (run.proposal.phase != phase) {
+      phase = run.proposal.phase;
       marks.push_back({number, std::string(to_string(phase))});
     }
     if (!run.outcome.refused.empty() || run.outcome.stopped) continue;
     const double value = data.shown(run.outcome.value);
-    Curve& curve = run.trial.candidate == 0 ? as_started : runs;
+    Curve& curve = run.proposal.candidate == 0 ? as_started : runs;
     curve.x.push_back(number);
     curve.y.push_back(value);
-    std::vector<double>& own = seen[run.trial.candidate];
+    std::vector<double>& own = seen[run.proposal.candidate];
     own.push_back(run.outcome.value);
-    if (data.tuning.search->is_refused(run.trial.candidate)) continue;
-    medians[run.trial.candidate] = core::median(own);
+    if (data.tuning.search->is_refused(run.proposal.candidate)) continue;
+    medians[run.proposal.candidate] = core::median(own);
     const auto least = std::min_element(medians.begin(), medians.end(),
                                         [](auto& a, auto& b) { return a.second < b.second; });
     best.x.push_back(number);

@@ -33,7 +33,7 @@ struct Setting {
 // Whether more than the command's own arguments differs from how it was started.
 bool needs_surroundings(const Setting& setting);
 
-// What stands for the placeholders of a command. index: of the process.
+// Returns the values of the placeholders of a command. index: of the process.
 Values values_of(const Setting& setting, const std::string& index);
 std::vector<std::string> filled(const std::vector<std::string>& words, const Values& values);
 
@@ -62,7 +62,7 @@ struct TuneRequest {
   std::string launcher;                    // a line with {processes}; empty: none
   bool shards = false;                     // the command is started {processes} times
   std::vector<std::string> vary;           // "block=64,128", "level=1..9"
-  std::vector<std::string> start;          // "threads=4": what stands for as started
+  std::vector<std::string> start;          // "threads=4": what "as started" means
   std::vector<std::string> only, without;  // names of factors
   std::optional<int> most_processes, most_threads;
   bool oversubscribe = false;

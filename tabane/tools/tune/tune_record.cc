@@ -21,12 +21,12 @@ constexpr double kWorthMoreRuns = 1.03;  // a gain that is not sure
 constexpr double kLoadToTell = 0.1;      // PUs that are busy with other programs
 constexpr const char* kWhatToUse = "tune.table.1";
 
-TuneData data_of(const Space& space, const Tuning& tuning, const Told& told) {
-  TuneData data{space, tuning, told};
+TuneData data_of(const Space& space, const Tuning& tuning, const TuningHeader& header) {
+  TuneData data{space, tuning, header};
   data.values.resize(space.candidates().size());
   for (const Run& run : tuning.runs)
     if (run.outcome.refused.empty() && !run.outcome.stopped)
-      data.values[run.trial.candidate].push_back(data.shown(run.outcome.value));
+      data.values[run.proposal.candidate].push_back(data.shown(run.outcome.value));
   return data;
 }
 
@@ -34,7 +34,7 @@ Entry median_of(const TuneData& data, std::size_t candidate) {
   const std::vector<double>& values = data.values[candidate];
   if (values.empty()) return {};
   const bool enough = values.size() >= core::kFewestForInterval;
-  return {core::median(values), data.told.unit,
+  return {core::median(values), data.header.unit,
           enough ? std::optional(core::median_interval(values)) : std::nullopt};
 }
 
@@ -49,21 +49,21 @@ std::string gain_text(const core::Ratio& ratio) {
   return text_of(Entry(ratio.value, "ratio", ratio.interval));
 }
 
-const char* more(const Told& told) {
-  return told.goal == "wall time" ? "faster than" : "better than";
+const char* more(const TuningHeader& header) {
+  return header.goal == "wall time" ? "faster than" : "better than";
 }
 
 // "1.42 [1.38, 1.47] times as fast"
-std::string times_as(const Told& told, const core::Ratio& ratio) {
+std::string times_as(const TuningHeader& header, const core::Ratio& ratio) {
   return fmt::format("{} times as {}", gain_text(ratio),
-                     told.goal == "wall time" ? "fast" : "good");
+                     header.goal == "wall time" ? "fast" : "good");
 }
 
 struct LoadOfOthers {
   double mean = 0, most = 0;  // PUs, over the time of all runs, and during one
 };
 
-// Null if the system did not tell.
+// Null if the system did not say.
 std::optional<LoadOfOthers> others_load(std::span<const Run> runs) {
   LoadOfOthers load;
   double seconds = 0;
@@ -90,7 +90,7 @@ std::vector<std::string> notes_of_load(const Tuning& tuning) {
         tuning.proof->left_out, tuning.proof->winner.size()));
   std::vector<Run> proof;
   for (const Run& run : tuning.runs)
-    if (run.trial.phase == Phase::proof) proof.push_back(run);
+    if (run.proposal.phase == Phase::proof) proof.push_back(run);
   const auto others = others_load(proof);
   if (others && others->mean > kLoadToTell)
     notes.push_back(fmt::format(
@@ -100,13 +100,13 @@ std::vector<std::string> notes_of_load(const Tuning& tuning) {
   return notes;
 }
 
-// All cells are text, which stands in one column as it is read.
+// All cells are text, so that each is shown as it was read.
 void add_what_to_use(Record& record, const TuneData& data) {
   const Tuning& tuning = data.tuning;
   const std::size_t chosen = tuning.chosen();
   Rows rows{{"what", "found"}, {}};
   rows.rows.push_back({"setting", setting_text(data, chosen)});
-  rows.rows.push_back({"made best", data.told.goal});
+  rows.rows.push_back({"made best", data.header.goal});
   rows.rows.push_back({"as started", text_of(median_of(data, 0))});
   if (tuning.best != 0) {
     rows.rows.push_back({chosen != 0 ? "the setting" : "the best of the search",
@@ -120,8 +120,8 @@ void add_what_to_use(Record& record, const TuneData& data) {
   if (const auto others = others_load(tuning.runs))
     rows.rows.push_back({"busy with other programs meanwhile",
                          fmt::format("{:.2f} PUs, at most {:.2f}", others->mean, others->most)});
-  rows.rows.push_back({"to use", data.told.line});
-  if (!data.told.other_line.empty()) rows.rows.push_back({"or", data.told.other_line});
+  rows.rows.push_back({"to use", data.header.line});
+  if (!data.header.other_line.empty()) rows.rows.push_back({"or", data.header.other_line});
   add_table(record, "What to use", std::move(rows), "");
 }
 
@@ -144,8 +144,8 @@ void add_best(Record& record, const TuneData& data) {
   if (std::find(order.begin(), order.end(), 0u) == order.end() && data.was_run(0))
     order.push_back(0);
   const bool raced = std::any_of(data.tuning.runs.begin(), data.tuning.runs.end(),
-                                 [](const Run& r) { return r.trial.phase == Phase::racing; });
-  Rows rows{{"candidate", "runs", data.told.goal}, {}};
+                                 [](const Run& r) { return r.proposal.phase == Phase::racing; });
+  Rows rows{{"candidate", "runs", data.header.goal}, {}};
   if (raced) rows.columns.push_back("gain in the same rounds");
   for (const std::size_t i : order) {
     std::vector<Entry>& row = rows.rows.emplace_back();
@@ -168,7 +168,8 @@ void add_best(Record& record, const TuneData& data) {
 void add_refused(Record& record, const TuneData& data) {
   std::map<std::string, std::vector<std::size_t>> reasons;
   for (const Run& run : data.tuning.runs)
-    if (!run.outcome.refused.empty()) reasons[run.outcome.refused].push_back(run.trial.candidate);
+    if (!run.outcome.refused.empty())
+      reasons[run.outcome.refused].push_back(run.proposal.candidate);
   Rows rows{{"why", "candidates", "for example"}, {}};
   for (const auto& [reason, candidates] : reasons)
     rows.rows.push_back(
@@ -185,7 +186,7 @@ std::string combinations(std::size_t count) {
 
 void add_not_tried(Record& record, const TuneData& data) {
   Rows rows{{"what", "why"}, {}};
-  for (const auto& [what, why] : data.told.left_out) rows.rows.push_back({what, why});
+  for (const auto& [what, why] : data.header.left_out) rows.rows.push_back({what, why});
   std::size_t hopeless = 0, unknown = 0, stopped = 0;
   const Search& search = *data.tuning.search;
   const double best = search.belief(search.best()).mean;
@@ -217,9 +218,9 @@ Json json_of(const Space& space, const std::vector<Run>& runs) {
     dimensions.push_back({{"name", dimension.name}, {"levels", levels}});
   }
   for (const Run& run : runs) {
-    Json one = {{"candidate", run.trial.candidate},
-                {"phase", static_cast<int>(run.trial.phase)},
-                {"round", run.trial.round},
+    Json one = {{"candidate", run.proposal.candidate},
+                {"phase", static_cast<int>(run.proposal.phase)},
+                {"round", run.proposal.round},
                 {"value", run.outcome.value},
                 {"seconds", run.outcome.seconds}};
     if (run.outcome.stopped) one["stopped"] = true;
@@ -248,9 +249,9 @@ std::string figure_name(const std::string& setting) {
 Result& add_result_of(Record& record, const TuneData& data, std::size_t candidate) {
   Result& result = record.results.emplace_back();
   result.name = figure_name(data.text(candidate));
-  result.what = fmt::format("{} of {}", data.told.goal, data.text(candidate));
-  result.unit = data.told.unit;
-  result.better = data.told.inverted ? Better::higher : Better::lower;
+  result.what = fmt::format("{} of {}", data.header.goal, data.text(candidate));
+  result.unit = data.header.unit;
+  result.better = data.header.inverted ? Better::higher : Better::lower;
   result.factors = data.space.factors(data.candidate(candidate));
   set_samples(result, data.values[candidate]);
   return result;
@@ -260,7 +261,7 @@ void add_results(Record& record, const TuneData& data) {
   if (data.was_run(data.tuning.chosen())) {
     Result& chosen = add_result_of(record, data, data.tuning.chosen());
     chosen.name = "tune.chosen";
-    chosen.what = fmt::format("{} of what was found to be best", data.told.goal);
+    chosen.what = fmt::format("{} of what was found to be best", data.header.goal);
   }
   for (std::size_t i = 0; i < data.values.size(); ++i)
     if (data.was_run(i)) add_result_of(record, data, i);
@@ -269,17 +270,17 @@ void add_results(Record& record, const TuneData& data) {
 // Only tunings of one command for one goal are held against each other.
 void hold_apart(Record& record, const TuneData& data) {
   const std::string held =
-      fmt::format("the command {} for {}", clean_utf8(data.told.command), data.told.goal);
+      fmt::format("the command {} for {}", clean_utf8(data.header.command), data.header.goal);
   for (Result& result : record.results) result.details[detail::kHeldFixed] = held;
   for (View& view : record.views) view.details[detail::kHeldFixed] = view.title + " of " + held;
 }
 
 }  // namespace
 
-std::string headline(const Space& space, const Tuning& tuning, const Told& told) {
+std::string headline(const Space& space, const Tuning& tuning, const TuningHeader& header) {
   const std::string best = space.text(space.candidates()[tuning.best]);
   if (tuning.chosen() != 0)
-    return fmt::format("{}: {} as you started it.", best, times_as(told, tuning.proof->ratio));
+    return fmt::format("{}: {} as you started it.", best, times_as(header, tuning.proof->ratio));
   const bool loaded = tuning.proof && tuning.proof->left_out > 0;
   if (loaded && tuning.proof->ratio.pairs < kFewestPairs)
     return fmt::format(
@@ -287,32 +288,32 @@ std::string headline(const Space& space, const Tuning& tuning, const Told& told)
         "search was {}. Tune again when less else runs, or with a larger budget.",
         tuning.proof->ratio.pairs, tuning.proof->winner.size(), best);
   if (tuning.best == 0 || !tuning.proof || tuning.proof->ratio.pairs == 0)
-    return fmt::format("Nothing was found that is {} the command as you start it.", more(told));
+    return fmt::format("Nothing was found that is {} the command as you start it.", more(header));
   if (!tuning.proof->fresh)
     return fmt::format(
         "Stopped. The best so far is {}: {} as you started it in the rounds of the race, not yet "
         "measured afresh.",
-        best, times_as(told, tuning.proof->ratio));
+        best, times_as(header, tuning.proof->ratio));
   return fmt::format(
       "Nothing is surely {} the command as you start it. The best of the search was {}: {} when it "
       "was measured afresh{}.",
-      more(told), best, times_as(told, tuning.proof->ratio),
+      more(header), best, times_as(header, tuning.proof->ratio),
       !tuning.proof->ratio.undecided()             ? ""
       : tuning.proof->ratio.value < kWorthMoreRuns ? ", no difference seen"
                                                    : ", no difference seen; more runs may tell");
 }
 
 Record tune_record(const core::Topology& topology, const Space& space, const Tuning& tuning,
-                   const Told& told) {
-  const TuneData data = data_of(space, tuning, told);
-  const std::string title = "Tuning of " + clean_utf8(told.command);
+                   const TuningHeader& header) {
+  const TuneData data = data_of(space, tuning, header);
+  const std::string title = "Tuning of " + clean_utf8(header.command);
   const About about = {"tune", title.c_str(), ""};
-  Record record = begin_record(topology, Kind::study, about, told.command_line, false);
+  Record record = begin_record(topology, Kind::study, about, header.command_line, false);
   record.complete = tuning.complete;
   record.duration_s = tuning.seconds;
   add_what_to_use(record, data);
   Json detail = json_of(space, tuning.runs);
-  detail["kept"] = told.kept;
+  detail["kept"] = header.kept;
   record.views.front().details[detail::kTuning] = std::move(detail);
   add_best(record, data);
   add_tune_charts(record, data);
@@ -321,8 +322,8 @@ Record tune_record(const core::Topology& topology, const Space& space, const Tun
   add_results(record, data);
   hold_apart(record, data);
   for (const std::string& note : notes_of_load(tuning)) record.sentences.push_back("Note: " + note);
-  for (const std::string& warning : told.warnings) record.sentences.push_back("Note: " + warning);
-  record.sentences.push_back(headline(space, tuning, told));
+  for (const std::string& warning : header.warnings) record.sentences.push_back("Note: " + warning);
+  record.sentences.push_back(headline(space, tuning, header));
   return record;
 }
 
@@ -343,18 +344,18 @@ std::vector<Run> runs_of(const Record& record, const Space& space) {
   try {
     for (const Json& one : detail.at("runs")) {
       Run run;
-      run.trial.candidate = one.at("candidate").get<std::size_t>();
-      run.trial.phase = static_cast<Phase>(one.at("phase").get<int>());
-      run.trial.round = one.at("round").get<int>();
+      run.proposal.candidate = one.at("candidate").get<std::size_t>();
+      run.proposal.phase = static_cast<Phase>(one.at("phase").get<int>());
+      run.proposal.round = one.at("round").get<int>();
       run.outcome.value = one.at("value").get<double>();
       run.outcome.seconds = one.at("seconds").get<double>();
       run.outcome.stopped = one.value("stopped", false);
       run.outcome.refused = one.value("refused", std::string());
       if (one.contains("others_pus")) run.outcome.others_pus = one.at("others_pus").get<double>();
-      const bool legal = run.trial.candidate < space.candidates().size() &&
-                         run.trial.phase >= Phase::screening && run.trial.phase <= Phase::proof &&
-                         (run.outcome.value > 0 || !run.outcome.refused.empty()) &&
-                         run.outcome.seconds >= 0;
+      const bool legal =
+          run.proposal.candidate < space.candidates().size() &&
+          run.proposal.phase >= Phase::screening && run.proposal.phase <= Phase::proof &&
+          (run.outcome.value > 0 || !run.outcome.refused.empty()) && run.outcome.seconds >= 0;
       if (!legal) throw core::UsageError("one of its runs cannot be");
       runs.push_back(std::move(run));
     }

@@ -13,8 +13,8 @@
 
 namespace tabane::lab::tune {
 
-// What the record tells that the tuning does not know.
-struct Told {
+// What the record shows that the tuning does not know.
+struct TuningHeader {
   std::string command;           // as the user starts it now
   std::string command_line;      // of the tuning
   std::string goal;              // "wall time"
@@ -27,13 +27,13 @@ struct Told {
 };
 
 Record tune_record(const core::Topology& topology, const Space& space, const Tuning& tuning,
-                   const Told& told);
+                   const TuningHeader& header);
 
 // "6 processes, 4 threads …: 1.42 [1.38, 1.47] times as fast as you started it", or that nothing
 // is.
-std::string headline(const Space& space, const Tuning& tuning, const Told& told);
+std::string headline(const Space& space, const Tuning& tuning, const TuningHeader& header);
 
-// What Told::kept was. throws: core::UsageError if the record is of no tuning.
+// What TuningHeader::kept was. throws: core::UsageError if the record is of no tuning.
 const Json& kept_of(const Record& record);
 
 // The runs of a record over the same space.
@@ -47,10 +47,10 @@ std::string machine_differs(const Record& record, const core::Topology& topology
 struct TuneData {
   const Space& space;
   const Tuning& tuning;
-  const Told& told;
+  const TuningHeader& header;
   std::vector<std::vector<double>> values = {};  // of complete runs, of each candidate, as shown
 
-  double shown(double value) const { return told.inverted ? 1 / value : value; }
+  double shown(double value) const { return header.inverted ? 1 / value : value; }
   const Candidate& candidate(std::size_t i) const { return space.candidates()[i]; }
   bool was_run(std::size_t i) const { return !values[i].empty(); }
   std::string text(std::size_t i) const { return space.text(candidate(i)); }

@@ -283,29 +283,30 @@ int TunedCommand::repeat_for(const lab::tune::Budget& budget) const {
 }
 
 // Shards print their parts each, and what is the user's own may print something else.
-bool TunedCommand::prints_the_same(const lab::tune::Trial& trial, const Measured& measured) const {
-  const Setting setting = plan_.setting(plan_.space().candidates()[trial.candidate]);
+bool TunedCommand::prints_the_same(const lab::tune::Proposal& proposal,
+                                   const Measured& measured) const {
+  const Setting setting = plan_.setting(plan_.space().candidates()[proposal.candidate]);
   const bool parts = plan_.request().shards && setting.processes > 1;
   return output_hash_.empty() || parts || !setting.values.empty() ||
          measured.last.output_hash == output_hash_;
 }
 
-lab::tune::Outcome TunedCommand::run(const lab::tune::Trial& trial) {
+lab::tune::RunResult TunedCommand::run(const lab::tune::Proposal& proposal) {
   core::Clock& clock = core::tick_clock();
   const double start = clock.now();
-  lab::tune::Outcome outcome;
-  const auto ended = [&]() -> lab::tune::Outcome& {
+  lab::tune::RunResult outcome;
+  const auto ended = [&]() -> lab::tune::RunResult& {
     outcome.seconds = clock.now() - start;
     return outcome;
   };
-  outcome.refused = no_memory_for(trial.candidate);
+  outcome.refused = no_memory_for(proposal.candidate);
   if (!outcome.refused.empty()) return ended();
   run_line(judging_.prepare, "--prepare");
   // A limit of another value than time cannot be seen while the command runs.
-  const double worst = judging_.goal == Goal::time ? trial.limit * repeat_ : kUnlimited;
+  const double worst = judging_.goal == Goal::time ? proposal.limit * repeat_ : kUnlimited;
   const lab::OthersLoad others;
-  const Measured measured =
-      measure(trial.candidate, timeout_seconds_, worst, trial.phase == lab::tune::Phase::proof);
+  const Measured measured = measure(proposal.candidate, timeout_seconds_, worst,
+                                    proposal.phase == lab::tune::Phase::proof);
   outcome.others_pus = others.busy_pus();
   outcome.value = measured.value;
   outcome.refused = measured.refused;
@@ -316,7 +317,7 @@ lab::tune::Outcome TunedCommand::run(const lab::tune::Trial& trial) {
           fmt::format("not finished after {}", core::format_seconds(timeout_seconds_));
     return ended();
   }
-  if (outcome.refused.empty() && !prints_the_same(trial, measured))
+  if (outcome.refused.empty() && !prints_the_same(proposal, measured))
     outcome.refused = "it printed something else than the command as started";
   if (outcome.refused.empty()) {
     try {

@@ -63,7 +63,7 @@ class TunedCommand {
   void try_out(const lab::tune::Budget& budget);
   // In a proof the very line that is printed for a setting is started. throws: lab::Stopped,
   // core::SystemError.
-  lab::tune::Outcome run(const lab::tune::Trial& trial);
+  lab::tune::RunResult run(const lab::tune::Proposal& proposal);
   // Whether runs are so short that the start of `tabane run` matters, and a line without it does
   // the same: then that is the line to use.
   bool is_better_bare(const Setting& setting) const;
@@ -82,7 +82,7 @@ class TunedCommand {
   // run_limit: seconds of one run; limit: of all of them.
   Measured measure(std::size_t candidate, double run_limit, double limit, bool as_printed);
   int repeat_for(const lab::tune::Budget& budget) const;
-  bool prints_the_same(const lab::tune::Trial& trial, const Measured& measured) const;
+  bool prints_the_same(const lab::tune::Proposal& proposal, const Measured& measured) const;
   std::vector<lab::ChildCommand> commands(const Setting& setting, bool as_printed) const;
   void know_first(const lab::ChildRun& run, const lab::tune::Budget& budget);
   double limit_of_first(const lab::tune::Budget& budget) const;

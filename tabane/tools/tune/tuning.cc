@@ -34,8 +34,8 @@ class Tuner {
     try {
       if (earlier.empty()) first_run();
       limit_search();
-      while (const auto trial = search().next()) {
-        search().tell(*trial, run(*trial));
+      while (const auto proposal = search().next()) {
+        search().tell(*proposal, run(*proposal));
         prove_meanwhile();
       }
       tuning_.best = search().choice();
@@ -57,24 +57,24 @@ class Tuner {
 
   void resume(const std::vector<Run>& earlier) {
     for (const Run& run : earlier) {
-      if (run.trial.phase != Phase::proof) search().tell(run.trial, run.outcome);
+      if (run.proposal.phase != Phase::proof) search().tell(run.proposal, run.outcome);
       tuning_.runs.push_back(run);
     }
     first_ = tuning_.runs.size();
   }
 
-  Outcome run(const Trial& trial) {
+  RunResult run(const Proposal& proposal) {
     if (hooks_.stop_requested()) throw Stopped();
-    hooks_.progress(what(trial), done(), left());
-    const Outcome outcome = run_(trial);
+    hooks_.progress(what(proposal), done(), left());
+    const RunResult outcome = run_(proposal);
     spent_ += outcome.seconds;
-    if (trial.phase == Phase::proof) proof_seconds_ += outcome.seconds;
-    tuning_.runs.push_back({trial, outcome});
+    if (proposal.phase == Phase::proof) proof_seconds_ += outcome.seconds;
+    tuning_.runs.push_back({proposal, outcome});
     return outcome;
   }
 
   void first_run() {
-    const Outcome outcome = run({});
+    const RunResult outcome = run({});
     if (!outcome.refused.empty())
       throw core::Error("the command as started does not work: " + outcome.refused);
     search().tell({}, outcome);
@@ -88,7 +88,7 @@ class Tuner {
   double base_seconds() const {
     std::vector<double> seconds;
     for (const Run& run : tuning_.runs)
-      if (run.trial.candidate == 0 && run.outcome.refused.empty())
+      if (run.proposal.candidate == 0 && run.outcome.refused.empty())
         seconds.push_back(run.outcome.seconds);
     return seconds.empty() ? 0 : core::median(seconds);
   }
@@ -134,17 +134,17 @@ class Tuner {
     ++proof_rounds_;
     const bool winner_first = random_() % 2 == 0;
     for (const bool is_winner : {winner_first, !winner_first}) {
-      const Trial trial{
+      const Proposal proposal{
           .candidate = is_winner ? winner : 0, .phase = Phase::proof, .round = proof_rounds_};
-      const Outcome outcome = run(trial);
+      const RunResult outcome = run(proposal);
       if (outcome.refused.empty()) continue;
-      search().tell(trial, outcome);
+      search().tell(proposal, outcome);
       return false;
     }
     return true;
   }
 
-  // A round of the proof of what the search would choose now. The search is not told of it, so that
+  // A round of the proof of what the search would choose now. The search does not see it, so that
   // it stays a fair judge of that choice.
   void prove_meanwhile() {
     const double early = 2.0 * proof_rounds_;
@@ -177,7 +177,7 @@ class Tuner {
     Proof proof = rounds_of(fresh_runs(), Phase::proof, 0, tuning_.best);
     std::vector<double> as_started;
     for (const Run& run : fresh_runs())
-      if (run.trial.candidate == 0 && run.outcome.refused.empty() && !run.outcome.stopped)
+      if (run.proposal.candidate == 0 && run.outcome.refused.empty() && !run.outcome.stopped)
         as_started.push_back(run.outcome.value);
     proof.leave_out_load(as_started);
     return proof;
@@ -203,11 +203,11 @@ class Tuner {
     return std::isfinite(seconds) ? std::max(0.0, seconds) : -1;
   }
 
-  std::string what(const Trial& trial) {
+  std::string what(const Proposal& proposal) {
     if (tuning_.runs.empty()) return "the command as started";
     const std::size_t best = search().best();
     const double gain = std::exp(search().belief(0).mean - search().belief(best).mean);
-    std::string text(to_string(trial.phase));
+    std::string text(to_string(proposal.phase));
     if (best != 0 && std::isfinite(gain))
       text += fmt::format(", best {:.2f} x: {}", gain, space_.text(space_.candidates()[best]));
     return text;
@@ -280,9 +280,10 @@ Proof rounds_of(std::span<const Run> runs, Phase phase, std::size_t as_started,
                 std::size_t winner) {
   std::map<int, std::pair<double, double>> rounds;
   for (const Run& run : runs) {
-    if (run.trial.phase != phase || !run.outcome.refused.empty() || run.outcome.stopped) continue;
-    if (run.trial.candidate == as_started) rounds[run.trial.round].first = run.outcome.value;
-    if (run.trial.candidate == winner) rounds[run.trial.round].second = run.outcome.value;
+    if (run.proposal.phase != phase || !run.outcome.refused.empty() || run.outcome.stopped)
+      continue;
+    if (run.proposal.candidate == as_started) rounds[run.proposal.round].first = run.outcome.value;
+    if (run.proposal.candidate == winner) rounds[run.proposal.round].second = run.outcome.value;
   }
   Proof proof;
   proof.fresh = phase == Phase::proof;

@@ -15,8 +15,8 @@ namespace tabane::lab::tune {
 
 // One run of a candidate, as it happened.
 struct Run {
-  Trial trial;
-  Outcome outcome;
+  Proposal proposal;
+  RunResult outcome;
 };
 
 struct Budget {
@@ -24,10 +24,10 @@ struct Budget {
   double seconds = 0;  // 0: as the runs allow
 };
 
-// What stands between a tuning and its command. throws: Stopped.
-using RunCandidate = std::function<Outcome(const Trial& trial)>;
+// Runs a candidate for a tuning. throws: Stopped.
+using RunCandidate = std::function<RunResult(const Proposal& proposal)>;
 
-// The winner beside the command as started, measured afresh, in turn: now and then during the
+// The winner and the command as started, measured afresh, in turn: now and then during the
 // search, and after it.
 struct Proof {
   std::vector<double> as_started, winner;  // values, in turn
@@ -65,7 +65,7 @@ inline constexpr std::size_t kFewestPairs = 6;  // of the proof: for its interva
 void require_one_round(const Budget& budget, double run_seconds);
 
 // Tunes until the budget is spent, nothing promises more, or the user stops it.
-// earlier: runs of a tuning over the same space, which this one goes on with.
+// earlier: runs of a tuning over the same space, which this one continues.
 // throws: core::UsageError if the budget is below the price of one round, and says what that is;
 // core::Error if the command as started does not work.
 Tuning tune_command(const Space& space, const Budget& budget, const RunCandidate& run,

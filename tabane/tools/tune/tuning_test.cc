@@ -18,7 +18,7 @@ namespace tabane::lab::tune {
 namespace {
 
 RunCandidate runner(SyntheticCommand& command) {
-  return [&command](const Trial& trial) { return command.run(trial.candidate); };
+  return [&command](const Proposal& proposal) { return command.run(proposal.candidate); };
 }
 
 // Contention that punishes many threads: the command as started is far from the best.
@@ -71,7 +71,7 @@ class LoadedCommand {
     if (candidate == 0) return 1;
     return space().candidates()[candidate][0] == 1 ? 1 / gain_ : 1.03;
   }
-  Outcome run(std::size_t candidate) {
+  RunResult run(std::size_t candidate) {
     if (left_ <= 0) {
       quiet_ = !quiet_;
       left_ = quiet_ ? kQuiet : kLoaded;
@@ -105,7 +105,9 @@ std::pair<int, int> winners_under_load(double gain, int runs) {
   int right = 0, wrong = 0;
   for (unsigned seed = 0; seed < kTunings; ++seed) {
     LoadedCommand command(gain, seed);
-    const RunCandidate run = [&](const Trial& trial) { return command.run(trial.candidate); };
+    const RunCandidate run = [&](const Proposal& proposal) {
+      return command.run(proposal.candidate);
+    };
     const std::size_t chosen = tune_command(LoadedCommand::space(), {.runs = runs}, run).chosen();
     if (chosen != 0) ++(command.true_seconds(chosen) < 1 ? right : wrong);
   }
@@ -173,9 +175,9 @@ TEST(Tuning, SpreadsTheProofOverTheSearch) {
   const Tuning tuning = tune_command(command.space(), {.runs = 200}, runner(command));
   std::size_t proofs = 0, before_the_end = 0, last_of_search = 0;
   for (std::size_t i = 0; i < tuning.runs.size(); ++i)
-    if (tuning.runs[i].trial.phase != Phase::proof) last_of_search = i;
+    if (tuning.runs[i].proposal.phase != Phase::proof) last_of_search = i;
   for (std::size_t i = 0; i < tuning.runs.size(); ++i) {
-    if (tuning.runs[i].trial.phase != Phase::proof) continue;
+    if (tuning.runs[i].proposal.phase != Phase::proof) continue;
     ++proofs;
     before_the_end += i < last_of_search;
   }
@@ -218,8 +220,8 @@ TEST(Tuning, KeepsToABudgetOfSeconds) {
 
 TEST(Tuning, OfACommandThatFailsFromTheStartIsAnError) {
   SyntheticCommand command(k72Pus, contended());
-  const RunCandidate fails = [](const Trial&) {
-    return Outcome{.seconds = 1, .refused = "exit code 3"};
+  const RunCandidate fails = [](const Proposal&) {
+    return RunResult{.seconds = 1, .refused = "exit code 3"};
   };
   EXPECT_THROW(tune_command(command.space(), {.runs = 100}, fails), core::Error);
 }
@@ -245,8 +247,8 @@ TEST_F(OfRecord, HoldsTheRunsSoThatTheTuningCanGoOn) {
   const auto runs = runs_of(read, command.space());
   ASSERT_EQ(runs.size(), tuning.runs.size());
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    EXPECT_EQ(runs[i].trial.candidate, tuning.runs[i].trial.candidate);
-    EXPECT_EQ(runs[i].trial.phase, tuning.runs[i].trial.phase);
+    EXPECT_EQ(runs[i].proposal.candidate, tuning.runs[i].proposal.candidate);
+    EXPECT_EQ(runs[i].proposal.phase, tuning.runs[i].proposal.phase);
     EXPECT_EQ(runs[i].outcome.value, tuning.runs[i].outcome.value);
   }
   EXPECT_EQ(kept_of(read).at("command").at(0), "./work");
@@ -296,8 +298,8 @@ TEST_F(OfRecord, SaysWhatWasFoundInOneSentence) {
 TEST_F(OfRecord, ShowsALawOnlyOfThreeNumbersOfWorkers) {
   const Space two(
       {{.name = "threads", .scale = Scale::threads, .levels = {2, 1}, .amounts = {2, 1}}});
-  const RunCandidate run = [](const Trial& trial) {
-    return Outcome{.value = trial.candidate == 0 ? 1.0 : 1.5, .seconds = 1};
+  const RunCandidate run = [](const Proposal& proposal) {
+    return RunResult{.value = proposal.candidate == 0 ? 1.0 : 1.5, .seconds = 1};
   };
   const Tuning of_two = tune_command(two, {.runs = 30}, run);
   const Record read = tune_record(topology, two, of_two, {});
@@ -309,7 +311,7 @@ TEST_F(OfRecord, DrawsTheBestMedianOfWhatWasSeenUntilThen) {
   const auto& race = std::get<Curves>(read.find_view("tune.race")->content);
   std::map<std::size_t, std::vector<double>> seen;
   for (const auto& run : tuning.runs)
-    if (!run.outcome.stopped) seen[run.trial.candidate].push_back(run.outcome.value);
+    if (!run.outcome.stopped) seen[run.proposal.candidate].push_back(run.outcome.value);
   double least = std::numeric_limits<double>::infinity();
   for (const auto& [candidate, values] : seen) least = std::min(least, core::median(values));
   EXPECT_DOUBLE_EQ(race.series.back().y.back(), least);
@@ -324,13 +326,13 @@ TEST(Tuning, ShowsNothingOfWhatIsOutOfTheQuestionAsGood) {
   const Space& space = command.space();
   std::size_t allocator = 0, fast = 0;
   while (space.dimensions()[allocator].name != "allocator") ++allocator;
-  const RunCandidate run = [&](const Trial& trial) {
-    Outcome outcome = command.run(trial.candidate);
-    if (space.candidates()[trial.candidate][allocator] == 1) outcome.refused = "exit code 3";
-    if (fast == 0 && trial.phase == Phase::looking) {
-      fast = trial.candidate;
+  const RunCandidate run = [&](const Proposal& proposal) {
+    RunResult outcome = command.run(proposal.candidate);
+    if (space.candidates()[proposal.candidate][allocator] == 1) outcome.refused = "exit code 3";
+    if (fast == 0 && proposal.phase == Phase::looking) {
+      fast = proposal.candidate;
       outcome.value /= 100;
-    } else if (fast != 0 && trial.candidate == fast) {
+    } else if (fast != 0 && proposal.candidate == fast) {
       outcome.refused = "exit code 4";
     }
     return outcome;

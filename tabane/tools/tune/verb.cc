@@ -157,12 +157,13 @@ class CommandTuning {
     command.try_out(budget_);
     for (const std::string& warning : command.warnings()) warn(warning);
     const auto tuning = lab::tune::tune_command(
-        plan_.space(), budget_, [&](const lab::tune::Trial& trial) { return command.run(trial); },
-        hooks, earlier_);
+        plan_.space(), budget_,
+        [&](const lab::tune::Proposal& proposal) { return command.run(proposal); }, hooks,
+        earlier_);
     setting_ = plan_.setting(plan_.space().candidates()[use(tuning)]);
     lines_ = lines_of(*setting_, command.is_better_bare(*setting_));
     lab::Record record =
-        lab::tune::tune_record(topology_, plan_.space(), tuning, told(command.warnings()));
+        lab::tune::tune_record(topology_, plan_.space(), tuning, header(command.warnings()));
     if (!options_.save().empty())
       core::write_output(options_.save(), lab::to_json(record).dump(1) + "\n");
     return record;
@@ -189,7 +190,7 @@ class CommandTuning {
     return {without, with, "or, by tabane, which takes some 10 ms more to start"};
   }
 
-  lab::tune::Told told(std::vector<std::string> warnings) const {
+  lab::tune::TuningHeader header(std::vector<std::string> warnings) const {
     const TuneRequest& request = plan_.request();
     lab::Json kept = {{"command", request.command},
                       {"launcher", request.launcher},
