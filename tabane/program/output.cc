@@ -144,7 +144,7 @@ lab::Record read_record(const std::string& file) {
   const std::string text = core::read_file(file);
   try {
     lab::Record record = lab::record_from_json(without_controls_in(lab::Json::parse(text)));
-    // Surveys of schema version 1 lack the views that results of several probes make.
+    // A survey that did not reach its end lacks the views that results of several probes make.
     if (record.kind == lab::Kind::survey) lab::present(record);
     return record;
   } catch (const core::Error& error) {

@@ -15,7 +15,7 @@ namespace {
 
 using Library = nlohmann::ordered_json;
 
-// Is told each part of a text by the parser, which does not recur.
+// Receives each part of a text from the parser, which does not recur.
 class JsonBuilder {
  public:
   bool null() { return add(nullptr); }

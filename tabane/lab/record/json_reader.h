@@ -44,7 +44,6 @@ class JsonReader {
 
   bool is_null() const { return json_.is_null(); }
   bool is_text() const { return json_.is_string(); }
-  bool is_number() const { return json_.is_number(); }
   std::string text() const {
     if (!json_.is_string()) wrong("text");
     return json_.get<std::string>();
@@ -86,8 +85,5 @@ class JsonReader {
   const Json& json_;
   std::string path_;
 };
-
-// A survey or study of schema version 1 in the form of version 2.
-Json upgraded_from_1(const Json& json);
 
 }  // namespace tabane::lab

@@ -17,7 +17,7 @@
 
 namespace tabane::lab {
 
-// A number or a word. Numbers stand before words.
+// A number or a word. Numbers sort before words.
 class Level {
  public:
   template <class Number>

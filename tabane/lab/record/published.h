@@ -1,5 +1,5 @@
 // Records of machines that others measured: the figures that the reports publish, in the form in
-// which surveys and studies write theirs, so that both can stand side by side. They come from the
+// which surveys and studies write theirs, so that both can be shown together. They come from the
 // files studies/*/published*.json, which are part of the program.
 #pragma once
 

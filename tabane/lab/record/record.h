@@ -21,7 +21,7 @@ enum class Better { higher, lower, neither };
 
 // ---- tables ----
 
-// What stands in one place of a table: nothing, text, or a value with its unit and interval.
+// One cell of a table: nothing, text, or a value with its unit and interval.
 // Unit "ratio" shows two decimals, "share" per cent, "1" a count.
 struct Entry {
   std::string text = {};
@@ -101,7 +101,7 @@ struct Matrix {
     std::size_t row = 0, column = 0;
   };
   std::optional<Place> framed = {};  // what is pointed at, for example what was chosen
-  // The values that the ends of a logarithmic scale of colours stand for; null: a linear scale of
+  // The values at the ends of a logarithmic scale of colours; null: a linear scale of
   // what is here.
   std::optional<core::Interval> colours = {};
   bool own_first = false;  // values are also shown as ratios to the column that has the row's name
@@ -242,7 +242,7 @@ struct ChecklistRow {
   std::string rule, text, status, evidence;
 };
 
-// tabane beside a peer, or a figure beside what it may be at most or at least.
+// tabane against a peer, or a figure against what it may be at most or at least.
 struct Comparison {
   std::string question, unit;
   // A peer: rates in `unit`, and how many times ours is as fast.
@@ -297,9 +297,8 @@ inline constexpr int kSchemaVersion = 2;
 
 Json to_json(const Record& record);
 
-// Reads schema version 2, and surveys and studies of version 1.
-// throws: core::UsageError if it is none of them, naming the key that is missing or of the wrong
-// kind.
+// throws: core::UsageError if it is no record of this schema, naming the key that is missing or of
+// the wrong kind.
 Record record_from_json(const Json& json);
 
 // The views of several passes of a survey as one view.

@@ -528,8 +528,6 @@ class Reader {
     if (json.is_null()) return;
     if (json.is_text()) {
       entry.text = json.text();
-    } else if (json.is_number()) {  // schema version 1
-      entry.value = json.number();
     } else {
       read(json.at("value"), entry.value);
       read(json.at("unit"), entry.unit);
@@ -576,15 +574,8 @@ Json to_json(const Record& record) {
 Record record_from_json(const Json& json) {
   const JsonReader top(json);
   const int schema = top.at("schema_version").integer<int>();
-  if (schema == 1) {
-    try {
-      return record_from_json(upgraded_from_1(json));
-    } catch (const Json::exception& error) {  // a value of another kind than version 1 has there
-      throw core::UsageError(fmt::format("record: not of schema version 1: {}", error.what()));
-    }
-  }
   if (schema != kSchemaVersion)
-    throw core::UsageError(fmt::format("record: schema_version is {}; this program reads 1 and {}",
+    throw core::UsageError(fmt::format("record: schema_version is {}; this program reads {}",
                                        schema, kSchemaVersion));
   Record record;
   Reader::read(top, record);

@@ -50,29 +50,6 @@ TEST(Present, ChangesNothingTheSecondTime) {
   EXPECT_EQ(to_json(record), once);
 }
 
-TEST(Present, ShowsSurveysOfSchemaVersion1) {
-  const Json old = Json::parse(R"({"schema_version": 1, "kind": "survey", "tabane_version": "0.1",
-    "started": "", "duration_s": 1, "complete": true, "quick": false, "command_line": "",
-    "machine": {"caches": [{"level": 1, "bytes": 32768}]}, "environment": {}, "warnings": [],
-    "sentences": [], "results": [], "skipped": [], "checklist": [],
-    "tables": [
-      {"name": "memory.latency", "what": "Latency", "kind": "curves", "version": 1,
-       "parameters": {}, "x": {"name": "working set", "unit": "bytes", "log": true},
-       "y": {"name": "latency", "unit": "ns", "log": true},
-       "series": [{"name": "4 KiB pages", "x": [16384, 1048576], "y": [1.5, 90]}]},
-      {"name": "ladder", "what": "Rungs", "kind": "rows", "version": 1, "parameters": {},
-       "columns": [{"name": "kernel", "unit": ""}, {"name": "plain loop", "unit": "FLOP/s"},
-                   {"name": "shipped", "unit": "FLOP/s"}, {"name": "limit", "unit": "FLOP/s"}],
-       "rows": [["dot", 1e9, 8e9, 1e10]]}]})");
-  Record record = record_from_json(old);
-  present(record);
-  EXPECT_EQ(figure_of(*record.find_view("memory.latency"))->title, "Latency");
-  EXPECT_TRUE(has(record.find_view("memory.latency")->note, "an earlier version"));
-  const auto& ladder = find_content<Rows>(record, "ladder")->rows;
-  EXPECT_EQ(ladder.at(0).at(2), Entry(8e9, "FLOP/s"));
-  EXPECT_EQ(figure_ids(record), (std::vector<std::string>{"memory_latency"}));
-}
-
 TEST(MakeFigures, GivesEachACaptionWithNumbersAndATable) {
   for (const auto& figure : make_figures(testing::full_record())) {
     EXPECT_TRUE(std::any_of(figure.caption.begin(), figure.caption.end(), [](char c) {
