@@ -7,7 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "bench/panel_record.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/record/text.h"
 
@@ -26,7 +25,7 @@ std::vector<double> seconds_per_amount(const core::Series& series, double amount
   return cost;
 }
 
-lab::Comparison beside(const Question& question, const Entrant& peer) {
+lab::Comparison beside(const Question& question, const Contender& peer) {
   lab::Comparison c;
   c.question = question.name;
   c.unit = question.unit;
@@ -37,7 +36,7 @@ lab::Comparison beside(const Question& question, const Entrant& peer) {
   return c;
 }
 
-lab::Comparison compare(const Question& question, const Entrant& peer,
+lab::Comparison compare(const Question& question, const Contender& peer,
                         const std::vector<double>& ours, const std::vector<double>& theirs) {
   lab::Comparison c = beside(question, peer);
   c.ours = 1 / core::median(ours);
@@ -46,28 +45,28 @@ lab::Comparison compare(const Question& question, const Entrant& peer,
   return c;
 }
 
-// A competitor of a question cannot go on.
+// A contender of a question cannot go on.
 struct Failed {
-  Entrant* entrant;
+  Contender* contender;
   std::string why;
 };
 
 // f, which throws Failed in place of what it throws itself.
 template <class F>
-F accountable(F f, Entrant& entrant) {
+F accountable(F f, Contender& contender) {
   if (!f) return f;
-  return [f = std::move(f), &entrant](auto&&... arguments) {
+  return [f = std::move(f), &contender](auto&&... arguments) {
     try {
       return f(std::forward<decltype(arguments)>(arguments)...);
     } catch (const std::exception& error) {
-      throw Failed{&entrant, error.what()};
+      throw Failed{&contender, error.what()};
     }
   };
 }
 
-core::Competitor competitor(Entrant& entrant, const std::string& name) {
-  return {name, accountable(entrant.work, entrant), accountable(entrant.before, entrant),
-          accountable(entrant.timed, entrant)};
+core::Competitor competitor(Contender& contender, const std::string& name) {
+  return {name, accountable(contender.work, contender), accountable(contender.before, contender),
+          accountable(contender.timed, contender)};
 }
 
 lab::Comparison left_out(const std::string& question, const std::string& peer,
@@ -85,16 +84,16 @@ struct Answers {
 };
 
 struct Measured {
-  const Entrant* entrant = nullptr;
+  const Contender* contender = nullptr;
   std::vector<double> cost;  // s per unit
 };
 
-// Measures all competitors of a question in turn. throws: Failed.
+// Measures all contenders of a question in turn. throws: Failed.
 Answers answer(Question& question, const core::MeasureOptions& options) {
   std::vector<core::Competitor> competitors{competitor(question.ours, question.ours.name)};
-  std::vector<const Entrant*> present;
+  std::vector<const Contender*> present;
   Answers answers;
-  for (Entrant& peer : question.peers) {
+  for (Contender& peer : question.peers) {
     if (peer.missing.empty()) peer.missing = question.ours.missing;
     if (peer.missing.empty()) {
       competitors.push_back(competitor(peer, peer.name));
@@ -116,7 +115,7 @@ Answers answer(Question& question, const core::MeasureOptions& options) {
       continue;
     }
     Measured& highest = roofs[present[i]->limits];
-    if (!highest.entrant || core::median(cost) < core::median(highest.cost)) {
+    if (!highest.contender || core::median(cost) < core::median(highest.cost)) {
       highest = {present[i], std::move(cost)};
     }
   }
@@ -124,7 +123,7 @@ Answers answer(Question& question, const core::MeasureOptions& options) {
       roofs, {}, [](const auto& roof) { return core::median(roof.second.cost); });
   if (lowest != roofs.end()) {
     answers.comparisons.push_back(
-        compare(question, *lowest->second.entrant, ours, lowest->second.cost));
+        compare(question, *lowest->second.contender, ours, lowest->second.cost));
   }
   return answers;
 }
@@ -198,7 +197,7 @@ void Panel::run() {
   }
 }
 
-void Panel::Asked::add(const lab::Comparison& pass) {
+void Panel::PooledComparison::add(const lab::Comparison& pass) {
   joined = pass;
   if (!pass.ratio) return;
   ratios.push_back(*pass.ratio);
@@ -218,16 +217,17 @@ void Panel::Asked::add(const lab::Comparison& pass) {
 }
 
 // Which loop is the roof may change from pass to pass; there is one a question.
-Panel::Asked& Panel::asked(const Question& question, const lab::Comparison& comparison) {
+Panel::PooledComparison& Panel::pooled(const Question& question,
+                                       const lab::Comparison& comparison) {
   const auto kind = [](const std::string& peer) {
     return peer.starts_with("roof: ") ? std::string("roof") : peer;
   };
-  for (Asked& one : asked_)
+  for (PooledComparison& one : pooled_)
     if (one.joined.question == comparison.question && one.joined.figure.empty() &&
         kind(one.joined.peer_name) == kind(comparison.peer_name))
       return one;
   groups_.push_back(question.group.empty() ? before_comma(question.name) : question.group);
-  return asked_.emplace_back();
+  return pooled_.emplace_back();
 }
 
 void Panel::keep(lab::Result result) {
@@ -262,9 +262,9 @@ std::vector<lab::Comparison> Panel::ask(Question question) {
     try {
       measured = answer(question, question.measure.value_or(settings_.measure));
     } catch (const Failed& failure) {
-      failed_ |= failure.entrant == &question.ours;
-      failure.entrant->missing =
-          (failure.entrant == &question.ours ? "tabane failed: " : "failed: ") + failure.why;
+      failed_ |= failure.contender == &question.ours;
+      failure.contender->missing =
+          (failure.contender == &question.ours ? "tabane failed: " : "failed: ") + failure.why;
     }
   }
   Answers& answers = *measured;
@@ -275,7 +275,7 @@ std::vector<lab::Comparison> Panel::ask(Question question) {
 }
 
 void Panel::note(const Question& question, const lab::Comparison& comparison) {
-  Asked& one = asked(question, comparison);
+  PooledComparison& one = pooled(question, comparison);
   one.add(comparison);
   skipped_ |= !comparison.skipped.empty();
   if (pass_ + 1 == topic_.passes) print(one.joined);
@@ -284,7 +284,7 @@ void Panel::note(const Question& question, const lab::Comparison& comparison) {
 
 std::vector<lab::Comparison> Panel::comparisons() const {
   std::vector<lab::Comparison> all;
-  for (const Asked& one : asked_) all.push_back(one.joined);
+  for (const PooledComparison& one : pooled_) all.push_back(one.joined);
   return all;
 }
 
@@ -300,7 +300,7 @@ void Panel::tell(lab::Comparison figure) {
   std::fflush(stdout);
   results_.push_back(figure_result(topic_.name, figure));
   groups_.push_back(before_comma(figure.question));
-  asked_.push_back({.joined = std::move(figure), .ratios = {}, .ours = {}, .peers = {}});
+  pooled_.push_back({.joined = std::move(figure), .ratios = {}, .ours = {}, .peers = {}});
 }
 
 void Panel::show(lab::View view) {

@@ -1,7 +1,7 @@
-// Side by side with the peers: a topic asks questions, a question lets competitors take turns in
-// one run.
+// Side by side with the peers: a topic asks questions, a question lets contenders take turns in one
+// run.
 //
-// A competitor that is missing or fails is named with the reason; the others are compared.
+// A contender that is missing or fails is named with the reason; the others are compared.
 //
 // Ratios are of rates, ours / peer: 1 or more means that ours is at least as fast. A target is met
 // if the ratio reaches it; "never slower" (1) also if its 95 % interval contains 1. A target of 0
@@ -22,7 +22,7 @@
 
 namespace tabane::bench {
 
-struct Entrant {
+struct Contender {
   std::string name;
   core::Work work;
   double amount = 0;        // of the question's unit, done by one iteration
@@ -39,8 +39,8 @@ struct Entrant {
 struct Question {
   std::string name;  // "sum, 1024 doubles in L1"
   std::string unit;  // of a rate, for example "B/s"
-  Entrant ours;
-  std::vector<Entrant> peers;
+  Contender ours;
+  std::vector<Contender> peers;
   std::optional<core::MeasureOptions> measure = std::nullopt;  // otherwise the settings'
   std::string group = {};  // shown in one chart; empty: what stands before the first comma
 };
@@ -79,7 +79,7 @@ struct RegisteredTopic {
 // By name.
 std::vector<Topic> registered_topics();
 
-// Where topics hand in their questions: asks them at once, so that their data may go afterwards. A
+// Takes the questions of a topic and asks them at once, so that their data may go afterwards. A
 // question that is asked again, in a later pass, is joined with its earlier answers.
 class Panel {
  public:
@@ -110,13 +110,13 @@ class Panel {
 
  private:
   // One comparison, over the passes so far.
-  struct Asked {
+  struct PooledComparison {
     lab::Comparison joined;
     std::vector<core::Ratio> ratios;  // one a pass
     std::vector<double> ours, peers;  // rates, one a pass
     void add(const lab::Comparison& pass);
   };
-  Asked& asked(const Question& question, const lab::Comparison& comparison);
+  PooledComparison& pooled(const Question& question, const lab::Comparison& comparison);
   void note(const Question& question, const lab::Comparison& comparison);
   void keep(lab::Result result);
   void print(const lab::Comparison& comparison);
@@ -125,7 +125,7 @@ class Panel {
 
   Topic topic_;
   Settings settings_;
-  std::vector<Asked> asked_;
+  std::vector<PooledComparison> pooled_;
   std::vector<std::string> groups_;  // of the comparisons
   std::vector<lab::Result> results_;
   std::vector<lab::View> shown_;
@@ -138,5 +138,18 @@ class Panel {
 // Writes DIRECTORY/TOPIC.json and the page DIRECTORY/TOPIC/report.html, whose path it returns.
 // throws: core::SystemError.
 std::string write(const lab::Record& record, const std::string& directory);
+
+// ---- what a topic found, as parts of a record ----
+
+// Results are named TOPIC.QUESTION.PEER. costs: seconds per unit of the question.
+lab::Result rates_result(const std::string& topic, const Question& question,
+                         const std::string& contender, const std::vector<double>& costs);
+lab::Result figure_result(const std::string& topic, const lab::Comparison& figure);
+
+// Of this machine, without comparisons.
+lab::Record begin_panel_record(const Topic& topic, const Settings& settings);
+
+// groups: of the record's comparisons; a chart each.
+void add_panel_views(lab::Record& record, const std::vector<std::string>& groups);
 
 }  // namespace tabane::bench

@@ -14,7 +14,7 @@ void work(std::uint64_t iterations) {
 }
 [[noreturn]] void fail(std::uint64_t) { throw std::runtime_error("out of paper"); }
 
-Entrant entrant(std::string name, core::Work does) {
+Contender contender(std::string name, core::Work does) {
   return {.name = std::move(name), .work = std::move(does), .amount = 1};
 }
 
@@ -32,8 +32,10 @@ struct Asked {
 
 TEST(Panel, APeerThatFailsIsNamedAndTheOthersAreCompared) {
   const Asked asked([](Panel& panel) {
-    panel.ask(
-        {"speed", "1/s", entrant("ours", work), {entrant("printer", fail), entrant("b", work)}});
+    panel.ask({"speed",
+               "1/s",
+               contender("ours", work),
+               {contender("printer", fail), contender("b", work)}});
   });
   ASSERT_EQ(asked.comparisons.size(), 2u);
   EXPECT_EQ(asked.comparisons[0].peer_name, "printer");
@@ -47,7 +49,7 @@ TEST(Panel, APeerThatFailsIsNamedAndTheOthersAreCompared) {
 
 TEST(Panel, WhereTabaneFailsNothingIsCompared) {
   const Asked asked([](Panel& panel) {
-    panel.ask({"speed", "1/s", entrant("ours", fail), {entrant("b", work)}});
+    panel.ask({"speed", "1/s", contender("ours", fail), {contender("b", work)}});
   });
   ASSERT_EQ(asked.comparisons.size(), 1u);
   EXPECT_EQ(asked.comparisons[0].skipped, "tabane failed: out of paper");
@@ -57,7 +59,7 @@ TEST(Panel, WhereTabaneFailsNothingIsCompared) {
 TEST(Panel, WhatThrowsBetweenQuestionsEndsOnlyItsPart) {
   const Asked asked([](Panel& panel) {
     panel.part("printing", [] { fail(1); });
-    panel.ask({"speed", "1/s", entrant("ours", work), {entrant("b", work)}});
+    panel.ask({"speed", "1/s", contender("ours", work), {contender("b", work)}});
     fail(1);
   });
   ASSERT_EQ(asked.comparisons.size(), 3u);
@@ -70,7 +72,7 @@ TEST(Panel, WhatThrowsBetweenQuestionsEndsOnlyItsPart) {
 
 TEST(Panel, WhereEverybodyTakesPartNothingIsSkipped) {
   const Asked asked([](Panel& panel) {
-    panel.ask({"speed", "1/s", entrant("ours", work), {entrant("b", work)}});
+    panel.ask({"speed", "1/s", contender("ours", work), {contender("b", work)}});
   });
   EXPECT_FALSE(asked.panel.skipped());
   EXPECT_FALSE(asked.panel.failed());

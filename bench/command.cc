@@ -1,7 +1,7 @@
 #include "bench/command.h"
 
 #include <fcntl.h>
-#include <spawn.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -9,12 +9,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
+#include <map>
 #include <sstream>
 
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/lab/commands/child.h"
+#include "tabane/lab/commands/spawn.h"
 
 namespace tabane::bench {
 namespace {
@@ -38,24 +40,6 @@ class Messages {
 
  private:
   core::Descriptor file_;
-};
-
-class FileActions {
- public:
-  explicit FileActions(const Messages& messages) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions_, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions_, messages.fd(), 2);
-  }
-  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-
-  const posix_spawn_file_actions_t* get() const { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
 };
 
 // Linux starts the peak of a spawned program at that of its parent, which the parent can take back
@@ -86,16 +70,20 @@ Usage& Usage::operator+=(const Usage& other) {
 
 Usage run_command(const Command& command) {
   const Messages messages;
-  const FileActions actions(messages);
+  const core::Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+  const std::string file = lab::program_file(command[0]);
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   forget_own_peak();
   core::Clock& clock = core::tick_clock();
   const double start = clock.now();
-  pid_t pid = 0;
-  const int error = posix_spawnp(&pid, argv[0], actions.get(), nullptr, argv.data(), environ);
-  if (error != 0) throw core::SystemError("start", command[0], error);
+  // Not by lab::run_child(): a mounted file system outlives the command that mounts it.
+  const pid_t pid = lab::spawn({.file = file.c_str(),
+                                .arguments = argv.data(),
+                                .variables = environ,
+                                .streams = {nothing.get(), nothing.get(), messages.fd()}});
+  if (pid < 0) throw core::SystemError("start", command[0], errno);
   int status = 0;
   rusage used{};
   while (wait4(pid, &status, 0, &used) < 0) {
@@ -111,13 +99,44 @@ Usage run_command(const Command& command) {
   return usage;
 }
 
-bool in_path(const std::string& name) {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path ? path : "/usr/bin:/bin");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (access((folder + "/" + name).c_str(), X_OK) == 0) return true;
-  }
-  return false;
+bool in_path(const std::string& name) { return lab::program_file(name) != name; }
+
+namespace {
+
+// Words with one blank between them.
+std::string tidy(const std::string& line) {
+  std::istringstream words(line);
+  std::string out;
+  for (std::string word; words >> word;) out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
+}  // namespace
+
+std::string version_said_by(const std::string& shell_command) {
+  static std::map<std::string, std::string> known;
+  if (const auto found = known.find(shell_command); found != known.end()) return found->second;
+  std::istringstream lines(
+      lab::run_child({.arguments = shell(shell_command), .output = lab::OutputTo::kept}).output);
+  std::string version;
+  for (std::string line; version.empty() && std::getline(lines, line);)
+    if (line.find_first_of("0123456789") != std::string::npos) version = tidy(line);
+  return known[shell_command] = version;
+}
+
+std::string started_as(const Command& command, const std::string& version) {
+  constexpr std::size_t kReadable = 240;
+  std::string line = fmt::format("{}", fmt::join(command, " "));
+  if (line.size() > kReadable) line = line.substr(0, kReadable) + " …";
+  return version.empty() ? line : line + "; " + version;
+}
+
+std::string compiler_version() {
+#ifdef __clang__
+  return __VERSION__;
+#else
+  return std::string("GCC ") + __VERSION__;
+#endif
 }
 
 }  // namespace tabane::bench

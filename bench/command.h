@@ -1,4 +1,5 @@
-// Runs whole commands and tells what they used.
+// Commands of tabane and its peers: runs them, says what they used, how they were started, and
+// their versions.
 #pragma once
 
 #include <cstdint>
@@ -28,5 +29,15 @@ bool in_path(const std::string& name);
 
 // A line for the shell, which is found whatever PATH says.
 inline Command shell(const std::string& line) { return {"/bin/sh", "-c", line}; }
+
+// The first line with a digit of what the command prints, for example "openssl version"; empty if
+// it cannot be started.
+std::string version_said_by(const std::string& shell_command);
+
+// "cp -r in out; cp (GNU coreutils) 9.1", the command cut to a readable length.
+std::string started_as(const Command& command, const std::string& version);
+
+// The compiler of this program: "GCC 12.2.0".
+std::string compiler_version();
 
 }  // namespace tabane::bench

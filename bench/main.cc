@@ -20,7 +20,7 @@ bool any_part_of(const std::vector<std::string>& parts, const std::string& text)
          });
 }
 
-// build/bench/tabane_bench stands below build/tabane.
+// For build/bench/tabane_bench that is build/tabane.
 std::string program_beside_this() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);

@@ -1,11 +1,11 @@
-#include "bench/panel_record.h"
-
+// What a topic found, as a record: raw samples, charts of the ratios, tables of peers and figures.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
 
+#include "bench/bench.h"
 #include "tabane/core/file.h"
 #include "tabane/core/topology.h"
 #include "tabane/lab/page/report.h"
@@ -129,10 +129,10 @@ std::string targets_met(const lab::Record& record) {
 }  // namespace
 
 lab::Result rates_result(const std::string& topic, const Question& question,
-                         const std::string& entrant, const std::vector<double>& costs) {
+                         const std::string& contender, const std::vector<double>& costs) {
   lab::Result result;
-  result.name = result_name(topic, question.name, entrant);
-  result.what = fmt::format("{}: {}", question.name, entrant);
+  result.name = result_name(topic, question.name, contender);
+  result.what = fmt::format("{}: {}", question.name, contender);
   result.unit = question.unit;
   result.better = lab::Better::higher;
   std::vector<double> rates = costs;

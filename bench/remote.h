@@ -1,4 +1,4 @@
-// Programs that work on request: a competitor that needs a process of its own, without the memory
+// Programs that work on request: a contender that needs a process of its own, without the memory
 // and the threads of the others.
 //
 // A request is a line "VERB COUNT", a reply a line with one number; bench/served.h is the other
@@ -39,7 +39,7 @@ class Remote {
   core::HelperProcess process_;
 };
 
-// The path of a file that was built beside this program. throws: core::SystemError.
+// Returns the path of a file that was built next to this program. throws: core::SystemError.
 std::string beside_this_program(const std::string& name);
 
 }  // namespace tabane::bench

@@ -19,7 +19,7 @@ void make_empty(const fs::path& path);
 // Writes a file of random bytes, different for each seed.
 void write_random_file(const fs::path& path, std::uint64_t bytes, std::uint64_t seed);
 
-// Writes `folders` folders of `files` random files each; folders 0: the files stand in `root`.
+// Writes `folders` folders of `files` random files each; folders 0: the files are in `root`.
 // Returns the paths of the files below root.
 std::vector<std::string> write_random_tree(const fs::path& root, std::size_t folders,
                                            std::size_t files, std::uint64_t bytes_each);

@@ -8,13 +8,13 @@
 
 namespace tabane::bench {
 
-// Work done `count` times; its number goes to who asked.
+// Does work `count` times and returns a number for the reply.
 using Served = std::function<std::uint64_t(std::uint64_t count)>;
 
-// Says that it is ready and answers requests until nobody asks any more. Returns the exit status.
+// Reports that it is ready and answers requests until the input ends. Returns the exit status.
 int serve(const std::map<std::string, Served>& work);
 
-// One that does f() `count` times and has nothing to tell.
+// Calls f() `count` times and returns 0.
 template <class F>
 Served repeated(F f) {
   return [f](std::uint64_t count) {

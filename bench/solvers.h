@@ -1,4 +1,5 @@
-// Verbs of tabane that solve something, as entrants: whole programs that report how long that took.
+// Verbs of tabane that solve something, as contenders: whole programs that report how long that
+// took.
 #pragma once
 
 #include <filesystem>
@@ -11,12 +12,12 @@
 
 namespace tabane::bench {
 
-// arguments: the verb and its options without --json, which goes to `json`. last: gets the record
-// of the last run. launcher: precedes the program. The seconds are those that the program reports;
-// a run whose check fails ends the bench.
-Entrant solver_run(const Settings& settings, const std::filesystem::path& json,
-                   const std::string& name, const std::string& arguments, double amount,
-                   std::shared_ptr<lab::Json> last = {}, const std::string& launcher = "");
+// arguments: the verb and its options, apart from --json, which goes to `json`. last: gets the
+// record of the last run. launcher: the words before the program. The seconds are those that the
+// program reports; a run whose check fails ends the bench.
+Contender solver_run(const Settings& settings, const std::filesystem::path& json,
+                     const std::string& name, const std::string& arguments, double amount,
+                     std::shared_ptr<lab::Json> last = {}, const std::string& launcher = "");
 
 // What the parts of the topic "solvers" share.
 struct Solvers {
@@ -25,11 +26,11 @@ struct Solvers {
   explicit Solvers(Panel& of) : panel(of) {}
 
   // solver_run() in this folder.
-  Entrant run(const std::string& name, const std::string& arguments, double amount, Last last = {},
-              const std::string& launcher = "") const;
-  // A program in the folder of this one, with two threads on two PUs.
-  Entrant peer(const std::string& name, const std::string& program, int n, double amount,
-               double target, const std::string& version) const;
+  Contender run(const std::string& name, const std::string& arguments, double amount,
+                Last last = {}, const std::string& launcher = "") const;
+  // A program that was built next to this one, with two threads on two PUs.
+  Contender peer(const std::string& name, const std::string& program, int n, double amount,
+                 double target, const std::string& version) const;
   // Reports the share of a limit that was measured in the same run.
   void tell_share(const std::string& question, const std::string& figure,
                   const std::string& arguments, double least) const;

@@ -1,4 +1,4 @@
-// Messages and collectives: what they cost, compared with the machine's limits and two MPIs.
+// Messages and collectives: what they cost against the machine's limits and two MPIs.
 #include "bench/bench.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "bench/command.h"
-#include "bench/peer_version.h"
 #include "bench/remote.h"
 #include "tabane/comm/bench_work.h"
 #include "tabane/comm/transport/shm/world.h"
@@ -28,8 +27,8 @@ namespace {
 constexpr std::uint64_t kTrialCount = 3;
 constexpr double kTrialSeconds = 5, kStartSeconds = 30;
 
-// Some ranks of one competitor. A competitor that cannot be started, or needs more than its time
-// for a trial, takes part no more.
+// Some ranks of one contender. Who cannot be started, or needs more than its time for a trial,
+// takes part no more.
 class Ranks {
  public:
   // throws: core::Error if they cannot be started.
@@ -41,13 +40,14 @@ class Ranks {
       : name_(std::move(name)), missing_(std::move(missing)) {}
 
   const std::string& name() const { return name_; }
-  Entrant entrant(const std::string& name, const std::string& verb, double amount, double target) {
-    Entrant entrant{.name = name, .work = {}, .amount = amount, .target = target};
+  Contender contender(const std::string& name, const std::string& verb, double amount,
+                      double target) {
+    Contender contender{.name = name, .work = {}, .amount = amount, .target = target};
     if (missing_.empty()) try_out(verb);
-    entrant.missing = missing_;
-    if (missing_.empty()) entrant.how = fmt::format("{}, asked for {}", how_, verb);
-    if (missing_.empty()) entrant.work = remote_->work(verb);
-    return entrant;
+    contender.missing = missing_;
+    if (missing_.empty()) contender.how = fmt::format("{}, asked for {}", how_, verb);
+    if (missing_.empty()) contender.work = remote_->work(verb);
+    return contender;
   }
   std::uint64_t ask(const std::string& verb) { return remote_->ask(verb); }
 
@@ -90,7 +90,7 @@ const std::array<Mpi, 2> kMpis{
       {"-bind-to", "core"},
       {"-bind-to", "none", "-genv", "MPIR_CVAR_POLLS_BEFORE_YIELD", "1"}}}};
 
-// All competitors, with as many ranks each on the same two cores. They sleep while it is not their
+// All contenders, with as many ranks each on the same two cores. They sleep while it is not their
 // turn.
 class Field {
  public:
@@ -106,17 +106,18 @@ class Field {
   }
 
   // throws: core::Error if tabane itself does not work in its time.
-  Entrant ours(const std::string& name, const std::string& verb, double amount, double target = 0) {
-    Entrant entrant = ours_.entrant(name, verb, amount, target);
-    if (!entrant.missing.empty()) throw core::Error("tabane_bench_comm: " + entrant.missing);
-    return entrant;
+  Contender ours(const std::string& name, const std::string& verb, double amount,
+                 double target = 0) {
+    Contender contender = ours_.contender(name, verb, amount, target);
+    if (!contender.missing.empty()) throw core::Error("tabane_bench_comm: " + contender.missing);
+    return contender;
   }
   std::uint64_t ask_ours(const std::string& verb) { return ours_.ask(verb); }
   // target: of Open MPI. MPICH is shown, too.
   void add_mpis(Question& question, const std::string& verb, double amount, double target) {
     for (std::size_t i = 0; i < kMpis.size(); ++i) {
       const double wanted = i == 0 ? target : 0;
-      question.peers.push_back(mpis_[i].entrant(mpis_[i].name(), verb, amount, wanted));
+      question.peers.push_back(mpis_[i].contender(mpis_[i].name(), verb, amount, wanted));
     }
   }
 
@@ -181,7 +182,7 @@ class CommTopic {
   }
 
  private:
-  // Of that many ranks; those of the question before are kept if there are as many.
+  // Of this many ranks; those of the question before are kept if there are as many.
   Field& field(int ranks) {
     if (ranks != field_ranks_) {
       field_.reset();

@@ -1,5 +1,5 @@
-// Coprocessors: their figures beside clpeak's, AES on them beside the fastest AES in OpenCL that is
-// packaged (hashcat's), and whole commands beside the CPU.
+// Coprocessors: their figures against clpeak's, AES on them against the fastest AES in OpenCL that
+// is packaged (hashcat's), and whole commands against the CPU.
 #include "bench/bench.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,6 @@
 #include <numeric>
 
 #include "bench/command.h"
-#include "bench/peer_version.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/topology.h"
@@ -153,7 +152,7 @@ class Kernels {
   std::unique_ptr<device::Kernel> ours_, hashcat_;
 };
 
-Entrant hashcat_entrant(Kernels& kernels, std::size_t group, double bytes) {
+Contender hashcat_contender(Kernels& kernels, std::size_t group, double bytes) {
   return {.name = fmt::format("hashcat's AES, groups of {}", group),
           .work = core::repeat([&kernels, group] { kernels.hashcat(group); }),
           .amount = bytes,
@@ -168,7 +167,7 @@ void add_hashcat(Question& question, Kernels& kernels, double bytes) {
   const bool cpu = kernels.about().kind == device::Kind::cpu;
   for (const std::size_t group :
        cpu ? std::vector<std::size_t>{1, 16, 64} : std::vector<std::size_t>{32, 64, 256})
-    question.peers.push_back(hashcat_entrant(kernels, group, bytes));
+    question.peers.push_back(hashcat_contender(kernels, group, bytes));
 }
 
 void ask_device_kernels(Panel& panel) {
@@ -196,7 +195,7 @@ void ask_device_kernels(Panel& panel) {
   panel.ask(question);
 }
 
-// ---- beside clpeak ----
+// ---- against clpeak ----
 
 // A figure that both have. clpeak's: the highest of the lines below a heading that begin with
 // `line`, in units of 10^9; and where another step belongs to the same way, the bandwidth of both
@@ -297,7 +296,7 @@ class Rounds {
 };
 
 // Rates that were measured elsewhere, one a round: the time of a unit.
-Entrant told(std::string name, const std::function<double(std::size_t round)>& rate) {
+Contender told(std::string name, const std::function<double(std::size_t round)>& rate) {
   return {
       .name = std::move(name),
       .work = {},

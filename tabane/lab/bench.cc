@@ -1,4 +1,4 @@
-// Ping-pongs over TCP by the loopback device: the study's beside NetPIPE's, on the same two cores.
+// Ping-pongs over TCP by the loopback device: the study's and NetPIPE's, on the same two cores.
 #include "bench/bench.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "bench/command.h"
-#include "bench/peer_version.h"
 #include "bench/remote.h"
 #include "tabane/core/error.h"
 #include "tabane/core/helper_process.h"
@@ -21,7 +20,7 @@
 namespace tabane::bench {
 namespace {
 
-// Both sides have to be told the size.
+// Both sides need the size.
 Command netpipe_on(unsigned pu, std::size_t bytes, const Command& more = {}) {
   const std::string size = std::to_string(bytes);
   Command command{"taskset", "-c", std::to_string(pu), "NPtcp", "-l", size, "-u", size, "-p", "0"};
@@ -69,7 +68,7 @@ void ask_all(Panel& panel) {
         fmt::format("half round trip over TCP, loopback, {}", core::format_bytes(bytes));
     if (!panel.wants(name)) continue;
     Question question{name, "1/s", {.name = "tabane", .amount = 1}, {}};
-    Entrant peer{.name = "NetPIPE", .amount = 1, .target = 0.95};
+    Contender peer{.name = "NetPIPE", .amount = 1, .target = 0.95};
     if (cores.size() < 2) peer.missing = "there is one core";
     if (!in_path("NPtcp")) peer.missing = "no NPtcp in PATH";
     if (peer.missing.empty()) {

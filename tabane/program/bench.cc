@@ -2,7 +2,6 @@
 #include "bench/bench.h"
 
 #include "bench/command.h"
-#include "bench/peer_version.h"
 #include "bench/remote.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_path.h"
@@ -11,20 +10,20 @@
 namespace tabane::bench {
 namespace {
 
-Entrant start_of(const std::string& name, const Command& command, double target) {
-  Entrant entrant{.name = name,
-                  .amount = 1,
-                  .target = target,
-                  .how = started_as(command, ""),
-                  .timed = [command](std::uint64_t starts) {
-                    double seconds = 0;
-                    for (std::uint64_t i = 0; i < starts; ++i)
-                      seconds += run_command(command).cpu_seconds;
-                    return seconds;
-                  }};
+Contender start_of(const std::string& name, const Command& command, double target) {
+  Contender contender{.name = name,
+                      .amount = 1,
+                      .target = target,
+                      .how = started_as(command, ""),
+                      .timed = [command](std::uint64_t starts) {
+                        double seconds = 0;
+                        for (std::uint64_t i = 0; i < starts; ++i)
+                          seconds += run_command(command).cpu_seconds;
+                        return seconds;
+                      }};
   if (!command[0].starts_with('/') && !in_path(command[0]))
-    entrant.missing = command[0] + " is not installed";
-  return entrant;
+    contender.missing = command[0] + " is not installed";
+  return contender;
 }
 
 void ask_start(Panel& panel) {

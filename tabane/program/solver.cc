@@ -6,8 +6,8 @@
 #include <charconv>
 #include <utility>
 
-#include "tabane/comm/mechanisms.h"
-#include "tabane/comm/usable_memory.h"
+#include "tabane/comm/collective/choice.h"
+#include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/program/layout.h"

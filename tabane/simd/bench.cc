@@ -47,7 +47,7 @@ std::vector<const simd::Roof*> best_roofs(simd::Traffic traffic, bool streaming,
   return best;
 }
 
-// The best loops as competitors; the faster of the two is the limit.
+// The best loops as contenders; the faster of the two is the limit.
 void add_traffic_roofs(Question& question, const Kernel& kernel, double target, bool streaming,
                        const RoofWork& work) {
   // Searched in the first pass: in memory a search takes longer than a pass.
@@ -67,14 +67,14 @@ void add_traffic_roofs(Question& question, const Kernel& kernel, double target, 
 }
 
 // The peak of the arithmetic as the traffic that a kernel would have at it.
-Entrant arithmetic_roof(const Kernel& kernel, double target) {
+Contender arithmetic_roof(const Kernel& kernel, double target) {
   constexpr std::uint64_t kIterations = 64;
   const bool fma = kernel.arithmetic == Arithmetic::fma;
-  Entrant roof{.name = fma ? "roof: peak FMA" : "roof: peak addition",
-               .target = target,
-               .roof = true,
-               .limits = "arithmetic",
-               .how = "the kernel's arithmetic alone, in registers"};
+  Contender roof{.name = fma ? "roof: peak FMA" : "roof: peak addition",
+                 .target = target,
+                 .roof = true,
+                 .limits = "arithmetic",
+                 .how = "the kernel's arithmetic alone, in registers"};
   const auto peak = fma ? simd::peak_fma<double> : simd::peak_add<double>;
   roof.work = [peak](std::uint64_t iterations) { peak(iterations * kIterations); };
   const double elements = static_cast<double>(peak(kIterations)) / (fma ? 2 : 1);
@@ -82,7 +82,7 @@ Entrant arithmetic_roof(const Kernel& kernel, double target) {
   return roof;
 }
 
-Entrant peer_entrant(const Candidate& peer, double amount) {
+Contender peer_contender(const Candidate& peer, double amount) {
   return {.name = peer.name, .amount = amount, .missing = peer.missing, .how = peer.how};
 }
 
@@ -122,7 +122,7 @@ Question cache_question(const Kernel& kernel, const Place& place, const Arrays& 
   question.group = place.name;
   question.ours = {.name = "tabane", .work = kernel.ours.repeated(arrays), .amount = amount};
   for (const Candidate& peer : kernel.peers) {
-    question.peers.push_back(peer_entrant(peer, amount));
+    question.peers.push_back(peer_contender(peer, amount));
     if (peer.missing.empty()) question.peers.back().work = peer.repeated(arrays);
   }
   const RoofOperands operands = roof_operands(kernel, arrays);
@@ -133,9 +133,9 @@ Question cache_question(const Kernel& kernel, const Place& place, const Arrays& 
   if (kernel.arithmetic != Arithmetic::none) {
     question.peers.push_back(arithmetic_roof(kernel, place.roof_target));
   }
-  // The caches hold what the competitor before left there: one pass first.
+  // The caches hold what the contender before left there: one pass first.
   question.ours.before = [work = question.ours.work] { work(1); };
-  for (Entrant& peer : question.peers) {
+  for (Contender& peer : question.peers) {
     if (peer.work) peer.before = [work = peer.work] { work(1); };
   }
   return question;
@@ -194,7 +194,7 @@ Question memory_question(const Kernel& kernel, const std::string& where, core::P
   question.ours = {
       .name = "tabane", .work = on_pool(kernel.ours.once, pool, arrays), .amount = amount};
   for (const Candidate& peer : kernel.peers) {
-    question.peers.push_back(peer_entrant(peer, amount));
+    question.peers.push_back(peer_contender(peer, amount));
     if (peer.missing.empty()) question.peers.back().work = on_pool(peer.once, pool, arrays);
   }
   add_traffic_roofs(question, kernel, 0.95, true, [&](const simd::Roof& roof) {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "bench/peer_version.h"
+#include "bench/command.h"
 #include "tabane/core/keep.h"
 #include "tabane/simd/bench_peers.h"
 #include "tabane/simd/elementwise.h"

@@ -19,7 +19,7 @@ struct LoopPeer {
   void (*triad)(const double* b, double s, const double* c, double* a, std::size_t n);
 };
 
-// One a translation unit; the flags stand in CMakeLists.txt.
+// One a translation unit; the flags are in CMakeLists.txt.
 extern const LoopPeer kFastMathPeer;        // -O3 -ffast-math
 extern const LoopPeer kNativePeer;          // -O3 -ffast-math -march=native
 extern const LoopPeer kNativeUnrolledPeer;  // the same, unrolled into several accumulators

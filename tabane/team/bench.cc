@@ -10,7 +10,6 @@
 #include <span>
 
 #include "bench/command.h"
-#include "bench/peer_version.h"
 #include "bench/remote.h"
 #include "bench/scratch.h"
 #include "tabane/core/cgroup.h"
@@ -35,7 +34,7 @@ std::unique_ptr<Remote> start_scene(const std::vector<std::string>& words) {
 }
 
 // One thread a PU, bound to it. How idle threads wait is left to libgomp: they spin for a moment
-// and then leave the PU to the competitor whose turn it is.
+// and then leave the PU to the contender whose turn it is.
 std::unique_ptr<Remote> start_openmp(const std::vector<std::string>& words) {
   Command command{"env", "OMP_PROC_BIND=close", "OMP_PLACES=threads",
                   beside_this_program("tabane_bench_openmp")};
@@ -43,8 +42,8 @@ std::unique_ptr<Remote> start_openmp(const std::vector<std::string>& words) {
   return std::make_unique<Remote>("tabane_bench_openmp " + words[0], command);
 }
 
-Entrant entrant(std::string name, core::Work work, double amount, double target,
-                std::string how = {}) {
+Contender contender(std::string name, core::Work work, double amount, double target,
+                    std::string how = {}) {
   return {.name = std::move(name),
           .work = std::move(work),
           .amount = amount,
@@ -52,7 +51,7 @@ Entrant entrant(std::string name, core::Work work, double amount, double target,
           .how = std::move(how)};
 }
 
-// Of a competitor that tabane_bench_team runs.
+// Of a contender that tabane_bench_team runs.
 std::string by_team(const std::string& what) { return "tabane_bench_team: " + what; }
 std::string by_openmp(const std::string& what) {
   return fmt::format("env OMP_PROC_BIND=close OMP_PLACES=threads tabane_bench_openmp: {}; {}", what,
@@ -115,10 +114,10 @@ void ask_prepared(Panel& panel, Remote& memory, const std::string& name) {
     memory.ask("prepare");
     seconds = std::max(seconds, core::tick_clock().now() - start);
   };
-  Question question{name, "1/s", entrant("", memory.work("prepared"), 1, 0), {}};
+  Question question{name, "1/s", contender("", memory.work("prepared"), 1, 0), {}};
   question.ours.before = prepare;
-  question.peers.push_back(entrant("serial, 4 KiB pages", memory.work("serial"), 1, 20,
-                                   by_team("one process forks all 8, in small pages")));
+  question.peers.push_back(contender("serial, 4 KiB pages", memory.work("serial"), 1, 20,
+                                     by_team("one process forks all 8, in small pages")));
   question.peers.back().before = [&] { memory.ask("small"); };
   question.measure = few_epochs(6);
   if (panel.ask(question).empty()) return;
@@ -147,11 +146,11 @@ void ask_about_many_children(Panel& panel) {
   const auto memory = start_scene({"memory", std::to_string(bytes)});
   if (wants_tree) {
     Question question{
-        children_question(bytes, tree), "1/s", entrant("", memory->work("tree"), 1, 0), {}};
-    question.peers.push_back(entrant("serial", memory->work("serial"), 1, 2,
-                                     by_team("a team of which one process forks all 8")));
-    question.peers.push_back(entrant("8 bare forks, then waits", memory->work("bare"), 1, 0,
-                                     by_team("fork and waitpid alone")));
+        children_question(bytes, tree), "1/s", contender("", memory->work("tree"), 1, 0), {}};
+    question.peers.push_back(contender("serial", memory->work("serial"), 1, 2,
+                                       by_team("a team of which one process forks all 8")));
+    question.peers.push_back(contender("8 bare forks, then waits", memory->work("bare"), 1, 0,
+                                       by_team("fork and waitpid alone")));
     question.measure = long_epochs(panel.settings(), 6);
     if (!panel.ask(question).empty()) tell_fork_seconds(panel, *memory, question.name);
   }
@@ -164,11 +163,11 @@ void ask_about_empty_team(Panel& panel) {
   const std::string name = "empty team 2 x 1 of a small process";
   if (!panel.wants(name)) return;
   const auto small = start_scene({"small"});
-  Question question{name, "1/s", entrant("", small->work("team"), 1, 0), {}};
-  question.peers.push_back(entrant("2 bare forks, then 2 waits", small->work("bare"), 1, 1 / 1.2,
-                                   by_team("fork and waitpid alone")));
-  question.peers.push_back(entrant("fork, wait, fork, wait", small->work("bare-in-turn"), 1, 0,
-                                   by_team("fork and waitpid alone")));
+  Question question{name, "1/s", contender("", small->work("team"), 1, 0), {}};
+  question.peers.push_back(contender("2 bare forks, then 2 waits", small->work("bare"), 1, 1 / 1.2,
+                                     by_team("fork and waitpid alone")));
+  question.peers.push_back(contender("fork, wait, fork, wait", small->work("bare-in-turn"), 1, 0,
+                                     by_team("fork and waitpid alone")));
   question.measure = panel.settings().measure;
   // A request takes two wake-ups, so that many teams share one.
   question.measure->min_epoch_seconds = 0.02;
@@ -197,14 +196,14 @@ class SmallTasks {
     const double n = kTasks;
     require_equal(team_->ask("check-" + shape), openmp_->ask("check-omp"), "OpenMP");
     require_equal(team_->ask("check-" + shape), team_->ask("check-serial"), "the loop");
-    Question question{name, "tasks/s", entrant("", team_->work(shape), n, 0), {}};
+    Question question{name, "tasks/s", contender("", team_->work(shape), n, 0), {}};
     // What one PU does, twice.
-    question.peers.push_back(entrant("twice the plain loop", team_->work("serial"), 2 * n, 0.95,
-                                     by_team("a loop on one PU, counted twice")));
-    question.peers.push_back(entrant("2 loops of half in 2 processes", halves(), n, 0,
-                                     by_team("two of them, each half of the loop")));
-    question.peers.push_back(entrant("omp for schedule(dynamic, 64)", openmp_->work("omp"), n, 1,
-                                     by_openmp("parallel for")));
+    question.peers.push_back(contender("twice the plain loop", team_->work("serial"), 2 * n, 0.95,
+                                       by_team("a loop on one PU, counted twice")));
+    question.peers.push_back(contender("2 loops of half in 2 processes", halves(), n, 0,
+                                       by_team("two of them, each half of the loop")));
+    question.peers.push_back(contender("omp for schedule(dynamic, 64)", openmp_->work("omp"), n, 1,
+                                       by_openmp("parallel for")));
     question.measure = long_epochs(panel_.settings(), 11);
     panel_.ask(question);
   }
@@ -254,7 +253,7 @@ void ask_word_count(Panel& panel, const std::string& name, std::uint64_t bytes, 
   const std::string piece_bytes = std::to_string(bytes / (kPiecesPerPu * pus) + 1);
   const auto team = start_scene({"words", path.string(), piece_bytes, std::to_string(pus), "1"});
   const auto openmp = start_openmp({"words", path.string(), piece_bytes});
-  Entrant with_python{.name = "Python multiprocessing", .target = 5};
+  Contender with_python{.name = "Python multiprocessing", .target = 5};
   std::unique_ptr<Remote> python;
   std::uint64_t words_of_python = 0;
   try {
@@ -272,17 +271,17 @@ void ask_word_count(Panel& panel, const std::string& name, std::uint64_t bytes, 
   require_equal(ours, openmp->ask("check-same-tables"), "OpenMP");
   require_equal(ours, openmp->ask("check-views"), "OpenMP");
   const auto n = static_cast<double>(bytes);
-  Question threads{name + ", OpenMP", "B/s", entrant("", team->work("team"), n, 0), {}};
-  threads.peers = {entrant("OpenMP, the same tables", openmp->work("same-tables"), n, 1,
-                           by_openmp("tabane's tables")),
-                   entrant("OpenMP, tables of views", openmp->work("views"), n, 1,
-                           by_openmp("tables of string views"))};
+  Question threads{name + ", OpenMP", "B/s", contender("", team->work("team"), n, 0), {}};
+  threads.peers = {contender("OpenMP, the same tables", openmp->work("same-tables"), n, 1,
+                             by_openmp("tabane's tables")),
+                   contender("OpenMP, tables of views", openmp->work("views"), n, 1,
+                             by_openmp("tables of string views"))};
   threads.measure = few_epochs(6);
   panel.ask(threads);
-  Question pool{name + ", Python", "B/s", entrant("", team->work("team"), n, 0), {}};
+  Question pool{name + ", Python", "B/s", contender("", team->work("team"), n, 0), {}};
   if (python && with_python.missing.empty()) {
     require_equal(ours, words_of_python, "Python");
-    with_python = entrant(
+    with_python = contender(
         with_python.name, python->work("count"), n, 5,
         fmt::format("python3 wordcount.py FILE {}; {}", pus, version_said_by("python3 --version")));
   }
@@ -369,11 +368,11 @@ void ask_about_few_tasks(Panel& panel, std::size_t pus) {
         return scene->work(fmt::format("{}-{}", shape, tasks));
       };
       // The better of the two is the best fixed shape.
-      Question question{name_of(tasks), "tasks/s", entrant("", work("auto"), n, 0), {}};
-      question.peers = {entrant(fmt::format("1 x {}", pus), work("threads"), n, 1 / 1.1,
-                                by_team("one process with a thread for each PU")),
-                        entrant(fmt::format("{} x 1", pus), work("processes"), n, 1 / 1.1,
-                                by_team("a process for each PU"))};
+      Question question{name_of(tasks), "tasks/s", contender("", work("auto"), n, 0), {}};
+      question.peers = {contender(fmt::format("1 x {}", pus), work("threads"), n, 1 / 1.1,
+                                  by_team("one process with a thread for each PU")),
+                        contender(fmt::format("{} x 1", pus), work("processes"), n, 1 / 1.1,
+                                  by_team("a process for each PU"))};
       question.measure = few_epochs(tasks > pus ? 3 : 6);
       panel.ask(question);
     }

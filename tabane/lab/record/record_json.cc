@@ -575,8 +575,8 @@ Record record_from_json(const Json& json) {
   const JsonReader top(json);
   const int schema = top.at("schema_version").integer<int>();
   if (schema != kSchemaVersion)
-    throw core::UsageError(fmt::format("record: schema_version is {}; this program reads {}",
-                                       schema, kSchemaVersion));
+    throw core::UsageError(
+        fmt::format("record: schema_version is {}; this program reads {}", schema, kSchemaVersion));
   Record record;
   Reader::read(top, record);
   return record;

@@ -64,7 +64,7 @@ void tell_against_halves(Panel& panel, const std::vector<lab::Comparison>& answe
   }
 }
 
-void ask_large_files(Bench& bench, Place& place, const CipherKind& kind, Direction direction,
+void ask_large_files(Bench& bench, Workplace& place, const CipherKind& kind, Direction direction,
                      const std::string& name) {
   Question question{name, "B/s", place.tabane(kind, direction, {}), {}};
   question.measure = whole_commands(bench.panel.settings());
@@ -89,7 +89,7 @@ void ask_large_files(Bench& bench, Place& place, const CipherKind& kind, Directi
   tell_against_halves(bench.panel, bench.panel.ask(question));
 }
 
-// Samples of one competitor that ran again and again.
+// Samples of one contender that ran again and again.
 void tell_spread(Panel& panel, const std::string& name, const core::Series& series, bool ours) {
   const double median = series.median();
   const auto figure = [&](const char* what, double value, const char* unit) {
@@ -116,12 +116,12 @@ void tell_spread(Panel& panel, const std::string& name, const core::Series& seri
                     static_cast<double>(core::outliers_far_fence(series.samples).size()), "1"));
 }
 
-void repeat_large_files(Bench& bench, Place& place, const std::string& name) {
+void repeat_large_files(Bench& bench, Workplace& place, const std::string& name) {
   core::MeasureOptions options = whole_commands(bench.panel.settings());
   options.confidence_target = 0;
   options.min_epochs = options.max_epochs = bench.panel.settings().quick ? 25 : 100;
-  const Entrant ours = place.tabane(gcm(), Direction::encrypt, {});
-  const Entrant cp = place.parallel_cp(Direction::encrypt, 0);
+  const Contender ours = place.tabane(gcm(), Direction::encrypt, {});
+  const Contender cp = place.parallel_cp(Direction::encrypt, 0);
   const auto series = core::measure_interleaved(
       {{ours.name, ours.work, ours.before}, {cp.name, cp.work, cp.before}}, options);
   tell_spread(bench.panel, name, series[0], true);
@@ -134,7 +134,7 @@ void ask_about_large_files(Bench& bench) {
   const bool compared = bench.wants_one(what, all_ciphers());
   const bool repeated = bench.panel.wants(again);
   if (!compared && !repeated) return;
-  Place place(bench.panel.settings(), bench.pool, bench.total);
+  Workplace place(bench.panel.settings(), bench.pool, bench.total);
   const std::string missing = place.missing(100 * 4 * kMiB);
   if (!missing.empty()) return bench.skip(what, all_ciphers(), missing);
   place.fill(0, 100, 4 * kMiB);
@@ -152,7 +152,7 @@ void ask_about_large_files(Bench& bench) {
 void ask_about_small_files(Bench& bench) {
   const std::string what = "20000 files of 1 KiB";
   if (!bench.wants_one(what, {gcm()})) return;
-  Place place(bench.panel.settings(), bench.pool, bench.total);
+  Workplace place(bench.panel.settings(), bench.pool, bench.total);
   const std::string missing = place.missing(20000 * 2 * 4096);
   if (!missing.empty()) return bench.skip(what, {gcm()}, missing);
   place.fill(100, 200, 1024);
@@ -167,7 +167,7 @@ void ask_about_small_files(Bench& bench) {
                       place.tabane(gcm(), direction, {"-q"}),
                       place.tabane(gcm(), direction, {"-t", "1"})};
     question.ours.amount = static_cast<double>(place.files());
-    for (Entrant& peer : question.peers) peer.amount = question.ours.amount;
+    for (Contender& peer : question.peers) peer.amount = question.ours.amount;
     bench.panel.ask(question);
   }
 }
@@ -176,7 +176,7 @@ void ask_about_one_file(Bench& bench) {
   const std::uint64_t bytes = (bench.panel.settings().quick ? 1024 : 4096) * kMiB;
   const std::string what = "1 file of " + core::format_bytes(bytes);
   if (!bench.wants_one(what, {gcm()})) return;
-  Place place(bench.panel.settings(), bench.pool, bench.total);
+  Workplace place(bench.panel.settings(), bench.pool, bench.total);
   const std::string missing = place.missing(bytes);
   if (!missing.empty()) return bench.skip(what, {gcm()}, missing);
   place.fill_one_file(bytes);

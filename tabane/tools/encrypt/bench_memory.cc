@@ -164,8 +164,8 @@ std::vector<CipherKind> all_ciphers() {
 
 CipherKind gcm() { return all_ciphers().back(); }
 
-Entrant aes_alone(const CipherKind& kind, Direction direction, std::uint64_t bytes,
-                  core::PinnedPool& pool) {
+Contender aes_alone(const CipherKind& kind, Direction direction, std::uint64_t bytes,
+                    core::PinnedPool& pool) {
   const auto workers = std::make_shared<std::vector<std::unique_ptr<Worker>>>();
   for (std::size_t i = 0; i < pool.size(); ++i) {
     if (kind.chained()) {

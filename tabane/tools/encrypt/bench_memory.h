@@ -25,9 +25,9 @@ std::vector<CipherKind> all_ciphers();
 CipherKind gcm();
 
 // AES of `bytes` in the pool's caches; the peer of target 0 that tells what AES alone costs.
-// The pool outlives the entrant.
-Entrant aes_alone(const CipherKind& kind, encrypt::Direction direction, std::uint64_t bytes,
-                  core::PinnedPool& pool);
+// The pool outlives the contender.
+Contender aes_alone(const CipherKind& kind, encrypt::Direction direction, std::uint64_t bytes,
+                    core::PinnedPool& pool);
 
 // CBC encryption of 16 streams on the PU `pu` against one stream of OpenSSL.
 void ask_streams(Panel& panel, unsigned pu);

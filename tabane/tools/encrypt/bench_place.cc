@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cerrno>
 
-#include "bench/peer_version.h"
+#include "bench/command.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/units.h"
@@ -69,7 +69,7 @@ std::string version_of(const std::string& program) {
   return version_said_by(program + (by_word ? " version" : " --version"));
 }
 
-Place::Place(const Settings& settings, core::PinnedPool& pool, Usage& total)
+Workplace::Workplace(const Settings& settings, core::PinnedPool& pool, Usage& total)
     : program_(settings.program),
       pool_(pool),
       total_(total),
@@ -86,7 +86,7 @@ Place::Place(const Settings& settings, core::PinnedPool& pool, Usage& total)
   }
 }
 
-std::string Place::missing(std::uint64_t bytes) const {
+std::string Workplace::missing(std::uint64_t bytes) const {
   if (program_.empty()) return "no tabane in the folder above this program (see --program)";
   const std::uint64_t needed = 4 * bytes + kReserve;
   const std::uint64_t free = core::writable_bytes(scratch_.path());
@@ -96,7 +96,7 @@ std::string Place::missing(std::uint64_t bytes) const {
                      core::format_bytes(free));
 }
 
-void Place::fill(std::size_t folders, std::size_t files, std::uint64_t bytes_each) {
+void Workplace::fill(std::size_t folders, std::size_t files, std::uint64_t bytes_each) {
   make_empty(plain_);
   names_ = write_random_tree(plain_, folders, files, bytes_each);
   bytes_ = names_.size() * bytes_each;
@@ -106,13 +106,13 @@ void Place::fill(std::size_t folders, std::size_t files, std::uint64_t bytes_eac
   std::sort(tops_.begin(), tops_.end());
 }
 
-void Place::fill_one_file(std::uint64_t bytes) {
+void Workplace::fill_one_file(std::uint64_t bytes) {
   write_random_file(plain_, bytes, 1);
   names_ = {""};
   bytes_ = bytes;
 }
 
-void Place::seal(const CipherKind& kind) {
+void Workplace::seal(const CipherKind& kind) {
   remove_tree(sealed_);
   remove_tree(out_);
   total_ += run_command(tabane_command(kind, Direction::encrypt, plain_, sealed_));
@@ -120,7 +120,7 @@ void Place::seal(const CipherKind& kind) {
   if (!same(plain_, out_)) {
     throw core::Error("tabane decrypt does not give back what tabane encrypt got: " + kind.name);
   }
-  const Entrant peer = openssl_enc(kind, Direction::encrypt, 0);
+  const Contender peer = openssl_enc(kind, Direction::encrypt, 0);
   if (!peer.missing.empty()) return remove_tree(out_);
   try {
     peer.before();
@@ -135,23 +135,25 @@ void Place::seal(const CipherKind& kind) {
   fs::rename(out_, sealed_by_openssl_);
 }
 
-void Place::seal_once(const CipherKind& kind) {
+void Workplace::seal_once(const CipherKind& kind) {
   remove_tree(sealed_);
   total_ += run_command(tabane_command(kind, Direction::encrypt, plain_, sealed_));
 }
 
-Command Place::tabane_command(const CipherKind& kind, Direction direction, const fs::path& in,
-                              const fs::path& out) const {
+Command Workplace::tabane_command(const CipherKind& kind, Direction direction, const fs::path& in,
+                                  const fs::path& out) const {
   Command command{program_,     verb(direction),          in,         out,
                   "--key-file", key_path(kind.key_bytes), "--cipher", kind.name};
   if (kind.chained()) command.insert(command.end(), {"--iv", kIv});
   return command;
 }
 
-fs::path Place::key_path(std::size_t bytes) const { return scratch_ / fmt::format("key{}", bytes); }
+fs::path Workplace::key_path(std::size_t bytes) const {
+  return scratch_ / fmt::format("key{}", bytes);
+}
 
-Entrant Place::entrant(std::string name, Command command, double target, Usage* own) const {
-  Entrant e{.name = std::move(name), .amount = static_cast<double>(bytes_), .target = target};
+Contender Workplace::contender(std::string name, Command command, double target, Usage* own) const {
+  Contender e{.name = std::move(name), .amount = static_cast<double>(bytes_), .target = target};
   if (!in_path(command[0]))
     e.missing = command[0] + " was not found";
   else
@@ -166,22 +168,22 @@ Entrant Place::entrant(std::string name, Command command, double target, Usage* 
   return e;
 }
 
-Entrant Place::tabane(const CipherKind& kind, Direction direction,
-                      const std::vector<std::string>& more, Usage* own) const {
+Contender Workplace::tabane(const CipherKind& kind, Direction direction,
+                            const std::vector<std::string>& more, Usage* own) const {
   Command command = tabane_command(kind, direction, input(direction), out_);
   std::string name = "tabane";
   for (const std::string& word : more) name += " " + word;
   command.insert(command.end(), more.begin(), more.end());
-  Entrant e = ours(std::move(name), std::move(command), own);
+  Contender e = ours(std::move(name), std::move(command), own);
   e.before = [out = out_] { remove_tree(out); };
   return e;
 }
 
-Entrant Place::ours(std::string name, Command command, Usage* usage) const {
-  Entrant e{.name = std::move(name),
-            .amount = static_cast<double>(bytes_),
-            .target = 0,
-            .how = started_as(command, "this build")};
+Contender Workplace::ours(std::string name, Command command, Usage* usage) const {
+  Contender e{.name = std::move(name),
+              .amount = static_cast<double>(bytes_),
+              .target = 0,
+              .how = started_as(command, "this build")};
   e.work = [command = std::move(command), usage, &total = total_](std::uint64_t times) {
     for (; times > 0; --times) {
       const Usage used = run_command(command);
@@ -192,27 +194,27 @@ Entrant Place::ours(std::string name, Command command, Usage* usage) const {
   return e;
 }
 
-Entrant Place::update(const CipherKind& kind) const {
+Contender Workplace::update(const CipherKind& kind) const {
   return ours(
       "tabane encrypt --update",
       {program_, "encrypt", "--update", plain_, sealed_, "--key-file", key_path(kind.key_bytes)},
       nullptr);
 }
 
-Entrant Place::quick_verify(const CipherKind& kind) const {
+Contender Workplace::quick_verify(const CipherKind& kind) const {
   return ours("tabane verify --quick",
               {program_, "verify", "--quick", sealed_, "--key-file", key_path(kind.key_bytes)},
               nullptr);
 }
 
-Entrant Place::cp(Direction direction, double target, Usage* own) const {
-  Entrant e = entrant("cp -r", {"cp", "-r", input(direction), out_}, target, own);
+Contender Workplace::cp(Direction direction, double target, Usage* own) const {
+  Contender e = contender("cp -r", {"cp", "-r", input(direction), out_}, target, own);
   if (!fs::is_directory(plain_)) e.name = "cp";
   e.before = [out = out_] { remove_tree(out); };
   return e;
 }
 
-Entrant Place::parallel_cp(Direction direction, double target) const {
+Contender Workplace::parallel_cp(Direction direction, double target) const {
   std::vector<std::string> paths;
   for (const std::string& top : tops_) paths.push_back(input(direction) / top);
   const std::size_t share = (paths.size() + pool_.size() - 1) / pool_.size();
@@ -223,11 +225,11 @@ Entrant Place::parallel_cp(Direction direction, double target) const {
       "cp"};
   if (folders) command.push_back("-r");
   command.insert(command.end(), {"-t", out_});
-  return entrant(fmt::format("xargs -P{} cp{} -t", pool_.size(), folders ? " -r" : ""),
-                 std::move(command), target, nullptr);
+  return contender(fmt::format("xargs -P{} cp{} -t", pool_.size(), folders ? " -r" : ""),
+                   std::move(command), target, nullptr);
 }
 
-Entrant Place::openssl_enc(const CipherKind& kind, Direction direction, double target) const {
+Contender Workplace::openssl_enc(const CipherKind& kind, Direction direction, double target) const {
   const bool encrypts = direction == Direction::encrypt;
   const std::string processes = std::to_string(pool_.size());
   Command command{"xargs", "-0", "-a", list("names", names_), "-P", processes, "-I{}"};
@@ -235,14 +237,14 @@ Entrant Place::openssl_enc(const CipherKind& kind, Direction direction, double t
   command.insert(command.end(), {"-K", hex_key_.substr(0, 2 * kind.key_bytes), "-iv", kIv});
   command.insert(command.end(), {"-in", (encrypts ? plain_ : sealed_by_openssl_) / "{}"});
   command.insert(command.end(), {"-out", out_ / "{}"});
-  Entrant e = entrant("xargs -P" + processes + " openssl enc " + kind.openssl, std::move(command),
-                      target, nullptr);
+  Contender e = contender("xargs -P" + processes + " openssl enc " + kind.openssl,
+                          std::move(command), target, nullptr);
   if (!in_path("openssl")) e.missing = "openssl was not found";
   if (names_.size() != tops_.size()) e.missing = "not for folders";
   return e;
 }
 
-Entrant Place::copy_alone(Direction direction) const {
+Contender Workplace::copy_alone(Direction direction) const {
   const auto once = [&pool = pool_, names = names_, in = input(direction), out = out_] {
     std::atomic<std::size_t> taken{0};
     std::atomic<int> error{0};
@@ -261,7 +263,7 @@ Entrant Place::copy_alone(Direction direction) const {
           .how = "copy_file_range in this process, one worker per PU"};
 }
 
-fs::path Place::list(const std::string& name, const std::vector<std::string>& entries) const {
+fs::path Workplace::list(const std::string& name, const std::vector<std::string>& entries) const {
   std::string text;
   for (const std::string& entry : entries) text += entry + '\0';
   core::write_file(scratch_ / name, text);

@@ -26,11 +26,11 @@ std::string version_of(const std::string& program);
 
 // Plain files, what they were sealed to, and one place for all outputs, which is cleared before
 // each command, outside its time.
-class Place {
+class Workplace {
  public:
   // pool: one worker a PU; commands that work in parallel are given as many processes.
   // total: gets what all runs of tabane use. Both outlive the place.
-  Place(const Settings& settings, core::PinnedPool& pool, Usage& total);
+  Workplace(const Settings& settings, core::PinnedPool& pool, Usage& total);
 
   // Why `bytes` of plain files cannot be worked on here; empty: they can.
   std::string missing(std::uint64_t bytes) const;
@@ -48,23 +48,23 @@ class Place {
   void seal_once(const CipherKind& kind);
 
   // tabane as a user calls it. own: gets what its runs use, if not null.
-  Entrant tabane(const CipherKind& kind, Direction direction, const std::vector<std::string>& more,
-                 Usage* own = nullptr) const;
+  Contender tabane(const CipherKind& kind, Direction direction,
+                   const std::vector<std::string>& more, Usage* own = nullptr) const;
   // One cp of everything, as a user calls it.
-  Entrant cp(Direction direction, double target, Usage* own = nullptr) const;
+  Contender cp(Direction direction, double target, Usage* own = nullptr) const;
   // One cp for each PU, each with its share of the files or folders.
-  Entrant parallel_cp(Direction direction, double target) const;
+  Contender parallel_cp(Direction direction, double target) const;
   // One openssl enc for each file, as many at once as PUs. Flat folders only. Decrypting, its files
   // are its own where it cannot read ours (GCM).
-  Entrant openssl_enc(const CipherKind& kind, Direction direction, double target) const;
+  Contender openssl_enc(const CipherKind& kind, Direction direction, double target) const;
   // copy_file_range of flat files in this process.
-  Entrant copy_alone(Direction direction) const;
+  Contender copy_alone(Direction direction) const;
 
   // tabane brings the sealed files up to date, and looks at them without opening them.
-  Entrant update(const CipherKind& kind) const;
-  Entrant quick_verify(const CipherKind& kind) const;
+  Contender update(const CipherKind& kind) const;
+  Contender quick_verify(const CipherKind& kind) const;
   // Any program, its output folder made empty before. own: gets what its runs use, if not null.
-  Entrant entrant(std::string name, Command command, double target, Usage* own = nullptr) const;
+  Contender contender(std::string name, Command command, double target, Usage* own = nullptr) const;
 
   std::uint64_t bytes() const { return bytes_; }
   std::size_t files() const { return names_.size(); }
@@ -87,7 +87,7 @@ class Place {
   Command tabane_command(const CipherKind& kind, Direction direction, const fs::path& in,
                          const fs::path& out) const;
   fs::path key_path(std::size_t bytes) const;
-  Entrant ours(std::string name, Command command, Usage* usage) const;
+  Contender ours(std::string name, Command command, Usage* usage) const;
 
   std::string program_;
   core::PinnedPool& pool_;

@@ -12,12 +12,14 @@ namespace {
 // The unmounting program of FUSE 3 or 2.
 std::string fusermount() { return in_path("fusermount3") ? "fusermount3" : "fusermount"; }
 
-// Makes `entrant` one that says why it is missing.
-void leave_out(Entrant& entrant, const std::exception& reason) { entrant.missing = reason.what(); }
+// Makes `contender` one that says why it is missing.
+void leave_out(Contender& contender, const std::exception& reason) {
+  contender.missing = reason.what();
+}
 
 }  // namespace
 
-OtherPrograms::OtherPrograms(const Place& place)
+OtherPrograms::OtherPrograms(const Workplace& place)
     : place_(place),
       folder_(place.folder() / "programs"),
       password_(folder_ / "password"),
@@ -34,10 +36,10 @@ OtherPrograms::~OtherPrograms() {
   }
 }
 
-Entrant OtherPrograms::age(double target) const {
+Contender OtherPrograms::age(double target) const {
   const fs::path identity = folder_ / "age-identity", recipient = folder_ / "age-recipient";
   const std::string processes = place_.processes();
-  Entrant e = place_.entrant(
+  Contender e = place_.contender(
       "xargs -P" + processes + " age",
       {"xargs", "-0", "-a", place_.list("age names", place_.names()), "-P", processes, "-I{}",
        "age", "-R", recipient, "-o", place_.out() / "{}", place_.plain() / "{}"},
@@ -59,9 +61,10 @@ Entrant OtherPrograms::age(double target) const {
   return e;
 }
 
-Entrant OtherPrograms::gocryptfs(double target) {
+Contender OtherPrograms::gocryptfs(double target) {
   const fs::path copy = mount_ / "copy";
-  Entrant e = place_.entrant("cp -r into gocryptfs", {"cp", "-r", place_.plain(), copy}, target);
+  Contender e =
+      place_.contender("cp -r into gocryptfs", {"cp", "-r", place_.plain(), copy}, target);
   if (!in_path("gocryptfs")) e.missing = "gocryptfs was not found";
   if (!in_path(fusermount())) e.missing = "fusermount3 was not found";
   if (!e.missing.empty()) return e;
@@ -84,11 +87,11 @@ void OtherPrograms::mount_gocryptfs() {
   mounted_ = true;
 }
 
-Entrant OtherPrograms::rclone(double target) const {
+Contender OtherPrograms::rclone(double target) const {
   const fs::path config = folder_ / "rclone.conf", store = folder_ / "rclone";
-  Entrant e =
-      place_.entrant("rclone copy to crypt",
-                     {"rclone", "--config", config, "copy", place_.plain(), "bench:"}, target);
+  Contender e =
+      place_.contender("rclone copy to crypt",
+                       {"rclone", "--config", config, "copy", place_.plain(), "bench:"}, target);
   if (!e.missing.empty()) return e;
   try {
     run_command({"rclone", "--config", config, "config", "create", "bench", "crypt", "remote",
@@ -100,7 +103,7 @@ Entrant OtherPrograms::rclone(double target) const {
   return e;
 }
 
-Entrant OtherPrograms::restic(double target) const {
+Contender OtherPrograms::restic(double target) const {
   const fs::path store = folder_ / "restic";
   const Command restic{"restic",          "-q",      "-r",          store,
                        "--password-file", password_, "--cache-dir", folder_ / "restic-cache"};
@@ -109,7 +112,7 @@ Entrant OtherPrograms::restic(double target) const {
     command.insert(command.end(), words);
     return command;
   };
-  Entrant e = place_.entrant("restic backup", with({"backup", place_.plain()}), target);
+  Contender e = place_.contender("restic backup", with({"backup", place_.plain()}), target);
   e.before = [store, init = with({"init"})] {
     remove_tree(store);
     run_command(init);

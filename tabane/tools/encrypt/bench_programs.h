@@ -10,24 +10,24 @@ namespace tabane::bench {
 class OtherPrograms {
  public:
   // The place outlives the programs.
-  explicit OtherPrograms(const Place& place);
+  explicit OtherPrograms(const Workplace& place);
   ~OtherPrograms();  // unmounts what gocryptfs has mounted
   OtherPrograms(const OtherPrograms&) = delete;
   OtherPrograms& operator=(const OtherPrograms&) = delete;
 
   // One age for each file, as many at once as PUs, to a public key.
-  Entrant age(double target) const;
+  Contender age(double target) const;
   // cp -r into a mounted folder, which is mounted and made empty outside the time.
-  Entrant gocryptfs(double target);
+  Contender gocryptfs(double target);
   // rclone copy to a remote of kind crypt that is a folder.
-  Entrant rclone(double target) const;
+  Contender rclone(double target) const;
   // restic backup into a repository that is made outside the time.
-  Entrant restic(double target) const;
+  Contender restic(double target) const;
 
  private:
   void mount_gocryptfs();
 
-  const Place& place_;
+  const Workplace& place_;
   fs::path folder_, password_, mount_;
   bool mounted_ = false;
 };

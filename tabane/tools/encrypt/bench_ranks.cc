@@ -24,7 +24,7 @@ struct Tree {
   }
 };
 
-Entrant entrant(std::string name, Remote& server, const std::string& verb, double bytes) {
+Contender contender(std::string name, Remote& server, const std::string& verb, double bytes) {
   return {.name = std::move(name),
           .work = {},
           .amount = bytes,
@@ -37,8 +37,8 @@ Entrant entrant(std::string name, Remote& server, const std::string& verb, doubl
 void ask_one(Panel& panel, const std::string& name, Remote& server, double bytes) {
   if (!panel.wants(name)) return;
   const bool quick = panel.settings().quick;
-  Question question{name, "B/s", entrant("tabane, 2 ranks", server, "ranks", bytes), {}};
-  question.peers = {entrant("tabane, 2 threads", server, "alone", bytes)};
+  Question question{name, "B/s", contender("tabane, 2 ranks", server, "ranks", bytes), {}};
+  question.peers = {contender("tabane, 2 threads", server, "alone", bytes)};
   question.measure = core::MeasureOptions{.confidence_target = 0.02,
                                           .budget_seconds = quick ? 1.0 : 10.0,
                                           .min_epochs = quick ? 6 : 15,

@@ -19,7 +19,7 @@ core::MeasureOptions few_commands(const Settings& settings) {
 void ask_about_large_files(Panel& panel, core::PinnedPool& pool, Usage& total) {
   const std::string name = "100 files of 4 MiB beside other programs, encrypt aes-256-gcm";
   if (!panel.wants(name)) return;
-  Place place(panel.settings(), pool, total);
+  Workplace place(panel.settings(), pool, total);
   const std::string missing = place.missing(2 * 100 * 4 * kMiB);
   if (!missing.empty()) return panel.skip(name, missing);
   place.fill(0, 100, 4 * kMiB);
@@ -33,7 +33,7 @@ void ask_about_large_files(Panel& panel, core::PinnedPool& pool, Usage& total) {
 void ask_about_small_files(Panel& panel, core::PinnedPool& pool, Usage& total) {
   const std::string name = "20000 files of 1 KiB beside other programs, encrypt aes-256-gcm";
   if (!panel.wants(name)) return;
-  Place place(panel.settings(), pool, total);
+  Workplace place(panel.settings(), pool, total);
   const std::string missing = place.missing(std::uint64_t{20000} * 2 * 4096);
   if (!missing.empty()) return panel.skip(name, missing);
   place.fill(100, 200, 1024);
@@ -43,13 +43,13 @@ void ask_about_small_files(Panel& panel, core::PinnedPool& pool, Usage& total) {
   question.measure->min_epochs = 3;
   question.peers = {programs.age(5)};
   question.ours.amount = static_cast<double>(place.files());
-  for (Entrant& peer : question.peers) peer.amount = question.ours.amount;
+  for (Contender& peer : question.peers) peer.amount = question.ours.amount;
   panel.ask(question);
 }
 
 // One command against one other on trees that no run changes.
-void ask_one(Panel& panel, const Place& place, const std::string& name, Entrant ours,
-             Entrant peer) {
+void ask_one(Panel& panel, const Workplace& place, const std::string& name, Contender ours,
+             Contender peer) {
   if (!panel.wants(name)) return;
   Question question{name, "files/s", std::move(ours), {std::move(peer)}};
   question.measure = whole_commands(panel.settings());
@@ -63,7 +63,7 @@ void ask_about_unchanged_trees(Panel& panel, core::PinnedPool& pool, Usage& tota
   const std::string update = what + "encrypt --update", verify = what + "verify --quick";
   const bool updates = panel.wants(update), verifies = panel.wants(verify);
   if (!updates && !verifies) return;
-  Place place(panel.settings(), pool, total);
+  Workplace place(panel.settings(), pool, total);
   const std::string missing = place.missing(std::uint64_t{200000} * 4096);
   if (!missing.empty()) {
     panel.skip(update, missing);
@@ -73,16 +73,18 @@ void ask_about_unchanged_trees(Panel& panel, core::PinnedPool& pool, Usage& tota
   place.fill(400, 500, 1024);
   place.seal_once(gcm());
   const fs::path copy = place.folder() / "copy";
-  Entrant rsync = place.entrant("rsync -a", {"rsync", "-a", place.plain().string() + "/", copy}, 1);
+  Contender rsync =
+      place.contender("rsync -a", {"rsync", "-a", place.plain().string() + "/", copy}, 1);
   try {
     if (updates && rsync.missing.empty()) rsync.work(1);
   } catch (const core::Error& error) {
     rsync.missing = error.what();
   }
   ask_one(panel, place, update, place.update(gcm()), rsync);
-  ask_one(panel, place, verify, place.quick_verify(gcm()),
-          place.entrant("find -type f, with stat",
-                        {"find", place.sealed(), "-type", "f", "-printf", "%s %T@ %p\\n"}, 1 / 3.));
+  ask_one(
+      panel, place, verify, place.quick_verify(gcm()),
+      place.contender("find -type f, with stat",
+                      {"find", place.sealed(), "-type", "f", "-printf", "%s %T@ %p\\n"}, 1 / 3.));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Sealed trees beside other programs that encrypt files, and beside programs that compare or list
+// Sealed trees against other programs that encrypt files, and against programs that compare or list
 // trees.
 #pragma once
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "bench/command.h"
-#include "bench/peer_version.h"
 #include "bench/scratch.h"
 #include "tabane/core/file.h"
 #include "tabane/core/scratch_folder.h"
@@ -99,24 +98,24 @@ class Books {
 
   fs::path path(const std::string& name) const { return folder_ / name; }
 
-  Entrant tabane(const std::vector<std::string>& books, const std::string& out) const {
+  Contender tabane(const std::vector<std::string>& books, const std::string& out) const {
     Command command{settings_.program, "epub", "protect"};
     command.insert(command.end(), books.begin(), books.end());
     command.insert(command.end(), {"-o", path(out).string(), "--passphrase-file",
                                    path("passphrase").string(), "--force", "-q"});
-    Entrant ours = entrant("tabane epub protect", command, 1);
+    Contender ours = contender("tabane epub protect", command, 1);
     if (settings_.program.empty()) ours.missing = "tabane was not found";
     return ours;
   }
-  Entrant script(const std::string& name, const std::string& text, double target,
-                 std::initializer_list<const char*> tools) const {
-    Entrant peer = entrant(name, {"bash", "-ec", text, "bash", path("").string()}, target);
+  Contender script(const std::string& name, const std::string& text, double target,
+                   std::initializer_list<const char*> tools) const {
+    Contender peer = contender(name, {"bash", "-ec", text, "bash", path("").string()}, target);
     for (const char* const tool : tools) {
       if (!in_path(tool)) peer.missing = fmt::format("{} was not found", tool);
     }
     return peer;
   }
-  Entrant entrant(const std::string& name, const Command& command, double target) const {
+  Contender contender(const std::string& name, const Command& command, double target) const {
     const auto run = [command](std::uint64_t times) {
       for (; times > 0; --times) run_command(command);
     };
@@ -158,7 +157,7 @@ void ask_one(Panel& panel) {
   question.measure = long_runs(panel.settings(), 6, 60);
   question.peers.push_back(books.script("unzip, gzip, openssl enc, zip -0", kProtectByScript, 5,
                                         {"unzip", "gzip", "openssl", "zip"}));
-  question.peers.push_back(books.entrant(
+  question.peers.push_back(books.contender(
       "lcpencrypt of Readium",
       {"lcpencrypt", "-input", books.path("book.epub"), "-storage", books.path(""), "-filename",
        "readium.epub", "-temp", books.path(""), "-url", "http://localhost"},

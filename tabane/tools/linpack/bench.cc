@@ -1,12 +1,11 @@
 // linpack against HPL and LAPACK, and against the limit of the machine. All are whole programs that
-// report how long the solution took.
+// say themselves how long the solution took.
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <utility>
 
 #include "bench/command.h"
-#include "bench/peer_version.h"
 #include "bench/solvers.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
@@ -29,27 +28,27 @@ std::string input(int n, std::string_view grid) {
 }
 
 // HPL as a part of hpcc, on this grid.
-Entrant hpl(const Solvers& solvers, int n, const char* grid, double amount, double target) {
+Contender hpl(const Solvers& solvers, int n, const char* grid, double amount, double target) {
   const std::filesystem::path folder = solvers.folder / "hpcc";
   const std::string text = fmt::format(
       "cd {} && rm -f hpccoutf.txt && OPENBLAS_NUM_THREADS=1 {}hpcc", folder.string(), kMpirun);
-  Entrant entrant{.name = fmt::format("HPL, {}", grid),
-                  .amount = amount,
-                  .target = target,
-                  .how = text + "; blocks of 128; " + version_said_by("dpkg-query -W hpcc")};
-  if (!in_path("hpcc")) entrant.missing = "hpcc was not found";
-  entrant.before = [folder, n, grid] {
+  Contender contender{.name = fmt::format("HPL, {}", grid),
+                      .amount = amount,
+                      .target = target,
+                      .how = text + "; blocks of 128; " + version_said_by("dpkg-query -W hpcc")};
+  if (!in_path("hpcc")) contender.missing = "hpcc was not found";
+  contender.before = [folder, n, grid] {
     std::filesystem::create_directories(folder);
     core::write_file(folder / "hpccinf.txt", input(n, grid));
   };
-  entrant.timed = [text, folder](std::uint64_t) {
+  contender.timed = [text, folder](std::uint64_t) {
     run_command(shell(text));
     const std::string said = core::read_file(folder / "hpccoutf.txt");
     const auto at = said.find("HPL_time=");
     if (at == std::string::npos) throw core::Error("hpcc says no HPL_time");
     return std::strtod(said.c_str() + at + 9, nullptr);
   };
-  return entrant;
+  return contender;
 }
 
 double operations(int n) { return 2.0 / 3 * n * n * n + 1.5 * n * n; }
@@ -68,10 +67,10 @@ void ask_of_size(const Solvers& solvers, int n, double over_hpl) {
 
 void ask_small_problem(const Solvers& solvers) {
   const double amount = operations(1000);
-  Entrant one = solvers.run("1 rank", "linpack -n 1000 --ranks 1", amount);
+  Contender one = solvers.run("1 rank", "linpack -n 1000 --ranks 1", amount);
   one.target = 1.5;  // an efficiency of 0.75
-  Entrant mpi = solvers.run("2 ranks over MPI, plain messages",
-                            "linpack -n 1000 --mechanisms messages", amount, {}, kMpirun);
+  Contender mpi = solvers.run("2 ranks over MPI, plain messages",
+                              "linpack -n 1000 --mechanisms messages", amount, {}, kMpirun);
   if (!in_path("mpirun.openmpi")) mpi.missing = "mpirun.openmpi was not found";
   solvers.panel.ask({.name = "linpack, n = 1000, 2 ranks",
                      .unit = "FLOP/s",

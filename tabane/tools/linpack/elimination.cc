@@ -12,7 +12,6 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/grid.h"
-#include "tabane/comm/nonblocking.h"
 #include "tabane/tools/linpack/kernels.h"
 #include "tabane/tools/linpack/panel.h"
 

@@ -102,7 +102,7 @@ class Products {
 
  private:
   // workspace: null for memory that is new in each product.
-  static Entrant product(const Shared& factors, std::shared_ptr<mp::Workspace> workspace) {
+  static Contender product(const Shared& factors, std::shared_ptr<mp::Workspace> workspace) {
     const int n = factors->a.rows();
     return {.name = workspace ? "tabane, memory kept" : "tabane",
             .work = core::repeat([factors, workspace] {
@@ -113,7 +113,7 @@ class Products {
   }
 
   // On as many rows as take about a second; a row takes as long as another.
-  static Entrant loop(const Shared& factors, double target, bool blocked) {
+  static Contender loop(const Shared& factors, double target, bool blocked) {
     const int n = factors->a.rows();
     const auto bits = factors->a.bits();
     const double row = 1.0 * n * n * (20e-9 + 0.2e-9 * static_cast<double>(bits));
@@ -134,12 +134,12 @@ class Products {
     if (!panel_.wants(name)) return;
     const auto factors = std::make_shared<const FactorPair>(n, bits);
     const auto flint = std::make_shared<FlintProduct>(factors->a, factors->b);
-    Entrant peer{.name = "FLINT, arb_mat_mul",
-                 .work = core::repeat([flint] { flint->multiply(); }),
-                 .amount = multiply_adds(n),
-                 .target = over_flint,
-                 .missing = FlintProduct::missing(),
-                 .how = FlintProduct::version()};
+    Contender peer{.name = "FLINT, arb_mat_mul",
+                   .work = core::repeat([flint] { flint->multiply(); }),
+                   .amount = multiply_adds(n),
+                   .target = over_flint,
+                   .missing = FlintProduct::missing(),
+                   .how = FlintProduct::version()};
     panel_.ask({.name = name,
                 .unit = "multiply-adds/s",
                 .ours = product(factors, nullptr),
@@ -156,7 +156,7 @@ class Products {
   void two_at_once() {
     for (const auto& [how, options] :
          {std::pair{"2 threads", "--ranks 1 -t 2"}, {"2 ranks", "--ranks 2"}}) {
-      Entrant one = run("1 thread", "--ranks 1");
+      Contender one = run("1 thread", "--ranks 1");
       one.target = 1.8;
       panel_.ask({.name = fmt::format("matmul, n = 1000, 512 bits, {}", how),
                   .unit = "multiply-adds/s",
@@ -166,7 +166,7 @@ class Products {
     }
   }
 
-  Entrant run(const std::string& name, const std::string& options) const {
+  Contender run(const std::string& name, const std::string& options) const {
     return solver_run(panel_.settings(), folder_ / "matmul.json", name,
                       "matmul -n 1000 --bits 512 " + options, multiply_adds(1000));
   }

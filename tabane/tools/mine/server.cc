@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/comm/usable_memory.h"
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
 #include "tabane/team/places.h"

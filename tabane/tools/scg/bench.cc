@@ -1,7 +1,7 @@
 // scg against Eigen, and against the limit of the machine.
 #include <fmt/format.h>
 
-#include "bench/peer_version.h"
+#include "bench/command.h"
 #include "bench/solvers.h"
 
 namespace tabane::bench {
@@ -10,7 +10,7 @@ namespace {
 void ask_beside_eigen(const Solvers& solvers) {
   constexpr int kSide = 400;
   const Solvers::Last last = std::make_shared<lab::Json>();
-  Entrant ours = solvers.run("tabane", fmt::format("scg -n {} --ranks 2", kSide), 1, last);
+  Contender ours = solvers.run("tabane", fmt::format("scg -n {} --ranks 2", kSide), 1, last);
   ours.timed = [timed = ours.timed, last](std::uint64_t runs) {
     const double seconds = timed(runs);
     return seconds / (1.0 * kSide * kSide * last->at("iterations").get<double>());

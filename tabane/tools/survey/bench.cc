@@ -1,4 +1,4 @@
-// Whether the survey tells the truth: three surveys of this machine beside each other, and beside
+// Whether the survey tells the truth: three surveys of this machine against each other, and against
 // programs that share nothing with tabane and run between them.
 #include "bench/bench.h"
 

@@ -1,5 +1,5 @@
-// tabane time beside hyperfine: differences claimed between a command and itself while the machine
-// is loaded in bursts, and what a run costs beside the command.
+// tabane time against hyperfine: differences claimed between a command and itself while the machine
+// is loaded in bursts, and what a run costs besides the command.
 #include "tabane/tools/time/bench.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,6 @@
 #include <thread>
 
 #include "bench/command.h"
-#include "bench/peer_version.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/keep.h"
@@ -139,27 +138,27 @@ double seconds_of_runs(Command command, int more) {
 
 void ask_overhead(Panel& panel) {
   constexpr int kRuns = 300;
-  const auto entrant = [](const std::string& name, const Command& command) {
-    return Entrant{.name = name,
-                   .amount = kRuns,
-                   .how = started_as(command, ""),
-                   .timed = [command](std::uint64_t iterations) {
-                     return seconds_of_runs(command, kRuns * static_cast<int>(iterations));
-                   }};
+  const auto contender = [](const std::string& name, const Command& command) {
+    return Contender{.name = name,
+                     .amount = kRuns,
+                     .how = started_as(command, ""),
+                     .timed = [command](std::uint64_t iterations) {
+                       return seconds_of_runs(command, kRuns * static_cast<int>(iterations));
+                     }};
   };
-  Entrant peer = entrant("hyperfine -N", {"hyperfine", "-N", "--style", "none"});
+  Contender peer = contender("hyperfine -N", {"hyperfine", "-N", "--style", "none"});
   if (!in_path("hyperfine")) peer.missing = "hyperfine is not installed";
   core::MeasureOptions measure = panel.settings().measure;
   measure.single_iteration = true;
   measure.warmup_epochs = 0;
   measure.min_epochs = panel.settings().quick ? 6 : 21;
   measure.max_epochs = 2 * measure.min_epochs;
-  panel.ask(
-      {.name = kOverhead,
-       .unit = "runs/s",
-       .ours = entrant("tabane time -N", {panel.settings().program, "time", "-q", "-N", "-w", "0"}),
-       .peers = {peer},
-       .measure = measure});
+  panel.ask({.name = kOverhead,
+             .unit = "runs/s",
+             .ours = contender("tabane time -N",
+                               {panel.settings().program, "time", "-q", "-N", "-w", "0"}),
+             .peers = {peer},
+             .measure = measure});
 }
 
 const RegisteredTopic kTopic({"time", "commands compared in turn, beside hyperfine", ask_time});

@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "bench/command.h"
-#include "bench/peer_version.h"
 #include "bench/remote.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"

@@ -14,7 +14,6 @@
 #include "tabane/comm/message.h"
 #include "tabane/comm/transport/shm/wait.h"
 #include "tabane/core/cgroup.h"
-#include "tabane/team/shared_block.h"
 #include "tabane/team/fork.h"
 
 namespace tabane::comm::shm {
