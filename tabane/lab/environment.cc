@@ -91,7 +91,7 @@ bool is_cpu_directory(const std::string& name) {
          std::all_of(name.begin() + 3, name.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
-// A number that every CPU has under /sys/devices/system/cpu/cpuN; CPUs that do not tell are left
+// A number that every CPU has under /sys/devices/system/cpu/cpuN; CPUs without it are left
 // out.
 std::vector<double> of_every_cpu(const core::SystemFiles& files, const std::string& file) {
   std::vector<double> values;
@@ -177,43 +177,23 @@ Json processor_group(const core::SystemFiles& files) {
   return group;
 }
 
-// ---- memory, kernel, and what runs below and beside this process ----
+// ---- memory, kernel, and what else runs on this machine ----
 
 constexpr const char* kThp = "/sys/kernel/mm/transparent_hugepage";
 
 // The parameters that change timing. The others may hold names of the site.
 Json kernel_parameters(const core::SystemFiles& files) {
-  constexpr std::array<std::string_view, 24> kNames = {"isolcpus",
-                                                       "nohz_full",
-                                                       "nohz",
-                                                       "rcu_nocbs",
-                                                       "mitigations",
-                                                       "nosmt",
-                                                       "maxcpus",
-                                                       "nr_cpus",
-                                                       "idle",
-                                                       "preempt",
-                                                       "clocksource",
-                                                       "tsc",
-                                                       "nopti",
-                                                       "pti",
-                                                       "irqaffinity",
-                                                       "hugepages",
-                                                       "hugepagesz",
-                                                       "intel_pstate",
-                                                       "amd_pstate",
-                                                       "transparent_hugepage",
-                                                       "cgroup_disable",
-                                                       "skew_tick",
-                                                       "intel_idle.max_cstate",
-                                                       "processor.max_cstate"};
+  constexpr std::string_view kNames =
+      " isolcpus nohz_full nohz rcu_nocbs mitigations nosmt maxcpus nr_cpus idle preempt "
+      "clocksource tsc nopti pti irqaffinity hugepages hugepagesz intel_pstate amd_pstate "
+      "transparent_hugepage cgroup_disable skew_tick intel_idle.max_cstate processor.max_cstate ";
   const auto line = files.text("/proc/cmdline");
   if (!line) return nullptr;
   std::istringstream words(*line);
   std::string kept;
   for (std::string word; words >> word;) {
-    const std::string name = word.substr(0, word.find('='));
-    if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) continue;
+    const std::string name = " " + word.substr(0, word.find('=')) + " ";
+    if (kNames.find(name) == std::string_view::npos) continue;
     kept += (kept.empty() ? "" : " ") + word;
   }
   return kept.empty() ? Json("none that change timing") : Json(kept);
@@ -464,7 +444,7 @@ Json software_group() {
 #else
   group[key::kOptimised.name] = false;
 #endif
-  // UndefinedBehaviorSanitizer leaves no macro; the flags tell.
+  // UndefinedBehaviorSanitizer defines no macro: the flags show it.
   group[key::kSanitizer.name] =
       std::string_view(TABANE_BUILD_FLAGS).find("-fsanitize") != std::string_view::npos;
   group["vector target"] = simd::target_name();

@@ -17,10 +17,10 @@ namespace tabane::lab {
 Json read_environment(const std::string& root = "");
 
 // Counts of all CPUs together since the start, in ticks: user nice system idle iowait irq softirq
-// steal; guests are already part of user. Null if the system does not tell.
+// steal; guests are already part of user. Null if the system does not report them.
 std::optional<std::array<double, 8>> cpu_ticks(const core::SystemFiles& files);
 
-// Null if the system does not tell.
+// Null if the system does not report it.
 std::optional<std::string> cpu_model(const core::SystemFiles& files);
 
 }  // namespace tabane::lab

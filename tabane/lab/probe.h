@@ -17,7 +17,7 @@
 
 namespace tabane::lab {
 
-// Thrown by a probe that cannot run on this machine; the survey records the reason and goes on.
+// Thrown by a probe that cannot run on this machine; the survey records the reason and continues.
 class NotHere : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -124,7 +124,7 @@ void visit(std::span<const Probe> probes, ProbeContext& context);
 // All probes in the order in which a survey runs them (limits first).
 std::vector<Probe> all_probes(const core::Topology& topology);
 
-// The probe families, one file each under probes/; topology tells which caches, nodes and PUs there
+// The probe families, one file each under probes/; topology says which caches, nodes and PUs there
 // are.
 std::vector<Probe> clock_probes(const core::Topology& topology);    // clock.*
 std::vector<Probe> compute_probes(const core::Topology& topology);  // latency.*, peak.*

@@ -160,7 +160,7 @@ void Campaign::visit(const CampaignOptions& options, std::size_t launch) {
   Visit visit(*this, launch % blocks_.size(),
               options.budget_seconds / static_cast<double>(launches),
               left / static_cast<double>(sharing));
-  // Only run() decides whether it goes on: several processes must do so together.
+  // Only run() decides whether to continue: several processes must do so together.
   progress_->tell(blocks_[visit.block_].what, 0);
   run_body(visit, !options.agree);
   progress_->next_step();

@@ -21,7 +21,7 @@ class Stopped : public std::runtime_error {
   Stopped() : std::runtime_error("stopped") {}
 };
 
-// What surveys and studies tell whoever runs them.
+// What surveys and studies report while they run, and how they are stopped.
 struct Hooks {
   std::function<bool()> stop_requested = [] { return false; };
   // What is being measured, the share of the whole that is done, the seconds left.
@@ -39,7 +39,7 @@ class Progress {
   Progress(Hooks hooks, std::vector<double> planned_seconds,
            core::Clock& clock = core::tick_clock());
 
-  // Tells that this share of the step is done.
+  // Reports that this share of the step is done.
   void tell(const std::string& what, double share_of_step);
   // Also throws Stopped if the user asked to stop.
   void show(const std::string& what, double share_of_step);
@@ -57,7 +57,7 @@ class Progress {
 // A campaign: blocks of contenders that are measured in turn, visited in one or several passes
 // under one budget. It fills points; tables and charts are made from those.
 
-// What one measurement of a contender gives.
+// The result of one measurement of a contender.
 struct Sample {
   double seconds = 0;
   std::vector<std::pair<const char*, double>> beside = {};  // what else was seen; NaN: not known
@@ -68,35 +68,35 @@ struct Contender {
   std::function<Sample()> measure;
 };
 
-// How much is spent on contenders that are measured in turn.
+// How long contenders are measured in turn.
 struct Effort {
   int fewest = 1;  // rounds, even when the budget is spent
   int most = 100;
   double budget_seconds = 0;
   int warmups = 0;  // rounds that are not counted, first
 
-  // The part of a pass, counted from 0: all passes together have the rounds and the budget.
+  // Returns the part of a pass, counted from 0: all passes together have the rounds and the budget.
   Effort part(int pass, int passes) const;
 };
 
 class Campaign;
 
-// A block's turn.
+// One visit of a block.
 class Visit {
  public:
   // The part of the campaign's budget for this visit, and the time after which nothing else begins.
   double budget_seconds() const { return budget_seconds_; }
   double most_seconds() const { return most_seconds_; }
 
-  // Tells that this share of the visit is done. throws: Stopped if the user asked to stop.
+  // Reports that this share of the visit is done. throws: Stopped if the user asked to stop.
   void show(double share);
   // Measures in turn and adds the samples, each with its "order" among all of the block; whole
   // rounds only. throws: Stopped, with the rounds so far kept; as measure().
   void in_turn(const std::vector<Contender>& contenders, const Effort& effort);
-  // Adds samples of a point that were taken elsewhere, one per round. beside: seen with all.
+  // Adds samples of a point that were taken elsewhere, one per round. beside: holds for all.
   void add(const Factors& factors, const std::vector<double>& samples,
            const std::vector<std::pair<const char*, double>>& beside = {});
-  // Notes what is not measured, and why.
+  // Records what is not measured, and why.
   void skip(const std::string& what, const std::string& reason);
 
  private:
@@ -116,9 +116,9 @@ class Visit {
 struct Block {
   std::string what;            // for the progress: "100 x 4 MiB"
   double planned_seconds = 1;  // of a visit, about
-  // Sets up, measures and takes away.
+  // Sets up, measures and clears up.
   std::function<void(Visit&)> body;
-  // What the block will measure: so that what no time was left for is counted as not measured.
+  // What the block will measure; what it had no time for counts as not measured.
   std::vector<Factors> points = {};
 };
 
@@ -132,7 +132,7 @@ struct CampaignOptions {
   double budget_seconds = std::numeric_limits<double>::infinity();
   // No block begins after it. In the first pass each block may take its share of what is left.
   double most_seconds = std::numeric_limits<double>::infinity();
-  // What rank 0 says, on all ranks, if several processes run the same campaign together; else none.
+  // Returns rank 0's answer on all ranks, if several processes run the same campaign; else empty.
   std::function<bool(bool)> agree = {};
 };
 
@@ -141,7 +141,7 @@ class Campaign {
   explicit Campaign(Hooks hooks) : hooks_(std::move(hooks)) {}
 
   void add(Block block);
-  // Notes what does not fit, or cannot be had, and why.
+  // Records what does not fit, or is not available, and why.
   void skip(const std::string& what, const std::string& reason);
   // How many of the planned points have no samples, and of how many.
   std::pair<std::size_t, std::size_t> unmeasured() const;

@@ -66,7 +66,7 @@ std::uint64_t fitting_iterations(Conductor& conductor, std::size_t work, double 
 }
 
 RankSamples conduct(Conductor conductor, std::span<const RankWork> works,
-                    const RankRoundsOptions& options) {
+                    const RankEffort& options) {
   core::Clock& clock = core::tick_clock();
   const double begin = clock.now();
   const auto late = [&](double seconds) { return clock.now() - begin > seconds; };
@@ -79,8 +79,8 @@ RankSamples conduct(Conductor conductor, std::span<const RankWork> works,
     iterations[i] = fitting_iterations(conductor, i, options.epoch_seconds);
   }
   RankSamples samples(works.size());
-  const core::RoundsOptions rounds{.fewest = options.fewest_rounds,
-                                   .most = options.most_rounds,
+  const core::RoundsOptions rounds{.fewest = options.fewest,
+                                   .most = options.most,
                                    .budget_seconds = options.budget_seconds,
                                    .most_seconds = options.most_seconds,
                                    .seed = 1992};
@@ -101,7 +101,7 @@ RankSamples conduct(Conductor conductor, std::span<const RankWork> works,
 }  // namespace
 
 RankSamples measure_rounds(comm::Grid& grid, std::span<const RankWorkload> workloads,
-                           const RankRoundsOptions& options) {
+                           const RankEffort& options) {
   std::vector<RankWork> works;
   for (const RankWorkload& workload : workloads) works.push_back(workload(grid));
   if (grid.all().rank() == 0) return conduct(Conductor(grid.all(), works), works, options);
@@ -119,7 +119,7 @@ void check(const RankOptions& options) {
 }
 
 RankSamples measure(comm::Comm& ranks, const std::vector<RankWorkload>& workloads,
-                    const RankRoundsOptions& options) {
+                    const RankEffort& options) {
   comm::Grid grid(ranks);
   return measure_rounds(grid, workloads, options);
 }
@@ -133,7 +133,7 @@ RankRunner forking_runner(const core::Topology& topology, int most_ranks) {
     return ranks > pus ? comm::Setting::crowded : comm::Setting::memory;
   };
   runner.run = [](int ranks, const std::vector<RankWorkload>& workloads,
-                  const RankRoundsOptions& options) {
+                  const RankEffort& options) {
     const std::function<RankSamples(comm::Comm&)> rank = [&](comm::Comm& comm) {
       return measure(comm, workloads, options);
     };
@@ -168,7 +168,7 @@ RankRunner mpi_runner(comm::Comm& world, int most_ranks) {
     return agreed != 0;
   };
   runner.run = [&world](int ranks, const std::vector<RankWorkload>& workloads,
-                        const RankRoundsOptions& options) -> RankSamples {
+                        const RankEffort& options) -> RankSamples {
     auto some = world.split(world.rank() < ranks ? 0 : -1);
     if (!some) return {};
     return measure(*some, workloads, options);

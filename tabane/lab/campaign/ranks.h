@@ -1,5 +1,4 @@
-// Ctrl-C reaches all processes of a terminal: those that are forked to measure would die of it, and
-// with them what they have measured.
+// Campaigns on ranks, which several processes measure together, forked here or started by MPI.
 #pragma once
 
 #include <csignal>
@@ -19,9 +18,10 @@
 
 namespace tabane::lab {
 
-// While it lives, the signals that ask a whole group of processes to end wait: SIGINT (Ctrl-C),
-// SIGTERM (as of timeout) and SIGHUP (the terminal is closed). They do so for the calling thread
-// and for the processes that it forks. Then they reach the caller alone, if the others have ended.
+// Holds back the signals that ask a whole group of processes to end: SIGINT (Ctrl-C), SIGTERM (as
+// of timeout) and SIGHUP (the terminal is closed), for the calling thread and for the processes
+// that it forks. These would die of Ctrl-C, and what they have measured would be lost. Afterwards
+// the signals reach the caller alone, if the others have ended.
 class BlockInterrupts {
  public:
   BlockInterrupts() {
@@ -38,20 +38,20 @@ class BlockInterrupts {
   sigset_t before_;
 };
 
-// Times what several ranks do together. Competitors are measured in turn, as by
+// Times what several ranks do together. Contenders are measured in turn, as by
 // core::measure_interleaved(): in every round each gives one sample, in an order drawn anew.
 
-// One rank's part of an operation, so many times; all ranks run it at the same time.
+// Does one rank's part of an operation several times; all ranks do so at the same time.
 using RankWork = std::function<void(std::uint64_t iterations)>;
-// Makes a rank's part. All ranks call it, in the same order. Empty, on all ranks: the operation
-// cannot be had on this grid.
+// Makes a rank's part. All ranks call it, in the same order. Empty, on all ranks: this grid
+// has no such operation.
 using RankWorkload = std::function<RankWork(comm::Grid& grid)>;
 
-struct RankRoundsOptions {
+struct RankEffort {
   double epoch_seconds = 300e-6;  // a sample takes at least about this long
   double budget_seconds = 0.3;
-  int fewest_rounds = 2;  // even when the budget is spent
-  int most_rounds = 1000;
+  int fewest = 2;  // even when the budget is spent
+  int most = 1000;
   // After that no other operation or round begins, so that some may have no samples. One that has
   // begun is not cut short.
   double most_seconds = std::numeric_limits<double>::infinity();
@@ -64,10 +64,7 @@ using RankSamples = std::vector<std::vector<double>>;
 // All ranks of the grid call it with the same workloads; the samples are on rank 0, none elsewhere.
 // throws: as the work.
 RankSamples measure_rounds(comm::Grid& grid, std::span<const RankWorkload> workloads,
-                           const RankRoundsOptions& options);
-
-// Campaigns on ranks: blocks whose contenders are operations that several ranks do together, forked
-// here or those of MPI.
+                           const RankEffort& options);
 
 inline constexpr int kMostRanksForked = 4096;  // as comm::launch()
 
@@ -85,9 +82,8 @@ struct RankContender {
 // Runs operations on ranks.
 struct RankRunner {
   // Empty samples on MPI's other ranks.
-  std::function<RankSamples(int ranks, const std::vector<RankWorkload>&, const RankRoundsOptions&)>
-      run;
-  std::function<bool(bool)> agree;  // what rank 0 says, on all ranks; none if they are forked
+  std::function<RankSamples(int ranks, const std::vector<RankWorkload>&, const RankEffort&)> run;
+  std::function<bool(bool)> agree;  // rank 0's answer on all ranks; empty if they are forked
   std::function<comm::Setting(int ranks)> setting;  // of groups of so many
   bool shows = true;                                // this process has the results
   std::string transport = "shm";
@@ -106,12 +102,12 @@ std::vector<int> plan_ranks(int most);
 // One rank, too; most: 0: the PUs.
 std::vector<int> plan_ranks_from_one(int most, const core::Topology& topology);
 
-// Contenders that so many ranks measure in turn.
+// A block of contenders that this number of ranks measures in turn.
 Block rank_block(const RankRunner& runner, int ranks, std::string what,
                  std::vector<RankContender> contenders);
 
-// Of operations whose root goes round, so that no call can begin everywhere before the last one has
-// ended somewhere: a root that waits for nobody would only be timed on its way in.
+// Roots that change from call to call, so that no call can begin everywhere before the last one has
+// ended somewhere: of a root that waits for nobody only the entry would be timed.
 class Roots {
  public:
   explicit Roots(const comm::Comm& comm) : ranks_(comm.size()) {}

@@ -67,7 +67,7 @@ class Child {
  public:
   Child(const ChildCommand& command, const ChildLimits& limits)
       : command_(command),
-        // Searched here, so that it is not timed; what is not found the start tells.
+        // Searched here, so that it is not timed; the start fails if nothing was found.
         file_(program_file(command.arguments.at(0))),
         variables_(core::environment_with(command.environment)) {
     open_streams(limits);
@@ -94,7 +94,7 @@ class Child {
 
  private:
   void open_streams(const ChildLimits& limits);
-  // Returns whether there was something to end beside the command itself.
+  // Returns whether there was something to end besides the command itself.
   bool end_group();
 
   const ChildCommand& command_;
@@ -231,7 +231,7 @@ double forget_own_peak() {
   return resident * static_cast<double>(core::page_bytes()) + kCountersAreOffBy;
 }
 
-// Bytes below which a command's peak tells nothing; found anew once a second, because it costs as
+// Bytes below which a command's peak is not known; measured anew once a second, because it costs as
 // much as a very short command.
 double own_peak() {
   thread_local double bytes = 0;
@@ -243,7 +243,7 @@ double own_peak() {
   return bytes;
 }
 
-// own_bytes: below which a peak tells nothing.
+// own_bytes: below which a peak is not known.
 void add_usage(ChildRun& run, const rusage& usage, double own_bytes) {
   run.user_seconds += seconds_of(usage.ru_utime);
   run.system_seconds += seconds_of(usage.ru_stime);
@@ -286,7 +286,7 @@ void Child::take_output(ChildRun& run, std::vector<std::string>& hashes) {
   run.errors += errors_->kept().text();
 }
 
-// Of all of the machine; -1 if the system does not tell.
+// Of the whole machine; -1 if the system does not report it.
 double ended_for_memory() {
   const std::string all = core::SystemFiles().text("/proc/vmstat").value_or("");
   constexpr std::string_view kKey = "\noom_kill ";

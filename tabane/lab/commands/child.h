@@ -25,7 +25,7 @@ enum class OutputTo {
 
 struct ChildCommand {
   std::vector<std::string> arguments;  // program first; not empty
-  // Set beside the environment of this process, or in place of what is set there.
+  // Added to the environment of this process, or in place of what is set there.
   std::vector<std::pair<std::string, std::string>> environment = {};
   std::vector<unsigned> cpus = {};                           // empty: those of this process
   std::optional<core::MemoryOptions> memory = std::nullopt;  // null: as this process

@@ -12,7 +12,7 @@ bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// Takes what stands in quotes, up to the closing one, from `at`.
+// Takes what is in quotes, up to the closing one, from `at`.
 std::string quoted(std::string_view line, std::size_t& at) {
   const char quote = line[at++];
   std::string text;

@@ -354,7 +354,7 @@ void parse_part(const std::string& text, const Lookup& environment, RunRequest& 
     return value;
   };
   if (text == "launcher") {
-    // Of the processes on this machine; where a launcher tells only of all, of those.
+    // Of the processes on this machine; where a launcher reports only all, of those.
     constexpr std::pair<const char*, const char*> kLaunchers[] = {
         {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
         {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},

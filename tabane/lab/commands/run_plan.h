@@ -70,7 +70,7 @@ RunPlan plan_run(const RunRequest& request, const core::Topology& topology,
 // The variables from which programs take their number of threads.
 const std::vector<std::string>& thread_variables();
 
-// Reads "2/6": the process of this index, from 0, among so many; or "launcher": as the launcher of
+// Reads "2/6": the process of this index, from 0, of this number; or "launcher": as the launcher of
 // this process (Open MPI, MPICH, Intel MPI, Slurm) says in the environment.
 // throws: core::UsageError.
 void parse_part(const std::string& text, const Lookup& environment, RunRequest& request);

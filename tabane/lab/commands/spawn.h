@@ -36,7 +36,7 @@ class KeptText {
   KeptText(std::size_t most_bytes, bool hashed);
   void add(std::string_view bytes);
   std::string text() const;
-  // XXH3 of 128 bits, in hexadecimal: tells outputs apart that nobody has made to look the same.
+  // XXH3 of 128 bits, in hexadecimal: distinguishes outputs, unless somebody forged them.
   std::string hash() const;
 
  private:

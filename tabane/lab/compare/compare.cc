@@ -24,7 +24,7 @@ constexpr double kDeviationOfMad = 1.4826;  // standard deviation over MAD, norm
 constexpr std::size_t kFewestForScatter = 10;
 constexpr double kFalseDiscoveries = 0.01;
 
-// Two-sided, of a ratio that is 1 in truth. The half of the interval on the side of 1 tells the
+// Two-sided, of a ratio that is 1 in truth. The half of the interval on the side of 1 gives the
 // standard deviation of the logarithm.
 double chance_by_interval(const FigureRatio& figure) {
   const double log_ratio = std::log(figure.ratio);

@@ -85,7 +85,7 @@ struct CompareOptions {
   std::string command_line;
 };
 
-// What one record shows beside the baseline.
+// What one record shows against the baseline.
 struct BesideBaseline {
   std::size_t side = 0;              // index
   std::vector<FigureRatio> figures;  // differences first, then those without interval, then others;

@@ -17,7 +17,7 @@ struct Charted {
   const Curves& curves() const { return std::get<Curves>(view->content); }
 };
 
-// Why a chart cannot stand in the same axes as the first one; empty: it can.
+// Why a chart cannot share the axes of the first one; empty: it can.
 std::string why_not(const View& first, const View& view) {
   if (first.version != view.version)
     return fmt::format("measured in different ways: version {} of the probe beside {}",

@@ -72,7 +72,7 @@ std::string plot_of(const Curve& curve, std::size_t index, const Look& look, boo
         data, look.colour);
   if (curve.shape == -1)
     return fmt::format("{}{}1:2 with lines lw 2.2 lc rgb '{}' {}", band, data, look.colour, title);
-  // Every other line is dashed: one that lies under another can still be seen.
+  // Every other line is dashed, so that one under another can still be seen.
   return fmt::format("{}{}1:2 with linespoints lw 2{} pt {} ps {} lc rgb '{}' {}", band, data,
                      look.dashed ? " dt 2" : "", look.point, crowded ? 0.5 : 0.6, look.colour,
                      title);
@@ -99,14 +99,14 @@ std::string plots_of(const Curves& curves) {
   return "plot " + fmt::format("{}", fmt::join(plots, ", \\\n     "));
 }
 
-// Where a mark stands on an axis, from 0 to 1.
+// The position of a mark on an axis, from 0 to 1.
 double share_along(const Axis& axis, const Range& range, double at) {
   if (axis.log) return std::log(at / range.low) / std::log(range.high / range.low);
   return (at - range.low) / (range.high - range.low);
 }
 
-// Heights for the names of vertical marks, which stand left of their lines: a name that would run
-// into one before it goes a line down. One that has no room on its left stands on the right.
+// Heights for the names of vertical marks, which are left of their lines: a name that would run
+// into one before it is put a line lower. One that has no room on its left is on the right.
 class MarkNames {
  public:
   MarkNames(const Axis& axis, const Range& range) : axis_(axis), range_(range) {}
@@ -204,7 +204,7 @@ std::size_t place_of(std::vector<std::string>& all, const std::string& one) {
   return all.size() - 1;
 }
 
-// The largest value that a bar is drawn to: beyond it a bar tells nothing more than its label.
+// The largest value that a bar is drawn to: a longer bar would show no more than its label.
 double longest_bar(const Bars& bars) {
   return bars.unit == "share" ? 2 : std::numeric_limits<double>::infinity();
 }
@@ -280,7 +280,7 @@ std::string colour_function() {
   return out + pick;
 }
 
-// Room for so many characters, in those of gnuplot, which are wider than most.
+// Room for a number of characters, in those of gnuplot, which are wider than most.
 int margin(std::size_t characters) {
   return static_cast<int>(0.86 * static_cast<double>(characters)) + 2;
 }
@@ -298,7 +298,7 @@ bool plot_lying(Figure& figure, const Bars& bars) {
   for (const std::string& label : rows.labels) longest = std::max(longest, label.size());
   figure.script = script_head(figure.id, {720, static_cast<int>(110 + 21 * rows.end)});
   figure.script += colour_function() + label_ticks('y', rows.labels, rows.places);
-  // Labels stand behind the longest bar, so that they neither collide nor hide a bar's end.
+  // Labels follow the longest bar, so that they neither collide nor hide a bar's end.
   const double behind = bars.log ? high * 1.15 : high * 1.02;
   if (bars.log) figure.script += axis_ticks('x', {"", "", true}, range, shown, {});
   figure.script += fmt::format(
@@ -322,7 +322,7 @@ bool plot_lying(Figure& figure, const Bars& bars) {
   return true;
 }
 
-// Bars of a group beside each other, above the group's name.
+// Bars of a group side by side, above the group's name.
 bool plot_clustered(Figure& figure, const Bars& bars) {
   const Range range = range_of(bars);
   if (range.empty()) return false;

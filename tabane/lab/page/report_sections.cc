@@ -36,7 +36,7 @@ std::string section(const char* id, const char* title, const std::string& about,
       id, title, about.empty() ? "" : "<p>" + about + "</p>", table);
 }
 
-// ---- beside peers ----
+// ---- comparisons with peers ----
 
 std::string met(const Comparison& c) {
   const auto reached = c.met();

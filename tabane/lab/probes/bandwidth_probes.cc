@@ -41,7 +41,7 @@ std::vector<Curve> named_curves() {
 
 // ---- over the size of the working set ----
 
-// Sizes from 4 KiB to `last`: so many to an octave up to 32 MiB, then one (of one before: one in
+// Sizes from 4 KiB to `last`: several to an octave up to 32 MiB, then one (of one before: one in
 // two octaves), rounded to whole lines.
 std::vector<std::uint64_t> size_ladder(std::uint64_t last, int per_octave) {
   std::vector<std::uint64_t> sizes;
@@ -53,7 +53,7 @@ std::vector<std::uint64_t> size_ladder(std::uint64_t last, int per_octave) {
   return sizes;
 }
 
-// The level that a set of so many bytes lies in: the first whose cache, twice the level's set,
+// The level that holds a set of this size: the first whose cache, twice the level's set,
 // holds it.
 const MemoryLevel& level_of(std::span<const MemoryLevel> levels, std::uint64_t bytes) {
   const auto holds = [&](const MemoryLevel& level) { return bytes <= 2 * level.core_bytes; };
@@ -278,16 +278,16 @@ std::vector<Probe> bandwidth_probes(const core::Topology&) {
                   .better = Better::higher,
                   .version = 3,
                   .seconds = 5,
-                  .quick_seconds = 1};
-  over_size.run = run_over_size;
+                  .quick_seconds = 1,
+                  .run = run_over_size};
   Probe over_cores{.name = "memory.bandwidth.cores",
                    .what = "bandwidth from memory over the number of cores at work",
                    .unit = "B/s",
                    .better = Better::higher,
                    .version = 3,
                    .seconds = 4,
-                   .quick_seconds = 0.6};
-  over_cores.run = run_over_cores;
+                   .quick_seconds = 0.6,
+                   .run = run_over_cores};
   Probe zeros{.name = "memory.zeros",
               .what =
                   "bandwidth at which one core writes zeros to memory, which on some processors "
@@ -295,8 +295,8 @@ std::vector<Probe> bandwidth_probes(const core::Topology&) {
               .unit = "B/s",
               .better = Better::higher,
               .seconds = 0.5,
-              .quick_seconds = 0.1};
-  zeros.run = run_zeros;
+              .quick_seconds = 0.1,
+              .run = run_zeros};
   Probe memcpy_probe{.name = "memcpy",
                      .what =
                          "the C library's memcpy at the block size where it is fastest; "
@@ -305,8 +305,8 @@ std::vector<Probe> bandwidth_probes(const core::Topology&) {
                      .better = Better::higher,
                      .version = 3,
                      .seconds = 2,
-                     .quick_seconds = 0.5};
-  memcpy_probe.run = run_memcpy;
+                     .quick_seconds = 0.5,
+                     .run = run_memcpy};
   return {over_size, over_cores, zeros, memcpy_probe};
 }
 

@@ -99,7 +99,7 @@ class Chase {
   void follow(std::size_t size, std::uint64_t loads);
   // Where it was left; null before prepare().
   const void* at(std::size_t size) const { return at_[size]; }
-  // Bytes in huge pages; null if the system does not tell.
+  // Bytes in huge pages; null if the system does not report them.
   std::optional<std::size_t> huge_bytes() const { return region_.huge_bytes(); }
   bool mostly_huge() const;
   const core::Region& memory() const { return region_; }
@@ -118,7 +118,7 @@ double follow_under_load(Chase& chase, std::uint64_t loads, core::PinnedPool& po
                          std::span<const std::size_t> threads, std::size_t follower,
                          const std::function<void(std::size_t)>& load, double* whole = nullptr);
 
-// The chase whose last size stands for memory, on huge pages where there are any: that of
+// The chase whose last size represents memory, on huge pages where there are any: that of
 // memory.latency, else one made by the calling thread, which must run near the home PU. Its last
 // size is ready. throws: NotHere if there is too little memory to leave the caches.
 Chase& memory_chase(ProbeContext& context);

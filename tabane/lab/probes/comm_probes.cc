@@ -104,7 +104,7 @@ RankWorkload line_trips(std::atomic<std::uint64_t>& line) {
   };
 }
 
-// An iteration copies so many bytes inside rank 0; the others rest.
+// An iteration copies bytes inside rank 0; the others rest.
 RankWorkload copies(std::size_t bytes) {
   return [bytes](comm::Grid& grid) -> RankWork {
     return [works = grid.all().rank() == 0, from = simd::generated_bytes(bytes),
@@ -124,8 +124,8 @@ RankSamples measure_on(
     ProbeContext& context) {
   require_binding(pus);
   context.progress(0);
-  const RankRoundsOptions options{
-      .epoch_seconds = 200e-6, .budget_seconds = context.budget_seconds(), .fewest_rounds = 5};
+  const RankEffort options{
+      .epoch_seconds = 200e-6, .budget_seconds = context.budget_seconds(), .fewest = 5};
   const team::SharedBlock block(core::page_bytes(), "a line between ranks");
   auto& line = *new (block.data()) std::atomic<std::uint64_t>(0);
   const std::function<RankSamples(comm::Comm&)> rank = [&](comm::Comm& ranks) {
@@ -140,7 +140,7 @@ RankSamples measure_on(
                                            rank);
 }
 
-// What beside it is measured in turn: how long a line takes from rank 0 to the last.
+// Measures in turn with it how long a line takes from rank 0 to the last.
 RankSamples measure_beside_line(const std::vector<unsigned>& pus, const RankWorkload& workload,
                                 ProbeContext& context) {
   RankSamples samples = measure_on(

@@ -1,4 +1,4 @@
-// What probes decide alike: where to run, how long, and which sizes stand for a level of the
+// What probes decide alike: where to run, how long, and which sizes represent a level of the
 // memory.
 #pragma once
 
@@ -29,7 +29,7 @@ std::vector<unsigned> one_pu_per_core(const core::Topology& topology);
 // Options of a measurement in one pass that may take `seconds` per competitor. What the machine did
 // in other passes decides about the interval, so that a pass needs few samples.
 core::MeasureOptions measure_options(const ProbeContext& context, double seconds);
-// The same for work on so many threads at once: epochs are long enough that leaving the barrier, at
+// The same for work on several threads at once: epochs are long enough that leaving the barrier, at
 // most some 100 ns a thread, does not show.
 core::MeasureOptions parallel_options(const ProbeContext& context, double seconds,
                                       std::size_t threads);
@@ -37,7 +37,7 @@ core::MeasureOptions parallel_options(const ProbeContext& context, double second
 // How curves name the base pages of this system: "4 KiB pages".
 std::string base_pages();
 
-// A level of the memory hierarchy and the working sets that stand for it.
+// A level of the memory hierarchy and the working sets that represent it.
 struct MemoryLevel {
   std::string name;                 // "l1", "l2", "l3", "dram"
   std::uint64_t core_bytes = 0;     // all arrays together, when one core works alone
@@ -48,8 +48,8 @@ struct MemoryLevel {
 // Half of each cache (and at least twice the level before it), and for DRAM twelve times the last
 // level cache, so that each of a triad's three streams is four times what a core can reach: for
 // every core, also when all work, as the first of them may work alone, and virtual machines do not
-// tell which cores share a cache. Without known caches: l1 as 16 KiB and dram as 256 MiB. The DRAM
-// sets of a core, and those of all cores together, are cut to a sixth of the memory, on this
+// report which cores share a cache. Without known caches: l1 as 16 KiB and dram as 256 MiB. The
+// DRAM sets of a core, and those of all cores together, are cut to a sixth of the memory, on this
 // machine of what may be used of it now; below twice the last caches, most of what they ask for
 // would come from there: then the level is impossible.
 std::vector<MemoryLevel> memory_levels(const core::Topology& topology);
@@ -62,7 +62,7 @@ void require_possible(const MemoryLevel& level);
 
 // What a probe may take of the memory that is left now: a sixth, as several hold theirs at the same
 // time. Of the address space and the data that the process may have a quarter. throws: NotHere if
-// the system does not tell.
+// the system does not report it.
 double memory_allowance();
 
 // What the probes that bind threads share: a system that refuses to bind makes a probe NotHere.

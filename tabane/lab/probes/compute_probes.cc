@@ -78,10 +78,10 @@ void fma_chain(std::uint64_t operations) {
 }
 #endif
 
-// Measures the chain beside a chain of integer additions, which takes one core cycle each: the
-// ratio is the latency in core cycles, whatever the core's rate does meanwhile. The fastest epoch
-// of each counts: a sibling on the same core takes issue slots from the additions, which need one
-// in every cycle, and hardly any from a chain that waits.
+// Measures the chain in turn with a chain of integer additions, which takes one core cycle each:
+// the ratio is the latency in core cycles, whatever the core's rate does meanwhile. The fastest
+// epoch of each counts: a sibling on the same core takes issue slots from the additions, which need
+// one in every cycle, and hardly any from a chain that waits.
 void run_operation_latency(const Probe& probe, ProbeContext& context,
                            void (*operation_chain)(std::uint64_t)) {
   const core::ScopedBinding binding(home_pu(context));
@@ -141,7 +141,7 @@ void measure_peak(const Probe& probe, ProbeContext& context, unsigned pu, std::s
   context.report(std::move(result));
 }
 
-// Of several kinds of cores each gets a figure of its own; that of the fastest stands for "one
+// Of several kinds of cores each gets a figure of its own; that of the fastest represents "one
 // core".
 void run_peak_core(const Probe& probe, ProbeContext& context) {
   measure_peak(probe, context, home_pu(context), probe.name, probe.what);
@@ -188,8 +188,8 @@ std::vector<Probe> compute_probes(const core::Topology&) {
              .better = Better::higher,
              .version = 2,
              .seconds = 1,
-             .quick_seconds = 0.3};
-  core.run = run_peak_core;
+             .quick_seconds = 0.3,
+             .run = run_peak_core};
   Probe machine{.name = "peak.fma.machine",
                 .what = "the same on one PU of every usable core at once",
                 .unit = "FLOP/s",
@@ -197,8 +197,8 @@ std::vector<Probe> compute_probes(const core::Topology&) {
                 .limit_how = "cores × one core alone, measured in turn",
                 .version = 2,
                 .seconds = 1,
-                .quick_seconds = 0.3};
-  machine.run = run_peak_machine;
+                .quick_seconds = 0.3,
+                .run = run_peak_machine};
   probes.push_back(core);
   probes.push_back(machine);
   return probes;
@@ -320,15 +320,14 @@ void describe_ladder_chart(View& view, const Record& record) {
 }
 
 std::vector<Probe> ladder_probes(const core::Topology&) {
-  Probe ladder{.name = "ladder",
-               .what = "from the plain loop to the shipped kernel, data in l1, one core",
-               .unit = "FLOP/s",
-               .better = Better::higher,
-               .version = 2,
-               .seconds = 1.5,
-               .quick_seconds = 0.5};
-  ladder.run = run_ladder;
-  return {ladder};
+  return {{.name = "ladder",
+           .what = "from the plain loop to the shipped kernel, data in l1, one core",
+           .unit = "FLOP/s",
+           .better = Better::higher,
+           .version = 2,
+           .seconds = 1.5,
+           .quick_seconds = 0.5,
+           .run = run_ladder}};
 }
 
 }  // namespace tabane::lab

@@ -201,7 +201,7 @@ class PairMeter {
         several_nodes_(topology.numa_nodes().size() > 1),
         bind_pages_(several_nodes_ && core::numa_calls_available()) {}
 
-  // Plays disjoint pairs at the same time. The cells stand in the order of the pairs.
+  // Plays disjoint pairs at the same time. The cells are in the order of the pairs.
   std::vector<Cell> play(std::span<const PuPair> pairs, int epochs) {
     std::vector<std::unique_ptr<Duel>> duels;
     std::vector<unsigned> threads;
@@ -404,7 +404,7 @@ void report_result(const Probe& probe, ProbeContext& context, const PairMeter& m
 
 }  // namespace
 
-// A later pass of a matrix that takes long: pairs at even distances stand for all.
+// A later pass of a matrix that takes long: pairs at even distances represent all.
 void play_some(PairMeter& matrix, ProbeContext& context, std::size_t most) {
   const auto n = static_cast<unsigned>(matrix.pus().size());
   std::vector<PuPair> all;

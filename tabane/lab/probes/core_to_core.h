@@ -18,7 +18,7 @@ using PuPair = std::pair<unsigned, unsigned>;  // positions in a list of PUs, fi
 // n - 1 rounds for even n, n for odd n, as in one round somebody has to rest. Empty below 2.
 std::vector<std::vector<PuPair>> tournament(unsigned n);
 
-// At most `most` PUs that stand for all, in their order: all if they fit, else one a core, else as
+// At most `most` PUs that represent all, in their order: all if they fit, else one a core, else as
 // many of each last-level-cache group as fit, else one of evenly spaced groups. most: >= 2.
 std::vector<core::Pu> sample_pus(std::span<const core::Pu> pus, std::size_t most);
 

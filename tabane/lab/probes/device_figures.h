@@ -32,7 +32,7 @@ struct DeviceFigures {
   std::vector<double> read_bytes, read_rates;  // memory bandwidth over the bytes that are read
 };
 
-// seconds: about what it takes, beside building the programs. throws: device::DeviceError.
+// seconds: about what it takes, besides building the programs. throws: device::DeviceError.
 DeviceFigures measure_device(device::Device& device, double seconds);
 
 // Of copying and computing that take so long alone and together: 1 if the shorter one is hidden, 0

@@ -255,21 +255,20 @@ void describe_device_transfers(View& view, const Record& record) {
                            .interval = result->interval});
     }
   }
-  // Clusters stand together.
+  // Clusters are side by side.
   std::ranges::stable_sort(bars.bars, {}, &Bar::group);
   view.content = std::move(bars);
 }
 
 std::vector<Probe> device_probes(const core::Topology&) {
-  Probe probe{.name = "device",
-              .what = "coprocessors by OpenCL: transfers, launches, memory, arithmetic, overlap",
-              .unit = "several",
-              .better = Better::neither,
-              .version = 2,
-              .seconds = 24,
-              .quick_seconds = 8};
-  probe.run = run_device;
-  return {probe};
+  return {{.name = "device",
+           .what = "coprocessors by OpenCL: transfers, launches, memory, arithmetic, overlap",
+           .unit = "several",
+           .better = Better::neither,
+           .version = 2,
+           .seconds = 24,
+           .quick_seconds = 8,
+           .run = run_device}};
 }
 
 }  // namespace tabane::lab

@@ -238,7 +238,7 @@ Plan plan_sizes(const ProbeContext& context) {
     if (bytes < plan.dram) put(plan.sizes, bytes);
   std::ranges::sort(plan.sizes);
   plan.sizes.erase(std::unique(plan.sizes.begin(), plan.sizes.end()), plan.sizes.end());
-  // The cycles of large sizes lie in the same lines, side by side.
+  // The cycles of large sizes share the same lines, side by side.
   const auto is_large = [](std::uint64_t bytes) { return bytes > Chase::kLinkedAnew; };
   while (std::ranges::count_if(plan.sizes, is_large) > static_cast<long>(Chase::kMostLarge))
     plan.sizes.erase(std::ranges::find_if(plan.sizes, is_large));

@@ -203,7 +203,7 @@ std::vector<Probe> core_probes(const MemoryLevel& level) {
 
 bool is_own(const MemoryLevel& level) { return level.name == "l1" || level.name == "l2"; }
 
-// Each mix by its best roof on all cores; in caches of their own beside one core alone.
+// Each mix by its best roof on all cores; in caches of their own also on one core alone.
 void run_on_machine(std::span<const Probe> probes, const MemoryLevel& level,
                     ProbeContext& context) {
   require_possible(level);

@@ -103,7 +103,7 @@ std::optional<core::Region> region_on(const Nodes& nodes, std::size_t column, st
   }
 }
 
-// Share of a region's pages that are on the wanted node. Null if the system does not tell.
+// Share of a region's pages that are on the wanted node. Null if the system does not report it.
 std::optional<double> share_on(const core::Region& region, unsigned node) {
   const auto pages = region.pages_per_node();
   if (!pages) return std::nullopt;

@@ -100,7 +100,7 @@ core::Descriptor connected(int family, const sockaddr* address, socklen_t length
 
 // By TCP, to the port of the offer on a host.
 core::Descriptor connect_to_host(const std::string& host, const Offer& offer, std::string& reason) {
-  // The port stands at the same place for both families.
+  // The port is at the same offset for both families.
   const auto* listening = reinterpret_cast<const sockaddr_in*>(&offer.address);
   const std::string port = std::to_string(ntohs(listening->sin_port));
   addrinfo wanted{};

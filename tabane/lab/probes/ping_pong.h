@@ -27,9 +27,9 @@ class SocketLink {
   static std::shared_ptr<SocketLink> connect(comm::Comm& two, const std::string& host,
                                              std::string* reason);
 
-  // Sends so many bytes from rank 0 to rank 1 and back, `iterations` times. Both ranks call it, and
-  // sleep while they wait. throws: core::LostError if the other side has closed it, or is silent
-  // for longer than comm::default_silence_limit().
+  // Sends this many bytes from rank 0 to rank 1 and back, `iterations` times. Both ranks call it,
+  // and sleep while they wait. throws: core::LostError if the other side has closed it, or is
+  // silent for longer than comm::default_silence_limit().
   void round_trips(std::vector<std::byte>& message, std::uint64_t iterations);
 
  private:

@@ -21,9 +21,9 @@ constexpr std::size_t kLineDoubles = 8;
 constexpr std::size_t kPageDoubles = 512;
 constexpr std::size_t kSpareBytes = 4 * kPageDoubles * sizeof(double);  // for distances of arrays
 
-// Distance between arrays of so many elements: one line less than whole 4 KiB. A load waits for an
-// older store still in the queue if the low 12 bits of their addresses agree; like this only a load
-// 500 elements ahead of the store does, which is never in flight with it.
+// Distance between arrays of this many elements: one line less than whole 4 KiB. A load waits for
+// an older store still in the queue if the low 12 bits of their addresses agree; like this only a
+// load 500 elements ahead of the store does, which is never in flight with it.
 constexpr std::size_t stride_of(std::size_t elements) {
   return (elements + kLineDoubles + kPageDoubles - 1) / kPageDoubles * kPageDoubles - kLineDoubles;
 }

@@ -165,7 +165,7 @@ class MachineSets {
 // The fastest roof of a mix on all threads, searched once a survey.
 Loop best_on_machine(ProbeContext& context, const MemoryLevel& level, MachineSets& sets, Mix mix);
 
-// The detail of results from memory that tells how much faster the best copy is on half of the
+// The detail of results from memory that says how much faster the best copy is on half of the
 // data: [value, low, high]. Clearly above 1, the data are partly in a cache that the system does
 // not state.
 inline constexpr const char* kGainOfHalf = "gain_of_half_the_data";

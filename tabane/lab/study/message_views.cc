@@ -13,7 +13,7 @@ namespace tabane::lab {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Residuals below this are as good as none: no border is worth more than the clock can tell.
+// Residuals below this are as good as none: no border may claim more than the clock resolves.
 constexpr double kFinest = 1e-3;
 
 // Sum of squared relative residuals about the best line through points [begin, end).
@@ -37,7 +37,7 @@ double cost_of_line(std::span<const double> x, std::span<const double> y, std::s
   return std::max(0.0, sxx > 0 ? syy - sxy * sxy / sxx : syy);
 }
 
-// The cheapest ways to cut the first points into so many parts.
+// The cheapest ways to cut the first points into a number of parts.
 class Cuts {
  public:
   Cuts(std::span<const double> x, std::span<const double> y, std::size_t most, std::size_t fewest)
@@ -131,7 +131,7 @@ void add_fitted_lines(Curves& curves, const std::string& name, const PointList& 
   }
 }
 
-// A perturbed size as the power of two that it is beside.
+// A perturbed size as the power of two next to it.
 std::string size_near(double bytes) {
   const double power = std::exp2(std::round(std::log2(bytes)));
   const bool perturbed = bytes > 32 && std::abs(bytes - power) <= 3;

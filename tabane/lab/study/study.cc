@@ -146,47 +146,72 @@ void add_table(Record& record, std::string title, Rows rows, std::string note) {
                           .content = std::move(rows)});
 }
 
-PointTable& PointTable::column(std::string title, std::function<Entry(const Factors&)> entry) {
-  titles_.push_back(std::move(title));
-  entries_.push_back(std::move(entry));
-  return *this;
+Cell level_of(std::string factor, std::string unit) {
+  return [factor = std::move(factor), unit = std::move(unit)](const Points&, const Factors& row) {
+    const double number = row.find(factor)->number();
+    return unit == "1" ? count_entry(number) : Entry(show(number, unit));
+  };
 }
 
-PointTable& PointTable::level(std::string title, std::string factor, std::string unit) {
-  return column(std::move(title),
-                [factor = std::move(factor), unit = std::move(unit)](const Factors& row) -> Entry {
-                  const double number = row.find(factor)->number();
-                  return unit == "1" ? count_entry(number) : Entry(show(number, unit));
-                });
+Cell word_of(std::string factor, std::string (*title)(const std::string& word)) {
+  return [factor = std::move(factor), title](const Points&, const Factors& row) {
+    return Entry(title(row.find(factor)->word()));
+  };
 }
 
-PointTable& PointTable::time(std::string title, Factors of, bool with_interval) {
-  return column(std::move(title),
-                [&points = points_, of = std::move(of), with_interval](const Factors& row) {
-                  return median_entry(points.find(row.with(of)), with_interval);
-                });
+Cell time_of(Factors of, bool with_interval) {
+  return [of = std::move(of), with_interval](const Points& points, const Factors& row) {
+    return median_entry(points.find(row.with(of)), with_interval);
+  };
 }
 
-PointTable& PointTable::rate(std::string title, Factors of, std::string unit,
-                             std::function<double(const Point&)> amount) {
-  return column(std::move(title), [&points = points_, of = std::move(of), unit = std::move(unit),
-                                   amount = std::move(amount)](const Factors& row) {
+Cell rate_of(Factors of, std::string unit, std::function<double(const Point&)> amount) {
+  return [of = std::move(of), unit = std::move(unit), amount = std::move(amount)](
+             const Points& points, const Factors& row) {
     const Point* point = points.find(row.with(of));
     return point == nullptr ? Entry() : Entry(amount(*point) / point->median(), unit);
-  });
+  };
 }
 
-PointTable& PointTable::ratio(std::string title, Factors a, Factors b) {
-  return column(std::move(title),
-                [&points = points_, a = std::move(a), b = std::move(b)](const Factors& row) {
-                  return ratio_entry(points.find(row.with(a)), points.find(row.with(b)));
-                });
+Cell ratio_of(Factors a, Factors b, bool with_interval) {
+  return [a = std::move(a), b = std::move(b), with_interval](const Points& points,
+                                                             const Factors& row) {
+    Entry ratio = ratio_entry(points.find(row.with(a)), points.find(row.with(b)));
+    if (!with_interval) ratio.interval.reset();
+    return ratio;
+  };
 }
 
-Rows PointTable::rows(const std::vector<Factors>& all) const {
-  return rows_of(titles_, all, [&](const Factors& row) {
+Cell medians_ratio_of(Factors a, Factors b) {
+  return [a = std::move(a), b = std::move(b)](const Points& points, const Factors& row) {
+    const Point *one = points.find(row.with(a)), *other = points.find(row.with(b));
+    if (one == nullptr || other == nullptr) return Entry();
+    return Entry(one->median() / other->median(), "ratio");
+  };
+}
+
+Cell published_of(const Record& report, std::string name) {
+  return [&report, name = std::move(name)](const Points&, const Factors& row) {
+    std::string full = family(report) + "." + name;
+    for (const Factor& factor : row) {
+      const std::string braces = "{" + factor.name + "}";
+      if (const std::size_t at = full.find(braces); at != std::string::npos)
+        full.replace(at, braces.size(), factor.level.text());
+    }
+    return published_entry(report, full);
+  };
+}
+
+Rows rows_of(const std::vector<Column>& columns, const Points& points,
+             const std::vector<Factors>& rows) {
+  std::vector<std::string> heads;
+  for (const Column& column : columns) heads.push_back(column.head);
+  return rows_of(heads, rows, [&](const Factors& row) {
     std::vector<Entry> entries;
-    for (const auto& entry : entries_) entries.push_back(entry(row));
+    for (const Column& column : columns) {
+      entries.push_back(column.cell(points, row));
+      if (column.needed && entries.back().none()) return std::vector<Entry>();
+    }
     return entries;
   });
 }

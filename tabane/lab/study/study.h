@@ -1,5 +1,5 @@
 // What all studies share: a study is one of the reports run again on this machine. It says what it
-// is about, lets a campaign measure, and shows tables and charts with the published figures beside.
+// is about, lets a campaign measure, and shows tables and charts next to the published figures.
 #pragma once
 
 #include <fmt/format.h>
@@ -99,27 +99,35 @@ Rows rows_of(std::vector<std::string> columns, const Levels& levels, const RowOf
 // Adds a table unless it is empty. A name follows from the record's and the number of its tables.
 void add_table(Record& record, std::string title, Rows rows, std::string note);
 
-// A table described by its columns. A row is what its points have in common, {{"n", 1000}}; a
-// column says by which further factors it finds its point among them.
-class PointTable {
- public:
-  explicit PointTable(const Points& points) : points_(points) {}
+// ---- tables as data ----
 
-  PointTable& level(std::string title, std::string factor, std::string unit = "1");
-  PointTable& time(std::string title, Factors of = {}, bool with_interval = false);
-  // amount(point) in the time of the point.
-  PointTable& rate(std::string title, Factors of, std::string unit,
-                   std::function<double(const Point&)> amount);
-  PointTable& ratio(std::string title, Factors a, Factors b);  // a / b, as ratio_entry()
-  PointTable& column(std::string title, std::function<Entry(const Factors& row)> entry);
-  // With a row for each.
-  Rows rows(const std::vector<Factors>& all) const;
+// Shows something of the points that have the row's factors: {{"n", 1000}}.
+using Cell = std::function<Entry(const Points& points, const Factors& row)>;
 
- private:
-  const Points& points_;
-  std::vector<std::string> titles_;
-  std::vector<std::function<Entry(const Factors&)>> entries_;
+// The level of a factor of the row. unit "1": a number; else with its unit, as text.
+Cell level_of(std::string factor, std::string unit = "1");
+// A word among the row's factors, as `title` calls it.
+Cell word_of(std::string factor, std::string (*title)(const std::string& word));
+// The median of the point that also has these factors, in seconds.
+Cell time_of(Factors of = {}, bool with_interval = false);
+// amount(point) in the time of that point.
+Cell rate_of(Factors of, std::string unit, std::function<double(const Point&)> amount);
+// The ratio a / b of two such points: in turn, or else of medians that were not taken together.
+Cell ratio_of(Factors a, Factors b, bool with_interval = true);
+Cell medians_ratio_of(Factors a, Factors b);
+// A published figure. name: below the family of the report; levels of the row replace their factors
+// in braces: "barrier.network.ranks{ranks}".
+Cell published_of(const Record& report, std::string name);
+
+struct Column {
+  std::string head;
+  Cell cell;
+  bool needed = false;  // rows without it are left out
 };
+
+// Makes a row for each of these factors.
+Rows rows_of(const std::vector<Column>& columns, const Points& points,
+             const std::vector<Factors>& rows);
 
 // ---- curves ----
 

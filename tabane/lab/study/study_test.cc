@@ -54,14 +54,13 @@ TEST(StudyTables, HaveAColumnForEachFactorThatTheirPointsHaveBesides) {
       points.add({.factors = {{"n", n}, {"way", seconds == 2 ? "fast" : "slow"}},
                   .samples = std::vector<double>(6, seconds)});
   const Factors fast{{"way", "fast"}}, slow{{"way", "slow"}}, none{{"way", "none"}};
-  const Rows rows = PointTable(points)
-                        .level("n", "n")
-                        .level("size", "n", "B")
-                        .time("fast", fast)
-                        .time("none", none)
-                        .rate("rate", slow, "/s", [](const Point&) { return 8.0; })
-                        .ratio("slow / fast", slow, fast)
-                        .rows(combinations(points, {"n"}));
+  const Rows rows = rows_of({{"n", level_of("n")},
+                             {"size", level_of("n", "B")},
+                             {"fast", time_of(fast)},
+                             {"none", time_of(none)},
+                             {"rate", rate_of(slow, "/s", [](const Point&) { return 8.0; })},
+                             {"slow / fast", ratio_of(slow, fast)}},
+                            points, combinations(points, {"n"}));
   EXPECT_EQ(rows.columns.size(), 6u);
   ASSERT_EQ(rows.rows.size(), 2u);
   const std::vector<Entry>& row = rows.rows[1];

@@ -1,4 +1,4 @@
-// What tests of studies look up in a record and in its views.
+// Looks up views, tables and warnings of a record, for tests.
 #pragma once
 
 #include <algorithm>
@@ -28,11 +28,26 @@ inline const Rows& table(const Record& record, const std::string& part_of_title)
   return std::get<Rows>(view_of(record, part_of_title).content);
 }
 
-// What a row of a table shows.
+// Returns what a row of a table shows.
 inline std::vector<std::string> row_of(const View& view, std::size_t row) {
   std::vector<std::string> texts;
   for (const Entry& entry : std::get<Rows>(view.content).rows.at(row)) {
     texts.push_back(text_of(entry));
+  }
+  return texts;
+}
+
+// Returns what all rows of a table show. throws: std::runtime_error if one is not as long as the
+// head.
+inline std::vector<std::vector<std::string>> texts_of(const Record& record,
+                                                      const std::string& part_of_title) {
+  const View& view = view_of(record, part_of_title);
+  const Rows& rows = std::get<Rows>(view.content);
+  std::vector<std::vector<std::string>> texts;
+  for (std::size_t row = 0; row < rows.rows.size(); ++row) {
+    texts.push_back(row_of(view, row));
+    if (texts.back().size() != rows.columns.size())
+      throw std::runtime_error("a row of another length: " + view.title);
   }
   return texts;
 }

@@ -54,7 +54,7 @@ std::vector<const Result*> by_share_of_limit(const Record& record) {
   return held;
 }
 
-// The name of a measured bandwidth of memory; triad, which loads and stores, stands for programs.
+// The name of a measured bandwidth of memory; triad, which loads and stores, represents programs.
 std::optional<std::string> memory_bandwidth_name(const Record& record, const std::string& scope) {
   for (const char* kernel : {"triad", "read", "copy", "set"}) {
     std::string name = fmt::format("memory.bandwidth.{}.dram.{}", kernel, scope);
@@ -169,7 +169,7 @@ std::string looks_wrong(const Record& record) {
   }
   std::string text = "Looks wrong: ";
   for (std::size_t i = 0; i < std::min(kShown, record.warnings.size()); ++i) {
-    // What stands behind a colon is a list of figures: too long for a sentence.
+    // After a colon comes a list of figures: too long for a sentence.
     const std::string& seen = record.warnings[i].seen;
     text += (i == 0 ? "" : "; ") + seen.substr(0, seen.find(':'));
   }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kTolerance = 1.03;
 
-// A figure as far as it is known: a value and the interval that it must lie in.
+// A figure as far as it is known: a value and the interval that must contain it.
 struct Known {
   std::string name;
   double value = 0;

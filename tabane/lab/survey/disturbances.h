@@ -1,4 +1,4 @@
-// What may spoil a measurement: as warnings of its record, which surveys and studies tell alike,
+// What may spoil a measurement: as warnings of its record, which surveys and studies report alike,
 // and as the load that others put on the machine.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace tabane::lab {
 
 // Time that others took from this program while it measured, from construction to warnings(): a
 // control group that was stopped, other virtual machines on the same processor. What the system
-// does not tell is taken as none.
+// does not report counts as none.
 class StolenTime {
  public:
   explicit StolenTime(const core::SystemFiles& files = core::SystemFiles());
@@ -34,7 +34,7 @@ class OthersLoad {
 
   // PUs that were busy on average, or taken by other virtual machines, but for this process and the
   // commands that it has waited for. The system counts in ticks of 10 ms, so of shorter times it
-  // says little. Null if it does not tell.
+  // says little. Null if it does not report it.
   std::optional<double> busy_pus() const;
 
  private:
@@ -49,7 +49,7 @@ class OthersLoad {
 };
 
 // Warnings that follow from the environment alone, before anything is measured. own_tasks: how many
-// of those that ran at the start are not others': this program, and the ranks beside it.
+// of those that ran at the start are not others': this program, and the other ranks.
 std::vector<Warning> environment_warnings(const Json& environment, const core::Topology& topology,
                                           int own_tasks = 1);
 

@@ -27,7 +27,7 @@ constexpr About kAboutAesFolder = {
 
 // ---- what is going to be measured ----
 
-struct Plan {
+struct StudyPlan {
   std::vector<Folder> folders;  // small files first
   std::vector<unsigned> threads;
   unsigned pus = 1;
@@ -86,18 +86,18 @@ void check_options(const AesFolderOptions& options) {
 }
 
 // Why a folder does not fit; empty: it does.
-std::string why_not(const Folder& folder, const Place& place, unsigned threads) {
+std::string why_not(const Folder& folder, const FileLocation& location, unsigned threads) {
   constexpr std::uint64_t kPage = 4096;
   const auto pages = [](std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; };
   const std::uint64_t sealed = encrypt::sealed_bytes(folder.bytes);
   const std::uint64_t in_files = folder.files * (pages(folder.bytes) + pages(sealed) + 2 * kPage);
   // An eighth more than is known to be needed: for the rest of the program and the system.
-  if (in_files > place.free_bytes / 8 * 7)
+  if (in_files > location.free_bytes / 8 * 7)
     return fmt::format("needs {} in {}, where {} are free", core::format_bytes(in_files),
-                       place.directory, core::format_bytes(place.free_bytes));
+                       location.directory, core::format_bytes(location.free_bytes));
   const std::uint64_t buffers =
       2 * std::min<std::uint64_t>(threads, folder.files) * (folder.bytes + kPage);
-  const std::uint64_t in_memory = buffers + (place.in_memory ? in_files : 0);
+  const std::uint64_t in_memory = buffers + (location.in_memory ? in_files : 0);
   const auto memory = core::usable_memory_bytes();
   if (!memory || static_cast<double>(in_memory) <= *memory / 8 * 7) return "";
   return fmt::format("needs {} of memory and {} can be used", core::format_bytes(in_memory),
@@ -108,7 +108,7 @@ int plan_passes(const AesFolderOptions& options, const Effort& effort) {
   return std::min(options.quick ? 2 : 3, effort.fewest);
 }
 
-std::vector<Folder> plan_folders(const AesFolderOptions& options, const Place& place,
+std::vector<Folder> plan_folders(const AesFolderOptions& options, const FileLocation& location,
                                  unsigned threads, Campaign& campaign) {
   constexpr std::uint64_t kKi = 1024, kMi = 1024 * 1024;
   auto sizes = sorted_unique(options.sizes);
@@ -120,7 +120,7 @@ std::vector<Folder> plan_folders(const AesFolderOptions& options, const Place& p
   for (const std::uint64_t bytes : sizes) {
     for (const std::uint64_t count : files) {
       const Folder folder{count, bytes};
-      const std::string reason = why_not(folder, place, threads);
+      const std::string reason = why_not(folder, location, threads);
       if (reason.empty())
         folders.push_back(folder);
       else
@@ -146,7 +146,7 @@ Effort plan_effort(const AesFolderOptions& options) {
 
 // About what a block takes: opening and closing, then bytes, through the report's program on one
 // core.
-double planned_seconds(const Plan& plan, const Folder& folder, std::size_t contenders) {
+double planned_seconds(const StudyPlan& plan, const Folder& folder, std::size_t contenders) {
   constexpr double kSecondsPerFile = 50e-6, kBytesPerSecond = 0.7e9, kSecondsPerRun = 1e-3;
   const auto files = static_cast<double>(folder.files), bytes = static_cast<double>(folder.bytes);
   const double work = files * (kSecondsPerFile + bytes / kBytesPerSecond);
@@ -157,8 +157,9 @@ double planned_seconds(const Plan& plan, const Folder& folder, std::size_t conte
 }
 
 // Where a block cannot be done, the others are kept. measure: gets the pass, counted from 0.
-Block block(const Bench& bench, const Plan& plan, const Folder& folder, const std::string& what,
-            std::vector<Factors> points, std::function<void(Visit&, int)> measure) {
+Block block(const Bench& bench, const StudyPlan& plan, const Folder& folder,
+            const std::string& what, std::vector<Factors> points,
+            std::function<void(Visit&, int)> measure) {
   const double seconds = planned_seconds(plan, folder, points.size());
   auto body = [&bench, &plan, folder, what, pass = 0,
                measure = std::move(measure)](Visit& visit) mutable {
@@ -182,7 +183,7 @@ Block block(const Bench& bench, const Plan& plan, const Folder& folder, const st
   return {what, seconds, std::move(body), std::move(points)};
 }
 
-Block runs_block(const Bench& bench, const Plan& plan, const Folder& folder) {
+Block runs_block(const Bench& bench, const StudyPlan& plan, const Folder& folder) {
   std::vector<Contender> all = contenders(bench, folder, plan.threads);
   std::vector<Factors> points;
   for (const Contender& one : all) points.push_back(one.factors);
@@ -193,7 +194,7 @@ Block runs_block(const Bench& bench, const Plan& plan, const Folder& folder) {
                });
 }
 
-Block causes_block(const Bench& bench, const Plan& plan, const Folder& folder) {
+Block causes_block(const Bench& bench, const StudyPlan& plan, const Folder& folder) {
   std::vector<Factors> points = {folder.point("variant", kProgram, plan.pus)};
   for (const Removal& removal : kRemovals)
     points.push_back(folder.point("variant", removal.variant, plan.pus));
@@ -204,7 +205,7 @@ Block causes_block(const Bench& bench, const Plan& plan, const Folder& folder) {
                });
 }
 
-Block device_block(DeviceBench& device, const Plan& plan) {
+Block device_block(DeviceBench& device, const StudyPlan& plan) {
   constexpr double kSecondsOfRound = 4;  // of a CPU as a device, which is the slowest
   std::vector<Contender> all;
   std::vector<Factors> points;
@@ -238,13 +239,13 @@ FolderKey random_key() {
 
 // ---- the record ----
 
-std::string place_sentence(const Place& place) {
-  if (!place.remark.empty()) return place.remark;
-  if (place.in_memory) return fmt::format("The files are in {}, in memory.", place.directory);
+std::string location_sentence(const FileLocation& location) {
+  if (!location.remark.empty()) return location.remark;
+  if (location.in_memory) return fmt::format("The files are in {}, in memory.", location.directory);
   return fmt::format(
       "The files are in {}, which is not in memory: the times contain that file system and its "
       "device.",
-      place.directory);
+      location.directory);
 }
 
 std::string aes_folder_what(const Point& point) {
@@ -272,18 +273,18 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
   check_options(options);
   RunningStudy study(topology, kAboutAesFolder, options.quick);
   Record& record = study.record;
-  const Place place = find_place(options.directory);
+  const FileLocation location = find_location(options.directory);
   const auto pus = static_cast<unsigned>(topology.pus().size());
   Campaign campaign(hooks);
-  Plan plan;
+  StudyPlan plan;
   plan.effort = plan_effort(options);
   plan.passes = plan_passes(options, plan.effort);
   plan.threads = plan_threads(options, pus, campaign);
   plan.pus = std::min(pus, plan.threads.back());
-  plan.folders = plan_folders(options, place, plan.threads.back(), campaign);
+  plan.folders = plan_folders(options, location, plan.threads.back(), campaign);
 
   const FolderKey key = random_key();
-  Scratch scratch(place.directory);
+  Scratch scratch(location.directory);
   std::string no_device;
   const auto device =
       DeviceBench::open(key, os_indices(topology), options.sizes, options.quick, no_device);
@@ -300,7 +301,7 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
   if (!device) record.skipped.push_back({"coprocessor", no_device});
   if (record.complete && !std::ranges::any_of(campaign.points, is_of_files))
     throw core::Error("nothing could be measured: " + campaign.skipped.back().reason);
-  record.sentences.push_back(place_sentence(place));
+  record.sentences.push_back(location_sentence(location));
   add_views(record, campaign.points, plan.pus);
   add_device_views(record, campaign.points, device ? device->about() : "");
   return study.finish({"outliers"});  // which it looks for

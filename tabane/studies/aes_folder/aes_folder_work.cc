@@ -15,7 +15,7 @@
 namespace tabane::lab::aes_folder {
 namespace {
 
-// ---- what is seen beside the time ----
+// ---- what is noted with the time ----
 
 using Counters = std::vector<std::pair<const char*, double>>;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();

@@ -2,8 +2,228 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include "tabane/comm/collectives.h"
+#include "tabane/core/measurement.h"
+#include "tabane/lab/probes/ping_pong.h"
+
 namespace tabane::lab {
 namespace {
+
+using comm::Comm;
+using comm::Grid;
+using comm::Operation;
+
+// ---- messages ----
+
+RankWork ping_pong(Grid& grid, std::size_t bytes, bool view) {
+  Comm& comm = grid.all();
+  std::vector<std::byte> out(bytes), in(bytes);
+  return [&comm, out, in, view](std::uint64_t iterations) mutable {
+    const int peer = 1 - comm.rank();
+    const auto receive = [&] {
+      if (view)
+        comm.recv_view<std::byte>(peer);
+      else
+        comm.recv(peer, in);
+    };
+    for (std::uint64_t i = 0; i < iterations; ++i) {
+      if (comm.rank() == 0) comm.send(peer, out);
+      receive();
+      if (comm.rank() == 1) comm.send(peer, out);
+    }
+  };
+}
+
+// ---- collectives ----
+
+comm::CollectiveOptions by(const char* algorithm) { return {.algorithm = algorithm}; }
+
+enum class Part { row, column, all };
+Comm& part_of(Grid& grid, Part part) {
+  return part == Part::row ? grid.row() : part == Part::column ? grid.column() : grid.all();
+}
+
+// A rank's arrays, that all gathering and scattering shares: any rank is the root at times.
+// Elements of 4 bytes, as in the report.
+struct Arrays {
+  std::vector<float> all, part;
+
+  void fit(std::size_t elements, int ranks) {
+    all.resize(std::max(all.size(), elements));
+    part.resize(std::max(part.size(), elements / static_cast<std::size_t>(ranks)));
+  }
+};
+
+struct Gathering {
+  bool scatters = false;
+  std::size_t bytes = 0;  // of the whole array
+  comm::Layout layout = comm::Layout::block;
+  const char* algorithm = "";
+};
+
+RankWork gatherings(Grid& grid, const Gathering& what, const std::shared_ptr<Arrays>& arrays) {
+  const std::size_t elements = what.bytes / sizeof(float);
+  const std::size_t elements_a_rank = elements / static_cast<std::size_t>(grid.all().size());
+  arrays->fit(elements, grid.all().size());
+  return [=, &grid, roots = Roots(grid.all())](std::uint64_t iterations) mutable {
+    const std::span<float> all = std::span(arrays->all).first(elements);
+    const std::span<float> part = std::span(arrays->part).first(elements_a_rank);
+    for (std::uint64_t i = 0; i < iterations; ++i) {
+      if (what.scatters)
+        comm::scatter(grid.all(), all, part, roots.next(), what.layout, by(what.algorithm));
+      else
+        comm::gather(grid.all(), part, all, roots.next(), what.layout, by(what.algorithm));
+    }
+  };
+}
+
+// ---- the plan ----
+
+constexpr std::uint64_t kMostOfAllRanks = std::uint64_t{256} << 20;  // of the arrays of all ranks
+
+using Contenders = std::vector<RankContender>;
+
+struct NamedAlgorithm {
+  const char* name;
+  const char* algorithm;  // empty: chosen
+};
+
+void add_barriers(Contenders& all, bool shares_memory) {
+  const std::vector<NamedAlgorithm> ways =
+      shares_memory ? std::vector<NamedAlgorithm>{{"chosen", ""},
+                                                  {"flags", "flags"},
+                                                  {"messages", "messages"}}
+                    : std::vector<NamedAlgorithm>{{"native", "native"}, {"messages", "messages"}};
+  for (const NamedAlgorithm way : ways) {
+    all.push_back({{{"part", "barrier"}, {"way", way.name}}, [=](Grid& grid) {
+                     return core::repeat(
+                         [&grid, way] { comm::barrier(grid.all(), by(way.algorithm)); });
+                   }});
+  }
+}
+
+void add_broadcasts(Contenders& all, bool shares_memory) {
+  const NamedAlgorithm own =
+      shares_memory ? NamedAlgorithm{"flags", "flags"} : NamedAlgorithm{"native", "native"};
+  for (const NamedAlgorithm way : {own, NamedAlgorithm{"binomial", "binomial"}}) {
+    for (const std::uint64_t bytes : {8, 64, 512, 4096, 16384, 65536}) {
+      all.push_back({{{"part", "broadcast"}, {"way", way.name}, {"bytes", bytes}}, [=](Grid& grid) {
+                       return core::repeat([&grid, way, values = std::vector<std::byte>(bytes),
+                                            roots = Roots(grid.all())]() mutable {
+                         comm::broadcast(grid.all(), values, roots.next(), by(way.algorithm));
+                       });
+                     }});
+    }
+  }
+}
+
+void add_global_functions(Contenders& all) {
+  const std::pair<Part, const char*> groups[] = {
+      {Part::row, "row"}, {Part::column, "column"}, {Part::all, "all"}};
+  for (const auto& [part, name] : groups) {
+    for (const NamedAlgorithm way :
+         {NamedAlgorithm{"chosen", ""}, NamedAlgorithm{"tree", "tree"}}) {
+      if (part != Part::all && way.name == std::string_view("tree")) continue;
+      all.push_back(
+          {{{"part", "sum"}, {"way", way.name}, {"group", name}}, [=, part = part](Grid& grid) {
+             return core::repeat([&comm = part_of(grid, part), way] {
+               comm::all_reduce(comm, 1.0, Operation::sum, by(way.algorithm));
+             });
+           }});
+      all.push_back(
+          {{{"part", "max_loc"}, {"way", way.name}, {"group", name}}, [=, part = part](Grid& grid) {
+             return core::repeat([&comm = part_of(grid, part), way] {
+               comm::all_reduce_max_loc(comm, 1.0 + comm.rank(), 7, by(way.algorithm));
+             });
+           }});
+    }
+  }
+}
+
+void add_vectors(Contenders& all) {
+  for (std::size_t elements = 1; elements <= 64; elements *= 2) {
+    const std::uint64_t bytes = elements * sizeof(double);
+    all.push_back({{{"part", "vector"}, {"way", "elements"}, {"bytes", bytes}}, [=](Grid& grid) {
+                     return core::repeat([&grid, values = std::vector<double>(elements)]() mutable {
+                       for (double& value : values)
+                         value = comm::all_reduce(grid.all(), value, Operation::sum);
+                     });
+                   }});
+    for (const NamedAlgorithm way :
+         {NamedAlgorithm{"vector", ""}, NamedAlgorithm{"vector tree", "tree"}}) {
+      all.push_back(
+          {{{"part", "vector"}, {"way", way.name}, {"bytes", bytes}}, [=](Grid& grid) {
+             return core::repeat([&grid, way, values = std::vector<double>(elements)]() mutable {
+               comm::all_reduce(grid.all(), values, Operation::sum, by(way.algorithm));
+             });
+           }});
+    }
+  }
+}
+
+void add_gathering(Contenders& all, int ranks) {
+  struct LayoutChoice {
+    const char* way;
+    comm::Layout layout;
+    const char* algorithm;
+  };
+  const LayoutChoice hows[] = {{"fine", comm::Layout::cyclic, ""},
+                               {"block", comm::Layout::block, ""},
+                               {"polling", comm::Layout::block, "polling"}};
+  const auto arrays = std::make_shared<Arrays>();
+  for (const std::uint64_t part : {64, 1024, 8192, 65536}) {
+    const std::uint64_t bytes = part * static_cast<std::uint64_t>(ranks);
+    if (bytes * static_cast<std::uint64_t>(ranks) > kMostOfAllRanks) break;
+    for (const LayoutChoice how : hows) {
+      for (const bool scatters : {false, true}) {
+        all.push_back(
+            {{{"part", scatters ? "scatter" : "gather"}, {"way", how.way}, {"bytes", bytes}},
+             [=, what = Gathering{scatters, bytes, how.layout, how.algorithm}](Grid& grid) {
+               return gatherings(grid, what, arrays);
+             }});
+      }
+    }
+  }
+}
+
+// A ping-pong between two ranks.
+Contenders ping_pongs() {
+  Contenders all;
+  for (const std::uint64_t bytes : ping_pong_sizes(std::uint64_t{4} << 20)) {
+    for (const bool view : {false, true}) {
+      all.push_back({{{"part", "pingpong"}, {"way", view ? "view" : "recv"}, {"bytes", bytes}},
+                     [=](Grid& grid) { return ping_pong(grid, bytes, view); },
+                     0.5});
+    }
+  }
+  return all;
+}
+
+// All collectives of this number of ranks.
+Contenders collectives(int ranks, bool shares_memory) {
+  Contenders all;
+  add_barriers(all, shares_memory);
+  add_broadcasts(all, shares_memory);
+  add_global_functions(all);
+  add_vectors(all);
+  add_gathering(all, ranks);
+  for (RankContender& one : all) {
+    Factors factors;  // ranks stand before bytes, as people read them
+    for (const Factor& factor : one.factors) {
+      if (factor.name == "bytes") factors.set("ranks", ranks);
+      factors.set(factor.name, factor.level);
+    }
+    factors.set("ranks", ranks);
+    one.factors = factors;
+  }
+  return all;
+}
+
+// ---- the study ----
 
 constexpr About kAboutAp1000 = {
     "ap1000", "Messages, broadcast, global functions, gathering and barriers",
@@ -35,10 +255,10 @@ std::optional<Record> run_ap1000(const core::Topology& topology, const Ap1000Opt
   std::optional<Record> shown;
   with_ranks(topology, options.ranks, [&](const RankRunner& runner) {
     Campaign campaign(runner.shows ? hooks : Hooks{});
-    campaign.add(rank_block(runner, 2, "ping-pong", ap1000::ping_pongs()));
+    campaign.add(rank_block(runner, 2, "ping-pong", ping_pongs()));
     for (const int ranks : plan_ranks(runner.most_ranks))
       campaign.add(rank_block(runner, ranks, fmt::format("{} ranks", ranks),
-                              ap1000::collectives(ranks, runner.shares_memory)));
+                              collectives(ranks, runner.shares_memory)));
     const bool complete = campaign.run({.passes = options.quick ? 3 : 10,
                                         .budget_seconds = budget,
                                         .most_seconds = most,

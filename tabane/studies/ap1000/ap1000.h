@@ -25,10 +25,6 @@ std::optional<Record> run_ap1000(const core::Topology& topology, const Ap1000Opt
 
 namespace ap1000 {
 
-// The contenders of a block: a ping-pong between two ranks, or all collectives of so many.
-std::vector<RankContender> ping_pongs();
-std::vector<RankContender> collectives(int ranks, bool shares_memory);
-
 // Adds tables, charts and fitted lines. pus: that ranks share; 0: not known.
 void add_views(Record& record, const Points& points, const std::string& transport, int pus);
 

@@ -38,8 +38,7 @@ TEST(RankRounds, GivesEachWorkloadAsManySamplesOnRankZero) {
   const std::function<RankSamples(comm::Comm&)> rank = [&](comm::Comm& ranks) {
     comm::Grid grid(ranks);
     RankSamples samples = measure_rounds(
-        grid, workloads,
-        {.epoch_seconds = 1e-6, .budget_seconds = 0, .fewest_rounds = 5, .most_rounds = 9});
+        grid, workloads, {.epoch_seconds = 1e-6, .budget_seconds = 0, .fewest = 5, .most = 9});
     if (ranks.rank() != 0 && !samples.empty()) throw core::Error("samples elsewhere");
     return samples;
   };

@@ -1,4 +1,4 @@
-// The tables and charts of the study ap1000, with the report's figures beside.
+// The tables and charts of the study ap1000, with the report's figures.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,6 +30,8 @@ std::string title_of_way(const std::string& way) {
   return found == titles.end() ? way : found->second;
 }
 
+std::string same_word(const std::string& word) { return word; }
+
 // Three digits and no exponent: people compare them along a column.
 std::string plain_number(double v) {
   if (v == 0 || !std::isfinite(v)) return fmt::format("{:g}", v);
@@ -47,21 +49,23 @@ std::string formula(double t0_s, double per_x_s, double per_second = 1e6, const 
                      plain_number(std::abs(t0_s) * per_second));
 }
 
-struct Data {
+// What the study measured, and what the report did.
+struct Findings {
   Record& record;
   const Points& points;
   const std::string& transport;
   int pus;
   const Record& report = published("ap1000");
 
-  PointList over_bytes(const Factors& wanted) const { return points.where(wanted, "bytes"); }
-  // Null entries where nothing was measured.
-  Entry median(const Factors& wanted) const { return median_entry(points.find(wanted)); }
   std::vector<double> ranks_of(const char* part) const {
     return points.numbers("ranks", {{"part", part}});
   }
-  std::vector<std::string> ways_of(const char* part) const {
-    return points.words("way", {{"part", part}});
+  // A line for each way of doing this.
+  std::vector<Line> lines_of(const char* part, const Factors& more = {}) const {
+    std::vector<Line> lines;
+    for (const std::string& way : points.words("way", {{"part", part}}))
+      lines.push_back({title_of_way(way), Factors{{"part", part}, {"way", way}}.with(more)});
+    return lines;
   }
   Entry report_time(const std::string& name) const {
     return published_entry(report, "ap1000." + name);
@@ -78,6 +82,10 @@ struct Data {
     if (pus == 1) return " There is one PU here, so all ranks take turns.";
     return fmt::format(" More ranks than the {} PUs take turns.", pus);
   }
+  void table(const std::string& title, const std::vector<Column>& columns,
+             const std::vector<Factors>& rows, const std::string& note) const {
+    add_table(record, title, rows_of(columns, points, rows), note);
+  }
   void chart(const std::string& name, const std::string& title, const std::string& note,
              Curves curves) const {
     add_chart(record, name, fmt::format("{} ({})", title, transport), note, std::move(curves));
@@ -85,7 +93,7 @@ struct Data {
 };
 
 // Ranks on the axis; a mark where they begin to take turns.
-void chart_over_ranks(const Data& data, const std::string& part, const std::string& title,
+void chart_over_ranks(const Findings& data, const std::string& part, const std::string& title,
                       const std::string& note, const std::vector<Line>& lines) {
   Curves curves = times_over(data.points, "ranks", lines, "ranks");
   double most = 0;
@@ -96,16 +104,14 @@ void chart_over_ranks(const Data& data, const std::string& part, const std::stri
 }
 
 // Sizes on the axis, with the most ranks.
-void chart_over_sizes(const Data& data, const char* part, const std::string& title,
+void chart_over_sizes(const Findings& data, const char* part, const std::string& title,
                       const std::string& note, const char* axis, const char* unit,
                       double x_scale = 1) {
   const auto ranks = data.ranks_of(part);
   if (ranks.empty()) return;
-  std::vector<Line> lines;
-  for (const std::string& way : data.ways_of(part))
-    lines.push_back({title_of_way(way), {{"part", part}, {"way", way}, {"ranks", ranks.back()}}});
   data.chart(part, fmt::format("{}, {:g} ranks", title, ranks.back()), note,
-             times_over(data.points, "bytes", lines, axis, unit, x_scale));
+             times_over(data.points, "bytes", data.lines_of(part, {{"ranks", ranks.back()}}), axis,
+                        unit, x_scale));
 }
 
 // ---- ping-pong ----
@@ -126,7 +132,7 @@ Curve published_line(const Record& report, const std::string& name, const std::s
   return curve;
 }
 
-void ping_pong_table(const Data& data) {
+void ping_pong_table(const Findings& data) {
   const Factors recv{{"way", "recv"}}, view{{"way", "view"}};
   std::vector<Factors> sizes =
       combinations(data.points, {"bytes"}, recv.with({{"part", "pingpong"}}));
@@ -134,26 +140,22 @@ void ping_pong_table(const Data& data) {
     const double power = std::log2(size.find("bytes")->number());
     return power != std::floor(power) || static_cast<int>(power) % 3 != 0;
   });
-  add_table(
-      data.record, fmt::format("Half a round trip between two ranks, over {}", data.transport),
-      PointTable(data.points)
-          .level("message", "bytes", "B")
-          .time("recv (copy)", recv, true)
-          .time("recv_view (in place)", view, true)
-          .ratio("recv / recv_view", recv, view)
-          .rate("recv bandwidth", recv, "B/s", [](const Point& one) { return one.number("bytes"); })
-          .rows(sizes),
-      "Medians with their 95 % intervals; ratios are of samples taken in turn. recv_view "
-      "gives the message where it lies and does not read it, like the report's crecv.");
+  const auto bytes_of = [](const Point& point) { return point.number("bytes"); };
+  data.table(fmt::format("Half a round trip between two ranks, over {}", data.transport),
+             {{"message", level_of("bytes", "B")},
+              {"recv (copy)", time_of(recv, true)},
+              {"recv_view (in place)", time_of(view, true)},
+              {"recv / recv_view", ratio_of(recv, view)},
+              {"recv bandwidth", rate_of(recv, "B/s", bytes_of)}},
+             sizes,
+             "Medians with their 95 % intervals; ratios are of samples taken in turn. recv_view "
+             "gives the message where it lies and does not read it, like the report's crecv.");
 }
 
-void ping_pong_charts(const Data& data) {
-  std::vector<Line> lines;
-  for (const std::string& way : data.ways_of("pingpong"))
-    lines.push_back({title_of_way(way), {{"part", "pingpong"}, {"way", way}}});
-  Curves curves = half_round_trips(data.points, lines);
+void ping_pong_charts(const Findings& data) {
+  Curves curves = half_round_trips(data.points, data.lines_of("pingpong"));
   if (curves.series.empty()) return;
-  const PointList points = data.over_bytes({{"part", "pingpong"}, {"way", "recv"}});
+  const PointList points = data.points.where({{"part", "pingpong"}, {"way", "recv"}}, "bytes");
   add_curve(curves, published_line(data.report, "ap1000.fit.recv", "AP1000 (1992), copy", points));
   add_curve(curves,
             published_line(data.report, "ap1000.fit.view", "AP1000 (1992), in place", points));
@@ -167,11 +169,11 @@ void ping_pong_charts(const Data& data) {
              as_rate(std::move(curves), {"bandwidth", "B/s", true}));
 }
 
-void fits(const Data& data) {
+void fits(const Findings& data) {
   Rows rows = fit_rows("receive");
-  for (const std::string& way : data.ways_of("pingpong"))
-    add_fit(data.record, "fit." + way, title_of_way(way),
-            data.over_bytes({{"part", "pingpong"}, {"way", way}}), rows);
+  for (const Line& line : data.lines_of("pingpong"))
+    add_fit(data.record, "fit." + line.factors.find("way")->word(), line.name,
+            data.points.where(line.factors, "bytes"), rows);
   if (rows.rows.empty()) return;
   for (const auto& [way, title] : {std::pair{"recv", "copy, distance 1"},
                                    {"recv_far", "copy, distance 24"},
@@ -189,69 +191,81 @@ void fits(const Data& data) {
 
 // ---- collectives ----
 
-// `first`, the times of these sizes, the line through all sizes and that of the report.
-std::vector<Entry> row_of_sizes(const Data& data, std::vector<Entry> first, const Factors& factors,
-                                std::initializer_list<double> sizes, const std::string& theirs) {
-  for (const double bytes : sizes) first.push_back(data.median(factors.with({{"bytes", bytes}})));
-  const core::LineFit line = fit_over_bytes(data.over_bytes(factors), 1).at(0).line;
-  first.push_back(formula(line.t0(), line.slope));
-  first.push_back(data.report_formula(theirs));
-  return first;
+// Times of these sizes, for each rank or in all; the line through all sizes, and the report's of
+// that name.
+std::vector<Column> with_sizes(const Findings& data, std::vector<Column> columns,
+                               std::initializer_list<std::pair<const char*, double>> sizes,
+                               bool for_each_rank,
+                               std::function<std::string(const Factors& row)> theirs) {
+  for (const auto& [head, bytes] : sizes)
+    columns.push_back({head, [=, bytes = bytes](const Points& points, const Factors& row) {
+                         const double times = for_each_rank ? row.find("ranks")->number() : 1;
+                         return median_entry(points.find(row.with({{"bytes", bytes * times}})));
+                       }});
+  columns.push_back({"here, µs", [](const Points& points, const Factors& row) {
+                       const auto fit = fit_over_bytes(points.where(row, "bytes"), 1).at(0);
+                       return Entry(formula(fit.line.t0(), fit.line.slope));
+                     }});
+  columns.push_back(
+      {"AP1000, µs", [&data, theirs = std::move(theirs)](const Points&, const Factors& row) {
+         return data.report_formula(theirs(row));
+       }});
+  return columns;
 }
 
-void broadcast(const Data& data) {
-  const auto row_of = [&](const Factors& factors) {
-    const double ranks = factors.find("ranks")->number();
-    const std::string way = factors.find("way")->word();
-    return row_of_sizes(
-        data, {count_entry(ranks), title_of_way(way)}, factors, {8, 4096, 65536},
-        fmt::format("broadcast.{}.ranks{:g}", way == "binomial" ? "binomial" : "network", ranks));
-  };
-  add_table(data.record, "Broadcast along a row",
-            rows_of({"ranks", "way", "8 B", "4 KiB", "64 KiB", "here, µs", "AP1000, µs"},
-                    combinations(data.points, {"ranks", "way"}, {{"part", "broadcast"}}), row_of),
-            "The root goes round the row from call to call. x: bytes. The AP1000 broadcasts in its "
-            "network, or by a binary tree of messages." +
-                data.about_pus());
+void broadcast(const Findings& data) {
+  data.table("Broadcast along a row",
+             with_sizes(data, {{"ranks", level_of("ranks")}, {"way", word_of("way", title_of_way)}},
+                        {{"8 B", 8}, {"4 KiB", 4096}, {"64 KiB", 65536}}, false,
+                        [](const Factors& row) {
+                          const bool tree = row.find("way")->word() == "binomial";
+                          return fmt::format("broadcast.{}.ranks{}", tree ? "binomial" : "network",
+                                             row.find("ranks")->text());
+                        }),
+             combinations(data.points, {"ranks", "way"}, {{"part", "broadcast"}}),
+             "The root goes round the row from call to call. x: bytes. The AP1000 broadcasts in "
+             "its network, or by a binary tree of messages." +
+                 data.about_pus());
   std::vector<Line> lines;
-  for (const std::string& way : data.ways_of("broadcast")) {
+  for (const Line& line : data.lines_of("broadcast")) {
     for (const int bytes : {8, 4096})
-      lines.push_back({title_of_way(way) + ", " + show(bytes, "B"),
-                       {{"part", "broadcast"}, {"way", way}, {"bytes", bytes}}});
+      lines.push_back({line.name + ", " + show(bytes, "B"), line.factors.with({{"bytes", bytes}})});
   }
   chart_over_ranks(data, "broadcast", "Broadcast along a row",
                    "Flags in shared memory let all ranks read at once; a tree passes messages on.",
                    lines);
 }
 
-void global(const Data& data) {
-  static constexpr std::pair<const char*, const char*> kWaysAndGroups[] = {
-      {"chosen", "row"}, {"chosen", "column"}, {"chosen", "all"}, {"tree", "all"}};
-  // `entry_of` what, by which way, in which group.
-  const auto row_of = [](std::string first, const auto& entry_of) {
-    std::vector<Entry> row = {std::move(first)};
-    for (const char* part : {"sum", "max_loc"})
-      for (const auto& [way, group] : kWaysAndGroups) row.push_back(entry_of(part, way, group));
-    return row;
-  };
-  Rows rows = rows_of(
-      {"grid", "sum: row", "column", "all", "all, tree", "max with index: row", "column", "all",
-       "all, tree"},
-      data.ranks_of("sum"), [&](double ranks) {
-        const comm::GridShape shape = comm::fit_grid(static_cast<int>(ranks));
-        return row_of(fmt::format("{} x {}", shape.rows, shape.columns), [&](const char* part,
-                                                                             const char* way,
-                                                                             const char* group) {
-          return data.median({{"part", part}, {"way", way}, {"group", group}, {"ranks", ranks}});
-        });
-      });
+void global(const Findings& data) {
+  static constexpr struct {
+    const char *head, *part, *way, *group;
+  } kFunctions[] = {{"sum: row", "sum", "chosen", "row"},
+                    {"column", "sum", "chosen", "column"},
+                    {"all", "sum", "chosen", "all"},
+                    {"all, tree", "sum", "tree", "all"},
+                    {"max with index: row", "max_loc", "chosen", "row"},
+                    {"column", "max_loc", "chosen", "column"},
+                    {"all", "max_loc", "chosen", "all"},
+                    {"all, tree", "max_loc", "tree", "all"}};
+  std::vector<Column> columns = {{"grid", [](const Points&, const Factors& row) -> Entry {
+                                    const auto shape = comm::fit_grid(
+                                        static_cast<int>(row.find("ranks")->number()));
+                                    return fmt::format("{} x {}", shape.rows, shape.columns);
+                                  }}};
+  for (const auto& one : kFunctions)
+    columns.push_back(
+        {one.head, time_of({{"part", one.part}, {"way", one.way}, {"group", one.group}})});
+  std::vector<Factors> all;
+  for (const double ranks : data.ranks_of("sum")) all.push_back({{"ranks", ranks}});
+  Rows rows = rows_of(columns, data.points, all);
   if (rows.rows.empty()) return;
-  for (const int side : {4, 8, 16})
-    rows.rows.push_back(row_of(fmt::format("AP1000: {0} x {0}", side),
-                               [&](const char* part, const char* way, const char* group) {
-                                 return data.report_time(fmt::format("{}.{}.{}.ranks{}", part, way,
-                                                                     group, side * side));
-                               }));
+  for (const int side : {4, 8, 16}) {
+    std::vector<Entry> row = {fmt::format("AP1000: {0} x {0}", side)};
+    for (const auto& one : kFunctions)
+      row.push_back(data.report_time(
+          fmt::format("{}.{}.{}.ranks{}", one.part, one.way, one.group, side * side)));
+    rows.rows.push_back(std::move(row));
+  }
   add_table(data.record, "Global functions: one value, every rank gets the result", rows,
             "All rows, or all columns, at once. Tree: of messages, like the report's 16-byte ones. "
             "A row or column of one rank costs a call.");
@@ -281,59 +295,64 @@ std::string crossing(const Points& points, const std::string& way, double ranks)
   return fmt::format("{} with {:g} ranks", from ? fmt::format("{:g}", *from) : "no number", ranks);
 }
 
-void vectors(const Data& data) {
+double elements_of(const Factors& row) { return row.find("bytes")->number() / sizeof(double); }
+
+void vectors(const Findings& data) {
   const Factors elements{{"way", "elements"}}, vector{{"way", "vector"}};
-  const auto number_of = [](const Factors& row) {
-    return row.find("bytes")->number() / sizeof(double);
-  };
   std::vector<Factors> shown =
       combinations(data.points, {"ranks", "bytes"}, elements.with({{"part", "vector"}}));
-  std::erase_if(shown, [&](const Factors& row) {
-    const double n = number_of(row);
+  std::erase_if(shown, [](const Factors& row) {
+    const double n = elements_of(row);
     return n > 4 && n != 16 && n != 64;
   });
-  const Rows rows =
-      PointTable(data.points)
-          .level("ranks", "ranks")
-          .column("elements", [&](const Factors& row) { return count_entry(number_of(row)); })
-          .time("element by element", elements)
-          .time("one vector", vector)
-          .time("one vector, tree of messages", {{"way", "vector tree"}})
-          .ratio("elements / vector", elements, vector)
-          .rows(shown);
   std::vector<std::string> by_vector, by_tree;
   for (const double ranks : data.ranks_of("vector")) {
     by_vector.push_back(crossing(data.points, "vector", ranks));
     by_tree.push_back(crossing(data.points, "vector tree", ranks));
   }
-  add_table(data.record, "Sum of a vector: element by element against one reduction", rows,
-            fmt::format("One vector wins from this number of elements up: {}; by a tree of "
-                        "messages: {}. On the AP1000 a tree of messages wins over the scalar "
-                        "global function from about 4 elements up.",
-                        join(by_vector), join(by_tree)));
+  data.table("Sum of a vector: element by element against one reduction",
+             {{"ranks", level_of("ranks")},
+              {"elements",
+               [](const Points&, const Factors& row) { return count_entry(elements_of(row)); }},
+              {"element by element", time_of(elements)},
+              {"one vector", time_of(vector)},
+              {"one vector, tree of messages", time_of({{"way", "vector tree"}})},
+              {"elements / vector", ratio_of(elements, vector)}},
+             shown,
+             fmt::format("One vector wins from this number of elements up: {}; by a tree of "
+                         "messages: {}. On the AP1000 a tree of messages wins over the scalar "
+                         "global function from about 4 elements up.",
+                         join(by_vector), join(by_tree)));
   chart_over_sizes(data, "vector", "Sum of a vector",
                    "Element by element is one call per element; where it crosses another curve, "
                    "one reduction pays.",
                    "elements", "", 1.0 / sizeof(double));
 }
 
-void gathering(const Data& data) {
-  const auto row_of = [&](const Factors& factors) -> std::vector<Entry> {
-    const double ranks = factors.find("ranks")->number();
-    const std::string part = factors.find("part")->word(), way = factors.find("way")->word();
-    if (part != "gather" && part != "scatter") return {};
-    return row_of_sizes(data, {count_entry(ranks), part, title_of_way(way)}, factors,
-                        {64 * ranks, 8192 * ranks, 65536 * ranks},
-                        fmt::format("{}.{}{}", part, way, way == "polling" ? ".ranks64" : ""));
-  };
-  add_table(data.record, "Gather to and scatter from one rank",
-            rows_of({"ranks", "operation", "way", "64 B per rank", "8 KiB per rank",
-                     "64 KiB per rank", "here, µs", "AP1000, µs"},
-                    combinations(data.points, {"ranks", "part", "way"}), row_of),
-            "x: bytes of the whole array, of 4-byte elements. Fine: rank r has elements r, r + p, "
-            "…; block: one piece per rank; polling: the root asks one rank after the other "
-            "(AP1000: 64 cells). The AP1000 gathers to its host in one operation, whatever the "
-            "number of cells.");
+void gathering(const Findings& data) {
+  std::vector<Factors> rows = combinations(data.points, {"ranks", "part", "way"});
+  std::erase_if(rows, [](const Factors& row) {
+    const std::string& part = row.find("part")->word();
+    return part != "gather" && part != "scatter";
+  });
+  data.table(
+      "Gather to and scatter from one rank",
+      with_sizes(data,
+                 {{"ranks", level_of("ranks")},
+                  {"operation", word_of("part", same_word)},
+                  {"way", word_of("way", title_of_way)}},
+                 {{"64 B per rank", 64}, {"8 KiB per rank", 8192}, {"64 KiB per rank", 65536}},
+                 true,
+                 [](const Factors& row) {
+                   const std::string& way = row.find("way")->word();
+                   return fmt::format("{}.{}{}", row.find("part")->word(), way,
+                                      way == "polling" ? ".ranks64" : "");
+                 }),
+      rows,
+      "x: bytes of the whole array, of 4-byte elements. Fine: rank r has elements r, r + p, "
+      "…; block: one piece per rank; polling: the root asks one rank after the other "
+      "(AP1000: 64 cells). The AP1000 gathers to its host in one operation, whatever the "
+      "number of cells.");
   for (const auto& [part, title] : {std::pair{"gather", "Gather"}, {"scatter", "Scatter"}})
     chart_over_sizes(data, part, title,
                      "Fine: element by element in turn; block: one piece per rank; polling: the "
@@ -352,34 +371,21 @@ std::string log_formula(const PointList& points) {
                      formula(line.intercept, line.slope, shown.factor, "log2 p"), shown.unit);
 }
 
-void barrier(const Data& data) {
-  const auto ways = data.ways_of("barrier");
-  const bool compares = ways.size() > 1;
-  std::vector<std::string> columns = {"ranks"};
-  std::vector<Line> lines;
-  for (const std::string& way : ways) {
-    columns.push_back(title_of_way(way));
-    lines.push_back({title_of_way(way), {{"part", "barrier"}, {"way", way}}});
-  }
-  if (compares) columns.push_back("messages / " + ways[0]);
-  columns.insert(columns.end(), {"AP1000: messages", "its network"});
-  const Rows rows = rows_of(columns, data.ranks_of("barrier"), [&](double ranks) {
-    const auto by = [&](const std::string& way) {
-      return data.points.find({{"part", "barrier"}, {"way", way}, {"ranks", ranks}});
-    };
-    std::vector<Entry> row = {count_entry(ranks)};
-    for (const std::string& way : ways) row.push_back(median_entry(by(way), true));
-    if (compares) row.push_back(ratio_entry(by("messages"), by(ways[0])));
-    for (const char* theirs : {"messages", "network"})
-      row.push_back(data.report_time(fmt::format("barrier.{}.ranks{:g}", theirs, ranks)));
-    return row;
-  });
-  add_table(
-      data.record, "Barrier", rows,
-      "On its own network the AP1000 takes the same time for any number of cells; by messages "
-      "it takes 33 log2 p + 6.8 µs." +
-          log_formula(data.points.where({{"part", "barrier"}, {"way", "messages"}}, "ranks")) +
-          data.about_pus());
+void barrier(const Findings& data) {
+  const Factors part{{"part", "barrier"}}, messages = part.with({{"way", "messages"}});
+  const std::vector<Line> lines = data.lines_of("barrier");
+  std::vector<Column> columns = {{"ranks", level_of("ranks")}};
+  for (const Line& line : lines) columns.push_back({line.name, time_of(line.factors, true)});
+  if (lines.size() > 1)
+    columns.push_back({"messages / " + lines[0].factors.find("way")->word(),
+                       ratio_of(messages, lines[0].factors)});
+  columns.push_back(
+      {"AP1000: messages", published_of(data.report, "barrier.messages.ranks{ranks}")});
+  columns.push_back({"its network", published_of(data.report, "barrier.network.ranks{ranks}")});
+  data.table("Barrier", columns, combinations(data.points, {"ranks"}, part),
+             "On its own network the AP1000 takes the same time for any number of cells; by "
+             "messages it takes 33 log2 p + 6.8 µs." +
+                 log_formula(data.points.where(messages, "ranks")) + data.about_pus());
   chart_over_ranks(data, "barrier", "Barrier",
                    "The AP1000's own network takes 10.6 µs for any number of cells.", lines);
 }
@@ -387,7 +393,7 @@ void barrier(const Data& data) {
 }  // namespace
 
 void add_views(Record& record, const Points& points, const std::string& transport, int pus) {
-  const Data data{record, points, transport, pus};
+  const Findings data{record, points, transport, pus};
   ping_pong_table(data);
   fits(data);
   ping_pong_charts(data);

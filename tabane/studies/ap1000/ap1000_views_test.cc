@@ -6,7 +6,7 @@
 
 #include "tabane/lab/page/plot.h"
 #include "tabane/lab/probes/ping_pong.h"
-#include "tabane/lab/record/text.h"
+#include "tabane/lab/study/views_test.h"
 #include "tabane/studies/ap1000/ap1000.h"
 
 namespace tabane::lab::ap1000 {
@@ -48,26 +48,6 @@ Record shown(const Points& points) {
   return record;
 }
 
-struct Table {
-  std::vector<std::vector<std::string>> rows;  // without the head
-  std::string note;
-};
-
-Table find(const Record& record, const std::string& title) {
-  for (const View& view : record.views) {
-    const auto* rows = std::get_if<Rows>(&view.content);
-    if (rows == nullptr || view.title.find(title) == std::string::npos) continue;
-    Table table{{}, view.note};
-    for (const auto& row : rows->rows) {
-      EXPECT_EQ(row.size(), rows->columns.size());
-      table.rows.emplace_back();
-      for (const Entry& entry : row) table.rows.back().push_back(text_of(entry));
-    }
-    return table;
-  }
-  throw std::runtime_error("no table " + title);
-}
-
 TEST(Ap1000Plan, TakesPowersOfTwoAndTheMostAsNumbersOfRanks) {
   EXPECT_EQ(plan_ranks(8), (std::vector<int>{2, 4, 8}));
   EXPECT_EQ(plan_ranks(12), (std::vector<int>{2, 4, 8, 12}));
@@ -78,10 +58,10 @@ TEST(Ap1000Plan, TakesPowersOfTwoAndTheMostAsNumbersOfRanks) {
 }
 
 TEST(Ap1000Tables, GiveThePingPongWithRatiosAndBandwidth) {
-  const Table table = find(shown(known()), "Half a round trip");
-  EXPECT_EQ(table.rows[0][0], "1 B");
-  EXPECT_EQ(table.rows[1][0], "8 B");
-  const auto& row = table.rows.at(4);
+  const auto rows = texts_of(shown(known()), "Half a round trip");
+  EXPECT_EQ(rows[0][0], "1 B");
+  EXPECT_EQ(rows[1][0], "8 B");
+  const auto& row = rows.at(4);
   EXPECT_EQ(row[0], "4 KiB");
   EXPECT_EQ(row[1], "5.10 µs [5.10, 5.10]");
   EXPECT_EQ(row[3].substr(0, 4), "3.34");  // 5.096 / 1.524
@@ -89,37 +69,41 @@ TEST(Ap1000Tables, GiveThePingPongWithRatiosAndBandwidth) {
 }
 
 TEST(Ap1000Tables, PutTheFitsBesideTheReports) {
-  const Table table = find(shown(known()), "lines through");
-  ASSERT_EQ(table.rows.size(), 6u);  // one piece each, four of the report
-  EXPECT_EQ(table.rows[0][1], "1 B … 4 MiB");
-  EXPECT_EQ(table.rows[0][2].substr(0, 8), "1.00 µs");
-  EXPECT_EQ(table.rows[0][3].substr(0, 9), "1.00 GB/s");
-  EXPECT_EQ(table.rows[0][4].substr(0, 6), "1000 B");
-  EXPECT_EQ(table.rows[1][2].substr(0, 6), "500 ns");
-  EXPECT_EQ(table.rows[2][0], "AP1000: copy, distance 1");
-  EXPECT_EQ(table.rows[2][2], "19.0 µs");
-  EXPECT_EQ(table.rows[2][3], "5.56 MB/s");
+  const auto rows = texts_of(shown(known()), "lines through");
+  ASSERT_EQ(rows.size(), 6u);  // one piece each, four of the report
+  EXPECT_EQ(rows[0][1], "1 B … 4 MiB");
+  EXPECT_EQ(rows[0][2].substr(0, 8), "1.00 µs");
+  EXPECT_EQ(rows[0][3].substr(0, 9), "1.00 GB/s");
+  EXPECT_EQ(rows[0][4].substr(0, 6), "1000 B");
+  EXPECT_EQ(rows[1][2].substr(0, 6), "500 ns");
+  EXPECT_EQ(rows[2][0], "AP1000: copy, distance 1");
+  EXPECT_EQ(rows[2][2], "19.0 µs");
+  EXPECT_EQ(rows[2][3], "5.56 MB/s");
 }
 
 TEST(Ap1000Tables, FitTheBarrierByMessagesOverTheLogarithm) {
-  const Table table = find(shown(known()), "Barrier");
-  EXPECT_NE(table.note.find("2 log2 p + 1 µs"), std::string::npos) << table.note;
-  EXPECT_EQ(table.rows[2][0], "8");
-  EXPECT_EQ(table.rows[2][3], "7.00 [7.00, 7.00]");
-  EXPECT_EQ(table.rows[2][4], "106 µs");  // 33 · 3 + 6.8
+  const Record record = shown(known());
+  const auto rows = texts_of(record, "Barrier");
+  const std::string& note = view_of(record, "Barrier").note;
+  EXPECT_NE(note.find("2 log2 p + 1 µs"), std::string::npos) << note;
+  EXPECT_EQ(rows[2][0], "8");
+  EXPECT_EQ(rows[2][3], "7.00 [7.00, 7.00]");
+  EXPECT_EQ(rows[2][4], "106 µs");  // 33 · 3 + 6.8
 }
 
 TEST(Ap1000Tables, SayFromWhereAVectorStaysFaster) {
-  const Table table = find(shown(known()), "Sum of a vector");
-  EXPECT_NE(table.note.find("up: 4 with 2 ranks"), std::string::npos) << table.note;
-  EXPECT_EQ(table.rows[0][4], "–");  // no tree was measured
+  const Record record = shown(known());
+  const auto rows = texts_of(record, "Sum of a vector");
+  const std::string& note = view_of(record, "Sum of a vector").note;
+  EXPECT_NE(note.find("up: 4 with 2 ranks"), std::string::npos) << note;
+  EXPECT_EQ(rows[0][4], "–");  // no tree was measured
 }
 
 TEST(Ap1000Tables, GiveTheFormulaOfABroadcastBesideTheReports) {
-  const Table table = find(shown(known()), "Broadcast");
-  ASSERT_EQ(table.rows.size(), 1u);
-  EXPECT_EQ(table.rows[0][5], "0.0005 x + 2");
-  EXPECT_EQ(table.rows[0][6], "0.11 x + 2.8");
+  const auto rows = texts_of(shown(known()), "Broadcast");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0][5], "0.0005 x + 2");
+  EXPECT_EQ(rows[0][6], "0.11 x + 2.8");
 }
 
 TEST(Ap1000Views, ShowNothingIfNothingWasMeasured) {
@@ -156,14 +140,14 @@ TEST(Ap1000Tables, WriteFormulasWithoutExponents) {
     points.add({.factors = {{"part", "barrier"}, {"way", "messages"}, {"ranks", ranks}},
                 .samples = std::vector<double>(6, 44.8e-3 * (std::log2(ranks) - 1) + 1e-9)});
   points.declare({{"bytes", 1}, {"group", ""}});
-  const Table table = find(shown(points), "Barrier");
-  EXPECT_NE(table.note.find("44.8 log2 p − 44.8 ms."), std::string::npos) << table.note;
+  const std::string note = view_of(shown(points), "Barrier").note;
+  EXPECT_NE(note.find("44.8 log2 p − 44.8 ms."), std::string::npos) << note;
 }
 
 TEST(Ap1000Tables, ClaimNoIntervalFromTwoSamples) {
   Points points = known();
   for (std::size_t i = 0; i < points.size(); ++i) points[i].samples.resize(2);
-  const auto& row = find(shown(points), "Half a round trip").rows.at(4);
+  const auto row = texts_of(shown(points), "Half a round trip").at(4);
   EXPECT_EQ(row[1], "5.10 µs");
   EXPECT_EQ(row[3], "3.34");
 }

@@ -1,5 +1,4 @@
-// The tables, charts and pictures of the study ap1000-applications, with the report's figures
-// beside.
+// The tables, charts and pictures of the study ap1000-applications, with the report's figures.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,8 +21,7 @@ double share_of(const Point& point, const std::vector<const char*>& steps) {
   return seconds / point.median();
 }
 
-Entry title_of(const Factors& row) {
-  const std::string& name = row.find("application")->word();
+std::string title_of(const std::string& name) {
   return std::ranges::find(applications(), name, &Application::name)->title;
 }
 
@@ -40,7 +38,7 @@ Entry limit_entry(const Point& point) {
   return {operations_of(point) / point.median() / *limit, "share"};
 }
 
-struct Data {
+struct Findings {
   Record& record;
   const Points& points;
   const LastRuns& last;
@@ -61,7 +59,7 @@ struct Data {
 };
 
 // Like the report's tables: seconds, rate, share of communication, on each number of ranks.
-void result_table(const Data& data, const Application& application) {
+void result_table(const Findings& data, const Application& application) {
   Rows rows{
       {application.size, "ranks", "time", "rate", "of the limit", "communication", "1 rank / this"},
       {}};
@@ -91,7 +89,7 @@ void result_table(const Data& data, const Application& application) {
 }
 
 // What each mechanism is worth, on the most ranks.
-void worth_table(const Data& data) {
+void worth_table(const Findings& data) {
   const auto with = [](std::string_view mechanisms) {
     return Factors{{"mechanisms", std::string(mechanisms)}};
   };
@@ -102,18 +100,19 @@ void worth_table(const Data& data) {
     const Factors one{{"application", application.name}, {"ranks", ranks.back()}};
     std::ranges::copy(combinations(data.points, {"n"}, one), std::back_inserter(rows));
   }
-  PointTable table(data.points);
-  table.column("application", title_of).level("size", "n").level("ranks", "ranks");
+  std::vector<Column> columns = {{"application", word_of("application", title_of)},
+                                 {"size", level_of("n")},
+                                 {"ranks", level_of("ranks")}};
   for (const std::string_view name : comm::kMechanismNames)
-    table.time(std::string(name), with(name));
-  table.ratio("messages / all", with("messages"), with("all"));
-  add_table(data.record, "What the mechanisms are worth", table.rows(rows),
+    columns.push_back({std::string(name), time_of(with(name))});
+  columns.push_back({"messages / all", ratio_of(with("messages"), with("all"))});
+  add_table(data.record, "What the mechanisms are worth", rows_of(columns, data.points, rows),
             "Time with plain messages alone, with broadcast, with global functions, and with all "
             "mechanisms. The last column is of runs taken in turn: above 1, the mechanisms help.");
 }
 
 // Calls and seconds of each step, of the last run on the most ranks.
-void step_table(const Data& data, const Application& application) {
+void step_table(const Findings& data, const Application& application) {
   const auto sizes = data.sizes(application), ranks = data.ranks(application);
   if (sizes.empty() || ranks.empty()) return;
   const Point* point = data.find(application, sizes.front(), ranks.back());
@@ -139,7 +138,7 @@ void step_table(const Data& data, const Application& application) {
 }
 
 // Rates over ranks, a curve for each set of mechanisms.
-void rate_chart(const Data& data, const Application& application) {
+void rate_chart(const Findings& data, const Application& application) {
   const auto sizes = data.sizes(application);
   if (sizes.empty() || data.ranks(application).size() < 2) return;
   Curves curves{{"ranks", "1", false}, {"rate", "FLOP/s", false}, {}};
@@ -160,7 +159,7 @@ void rate_chart(const Data& data, const Application& application) {
 }
 
 // The largest rates here and those of the report, over ranks.
-void then_and_now_chart(const Data& data) {
+void then_and_now_chart(const Findings& data) {
   Curves curves{{"ranks", "1", true}, {"rate", "FLOP/s", true}, {}};
   const Record& report = published("ap1000-applications");
   for (const Application& application : applications()) {
@@ -192,7 +191,7 @@ void then_and_now_chart(const Data& data) {
             std::move(curves));
 }
 
-void largest_table(const Data& data) {
+void largest_table(const Findings& data) {
   Rows rows{{"ranks", "time given", "patches", "time", "rate"}, {}};
   for (const Point* point : data.points.where({{"application", "slalom in time"}}, "ranks")) {
     rows.rows.push_back({count_entry(point->number("ranks")),
@@ -229,7 +228,7 @@ void add_picture(Record& record, const char* name, std::string title, std::strin
 
 void add_views(Record& record, const Points& points, const LastRuns& last,
                const Pictures& pictures) {
-  const Data data{record, points, last};
+  const Findings data{record, points, last};
   worth_table(data);
   for (const Application& application : applications()) {
     result_table(data, application);

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 
 #include "tabane/core/binding.h"
@@ -14,10 +15,71 @@
 #include "tabane/lab/record/published.h"
 #include "tabane/lab/study/study.h"
 #include "tabane/lab/survey/survey.h"
-#include "tabane/studies/ha8000/dependent_chain.h"
+
+#if defined(__clang__)
+#define TABANE_NOT_OPTIMISED __attribute__((optnone, noinline))
+#else
+#define TABANE_NOT_OPTIMISED __attribute__((optimize("O0"), noinline))
+#endif
 
 namespace tabane::lab {
 namespace {
+
+// ---- ten dependent operations an iteration ----
+
+// Iterations of ten a = a + a (or a = a * a), not optimised: every step goes through memory.
+TABANE_NOT_OPTIMISED void add_chain_not_optimised(std::uint64_t iterations, double start) {
+  double a = start;
+  for (std::uint64_t i = 0; i < iterations; ++i) {
+    a = a + a;
+    a = a + a;
+    a = a + a;
+    a = a + a;
+    a = a + a;
+    a = a + a;
+    a = a + a;
+    a = a + a;
+    a = a + a;
+    a = a + a;
+  }
+  core::keep(a);
+}
+
+TABANE_NOT_OPTIMISED void mul_chain_not_optimised(std::uint64_t iterations, double start) {
+  double a = start;
+  for (std::uint64_t i = 0; i < iterations; ++i) {
+    a = a * a;
+    a = a * a;
+    a = a * a;
+    a = a * a;
+    a = a * a;
+    a = a * a;
+    a = a * a;
+    a = a * a;
+    a = a * a;
+    a = a * a;
+  }
+  core::keep(a);
+}
+
+// The same optimised. start: comes from outside, so that the compiler cannot work the chain out.
+void add_chain_optimised(std::uint64_t iterations, double start) {
+  double a = start;
+  for (std::uint64_t i = 0; i < iterations; ++i) {
+    for (int k = 0; k < 10; ++k) a = a + a;
+  }
+  core::keep(a);
+}
+
+void mul_chain_optimised(std::uint64_t iterations, double start) {
+  double a = start;
+  for (std::uint64_t i = 0; i < iterations; ++i) {
+    for (int k = 0; k < 10; ++k) a = a * a;
+  }
+  core::keep(a);
+}
+
+// ---- the study ----
 
 constexpr About kAboutHa8000 = {
     "ha8000", "Clock-level timing, running on a chosen CPU, memory in a chosen place, SIMD", ""};

@@ -1,5 +1,5 @@
 // The study ha8000: clock-level timing, running on a chosen CPU, memory in a chosen place, and
-// SIMD, each beside the figures of a guide for a node with 4 sockets × 4 cores.
+// SIMD, each with the figures of a guide for a node with 4 sockets × 4 cores.
 #pragma once
 
 #include "tabane/core/topology.h"

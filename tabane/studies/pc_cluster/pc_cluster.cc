@@ -1,24 +1,139 @@
 #include "tabane/studies/pc_cluster/pc_cluster.h"
 
 #include <fmt/format.h>
+#include <mpfr.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <deque>
 #include <memory>
+#include <numbers>
+#include <random>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/binding.h"
+#include "tabane/core/clock.h"
 #include "tabane/core/error.h"
+#include "tabane/core/time_together.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/campaign/ranks.h"
 #include "tabane/lab/probes/ping_pong.h"
 #include "tabane/lab/survey/survey.h"
-#include "tabane/studies/pc_cluster/matrix_products.h"
-#include "tabane/studies/pc_cluster/mpfr_operations.h"
+#include "tabane/solver/blas.h"
 #include "tabane/tools/matmul/matrix.h"
 #include "tabane/tools/matmul/solve.h"
 
 namespace tabane::lab {
+// ---- arithmetic ----
+
+namespace {
+
+// Seconds of a call, from as many as take a millisecond: the shorter of two series, so that having
+// to wait does not pass for long work.
+template <class F>
+double seconds_of_call(F f) {
+  const auto seconds_of = [&](std::uint64_t calls) {
+    const double begin = core::tick_clock().now();
+    for (std::uint64_t i = 0; i < calls; ++i) f();
+    return core::tick_clock().now() - begin;
+  };
+  for (std::uint64_t calls = 1;; calls *= 4) {
+    const double seconds = std::min(seconds_of(calls), seconds_of(calls));
+    if (seconds > 1e-3) return seconds / static_cast<double>(calls);
+  }
+}
+
+}  // namespace
+
+MatrixProducts::MatrixProducts(int most)
+    : a_(static_cast<std::size_t>(most) * static_cast<std::size_t>(most)),
+      b_(a_.size()),
+      c_(a_.size()) {
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> uniform;
+  for (double& x : a_) x = std::numbers::sqrt2 * uniform(random);
+  for (double& x : b_) x = std::numbers::sqrt3 * uniform(random);
+}
+
+double MatrixProducts::dgemm_seconds(int n) {
+  return seconds_of_call([&] {
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a_.data(), n, b_.data(), n,
+                0, c_.data(), n);
+  });
+}
+
+double MatrixProducts::triple_loop_seconds(int size) {
+  const auto n = static_cast<std::size_t>(size);
+  const std::size_t rows = std::min(n, 1 + 20'000'000 / (n * n));
+  const double seconds = seconds_of_call([&] {
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (std::size_t k = 0; k < n; ++k) sum += a_[i * n + k] * b_[k * n + j];
+        c_[i * n + j] = sum;
+      }
+    }
+  });
+  return seconds * static_cast<double>(n) / static_cast<double>(rows);
+}
+
+namespace {
+
+// What one thread works on.
+class Operands {
+ public:
+  explicit Operands(long bits) {
+    mpfr_inits2(bits, x_, y_, z_, nullptr);
+    mpfr_sqrt_ui(x_, 3, MPFR_RNDN);
+    mpfr_sub_ui(x_, x_, 1, MPFR_RNDN);
+    mpfr_sqrt_ui(y_, 5, MPFR_RNDN);
+  }
+  ~Operands() { mpfr_clears(x_, y_, z_, nullptr); }
+  Operands(const Operands&) = delete;
+  Operands& operator=(const Operands&) = delete;
+
+  void run(std::size_t operation, std::uint64_t iterations) {
+    static constexpr int (*kFunctions[])(mpfr_ptr, mpfr_srcptr, mpfr_srcptr) = {
+        [](mpfr_ptr z, mpfr_srcptr x, mpfr_srcptr y) { return mpfr_mul(z, x, y, MPFR_RNDN); },
+        [](mpfr_ptr z, mpfr_srcptr x, mpfr_srcptr y) { return mpfr_div(z, x, y, MPFR_RNDN); },
+        [](mpfr_ptr z, mpfr_srcptr x, mpfr_srcptr) { return mpfr_sqrt(z, x, MPFR_RNDN); },
+        [](mpfr_ptr z, mpfr_srcptr x, mpfr_srcptr) { return mpfr_exp(z, x, MPFR_RNDN); }};
+    for (std::uint64_t i = 0; i < iterations; ++i) kFunctions[operation](z_, x_, y_);
+  }
+
+ private:
+  mpfr_t x_, y_, z_;
+};
+
+}  // namespace
+
+const std::vector<MpfrOperation>& mpfr_operations() {
+  static const std::vector<MpfrOperation> all = {
+      {"multiply", "x y"}, {"divide", "x / y"}, {"sqrt", "square root of x"}, {"exp", "exp x"}};
+  return all;
+}
+
+double mpfr_seconds(core::PinnedPool& pool, std::size_t threads, std::size_t operation, long bits,
+                    double seconds) {
+  std::deque<Operands> operands;
+  for (std::size_t i = 0; i < threads; ++i) operands.emplace_back(bits);
+  for (std::uint64_t iterations = 1;;) {
+    const auto work = [&](std::size_t i) { operands[i].run(operation, iterations); };
+    // The shorter of two: a thread that had to wait must not pass for a long operation.
+    const double taken = std::min(core::time_together(pool, threads, work).seconds,
+                                  core::time_together(pool, threads, work).seconds);
+    if (taken >= seconds) {
+      pool.run([](std::size_t) { mpfr_free_cache(); });  // each thread has constants of its own
+      return taken / static_cast<double>(iterations) / static_cast<double>(threads);
+    }
+    const double factor = std::clamp(1.2 * seconds / std::max(taken, 1e-9), 2.0, 1000.0);
+    iterations = static_cast<std::uint64_t>(static_cast<double>(iterations) * factor);
+  }
+}
+
+// ---- the study ----
+
 namespace {
 
 using namespace pc_cluster;
@@ -89,12 +204,12 @@ Block mpfr_block(const core::Topology& topology, bool quick) {
 // long on a busy machine, and Ctrl-C has to wait for its end.
 void add_inside_blocks(Campaign& campaign, const RankRunner& runner) {
   constexpr std::size_t kSizesABlock = 16;
-  struct Way {
+  struct LinkKind {
     const char* name;
     std::function<RankWorkload(std::uint64_t)> ping_pong;
   };
   const auto links = std::make_shared<LocalLinks>();
-  const std::vector<Way> ways = {
+  const std::vector<LinkKind> ways = {
       {"tcp", [=](std::uint64_t bytes) { return links->ping_pong("127.0.0.1", bytes); }},
       {"unix socket", [=](std::uint64_t bytes) { return links->ping_pong("", bytes); }},
       {"shm", message_ping_pong}};
@@ -103,7 +218,7 @@ void add_inside_blocks(Campaign& campaign, const RankRunner& runner) {
     std::vector<RankContender> contenders;
     const std::size_t end = std::min(first + kSizesABlock, sizes.size());
     for (std::size_t i = first; i < end; ++i) {
-      for (const Way& way : ways)
+      for (const LinkKind& way : ways)
         contenders.push_back({{{"part", "inside"}, {"way", way.name}, {"bytes", sizes[i]}},
                               way.ping_pong(sizes[i]),
                               0.5});
@@ -116,9 +231,9 @@ void add_inside_blocks(Campaign& campaign, const RankRunner& runner) {
 }
 
 // Lets two ranks of MPI measure; throws as ask_link().
-using Ask = std::function<void(const LinkRequest&, const LinkSink&, Visit&)>;
+using AskLink = std::function<void(const LinkRequest&, const LinkSink&, Visit&)>;
 
-Block link_block(const PcClusterOptions& options, bool watches, const Ask& ask) {
+Block link_block(const PcClusterOptions& options, bool watches, const AskLink& ask) {
   const char* part = watches ? "watch" : options.hosts.empty() ? "inside" : "between";
   const std::string what = options.hosts.empty() ? "MPI inside the node"
                            : watches             ? "the rate between the hosts"
@@ -223,7 +338,7 @@ CampaignOptions campaign_options(const PcClusterOptions& options) {
           .most_seconds = 4 * budget + 60 + options.watch_seconds};
 }
 
-void add_link_blocks(Campaign& campaign, const PcClusterOptions& options, const Ask& ask) {
+void add_link_blocks(Campaign& campaign, const PcClusterOptions& options, const AskLink& ask) {
   campaign.add(link_block(options, false, ask));
   if (!options.hosts.empty()) campaign.add(link_block(options, true, ask));
 }

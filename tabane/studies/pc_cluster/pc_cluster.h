@@ -2,11 +2,13 @@
 // between nodes, to compare machines by.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tabane/core/pinned_pool.h"
 #include "tabane/lab/probes/rank_link.h"
 #include "tabane/lab/study/study.h"
 
@@ -36,4 +38,37 @@ namespace pc_cluster {
 void add_views(Record& record, const Points& points);
 
 }  // namespace pc_cluster
+
+// Products of square matrices, as the cluster report times them: by DGEMM, and by the loop that one
+// writes down. A of random numbers times the square root of 2, B times that of 3, and C = A B.
+class MatrixProducts {
+ public:
+  // most: the largest n. Smaller matrices take the first elements.
+  explicit MatrixProducts(int most);
+
+  // Seconds of a product of n x n matrices. cost: twice a millisecond or a product.
+  double dgemm_seconds(int n);
+  // B is read column by column. Of large matrices some rows are timed, since all take the same.
+  double triple_loop_seconds(int n);
+
+  const std::vector<double>& c() const { return c_; }
+
+ private:
+  std::vector<double> a_, b_, c_;
+};
+
+// Multiple-precision operations of MPFR, as the cluster report times them: on x = sqrt(3) - 1 and
+// y = sqrt(5), both with all their bits.
+struct MpfrOperation {
+  const char* name;   // "multiply"
+  const char* title;  // "x y"
+};
+const std::vector<MpfrOperation>& mpfr_operations();
+
+// Returns the seconds of one operation over the threads, while this many threads of the pool do
+// such operations at the same time. operation: index into mpfr_operations(); bits: of operands and
+// result, from MPFR_PREC_MIN. cost: at least twice `seconds`, and some operations.
+double mpfr_seconds(core::PinnedPool& pool, std::size_t threads, std::size_t operation, long bits,
+                    double seconds);
+
 }  // namespace tabane::lab

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tabane/core/error.h"
+#include "tabane/core/topology.h"
 #include "tabane/lab/study/views_test.h"
 
 namespace tabane::lab {
@@ -96,4 +97,36 @@ TEST(PcCluster, RefusesOptionsThatCannotBe) {
 }
 
 }  // namespace
+
+namespace {
+
+TEST(MatrixProducts, AreTheSameInBothWays) {
+  constexpr int kSize = 10;
+  MatrixProducts products(12);
+  EXPECT_GT(products.dgemm_seconds(kSize), 0);
+  const std::vector<double> by_dgemm = products.c();
+  EXPECT_GT(products.dgemm_seconds(12), 0);  // leaves something else in C
+  EXPECT_GT(products.triple_loop_seconds(kSize), 0);
+  for (std::size_t i = 0; i < kSize * kSize; ++i)
+    EXPECT_NEAR(products.c()[i], by_dgemm[i], 1e-12 * by_dgemm[i]) << i;
+}
+
+}  // namespace
+
+namespace {
+
+TEST(MpfrOperations, TakeLongerWithMoreBits) {
+  const core::Topology topology = core::Topology::detect();
+  core::PinnedPool pool(topology.pu_os_indices());
+  for (std::size_t operation = 0; operation < mpfr_operations().size(); ++operation) {
+    const double few = mpfr_seconds(pool, 1, operation, 64, 1e-4);
+    const double many = mpfr_seconds(pool, 1, operation, 65536, 1e-4);
+    EXPECT_GT(few, 0);
+    EXPECT_GT(many, 10 * few) << mpfr_operations()[operation].name;
+  }
+  EXPECT_GT(mpfr_seconds(pool, pool.size(), 0, 512, 1e-4), 0);
+}
+
+}  // namespace
+
 }  // namespace tabane::lab

@@ -1,4 +1,4 @@
-// The tables and charts of the study pc-cluster, with the report's figures beside.
+// The tables and charts of the study pc-cluster, with the report's figures.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include "tabane/lab/record/published.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/study/message_views.h"
-#include "tabane/studies/pc_cluster/mpfr_operations.h"
 #include "tabane/studies/pc_cluster/pc_cluster.h"
 
 namespace tabane::lab::pc_cluster {
@@ -22,7 +21,7 @@ std::string title_of_way(const std::string& way) {
   return way;
 }
 
-struct Data {
+struct Findings {
   Record& record;
   const Points& points;
   const Record& report = published("pc-cluster");
@@ -44,22 +43,22 @@ struct Data {
 double multiplications(const Point& point) { return std::pow(point.number("n"), 3); }
 double operations(const Point& point) { return 2 * multiplications(point); }
 
-void products(const Data& data) {
+void products(const Findings& data) {
   const Factors dgemm{{"way", "dgemm"}}, loop{{"way", "triple loop"}};
-  add_table(data.record, "Square matrix product on one core",
-            PointTable(data.points)
-                .level("n", "n")
-                .time("DGEMM", dgemm, true)
-                .rate("rate", dgemm, "FLOP/s", operations)
-                .rate("report's count", dgemm, "FLOP/s", multiplications)
-                .rate("triple loop: rate", loop, "FLOP/s", operations)
-                .rate("report's count", loop, "FLOP/s", multiplications)
-                .ratio("triple loop / DGEMM", loop, dgemm)
-                .rows(combinations(data.points, {"n"}, dgemm.with({{"part", "product"}}))),
-            "A is random numbers times the square root of 2, B times that of 3. DGEMM is that of "
-            "OpenBLAS. The usual count is 2 n³ operations; the report counts multiplications "
-            "alone. The triple loop reads B column by column, and collapses where the matrices "
-            "leave a cache; of large matrices some rows are timed, since all take the same.");
+  add_table(
+      data.record, "Square matrix product on one core",
+      rows_of({{"n", level_of("n")},
+               {"DGEMM", time_of(dgemm, true)},
+               {"rate", rate_of(dgemm, "FLOP/s", operations)},
+               {"report's count", rate_of(dgemm, "FLOP/s", multiplications)},
+               {"triple loop: rate", rate_of(loop, "FLOP/s", operations)},
+               {"report's count", rate_of(loop, "FLOP/s", multiplications)},
+               {"triple loop / DGEMM", ratio_of(loop, dgemm)}},
+              data.points, combinations(data.points, {"n"}, dgemm.with({{"part", "product"}}))),
+      "A is random numbers times the square root of 2, B times that of 3. DGEMM is that of "
+      "OpenBLAS. The usual count is 2 n³ operations; the report counts multiplications "
+      "alone. The triple loop reads B column by column, and collapses where the matrices "
+      "leave a cache; of large matrices some rows are timed, since all take the same.");
   Curves curves{{"n", "", true}, {"rate", "FLOP/s", true}, {}};
   for (const Line& line : data.lines_of("product"))
     add_curve(curves, rate_over(line.name, data.points.where(line.factors, "n"), "n", operations));
@@ -70,21 +69,20 @@ void products(const Data& data) {
 
 // ---- multiple precision ----
 
-void multiple_precision(const Data& data) {
+void multiple_precision(const Findings& data) {
   const auto cores = data.points.numbers("cores", {{"part", "mpfr"}});
   if (cores.empty()) return;
   const Factors all{{"part", "mpfr"}, {"cores", cores.back()}};
-  PointTable table(data.points);
-  table.level("bits", "bits");
+  std::vector<Column> columns = {{"bits", level_of("bits")}};
   std::vector<Line> lines;
   for (const MpfrOperation& operation : mpfr_operations()) {
     lines.push_back({operation.title, all.with({{"operation", operation.name}})});
-    table.time(operation.title, lines.back().factors);
+    columns.push_back({operation.title, time_of(lines.back().factors)});
   }
   const Factors product = lines[0].factors;
-  table.ratio("x y: one core / all", product.with({{"cores", 1}}), product);
+  columns.push_back({"x y: one core / all", ratio_of(product.with({{"cores", 1}}), product)});
   add_table(data.record, "Multiple precision: time of an operation of MPFR, all cores together",
-            table.rows(combinations(data.points, {"bits"}, all)),
+            rows_of(columns, data.points, combinations(data.points, {"bits"}, all)),
             fmt::format("x is the square root of 3 less 1, y that of 5. {:g} {} at once; the time "
                         "is divided by their number. The report has, times as fast as its Pentium "
                         "4 with 32-bit limbs: Athlon 64 X2 2.5 to 4.5, Pentium D 1.2 to 3 "
@@ -97,17 +95,17 @@ void multiple_precision(const Data& data) {
 
 // ---- messages ----
 
-void messages(const Data& data, const char* part, const std::string& where,
+void messages(const Findings& data, const char* part, const std::string& where,
               const std::string& note) {
   const auto bytes_of = [](const Point& point) { return point.number("bytes"); };
-  PointTable table(data.points);
-  table.level("message", "bytes", "B");
+  std::vector<Column> columns = {{"message", level_of("bytes", "B")}};
   Rows fits = fit_rows("way");
   for (const Line& line : data.lines_of(part)) {
     const std::string name =
         fmt::format("{}.{}", part, name_part(line.factors.find("way")->word()));
     const PointList points = data.points.where(line.factors, "bytes");
-    table.time(line.name, line.factors, true).rate("bandwidth", line.factors, "B/s", bytes_of);
+    columns.push_back({line.name, time_of(line.factors, true)});
+    columns.push_back({"bandwidth", rate_of(line.factors, "B/s", bytes_of)});
     add_fit(data.record, name, line.name, points, fits);
     const Curve rates = rate_over(line.name, points, "bytes", bytes_of);
     add_result(data.record, name + ".bandwidth",
@@ -120,7 +118,7 @@ void messages(const Data& data, const char* part, const std::string& where,
     return power != std::floor(power) || (static_cast<int>(power) % 4 != 0 && power != 22);
   });
   add_table(data.record, fmt::format("Messages {}: half a round trip, bandwidth", where),
-            table.rows(sizes), note);
+            rows_of(columns, data.points, sizes), note);
   add_table(data.record, fmt::format("Messages {}: the lines t0 + n / r_inf through them", where),
             std::move(fits), kFitNote);
   Curves times = half_round_trips(data.points, data.lines_of(part));
@@ -133,7 +131,7 @@ void messages(const Data& data, const char* part, const std::string& where,
 }
 
 // Whether a link keeps its rate: all that was measured of one size, in the order of time.
-void watch(const Data& data) {
+void watch(const Findings& data) {
   Rows rows{{"way", "runs", "median rate", "5 % quantile", "95 % quantile", "far below", "verdict"},
             {}};
   std::vector<Curve> curves;
@@ -182,7 +180,7 @@ void watch(const Data& data) {
 
 // ---- the parallel product of multiple precision ----
 
-void parallel(const Data& data) {
+void parallel(const Findings& data) {
   const Factors part{{"part", "parallel"}};
   std::vector<Line> lines;
   Curves speedups{{"bits", "", true}, {"speed-up over one rank", "ratio", false}, {}};
@@ -199,13 +197,12 @@ void parallel(const Data& data) {
   add_table(
       data.record,
       fmt::format("Parallel multiple-precision product of {0:g} x {0:g} matrices", sizes.front()),
-      PointTable(data.points)
-          .level("bits", "bits")
-          .level("ranks", "ranks")
-          .time("time", {}, true)
-          .rate("multiply-adds", {}, "/s", multiplications)
-          .ratio("speed-up over one rank", {{"ranks", 1}}, {})
-          .rows(combinations(data.points, {"bits", "ranks"}, part)),
+      rows_of({{"bits", level_of("bits")},
+               {"ranks", level_of("ranks")},
+               {"time", time_of({}, true)},
+               {"multiply-adds", rate_of({}, "/s", multiplications)},
+               {"speed-up over one rank", ratio_of({{"ranks", 1}}, {})}},
+              data.points, combinations(data.points, {"bits", "ranks"}, part)),
       "Every element is exact and rounded once. The report's product is a loop of MPFR's "
       "operations on processes of MPI: with many bits its 64-bit machines are at least "
       "twice as fast as its Pentium 4, with few bits communication and overhead eat the "
@@ -219,7 +216,7 @@ void parallel(const Data& data) {
 
 // ---- the report's machines ----
 
-void beside_the_report(const Data& data) {
+void beside_the_report(const Findings& data) {
   const auto row_of = [&](const char* name) -> std::vector<Entry> {
     const Result* ours = data.record.find(name);
     const Result* best = data.report.find(name);
@@ -246,7 +243,7 @@ void beside_the_report(const Data& data) {
 }  // namespace
 
 void add_views(Record& record, const Points& points) {
-  const Data data{record, points};
+  const Findings data{record, points};
   // The survey's chart of memcpy comes third.
   std::vector<View> copying = std::exchange(record.views, {});
   products(data);

@@ -64,16 +64,6 @@ Record shown(std::vector<double> watched) {
 
 Record shown() { return shown(std::vector<double>(100, 0.01)); }
 
-std::vector<std::vector<std::string>> texts_of(const Record& record, const std::string& title) {
-  const View& view = view_of(record, title);
-  std::vector<std::vector<std::string>> texts;
-  for (std::size_t row = 0; row < std::get<Rows>(view.content).rows.size(); ++row) {
-    texts.push_back(row_of(view, row));
-    EXPECT_EQ(texts.back().size(), std::get<Rows>(view.content).columns.size());
-  }
-  return texts;
-}
-
 TEST(PcClusterViews, CountsOperationsInBothWays) {
   const auto rows = texts_of(shown(), "Square matrix product");
   ASSERT_EQ(rows.size(), 2u);

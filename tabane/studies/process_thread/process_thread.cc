@@ -15,7 +15,6 @@
 #include "tabane/core/units.h"
 #include "tabane/lab/campaign/campaign.h"
 #include "tabane/lab/study/study.h"
-#include "tabane/studies/process_thread/process_thread_mining.h"
 
 namespace tabane::lab {
 namespace process_thread {
@@ -209,8 +208,8 @@ double prepare(const Setup& setup, const std::string& workload, const Ask& meter
       .get<double>();
 }
 
-// Prepares so many requests of a task that one worker is busy for the planned time. Returns those
-// of all tasks.
+// Prepares tasks whose requests keep one worker busy for the planned time. Returns the requests of
+// all tasks.
 double prepare_fitting(const Setup& setup, const std::string& workload, const Ask& meter) {
   double requests = 20;
   for (int step = 0; step < 8 && workload != "words"; ++step) {

@@ -3,6 +3,7 @@
 // transactions are mined.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "tabane/lab/record/points.h"
 #include "tabane/lab/record/record.h"
 #include "tabane/team/choose.h"
+#include "tabane/team/team.h"
 
 namespace tabane::lab {
 
@@ -73,7 +75,7 @@ struct Workload {
   const char* title;
   double large_share = 0;  // of malloc
   double new_share = 0;    // of insertion
-  bool mining = false;     // the third part: see process_thread_mining.h
+  bool mining = false;     // pairs of encrypted transactions: see below
 };
 // In the order in which they are measured.
 const std::vector<Workload>& workloads();
@@ -94,20 +96,76 @@ inline constexpr int kForkChildren = 8;
 // The shapes to measure: on small machines all of at most 2 × PUs workers; on others threads,
 // processes and teams as in the report at about ten numbers of workers, and powers of two.
 std::vector<Shape> plan_shapes(int pus);
-// The report's team of so many workers: the fewest processes, a power of two, of at most 9 threads.
-// Null if there is none.
+// The report's team of this many workers: the fewest processes, a power of two, of at most 9
+// threads. Null if there is none.
 std::optional<Shape> report_team(int workers);
 
 // Returns the answer of a meter. throws: the error that it answers with; as Ask.
 Json ask(const ProcessThreadMeters::Ask& meter, const Json& request);
 
-// Runs in a child of the meter: takes memory, touches it, and measures forks.
-Json measure_forks(const Json& request);
-
 // Adds tables and charts. choices: results whose factors are those of the chosen points. The points
-// of automatic_factors() tell beside each sample what choosing took (sample_s) and whether its
+// of automatic_factors() hold with each sample what choosing took (sample_s) and whether its
 // prediction held (held: 1, 0; not known: nothing was predicted).
 void add_views(Record& record, const Points& points, const std::vector<Result>& choices, int pus);
+
+// ---- mining ----
+//
+// Pairs of items are counted on homomorphically encrypted transactions, by a program that allocates
+// every result and by one that works in place.
+
+// An encrypted database, and what is to be counted in it.
+class MiningWork {
+ public:
+  // workload: mining-values or mining-in-place. Makes keys and encrypts with all PUs.
+  // throws: core::UsageError if memory does not suffice.
+  MiningWork(const std::string& workload, std::size_t transactions);
+
+  // Returns the seconds of the counting. throws: core::VerificationError if a count is not that of
+  // the plain loop; as Team::map_reduce().
+  double count(team::Team& team) const;
+
+  std::uint64_t products() const;
+
+ private:
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
+// How workers are started: threads of one process, or teams by one of two orders of forks.
+struct WorkerStart {
+  std::string way;  // "threads", "serial", "tree"
+  Shape shape;
+  bool operator==(const WorkerStart&) const = default;
+};
+
+// The starts to measure: threads, and teams as in the report, up to one worker per PU; on small
+// machines processes alone, up to 8, of which a tree needs fewer forks one after the other. few:
+// one worker, and as many as PUs.
+std::vector<WorkerStart> plan_starts(int pus, bool few);
+
+// The factors of a point of mining. program: "values", "in-place".
+Factors mining_factors(const std::string& program, const std::string& allocator,
+                       const WorkerStart& start);
+// "values" of "mining-values".
+std::string program_of(const std::string& workload);
+
+// Transactions of the report's problem at this scale.
+std::size_t mining_transactions(double scale);
+// throws: core::UsageError if the databases of this many meters do not fit into memory.
+void require_mining_memory(double scale, std::size_t meters);
+
+// Prepares a meter and returns what it can measure. throws: as ask().
+std::vector<Contender> mining_contenders(const ProcessThreadMeters::Ask& meter,
+                                         const std::string& workload, const std::string& allocator,
+                                         std::size_t transactions,
+                                         const std::vector<WorkerStart>& starts);
+
+// What was mined.
+std::string mining_sentence(std::size_t transactions);
+
+// Adds tables and charts of the points that have mining_factors(). With their samples: "start_s",
+// of an empty team of the same kind, and "requests", the products of a counting.
+void add_mining_views(Record& record, const Points& points, int pus);
 
 }  // namespace process_thread
 }  // namespace tabane::lab

@@ -9,7 +9,6 @@
 #include "tabane/core/error.h"
 #include "tabane/lab/record/published.h"
 #include "tabane/lab/study/views_test.h"
-#include "tabane/studies/process_thread/process_thread_mining.h"
 
 namespace tabane::lab {
 namespace {
@@ -167,7 +166,7 @@ TEST(ProcessThreadStudy, MeasuresTheChosenShapeAmongOthers) {
 
 TEST(PlanStarts, SmallMachineHasTreesOfSeveralForks) {
   const auto starts = plan_starts(2, false);
-  const auto has = [&](const Start& start) {
+  const auto has = [&](const WorkerStart& start) {
     return std::ranges::find(starts, start) != starts.end();
   };
   EXPECT_TRUE(has({"threads", {1, 1}}) && has({"threads", {1, 8}}));
@@ -180,7 +179,7 @@ TEST(PlanStarts, SmallMachineHasTreesOfSeveralForks) {
 TEST(PlanStarts, LargeMachineHasTheReportsTeams) {
   const auto starts = plan_starts(72, false);
   for (const Shape shape : {Shape{2, 8}, {4, 6}, {4, 8}, {8, 5}, {8, 9}})
-    EXPECT_NE(std::ranges::find(starts, Start{"tree", shape}), starts.end())
+    EXPECT_NE(std::ranges::find(starts, WorkerStart{"tree", shape}), starts.end())
         << shape.processes << " x " << shape.threads;
   EXPECT_LE(starts.size(), 1 + 3 * 9u);
 }

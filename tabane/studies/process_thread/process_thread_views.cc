@@ -1,4 +1,4 @@
-// The tables and charts of the study process-thread, with the report's figures beside.
+// The tables and charts of the study process-thread, with the report's figures.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,6 @@
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/study/study.h"
 #include "tabane/studies/process_thread/process_thread.h"
-#include "tabane/studies/process_thread/process_thread_mining.h"
 
 namespace tabane::lab::process_thread {
 namespace {
@@ -47,21 +46,13 @@ Factors forks_of(const char* way, const Level& piece, const char* memory) {
   return {{"part", "forks"}, {"way", way}, {"piece", piece}, {"memory", memory}};
 }
 
-struct Data {
+struct Findings {
   Record& record;
   const Points& points;
   const std::vector<Result>& choices;
   int pus;
   const Record& report = published("process-thread");
 
-  // A column of two points that were not measured in turn.
-  std::function<Entry(const Factors&)> median_ratio(Factors a, Factors b) const {
-    return [&points = points, a = std::move(a), b = std::move(b)](const Factors& row) {
-      const Point *one = points.find(row.with(a)), *other = points.find(row.with(b));
-      if (one == nullptr || other == nullptr) return Entry();
-      return Entry(one->median() / other->median(), "ratio");
-    };
-  }
   const Point* one_worker(const Factors& what) const {
     return points.find(what.with({{"processes", 1}, {"threads", 1}}));
   }
@@ -76,7 +67,7 @@ std::string reason_of(const Result& choice) { return choice.details.at("reason")
 // ---- forks ----
 
 // What the line through the larger sizes says for 100 GiB in base pages.
-std::string extrapolated(const Data& data) {
+std::string extrapolated(const Findings& data) {
   PointList large = data.points.where(forks_of("one", kPieces[0], "as allocated"), "bytes");
   std::erase_if(large, [](const Point* point) { return point->number("bytes") < 0x1p24; });
   if (large.size() < 2) return "";
@@ -88,18 +79,18 @@ std::string extrapolated(const Data& data) {
       core::format_seconds(line.slope * 0x1p30), core::format_seconds(line(100 * 0x1p30)));
 }
 
-void one_fork(const Data& data) {
+void one_fork(const Findings& data) {
   const Factors small = forks_of("one", kPieces[0], "as allocated"),
                 prepared = forks_of("one", kPieces[0], "prepared");
-  const Rows rows = PointTable(data.points)
-                        .level("memory", "bytes", "B")
-                        .time("4 KiB pieces", small)
-                        .time("2 MiB pieces", forks_of("one", kPieces[1], "as allocated"))
-                        .time("at once", forks_of("one", kPieces[2], "as allocated"))
-                        .time("prepared: 4 KiB pieces", prepared)
-                        .time("prepared: at once", forks_of("one", kPieces[2], "prepared"))
-                        .column("gain by preparing", data.median_ratio(small, prepared))
-                        .rows(combinations(data.points, {"bytes"}));
+  const Rows rows =
+      rows_of({{"memory", level_of("bytes", "B")},
+               {"4 KiB pieces", time_of(small)},
+               {"2 MiB pieces", time_of(forks_of("one", kPieces[1], "as allocated"))},
+               {"at once", time_of(forks_of("one", kPieces[2], "as allocated"))},
+               {"prepared: 4 KiB pieces", time_of(prepared)},
+               {"prepared: at once", time_of(forks_of("one", kPieces[2], "prepared"))},
+               {"gain by preparing", medians_ratio_of(small, prepared)}},
+              data.points, combinations(data.points, {"bytes"}));
   add_table(data.record, "One fork, its end and the wait for it, over resident memory", rows,
             fmt::format("Prepared: moved into huge pages before the fork. The report ({}): {}, {}, "
                         "{}.{}",
@@ -109,27 +100,26 @@ void one_fork(const Data& data) {
                         data.report_says("forks.refused_above"), extrapolated(data)));
 }
 
-void children(const Data& data) {
+void children(const Findings& data) {
   const Factors serial = forks_of("serial", kPieces[0], "as allocated"),
                 tree = forks_of("tree", kPieces[0], "as allocated"),
                 prepared = forks_of("tree", kPieces[0], "prepared");
   add_table(data.record,
             fmt::format("Start and end of {} children, memory in 4 KiB pieces", kForkChildren),
-            PointTable(data.points)
-                .level("memory", "bytes", "B")
-                .time("one after the other", serial)
-                .time("tree", tree)
-                .time("from threads", forks_of("threads", kPieces[0], "as allocated"))
-                .ratio("serial / tree", serial, tree)
-                .time("tree, prepared", prepared)
-                .column("serial / tree, prepared", data.median_ratio(serial, prepared))
-                .rows(combinations(data.points, {"bytes"}, serial)),
+            rows_of({{"memory", level_of("bytes", "B")},
+                     {"one after the other", time_of(serial)},
+                     {"tree", time_of(tree)},
+                     {"from threads", time_of(forks_of("threads", kPieces[0], "as allocated"))},
+                     {"serial / tree", ratio_of(serial, tree)},
+                     {"tree, prepared", time_of(prepared)},
+                     {"serial / tree, prepared", medians_ratio_of(serial, prepared)}},
+                    data.points, combinations(data.points, {"bytes"}, serial)),
             fmt::format("Serial and tree are empty teams of tabane; from threads is a bare fork in "
                         "each of as many threads. The report: {}.",
                         data.report_says("forks.threads")));
 }
 
-void fork_curves(const Data& data) {
+void fork_curves(const Findings& data) {
   const auto children = [](const char* how) { return fmt::format("{}, {}", kForkChildren, how); };
   const Curves curves =
       times_over(data.points, "bytes",
@@ -229,7 +219,7 @@ Rows scaling_rows(const std::vector<ShapeLine>& lines, const Point* one) {
                  });
 }
 
-void shapes_map(const Data& data, const std::string& title, const Factors& what) {
+void shapes_map(const Findings& data, const std::string& title, const Factors& what) {
   Matrix matrix{"ratio", Better::higher, {}, {}, {}, "processes", "threads in each"};
   const auto choice =
       std::find_if(data.choices.begin(), data.choices.end(),
@@ -256,7 +246,7 @@ void shapes_map(const Data& data, const std::string& title, const Factors& what)
             "Processes and threads: " + title, note, matrix);
 }
 
-void scaling(const Data& data, const std::string& workload) {
+void scaling(const Findings& data, const std::string& workload) {
   const std::string allocator = data.points.words("allocator").front();
   const Factors what{{"workload", workload}, {"allocator", allocator}};
   const Point* one = data.one_worker(what);
@@ -285,7 +275,7 @@ void scaling(const Data& data, const std::string& workload) {
 
 // ---- against each other ----
 
-void comparison(const Data& data) {
+void comparison(const Findings& data) {
   const std::string workers = data.report_says("workers");
   const auto row_of = [&](const Factors& what) -> std::vector<Entry> {
     const std::string workload = what.find("workload")->word();
@@ -327,7 +317,7 @@ void comparison(const Data& data) {
 }
 
 // Of the samples of automatic teams: how many predicted a time, and how many of these held.
-struct Held {
+struct PredictionTally {
   std::size_t predicted = 0, held = 0;
 
   void add(const Point& automatic) {
@@ -342,7 +332,7 @@ Entry prediction_of(const Result& choice) {
   return choice.value ? Entry(*choice.value, "s", choice.interval) : Entry("not known");
 }
 
-std::string predictions_that_held(const Data& data, const Held& all) {
+std::string predictions_that_held(const Findings& data, const PredictionTally& all) {
   if (all.predicted == 0) return "No time was predicted.";
   const double share = double(all.held) / double(all.predicted);
   add_result(data.record, "choice.predictions_held",
@@ -352,9 +342,9 @@ std::string predictions_that_held(const Data& data, const Held& all) {
                      all.held, show_percent(share));
 }
 
-void choice_table(const Data& data) {
+void choice_table(const Findings& data) {
   std::size_t good = 0;
-  Held all;
+  PredictionTally all;
   std::string reasons;
   const auto row_of = [&](const Result& choice) -> std::vector<Entry> {
     const Level workload = *choice.factors.find("workload");
@@ -365,7 +355,7 @@ void choice_table(const Data& data) {
         fastest(data.points.where({{"workload", workload}, {"allocator", allocator}}));
     const Entry ratio = ratio_entry(automatic, best);
     if (!ratio.value || chosen == nullptr) return {};
-    Held held;
+    PredictionTally held;
     held.add(*automatic);
     all.add(*automatic);
     good += *ratio.value <= 1.1;
@@ -400,7 +390,7 @@ void choice_table(const Data& data) {
 }  // namespace
 
 void add_views(Record& record, const Points& points, const std::vector<Result>& choices, int pus) {
-  const Data data{record, points, choices, pus};
+  const Findings data{record, points, choices, pus};
   one_fork(data);
   children(data);
   fork_curves(data);

@@ -1,29 +1,64 @@
 #include <fmt/format.h>
+#include <sys/prctl.h>
 
+#include <csignal>
+#include <iostream>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "tabane/core/helper_process.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/commands/run_plan.h"
+#include "tabane/lab/record/record.h"
 #include "tabane/program/command.h"
 #include "tabane/program/run_options.h"
 #include "tabane/program/run_study.h"
 #include "tabane/studies/process_thread/process_thread.h"
-#include "tabane/studies/process_thread/verb_meter.h"
 
 namespace tabane::program {
 namespace {
 
+// ---- meters: this program once more, under another allocator ----
+
 constexpr const char* kMeterOption = "--meter";
+
+// The library before all others that are preloaded.
+core::Variables preloading(const std::string& library) {
+  if (library.empty()) return {};
+  const std::string others = own_variable("LD_PRELOAD").value_or("");
+  return {{"LD_PRELOAD", others.empty() ? library : library + ":" + others}};
+}
 
 lab::ProcessThreadMeters meters() {
   return {.start =
               [](const std::string& allocator) {
-                const auto process = std::make_shared<MeterProcess>(
-                    allocator, std::vector<std::string>{"study", "process-thread", kMeterOption});
-                return [process](const lab::Json& request) { return process->ask(request); };
+                const std::string library =
+                    find_allocator(allocator, library_directories(own_variable));
+                const auto process = std::make_shared<core::HelperProcess>(core::HelperProgram{
+                    .name = "a measurement with " + allocator,
+                    .command = {"tabane", "study", "process-thread", kMeterOption},
+                    .file = "/proc/self/exe",
+                    .variables = preloading(library)});
+                return [process](const lab::Json& request) {
+                  process->send_line(request.dump());
+                  return lab::Json::parse(process->read_line());
+                };
               },
           .allocators = {"glibc", "jemalloc", "mimalloc", "tcmalloc"}};
 }
+
+// Answers requests, a line each, from standard input until its end.
+void serve_meter() {
+  // Ctrl-C reaches the whole group: the study decides what it means.
+  std::signal(SIGINT, SIG_IGN);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  lab::ProcessThreadMeter meter;
+  for (std::string line; std::getline(std::cin, line);)
+    std::cout << meter.answer(lab::Json::parse(line)).dump() << std::endl;
+}
+
+// ---- the verb ----
 
 // What the user names must be there; by default what is not installed is left out.
 void check_allocators(const std::vector<std::string>& names) {

@@ -8,12 +8,13 @@
 
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/study/views_test.h"
-#include "tabane/studies/process_thread/process_thread_mining.h"
+#include "tabane/studies/process_thread/process_thread.h"
 
 namespace tabane::lab::process_thread {
 namespace {
 
-void add(Points& points, const char* program, const Start& start, double seconds, double created) {
+void add(Points& points, const char* program, const WorkerStart& start, double seconds,
+         double created) {
   const std::vector<double> three(3, seconds);
   points.add({.factors = mining_factors(program, "glibc", start),
               .samples = three,

@@ -1,15 +1,47 @@
-#include "tabane/studies/process_thread/malloc_map/allocate.h"
+#include "tabane/studies/process_thread/malloc_map/allocation.h"
+
+#include <fmt/format.h>
 
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <new>
 #include <string>
 
 #include "tabane/core/error.h"
-#include "tabane/studies/process_thread/malloc_map/model.h"
-#include "tabane/studies/process_thread/malloc_map/random.h"
 
 namespace tabane::malloc_map {
+namespace {
+
+template <class T>
+void require(bool legal, const char* what, const T& value, const char* range) {
+  if (!legal) throw core::UsageError(fmt::format("{} {}: use {}", what, value, range));
+}
+
+// Also refuses what is no number.
+void require_share(const char* what, double share) {
+  require(share >= 0 && share <= 1, what, share, "0 to 1");
+}
+
+constexpr std::size_t kMostChunk = std::size_t{1} << 31;
+
+}  // namespace
+
+void check(const AllocateProblem& problem) {
+  require_share("share of large chunks", problem.large_share);
+  require(problem.kept > 0 && problem.kept <= 1'000'000, "chunks kept", problem.kept,
+          "1 to 1000000");
+  require(problem.most_small_bytes >= 16 && problem.most_small_bytes <= kMostChunk,
+          "small chunks of", problem.most_small_bytes, "16 bytes to 2 GiB");
+  require(problem.least_large_bytes >= 1 && problem.least_large_bytes <= problem.most_large_bytes &&
+              problem.most_large_bytes <= kMostChunk,
+          "large chunks of", problem.least_large_bytes, "1 byte to the largest, at most 2 GiB");
+}
+
+void check(const InsertProblem& problem) { require_share("share of new keys", problem.new_share); }
+
+// ---- malloc and free ----
+
 namespace {
 
 struct Request {
@@ -115,6 +147,35 @@ void verify(const AllocateProblem& problem, std::span<const AllocateTotals> tota
   for (std::size_t task = 0; task < totals.size(); ++task) {
     if (totals[task] != expected(problem, task))
       throw core::VerificationError("marks in the chunks of task " + std::to_string(task), 1, 0);
+  }
+}
+
+// ---- insertion ----
+
+InsertTotals insert_task(const InsertProblem& problem, std::size_t task) {
+  std::map<std::uint64_t, std::uint64_t> counts;
+  for_each_key(problem, task, [&](std::uint64_t key) { ++counts[key]; });
+  InsertTotals totals{.distinct = counts.size()};
+  for (const auto& [key, count] : counts) totals.digest += key * count;
+  return totals;
+}
+
+std::vector<InsertTotals> insert(team::Team& team, const InsertProblem& problem) {
+  check(problem);
+  return team.map<InsertTotals>(problem.tasks,
+                                [&](std::size_t task) { return insert_task(problem, task); });
+}
+
+void verify(const InsertProblem& problem, std::span<const InsertTotals> totals) {
+  if (totals.size() != problem.tasks)
+    throw core::VerificationError("tasks of insertion with a result",
+                                  static_cast<double>(totals.size()),
+                                  static_cast<double>(problem.tasks));
+  for (std::size_t task = 0; task < totals.size(); ++task) {
+    InsertTotals expected{.distinct = distinct_after(problem, problem.inserts)};
+    for_each_key(problem, task, [&](std::uint64_t key) { expected.digest += key; });
+    if (totals[task] != expected)
+      throw core::VerificationError("keys in the map of task " + std::to_string(task), 1, 0);
   }
 }
 

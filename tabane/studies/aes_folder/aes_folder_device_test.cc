@@ -4,7 +4,7 @@
 
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/study/study.h"
-#include "tabane/studies/aes_folder/aes_folder_device.h"
+#include "tabane/studies/aes_folder/aes_folder.h"
 
 namespace tabane::lab::aes_folder {
 namespace {

@@ -1,0 +1,233 @@
+// Slow runs of the study aes-folder, and what coincides with them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <map>
+
+#include "tabane/core/statistics.h"
+#include "tabane/lab/record/text.h"
+#include "tabane/studies/aes_folder/aes_folder.h"
+
+namespace tabane::lab::aes_folder {
+
+std::vector<bool> unusually_high(const std::vector<double>& values) {
+  std::vector<double> known;
+  std::copy_if(values.begin(), values.end(), std::back_inserter(known),
+               [](double v) { return !std::isnan(v); });
+  double from = std::numeric_limits<double>::infinity();
+  if (!known.empty()) {
+    const double middle = core::median(known);
+    for (const std::size_t i : core::outliers_far_fence(known))
+      if (known[i] > middle) from = std::min(from, known[i]);
+  }
+  std::vector<bool> high;
+  for (const double v : values) high.push_back(v >= from);
+  return high;
+}
+
+namespace {
+
+// Slow runs of several points, each held against those of its own point.
+struct SlowRuns {
+  std::size_t by_report = 0, by_fence = 0;
+  std::vector<double> relative = {};  // to the median
+
+  explicit SlowRuns(const PointList& points) {
+    for (const Point* point : points) {
+      const std::vector<bool> slow = unusually_high(point->samples);
+      by_report += core::outliers_mean_plus(point->samples).size();
+      by_fence += static_cast<std::size_t>(std::count(slow.begin(), slow.end(), true));
+      for (const double t : point->samples) relative.push_back(t / point->median());
+    }
+  }
+};
+
+// The mean of the samples that are not unusually high.
+double normal_mean(const Point* point) {
+  const std::vector<bool> slow = unusually_high(point->samples);
+  std::vector<double> normal;
+  for (std::size_t i = 0; i < slow.size(); ++i)
+    if (!slow[i]) normal.push_back(point->samples[i]);
+  return core::mean(normal);
+}
+
+// "6 (10 threads), 21 (20 threads)"
+std::string published_outliers(const Folder& folder) {
+  const std::string wanted =
+      fmt::format("aes_folder.outliers.files{}.bytes{}.", folder.files, folder.bytes);
+  std::vector<std::string> counts;
+  for (const Result& result : reports()[0]->results) {
+    if (result.name.starts_with(wanted) && result.value)
+      counts.push_back(fmt::format("{:g} ({:g} threads)", *result.value,
+                                   result.number_detail("threads").value_or(0)));
+  }
+  return fmt::format("{}", fmt::join(counts, ", "));
+}
+
+void outliers_of_report(Record& record, const FolderPoints& data) {
+  const Rows rows =
+      rows_of({"files", "runs", "mean + 1 s", "far fence", "longest / median", "best threads",
+               "mean", "normal runs",
+               fmt::format("{}, of 100", reports()[0]->machine.at("name").get<std::string>())},
+              data.folders("implementation"), [&](const Folder& folder) -> std::vector<Entry> {
+                const SlowRuns slow(data.of(folder, kReport));
+                const Point* best = data.best(folder, kReport);
+                if (best == nullptr) return {};
+                return {folder.label(),
+                        count(slow.relative.size()),
+                        count(slow.by_report),
+                        count(slow.by_fence),
+                        {core::quantile(slow.relative, 1), "ratio"},
+                        {threads_of(best), "1"},
+                        {mean_of(best), "s"},
+                        {normal_mean(best), "s"},
+                        published_outliers(folder)};
+              });
+  add_table(record, "Outliers of the report's program", rows,
+            "Runs with all numbers of threads together; each is held against those with its own "
+            "number. \"mean + 1 s\" is the report's rule, by which its counts in the last column "
+            "are; the far fence is 3 interquartile ranges above the upper quartile. The mean of "
+            "the best number of threads, over all runs and over those below the far fence.");
+}
+
+void outliers_of_all(Record& record, const FolderPoints& data) {
+  const Rows rows =
+      rows_of({"implementation", "runs", "mean + 1 s", "far fence", "share", "longest / median",
+               "99 % quantile / median"},
+              implementations(), [&](const Implementation& one) -> std::vector<Entry> {
+                const SlowRuns slow(data.points.where({{"implementation", one.name}}));
+                const std::size_t runs = slow.relative.size();
+                if (runs == 0) return {};
+                return {one.title,
+                        count(runs),
+                        count(slow.by_report),
+                        count(slow.by_fence),
+                        {static_cast<double>(slow.by_fence) / static_cast<double>(runs), "share"},
+                        {core::quantile(slow.relative, 1), "ratio"},
+                        {core::quantile(slow.relative, 0.99), "ratio"}};
+              });
+  add_table(record, "Outliers of all implementations", rows,
+            "All files, sizes and numbers of threads together.");
+}
+
+// What may coincide with a slow run; what was noted with the samples is unusually high there.
+struct Coincidence {
+  const char *what, *beside;
+};
+constexpr Coincidence kCoincidences[] = {
+    {"more CPU time of its own", "cpu_s"},
+    {"more page faults", "page_faults"},
+    {"more voluntary context switches", "voluntary_switches"},
+    {"more involuntary context switches", "involuntary_switches"},
+    {"longer waiting for a CPU (machine)", "machine_cpu_wait_s"},
+    {"longer waiting for a device (machine)", "machine_io_wait_s"},
+    {"more steal by the hypervisor", "steal_s"},
+    {"another slow run just before or after", nullptr},
+    {"none of these", nullptr}};
+constexpr std::size_t kNone = std::size(kCoincidences) - 1, kNeighbour = kNone - 1;
+
+struct RunSigns {
+  bool by_report = false, slow = false;
+  std::array<bool, kNone + 1> kinds{};
+};
+
+// What is seen in each run of a folder, in the order of time.
+std::vector<RunSigns> seen_in(const FolderPoints& data, const Folder& folder) {
+  std::map<double, RunSigns> by_order;
+  for (const Implementation& one : implementations()) {
+    for (const Point* point : data.of(folder, one.name)) {
+      const std::vector<double> order = beside(point, "order");
+      const std::vector<bool> slow = unusually_high(point->samples);
+      for (std::size_t i = 0; i < order.size(); ++i)
+        by_order[order[i]] = {one.name == std::string_view(kReport), slow[i], {}};
+      for (std::size_t k = 0; k < kNeighbour; ++k) {
+        const std::vector<bool> high = unusually_high(beside(point, kCoincidences[k].beside));
+        for (std::size_t i = 0; i < order.size(); ++i) by_order[order[i]].kinds[k] = high[i];
+      }
+    }
+  }
+  std::vector<RunSigns> all;
+  for (const auto& [order, seen] : by_order) all.push_back(seen);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto& kinds = all[i].kinds;
+    kinds[kNeighbour] = (i > 0 && all[i - 1].slow) || (i + 1 < all.size() && all[i + 1].slow);
+    kinds[kNone] = std::none_of(kinds.begin(), kinds.end(), [](bool b) { return b; });
+  }
+  return all;
+}
+
+void coincidences(Record& record, const FolderPoints& data) {
+  std::array<std::vector<RunSigns>, 4> groups;  // as the columns of the table
+  for (const Folder& folder : data.folders("implementation")) {
+    for (const RunSigns& seen : seen_in(data, folder)) {
+      const std::size_t normal = seen.slow ? 0 : 1;
+      groups[2 + normal].push_back(seen);
+      if (seen.by_report) groups[normal].push_back(seen);
+    }
+  }
+  if (groups[3].empty()) return;
+  Rows rows{{"in the same run", "OpenMP static: outliers", "normal runs",
+             "all implementations: outliers", "normal runs"},
+            {{"runs"}}};
+  for (const auto& group : groups) rows.rows[0].push_back(count(group.size()));
+  for (std::size_t k = 0; k <= kNone; ++k) {
+    rows.rows.push_back({kCoincidences[k].what});
+    for (const auto& group : groups) {
+      const auto n = std::count_if(group.begin(), group.end(),
+                                   [&](const RunSigns& seen) { return seen.kinds[k]; });
+      const double share = static_cast<double>(n) / static_cast<double>(group.size());
+      rows.rows.back().push_back(group.empty() ? Entry()
+                                               : fmt::format("{} ({})", n, show_percent(share)));
+    }
+  }
+  add_table(record, "What coincides with outliers", rows,
+            "Outliers by the far fence. More, longer: beyond the far fence of the same point. What "
+            "is as frequent in normal runs explains nothing.");
+}
+
+// What outliers lost, and without any the bytes.
+std::pair<double, double> lost_of(const Point* point) {
+  const std::vector<bool> slow = unusually_high(point->samples);
+  double lost = 0;
+  for (std::size_t i = 0; i < slow.size(); ++i)
+    if (slow[i]) lost += point->samples[i] - point->median();
+  return {lost, point->number("files") * point->number("bytes")};
+}
+
+}  // namespace
+
+void add_outlier_tables(Record& record, const FolderPoints& data) {
+  outliers_of_report(record, data);
+  outliers_of_all(record, data);
+  coincidences(record, data);
+}
+
+void add_order_of_runs(Record& record, const FolderPoints& data) {
+  const PointList report = data.points.where({{"implementation", kReport}});
+  if (report.empty()) return;
+  const Point* most =
+      *std::max_element(report.begin(), report.end(),
+                        [](const Point* a, const Point* b) { return lost_of(a) < lost_of(b); });
+  std::vector<Curve> curves;
+  for (const Implementation& one : implementations()) {
+    const Point* point = data.points.find(most->factors.with({{"implementation", one.name}}));
+    if (point != nullptr)
+      curves.push_back({.name = one.title,
+                        .x = beside(point, "order"),
+                        .y = point->samples,
+                        .flagged = unusually_high(point->samples)});
+  }
+  add_order_chart(
+      record, "order",
+      fmt::format("All runs of {} files of {} with {} threads, in the order of time",
+                  most->text("files"), show(most->number("bytes"), "B"), most->text("threads")),
+      "Where outliers of the report's program lost most time. Larger points are outliers by "
+      "the far fence.",
+      {"time", "s", true}, std::move(curves));
+}
+
+}  // namespace tabane::lab::aes_folder
