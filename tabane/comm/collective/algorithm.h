@@ -49,7 +49,8 @@ const char* beyond_a_slot(const Group& group, const Call& call);
 const char* without_native(const Group& group, const Call& call);
 const char* without_native_reduction(const Group& group, const Call& call);
 
-// The transport's own collectives, where it has some.
+// The transport's own collectives, where it has some. MPI requires that all ranks get the same
+// result of an all_reduce, and only recommends that the same call gives the same bits each time.
 inline NativeCollectives& native(Group& group) { return *group.transport().collectives(); }
 // Whether all ranks' parts together are more than they take.
 bool is_too_large_for_native(Group& group, const Call& call);

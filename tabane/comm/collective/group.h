@@ -86,6 +86,9 @@ std::size_t least_board_bytes(int ranks);
 // Both, for Transport::make_group().
 MemoryRequest board_request(int ranks);
 
+// What a rank keeps of a group for its collectives: the transport, its side of the shared memory,
+// the table of algorithms. Each rank makes it alone: the memory is zero at first, so the ranks need
+// not agree on anything.
 class Group : public std::enable_shared_from_this<Group> {
  public:
   // choice: the rules for algorithms, the same on all ranks; null: the built-in ones. A group that

@@ -17,6 +17,7 @@
 
 namespace tabane::comm::mpi {
 
+// A receive, from the posting to the last byte.
 class PostedReceive {
  public:
   // Where it comes from.

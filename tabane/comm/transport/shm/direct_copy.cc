@@ -13,23 +13,6 @@ constexpr int kBackShift = 32;
 
 std::uint64_t count_of(std::uint64_t taken) { return (taken & UINT32_MAX) + (taken >> kBackShift); }
 
-using VmCall = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
-                           unsigned long);
-
-// Returns 0 or errno. The kernel may copy less than asked for.
-int copy_all(VmCall call, pid_t pid, std::byte* here, std::byte* there, std::size_t bytes) {
-  while (bytes > 0) {
-    const iovec local{here, bytes}, remote{there, bytes};
-    const ssize_t copied = call(pid, &local, 1, &remote, 1, 0);
-    if (copied < 0 && errno == EINTR) continue;
-    if (copied <= 0) return copied < 0 ? errno : EFAULT;
-    here += copied;
-    there += copied;
-    bytes -= static_cast<std::size_t>(copied);
-  }
-  return 0;
-}
-
 bool work(DirectCopy& copy, bool from_front) {
   const std::size_t piece_bytes = piece_bytes_of(copy);
   const std::uint32_t pieces = pieces_of(copy);
@@ -57,6 +40,19 @@ bool work(DirectCopy& copy, bool from_front) {
 }
 
 }  // namespace
+
+int copy_all(VmCall call, pid_t pid, std::byte* here, std::byte* there, std::size_t bytes) {
+  while (bytes > 0) {
+    const iovec local{here, bytes}, remote{there, bytes};
+    const ssize_t copied = call(pid, &local, 1, &remote, 1, 0);
+    if (copied < 0 && errno == EINTR) continue;
+    if (copied <= 0) return copied < 0 ? errno : EFAULT;
+    here += copied;
+    there += copied;
+    bytes -= static_cast<std::size_t>(copied);
+  }
+  return 0;
+}
 
 bool can_copy_directly(pid_t pid, const void* address) {
   std::byte bytes[8];

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include <array>
 #include <atomic>
@@ -19,6 +20,13 @@
 #include <cstdint>
 
 namespace tabane::comm::shm {
+
+// process_vm_readv or process_vm_writev.
+using VmCall = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
+                           unsigned long);
+// Copies all bytes between `here` and `there` in process `pid`, though the kernel may copy less at
+// once. Returns 0, or errno.
+int copy_all(VmCall call, pid_t pid, std::byte* here, std::byte* there, std::size_t bytes);
 
 // Whether this kernel lets process `pid` be read and written; tried once with a few bytes at
 // `address` of that process. (They are only read: the kernel asks for the same right to write.)

@@ -17,6 +17,8 @@
 
 namespace tabane::comm::shm {
 
+// --- what waits in a rank: receives for messages, messages for receives, sends for room ---
+
 // Something that waits in a List, which does not own it. Its end takes it out.
 template <class T>
 struct ListNode {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <utility>
 
 namespace tabane::comm::shm {
@@ -24,24 +23,6 @@ struct alignas(64) ShmGroupMemory::Window {
   std::size_t bytes;                   // as begin
   std::atomic<std::uint64_t> writing;  // key of the other's window that this rank writes; 0: none
 };
-
-namespace {
-
-bool copy_every(pid_t pid, std::span<std::byte> here, std::byte* there,
-                decltype(process_vm_writev)& copy) {
-  while (!here.empty()) {
-    const iovec local{here.data(), here.size()};
-    const iovec remote{there, here.size()};
-    const ssize_t copied = copy(pid, &local, 1, &remote, 1, 0);
-    if (copied < 0 && errno == EINTR) continue;
-    if (copied <= 0) return false;
-    here = here.subspan(static_cast<std::size_t>(copied));
-    there += copied;
-  }
-  return true;
-}
-
-}  // namespace
 
 std::size_t ShmGroupMemory::head_bytes(std::size_t members) {
   const std::size_t bytes = sizeof(Head) + members * sizeof(Window);
@@ -130,15 +111,15 @@ CopyResult ShmGroupMemory::read(int rank, std::uint64_t key, std::size_t offset,
 }
 
 CopyResult ShmGroupMemory::copy_claimed(int rank, std::uint64_t key, std::size_t offset,
-                                        std::span<std::byte> here, Copy& copy) {
+                                        std::span<std::byte> here, VmCall copy) {
   const Window& theirs = window(static_cast<std::size_t>(rank));
   std::atomic<std::uint64_t>& writing = window(own_).writing;
   writing.store(key);
   CopyResult written = CopyResult::closed;
   if (theirs.open.load() == key && offset <= theirs.bytes && here.size() <= theirs.bytes - offset) {
     const pid_t pid = world_->pid(members_[static_cast<std::size_t>(rank)]);
-    written =
-        copy_every(pid, here, theirs.begin + offset, copy) ? CopyResult::done : CopyResult::refused;
+    const int error = copy_all(copy, pid, here.data(), theirs.begin + offset, here.size());
+    written = error == 0 ? CopyResult::done : CopyResult::refused;
   }
   writing.store(0);
   return written;

@@ -1,14 +1,13 @@
 // The memory of a group whose ranks are processes of one launch.
 #pragma once
 
-#include <sys/uio.h>
-
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "tabane/comm/transport/shm/direct_copy.h"
 #include "tabane/comm/transport/shm/world.h"
 #include "tabane/comm/transport/transport.h"
 
@@ -54,9 +53,8 @@ class ShmGroupMemory : public GroupMemory {
   struct Window;
   static std::size_t head_bytes(std::size_t members);
   Window& window(std::size_t member) const;
-  using Copy = decltype(process_vm_writev);
   CopyResult copy_claimed(int rank, std::uint64_t key, std::size_t offset,
-                          std::span<std::byte> here, Copy& copy);
+                          std::span<std::byte> here, VmCall copy);
 
   World* world_;
   int self_;

@@ -18,6 +18,7 @@
 
 namespace tabane::comm::shm {
 
+// Which pages of a piece of shared memory are taken: one bit each, in shared memory itself.
 // No locks: a process that dies in the middle leaves pages taken, but stops nobody. Runs are
 // claimed from their first word on, so that of several that overlap one always wins.
 class PageSet {
