@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "tabane/crypto/bytes_test.h"
+#include "tabane/crypto/test_bytes.h"
 
 namespace tabane::crypto {
 namespace {
