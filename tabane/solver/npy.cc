@@ -50,8 +50,7 @@ std::string_view without_spaces(std::string_view text) {
   return text;
 }
 
-// What follows 'name': in the header, if it begins so, up to one of the characters `end`; without
-// both.
+// Returns what follows 'name': in the header, between `begin` and one of the characters `end`.
 std::string_view value_of(const std::filesystem::path& path, std::string_view header,
                           std::string_view name, std::string_view begin, std::string_view end) {
   const std::size_t found = header.find(fmt::format("'{}'", name));

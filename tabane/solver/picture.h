@@ -29,12 +29,13 @@ std::string png_of(const Picture& picture);
 // throws: as png_of(); core::SystemError.
 void write_png(const std::filesystem::path& path, const Picture& picture);
 
-// The colour of a share from 0 (dark blue) to 1 (yellow): evenly spaced for the eye, and readable
-// for those who do not see all colours. Source: the end points and middle of matplotlib's viridis.
+// Returns the colour of a share from 0 (dark blue) to 1 (yellow): evenly spaced for the eye, and
+// readable for those who do not see all colours. Source: the end points and middle of matplotlib's
+// viridis.
 Colour colour_of_share(double share);
-// The array as colours from its smallest number to its largest, at most `side` pixels wide and
-// high: above that every k-th number. The first row is at the top. Numbers that are not finite are
-// white.
+// Draws an array in colours from its smallest number to its largest, at most `side` pixels wide and
+// high: of a larger one every k-th number. The first row is at the top. Numbers that are not finite
+// are white.
 Picture picture_of(std::size_t rows, std::size_t columns, std::span<const double> values,
                    std::size_t side = 1000);
 

@@ -17,7 +17,7 @@ namespace {
 constexpr double kTolerance = 16;
 constexpr double kEps = DBL_EPSILON / 2;
 
-// max() of the ranks passes over NaN.
+// The reduction to a maximum ignores NaN.
 double as_infinite(double value) {
   return std::isnan(value) ? std::numeric_limits<double>::infinity() : value;
 }
@@ -31,7 +31,7 @@ double largest(std::span<const double> values) {
 // Of this rank's rows: the sums of |a|, of a x - b, and of |a x| + |b|.
 struct RowSums {
   std::span<const double> norms, differences, magnitudes;
-  std::vector<double> all = {};  // where they are
+  std::vector<double> all = {};  // holds the three
 };
 
 RowSums row_sums(comm::Grid& grid, const Layout& layout, const System& system,
@@ -128,7 +128,7 @@ void LuFactors::exchange_back(const LocalPanel& panel, std::span<double> x) cons
   }
 }
 
-// Local rows [first_row, end_row) of the panel times its part of x.
+// Adds local rows [first_row, end_row) of the panel times its part of x.
 void LuFactors::take_columns(const LocalPanel& panel, std::span<const double> x, int first_row,
                              int end_row) {
   if (!panel.mine || first_row >= end_row) return;
@@ -141,7 +141,7 @@ void LuFactors::take_columns(const LocalPanel& panel, std::span<const double> x,
   }
 }
 
-// The panel's columns times x in local rows [first_row, end_row).
+// Adds the panel's columns times x in local rows [first_row, end_row).
 void LuFactors::take_rows(const LocalPanel& panel, std::span<const double> x, int first_row,
                           int end_row) {
   if (!panel.mine || first_row >= end_row) return;
@@ -154,7 +154,7 @@ void LuFactors::take_rows(const LocalPanel& panel, std::span<const double> x, in
               rows_.data(), 1, 1, taken_.data() + panel.first, 1);
 }
 
-// The panel's part of x, once what all ranks have taken from it is known.
+// Solves for the panel's part of x, once what all ranks have taken from it is known.
 void LuFactors::solve_block(const LocalPanel& panel, std::span<double> x, CBLAS_UPLO part,
                             CBLAS_TRANSPOSE transpose) {
   const auto first = static_cast<std::size_t>(panel.first);
@@ -214,7 +214,7 @@ double sum_of_magnitudes(std::span<const double> x) {
   return std::isnan(sum) ? std::numeric_limits<double>::infinity() : sum;
 }
 
-// Where |x| is largest.
+// Returns where |x| is largest.
 std::size_t peak(std::span<const double> x) {
   const auto less = [](double a, double b) { return std::abs(a) < std::abs(b); };
   return static_cast<std::size_t>(std::ranges::max_element(x, less) - x.begin());

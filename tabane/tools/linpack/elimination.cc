@@ -13,7 +13,6 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/grid.h"
 #include "tabane/tools/linpack/kernels.h"
-#include "tabane/tools/linpack/panel.h"
 
 namespace tabane::linpack {
 namespace {
@@ -55,7 +54,7 @@ class RowExchange {
   Moves from_top_;  // by the rank that gets it
 };
 
-// kColumns columns take turns, so that more lines of them are on their way from memory at once.
+// Takes kColumns columns in turn, so that more of their lines are on their way from memory at once.
 template <int kColumns>
 void exchange_in_columns(double* values, std::ptrdiff_t ld, std::span<const int> pivots, int top) {
   for (std::size_t i = 0; i < pivots.size(); ++i) {
@@ -220,8 +219,8 @@ class Elimination {
   ExchangeRoom room_;
 };
 
-// The panel's columns, up to date, move to its own memory: closely packed for the cache and for the
-// broadcast.
+// Moves the panel's columns, which are up to date, to its own memory: closely packed for the cache
+// and for the broadcast. Factorises them there.
 void Elimination::factorise_panel(int number) {
   Panel& to = panel(number);
   const auto in = steps_.in(kPanel);
@@ -254,7 +253,7 @@ void Elimination::look_after_messages() {
   }
 }
 
-// The solves that follow need them: they go back to the matrix.
+// Copies the factors back to the matrix, where the solves that follow need them.
 void Elimination::keep_factors(int number) {
   Panel& from = panel(number);
   const int column = layout_.columns.count_before(from.first());
@@ -263,7 +262,7 @@ void Elimination::keep_factors(int number) {
   }
 }
 
-// On m rows and c columns, with panels of width w, of numbers of 8 bytes:
+// cost: on m rows and c columns, with panels of width w, of numbers of 8 bytes:
 //
 //   step       operations    bytes from memory, at least
 //   exchange   none          2 lines of 64 w c: one row of each pair is anywhere
@@ -294,7 +293,7 @@ void Elimination::update_tile(Panel& from, RowExchange* exchange, int first, int
                    ld_u, matrix_.at(from.first_row() + above, first), matrix_.ld());
 }
 
-// Local columns [first, end).
+// Updates local columns [first, end).
 void Elimination::update(int number, int first, int end) {
   std::optional<RowExchange> exchange;
   if (grid_.rows() > 1 && first < end) exchange.emplace(grid_, layout_, panel(number), room_);
@@ -305,8 +304,8 @@ void Elimination::update(int number, int first, int end) {
   }
 }
 
-// Each panel: where the next one's columns are, they are brought up to date first, factorised and
-// sent; then all bring the rest up to date, while the panel travels.
+// For each panel, the ranks with the next one's columns update these first, factorise and send
+// them; then all ranks update the rest, while the panel is on its way.
 Eliminated Elimination::run() {
   const auto in = steps_.in(kUpdate);
   Eliminated done;

@@ -18,14 +18,14 @@ struct Pivot {
 // Returns the first of the elements with the largest absolute value. A NaN loses to every number.
 Pivot find_pivot(const double* column, int rows);
 
-// One step of the elimination on the rows below the pivot's, whose element is `pivot`:
+// Does one step of the elimination on the rows below the pivot's, whose element is `pivot`:
 //   a(i, 0) := a(i, 0) / pivot;  a(i, j) := a(i, j) - a(i, 0) u(j - 1) for 1 <= j < columns
-// and, in the same pass, the pivot of column 1 (without one: of none). Columns are `ld` elements
-// apart. columns <= kLeafColumns; pivot is not 0.
-// cost: one pass over the columns, 2 (columns - 1) + 1 operations a row.
+// Returns the pivot of column 1, found in the same pass; none if there is no such column. Columns
+// are `ld` elements apart. columns <= kLeafColumns; pivot is not 0. cost: one pass over the
+// columns, 2 (columns - 1) + 1 operations a row.
 Pivot eliminate(double* a, std::ptrdiff_t ld, int rows, int columns, double pivot, const double* u);
 
-// The same without vectors, and with divisions by the pivot.
+// Does the same without vectors, and divides by the pivot.
 Pivot eliminate_ref(double* a, std::ptrdiff_t ld, int rows, int columns, double pivot,
                     const double* u);
 

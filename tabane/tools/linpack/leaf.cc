@@ -15,8 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace tabane::linpack::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Of the next Lanes(d) rows, `here`: keeps each lane's largest absolute value and its row. A NaN is
-// not greater than anything. Rows are counted in doubles, which are exact for them.
+// Looks at the next Lanes(d) rows, `here`: keeps each lane's largest absolute value and its row. A
+// NaN is not greater than anything. Rows are counted in doubles, which are exact for them.
 template <class D, class V>
 HWY_INLINE void see(D d, V values, V& magnitude, V& row, V& here) {
   const auto own = hn::Abs(values);
@@ -26,7 +26,7 @@ HWY_INLINE void see(D d, V values, V& magnitude, V& row, V& here) {
   here = hn::Add(here, hn::Set(d, static_cast<double>(hn::Lanes(d))));
 }
 
-// Of equal values the first row's.
+// Returns the best of all lanes; of equal values that of the first row.
 template <class D, class V>
 HWY_INLINE Pivot best_of(D d, V magnitude, V row) {
   HWY_ALIGN double magnitudes[HWY_MAX_BYTES / sizeof(double)], rows[HWY_MAX_BYTES / sizeof(double)];

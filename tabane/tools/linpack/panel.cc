@@ -1,5 +1,3 @@
-#include "tabane/tools/linpack/panel.h"
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -7,6 +5,7 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/grid.h"
+#include "tabane/tools/linpack/elimination.h"
 #include "tabane/tools/linpack/kernels.h"
 
 namespace tabane::linpack {
@@ -35,7 +34,7 @@ void take_pivot_row(comm::Grid& grid, const Layout& layout, Panel& panel, int co
                     const Pivot& own) {
   comm::Comm& ranks = grid.column();
   const int above = panel.rows_of_top(column);
-  // A rank without rows loses also to one that has NaN only.
+  // A rank without rows loses even to one that has only NaN.
   const bool has_rows = panel.rows() > above;
   const int candidate = has_rows ? above + own.row : 0;
   const auto best = comm::all_reduce_max_loc(ranks, has_rows ? own.magnitude : -2.0,
@@ -130,7 +129,7 @@ void Factorisation::leaf(int first, int count) {
     if (pivot != 0) {
       found =
           eliminate(panel_.lower(above, column), panel_.ld(), below, right + 1, pivot, u.data());
-    } else {  // so is all below it
+    } else {  // and so are all elements below it
       if (panel_.defect() < 0) panel_.set_defect(panel_.first() + column);
       if (right > 0) found = find_pivot(panel_.lower(above, column + 1), below);
     }

@@ -12,7 +12,7 @@
 #include "tabane/comm/grid.h"
 #include "tabane/solver/blas.h"
 #include "tabane/tools/linpack/accuracy.h"
-#include "tabane/tools/linpack/panel.h"
+#include "tabane/tools/linpack/elimination.h"
 #include "tabane/tools/linpack/system.h"
 
 namespace tabane::linpack {
@@ -99,7 +99,7 @@ Substitution::Substitution(comm::Grid& grid, const Layout& layout, LocalMatrix& 
   std::copy_n(matrix.at(0, layout.columns.count_before(layout.n)), sum_.size(), sum_.begin());
 }
 
-// The block's part of x, known to the ranks of its column.
+// Solves for the block's part of x, and brings it to the ranks of its column.
 void Substitution::solve_block(int number) {
   const int width = layout_.width_of(number), row = row_of(number), column = column_of(number);
   const int first_column = layout_.columns.count_before(layout_.first_of(number));
@@ -120,7 +120,7 @@ void Substitution::solve_block(int number) {
   if (!x.empty() && grid_.rows() > 1) comm::broadcast(grid_.column(), x, row);
 }
 
-// Takes the block's columns times its x away from local rows [first_row, end_row).
+// Subtracts the block's columns times its x from local rows [first_row, end_row).
 // cost: one pass over the rows, which come from memory: an operation for 4 bytes.
 void Substitution::subtract(int number, int first_row, int end_row) {
   if (column_of(number) != grid_.my_column() || first_row >= end_row) return;

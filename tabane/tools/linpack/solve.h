@@ -38,16 +38,16 @@ Answer solve(comm::Comm& comm, const System& system, const SolveOptions& options
 
 inline constexpr int kMostEquations = 1000000, kMostBlock = 4096;
 
-// Columns of a panel: few where panels would otherwise be a large part of the work, as many as
-// keep the update busy where they are not.
+// Returns the columns of a panel: few where panels would otherwise be a large part of the work, as
+// many as keep the update busy where they are not.
 int default_block(int n, comm::GridShape grid);
 
-// n where none is given: what takes some seconds, or what an eighth of the memory holds if that is
-// less. memory: bytes of all ranks.
+// Returns n where none is given: what takes some seconds, or what an eighth of the memory holds if
+// that is less. memory: bytes of all ranks.
 int default_size(int ranks, double memory);
 
-// The largest n whose system fits into so many bytes, in panels of `block` columns. from_file: with
-// the matrix that the ranks share with the caller, who has read it.
+// Returns the largest n whose system fits into so many bytes, in panels of `block` columns.
+// from_file: counts the matrix, too, that the caller has read and that the ranks share.
 int largest_that_fits(double memory, int block, comm::GridShape grid, bool from_file = false);
 
 // throws: core::UsageError, naming the largest n that fits, if the system does not fit.

@@ -29,7 +29,8 @@ class System {
   int n_;
 };
 
-// Numbers from [-0.5, 0.5), each a hash of the seed and its place: the same on any grid.
+// A system of numbers from [-0.5, 0.5), each a hash of the seed and of its row and column: the same
+// on any grid.
 class RandomSystem : public System {
  public:
   RandomSystem(int n, std::uint64_t seed) : System(n), seed_(seed) {}
@@ -39,6 +40,7 @@ class RandomSystem : public System {
   std::uint64_t seed_;
 };
 
+// A system of given numbers.
 class GivenSystem : public System {
  public:
   // a: n x n, column by column. b: n; empty: the sums of a's rows, so that every x is 1.
@@ -62,7 +64,7 @@ struct MarketMatrix {
 MarketMatrix read_matrix_market(const std::filesystem::path& path,
                                 const std::function<void(int rows, int columns)>& accept);
 
-// Which rows and columns of the n x (n + 1) matrix [A b] a rank of the grid has.
+// The rows and columns of the n x (n + 1) matrix [A b] that a rank of the grid has.
 struct Layout {
   Layout(const comm::Grid& grid, int n, int block);
 
@@ -77,10 +79,10 @@ struct Layout {
   void read(const System& system, int column, std::span<double> out) const;
 };
 
-// A rank's part, column by column, each from a cache line on.
+// A rank's part, column by column; each column begins at a cache line.
 class LocalMatrix {
  public:
-  // Filled with the system's. throws: core::SystemError if memory is refused.
+  // Fills it with the system's numbers. throws: core::SystemError if memory is refused.
   LocalMatrix(const Layout& layout, const System& system);
 
   std::ptrdiff_t ld() const { return ld_; }
@@ -94,7 +96,7 @@ class LocalMatrix {
   std::span<double> values_;
 };
 
-// Elements between columns of so many: whole cache lines, an odd number of them, so that a row's
+// Returns the distance of columns of so many rows: an odd number of cache lines, so that a row's
 // elements spread over all sets of a cache.
 constexpr std::ptrdiff_t column_stride(int rows) {
   const std::ptrdiff_t lines = (rows + 7) / 8;

@@ -89,7 +89,8 @@ std::unique_ptr<linpack::System> make_system(const LinpackOptions& options,
   return std::make_unique<linpack::RandomSystem>(n, options.seed);
 }
 
-// Under MPI each process has chosen n by itself, and none has seen the memory of all.
+// Takes n of rank 0, and checks the memory: under MPI each process has chosen n by itself, and none
+// has seen the memory of all.
 void agree(comm::Comm& comm, const LinpackOptions& options,
            std::unique_ptr<linpack::System>& system) {
   int n = system->n();
@@ -117,10 +118,10 @@ std::string title_of(const LinpackOptions& options, const linpack::Answer& answe
                      solution.rows, solution.columns, answer.block);
 }
 
-// A warning where the estimate leaves an error of a per cent possible.
+// With fewer digits, an error of a per cent is possible, and a warning is given.
 constexpr int kFewDigits = 2;
 
-// Of the largest element of x, for which doubles hold 15.
+// Returns the right digits of the largest element of x, of the 15 that doubles hold.
 int right_digits(double error) {
   return static_cast<int>(std::clamp(-std::log10(error), 0.0, 15.0));
 }

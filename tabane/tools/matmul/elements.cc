@@ -91,7 +91,8 @@ namespace {
 
 constexpr std::int64_t kMostSpread = std::int64_t{1} << 60;
 
-// Copies with exponents of at most 0, which share the digits. Returns what was taken away.
+// Copies numbers, which share their digits, with exponents of at most 0. Returns what was
+// subtracted.
 std::int64_t copy_scaled(std::span<const __mpfr_struct> from, std::vector<__mpfr_struct>& to) {
   std::int64_t most = std::numeric_limits<std::int64_t>::min(), least = -(most + 1);
   for (const __mpfr_struct& x : from) {
@@ -222,7 +223,7 @@ namespace {
 
 constexpr int kDrawn = 32;
 
-// The weights of the columns' parts; 0 if a column has an infinity or NaN.
+// Returns the weights of the columns' parts; 0 if a column has an infinity or NaN.
 std::vector<std::uint64_t> weights_of(const Operands& operands, const PrimeField& field) {
   const int parts = operands.parts;
   std::vector<std::uint64_t> weights;
@@ -239,7 +240,7 @@ std::vector<std::uint64_t> weights_of(const Operands& operands, const PrimeField
   return weights;
 }
 
-// b times the weights: what re(a_ik), and behind all those what im(a_ik), is multiplied by.
+// Returns b times the weights: the factors of all re(a_ik), then those of all im(a_ik).
 std::vector<std::uint64_t> weigh(const Operands& operands, const PrimeField& field,
                                  const std::vector<std::uint64_t>& weights) {
   const auto parts = static_cast<std::size_t>(operands.parts);

@@ -19,7 +19,7 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-// rows x columns numbers of one precision, row by row, all in two groups of memory. MPFR's
+// rows x columns numbers of one precision, row by row, all in two pieces of memory. MPFR's
 // functions read and write the elements; mpfr_set_prec(), mpfr_swap() and mpfr_clear() must not be
 // called on them.
 class Matrix {
@@ -76,11 +76,11 @@ inline constexpr int kMostThreads = 64;
 // throws: core::UsageError naming the limits.
 void require_shape(int rows, int columns);
 void require_bits(mpfr_prec_t bits);
-// throws: core::UsageError if a b cannot be meant.
+// throws: core::UsageError if a has not as many columns as b has rows.
 void require_product(const Matrix& a, const Matrix& b);
 
-// sqrt(factor) times uniform numbers of [0, 1) with as many bits as the elements; the published
-// comparison has factors 2 and 3. Those of one seed are the same everywhere.
+// Returns sqrt(factor) times uniform numbers of [0, 1) with as many bits as the elements; the
+// published comparison has factors 2 and 3. Those of one seed are the same everywhere.
 Matrix random_matrix(int rows, int columns, mpfr_prec_t bits, unsigned factor,
                      std::uint64_t seed = 1);
 

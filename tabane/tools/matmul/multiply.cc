@@ -231,7 +231,7 @@ class Product {
   }
 
  private:
-  // Of these rows those that this rank finishes.
+  // Returns those of these rows that this rank finishes.
   std::vector<int> own(std::vector<int> rows) const {
     if (spread_ == nullptr) return rows;
     const Range own = spread_->rows_of(spread_->comm().rank());

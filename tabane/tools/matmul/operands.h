@@ -113,22 +113,22 @@ struct ExponentSpan {
   std::int64_t width() const { return high - low; }
 };
 
-// Which terms of the sums, and by which powers of two a's elements are multiplied and b's divided,
-// term by term: it does not change the products, and may make spans narrower.
+// Some terms of the sums, and the powers of two by which a's elements are multiplied and b's
+// divided, term by term: it does not change the products, and may make spans narrower.
 struct ShiftedTerms {
   std::vector<int> index;
   std::vector<std::int64_t> shift;
 };
 ShiftedTerms all_terms(int count);
 
-// The lowest set bit of a number that is neither zero nor infinite nor NaN, as an exponent.
+// Returns the lowest set bit of a number that is neither zero nor infinite nor NaN, as an exponent.
 std::int64_t lowest_bit(mpfr_srcptr x);
 
-// By row of a; by column of b. cost: one look at each element.
+// Return the spans by row of a; by column of b. cost: one look at each element.
 std::vector<ExponentSpan> spans_of_a(const Operands& operands, const ShiftedTerms& terms);
 std::vector<ExponentSpan> spans_of_b(const Operands& operands, const ShiftedTerms& terms);
 
-// Whether an exact zero, the sum of these products, is -0.
+// Returns whether an exact zero, the sum of these products, is -0.
 bool zero_is_negative(const std::vector<__mpfr_struct>& x, const std::vector<__mpfr_struct>& y,
                       mpfr_rnd_t rounding);
 

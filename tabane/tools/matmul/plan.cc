@@ -19,8 +19,8 @@ constexpr double kMostOperandBytes = 256 << 20;
 
 std::size_t half(std::size_t size) { return (size + 1) / 2; }
 
-// At least a tile for each thread, none larger than what the caches should see. Whole rows, as far
-// as there are enough.
+// Cuts at least a tile for each thread, none larger than the caches should see; into whole rows, if
+// there are enough.
 void cut_tiles(const BlockRequest& request, Blocks& blocks) {
   blocks.tile_rows = blocks.rows;
   blocks.tile_columns = blocks.columns;
@@ -288,7 +288,7 @@ std::vector<TermGroup> cut(const Operands& operands, const TermGroup& all, const
   return groups;
 }
 
-// Widths that numbers of some bits have if their exponents are those of random numbers.
+// Whether some rows or columns are wider than those of random numbers of as many bits.
 bool is_graded(const Operands& operands, const TermGroup& all) {
   constexpr std::int64_t kRandom = 64;
   const auto wide = [](const std::vector<ExponentSpan>& spans, std::int64_t bits) {

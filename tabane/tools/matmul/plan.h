@@ -10,7 +10,7 @@
 
 namespace tabane::matmul {
 
-// ShiftedTerms whose products are summed as integers of one width; the sums of several groups are
+// Terms whose products are summed as integers of one width; the sums of several groups are
 // then summed exactly.
 struct TermGroup {
   ShiftedTerms terms;

@@ -165,7 +165,7 @@ class ResidueProduct {
   }
 
  private:
-  // What one thread has of its own.
+  // The memory and the times of one thread.
   struct Worker {
     Worker(ResidueProduct& all, std::size_t thread)
         : writer(all.operands_, all.target_, thread),
@@ -211,7 +211,7 @@ class ResidueProduct {
       request.primes = std::max(request.primes, static_cast<std::size_t>(own_primes));
       request.line_bytes = std::max(request.line_bytes, 8 * terms * static_cast<double>(planes()));
       request.element_bytes += 4 * own_primes * operands_.parts;
-      // What is sent, and the own elements modulo all primes.
+      // What is sent, and this rank's elements modulo all primes.
       if (spread_ != nullptr) request.element_bytes += 8 * own_primes * operands_.parts;
       request.constant_bytes += bytes_of_constants(primes, moduli_[g].out_digits,
                                                    moduli_[g].a_digits + moduli_[g].b_digits);

@@ -13,7 +13,7 @@
 
 namespace tabane::matmul {
 
-// The part-th of so many parts that differ by at most one.
+// Returns the part-th of so many parts, whose sizes differ by at most one.
 inline Range share(int size, int parts, int part) {
   const auto edge = [&](int at) { return static_cast<int>(static_cast<long>(size) * at / parts); };
   return {edge(part), edge(part + 1)};

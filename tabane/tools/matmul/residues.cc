@@ -47,7 +47,7 @@ bool is_prime(std::uint32_t n) {
   return true;
 }
 
-// The largest ones up to `most` whose product has more than `bits` bits.
+// Returns the largest ones up to `most` whose product has more than `bits` bits.
 std::vector<std::uint32_t> choose_primes(std::uint32_t most, double bits) {
   std::vector<std::uint32_t> primes;
   double have = 0;
@@ -209,7 +209,7 @@ namespace {
 // What one block takes: its digits and its residues stay in the second cache.
 constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
 
-// |x| 2^-low, which is whole.
+// Returns |x| 2^-low, which is whole.
 Significand significand_of(mpfr_srcptr x, std::int64_t low) {
   if (mpfr_zero_p(x)) return {nullptr, 0, false};
   const std::int64_t limbs = (mpfr_get_prec(x) + GMP_NUMB_BITS - 1) / GMP_NUMB_BITS;
@@ -219,7 +219,7 @@ Significand significand_of(mpfr_srcptr x, std::int64_t low) {
 
 }  // namespace
 
-// One thread's.
+// The memory of one thread.
 struct Residues::Scratch {
   Scratch(std::size_t limbs, std::size_t digits_each, std::size_t primes, std::size_t block)
       : splitter(limbs, digits_each),

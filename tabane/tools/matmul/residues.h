@@ -27,12 +27,12 @@ inline constexpr int kDigitBits = 24;
 inline constexpr int kMostDigitsAtOnce = 64;   // of a number, in one product with the constants
 inline constexpr int kMostTermsAtOnce = 2048;  // in one product of residues
 
-// ShiftedTerms in one product where there are `terms` in all.
+// Returns the terms in one product where there are `terms` in all.
 int terms_at_once(int terms);
 inline std::int64_t digits_of_width(std::int64_t width) {
   return (width + kDigitBits - 1) / kDigitBits;
 }
-// The bound of all primes for integers of such widths, in bits.
+// Returns the bound of all primes for integers of that width, in bits.
 std::uint32_t largest_prime(int terms, std::int64_t width);
 
 struct Moduli {
@@ -49,8 +49,8 @@ struct Moduli {
   int digits_of_result() const { return out_digits - 1; }
 };
 
-// How many primes hold sums of `terms` products of integers of a_width and b_width bits, times
-// `factor`; approximately.
+// Returns how many primes hold sums of `terms` products of integers of a_width and b_width bits,
+// times `factor`; approximately.
 double primes_needed(int terms, std::int64_t a_width, std::int64_t b_width);
 
 // Returns those for |x| < factor terms 2^(a_width + b_width).

@@ -11,6 +11,7 @@
 #include "tabane/tools/matmul/elements.h"
 #include "tabane/tools/matmul/multiply.h"
 #include "tabane/tools/matmul/plan.h"
+#include "tabane/tools/matmul/residue_product.h"
 
 namespace tabane::matmul {
 namespace {
@@ -22,7 +23,7 @@ struct Block {
   Range rows, columns;
 };
 
-// Of random numbers.
+// By a model of random numbers.
 bool primes_are_cheaper(const Operands& operands, comm::Grid& grid) {
   constexpr std::int64_t kMore = 20;  // bits of a row than of its numbers
   const Extent extent{static_cast<double>(operands.rows()), static_cast<double>(operands.columns()),
@@ -132,7 +133,7 @@ class Run {
     return {{&c.re, operands_.parts == 2 ? &c.im : nullptr}, options_.product.rounding};
   }
 
-  // What is multiplied here: a block's rows and columns, or all of them.
+  // Returns what this rank multiplies: a block's rows and columns, or all of them.
   Operands own_operands() const {
     Operands part{{}, {}, operands_.parts};
     for (std::size_t p = 0; p < static_cast<std::size_t>(operands_.parts); ++p) {

@@ -28,7 +28,7 @@ struct SolveOptions {
 
 struct Answer {
   // operations: multiply-adds of the plain algorithm. Its check counts rows of the result whose
-  // sketch or sample was wrong (verify.h).
+  // sketch or sample was wrong: see verify().
   solver::Solution solution;
   Cost cost;  // of rank 0
   bool primes_are_shared = false;

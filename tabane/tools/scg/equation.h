@@ -5,8 +5,8 @@
 #include <cmath>
 #include <type_traits>
 
-#include "tabane/tools/scg/block.h"
 #include "tabane/tools/scg/problem.h"
+#include "tabane/tools/scg/system.h"
 
 namespace tabane::scg {
 
@@ -70,7 +70,7 @@ inline Twice operator/(Twice a, Twice b) {
   return quick_sum(quotient, rest / b.hi);
 }
 
-// As one double; correct to a unit in its last place.
+// Returns one double, correct to a unit in its last place.
 inline double rounded(double a) { return a; }
 inline double rounded(Twice a) { return a.hi + a.lo; }
 

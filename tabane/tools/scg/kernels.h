@@ -6,7 +6,8 @@
 namespace tabane::scg {
 
 // Vectors over the block: element (i, j) is first[i * stride + j]. Each has a frame of one
-// element around the block, which holds the neighbours' or, at the sides of the rectangle, 0.
+// element around the block, which holds the neighbours' elements or, at the sides of the rectangle,
+// 0.
 struct Extent {
   std::size_t rows = 0, columns = 0;
   std::ptrdiff_t stride = 0;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tabane/simd/targets_test.h"
-#include "tabane/tools/scg/block.h"
+#include "tabane/tools/scg/system.h"
 
 namespace tabane::scg {
 namespace {

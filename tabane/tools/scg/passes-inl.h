@@ -34,8 +34,8 @@ HWY_INLINE hn::Vec<D> combined(D d, const double* r, double beta, const double* 
   return hn::MulAdd(hn::Set(d, beta), hn::LoadU(d, p), hn::LoadU(d, r));
 }
 
-// A row of p, and what belongs to the finished row above it: so no load waits for a store of this
-// pass.
+// A row of p, and the sums that belong to the finished row above it: so no load waits for a store
+// of this pass.
 //
 // One stencil: (p, A p) is a quarter of the sum of squared differences over all edges, those to the
 // frame's 0 included. For smooth p, A p is small against p, and the sum of products would lose to

@@ -48,7 +48,7 @@ void check_values(const Values& values, std::size_t rows, std::size_t columns,
   }
 }
 
-// From the outermost unknowns to a side, in squares.
+// Returns the distance from the outermost unknowns to a side, in squares.
 double distance_to(const Problem& problem, SideIndex side) {
   return problem.sides[side].condition == Condition::dirichlet ? 1 : 0.5;
 }

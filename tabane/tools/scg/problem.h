@@ -39,7 +39,7 @@ struct Side {
   Values values = {};  // u, or k du/dn; an array: of one row
 };
 
-// harmonic: what two layers one behind the other conduct, so that the flow is right where k jumps.
+// harmonic: what two successive layers conduct, so that the flow is right where k jumps.
 enum class FaceMean { harmonic, arithmetic };
 
 struct Problem {
@@ -49,7 +49,7 @@ struct Problem {
   std::array<Side, kSides> sides = {};
 };
 
-// throws: core::UsageError naming what cannot be, its place, and what was expected: sizes of 0,
+// throws: core::UsageError naming what is impossible, its place, and what was expected: sizes of 0,
 // arrays that do not fit the mesh, numbers that are not finite, k <= 0 or beyond the range of what
 // can be added up, four Neumann sides (then u would not be determined).
 void check(const Problem& problem);
@@ -86,7 +86,7 @@ void set_boundary(Problem& problem, const std::string& text);
 // Takes the mesh's size from the first array among k and f. Returns whether there is one.
 bool take_size_from_arrays(Problem& problem);
 
-// What the faces around an unknown conduct; 0 where it is a Neumann side. T: double or Twice.
+// The conductances of the faces around an unknown; 0 on a Neumann side. T: double or Twice.
 template <class T>
 struct FacesIn {
   T north = 0, south = 0, west = 0, east = 0;
@@ -95,7 +95,7 @@ struct FacesIn {
 };
 using Faces = FacesIn<double>;
 
-// Symmetric, and without overflow or underflow.
+// Returns the mean of k on both sides of a face: symmetric, and without overflow or underflow.
 template <class T>
 T mean_of(FaceMean mean, double a, double b) {
   if (mean == FaceMean::arithmetic) return T(0.5 * a) + T(0.5 * b);
@@ -120,8 +120,8 @@ FacesIn<T> faces_in(const Problem& problem, std::size_t row, std::size_t column,
 }
 Faces faces_of(const Problem& problem, std::size_t row, std::size_t column);
 
-// What is known of an unknown's equation: h^2 f, what the faces conduct from Dirichlet sides, and
-// what flows in over Neumann sides.
+// Returns what is known of an unknown's equation: h^2 f, what the faces conduct from Dirichlet
+// sides, and what flows in over Neumann sides.
 double right_side_of(const Problem& problem, std::size_t row, std::size_t column,
                      const Faces& faces);
 
@@ -146,9 +146,9 @@ constexpr double operations(double unknowns, double iterations) {
 // Every line that is written was read before: stores past the caches would save nothing.
 constexpr double bytes_per_unknown(bool uniform) { return uniform ? 56 : 88; }
 
-// Memory: p, r and x, two couplings of each unknown where they differ; for a proof the couplings
-// anyhow, the lower half of x, and w in two halves; on rank 0 the result, and the parts of the
-// ranks that it is made of.
+// Memory, in bytes: p, r and x, two couplings of each unknown where they differ; for a proof the
+// couplings in any case, the lower half of x, and w in two halves; on rank 0 the result, and the
+// parts of the ranks that it is made of.
 constexpr double memory_bytes_per_unknown(bool uniform, bool proof, bool with_values) {
   return (uniform && !proof ? 24 : 40) + (proof ? 24 : 0) + (with_values ? 24 : 0);
 }

@@ -10,7 +10,6 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/steps.h"
 #include "tabane/simd/reduction.h"
-#include "tabane/tools/scg/block.h"
 #include "tabane/tools/scg/equation.h"
 #include "tabane/tools/scg/problem.h"
 #include "tabane/tools/scg/system.h"

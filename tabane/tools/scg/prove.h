@@ -20,7 +20,6 @@
 #include <tuple>
 
 #include "tabane/comm/comm.h"
-#include "tabane/tools/scg/block.h"
 #include "tabane/tools/scg/system.h"
 
 namespace tabane::scg {

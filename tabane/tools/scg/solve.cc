@@ -11,7 +11,6 @@
 #include "tabane/comm/steps.h"
 #include "tabane/simd/elementwise.h"
 #include "tabane/simd/reduction.h"
-#include "tabane/tools/scg/block.h"
 #include "tabane/tools/scg/equation.h"
 #include "tabane/tools/scg/problem.h"
 #include "tabane/tools/scg/prove.h"
@@ -128,7 +127,7 @@ Progress iterate(comm::Comm& comm, System& system, Halo& halo, comm::Steps& step
   double square = first, beta = 0;
   while (square > least && progress.iterations < most_iterations) {
     const double curvature = iteration.turn(beta);
-    if (!(curvature > 0)) break;  // rounding has the last word
+    if (!(curvature > 0)) break;  // only rounding is left
     const double next = iteration.advance(square / curvature);
     beta = next / square;
     square = next;

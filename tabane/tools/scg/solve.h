@@ -10,7 +10,6 @@
 #include "tabane/comm/grid.h"
 #include "tabane/comm/steps.h"
 #include "tabane/solver/solution.h"
-#include "tabane/tools/scg/block.h"
 #include "tabane/tools/scg/problem.h"
 #include "tabane/tools/scg/prove.h"
 #include "tabane/tools/scg/system.h"

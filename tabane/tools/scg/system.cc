@@ -1,11 +1,213 @@
 #include "tabane/tools/scg/system.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <span>
 
+#include "tabane/core/error.h"
+#include "tabane/simd/reduction.h"
 #include "tabane/tools/scg/problem.h"
 
 namespace tabane::scg {
+namespace {
+
+bool fits(comm::GridShape grid, const Problem& problem) {
+  return static_cast<std::size_t>(grid.rows) <= problem.rows &&
+         static_cast<std::size_t>(grid.columns) <= problem.columns;
+}
+
+// The elements in the halo of the rank that has the most neighbours.
+double halo_cost(comm::GridShape grid, const Problem& problem) {
+  const double across = std::min(2, grid.rows - 1), along = std::min(2, grid.columns - 1);
+  return across * static_cast<double>(problem.columns) / grid.columns +
+         2 * along * static_cast<double>(problem.rows) / grid.rows;
+}
+
+// Returns a grid of 0 rows if none fits.
+comm::GridShape best_grid(int ranks, const Problem& problem, comm::GridShape wanted) {
+  comm::GridShape best{};
+  for (int rows = ranks; rows >= 1; --rows) {
+    const comm::GridShape grid{rows, ranks / rows};
+    if (ranks % rows != 0 || !fits(grid, problem)) continue;
+    if ((wanted.rows != 0 && wanted.rows != rows) ||
+        (wanted.columns != 0 && wanted.columns != grid.columns)) {
+      continue;
+    }
+    if (best.rows == 0 || halo_cost(grid, problem) < halo_cost(best, problem)) best = grid;
+  }
+  return best;
+}
+
+struct Part {
+  std::size_t first = 0, size = 0;
+};
+Part part_of(std::size_t whole, int parts, int part) {
+  const auto p = static_cast<std::size_t>(parts), i = static_cast<std::size_t>(part);
+  const std::size_t first = whole * i / p;
+  return {first, whole * (i + 1) / p - first};
+}
+
+}  // namespace
+
+comm::GridShape choose_grid(int ranks, const Problem& problem, comm::GridShape wanted) {
+  const comm::GridShape grid = best_grid(ranks, problem, wanted);
+  if (grid.rows != 0) return grid;
+  if (wanted.rows != 0 && wanted.columns != 0) {
+    comm::fit_grid(ranks, wanted);
+    throw core::UsageError(fmt::format("--grid {}x{} does not fit a mesh of {} x {} unknowns",
+                                       wanted.rows, wanted.columns, problem.rows, problem.columns));
+  }
+  throw core::UsageError(
+      fmt::format("no grid of {} ranks fits a mesh of {} x {} unknowns: give --ranks {}", ranks,
+                  problem.rows, problem.columns, most_ranks(ranks, problem)));
+}
+
+int most_ranks(int limit, const Problem& problem) {
+  int ranks = limit;
+  while (ranks > 1 && best_grid(ranks, problem, {}).rows == 0) --ranks;
+  return ranks;
+}
+
+Block block_of(const Problem& problem, comm::GridShape grid, int rank) {
+  const int row = rank / grid.columns, column = rank % grid.columns;
+  const Part rows = part_of(problem.rows, grid.rows, row);
+  const Part columns = part_of(problem.columns, grid.columns, column);
+  Block block{rows.first, rows.size, columns.first, columns.size};
+  if (row > 0) block.neighbours[kNorth] = rank - grid.columns;
+  if (row + 1 < grid.rows) block.neighbours[kSouth] = rank + grid.columns;
+  if (column > 0) block.neighbours[kWest] = rank - 1;
+  if (column + 1 < grid.columns) block.neighbours[kEast] = rank + 1;
+  return block;
+}
+
+namespace {
+
+// The elements along a side; beyond: those of the frame.
+struct EdgeElements {
+  double* first;
+  std::ptrdiff_t step;
+};
+EdgeElements edge_of(const Field& field, const Block& block, int side, bool beyond) {
+  const auto rows = static_cast<std::ptrdiff_t>(block.rows);
+  const auto columns = static_cast<std::ptrdiff_t>(block.columns);
+  switch (side) {
+    case kNorth:
+      return {field.row(beyond ? -1 : 0), 1};
+    case kSouth:
+      return {field.row(beyond ? rows : rows - 1), 1};
+    case kWest:
+      return {field.row(0) - (beyond ? 1 : 0), field.stride()};
+    default:
+      return {field.row(0) + (beyond ? columns : columns - 1), field.stride()};
+  }
+}
+
+// Returns the sum of c[i * step] a[i] b[i], in four chains of additions.
+double weighted_dot(const double* c, std::ptrdiff_t step, const std::vector<double>& a,
+                    const std::vector<double>& b) {
+  std::array<double, 4> sums{};
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    sums[i % 4] += c[static_cast<std::ptrdiff_t>(i) * step] * a[i] * b[i];
+  }
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+}  // namespace
+
+Halo::Halo(comm::Comm& comm, const Block& block) : comm_(comm), block_(block) {
+  for (int side = 0; side < kSides; ++side) {
+    const auto s = static_cast<std::size_t>(side);
+    if (block.neighbours[s] < 0) continue;
+    edges_[s] = {std::vector<double>(length(side)), std::vector<double>(length(side))};
+  }
+  spare_.resize(std::max(block.rows, block.columns));
+  requests_.reserve(2 * kSides);
+}
+
+std::size_t Halo::length(int side) const {
+  return side == kNorth || side == kSouth ? block_.columns : block_.rows;
+}
+
+void Halo::copy_edge(const Field& field, int side, std::vector<double>& to) const {
+  const EdgeElements edge = edge_of(field, block_, side, false);
+  for (std::size_t i = 0; i < length(side); ++i) {
+    to[i] = edge.first[static_cast<std::ptrdiff_t>(i) * edge.step];
+  }
+}
+
+void Halo::begin(const Field& p) {
+  for (int side = 0; side < kSides; ++side) {
+    std::vector<double>& sent = edges_[static_cast<std::size_t>(side)].sent;
+    if (!sent.empty()) copy_edge(p, side, sent);
+  }
+  start();
+}
+
+// What is sent is computed twice, here and in the pass over the block, which meanwhile need not
+// care for its edges.
+void Halo::begin(const Field& r, double beta, const Field& p) {
+  for (int side = 0; side < kSides; ++side) {
+    std::vector<double>& sent = edges_[static_cast<std::size_t>(side)].sent;
+    if (sent.empty()) continue;
+    if (side == kNorth || side == kSouth) {
+      combine(edge_of(r, block_, side, false).first, beta, edge_of(p, block_, side, false).first,
+              sent.data(), sent.size());
+    } else {
+      copy_edge(r, side, sent);
+      copy_edge(p, side, spare_);
+      combine(sent.data(), beta, spare_.data(), sent.data(), sent.size());
+    }
+  }
+  start();
+}
+
+// A message's tag is the side that it leaves by.
+void Halo::start() {
+  requests_.clear();
+  for (int side = 0; side < kSides; ++side) {
+    Edge& edge = edges_[static_cast<std::size_t>(side)];
+    const int neighbour = block_.neighbours[static_cast<std::size_t>(side)];
+    if (neighbour < 0) continue;
+    requests_.push_back(
+        comm_.irecv(neighbour, edge.received, opposite(static_cast<SideIndex>(side))));
+    requests_.push_back(comm_.isend(neighbour, edge.sent, side));
+  }
+}
+
+void Halo::wait() {
+  comm::wait_all(requests_);
+  requests_.clear();
+}
+
+void Halo::place(const Field& p) {
+  for (int side = 0; side < kSides; ++side) {
+    const std::vector<double>& received = edges_[static_cast<std::size_t>(side)].received;
+    if (received.empty()) continue;
+    const EdgeElements edge = edge_of(p, block_, side, true);
+    for (std::size_t i = 0; i < received.size(); ++i) {
+      edge.first[static_cast<std::ptrdiff_t>(i) * edge.step] = received[i];
+    }
+  }
+}
+
+double Halo::cut_edges(const Field& p, const Couplings& couplings) const {
+  double sum = 0;
+  for (const int side : {kNorth, kWest}) {
+    const Edge& edge = edges_[static_cast<std::size_t>(side)];
+    if (edge.sent.empty()) continue;
+    if (couplings.east == nullptr) {
+      sum += 0.25 * simd::dot(edge.sent, edge.received);
+    } else if (side == kNorth) {
+      sum += weighted_dot(couplings.south - p.stride(), 1, edge.sent, edge.received);
+    } else {
+      sum += weighted_dot(couplings.east - 1, p.stride(), edge.sent, edge.received);
+    }
+  }
+  return sum;
+}
+
 namespace {
 
 struct MeshPoint {
@@ -36,7 +238,7 @@ System::System(const Problem& problem, const Block& block)
   if (east.exists()) fill_couplings();
 }
 
-// Outside the rectangle 0.
+// Returns 0 outside the rectangle.
 double System::scale_at(std::ptrdiff_t row, std::ptrdiff_t column) const {
   const MeshPoint at = point_of(block_, row, column);
   if (at.row >= problem_.rows || at.column >= problem_.columns) return 0;

@@ -1,13 +1,120 @@
-// A rank's part of the scaled system: A with a unit diagonal, and its vectors.
+// A rank's part of the mesh, and of the scaled system on it: A with a unit diagonal, and its
+// vectors.
 #pragma once
 
-#include "tabane/tools/scg/block.h"
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "tabane/comm/comm.h"
+#include "tabane/comm/grid.h"
+#include "tabane/core/memory.h"
 #include "tabane/tools/scg/kernels.h"
 #include "tabane/tools/scg/problem.h"
 
 namespace tabane::scg {
 
-// With D the diagonal of A, D^-1/2 A D^-1/2 y = D^-1/2 b and u = D^-1/2 y.
+// The part of the mesh that a rank has.
+struct Block {
+  std::size_t first_row = 0, rows = 0, first_column = 0, columns = 0;
+  std::array<int, kSides> neighbours{-1, -1, -1, -1};  // ranks; -1: a side of the rectangle
+
+  std::size_t unknowns() const { return rows * columns; }
+};
+
+// Replaces zeros in `wanted` so that the halos are short: those of columns, whose elements are not
+// adjacent, count twice.
+// throws: core::UsageError if no grid of so many ranks fits the mesh, or the wanted one does not.
+comm::GridShape choose_grid(int ranks, const Problem& problem, comm::GridShape wanted = {});
+
+// Returns the largest number of ranks up to `limit` that have a grid which fits the mesh.
+int most_ranks(int limit, const Problem& problem);
+
+// Returns the block of a rank. Sizes of blocks differ by one row and one column at most. The grid
+// fits the mesh.
+Block block_of(const Problem& problem, comm::GridShape grid, int rank);
+
+// Returns the distance of two rows: the frame's left element is the padding of the row before;
+// whole cache lines, and not a multiple of a page, so that rows do not meet in the same sets of a
+// cache.
+constexpr std::ptrdiff_t stride_of(std::size_t columns) {
+  constexpr std::size_t kLine = 8, kPage = 512;
+  const std::size_t stride = (columns + 2 + kLine - 1) / kLine * kLine;
+  return static_cast<std::ptrdiff_t>(stride % kPage == 0 ? stride + kLine : stride);
+}
+
+// A vector over a block of the mesh, with a frame of one element around it for the neighbours'. All
+// zero at first. Rows begin at a cache line. Elements up to a vector's length behind the last
+// may be read.
+class Field {
+ public:
+  Field() = default;
+  // number: of the field among those that are used together; the same element of each is at
+  // another place in a page, so that none waits for a store to another.
+  Field(std::size_t rows, std::size_t columns, std::size_t number)
+      : stride_(stride_of(columns)),
+        offset_(kMargin + number * kSkew + static_cast<std::size_t>(stride_)),
+        region_(
+            (offset_ + static_cast<std::size_t>(stride_) * (rows + 1) + kMargin) * sizeof(double),
+            {.nodes = {}, .pages = core::PageSize::huge}) {}
+
+  // row: -1 … rows.
+  double* row(std::ptrdiff_t row) const {
+    return reinterpret_cast<double*>(region_.data()) + static_cast<std::ptrdiff_t>(offset_) +
+           row * stride_;
+  }
+  std::ptrdiff_t stride() const { return stride_; }
+  bool exists() const { return region_.size() > 0; }
+
+ private:
+  static constexpr std::size_t kMargin = 64, kSkew = 13 * 8;  // elements
+
+  std::ptrdiff_t stride_ = 0;
+  std::size_t offset_ = 0;
+  core::Region region_;
+};
+
+// Exchanges the elements at the edges of blocks with the neighbours: at most four messages each
+// way, of a row or a column.
+class Halo {
+ public:
+  // The communicator and the block must outlive it.
+  Halo(comm::Comm& comm, const Block& block);
+
+  // Starts to exchange the edges of p; of r + beta p, which is not computed yet.
+  void begin(const Field& p);
+  void begin(const Field& r, double beta, const Field& p);
+  // Waits for the neighbours' edges, which place() then writes into the frame of p.
+  void wait();
+  void place(const Field& p);
+  // Does all three, for the edges of p.
+  void exchange(const Field& p) {
+    begin(p);
+    wait();
+    place(p);
+  }
+
+  // Returns a part of (p, A p): the products over the edges between unknowns of this rank and of
+  // its neighbours to the north and to the west; the others count the rest. After place().
+  double cut_edges(const Field& p, const Couplings& couplings) const;
+
+ private:
+  struct Edge {
+    std::vector<double> sent, received;
+  };
+  std::size_t length(int side) const;
+  void copy_edge(const Field& field, int side, std::vector<double>& to) const;
+  void start();
+
+  comm::Comm& comm_;
+  const Block& block_;
+  std::array<Edge, kSides> edges_;
+  std::vector<double> spare_;
+  std::vector<comm::Request> requests_;
+};
+
+// A rank's part of the scaled system: with D the diagonal of A, D^-1/2 A D^-1/2 y = D^-1/2 b and u
+// = D^-1/2 y.
 class System {
  public:
   // Sets r to the right side, p and x to 0.

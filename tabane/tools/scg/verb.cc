@@ -15,9 +15,9 @@
 #include "tabane/program/solver.h"
 #include "tabane/solver/npy.h"
 #include "tabane/solver/picture.h"
-#include "tabane/tools/scg/block.h"
 #include "tabane/tools/scg/problem.h"
 #include "tabane/tools/scg/solve.h"
+#include "tabane/tools/scg/system.h"
 
 namespace tabane::program {
 namespace {

@@ -251,7 +251,7 @@ void Substitution::solve_diagonal(int k, bool transposed) {
   }
 }
 
-// Of this rank's rows below block k: to_subtract += L part; transposed: part := L^T found.
+// With this rank's rows below block k: to_subtract += L part; transposed: part := L^T found.
 void Substitution::multiply_below(int k, bool transposed) {
   const int begin = rows().indices_before(k + 1), count = rows().my_count() - begin;
   if (transposed) std::ranges::fill(part_, 0);
@@ -315,7 +315,7 @@ void Substitution::backward(int k) {
   }
 }
 
-// C12 times the solution, on rank 0: of each colour one after the other.
+// Returns C12 times the solution on rank 0, colour by colour.
 std::vector<double> Substitution::first_face_of_all() {
   const Distribution& distribution = factors_.distribution();
   const solver::BlockCyclic& first = distribution.first;

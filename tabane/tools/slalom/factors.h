@@ -19,7 +19,7 @@
 
 namespace tabane::slalom {
 
-// The factors of what remains of the systems behind the first face: L below the diagonal, D on it.
+// The factors of what remains of the systems after the first face: L below the diagonal, D on it.
 class LdlFactors {
  public:
   // Takes the memory that the two matrices need besides the couplings'.

@@ -52,7 +52,7 @@ const double* PanelExchange::right(int q) const {
   return right_.data() + right_numbers() * static_cast<std::size_t>(q);
 }
 
-// In the column of the grid each sends its part to each other: to the next one, from the one
+// In the column of the grid each rank sends its part to each other one: to the next, from the one
 // before, then to the second next …
 void PanelExchange::share(int owner) {
   {
@@ -79,7 +79,7 @@ void PanelExchange::share(int owner) {
   take_part(mine, left_.data(), ld());
 }
 
-// Rows of that part of the column that are columns of this rank.
+// Returns how many rows of that part of the column are columns of this rank.
 int PanelExchange::shared_rows(int part) const {
   const solver::BlockCyclic& rows = distribution_.rows;
   int sum = 0;

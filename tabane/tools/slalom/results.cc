@@ -141,7 +141,7 @@ class Camera {
   double scale_ = 1;  // of the open face, lengths a pixel
 };
 
-// From light to what a screen shows: as it is, but what is bright approaches white slowly.
+// Converts light to what a screen shows: in proportion, but bright light approaches white slowly.
 class Film {
  public:
   // mean: of the light that is seen; it becomes a middle tone.
@@ -165,7 +165,7 @@ class Film {
   double exposure_;
 };
 
-// Even steps of brightness on large walls would be seen as bands: noise of half a step hides them.
+// Steps of brightness would be seen as bands on large walls: noise of half a step hides them.
 double noise_at(std::uint32_t x, std::uint32_t y, std::uint32_t colour) {
   std::uint32_t bits = x * 0x9e3779b1U ^ y * 0x85ebca77U ^ colour * 0xc2b2ae3dU;
   bits = (bits ^ bits >> 15) * 0x2c1b3c6dU;

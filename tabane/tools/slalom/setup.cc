@@ -100,8 +100,8 @@ double* LowerPart::at(int i, int j) const {
   return numbers() + strip.offset + column * strip.ld + row;
 }
 
-// The rectangle below the diagonal of the last column block, then the two halves of what is above
-// it: all products are large but those of the blocks on the diagonal.
+// Adds to the rectangle below the diagonal of the last column block, then to the two halves of what
+// is above it: all products are large but those of the blocks on the diagonal.
 void LowerPart::add_wedge(const Product& product, const Strip& strip, int first, int last,
                           int row_end) {
   const int row = std::min(rows_.indices_before(columns_.my_block(last - 1)), row_end);
@@ -191,7 +191,7 @@ class Blocks {
   const solver::BlockCyclic& rows() const { return distribution_.rows; }
   int first_row(int b) const { return distribution_.first_face + rows().begin(b); }
 
-  // The blocks from row block `from` on.
+  // Computes the blocks from row block `from` on.
   void column(bool first_face, int b, const std::vector<EdgeRun>& runs, int columns, int from) {
     for (int i = rows().blocks_before(from); i < rows().my_blocks(); ++i) {
       const int row_block = rows().my_block(i);

@@ -62,8 +62,9 @@ class LowerPart {
   double* numbers() const { return reinterpret_cast<double*>(region_.data()); }
   std::size_t size() const { return size_; }
 
-  // Where row block i >= j of this rank begins in column block j, both as numbers of all; i may be
-  // another rank's: then the next one of this rank. The rank's next rows follow.
+  // Returns where row block i >= j begins in column block j of this rank, both as numbers of all.
+  // If i is another rank's, that is where this rank's next block begins. The rank's next rows
+  // follow.
   double* at(int i, int j) const;
   std::size_t ld(int j) const { return strip_of(j).ld; }
 
@@ -93,12 +94,12 @@ struct CouplingBlock {
   bool diagonal() const { return row == column; }
 };
 
-// Where a block is to be written: i, a block of rows; j, a block of columns, of the first face or
-// of the rest.
+// Where a block is to be written.
 struct BlockStorage {
   double* numbers;
   std::size_t ld;
 };
+// i: a block of rows; j: a block of columns, of the first face or of the rest.
 using StorageOf = std::function<BlockStorage(bool first_face, int i, int j)>;
 
 // Computes the blocks of this rank, and visits each.
@@ -131,8 +132,8 @@ class Couplings {
   std::vector<double> sums_;
 };
 
-// The largest deviation of a row sum from 8 pi times the patch's area, which it is, in shares of
-// the sum: what goes wrong in a coupling or is forgotten shows here.
+// Returns the largest deviation of a row sum from 8 pi times the patch's area, in shares of the
+// sum: it shows a wrong or missing coupling.
 double worst_row_sum(const Region& region, const std::vector<double>& sums);
 inline constexpr double kRowSumTolerance = 0.5e-9;
 

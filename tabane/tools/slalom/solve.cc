@@ -100,7 +100,7 @@ class Run {
   }
 
  private:
-  // It takes longer than a problem that is too small to come near it: 0 then.
+  // Returns 0 for a problem that is too small to come near the limit: measuring would take longer.
   double measure_limit() {
     constexpr int kFewPatches = 1000;
     return problem_.patches < kFewPatches ? 0 : solver::measure_product_rate(grid_.all());
@@ -131,7 +131,7 @@ class Run {
     radiosities_ = substitute(geometry_, region_, *couplings_, factors, grid_, steps_);
     const auto in = steps_.in(kStorer);
     if (!is_root()) return;
-    // Where nobody takes it for right before it has been checked.
+    // In a folder of its own: nobody should use it before it has been checked.
     folder_.emplace("slalom");
     core::write_file(*folder_ / "answer", answer_text(geometry_, region_, radiosities_));
   }
@@ -191,7 +191,7 @@ Answer solve(comm::Comm& comm, const Problem& problem) { return Run(comm, proble
 
 namespace {
 
-// t = a n^2 + b n^3 through both, with a, b >= 0; n of the time.
+// Returns n for that time by t = a n^2 + b n^3 through both runs, with a, b >= 0.
 double patches_for(double seconds, const TimedRun& first, const TimedRun& second) {
   const double n1 = first.patches, n2 = second.patches;
   const double u = first.seconds / (n1 * n1), v = second.seconds / (n2 * n2);
@@ -214,8 +214,8 @@ int largest_in(const SearchLimits& limits, double rate, const std::function<doub
   TimedRun before, last;
   double next = std::cbrt(kFirst * limits.seconds * rate);
   for (int trial = 0; trial < limits.most_runs; ++trial) {
-    // Between one that was in time and one that was not, where runs of one size differ, the model
-    // may say either of them again: each step leaves a quarter at least behind.
+    // Between one that was in time and one that was not, the model may name either of them again,
+    // since runs of one size differ: each step removes a quarter at least.
     const bool between = solved > 0 && too_many <= limits.most;
     const double least = between ? solved + std::max(1.0, 0.25 * (too_many - solved)) : solved + 1;
     const double most = between ? too_many - 0.25 * (too_many - solved) : too_many - 1;

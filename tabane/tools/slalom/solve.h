@@ -2,7 +2,7 @@
 //
 //   comm::launch(options, [](comm::Comm& comm) {
 //     const slalom::Answer answer = slalom::solve(comm, {.geometry = "geom", .patches = 2000,
-//                                                          .answer = "answer"});
+//                                                        .answer = "answer"});
 //   });
 #pragma once
 
@@ -38,9 +38,8 @@ struct Answer {
   auto fields() { return std::tie(solution, patches, block, performed, row_sums); }
 };
 
-// throws: core::UsageError if the box cannot be cut into so few
-// patches, or if the grid does not fit `ranks`; core::Error naming the most patches that fit if the
-// memory of this machine does not hold them.
+// throws: core::UsageError if the box cannot be cut into so few patches; core::Error naming the
+// most patches that fit if `usable_bytes` do not hold them.
 void check(const Geometry& geometry, int patches, comm::GridShape grid, int block,
            double usable_bytes);
 
@@ -55,8 +54,8 @@ struct SearchLimits {
   int most_runs = 6;
 };
 
-// Finds the largest n whose run lasts less than the limit, to 1 %: bisects where t = a n^2 + b
-// n^3, through the last two runs, says that the limit is. run: solves for n and returns the
+// Finds the largest n whose run lasts less than the limit, to 1 %: bisects where t = a n^2 + b n^3,
+// through the last two runs, meets the limit. run: solves for n and returns the
 // seconds, or a negative number to stop. rate: of matrix products, in operations per second, for
 // the first guess. Returns the largest n that was solved in time, 0 if none.
 int largest_in(const SearchLimits& limits, double rate, const std::function<double(int)>& run);
@@ -77,19 +76,20 @@ Answer solve_largest(comm::Comm& comm, const Problem& problem, const SearchLimit
 // How the benchmark counts: in 1990 and since its revision.
 enum class Revision { r152, r126 };
 
-// Operations as the benchmark counts them, whatever is done. Source: its operation counts, with + -
-// x and comparison 1, division and square root 4, atan and log 8.
+// Returns the operations as the benchmark counts them, whatever is done. source: its operation
+// counts, with + - x and comparison 1, division and square root 4, atan and log 8.
 double counted_operations(const Geometry& geometry, int patches, Revision revision);
 
-// Multiplications and additions of matrix products and factorisations that are done: (n - f)^2 n
-// for f patches on the first face.
+// Returns the multiplications and additions of matrix products and factorisations that are done: (n
+// - f)^2 n for f patches on the first face.
 double performed_operations(int first_face, int patches);
 
-// What all ranks together take, in bytes: three times the lower part of a matrix of n - f rows, the
-// couplings of the first face, the panels. block: columns of a panel; 0: see default_block().
+// Returns what all ranks together take, in bytes: three times the lower part of a matrix of n - f
+// rows, the couplings of the first face, the panels. block: columns of a panel; 0: see
+// default_block().
 std::size_t bytes_of_ranks(const Geometry& geometry, int patches, comm::GridShape grid,
                            int block = 0);
-// The most patches for that many bytes; 0: not even the fewest.
+// Returns the most patches that fit into so many bytes; 0: not even the fewest.
 int most_patches(const Geometry& geometry, double bytes, comm::GridShape grid, int block = 0);
 
 }  // namespace tabane::slalom

@@ -1,4 +1,4 @@
-#include "tabane/tools/scg/block.h"
+#include "tabane/tools/scg/system.h"
 
 #include <gtest/gtest.h>
 
