@@ -13,7 +13,7 @@
 #include "tabane/core/output_path.h"
 #include "tabane/lab/record/json.h"
 #include "tabane/lab/record_head.h"
-#include "tabane/lab/survey/present.h"
+#include "tabane/lab/survey/survey.h"
 #include "tabane/program/printable.h"
 
 namespace tabane::program {

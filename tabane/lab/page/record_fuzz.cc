@@ -7,7 +7,7 @@
 #include "tabane/lab/page/report.h"
 #include "tabane/lab/record/json.h"
 #include "tabane/lab/record/record.h"
-#include "tabane/lab/survey/present.h"
+#include "tabane/lab/survey/survey.h"
 
 namespace tabane::lab {
 namespace {

@@ -10,10 +10,9 @@
 #include "tabane/core/file.h"
 #include "tabane/core/output_path.h"
 #include "tabane/lab/page/gnuplot.h"
-#include "tabane/lab/page/report_sections.h"
 #include "tabane/lab/page/report_style.h"
 #include "tabane/lab/record/text.h"
-#include "tabane/lab/survey/advice.h"
+#include "tabane/lab/survey/survey.h"
 
 namespace tabane::lab {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/common.h"
-#include "tabane/lab/survey/present.h"
+#include "tabane/lab/survey/survey.h"
 
 namespace tabane::lab::testing {
 namespace {

@@ -1,6 +1,4 @@
 // The tables of the page: comparisons, results, and what surrounds them.
-#include "tabane/lab/page/report_sections.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "tabane/core/statistics.h"
 #include "tabane/lab/page/plot.h"
+#include "tabane/lab/page/report.h"
 #include "tabane/lab/record/text.h"
 
 namespace tabane::lab {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tabane/lab/probes/run_probe.h"
+#include "tabane/lab/probes/run_probe_test.h"
 
 namespace tabane::lab {
 namespace {

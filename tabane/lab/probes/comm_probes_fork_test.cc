@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "tabane/lab/probes/run_probe.h"
+#include "tabane/lab/probes/run_probe_test.h"
 
 namespace tabane::lab {
 namespace {

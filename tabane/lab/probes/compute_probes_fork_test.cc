@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tabane/lab/probes/run_probe.h"
+#include "tabane/lab/probes/run_probe_test.h"
 
 namespace tabane::lab {
 namespace {

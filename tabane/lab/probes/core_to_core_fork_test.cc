@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "tabane/lab/probes/run_probe.h"
+#include "tabane/lab/probes/run_probe_test.h"
 
 namespace tabane::lab {
 namespace {

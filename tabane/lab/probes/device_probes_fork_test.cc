@@ -6,7 +6,7 @@
 #include "tabane/core/statistics.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/device_figures.h"
-#include "tabane/lab/probes/run_probe.h"
+#include "tabane/lab/probes/run_probe_test.h"
 #include "tabane/lab/record/has_test.h"
 
 namespace tabane::lab {

@@ -10,7 +10,7 @@
 #include "tabane/core/memory.h"
 #include "tabane/lab/probes/chase.h"
 #include "tabane/lab/probes/common.h"
-#include "tabane/lab/probes/run_probe.h"
+#include "tabane/lab/probes/run_probe_test.h"
 
 namespace tabane::lab {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tabane/core/keep.h"
-#include "tabane/lab/probes/run_probe.h"
+#include "tabane/lab/probes/run_probe_test.h"
 #include "tabane/lab/probes/working_set.h"
 
 namespace tabane::lab {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tabane/core/memory.h"
-#include "tabane/lab/probes/run_probe.h"
+#include "tabane/lab/probes/run_probe_test.h"
 
 namespace tabane::lab {
 namespace {

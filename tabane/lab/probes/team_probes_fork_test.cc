@@ -7,7 +7,7 @@
 
 #include "tabane/core/memory.h"
 #include "tabane/core/statistics.h"
-#include "tabane/lab/probes/run_probe.h"
+#include "tabane/lab/probes/run_probe_test.h"
 
 namespace tabane::lab {
 namespace {

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "tabane/core/error.h"
-#include "tabane/lab/record/published_files.h"
 
 namespace tabane::lab {
 

@@ -3,6 +3,7 @@
 // files studies/*/published*.json, which are part of the program.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,5 +17,12 @@ std::vector<std::string> published_names();
 
 // throws: core::UsageError with the legal names.
 const Record& published(std::string_view name);
+
+// The texts of these files, put into the program by the build.
+struct PublishedFile {
+  const char* name;  // "aes-folder-phi" of studies/aes_folder/published_phi.json
+  const char* json;
+};
+std::span<const PublishedFile> published_files();
 
 }  // namespace tabane::lab

@@ -1,6 +1,4 @@
 // The survey in three sentences for someone who reads nothing else.
-#include "tabane/lab/survey/advice.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "tabane/lab/environment.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/survey/consistency.h"
+#include "tabane/lab/survey/survey.h"
 
 namespace tabane::lab {
 namespace {

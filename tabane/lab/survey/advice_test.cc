@@ -1,11 +1,10 @@
-#include "tabane/lab/survey/advice.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "tabane/lab/environment.h"
 #include "tabane/lab/record/has_test.h"
+#include "tabane/lab/survey/survey.h"
 
 namespace tabane::lab {
 namespace {

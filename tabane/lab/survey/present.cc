@@ -1,5 +1,3 @@
-#include "tabane/lab/survey/present.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <optional>
 
 #include "tabane/lab/record/text.h"
+#include "tabane/lab/survey/survey.h"
 
 namespace tabane::lab {
 namespace {

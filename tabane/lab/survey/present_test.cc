@@ -1,5 +1,3 @@
-#include "tabane/lab/survey/present.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include "tabane/lab/page/plot.h"
 #include "tabane/lab/page/report_record_test.h"
 #include "tabane/lab/record/has_test.h"
+#include "tabane/lab/survey/survey.h"
 
 namespace tabane::lab {
 namespace {

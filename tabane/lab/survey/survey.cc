@@ -9,10 +9,9 @@
 
 #include "tabane/core/error.h"
 #include "tabane/lab/environment.h"
+#include "tabane/lab/probe.h"
 #include "tabane/lab/record_head.h"
-#include "tabane/lab/survey/advice.h"
 #include "tabane/lab/survey/disturbances.h"
-#include "tabane/lab/survey/present.h"
 
 namespace tabane::lab {
 namespace {

@@ -1,12 +1,15 @@
-// The survey: runs probes on this machine and collects everything that the report shows.
+// The survey: runs probes on this machine and collects everything that the report shows, and what
+// it says of its figures: views of several probes, sentences, advice, the checklist.
 #pragma once
 
-#include <functional>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "tabane/lab/probe.h"
+#include "tabane/core/topology.h"
+#include "tabane/lab/campaign/campaign.h"
+#include "tabane/lab/record/record.h"
 
 namespace tabane::lab {
 
@@ -29,5 +32,26 @@ void add_probes(Record& record, const core::Topology& topology, std::span<const 
 // throws: as check_survey(), before anything runs.
 Record run_survey(const core::Topology& topology, const SurveyOptions& options,
                   const Hooks& hooks = {});
+
+// ---- what it says of the figures of a record ----
+
+// Adds the views that need results of several probes, the shares of limits and the roofline, or
+// replaces them, and puts all views into the order of the page.
+void present(Record& record);
+
+// The twelve rules of Hoefler and Belli, filled in from the record.
+std::vector<ChecklistRow> fill_checklist(const Record& record);
+
+// Three sentences in plain words: what the machine is good at, what limits it, what looks wrong.
+std::vector<std::string> sentences(const Record& record);
+
+inline constexpr std::size_t kMostAdvice = 5;
+
+// At most kMostAdvice pieces of advice, the greatest gain first; empty: there is nothing to change,
+// or too little was measured. Every gain is a ratio of figures of this record.
+std::vector<Advice> advise(const Record& record);
+
+// Whether the record has what advise() looks at: then no advice is an answer.
+bool can_advise(const Record& record);
 
 }  // namespace tabane::lab

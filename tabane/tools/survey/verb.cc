@@ -9,7 +9,7 @@
 #include "tabane/core/output_path.h"
 #include "tabane/core/topology.h"
 #include "tabane/lab/page/report.h"
-#include "tabane/lab/survey/advice.h"
+#include "tabane/lab/probe.h"
 #include "tabane/lab/survey/survey.h"
 #include "tabane/program/command.h"
 #include "tabane/program/layout.h"
