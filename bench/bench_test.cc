@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "tabane/core/keep.h"
+#include "tabane/core/measurement.h"
 
 namespace tabane::bench {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "bench/bench.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 
 namespace tabane::bench {
 

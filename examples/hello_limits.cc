@@ -3,7 +3,6 @@
 #include <exception>
 #include <vector>
 
-#include "tabane/core/keep.h"
 #include "tabane/core/measurement.h"
 #include "tabane/core/statistics.h"
 #include "tabane/core/topology.h"

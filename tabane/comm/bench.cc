@@ -17,7 +17,7 @@
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
 #include "tabane/core/helper_process.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/core/topology.h"
 #include "tabane/core/units.h"
 

@@ -22,7 +22,7 @@
 #include "tabane/comm/bench_work.h"
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
-#include "tabane/core/keep.h"
+#include "tabane/core/measurement.h"
 
 namespace tabane::bench {
 namespace {

@@ -11,7 +11,7 @@
 #include "tabane/comm/collective/group.h"
 #include "tabane/comm/collective/schedule.h"
 #include "tabane/core/cgroup.h"
-#include "tabane/core/machine_name.h"
+#include "tabane/core/system_files.h"
 
 namespace tabane::comm {
 

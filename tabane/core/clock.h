@@ -75,4 +75,21 @@ class Clock {
 // The tick counter as a Clock. Lives as long as the process.
 Clock& tick_clock();
 
+// A sample during which a thread had less of its CPU than this says more about other programs than
+// about the work.
+inline constexpr double kLeastRunningShare = 0.9;
+
+// Whether the calling thread really ran: its CPU time over the time on the wall.
+class RunningShare {
+ public:
+  RunningShare();
+  // CPU time of the calling thread since construction over wall time since then: 1 unless it
+  // waited, or another program, or on some systems another virtual machine, had the CPU. Must be
+  // called by the thread that constructed it. cost: a microsecond or less.
+  double share() const;
+
+ private:
+  double wall_, cpu_;  // seconds at construction
+};
+
 }  // namespace tabane::core

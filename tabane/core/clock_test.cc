@@ -1,6 +1,7 @@
 #include "tabane/core/clock.h"
 
 #include <gtest/gtest.h>
+#include <time.h>
 
 #include <ctime>
 
@@ -75,6 +76,21 @@ TEST(TickClock, RunsAsFastAsTheSystemClock) {
   const double outer_end = raw_seconds();
   EXPECT_GE((end - begin) * 1.01, inner_end - inner_begin);
   EXPECT_LE((end - begin) * 0.99, outer_end - outer_begin);
+}
+
+TEST(RunningShare, IsNearZeroWhileTheThreadWaits) {
+  const RunningShare running;
+  const timespec pause{0, 20'000'000};
+  nanosleep(&pause, nullptr);
+  EXPECT_LT(running.share(), kLeastRunningShare / 2);
+}
+
+TEST(RunningShare, IsOneAtMostWhileTheThreadWorks) {
+  const RunningShare running;
+  volatile unsigned sum = 0;
+  for (unsigned i = 0; i < 10'000'000; ++i) sum = sum + i;
+  EXPECT_GT(running.share(), 0);
+  EXPECT_LE(running.share(), 1.01);
 }
 
 }  // namespace

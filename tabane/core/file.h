@@ -1,12 +1,16 @@
 // Files: descriptors that close themselves, and bytes that are read and written to the last one.
 #pragma once
 
+#include <sys/types.h>
+
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tabane::core {
 
@@ -55,5 +59,20 @@ std::string read_file(const std::filesystem::path& path);
 
 // Makes a file, or replaces what is in it. throws: SystemError naming it.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
+
+// Whether two directories are one, by whatever names or mounts they are reached.
+struct FileId {
+  dev_t device;
+  ino_t inode;
+
+  auto operator<=>(const FileId&) const = default;
+};
+
+// throws: core::SystemError.
+FileId identity_of(int fd);
+
+// The open directory itself, then its parents up to the root, or to the last that can be reached.
+// throws: core::SystemError.
+std::vector<FileId> with_parents(int directory);
 
 }  // namespace tabane::core

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tabane/core/error.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 
 namespace tabane::core {
 namespace {

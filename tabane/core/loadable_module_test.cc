@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "tabane/core/file.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 
 namespace tabane::core {
 namespace {

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tabane/core/clock.h"
 #include "tabane/core/error.h"
-#include "tabane/core/rounds.h"
-#include "tabane/core/running_share.h"
 
 namespace tabane::core {
 namespace {

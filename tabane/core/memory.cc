@@ -16,7 +16,7 @@
 #include <fstream>
 #include <utility>
 
-#include "tabane/core/cpu_list.h"
+#include "tabane/core/binding.h"
 #include "tabane/core/error.h"
 #include "tabane/core/system_files.h"
 

@@ -1,5 +1,3 @@
-#include "tabane/core/output_path.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -11,7 +9,8 @@
 #include <thread>
 
 #include "tabane/core/error.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/output_file.h"
+#include "tabane/core/temporary_file.h"
 
 namespace tabane::core {
 namespace {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <limits>
 #include <numeric>
+#include <vector>
 
 #include "tabane/core/error.h"
 
@@ -113,6 +116,183 @@ Ratio interleaved_ratio(std::span<const double> a, std::span<const double> b) {
     ratios[i] = a[i] / b[i];
   }
   return {.value = median(ratios), .interval = median_interval(ratios), .pairs = ratios.size()};
+}
+
+namespace {
+
+// Logarithm of the likelihood ratio when k of n samples are below: 2^n / ((n + 1) C(n, k)).
+double log_evidence(double n, double k) {
+  const double log_choices = std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1);
+  return n * std::log(2.0) - std::log(n + 1) - log_choices;
+}
+
+}  // namespace
+
+std::size_t running_rank(std::size_t n, double confidence) {
+  TABANE_ASSERT(confidence > 0 && confidence < 1);
+  const double enough = -std::log(1 - confidence);
+  const auto decided = [&](std::size_t below) {
+    return log_evidence(static_cast<double>(n), static_cast<double>(below)) >= enough;
+  };
+  // The evidence falls up to the middle: the first that is not enough is the rank.
+  std::size_t low = 0, high = n / 2 + 1;
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (decided(middle)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+Interval running_median_interval(std::span<const double> samples, double confidence) {
+  TABANE_ASSERT(!samples.empty());
+  const std::size_t rank = running_rank(samples.size(), confidence);
+  constexpr double kNoEnd = std::numeric_limits<double>::infinity();
+  if (rank == 0) return {-kNoEnd, kNoEnd};
+  std::vector<double> sorted(samples.begin(), samples.end());
+  std::sort(sorted.begin(), sorted.end());
+  return {sorted[rank - 1], sorted[sorted.size() - rank]};
+}
+
+Ratio running_ratio(std::span<const double> a, std::span<const double> b, double confidence) {
+  TABANE_ASSERT(a.size() == b.size() && !a.empty());
+  std::vector<double> ratios(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    TABANE_ASSERT(b[i] > 0);
+    ratios[i] = a[i] / b[i];
+  }
+  Interval interval = running_median_interval(ratios, confidence);
+  interval.low = std::max(0.0, interval.low);
+  return {.value = median(ratios), .interval = interval, .pairs = ratios.size()};
+}
+
+namespace {
+
+constexpr std::size_t kFewestSamples = 20;
+constexpr double kSmallestGroup = 0.15;  // share of the samples
+constexpr double kDistance = 0.10;       // of the groups' means, as a share of the mean of all
+constexpr double kExplained = 0.90;      // share of the variance that is between the groups
+
+}  // namespace
+
+std::vector<double> pass_medians(std::span<const double> samples, const PassSizes& passes) {
+  if (passes.size() < 2) return {samples.begin(), samples.end()};
+  std::vector<double> medians;
+  std::size_t begin = 0;
+  for (const std::size_t size : passes) {
+    TABANE_ASSERT(begin + size <= samples.size());
+    if (size > 0) medians.push_back(median(samples.subspan(begin, size)));
+    begin += size;
+  }
+  return medians;
+}
+
+PassSummary summarize_passes(std::span<const double> samples, const PassSizes& passes) {
+  const std::vector<double> observations = pass_medians(samples, passes);
+  return {median(observations), median_interval(observations), observations.size()};
+}
+
+Ratio ratio_of_passes(std::span<const double> a, std::span<const double> b,
+                      const PassSizes& passes) {
+  TABANE_ASSERT(a.size() == b.size() && !a.empty());
+  std::vector<double> ratios(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) ratios[i] = a[i] / b[i];
+  const PassSummary summary = summarize_passes(ratios, passes);
+  return {summary.median, summary.interval, a.size()};
+}
+
+std::optional<TwoStates> two_states(std::span<const double> samples) {
+  if (samples.size() < kFewestSamples) return std::nullopt;
+  std::vector<double> sorted(samples.begin(), samples.end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto n = static_cast<double>(sorted.size());
+  const double sum = std::accumulate(sorted.begin(), sorted.end(), 0.0);
+  double total = 0;
+  for (const double x : sorted) total += (x - sum / n) * (x - sum / n);
+  double most = 0, apart_there = 0, low_sum = 0;
+  std::size_t cut = 0;
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    low_sum += sorted[i - 1];
+    const auto low = static_cast<double>(i);
+    if (low < kSmallestGroup * n || n - low < kSmallestGroup * n) continue;
+    const double apart = (sum - low_sum) / (n - low) - low_sum / low;
+    const double between = low * (n - low) / n * apart * apart;
+    if (between <= most) continue;
+    most = between;
+    apart_there = apart;
+    cut = i;
+  }
+  if (most <= kExplained * total || apart_there <= kDistance * std::abs(sum / n))
+    return std::nullopt;
+  const std::span<const double> all(sorted);
+  return TwoStates{median(all.first(cut)), median(all.subspan(cut)),
+                   static_cast<double>(sorted.size() - cut) / n};
+}
+
+namespace {
+
+// Twice the mean rank of each sample of `s`, which is sorted: an integer. Ranks count from 1.
+std::vector<std::size_t> doubled_ranks(std::span<const double> s) {
+  std::vector<std::size_t> ranks(s.size());
+  for (std::size_t first = 0, end = 0; first < s.size(); first = end) {
+    while (end < s.size() && s[end] == s[first]) ++end;
+    std::fill(ranks.begin() + static_cast<std::ptrdiff_t>(first),
+              ranks.begin() + static_cast<std::ptrdiff_t>(end), first + 1 + end);
+  }
+  return ranks;
+}
+
+// Of all ways to choose k of the ranks, the share whose sum is at least `distance` from the mean of
+// all, k / n of the sum of all ranks: a distance in units of 1 / n.
+double share_of_choices(std::span<const std::size_t> ranks, std::size_t k, double distance) {
+  const std::size_t total = std::accumulate(ranks.begin(), ranks.end(), std::size_t{0});
+  // ways[j][sum]: to choose j of the ranks seen so far with this sum
+  std::vector<std::vector<double>> ways(k + 1, std::vector<double>(total + 1));
+  ways[0][0] = 1;
+  std::size_t most = 0;  // the sum of those seen
+  for (const std::size_t rank : ranks) {
+    for (std::size_t j = k; j-- > 0;) {
+      for (std::size_t sum = 0; sum <= most; ++sum) ways[j + 1][sum + rank] += ways[j][sum];
+    }
+    most += rank;
+  }
+  const auto n = static_cast<double>(ranks.size());
+  const double mean = static_cast<double>(k) * static_cast<double>(total);
+  double far = 0, all = 0;
+  for (std::size_t sum = 0; sum <= total; ++sum) {
+    all += ways[k][sum];
+    if (std::abs(n * static_cast<double>(sum) - mean) >= distance) far += ways[k][sum];
+  }
+  return far / all;
+}
+
+}  // namespace
+
+double rank_sum_chance(std::span<const double> a, std::span<const double> b) {
+  TABANE_ASSERT(!a.empty() && !b.empty());
+  constexpr std::size_t kMostForExact = 40;
+  std::vector<double> both(a.begin(), a.end());
+  both.insert(both.end(), b.begin(), b.end());
+  std::ranges::sort(both);
+  const std::vector<std::size_t> ranks = doubled_ranks(both);
+  double of_a = 0, total = 0, squares = 0;
+  for (const double x : a) {
+    of_a += static_cast<double>(
+        ranks[static_cast<std::size_t>(std::ranges::lower_bound(both, x) - both.begin())]);
+  }
+  for (const std::size_t rank : ranks) {
+    total += static_cast<double>(rank);
+    squares += static_cast<double>(rank) * static_cast<double>(rank);
+  }
+  const auto n = static_cast<double>(both.size()), k = static_cast<double>(a.size());
+  const double distance = std::abs(n * of_a - k * total);
+  if (both.size() <= kMostForExact) return share_of_choices(ranks, a.size(), distance);
+  const double variance =
+      k * (n - k) / (n - 1) * (squares - total * total / n);  // n times the sum's
+  return variance > 0 ? std::erfc(distance / std::sqrt(2 * n * variance)) : 1;
 }
 
 }  // namespace tabane::core

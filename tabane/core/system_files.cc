@@ -1,11 +1,16 @@
 #include "tabane/core/system_files.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <system_error>
+
+#include "tabane/core/error.h"
+#include "tabane/core/file.h"
 
 namespace tabane::core {
 namespace {
@@ -87,6 +92,20 @@ std::vector<std::string> SystemFiles::names(const std::string& directory) const 
 bool SystemFiles::exists(const std::string& path) const {
   std::error_code error;
   return std::filesystem::exists(root_ + path, error);
+}
+
+std::string host_name() {
+  char name[256] = {};
+  // The last byte stays 0 when the name is cut.
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unnamed";
+}
+
+std::string machine_name() {
+  try {
+    return core::read_file("/proc/sys/kernel/random/boot_id");
+  } catch (const core::SystemError&) {
+    return host_name();
+  }
 }
 
 }  // namespace tabane::core

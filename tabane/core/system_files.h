@@ -1,4 +1,5 @@
-// Reading the small text files in which the system describes itself, below a prefix for tests.
+// The small text files in which the system describes itself, below a prefix for tests, and the name
+// of the machine.
 #pragma once
 
 #include <cstdint>
@@ -34,5 +35,10 @@ class SystemFiles {
 };
 
 std::optional<double> leading_number(const std::string& text);
+
+std::string host_name();
+
+// The same in all containers of a machine, where host names differ.
+std::string machine_name();
 
 }  // namespace tabane::core

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tabane/core/fake_machine.h"
+#include "tabane/core/fake_machine_test.h"
 
 namespace tabane::core {
 namespace {

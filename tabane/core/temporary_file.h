@@ -1,8 +1,11 @@
-// A file under a temporary name in the directory that it is made for, until it is whole.
+// Files under a temporary name in the directory that they are made for, until they are whole, and
+// folders for temporary files.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -19,8 +22,8 @@ bool is_leftover(std::string_view name, mode_t mode);
 
 class TemporaryFile {
  public:
-  // Makes a new file under a random name, so that it neither writes to nor
-  // follows what exists. directory: open as long as this lives. final_name: for rename(). mode:
+  // Makes a new file under a random name, so that it neither writes to nor follows
+  // what exists. directory: open as long as this lives. final_name: for rename(). mode:
   // permissions, before the umask; to them the sticky bit is added until rename(). shown: what
   // errors call the file; empty: final_name. throws: SystemError naming it.
   TemporaryFile(int directory, std::string final_name, mode_t mode, std::string shown = {});
@@ -47,5 +50,32 @@ class TemporaryFile {
   Descriptor file_;
   bool renamed_ = false;
 };
+
+// A folder of its own for temporary files, gone with its object; what a killed process left is
+// removed by the next one that makes a folder of the same name.
+class ScratchFolder {
+ public:
+  // Makes an empty folder below parent/NAME-XXXXXX. parent: empty means the system's folder
+  // for temporary files. throws: SystemError naming the folder.
+  explicit ScratchFolder(std::string_view name, const std::filesystem::path& parent = {});
+  ~ScratchFolder();  // removes it with all that is in it
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::filesystem::path& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path outer_;
+  std::filesystem::path path_;
+  Descriptor lock_;  // on outer_
+};
+
+// Whether the files there are kept in memory (tmpfs, ramfs). False if the system does not say.
+bool is_in_memory(const std::filesystem::path& folder);
+
+// Bytes that can be written there without filling the file system or, where files are kept in
+// memory, the memory that this process can use. throws: SystemError.
+std::uint64_t writable_bytes(const std::filesystem::path& folder);
 
 }  // namespace tabane::core

@@ -13,11 +13,9 @@
 
 #include "tabane/core/binding.h"
 #include "tabane/core/cgroup.h"
-#include "tabane/core/cpu_list.h"
 #include "tabane/core/error.h"
 #include "tabane/core/system_files.h"
-#include "tabane/core/topology_kinds.h"
-#include "tabane/core/topology_nodes.h"
+#include "tabane/core/topology_files.h"
 
 namespace tabane::core {
 namespace {

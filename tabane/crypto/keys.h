@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "tabane/core/file.h"
-#include "tabane/core/same_place.h"
 #include "tabane/crypto/secret.h"
 
 namespace tabane::crypto {

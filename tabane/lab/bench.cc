@@ -13,7 +13,7 @@
 #include "bench/remote.h"
 #include "tabane/core/error.h"
 #include "tabane/core/helper_process.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/core/topology.h"
 #include "tabane/core/units.h"
 

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "tabane/core/fake_machine.h"
+#include "tabane/core/fake_machine_test.h"
 #include "tabane/lab/record_head.h"
 
 namespace tabane::lab {

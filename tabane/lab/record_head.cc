@@ -6,7 +6,7 @@
 #include <ctime>
 
 #include "tabane/core/error.h"
-#include "tabane/core/machine_name.h"
+#include "tabane/core/system_files.h"
 #include "tabane/lab/environment.h"
 #include "tabane/simd/target.h"
 

@@ -4,8 +4,8 @@
 #include "bench/command.h"
 #include "bench/remote.h"
 #include "tabane/core/error.h"
-#include "tabane/core/output_path.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/output_file.h"
+#include "tabane/core/temporary_file.h"
 
 namespace tabane::bench {
 namespace {

@@ -17,8 +17,9 @@ extern const Verb tabane_program;
 extern const Verb* const kVerbs[];
 extern const Verb* const kStudies[];
 
-// Returns the verb that is the variable `name` of this namespace in a module, tabane_MODULE.so.
-// throws: core::Error with the module's path if it is missing, broken or of another build.
+// Verbs may be in modules, so that what one tool needs is loaded for no other. Returns the verb
+// that is the variable `name` of this namespace in a module, tabane_MODULE.so. throws: core::Error
+// with the module's path if it is missing, broken or of another build.
 const Verb& load_verb(const char* module, const char* name);
 
 // Version, compiler, build type and the libraries that the program was built with: several lines.

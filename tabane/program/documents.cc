@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "tabane/core/error.h"
-#include "tabane/core/output_path.h"
+#include "tabane/core/output_file.h"
 #include "tabane/lab/record_head.h"
 #include "tabane/program/command.h"
 

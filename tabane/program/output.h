@@ -47,6 +47,7 @@ void require_writable_file(std::string_view flag, const std::filesystem::path& p
 // Makes the directory if it is missing. throws: core::UsageError if files cannot be made in it.
 void require_writable_directory(const std::filesystem::path& directory);
 
+// What an error says beyond its sentence: reasons, or what a command has printed.
 class MoreLines {
  public:
   explicit MoreLines(const std::string& text) {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "tabane/core/error.h"
-#include "tabane/core/output_path.h"
+#include "tabane/core/output_file.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/page/report.h"
 #include "tabane/lab/record/text.h"

@@ -9,7 +9,7 @@
 
 #include "tabane/core/binding.h"
 #include "tabane/core/memory.h"
-#include "tabane/core/pinned_pool.h"
+#include "tabane/core/threads.h"
 #include "tabane/core/topology.h"
 #include "tabane/simd/bench_kernels.h"
 #include "tabane/simd/elementwise.h"

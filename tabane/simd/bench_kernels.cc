@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "bench/command.h"
-#include "tabane/core/keep.h"
+#include "tabane/core/measurement.h"
 #include "tabane/simd/bench_peers.h"
 #include "tabane/simd/elementwise.h"
 #include "tabane/simd/reduction.h"

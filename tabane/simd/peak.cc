@@ -1,6 +1,6 @@
 #include "tabane/simd/peak.h"
 
-#include "tabane/core/keep.h"
+#include "tabane/core/measurement.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tabane/simd/peak.cc"

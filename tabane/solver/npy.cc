@@ -13,7 +13,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/core/output_path.h"
+#include "tabane/core/output_file.h"
 
 namespace tabane::solver {
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "tabane/core/error.h"
-#include "tabane/core/output_path.h"
+#include "tabane/core/output_file.h"
 
 namespace tabane::solver {
 

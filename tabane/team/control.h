@@ -121,7 +121,6 @@ class Control {
 
 // How many tasks a worker takes at once: enough that taking them costs little, few enough that all
 // workers end together.
-
 class ChunkSize {
  public:
   explicit ChunkSize(std::size_t workers) : workers_(workers) {}

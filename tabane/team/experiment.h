@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "tabane/core/keep.h"
+#include "tabane/core/measurement.h"
 #include "tabane/team/choose.h"
 #include "tabane/team/job.h"
 #include "tabane/team/result_file.h"

@@ -44,6 +44,7 @@ class SharedBlock {
   std::size_t size_ = 0;
 };
 
+// Which process forks which.
 enum class ForkOrder {
   tree,    // every process forks half of what is left to make: at most ceil(log2 P) forks each
   serial,  // one process forks all others

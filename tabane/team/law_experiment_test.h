@@ -60,7 +60,7 @@ class LawExperiment : public Experiment {
   // What the whole work takes with this shape, without noise.
   double true_seconds(Shape shape);
   // The least of it over all shapes of at most so many workers. Where task times vary, the 40 best
-  // by the formula of imbalance.h are scheduled task by task.
+  // by the formula of team_model.h are scheduled task by task.
   Prediction true_optimum(int most_workers);
 
   int runs() const { return runs_; }

@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "tabane/core/error.h"
-#include "tabane/core/rounds.h"
+#include "tabane/core/measurement.h"
 
 namespace tabane::lab {
 

@@ -8,7 +8,7 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
-#include "tabane/core/rounds.h"
+#include "tabane/core/measurement.h"
 
 namespace tabane::lab {
 namespace {

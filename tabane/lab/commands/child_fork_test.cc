@@ -12,7 +12,7 @@
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/lab/campaign/campaign.h"
 #include "tabane/lab/commands/line.h"
 

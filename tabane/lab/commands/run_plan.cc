@@ -8,7 +8,7 @@
 #include <map>
 #include <sstream>
 
-#include "tabane/core/cpu_list.h"
+#include "tabane/core/binding.h"
 #include "tabane/core/error.h"
 
 namespace tabane::program {

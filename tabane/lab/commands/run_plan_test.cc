@@ -7,7 +7,7 @@
 #include <map>
 
 #include "tabane/core/error.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 
 namespace tabane::program {
 namespace {
@@ -261,5 +261,4 @@ TEST(DescribeRunPlan, OfManyWorkersHasOneLineForEachNode) {
 }
 
 }  // namespace
-
 }  // namespace tabane::program

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "tabane/core/error.h"
-#include "tabane/core/rank_sum.h"
+#include "tabane/core/statistics.h"
 #include "tabane/lab/record/points.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/record_head.h"

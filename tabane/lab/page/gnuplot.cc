@@ -21,7 +21,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/lab/page/plot.h"
 #include "tabane/lab/record/text.h"
 

@@ -8,7 +8,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/core/output_path.h"
+#include "tabane/core/output_file.h"
 #include "tabane/lab/page/gnuplot.h"
 #include "tabane/lab/page/report_style.h"
 #include "tabane/lab/record/text.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tabane/core/binding.h"
-#include "tabane/core/keep.h"
+#include "tabane/core/measurement.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/common.h"

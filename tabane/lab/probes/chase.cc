@@ -5,8 +5,8 @@
 
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
-#include "tabane/core/keep.h"
-#include "tabane/core/time_together.h"
+#include "tabane/core/measurement.h"
+#include "tabane/core/threads.h"
 #include "tabane/lab/probes/common.h"
 
 namespace tabane::lab {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tabane/core/memory.h"
-#include "tabane/core/pinned_pool.h"
+#include "tabane/core/threads.h"
 #include "tabane/lab/probe.h"
 
 namespace tabane::lab {

@@ -15,7 +15,7 @@
 #include "tabane/core/binding.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
-#include "tabane/core/keep.h"
+#include "tabane/core/measurement.h"
 #include "tabane/core/memory.h"
 #include "tabane/core/placement.h"
 #include "tabane/lab/campaign/ranks.h"

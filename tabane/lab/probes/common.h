@@ -12,8 +12,8 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/measurement.h"
-#include "tabane/core/pinned_pool.h"
 #include "tabane/core/placement.h"
+#include "tabane/core/threads.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/record/record.h"
 

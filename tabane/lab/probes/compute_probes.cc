@@ -7,9 +7,8 @@
 
 #include "tabane/core/binding.h"
 #include "tabane/core/core_rate.h"
-#include "tabane/core/keep.h"
-#include "tabane/core/pinned_pool.h"
-#include "tabane/core/time_together.h"
+#include "tabane/core/measurement.h"
+#include "tabane/core/threads.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/common.h"
 #include "tabane/lab/probes/working_set.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "tabane/core/binding.h"
-#include "tabane/core/keep.h"
+#include "tabane/core/measurement.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/common.h"
 #include "tabane/lab/probes/working_set.h"

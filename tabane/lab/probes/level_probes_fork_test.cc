@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tabane/core/keep.h"
+#include "tabane/core/measurement.h"
 #include "tabane/lab/probes/run_probe_test.h"
 #include "tabane/lab/probes/working_set.h"
 

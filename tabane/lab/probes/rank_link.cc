@@ -13,8 +13,8 @@
 #include "tabane/comm/launch.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
-#include "tabane/core/scratch_folder.h"
 #include "tabane/core/statistics.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/lab/probes/ping_pong.h"
 
 namespace tabane::lab {

@@ -9,8 +9,8 @@
 
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
-#include "tabane/core/keep.h"
-#include "tabane/core/time_together.h"
+#include "tabane/core/measurement.h"
+#include "tabane/core/threads.h"
 #include "tabane/simd/elementwise.h"
 #include "tabane/simd/reduction.h"
 

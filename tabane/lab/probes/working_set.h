@@ -12,7 +12,7 @@
 
 #include "tabane/core/measurement.h"
 #include "tabane/core/memory.h"
-#include "tabane/core/pinned_pool.h"
+#include "tabane/core/threads.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/common.h"
 #include "tabane/simd/elementwise.h"

@@ -10,7 +10,6 @@
 #include <variant>
 #include <vector>
 
-#include "tabane/core/passes.h"
 #include "tabane/core/statistics.h"
 #include "tabane/lab/record/json.h"
 #include "tabane/lab/record/points.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "tabane/core/fake_machine.h"
+#include "tabane/core/fake_machine_test.h"
 
 namespace tabane::lab {
 namespace {
@@ -116,5 +116,4 @@ TEST(Disturbances, DoNotTakeTheRanksOfThisProgramForOthers) {
 }
 
 }  // namespace
-
 }  // namespace tabane::lab

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/crypto/cbc_cipher.h"
 #include "tabane/lab/study/study.h"
 

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "tabane/core/error.h"
-#include "tabane/core/pinned_pool.h"
 #include "tabane/core/statistics.h"
+#include "tabane/core/threads.h"
 #include "tabane/core/units.h"
 #include "tabane/crypto/device_aes.h"
 #include "tabane/crypto/secret.h"

@@ -22,7 +22,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/core/keep.h"
+#include "tabane/core/measurement.h"
 #include "tabane/crypto/sha256.h"
 #include "tabane/studies/aes_folder/aes_folder.h"
 #include "tabane/tools/encrypt/tree.h"

@@ -8,7 +8,7 @@
 #include "tabane/comm/collective/choice.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/file.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/lab/campaign/ranks.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/solver/picture.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tabane/comm/comm.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/lab/study/study.h"
 #include "tabane/solver/solution.h"
 

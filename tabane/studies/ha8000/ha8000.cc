@@ -10,7 +10,6 @@
 #include "tabane/core/binding.h"
 #include "tabane/core/core_rate.h"
 #include "tabane/core/error.h"
-#include "tabane/core/keep.h"
 #include "tabane/core/measurement.h"
 #include "tabane/lab/record/published.h"
 #include "tabane/lab/study/study.h"

@@ -15,7 +15,7 @@
 #include "tabane/core/binding.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
-#include "tabane/core/time_together.h"
+#include "tabane/core/threads.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/campaign/ranks.h"
 #include "tabane/lab/probes/ping_pong.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tabane/core/pinned_pool.h"
+#include "tabane/core/threads.h"
 #include "tabane/lab/probes/rank_link.h"
 #include "tabane/lab/study/study.h"
 

@@ -16,7 +16,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/core/rounds.h"
+#include "tabane/core/measurement.h"
 #include "tabane/studies/process_thread/malloc_map/allocation.h"
 #include "tabane/studies/process_thread/malloc_map/words.h"
 #include "tabane/studies/process_thread/process_thread.h"

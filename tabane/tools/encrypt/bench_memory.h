@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/bench.h"
-#include "tabane/core/pinned_pool.h"
+#include "tabane/core/threads.h"
 #include "tabane/tools/encrypt/job.h"
 
 namespace tabane::bench {

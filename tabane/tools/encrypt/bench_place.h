@@ -8,8 +8,8 @@
 #include "bench/bench.h"
 #include "bench/command.h"
 #include "bench/scratch.h"
-#include "tabane/core/pinned_pool.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
+#include "tabane/core/threads.h"
 #include "tabane/tools/encrypt/bench_memory.h"
 
 namespace tabane::bench {

@@ -7,7 +7,7 @@
 #include "bench/remote.h"
 #include "bench/scratch.h"
 #include "tabane/core/error.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 
 namespace tabane::bench {
 namespace {

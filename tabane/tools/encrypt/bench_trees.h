@@ -4,7 +4,7 @@
 
 #include "bench/bench.h"
 #include "bench/command.h"
-#include "tabane/core/pinned_pool.h"
+#include "tabane/core/threads.h"
 
 namespace tabane::bench {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tabane/core/files_test.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/tools/encrypt/manifest_compare.h"
 
 namespace tabane::encrypt {

@@ -17,7 +17,7 @@
 
 #include "tabane/core/binding.h"
 #include "tabane/core/file.h"
-#include "tabane/core/machine_name.h"
+#include "tabane/core/system_files.h"
 #include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/preflight.h"
 #include "tabane/tools/encrypt/rank_letters.h"

@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "tabane/core/files_test.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/tools/encrypt/test_bytes.h"
 
 namespace tabane::encrypt {

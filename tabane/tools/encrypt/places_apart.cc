@@ -9,8 +9,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/core/output_path.h"
-#include "tabane/core/same_place.h"
+#include "tabane/core/output_file.h"
 #include "tabane/tools/encrypt/key_proof.h"
 #include "tabane/tools/encrypt/keys_file.h"
 #include "tabane/tools/encrypt/tree_home.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tabane/core/file.h"
-#include "tabane/core/output_path.h"
+#include "tabane/core/output_file.h"
 #include "tabane/tools/encrypt/key_ring.h"
 #include "tabane/tools/encrypt/request.h"
 #include "tabane/tools/encrypt/tree.h"

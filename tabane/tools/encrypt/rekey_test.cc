@@ -6,7 +6,7 @@
 
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/core/text_of_error_test.h"
 #include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/slot_vectors.h"

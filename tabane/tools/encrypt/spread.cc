@@ -9,7 +9,7 @@
 
 #include "tabane/comm/launch.h"
 #include "tabane/core/binding.h"
-#include "tabane/core/machine_name.h"
+#include "tabane/core/system_files.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/tools/encrypt/rank_tree.h"
 #include "tabane/tools/encrypt/spread_units.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "tabane/core/crew.h"
+#include "tabane/core/threads.h"
 #include "tabane/tools/encrypt/cbc_file.h"
 #include "tabane/tools/encrypt/device_sealer.h"
 #include "tabane/tools/encrypt/sealed_file.h"

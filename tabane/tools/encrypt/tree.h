@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "tabane/core/file.h"
-#include "tabane/core/same_place.h"
 #include "tabane/tools/encrypt/growing_array.h"
 
 namespace tabane::encrypt {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "tabane/core/file.h"
-#include "tabane/core/scratch_folder.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/core/text_of_error_test.h"
 #include "tabane/tools/encrypt/job.h"

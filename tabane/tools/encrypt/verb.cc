@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "tabane/core/error.h"
-#include "tabane/core/output_path.h"
+#include "tabane/core/output_file.h"
 #include "tabane/program/command.h"
 #include "tabane/program/output.h"
 #include "tabane/program/passphrase_prompt.h"

@@ -12,7 +12,7 @@
 #include "bench/command.h"
 #include "bench/scratch.h"
 #include "tabane/core/file.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/tools/epub/new_archive.h"
 #include "tabane/tools/epub/package.h"
 

@@ -13,9 +13,8 @@
 
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/core/output_file.h"
-#include "tabane/core/output_path.h"
-#include "tabane/core/same_place.h"
 #include "tabane/crypto/secret.h"
 #include "tabane/tools/epub/licence.h"
 #include "tabane/tools/epub/package.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tabane/core/error.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/tools/epub/archive.h"
 #include "tabane/tools/epub/cryptography.h"
 #include "tabane/tools/epub/licence.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tabane/core/error.h"
-#include "tabane/core/output_path.h"
+#include "tabane/core/output_file.h"
 #include "tabane/core/temporary_file.h"
 
 namespace tabane::epub {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "tabane/core/crew.h"
+#include "tabane/core/threads.h"
 
 namespace tabane::epub {
 namespace {

@@ -15,8 +15,8 @@
 #include <optional>
 
 #include "tabane/core/error.h"
-#include "tabane/core/output_path.h"
-#include "tabane/core/same_place.h"
+#include "tabane/core/file.h"
+#include "tabane/core/output_file.h"
 #include "tabane/core/units.h"
 #include "tabane/crypto/keys.h"
 #include "tabane/program/command.h"

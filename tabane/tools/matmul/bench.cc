@@ -12,7 +12,7 @@
 
 #include "bench/solvers.h"
 #include "tabane/comm/launch.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/solver/solution.h"
 #include "tabane/tools/matmul/matrix.h"
 #include "tabane/tools/matmul/multiply.h"

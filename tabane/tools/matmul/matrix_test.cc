@@ -7,8 +7,8 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/core/output_path.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/output_file.h"
+#include "tabane/core/temporary_file.h"
 
 namespace tabane::matmul {
 namespace {

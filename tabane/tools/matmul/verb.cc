@@ -11,7 +11,7 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
-#include "tabane/core/output_path.h"
+#include "tabane/core/output_file.h"
 #include "tabane/core/units.h"
 #include "tabane/program/command.h"
 #include "tabane/program/printable.h"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "tabane/core/error.h"
-#include "tabane/core/output_path.h"
+#include "tabane/core/output_file.h"
 #include "tabane/crypto/secret.h"
 #include "tabane/tools/mine/bgv/frame.h"
 

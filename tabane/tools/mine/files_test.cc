@@ -9,7 +9,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 
 namespace tabane::mine {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
-#include "tabane/core/output_path.h"
+#include "tabane/core/output_file.h"
 #include "tabane/program/command.h"
 #include "tabane/program/output.h"
 #include "tabane/program/passphrase_prompt.h"

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "tabane/core/error.h"
-#include "tabane/core/output_path.h"
+#include "tabane/core/output_file.h"
 #include "tabane/lab/page/report.h"
 #include "tabane/program/command.h"
 #include "tabane/program/output.h"

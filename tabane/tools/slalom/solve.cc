@@ -9,8 +9,8 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/core/output_path.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/output_file.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/tools/slalom/factors.h"
 #include "tabane/tools/slalom/results.h"
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "tabane/core/error.h"
-#include "tabane/core/output_path.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/output_file.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/core/units.h"
 #include "tabane/program/command.h"
 #include "tabane/program/printable.h"

@@ -15,7 +15,7 @@
 #include "bench/command.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/tools/survey/bench_compare.h"
 
 namespace tabane::bench {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "tabane/core/output_path.h"
+#include "tabane/core/output_file.h"
 #include "tabane/core/topology.h"
 #include "tabane/lab/page/report.h"
 #include "tabane/lab/probe.h"

@@ -14,8 +14,8 @@
 #include "bench/command.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/core/keep.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/measurement.h"
+#include "tabane/core/temporary_file.h"
 
 namespace tabane::bench {
 namespace {

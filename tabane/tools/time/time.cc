@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "tabane/core/error.h"
-#include "tabane/core/rounds.h"
-#include "tabane/core/running_interval.h"
+#include "tabane/core/measurement.h"
+#include "tabane/core/statistics.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/record/text.h"
 

@@ -20,6 +20,7 @@
 
 namespace tabane::lab {
 
+// {NAME} in a command line is replaced by each of the values in turn.
 struct Parameter {
   std::string name;
   std::vector<std::string> values;  // at least one

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <span>
 
-#include "tabane/core/running_interval.h"
+#include "tabane/core/statistics.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/study/study.h"
 #include "tabane/tools/time/time_record.h"

@@ -13,7 +13,7 @@
 #include "bench/remote.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/tools/time/bench.h"
 #include "tabane/tools/tune/bench_commands.h"
 #include "tabane/tools/tune/synthetic_command_test.h"

@@ -11,8 +11,8 @@
 #include "bench/scratch.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/core/scratch_folder.h"
 #include "tabane/core/statistics.h"
+#include "tabane/core/temporary_file.h"
 
 namespace tabane::bench {
 namespace {

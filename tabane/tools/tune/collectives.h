@@ -14,6 +14,7 @@
 
 namespace tabane::lab {
 
+// The command line in a record of tuning, with what the search depended on:
 // "tabane tune --collectives --quick -n 4", without options that are false, 0 or empty.
 class CommandLine {
  public:

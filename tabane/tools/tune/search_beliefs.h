@@ -52,6 +52,8 @@ class Kernel {
   std::vector<std::vector<double>> tables_;  // correlations of the levels of each dimension
 };
 
+// A Gaussian process over the values of all candidates, kept up to date run by run.
+// source: Rasmussen and Williams, Gaussian Processes for Machine Learning, chapter 2.
 class Surrogate {
  public:
   // means: expected of each candidate beforehand.
@@ -72,6 +74,7 @@ class Surrogate {
   double log_likelihood_ = 0;
 };
 
+// Noise of runs: small on both sides, and now and then a disturbance, which only makes a run worse.
 class Noise {
  public:
   // Learns from the runs of each candidate. cost: their number.

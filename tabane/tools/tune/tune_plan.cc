@@ -7,7 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "tabane/core/cpu_list.h"
+#include "tabane/core/binding.h"
 #include "tabane/core/error.h"
 #include "tabane/core/memory.h"
 #include "tabane/lab/commands/line.h"

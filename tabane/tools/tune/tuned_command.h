@@ -16,8 +16,9 @@
 
 namespace tabane::program {
 
-// The system's extended regular expressions (POSIX, as of grep -E): those of the standard library
-// recur for every character, so that a long line overflows the stack.
+// A number that a command prints, found by one of the system's extended regular expressions (POSIX,
+// as of grep -E): those of the standard library recur for every character, so that a long line
+// overflows the stack.
 class Metric {
  public:
   // Of a longer line only so many bytes are searched, the last ones: the time grows with their

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "tabane/core/error.h"
-#include "tabane/core/output_path.h"
+#include "tabane/core/output_file.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/record_head.h"
 #include "tabane/program/args.h"

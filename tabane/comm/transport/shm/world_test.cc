@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tabane/core/error.h"
-#include "tabane/core/fake_machine.h"
+#include "tabane/core/fake_machine_test.h"
 #include "tabane/core/units.h"
 
 namespace tabane::comm::shm {

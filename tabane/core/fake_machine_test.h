@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tabane/core/file.h"
-#include "tabane/core/scratch_folder.h"
+#include "tabane/core/temporary_file.h"
 
 namespace tabane::core {
 

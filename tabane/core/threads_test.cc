@@ -1,4 +1,4 @@
-#include "tabane/core/time_together.h"
+#include "tabane/core/threads.h"
 
 #include <gtest/gtest.h>
 #include <time.h>
@@ -7,11 +7,80 @@
 #include <stdexcept>
 #include <vector>
 
+#include "tabane/core/binding.h"
 #include "tabane/core/clock.h"
+#include "tabane/core/error.h"
 #include "tabane/core/topology.h"
 
 namespace tabane::core {
 namespace {
+
+constexpr std::chrono::milliseconds kPeriod(1);
+
+TEST(Crew, HasEachThreadDoItsWorkOnce) {
+  std::vector<std::atomic<int>> calls(5);
+  run_crew(
+      calls.size(), [&](std::size_t thread) { ++calls[thread]; }, kPeriod, [] {});
+  for (const auto& each : calls) EXPECT_EQ(each, 1);
+}
+
+TEST(Crew, TicksUntilAllHaveEnded) {
+  std::atomic<int> ticks = 0;
+  const auto until_third = [&](std::size_t) {
+    while (ticks < 3) ticks.wait(ticks);
+  };
+  run_crew(2, until_third, kPeriod, [&] {
+    ++ticks;
+    ticks.notify_all();
+  });
+  EXPECT_GE(ticks, 3);
+}
+
+TEST(Crew, TellsOfAFailureWhenAllHaveEnded) {
+  std::atomic<bool> failed = false;
+  std::atomic<int> ended = 0;
+  const auto work = [&](std::size_t thread) {
+    if (thread == 1) {
+      failed = true;
+      throw std::runtime_error("thread 1");
+    }
+    while (!failed) {
+    }
+    ++ended;
+  };
+  EXPECT_THROW(run_crew(3, work, kPeriod, [] {}), std::runtime_error);
+  EXPECT_EQ(ended, 2);
+}
+
+std::vector<unsigned> usable_pus() { return Topology::detect().pu_os_indices(); }
+
+TEST(PinnedPool, RunsTheWorkOnceOnEveryThreadInEveryRound) {
+  PinnedPool pool(usable_pus());
+  std::vector<int> calls(pool.size(), 0);
+  for (int round = 0; round < 100; ++round) pool.run([&](std::size_t i) { ++calls[i]; });
+  for (int count : calls) EXPECT_EQ(count, 100);
+}
+
+TEST(PinnedPool, BindsEachThreadToItsPu) {
+  const std::vector<unsigned> pus = usable_pus();
+  PinnedPool pool(pus);
+  std::vector<std::vector<unsigned>> bound(pus.size());
+  pool.run([&](std::size_t i) { bound[i] = thread_binding(); });
+  for (std::size_t i = 0; i < pus.size(); ++i) EXPECT_EQ(bound[i], std::vector<unsigned>{pus[i]});
+}
+
+TEST(PinnedPool, RethrowsTheExceptionOfAWorkerAndStaysUsable) {
+  PinnedPool pool(usable_pus());
+  EXPECT_THROW(pool.run([](std::size_t) { throw std::runtime_error("no"); }), std::runtime_error);
+  std::vector<int> done(pool.size(), 0);
+  pool.run([&](std::size_t i) { done[i] = 1; });
+  EXPECT_EQ(done, std::vector<int>(pool.size(), 1));
+}
+
+TEST(PinnedPool, RefusesAPuThatDoesNotExist) {
+  const std::vector<unsigned> pus = {60000};
+  EXPECT_THROW(PinnedPool pool(pus), SystemError);
+}
 
 void pause_ms(long ms) {
   const timespec pause{0, ms * 1'000'000};

@@ -1,6 +1,8 @@
-// Kinds of cores in one machine: what the system and hwloc say about them, in words.
+// What the system's own files tell of the topology, and what follows where hwloc says otherwise or
+// less: the PUs of each NUMA node, and the kinds of cores in one machine, put into words.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -8,6 +10,17 @@
 #include "tabane/core/topology.h"
 
 namespace tabane::core {
+
+using NodeLists = std::map<unsigned, std::vector<unsigned>>;  // os_index of a node -> of its PUs
+
+// Reads /sys/devices/system/node/node*/cpulist. Empty where the system has no such lists.
+NodeLists read_node_lists(const SystemFiles& files);
+
+// hwloc cannot place a node that crosses packages and then gives all PUs to the first node. Gives
+// every PU the node that lists it, where that node is among `nodes`. Returns what was wrong
+// as one sentence; empty: nothing.
+std::string correct_nodes(std::vector<Pu>& pus, const std::vector<NumaNode>& nodes,
+                          const NodeLists& lists);
 
 // One of hwloc's kinds, which come slowest first. 0 or empty: not known.
 struct DescribedKind {
