@@ -103,14 +103,14 @@ std::string HelperProcess::read_line() {
 }
 
 bool HelperProcess::answers_within(double seconds) {
-  using Clock = std::chrono::steady_clock;
+  using Steady = std::chrono::steady_clock;
   if (!received_.empty()) return true;
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  const auto end = Steady::now() + std::chrono::duration<double>(seconds);
   pollfd ready{.fd = socket_.get(), .events = POLLIN, .revents = 0};
   for (;;) {
-    const std::chrono::duration<double, std::milli> left = end - Clock::now();
+    const std::chrono::duration<double, std::milli> left = end - Steady::now();
     if (poll(&ready, 1, std::max(0, static_cast<int>(left.count()))) > 0) return true;
-    if (Clock::now() >= end) return false;
+    if (Steady::now() >= end) return false;
   }
 }
 
