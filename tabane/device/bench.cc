@@ -366,7 +366,7 @@ void ask_about_commands(Panel& panel) {
   for (const core::Pu& pu : topology.pus()) pus.push_back(pu.os_index);
   core::PinnedPool pool(pus);
   Usage total;
-  Place place(panel.settings(), pool, total);
+  Workplace place(panel.settings(), pool, total);
   place.fill(16, 256, std::uint64_t{64} << 10);
   Bus bus;
   for (const CipherKind& kind : all_ciphers()) {
