@@ -29,6 +29,9 @@ layout() { clang-format --dry-run -Werror "${sources[@]}"; }
 layers() {
   python3 cmake/check_layers.py --self-test && python3 cmake/check_layers.py "${sources[@]}"
 }
+sizes() {
+  python3 cmake/check_sizes.py --self-test && python3 cmake/check_sizes.py "${sources[@]}"
+}
 spaces() { ! grep -nE '[[:blank:]]+$' "${texts[@]}"; }
 columns() { ! grep -nE '^.{101,}' "${narrow[@]}"; }
 shell() { shellcheck "${scripts[@]}"; }
@@ -71,6 +74,7 @@ check_with() {
 
 check_with clang-format "layout" layout
 check_with python3 "layers" layers
+check_with python3 "sizes" sizes
 check "trailing blanks" spaces
 check "at most 100 columns" columns
 check_with shellcheck "shell scripts" shell
