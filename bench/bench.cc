@@ -64,7 +64,7 @@ F accountable(F f, Contender& contender) {
   };
 }
 
-core::Competitor competitor(Contender& contender, const std::string& name) {
+core::Contender measured(Contender& contender, const std::string& name) {
   return {name, accountable(contender.work, contender), accountable(contender.before, contender),
           accountable(contender.timed, contender)};
 }
@@ -90,20 +90,20 @@ struct Measured {
 
 // Measures all contenders of a question in turn. throws: Failed.
 Answers answer(Question& question, const core::MeasureOptions& options) {
-  std::vector<core::Competitor> competitors{competitor(question.ours, question.ours.name)};
+  std::vector<core::Contender> contenders{measured(question.ours, question.ours.name)};
   std::vector<const Contender*> present;
   Answers answers;
   for (Contender& peer : question.peers) {
     if (peer.missing.empty()) peer.missing = question.ours.missing;
     if (peer.missing.empty()) {
-      competitors.push_back(competitor(peer, peer.name));
+      contenders.push_back(measured(peer, peer.name));
       present.push_back(&peer);
     } else {
       answers.comparisons.push_back(beside(question, peer));
     }
   }
   if (present.empty()) return answers;
-  const auto series = core::measure_interleaved(std::move(competitors), options);
+  const auto series = core::measure_interleaved(std::move(contenders), options);
   const auto ours = seconds_per_amount(series[0], question.ours.amount);
   answers.costs.emplace_back("tabane", ours);
   std::map<std::string, Measured> roofs;  // by what they limit, the highest

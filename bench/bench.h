@@ -32,7 +32,7 @@ struct Contender {
   std::string missing;      // why it cannot take part; empty: it can
   std::function<void()> before = {};  // called before each epoch, outside its time
   std::string how = {};               // what it is, how it was started, its version
-  // In place of `work`: see core::Competitor.
+  // In place of `work`: see core::Contender.
   std::function<double(std::uint64_t iterations)> timed = {};
 };
 

@@ -26,10 +26,10 @@
 
 namespace tabane::bench {
 
-// Whose turn it is, for ranks that must not disturb the competitor whose turn it is: all but rank 0
+// Whose turn it is, for ranks that must not disturb the contender whose turn it is: all but rank 0
 // sleep in the kernel until rank 0 has a request for them.
 //
-// In a file that all ranks of a competitor map, of zeros at first.
+// In a file that all ranks of a contender map, of zeros at first.
 class Turns {
  public:
   static constexpr std::size_t kFileBytes = 4096;

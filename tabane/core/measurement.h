@@ -2,7 +2,7 @@
 //
 // One iteration is one call of the work. An epoch is a batch of iterations between two reads of the
 // clock, long enough that the clock's step does not matter, and gives one sample. A run repeats
-// epochs until the median is known well enough or the budget ends. Competitors share a run: in
+// epochs until the median is known well enough or the budget ends. Contenders share a run: in
 // every round each gives one epoch, in an order drawn anew, so that a slow moment of the machine
 // hits all of them.
 #pragma once
@@ -39,7 +39,7 @@ inline void forget(T& value) {
 #endif
 }
 
-// Competitors measured in turn: in every round each gives one sample, in an order drawn anew, so
+// Contenders measured in turn: in every round each gives one sample, in an order drawn anew, so
 // that a slow moment of the machine hits all of them. The one such loop; everything that is
 // compared goes through it.
 
@@ -58,16 +58,16 @@ struct NeverEnough {
   bool operator()(int) const { return false; }
 };
 
-// take(i) measures competitor i once and returns its sample; keep(samples) gets those of a whole
-// round, by competitor; enough(rounds) ends the run, asked after each round from the fewest on.
+// take(i) measures contender i once and returns its sample; keep(samples) gets those of a whole
+// round, by contender; enough(rounds) ends the run, asked after each round from the fewest on.
 // Time is counted from `start` by `clock`. throws: as take(); the round begun is then not kept.
 template <class Take, class Keep, class Enough = NeverEnough>
-RoundsEnd in_rounds(std::size_t competitors, const RoundsOptions& options, Clock& clock,
+RoundsEnd in_rounds(std::size_t contenders, const RoundsOptions& options, Clock& clock,
                     double start, Take take, Keep keep, Enough enough = {}) {
-  std::vector<std::size_t> order(competitors);
+  std::vector<std::size_t> order(contenders);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::mt19937 random(options.seed);
-  std::vector<decltype(take(std::size_t{0}))> samples(competitors);
+  std::vector<decltype(take(std::size_t{0}))> samples(contenders);
   for (int round = 0; round < options.most; ++round) {
     const double spent = clock.now() - start;
     if (spent > options.most_seconds) return RoundsEnd::budget;
@@ -82,11 +82,10 @@ RoundsEnd in_rounds(std::size_t competitors, const RoundsOptions& options, Clock
 
 struct MeasureOptions {
   double confidence_target = 0.01;  // stop when half the median's 95 % interval is below this share
-  double budget_seconds =
-      0.5;                // of a competitor; the run stops when all budgets together are spent
-  int min_epochs = 11;    // even when the budget is spent; >= 1
-  int max_epochs = 2001;  // >= min_epochs
-  int warmup_epochs = 2;  // run and not counted
+  double budget_seconds = 0.5;  // of a contender; the run stops when all budgets together are spent
+  int min_epochs = 11;          // even when the budget is spent; >= 1
+  int max_epochs = 2001;        // >= min_epochs
+  int warmup_epochs = 2;        // run and not counted
   double min_epoch_steps = 1000;     // an epoch lasts at least this many clock steps …
   double min_epoch_seconds = 20e-6;  // … and at least this long
   bool single_iteration = false;     // an epoch is one iteration, for work that cannot be repeated
@@ -121,7 +120,7 @@ Work repeat(F f) {
   };
 }
 
-struct Competitor {
+struct Contender {
   std::string name;
   Work work;
   // Called before each epoch, warm-up too, outside its time: clears away what the last one left.
@@ -135,9 +134,9 @@ struct Competitor {
 Series measure(std::string name, Work work, const MeasureOptions& options = {},
                Clock& clock = tick_clock());
 
-// Measures competitors in turn; all series have the same number of samples and sample i of each was
+// Measures contenders in turn; all series have the same number of samples and sample i of each was
 // taken in round i, as interleaved_ratio() wants them.
-std::vector<Series> measure_interleaved(std::vector<Competitor> competitors,
+std::vector<Series> measure_interleaved(std::vector<Contender> contenders,
                                         const MeasureOptions& options = {},
                                         Clock& clock = tick_clock());
 

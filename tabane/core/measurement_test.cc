@@ -24,11 +24,11 @@ struct Runs {
 };
 
 // Each sample takes a second.
-Runs run(std::size_t competitors, const RoundsOptions& options) {
+Runs run(std::size_t contenders, const RoundsOptions& options) {
   Runs runs;
   HandClock clock;
   runs.end = in_rounds(
-      competitors, options, clock, 0,
+      contenders, options, clock, 0,
       [&](std::size_t i) {
         clock.seconds += 1;
         runs.order.push_back(i);
@@ -173,7 +173,7 @@ TEST(Measure, DoesNotCountWarmUpEpochs) {
   EXPECT_LT(*std::max_element(series.samples.begin(), series.samples.end()), 0.5);
 }
 
-TEST(MeasureInterleaved, LetsADriftHitAllCompetitorsAlike) {
+TEST(MeasureInterleaved, LetsADriftHitAllContendersAlike) {
   ManualClock clock;
   const auto work = [&](double seconds) {
     return [&clock, seconds](std::uint64_t n) {

@@ -79,7 +79,7 @@ std::size_t running_rank(std::size_t n, double confidence = 0.95);
 Interval running_median_interval(std::span<const double> samples, double confidence = 0.95);
 
 // As interleaved_ratio(), with a running interval; with too few pairs it reaches from 0 to
-// infinity. If the order in each round is drawn anew, it holds for two equal competitors whatever
+// infinity. If the order in each round is drawn anew, it holds for two equal contenders whatever
 // the machine does meanwhile: which of the two was slower in a round is then the draw's coin.
 Ratio running_ratio(std::span<const double> a, std::span<const double> b, double confidence = 0.95);
 

@@ -77,7 +77,7 @@ TogetherTime time_together(PinnedPool& pool, std::size_t workers,
                            const std::function<void(std::size_t)>& work);
 
 // The seconds, negative if a thread had less than kLeastRunningShare of its CPU: what
-// Competitor::timed returns.
+// Contender::timed returns.
 double signed_seconds(const TogetherTime& time);
 
 }  // namespace tabane::core

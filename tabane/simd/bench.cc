@@ -26,18 +26,18 @@ using RoofWork = std::function<core::Work(const simd::Roof&)>;
 std::vector<const simd::Roof*> best_roofs(simd::Traffic traffic, bool streaming,
                                           const RoofWork& work, core::MeasureOptions options) {
   std::vector<const simd::Roof*> roofs;
-  std::vector<core::Competitor> competitors;
+  std::vector<core::Contender> contenders;
   for (const simd::Roof& roof : simd::roofs()) {
     if (roof.traffic != traffic || (roof.streaming && !streaming)) continue;
     if (roof.available && !roof.available()) continue;
     roofs.push_back(&roof);
     const core::Work passes = work(roof);
-    competitors.push_back({std::string(roof.name), passes, [passes] { passes(1); }});
+    contenders.push_back({std::string(roof.name), passes, [passes] { passes(1); }});
   }
   options.budget_seconds /= 5;
   options.min_epochs = std::max(1, options.min_epochs / 2);
   options.warmup_epochs = 0;
-  const auto series = core::measure_interleaved(std::move(competitors), options);
+  const auto series = core::measure_interleaved(std::move(contenders), options);
   std::vector<std::size_t> order(roofs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) { return series[i].median(); });

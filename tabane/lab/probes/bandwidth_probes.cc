@@ -72,14 +72,14 @@ void run_over_size(const Probe&, ProbeContext& context) {
   for (const std::uint64_t size : sizes) {
     context.progress(done++ / static_cast<double>(sizes.size()));
     WorkingSet set(memory, 0, size);
-    std::vector<core::Competitor> competitors;
+    std::vector<core::Contender> contenders;
     std::vector<Loop> loops;
     for (const Mix mix : kCurves) {
       loops.push_back(core_roofs(context, level_of(levels, size), set, mix).front());
-      competitors.push_back({loops.back().name, loops.back().on(set)});
+      contenders.push_back({loops.back().name, loops.back().on(set)});
     }
     const auto series = core::measure_interleaved(
-        std::move(competitors), measure_options(context, context.budget_seconds() / points));
+        std::move(contenders), measure_options(context, context.budget_seconds() / points));
     for (std::size_t i = 0; i < loops.size(); ++i)
       add_point(curves.series[i], static_cast<double>(size), rates(series[i], loops[i].bytes(set)));
   }
@@ -112,10 +112,10 @@ void run_over_cores(const Probe&, ProbeContext& context) {
   for (std::size_t m = 0; m < std::size(kCurves); ++m) {
     context.progress(static_cast<double>(m) / static_cast<double>(std::size(kCurves)));
     const Loop loop = best_on_machine(context, dram, sets, kCurves[m]);
-    std::vector<core::Competitor> competitors;
-    for (const std::size_t count : counts) competitors.push_back(sets.start(loop, count));
+    std::vector<core::Contender> contenders;
+    for (const std::size_t count : counts) contenders.push_back(sets.start(loop, count));
     const auto series = core::measure_interleaved(
-        std::move(competitors), measure_options(context, context.budget_seconds() / points));
+        std::move(contenders), measure_options(context, context.budget_seconds() / points));
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (disturbed(series[i])) continue;
       const auto n = static_cast<double>(counts[i]);

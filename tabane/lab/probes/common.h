@@ -26,7 +26,7 @@ unsigned home_pu(const ProbeContext& context);
 // The first usable PU of every core, in logical order.
 std::vector<unsigned> one_pu_per_core(const core::Topology& topology);
 
-// Options of a measurement in one pass that may take `seconds` per competitor. What the machine did
+// Options of a measurement in one pass that may take `seconds` per contender. What the machine did
 // in other passes decides about the interval, so that a pass needs few samples.
 core::MeasureOptions measure_options(const ProbeContext& context, double seconds);
 // The same for work on several threads at once: epochs are long enough that leaving the barrier, at

@@ -153,14 +153,14 @@ void run_peak_machine(const Probe& probe, ProbeContext& context) {
   const std::vector<unsigned> pus = one_pu_per_core(context.topology());
   core::PinnedPool pool(pus);
   const auto on = [&](const char* name, std::size_t workers) {
-    core::Competitor competitor{.name = name, .work = {}};
-    competitor.timed = [&, workers](std::uint64_t iterations) {
+    core::Contender contender{.name = name, .work = {}};
+    contender.timed = [&, workers](std::uint64_t iterations) {
       return core::signed_seconds(core::time_together(pool, workers, [&](std::size_t) {
         for (std::uint64_t k = 0; k < iterations; ++k)
           core::keep(simd::peak_fma<double>(kPeakIterations));
       }));
     };
-    return competitor;
+    return contender;
   };
   const auto series = core::measure_interleaved(
       {on("all", pus.size()), on("alone", 1)},
@@ -221,18 +221,18 @@ std::vector<simd::Rung> rungs_of(std::string_view kernel) {
 std::vector<Entry> ladder_row(const Kernel& kernel, const MemoryLevel& level, WorkingSet& set,
                               ProbeContext& context, double seconds) {
   const Loop& roof = core_roofs(context, level, set, kernel.mix).front();
-  std::vector<core::Competitor> competitors = {
+  std::vector<core::Contender> contenders = {
       {"roof", roof.on(set)},
       {"fma", core::repeat([] { core::keep(simd::peak_fma<double>(kFmaIterations)); })}};
-  const std::size_t first_rung = competitors.size();
+  const std::size_t first_rung = contenders.size();
   const Arrays arrays = set.next(kernel.mix);
   for (const simd::Rung& rung : rungs_of(kernel.name)) {
-    competitors.push_back({std::string(rung.variant), core::repeat([run = rung.run, arrays] {
-                             core::keep(run(arrays.a.data(), arrays.b.data(), arrays.a.size()));
-                           })});
+    contenders.push_back({std::string(rung.variant), core::repeat([run = rung.run, arrays] {
+                            core::keep(run(arrays.a.data(), arrays.b.data(), arrays.a.size()));
+                          })});
   }
   const auto series =
-      core::measure_interleaved(std::move(competitors), measure_options(context, seconds));
+      core::measure_interleaved(std::move(contenders), measure_options(context, seconds));
   std::vector<Entry> row = {kernel.name};
   const auto elements = static_cast<double>(arrays.a.size());
   const double flops = kernel.flops * elements;

@@ -47,12 +47,12 @@ class LoadedChase {
   LoadedChase(MachineSets& sets, Chase& chase) : sets_(sets), chase_(chase) {}
 
   // rates: what the loaders get from memory together, B/s, one a sample.
-  core::Competitor with(std::size_t loaders, const Loop& loop, std::vector<double>& rates) {
-    core::Competitor competitor{.name = loop.name, .work = {}};
-    competitor.timed = [this, loaders, &loop, &rates](std::uint64_t iterations) {
+  core::Contender with(std::size_t loaders, const Loop& loop, std::vector<double>& rates) {
+    core::Contender contender{.name = loop.name, .work = {}};
+    contender.timed = [this, loaders, &loop, &rates](std::uint64_t iterations) {
       return sample(loaders, loop, iterations, rates);
     };
-    return competitor;
+    return contender;
   }
 
  private:
@@ -97,14 +97,14 @@ void run_loaded(const Probe& probe, ProbeContext& context) {
   std::vector<std::vector<double>> moved(counts.size() * std::size(kLoadsOfMemory));
   std::vector<Loop> loops;
   for (const Mix mix : kLoadsOfMemory) loops.push_back(best_on_machine(context, dram, sets, mix));
-  std::vector<core::Competitor> competitors;
+  std::vector<core::Contender> contenders;
   for (std::size_t m = 0; m < loops.size(); ++m)
     for (std::size_t i = 0; i < counts.size(); ++i)
-      competitors.push_back(loaded.with(counts[i], loops[m], moved[m * counts.size() + i]));
+      contenders.push_back(loaded.with(counts[i], loops[m], moved[m * counts.size() + i]));
   core::MeasureOptions options =
-      measure_options(context, context.budget_seconds() / static_cast<double>(competitors.size()));
+      measure_options(context, context.budget_seconds() / static_cast<double>(contenders.size()));
   options.min_epoch_seconds = 2e-3;  // loaders must have begun, and a pass takes a millisecond
-  const auto series = core::measure_interleaved(std::move(competitors), options);
+  const auto series = core::measure_interleaved(std::move(contenders), options);
 
   Curves latency{{"other cores at work"}, {"latency of a load", "ns"}, {}};
   Curves rate{{"other cores at work", "", false}, {"bandwidth of the others", "B/s", false}, {}};
@@ -256,13 +256,13 @@ constexpr std::uint64_t kMostCycles = Chase::kLinkedAnew;
 
 Measured measure_size(Chase& chase, std::size_t size, core::MeasureOptions options) {
   chase.prepare(size);
-  std::vector<core::Competitor> competitors = {
+  std::vector<core::Contender> contenders = {
       {"chase", [&](std::uint64_t loads) { chase.follow(size, loads); }}};
   const bool in_cycles = chase.sizes()[size] <= kMostCycles;
   if (in_cycles)
-    competitors.push_back(
+    contenders.push_back(
         {"cycle", [](std::uint64_t blocks) { core::run_add_chain(blocks * kCycleAdds); }});
-  const auto series = core::measure_interleaved(std::move(competitors), options);
+  const auto series = core::measure_interleaved(std::move(contenders), options);
   Measured measured{series[0].samples, {}};
   for (double& sample : measured.ns) sample *= 1e9;
   if (in_cycles)

@@ -60,9 +60,8 @@ class CoreVisit {
             add(started(loop_of(kernel), kernel.mix != Mix::read && kernel.mix != Mix::read2));
     context_.progress(0.3);
     const double seconds =
-        0.7 * context_.budget_seconds() / static_cast<double>(competitors_.size());
-    series_ =
-        core::measure_interleaved(std::move(competitors_), measure_options(context_, seconds));
+        0.7 * context_.budget_seconds() / static_cast<double>(contenders_.size());
+    series_ = core::measure_interleaved(std::move(contenders_), measure_options(context_, seconds));
     for (const Mix mix : kBandwidths)
       if (const Probe* probe = find(probes_, bandwidth_name(mix, level_, "core")))
         context_.report(bandwidth(*probe, mix));
@@ -73,7 +72,7 @@ class CoreVisit {
 
  private:
   struct Roofs {
-    std::size_t first = 0;  // competitor
+    std::size_t first = 0;  // contender
     std::vector<Loop> loops;
   };
 
@@ -88,20 +87,20 @@ class CoreVisit {
   }
 
   // Before each, what the kernel before it has written is generated anew.
-  core::Competitor started(const Loop& loop, bool writes = false) {
+  core::Contender started(const Loop& loop, bool writes = false) {
     const auto work = [this, writes, pass = loop.on(set_)](std::uint64_t iterations) {
       pass(iterations);
       written_ = writes ? iterations : 0;
     };
     return {loop.name, work, [this] { set_.generate_last(std::exchange(written_, 0)); }};
   }
-  std::size_t add(core::Competitor competitor) {
-    competitors_.push_back(std::move(competitor));
-    return competitors_.size() - 1;
+  std::size_t add(core::Contender contender) {
+    contenders_.push_back(std::move(contender));
+    return contenders_.size() - 1;
   }
   void add_roofs(Mix mix) {
     const std::vector<Loop>& loops = core_roofs(context_, level_, set_, mix);
-    roofs_[mix] = {competitors_.size(), loops};
+    roofs_[mix] = {contenders_.size(), loops};
     for (const Loop& loop : loops) add(started(loop));
   }
 
@@ -155,7 +154,7 @@ class CoreVisit {
   const MemoryLevel& level_;
   ProbeContext& context_;
   WorkingSet& set_;
-  std::vector<core::Competitor> competitors_;
+  std::vector<core::Contender> contenders_;
   std::vector<core::Series> series_;
   std::map<Mix, Roofs> roofs_;
   std::map<std::string, std::size_t> kernels_;
@@ -209,7 +208,7 @@ void run_on_machine(std::span<const Probe> probes, const MemoryLevel& level,
   require_possible(level);
   MachineSets sets(context, level);
   const std::size_t cores = sets.size();
-  std::vector<core::Competitor> competitors;
+  std::vector<core::Contender> contenders;
   std::vector<const Probe*> asked;
   std::vector<Loop> loops;
   for (const Mix mix : kBandwidths) {
@@ -217,13 +216,13 @@ void run_on_machine(std::span<const Probe> probes, const MemoryLevel& level,
     if (probe == nullptr) continue;
     asked.push_back(probe);
     loops.push_back(best_on_machine(context, level, sets, mix));
-    competitors.push_back(sets.start(loops.back(), cores));
-    if (is_own(level)) competitors.push_back(sets.start(loops.back(), 1));
+    contenders.push_back(sets.start(loops.back(), cores));
+    if (is_own(level)) contenders.push_back(sets.start(loops.back(), 1));
   }
   context.progress(0.3);
-  const double seconds = 0.7 * context.budget_seconds() / static_cast<double>(competitors.size());
+  const double seconds = 0.7 * context.budget_seconds() / static_cast<double>(contenders.size());
   const auto series =
-      core::measure_interleaved(std::move(competitors), parallel_options(context, seconds, cores));
+      core::measure_interleaved(std::move(contenders), parallel_options(context, seconds, cores));
   const std::size_t step = is_own(level) ? 2 : 1;
   for (std::size_t i = 0; i < asked.size(); ++i) {
     Result result = asked[i]->result();

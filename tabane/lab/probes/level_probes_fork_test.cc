@@ -82,7 +82,7 @@ TEST(Fastest, FindsTheSoundLoopAmongSlowOnes) {
   for (Loop& loop : loops) loop = slowed(loop);
   loops.insert(loops.begin() + 1, sound);
   const auto best = fastest(loops, 2, [&](const Loop& loop) {
-    return core::Competitor{.name = loop.name, .work = loop.on(set)};
+    return core::Contender{.name = loop.name, .work = loop.on(set)};
   });
   ASSERT_EQ(best.size(), 2u);
   EXPECT_EQ(best.front().name, sound.name);

@@ -194,15 +194,15 @@ namespace {
 
 // The loops in order of their fastest epoch.
 std::vector<Loop> in_order(std::vector<Loop> loops, int epochs,
-                           const std::function<core::Competitor(const Loop&)>& start) {
-  std::vector<core::Competitor> competitors;
-  for (const Loop& loop : loops) competitors.push_back(start(loop));
+                           const std::function<core::Contender(const Loop&)>& start) {
+  std::vector<core::Contender> contenders;
+  for (const Loop& loop : loops) contenders.push_back(start(loop));
   const core::MeasureOptions options{.budget_seconds = 0,
                                      .min_epochs = epochs,
                                      .max_epochs = epochs,
                                      .warmup_epochs = 0,
                                      .most_tries = 3};
-  const auto series = core::measure_interleaved(std::move(competitors), options);
+  const auto series = core::measure_interleaved(std::move(contenders), options);
   std::vector<std::pair<double, std::size_t>> order;
   for (std::size_t i = 0; i < loops.size(); ++i)
     order.emplace_back(std::ranges::min(series[i].samples), i);
@@ -215,7 +215,7 @@ std::vector<Loop> in_order(std::vector<Loop> loops, int epochs,
 }  // namespace
 
 std::vector<Loop> fastest(std::vector<Loop> loops, std::size_t count,
-                          const std::function<core::Competitor(const Loop&)>& start) {
+                          const std::function<core::Contender(const Loop&)>& start) {
   std::vector<Loop> sorted = in_order(std::move(loops), 1, start);
   sorted.resize(std::min(2 * count + 2, sorted.size()));
   sorted = in_order(std::move(sorted), 4, start);
@@ -266,7 +266,7 @@ const std::vector<Loop>& core_roofs(ProbeContext& context, const MemoryLevel& le
   const std::string key = "roofs." + level.name + ".core." + name_of(mix);
   return context.memory().keep<std::vector<Loop>>(key, [&] {
     return fastest(roofs_of(mix), kRoofs, [&](const Loop& loop) {
-      return core::Competitor{.name = loop.name, .work = loop.on(set)};
+      return core::Contender{.name = loop.name, .work = loop.on(set)};
     });
   });
 }
@@ -292,15 +292,15 @@ MachineSets::MachineSets(ProbeContext& context, const MemoryLevel& level) {
               : context.memory().keep<Sets>("set." + level.name + ".machine", make);
 }
 
-core::Competitor MachineSets::start(const Loop& loop, std::size_t workers) {
+core::Contender MachineSets::start(const Loop& loop, std::size_t workers) {
   auto works = std::make_shared<std::vector<core::Work>>();
   for (const auto& set : sets_) works->push_back(loop.on(*set));
-  core::Competitor competitor{.name = loop.name, .work = {}};
-  competitor.timed = [this, workers, works](std::uint64_t iterations) {
+  core::Contender contender{.name = loop.name, .work = {}};
+  contender.timed = [this, workers, works](std::uint64_t iterations) {
     return core::signed_seconds(
         core::time_together(*pool_, workers, [&](std::size_t i) { (*works)[i](iterations); }));
   };
-  return competitor;
+  return contender;
 }
 
 MachineSets MachineSets::halves() {
@@ -365,7 +365,7 @@ Json gain_of_half(ProbeContext& context, const MemoryLevel& level, MachineSets& 
     MachineSets halves = sets.halves();
     return as_detail(gain_of_half([&](bool half) {
       MachineSets& walked = half ? halves : sets;
-      const core::Competitor walk = walked.start(loop, walked.size());
+      const core::Contender walk = walked.start(loop, walked.size());
       const std::size_t windows = walked.front().windows();
       walk.timed(windows);
       return static_cast<double>(windows) * loop.bytes(walked.front()) /

@@ -109,10 +109,10 @@ Loop loop_of(const Kernel& kernel);
 std::vector<Loop> roofs_of(Mix mix);
 
 // The `count` fastest of the loops, the best first: all take one short turn, the better ones more.
-// start: makes a competitor of a loop. Their speed must be measured again: the best of many looks
+// start: makes a contender of a loop. Their speed must be measured again: the best of many looks
 // better than it is.
 std::vector<Loop> fastest(std::vector<Loop> loops, std::size_t count,
-                          const std::function<core::Competitor(const Loop&)>& start);
+                          const std::function<core::Contender(const Loop&)>& start);
 
 // Raw samples as rates: amount / seconds.
 std::vector<double> rates(const core::Series& series, double amount);
@@ -146,9 +146,9 @@ class MachineSets {
   std::size_t size() const { return sets_.size(); }
   WorkingSet& operator[](std::size_t thread) { return *sets_[thread]; }
   WorkingSet& front() { return *sets_.front(); }
-  // The loop on the first `workers` threads, each on its own set, as a competitor that times
+  // The loop on the first `workers` threads, each on its own set, as a contender that times
   // itself.
-  core::Competitor start(const Loop& loop, std::size_t workers);
+  core::Contender start(const Loop& loop, std::size_t workers);
   core::PinnedPool& pool() { return *pool_; }
   // Halves of the sets for the same threads; used in turn with the whole ones.
   MachineSets halves();
