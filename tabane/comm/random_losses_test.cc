@@ -41,8 +41,10 @@ struct Round {
   }
 
   void launch_ranks(const std::function<void(Comm&)>& f) const {
-#ifdef TABANE_RANKS_ARE_FORKED
+#if defined(TABANE_RANKS_ARE_FORKED)
     launch({.ranks = ranks, .transport = TransportKind::shm, .message_bytes = message_bytes}, f);
+#elif defined(TABANE_RANKS_ARE_THREADS)
+    shm::launch_on_threads(ranks, message_bytes, f);
 #else
     run_plain(ranks, f);
 #endif

@@ -11,7 +11,9 @@
 
 #include "tabane/comm/comm.h"
 #include "tabane/comm/launch.h"
-#ifndef TABANE_RANKS_ARE_FORKED
+#if defined(TABANE_RANKS_ARE_THREADS)
+#include "tabane/comm/transport/shm/threaded_ranks_test.h"
+#elif !defined(TABANE_RANKS_ARE_FORKED)
 #include "tabane/comm/transport/plain_transport_test.h"
 #endif
 
@@ -25,9 +27,14 @@ inline std::ostream& operator<<(std::ostream& out, const Runner& runner) {
   return out << runner.name;
 }
 
-#ifdef TABANE_RANKS_ARE_FORKED
+#if defined(TABANE_RANKS_ARE_FORKED)
 inline void run_shm(int ranks, const std::function<void(Comm&)>& f) {
   launch({.ranks = ranks, .transport = TransportKind::shm}, f);
+}
+inline constexpr Runner kRunners[] = {{"shm", run_shm}};
+#elif defined(TABANE_RANKS_ARE_THREADS)
+inline void run_shm(int ranks, const std::function<void(Comm&)>& f) {
+  shm::launch_on_threads(ranks, 0, f);
 }
 inline constexpr Runner kRunners[] = {{"shm", run_shm}};
 #else  // in programs that ThreadSanitizer can look at

@@ -5,13 +5,16 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <numeric>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "tabane/core/binding.h"
+#include "tabane/core/keep.h"
 #include "tabane/core/placement.h"
 
 namespace tabane::team {
@@ -44,6 +47,24 @@ TEST(ThreadTeam, CallsEachTaskOnceAndSharesTheCallersMemory) {
   const auto& tasks = team.report().tasks;
   ASSERT_EQ(tasks.size(), 3u);
   EXPECT_EQ(std::accumulate(tasks.begin(), tasks.end(), std::size_t{0}), calls.size());
+}
+
+// Of tasks that compute, and of tasks that wait, for which there are more threads than PUs.
+TEST(ThreadTeam, DoesEachTaskOnceWhileItChoosesItsThreads) {
+  for (const bool waits : {false, true}) {
+    for (const std::size_t n : {2, 16, 400}) {
+      std::vector<std::atomic<int>> calls(n);
+      Team team({.processes = 1, .threads = automatic});
+      const auto numbers = team.map<std::size_t>(n, [&](std::size_t i) {
+        ++calls[i];
+        if (waits) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        for (std::size_t k = 0; !waits && k < 50'000; ++k) core::keep(k);
+        return i;
+      });
+      EXPECT_EQ(numbers, first_numbers(n));
+      for (const auto& count : calls) ASSERT_EQ(count.load(), 1);
+    }
+  }
 }
 
 TEST(ThreadTeam, ReturnsTypesOfAllKinds) {

@@ -16,6 +16,9 @@
 #include "tabane/comm/launch.h"
 #include "tabane/comm/transport/plain_transport_test.h"
 #include "tabane/program/args.h"
+#ifdef TABANE_RANKS_ARE_THREADS
+#include "tabane/comm/transport/shm/threaded_ranks_test.h"
+#endif
 
 namespace tabane::conformance {
 namespace {
@@ -106,6 +109,10 @@ int start(const Options& options) {
   };
   if (options.transport == "plain") {
     comm::run_plain(options.ranks > 0 ? options.ranks : 2, body);
+#ifdef TABANE_RANKS_ARE_THREADS
+  } else if (options.transport == "shm") {
+    comm::shm::launch_on_threads(options.ranks > 0 ? options.ranks : 2, 0, body);
+#endif
   } else {
     const bool mpi = options.transport == "mpi";
     comm::launch({.ranks = options.ranks,

@@ -47,8 +47,14 @@ class Algorithms : public testing::TestWithParam<Case> {
   }
 };
 
+#if defined(__SANITIZE_THREAD__)  // which makes each of them take ten times as long
+constexpr int kRanks[] = {2, 3, 6};
+#else
+constexpr int kRanks[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+#endif
+
 TEST_P(Algorithms, ServeEverySizeAndRoot) {
-  for (int ranks = 1; ranks <= 9; ++ranks) {
+  for (const int ranks : kRanks) {
     GetParam().runner.run(ranks, [](Comm& comm) {
       check_sizes<std::uint8_t>(comm, {0, 1, 3, 48, 49, 4096, 100000});
       check_sizes<std::int32_t>(comm, {12, 13, 25000});

@@ -300,8 +300,6 @@ std::byte* ChunkRing::place() const {
 
 std::span<std::byte> ChunkRing::begin() {
   ++number_;
-  // Its own chunks a root has consumed when it has written them.
-  consumed_[rank_].chunks.store(number_, std::memory_order_release);
   if (number_ > kRingChunks && consumed_by_all_ < number_ - kRingChunks) {
     std::uint64_t least = number_;
     for (int rank = 0; rank < ranks_; ++rank) {
@@ -320,6 +318,10 @@ std::span<std::byte> ChunkRing::begin() {
 
 void ChunkRing::publish(const Signature& signature) {
   head().signature = signature;
+  // A root has consumed its own chunk when it has written it. release: begin() of a later root
+  // acquires it. So where ranks disagree on the root, none of them still writes this chunk when
+  // that one writes the chunk that takes its place.
+  consumed_[rank_].chunks.store(number_, std::memory_order_release);
   head().number.store(number_, std::memory_order_release);
   memory_->notify_all();
 }

@@ -147,6 +147,13 @@ TEST_P(LeftoversOnRanks, OfACallThatDoesNotBlockAreTold) {
   EXPECT_NE(text.find("non-blocking"), text.npos) << text;
 }
 
+// Has a name of its own because the roots write the same chunk at once, each its own values: for
+// the reason why no later call sees that, see cmake/tsan_suppressions.txt, which names it.
+[[gnu::noinline]] void broadcast_from_different_roots(Comm& comm, std::size_t count) {
+  std::vector<int> values(count, comm.rank());
+  broadcast(comm, values, comm.rank() % 2);
+}
+
 // The roots wait for nobody, so nothing need be told; but what they have sent is of that call only.
 TEST_P(LeftoversOnRanks, OfDifferentRootsAreTakenByNoLaterCall) {
   for (const std::size_t count : {1, 4, 500, 30'000}) {
@@ -154,8 +161,8 @@ TEST_P(LeftoversOnRanks, OfDifferentRootsAreTakenByNoLaterCall) {
       const std::string text = text_of_error([&] {
         run(ranks, [&](Comm& comm) {
           comm.check_collectives(false);
-          std::vector<int> one(count, comm.rank()), other(count, comm.rank() == 0 ? 9 : 1);
-          broadcast(comm, one, comm.rank() % 2);
+          broadcast_from_different_roots(comm, count);
+          std::vector<int> other(count, comm.rank() == 0 ? 9 : 1);
           barrier(comm);
           barrier(comm);
           broadcast(comm, other, 0);

@@ -123,7 +123,8 @@ bool Endpoint::wants_direct(Peer& peer, Send& send) {
 bool Endpoint::may_copy_directly(Peer& peer, int to) {
   if (peer.direct == Direct::unknown) {
     if (world_.state(to) == RankState::starting) return false;  // it has no pid yet
-    const bool can = can_copy_directly(world_.pid(to), world_.channel(rank_, to).data());
+    // Of memory that nobody writes any more.
+    const bool can = can_copy_directly(world_.pid(to), &peer.doorbell->writers_fence);
     peer.direct = can ? Direct::possible : Direct::refused;
   }
   return peer.direct == Direct::possible;

@@ -1,4 +1,4 @@
-// Ranks of a world for tests: forked children, one a rank.
+// Ranks of a world for tests: forked children, one a rank; or threads, for ThreadSanitizer.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,10 +7,24 @@
 #include <vector>
 
 #include "tabane/comm/transport/shm/world.h"
+#ifdef TABANE_RANKS_ARE_THREADS
+#include "tabane/comm/transport/shm/threaded_ranks_test.h"
+#else
 #include "tabane/team/fork.h"
+#endif
 
 namespace tabane::comm::shm {
 
+#ifdef TABANE_RANKS_ARE_THREADS
+template <class F>
+void run_ranks(World& world, F f) {
+  on_threads(world, [&](int rank) {
+    world.enter(rank);
+    EXPECT_TRUE(f(rank)) << "rank " << rank;
+    world.leave(rank);
+  });
+}
+#else
 // Forks the ranks of `world`; each enters, calls f(rank), which says whether all is well, and
 // leaves. Returns their pids.
 template <class F>
@@ -35,5 +49,6 @@ void run_ranks(World& world, F f) {
     EXPECT_EQ(team::wait_for_child(children[rank]), 0) << "rank " << rank;
   }
 }
+#endif
 
 }  // namespace tabane::comm::shm

@@ -17,8 +17,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "tabane/comm/transport/shm/forked_ranks_test.h"
 #include "tabane/core/error.h"
-#include "tabane/team/fork.h"
 
 namespace tabane::comm::shm {
 namespace {
@@ -34,26 +34,21 @@ Bytes content(std::size_t size, int seed) {
 
 constexpr MemoryRequest kRequest{4096, 64 * 1024};
 
-// Runs f on ranks that are processes; their failed expectations are printed, and fail this test.
+// Runs f on ranks; their failed expectations are printed, and fail this test.
 void run(int ranks, std::size_t message_bytes, const std::function<void(Transport&)>& f) {
   World world(plan_memory(ranks, message_bytes), 2);
-  std::vector<pid_t> pids;
-  for (int rank = 0; rank < ranks; ++rank) {
-    pids.push_back(team::fork_child([&, rank] {
-      world.enter(rank);
-      try {
-        f(*make_shm_transport(world, rank, kRequest));
-      } catch (const std::exception& error) {
-        ADD_FAILURE() << "rank " << rank << ": " << error.what();
-        world.fail(rank, getpid(), error.what());
-      }
-      world.leave(rank);
-      return testing::Test::HasFailure() ? 1 : 0;
-    }));
-  }
-  for (const pid_t pid : pids) EXPECT_EQ(team::wait_for_child(pid), 0);
+  run_ranks(world, [&](int rank) {
+    try {
+      f(*make_shm_transport(world, rank, kRequest));
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "rank " << rank << ": " << error.what();
+      world.fail(rank, getpid(), error.what());
+    }
+    return !testing::Test::HasFailure();
+  });
 }
 
+#ifndef TABANE_RANKS_ARE_THREADS
 // From now on this process may not copy from or to others, as in many containers.
 bool refuse_direct_copies() {
   std::array<sock_filter, 5> filter{{
@@ -67,6 +62,7 @@ bool refuse_direct_copies() {
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
+#endif
 
 constexpr std::size_t kSmall = 64 * 1024;  // for two ranks: blocks of 256 bytes
 const std::vector<std::size_t> kSizes{0,     1,     8,      40,     41,      100,     520,
@@ -175,6 +171,7 @@ TEST_P(ShmTransport2, SendsWhatAnExceptionAbandoned) {
   });
 }
 
+#ifndef TABANE_RANKS_ARE_THREADS
 TEST_P(ShmTransport2, SendsLargeMessagesWhereTheKernelRefusesDirectCopies) {
   for (const int refusing : {0, 1}) {
     run(2, GetParam(), [refusing](Transport& t) {
@@ -196,6 +193,7 @@ TEST_P(ShmTransport2, SendsLargeMessagesWhereTheKernelRefusesDirectCopies) {
     });
   }
 }
+#endif
 
 TEST_P(ShmTransport2, ReceivesInTheOrderOfPostingAndSending) {
   run(2, GetParam(), [](Transport& t) {

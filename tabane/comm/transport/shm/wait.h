@@ -24,7 +24,7 @@ struct alignas(64) Doorbell {
 
 // Orders a store before the look at `doorbell` that follows it. Pairs with the fence in
 // sleep_unless().
-inline void fence_before_look(const Doorbell& doorbell) {
+inline void fence_before_look([[maybe_unused]] const Doorbell& doorbell) {
 #if !defined(__SANITIZE_THREAD__)  // it knows no fences
   if (doorbell.writers_fence) std::atomic_thread_fence(std::memory_order_seq_cst);
 #endif

@@ -53,6 +53,7 @@ std::string wait_until_lost(World& world, int self, int peer) {
       [&] { waiter.wait(never, [&] { world.check(self, peer, never); }); });
 }
 
+#ifndef TABANE_RANKS_ARE_THREADS
 TEST(World, ARankLetsTheLauncherAndItsDescendantsTraceIt) {
   World world = small_world(2);
   const auto launcher = static_cast<unsigned long>(getpid());
@@ -84,6 +85,7 @@ TEST(World, AFailureWakesSleepersAndNamesRankPidAndPhase) {
   EXPECT_EQ(world.state(2), RankState::failed);
   EXPECT_EQ(world.state(1), RankState::returned);
 }
+#endif
 
 TEST(World, KnowsTheOutermostCallAndTheUsersPhaseBeforeIt) {
   World world = small_world(2);
