@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <set>
 #include <string>
@@ -64,7 +65,7 @@ class ExperimentTest : public LeavesNothing {
 
   std::unique_ptr<SharedValues<int>> own_ = std::make_unique<SharedValues<int>>(100);
   SharedValues<int>& calls_ = *own_;
-  bool changed_ = false;
+  std::atomic<bool> changed_ = false;  // written by all threads of a child
   std::function<std::string(std::size_t)> task_;
 };
 

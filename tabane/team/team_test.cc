@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "tabane/core/binding.h"
-#include "tabane/core/keep.h"
+#include "tabane/core/measurement.h"
 #include "tabane/core/placement.h"
 
 namespace tabane::team {

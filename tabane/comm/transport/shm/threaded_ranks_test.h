@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "tabane/comm/collective/board.h"
+#include "tabane/comm/collective/group.h"
 #include "tabane/comm/comm.h"
 #include "tabane/comm/transport/shm/shm_transport.h"
 #include "tabane/comm/transport/shm/world.h"
