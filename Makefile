@@ -14,7 +14,7 @@ configure = @cmake/configure.sh $(1)
 compile = @cmake/announce.sh $(JOBS) "$(1)" "$(2)"; \
   cmake --build build --parallel $(JOBS) $(1:%=--target %)
 
-.PHONY: build help setup survey test bench lint new-study new-tool install clean
+.PHONY: build help setup survey test tsan bench lint new-study new-tool install clean
 .NOTPARALLEL:
 
 build: ## build the program and the libraries (default)
@@ -39,6 +39,13 @@ test: ## build and run all tests (ARGS='-R Median': some)
 	$(call configure,TABANE_TESTS)
 	$(call compile)
 	ctest --preset release --parallel $$((2 * $(JOBS))) $(ARGS)
+
+# Build and tests together stay below three minutes; Algorithms and Wait alone take as long.
+tsan: ## look for data races in comm and team (ThreadSanitizer)
+	$(call setup,survey test)
+	cmake --preset tsan -DTABANE_TESTS=ON -DTABANE_UNITY=ON >/dev/null
+	cmake --build build-tsan --parallel $(JOBS) --target comm_shm_test team_test
+	ctest --preset tsan --parallel $(JOBS) -R '^(comm_shm|team)\.' -E 'Algorithms|Wait'
 
 bench: ## compare with the peers (ONLY=simd: one question)
 	$(call setup,survey bench)
