@@ -32,7 +32,28 @@ inline void copy_part(std::byte* to, const std::byte* from, std::size_t left) {
   }
 }
 
+// Asks for the lines of that memory, to write them. The other rank's cache has them; each takes as
+// long as a message, and a core waits for some 16 at a time, but for few stores.
+inline void fetch_to_write(const std::byte* begin, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; i += sizeof(Line)) {
+#if defined(__x86_64__)
+    asm volatile("prefetchw %0" ::"m"(begin[i]));  // the builtin needs a newer processor
+#else
+    __builtin_prefetch(begin + i, 1);
+#endif
+  }
+}
+
 }  // namespace
+
+void copy_to_other(std::byte* to, const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t kAtOnce = 16 * sizeof(Line);
+  for (std::size_t done = 0; done < bytes; done += kAtOnce) {
+    const std::size_t part = std::min(kAtOnce, bytes - done);
+    fetch_to_write(to + done, part);
+    std::memcpy(to + done, from + done, part);
+  }
+}
 
 ChannelLayout::ChannelLayout(std::span<std::byte> memory) {
   const std::size_t quarter = memory.size() / 4 / sizeof(Line);
@@ -53,30 +74,36 @@ ChannelLayout::ChannelLayout(std::span<std::byte> memory) {
   blocks = memory.data() + memory.size() - block_count * block_bytes;
 }
 
-std::uint64_t Sender::refreshed_free() {
-  return ~(taken_ ^ layout_.control->released.load(std::memory_order_acquire)) & all_blocks_;
+void Sender::look_for_free_blocks() {
+  free_ = ~(taken_ ^ layout_.control->released.load(std::memory_order_acquire)) & all_blocks_;
 }
 
 std::uint32_t Sender::free_blocks() {
-  return static_cast<std::uint32_t>(std::popcount(refreshed_free()));
+  look_for_free_blocks();
+  return static_cast<std::uint32_t>(std::popcount(free_));
 }
 
-int Sender::take_blocks(std::uint32_t blocks) {
-  const std::uint64_t starts = starts_of_runs(refreshed_free(), blocks);
-  if (starts == 0) return -1;
-  const int first = std::countr_zero(starts);
+// starts: of free runs of that length; not 0.
+int Sender::take_one_of(std::uint64_t starts, std::uint32_t blocks) {
+  const std::uint64_t next_ones = in_turn(starts);
+  const int first = std::countr_zero(next_ones != 0 ? next_ones : starts);
+  next_ = (first + static_cast<int>(blocks)) % 64;
   taken_ ^= run_bits(first, blocks);
+  free_ &= ~run_bits(first, blocks);
   return first;
 }
 
+int Sender::take_blocks(std::uint32_t blocks) {
+  if (in_turn(starts_of_runs(free_, blocks)) == 0) look_for_free_blocks();
+  const std::uint64_t starts = starts_of_runs(free_, blocks);
+  return starts == 0 ? -1 : take_one_of(starts, blocks);
+}
+
 int Sender::take_some_blocks(std::uint32_t most, std::uint32_t& blocks) {
-  const std::uint64_t free = refreshed_free();
+  look_for_free_blocks();
   for (blocks = most; blocks > 0; --blocks) {
-    const std::uint64_t starts = starts_of_runs(free, blocks);
-    if (starts == 0) continue;
-    const int first = std::countr_zero(starts);
-    taken_ ^= run_bits(first, blocks);
-    return first;
+    const std::uint64_t starts = starts_of_runs(free_, blocks);
+    if (starts != 0) return take_one_of(starts, blocks);
   }
   return -1;
 }
@@ -93,8 +120,11 @@ int Sender::take_record() {
 }
 
 void Sender::put_lines(Line& first, const std::byte* bytes, std::size_t size) {
-  std::memcpy(first.payload, bytes, kFirstLineBytes);
   std::uint32_t position = position_;
+  for (std::uint32_t i = 0; i < lines_for(size); ++i) {
+    fetch_to_write(reinterpret_cast<const std::byte*>(&layout_.lines[(position + i) & mask_]), 1);
+  }
+  std::memcpy(first.payload, bytes, kFirstLineBytes);
   for (std::size_t done = kFirstLineBytes; done < size; done += kNextLineBytes) {
     Line& line = layout_.lines[++position & mask_];
     copy_part(line.continued(), bytes + done, size - done);

@@ -15,6 +15,7 @@
 // which flips the other. So no bit has two writers, and blocks come back in any order.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -82,10 +83,11 @@ inline std::uint32_t lines_for(std::size_t bytes) {
 struct alignas(128) Control {
   std::atomic<std::uint32_t> consumed{0};  // lines, published now and then
   std::atomic<std::uint32_t> released_records{0};
-  std::atomic<std::uint32_t> called_records{0};      // flipped: the sender is to look at the record
-  std::atomic<std::uint64_t> released{0};            // one bit a block
-  std::atomic<std::uint32_t> takes_views{0};         // the receiver took its last large message so
-  std::array<std::atomic<Way>, kWayClasses> ways{};  // as the receiver has decided
+  std::atomic<std::uint32_t> called_records{0};  // flipped: the sender is to look at the record
+  std::atomic<std::uint64_t> released{0};        // one bit a block
+  // Read before each large message, and written seldom: in a line of their own.
+  alignas(64) std::atomic<std::uint32_t> takes_views{0};  // it took its last large message so
+  std::array<std::atomic<Way>, kWayClasses> ways{};       // as the receiver has decided
 };
 
 inline std::atomic<Way>& way_of(Control& control, std::size_t bytes) {
@@ -111,6 +113,9 @@ struct ChannelLayout {
   std::size_t block_bytes;  // 1 << block_shift
 };
 
+// Copies into memory that the other rank reads.
+void copy_to_other(std::byte* to, const std::byte* from, std::size_t bytes);
+
 // What a message says of itself.
 struct Envelope {
   std::uint64_t context = 0;  // which group
@@ -131,8 +136,13 @@ inline constexpr std::uint32_t kAnnounced = 0, kOpen = 1, kWithdrawn = 2, kClaim
 // moved on.
 class Sender {
  public:
-  explicit Sender(const ChannelLayout& layout)
-      : layout_(layout), mask_(layout.line_count - 1), all_blocks_(bits(layout.block_count)) {}
+  // window_bytes: blocks in that much memory are taken in turn; 0: always the first that is free.
+  explicit Sender(const ChannelLayout& layout, std::size_t window_bytes = 0)
+      : layout_(layout),
+        mask_(layout.line_count - 1),
+        all_blocks_(bits(layout.block_count)),
+        window_(bits(static_cast<std::uint32_t>(
+            std::min<std::size_t>(window_bytes >> layout.block_shift, layout.block_count)))) {}
 
   std::size_t block_bytes() const { return layout_.block_bytes; }
   std::uint32_t blocks_for(std::size_t bytes) const { return layout_.blocks_for(bytes); }
@@ -223,14 +233,18 @@ class Sender {
     line.sequence.store(position_ + 1, std::memory_order_release);
     position_ += lines;
   }
-  std::uint64_t refreshed_free();
+  void look_for_free_blocks();
+  std::uint64_t in_turn(std::uint64_t starts) const { return starts & window_ >> next_ << next_; }
+  int take_one_of(std::uint64_t starts, std::uint32_t blocks);
 
   ChannelLayout layout_;
   std::uint32_t mask_;
   std::uint32_t position_ = 0;  // of the line that is written next
   std::uint32_t consumed_ = 0;  // as last seen
   std::uint64_t all_blocks_;
-  std::uint64_t taken_ = 0;
+  std::uint64_t window_;
+  int next_ = 0;                        // block
+  std::uint64_t taken_ = 0, free_ = 0;  // free: as last seen
   std::uint32_t taken_records_ = 0;
   std::uint32_t own_records_ = 0;     // of which the sender still waits for the end
   std::uint32_t called_records_ = 0;  // as in the control line when the record was left

@@ -85,6 +85,31 @@ TEST(Channel, GivesNeighbouringBlocksAndTakesThemBackInAnyOrder) {
   EXPECT_EQ(sender.take_some_blocks(5, blocks), -1);
 }
 
+TEST(Channel, TakesBlocksInTurnWithinItsWindow) {
+  const Memory memory(8192);
+  Sender sender(*memory.layout, 8 * memory.layout->block_bytes);
+  Receiver receiver(*memory.layout);
+  for (const int first : {0, 3, 6}) {  // of three blocks each
+    EXPECT_EQ(sender.take_blocks(3), first);
+    receiver.release_blocks(first, 3);
+  }
+  EXPECT_EQ(sender.take_blocks(2), 0) << "9 is beyond the window";
+  EXPECT_EQ(sender.take_blocks(4), 2);
+  EXPECT_EQ(sender.take_blocks(4), 6) << "begins in it";
+  EXPECT_EQ(sender.take_blocks(1), 10) << "all in the window are taken";
+}
+
+TEST(Channel, CopiesAllSizesToTheOtherSide) {
+  std::vector<std::byte> to(5000);
+  for (const std::size_t size : {0, 1, 63, 64, 65, 1023, 1024, 1025, 4096, 4900}) {
+    const std::vector<std::byte> from = content(size, 3);
+    std::ranges::fill(to, std::byte{9});
+    copy_to_other(to.data() + 1, from.data(), size);
+    EXPECT_TRUE(std::equal(from.begin(), from.end(), to.begin() + 1)) << size;
+    EXPECT_EQ(to[size + 1], std::byte{9}) << size;
+  }
+}
+
 TEST(Channel, FreesARecordThatIsReleasedOnceTheSenderHasSeenIt) {
   const Memory memory(8192);
   Sender sender(*memory.layout);

@@ -115,17 +115,30 @@ double WayTimes::Times::median() const {
   return sorted[kSamples / 2];
 }
 
+bool WayTimes::begins_anew(std::size_t bytes) {
+  int& rest = classes_[index(bytes)].rest;
+  return bytes <= kMostTriedBytes && rest > 0 && --rest == 0;
+}
+
 Way WayTimes::note(std::size_t bytes, Way way, double ns) {
   Class& of_size = classes_[index(bytes)];
   Times& times = way == Way::blocks ? of_size.blocks : of_size.direct;
   if (times.count < kSamples) times.per_byte[times.count++] = ns / static_cast<double>(bytes);
   if (std::min(of_size.blocks.count, of_size.direct.count) < kSamples) return Way::undecided;
-  of_size.decided = true;
-  return of_size.direct.median() < of_size.blocks.median() ? Way::direct : Way::blocks;
+  const double most = kMostOfBlocks * of_size.blocks.median();
+  const Way faster = of_size.direct.median() < most ? Way::direct : Way::blocks;
+  of_size.blocks.count = of_size.direct.count = 0;
+  of_size.rest = of_size.next_rest;
+  of_size.next_rest = std::min(2 * of_size.next_rest, kMostRest);
+  return faster;
 }
 
-Way WayTries::next(std::size_t bytes) {
+Way WayTries::next(std::size_t bytes, Way told) {
   int& tries = tries_[static_cast<std::size_t>(way_class(bytes))];
+  if (told != Way::undecided) {
+    tries = 0;
+    return told;
+  }
   if (tries == kMost) return bytes > kDirectBytes ? Way::direct : Way::blocks;
   return ++tries % 2 != 0 ? Way::blocks : Way::direct;
 }

@@ -83,12 +83,16 @@ inline int way_class(std::size_t bytes) {
   return bytes <= 32 * 1024 ? 0 : bytes <= 128 * 1024 ? 1 : 2;
 }
 
-// What a receiver has seen of one sender's messages.
+// What a receiver has seen of one sender's messages. A decision holds for a while: the first
+// messages of a size are not like later ones, whose bytes the caches know.
 class WayTimes {
  public:
+  // A message of that size begins to come. Returns whether it is time to decide anew, so that the
+  // sender is to try both ways again.
+  bool begins_anew(std::size_t bytes);
   // Whether times of such messages are still of use.
   bool wants(std::size_t bytes) const {
-    return bytes <= kMostTriedBytes && !classes_[index(bytes)].decided;
+    return bytes <= kMostTriedBytes && classes_[index(bytes)].rest == 0;
   }
   // A message took `ns` that way, not undecided. Returns the way that is faster when this is known
   // for its class, else undecided.
@@ -96,6 +100,10 @@ class WayTimes {
 
  private:
   static constexpr std::size_t kSamples = 5;
+  static constexpr int kFirstRest = 64, kMostRest = 2048;  // messages
+  // Of the time through blocks: what a direct copy may take. The sender's cache has to get its
+  // lines back before it writes them again, which the receiver does not see.
+  static constexpr double kMostOfBlocks = 0.75;
   struct Times {
     std::size_t count = 0;
     std::array<double, kSamples> per_byte{};
@@ -103,7 +111,7 @@ class WayTimes {
   };
   struct Class {
     Times blocks, direct;
-    bool decided = false;
+    int rest = 0, next_rest = kFirstRest;  // messages until it is decided anew
   };
   static std::size_t index(std::size_t bytes) { return static_cast<std::size_t>(way_class(bytes)); }
 
@@ -115,8 +123,8 @@ class WayTimes {
 // ones, where two copies cost less than pages.
 class WayTries {
  public:
-  // Way of the next message.
-  Way next(std::size_t bytes);
+  // Way of the next message. told: what the receiver has decided.
+  Way next(std::size_t bytes, Way told);
 
  private:
   static constexpr int kMost = 32;

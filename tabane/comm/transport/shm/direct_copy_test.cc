@@ -25,6 +25,39 @@ TEST(WayTimes, DecidesForTheWayThatIsMostlyFaster) {
   }
 }
 
+// Returns what is decided if direct copies take `part` of the time through blocks.
+Way decide(WayTimes& times, double part) {
+  Way way = Way::undecided;
+  for (int i = 0; i < 5; ++i) {
+    times.note(kBytes, Way::blocks, 8e3);
+    way = times.note(kBytes, Way::direct, part * 8e3);
+  }
+  return way;
+}
+
+TEST(WayTimes, PrefersBlocksWhereTheSenderWouldPayForADirectCopy) {
+  WayTimes times;
+  EXPECT_EQ(decide(times, 0.9), Way::blocks);
+  EXPECT_EQ(decide(times, 0.6), Way::direct);
+}
+
+TEST(WayTimes, DecidesAnewAfterMoreAndMoreMessages) {
+  WayTimes times;
+  int last = 0;
+  for (const Way way : {Way::direct, Way::blocks, Way::direct}) {
+    EXPECT_EQ(decide(times, way == Way::direct ? 0.5 : 2), way);
+    int messages = 1;
+    while (!times.begins_anew(kBytes)) {
+      ++messages;
+      ASSERT_FALSE(times.wants(kBytes));
+      ASSERT_LT(messages, 10'000);
+    }
+    EXPECT_TRUE(times.wants(kBytes));
+    EXPECT_GT(messages, last);
+    last = messages;
+  }
+}
+
 TEST(WayTimes, WantsNoneOfTheLargest) {
   EXPECT_TRUE(WayTimes().wants(kMostTriedBytes));
   EXPECT_FALSE(WayTimes().wants(kMostTriedBytes + 1));
@@ -34,9 +67,14 @@ TEST(WayTries, TakeBothInTurnAndThenOneForGood) {
   for (const std::size_t bytes : {kBytes, 4 * kBytes}) {
     WayTries tries;
     std::string ways;
-    for (int i = 0; i < 40; ++i) ways += tries.next(bytes) == Way::direct ? 'd' : 'b';
+    const auto next = [&](Way told) { return tries.next(bytes, told) == Way::direct ? 'd' : 'b'; };
+    for (int i = 0; i < 40; ++i) ways += next(Way::undecided);
     EXPECT_EQ(ways.substr(0, 4), "bdbd");
     EXPECT_EQ(ways.substr(32), bytes == kBytes ? "bbbbbbbb" : "dddddddd");
+    EXPECT_EQ(next(Way::direct), 'd');
+    EXPECT_EQ(next(Way::blocks), 'b');
+    EXPECT_EQ(next(Way::undecided), 'b') << "tries both again";
+    EXPECT_EQ(next(Way::undecided), 'd');
   }
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 // Looks at one channel before all others are looked at, too.
 constexpr int kNarrowPolls = 200;
+constexpr std::size_t kWindowBytes = 256 * 1024;
 
 }  // namespace
 
@@ -29,7 +30,8 @@ Endpoint::Endpoint(World& world, int rank)
   };
   peers_.reserve(static_cast<std::size_t>(world.ranks()));
   for (int other = 0; other < world.ranks(); ++other) {
-    peers_.push_back(std::make_unique<Peer>(layout(rank, other), layout(other, rank)));
+    peers_.push_back(std::make_unique<Peer>(layout(rank, other), layout(other, rank),
+                                            world.crowded() ? 0 : kWindowBytes));
     peers_.back()->doorbell = &world.doorbell(other);
   }
 }

@@ -173,7 +173,7 @@ inline constexpr std::size_t kDirectBytes = 12 * 1024;
 // caches only once.
 inline constexpr std::size_t kSharedCopyBytes = 256 * 1024;
 // What the sender puts into blocks at once, while the receiver takes out what was there before.
-inline constexpr std::size_t kPieceBytes = 12 * 1024;
+inline constexpr std::size_t kPieceBytes = 4 * 1024;
 
 // Ranks are those of the world. Whoever waits makes the progress of everything that this rank has
 // begun.
@@ -245,7 +245,8 @@ class Endpoint {
   enum class Direct : std::uint8_t { unknown, possible, refused };
 
   struct alignas(64) Peer {
-    Peer(const ChannelLayout& to, const ChannelLayout& from) : out(to), in(from) {}
+    Peer(const ChannelLayout& to, const ChannelLayout& from, std::size_t window_bytes)
+        : out(to, window_bytes), in(from) {}
     Sender out;
     Receiver in;
     Doorbell* doorbell = nullptr;
@@ -298,6 +299,8 @@ class Endpoint {
   void note_taste(const Receive& receive);  // of a receive that has its message
   // A message has come that way since begin_ns. factor: its whole time, divided by that.
   void note_way(Peer& peer, std::size_t bytes, Way way, std::uint64_t begin_ns, double factor);
+  // For a message that begins to come: the time, or 0 if it is not of use.
+  static std::uint64_t begin_ns(Peer& peer, std::size_t bytes);
   void open_direct(Peer& peer, Receive& receive, int record);
   void advance_direct(Receive& receive);
   void stop_direct(Receive& receive) noexcept;

@@ -65,6 +65,11 @@ void Endpoint::note_taste(const Receive& receive) {
   }
 }
 
+std::uint64_t Endpoint::begin_ns(Peer& peer, std::size_t bytes) {
+  if (peer.times.begins_anew(bytes)) peer.in.choose_way(bytes, Way::undecided);
+  return peer.times.wants(bytes) ? team::now_ns() : 0;
+}
+
 void Endpoint::note_way(Peer& peer, std::size_t bytes, Way way, std::uint64_t begin_ns,
                         double factor) {
   const auto ns = factor * static_cast<double>(team::now_ns() - begin_ns);
@@ -177,8 +182,8 @@ void Endpoint::arrive_in_pieces(Peer& peer, int from, const Line& line) {
   // If more of it has come already, its time would be that of half of the work.
   const bool goes_to_buffer = arriving.receive != nullptr && arriving.into != nullptr;
   if (goes_to_buffer && arriving.kind != LineKind::repeat && arriving.total > kDirectBytes &&
-      peer.times.wants(arriving.total) && !peer.in.is_behind()) {
-    arriving.begin_ns = team::now_ns();
+      !peer.in.is_behind()) {
+    arriving.begin_ns = begin_ns(peer, arriving.total);
   }
   take_piece(peer, line);
 }
@@ -295,10 +300,10 @@ void Endpoint::open_direct(Peer& peer, Receive& receive, int index) {
   // From here on the sender waits for the end, so nothing may throw.
   if (!matches(receive)) return finish_direct(peer, receive, index);
   record.to = into;
-  record.receiver = getpid();
+  record.receiver = world_.pid(rank_);
   shm::begin(record);
   receive.record = index;
-  receive.begin_ns = peer.times.wants(record.bytes) ? team::now_ns() : 0;
+  receive.begin_ns = begin_ns(peer, record.bytes);
   direct_receives_.push_back(receive);
   if (record.bytes >= kSharedCopyBytes) {
     peer.in.call_sender(index);

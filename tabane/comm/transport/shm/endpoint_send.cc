@@ -115,8 +115,7 @@ bool Endpoint::wants_direct(Peer& peer, Send& send) {
     return bytes > std::max<std::size_t>(half, 16 * 1024);
   }
   if (bytes > kMostTriedBytes) return true;
-  if (send.way == Way::undecided) send.way = peer.out.way(bytes);
-  if (send.way == Way::undecided) send.way = peer.tries.next(bytes);
+  if (send.way == Way::undecided) send.way = peer.tries.next(bytes, peer.out.way(bytes));
   return send.way == Way::direct;
 }
 
@@ -138,7 +137,7 @@ bool Endpoint::announce_direct(Peer& peer, Send& send) {
   record.error.store(0, std::memory_order_relaxed);
   record.taken.store(0, std::memory_order_relaxed);
   record.ended.store(0, std::memory_order_relaxed);
-  record.sender = getpid();
+  record.sender = world_.pid(rank_);
   record.from = send.bytes;
   record.bytes = send.envelope.bytes;
   send.record = index;
@@ -165,7 +164,7 @@ bool Endpoint::put_piece(Peer& peer, Send& send) {
     size = std::min(left, blocks * out.block_bytes());
     place = out.block(block);
   }
-  std::memcpy(place, send.bytes + send.done, size);
+  copy_to_other(place, send.bytes + send.done, size);
   out.put(send.envelope, send.done == 0 ? send.kind : LineKind::more, block,
           static_cast<std::uint32_t>(size));
   send.done += size;
