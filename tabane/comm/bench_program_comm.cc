@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include <exception>
 #include <numeric>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "tabane/comm/bench_work.h"
@@ -192,30 +194,59 @@ std::uint64_t ping_pong_flags(Turns& turns, int rank, std::uint64_t count) {
   return 0;
 }
 
-// What two processes do that share memory and nothing else: the sender copies in, the receiver out.
-struct TwoCopies {
+// What two processes share that copy by hand.
+constexpr std::size_t kMostByHand = std::ranges::max(kPingPongBytes);
+struct ByHand {
   struct alignas(128) Side {
     std::atomic<std::uint64_t> sent;
-    std::byte bytes[std::ranges::max(kPingPongBytes)];
+    pid_t pid;
+    const std::byte* out;
+    std::byte bytes[kMostByHand];
   } of_rank[2];
 };
 
-std::uint64_t ping_pong_two_copies(TwoCopies& shared, int rank, std::size_t bytes,
-                                   std::uint64_t count) {
-  TwoCopies::Side &own = shared.of_rank[rank], &other = shared.of_rank[1 - rank];
-  std::vector<std::byte> out(bytes), in(bytes);
+// copy_in(own, out): the sender's part, before it says so; copy_out(in, other): the receiver's.
+template <class CopyIn, class CopyOut>
+std::uint64_t ping_pong_by_hand(ByHand& shared, int rank, std::size_t bytes, bool anew,
+                                std::uint64_t count, CopyIn copy_in, CopyOut copy_out) {
+  ByHand::Side &own = shared.of_rank[rank], &other = shared.of_rank[1 - rank];
+  static std::vector<std::byte> out(kMostByHand), in(kMostByHand);  // the other may still read it
+  own.pid = getpid();
+  own.out = out.data();
   const std::uint64_t start = own.sent.load();
   const auto send = [&](std::uint64_t number) {
-    std::memcpy(own.bytes, out.data(), bytes);
+    if (anew) std::memset(out.data(), static_cast<int>(number), bytes);
+    copy_in(own, out.data());
     own.sent.store(number, std::memory_order_release);
   };
   for (std::uint64_t i = start + 1; i <= start + count; ++i) {
     if (rank == 0) send(i);
     wait_for(other.sent, i);
-    std::memcpy(in.data(), other.bytes, bytes);
+    copy_out(in.data(), other);
     if (rank == 1) send(i);
   }
   return 0;
+}
+
+// The sender copies in, the receiver out.
+std::uint64_t ping_pong_two_copies(ByHand& shared, int rank, std::size_t bytes, bool anew,
+                                   std::uint64_t count) {
+  return ping_pong_by_hand(
+      shared, rank, bytes, anew, count,
+      [&](ByHand::Side& own, const std::byte* out) { std::memcpy(own.bytes, out, bytes); },
+      [&](std::byte* in, const ByHand::Side& other) { std::memcpy(in, other.bytes, bytes); });
+}
+
+// The receiver's kernel copies from the sender's memory.
+std::uint64_t ping_pong_one_copy(ByHand& shared, int rank, std::size_t bytes, bool anew,
+                                 std::uint64_t count) {
+  const auto read = [&](std::byte* in, const ByHand::Side& other) {
+    const iovec here{in, bytes}, there{const_cast<std::byte*>(other.out), bytes};
+    const ssize_t copied = process_vm_readv(other.pid, &here, 1, &there, 1, 0);
+    require(copied == static_cast<ssize_t>(bytes), "the kernel's copy");
+  };
+  return ping_pong_by_hand(
+      shared, rank, bytes, anew, count, [](ByHand::Side&, const std::byte*) {}, read);
 }
 
 // --- views ---
@@ -263,14 +294,14 @@ std::uint64_t idle_ppm(comm::Comm& comm) {
 }
 
 // Memory of zeros that the ranks forked later share.
-TwoCopies& shared_by_ranks() {
+ByHand& shared_by_ranks() {
   void* const memory =
-      mmap(nullptr, sizeof(TwoCopies), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+      mmap(nullptr, sizeof(ByHand), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw core::SystemError("mmap", "memory of two ranks", errno);
-  return *static_cast<TwoCopies*>(memory);
+  return *static_cast<ByHand*>(memory);
 }
 
-void serve_comm(comm::Comm& comm, const std::string& turns_file, TwoCopies& shared) {
+void serve_comm(comm::Comm& comm, const std::string& turns_file, ByHand& shared) {
   Turns turns(turns_file, comm.size());
   CommMessages messages(comm);
   CommWork work(messages);
@@ -314,9 +345,16 @@ void serve_comm(comm::Comm& comm, const std::string& turns_file, TwoCopies& shar
     work.add("flags",
              [&](std::uint64_t count) { return ping_pong_flags(turns, comm.rank(), count); });
     for (const std::size_t bytes : kPingPongBytes) {
-      work.add(fmt::format("two-copies-{}", bytes), [&comm, &shared, bytes](std::uint64_t count) {
-        return ping_pong_two_copies(shared, comm.rank(), bytes, count);
-      });
+      for (const auto& [verb, ping_pong, anew] :
+           {std::tuple{"two-copies", &ping_pong_two_copies, false},
+            {"two-copies-anew", &ping_pong_two_copies, true},
+            {"one-copy", &ping_pong_one_copy, false},
+            {"one-copy-anew", &ping_pong_one_copy, true}}) {
+        work.add(fmt::format("{}-{}", verb, bytes),
+                 [&comm, &shared, bytes, f = ping_pong, anew = anew](std::uint64_t count) {
+                   return f(shared, comm.rank(), bytes, anew, count);
+                 });
+      }
       work.add(fmt::format("view-{}", bytes),
                [&comm, bytes](std::uint64_t count) { return ping_pong_view(comm, bytes, count); });
     }
@@ -332,7 +370,7 @@ int main(int argc, char** argv) {
   using namespace tabane;
   try {
     if (argc != 3) throw core::UsageError("usage: tabane_bench_comm RANKS TURNS_FILE");
-    bench::TwoCopies& shared = bench::shared_by_ranks();
+    bench::ByHand& shared = bench::shared_by_ranks();
     comm::launch({.ranks = std::stoi(argv[1]), .transport = comm::TransportKind::shm},
                  [&](comm::Comm& comm) { bench::serve_comm(comm, argv[2], shared); });
   } catch (const std::exception& error) {

@@ -171,7 +171,10 @@ class CommWork {
   explicit CommWork(Messages& messages) : m_(messages) {
     for (const std::size_t bytes : kPingPongBytes) {
       work_["ping-pong-" + std::to_string(bytes)] = [this, bytes](std::uint64_t count) {
-        return ping_pong(bytes, count);
+        return ping_pong(bytes, false, count);
+      };
+      work_["ping-pong-anew-" + std::to_string(bytes)] = [this, bytes](std::uint64_t count) {
+        return ping_pong(bytes, true, count);
       };
     }
     work_["barrier"] = repeated([this] { m_.barrier(); });
@@ -198,18 +201,24 @@ class CommWork {
   const RankWork& work() const { return work_; }
   void add(const std::string& verb, Served served) { work_[verb] = std::move(served); }
 
-  // By ranks 0 and 1. Both send from and receive into buffers of their own.
-  std::uint64_t ping_pong(std::size_t bytes, std::uint64_t count) {
+  // By ranks 0 and 1. Both send from and receive into buffers of their own. anew: a sender first
+  // writes what it sends; else each message is the same, and after a while in both caches.
+  std::uint64_t ping_pong(std::size_t bytes, bool anew, std::uint64_t count) {
     out_.resize(bytes);
     in_.resize(bytes);
+    const auto send = [&](int to, std::uint64_t i) {
+      if (anew) std::memset(out_.data(), static_cast<int>(i), bytes);
+      m_.send(to, out_);
+    };
     for (std::uint64_t i = 0; i < count; ++i) {
       if (m_.rank() == 0) {
-        m_.send(1, out_);
+        send(1, i);
         m_.recv(1, in_);
       } else if (m_.rank() == 1) {
         m_.recv(0, in_);
-        m_.send(0, out_);
+        send(0, i);
       }
+      if (anew) require(m_.rank() > 1 || in_.back() == static_cast<std::byte>(i), "message");
     }
     return 0;
   }

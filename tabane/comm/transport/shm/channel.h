@@ -277,10 +277,14 @@ class Receiver {
       copy_lines(first, into);
     }
   }
-  // Whether the line after the next one has come, too.
-  bool is_behind() const {
-    const Line& line = layout_.lines[(position_ + 1) & mask_];
-    return line.sequence.load(std::memory_order_relaxed) == position_ + 2;
+  // How many lines have come, up to `most`.
+  std::uint32_t lines_there(std::uint32_t most) const {
+    std::uint32_t count = 0;
+    for (; count < most; ++count) {
+      const Line& line = layout_.lines[(position_ + count) & mask_];
+      if (line.sequence.load(std::memory_order_relaxed) != position_ + count + 1) break;
+    }
+    return count;
   }
   // Goes on behind `lines` lines, from which nothing will be read any more. Returns whether the
   // sender may wait for that.

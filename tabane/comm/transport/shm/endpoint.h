@@ -145,6 +145,7 @@ struct Arriving {
   std::size_t done = 0;
   std::size_t total = 0;       // 0: nothing is arriving
   std::uint64_t begin_ns = 0;  // if its time is of use; else 0
+  double factor = 1;           // its whole time, divided by that
 };
 
 // From its start until it is complete or withdrawn it waits in a list.

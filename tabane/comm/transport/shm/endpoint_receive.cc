@@ -171,6 +171,17 @@ void Endpoint::arrive_direct(Peer& peer, int from, const Line& line) {
   ++unexpected_;
 }
 
+namespace {
+
+// Of a message in pieces, whose first one is that line: how much of it the sender has copied
+// before.
+double part_there(const Receiver& in, const Line& line) {
+  const std::uint64_t each = line.piece_bytes(), pieces = (line.bytes() + each - 1) / each;
+  return in.lines_there(static_cast<std::uint32_t>(pieces)) / static_cast<double>(pieces);
+}
+
+}  // namespace
+
 void Endpoint::arrive_in_pieces(Peer& peer, int from, const Line& line) {
   Arriving& arriving = peer.arriving;
   arriving = {.kind = line.kind, .first_block = line.block, .total = line.bytes()};
@@ -179,11 +190,10 @@ void Endpoint::arrive_in_pieces(Peer& peer, int from, const Line& line) {
   } else {
     choose_place(peer, from, envelope_of(line));
   }
-  // If more of it has come already, its time would be that of half of the work.
   const bool goes_to_buffer = arriving.receive != nullptr && arriving.into != nullptr;
-  if (goes_to_buffer && arriving.kind != LineKind::repeat && arriving.total > kDirectBytes &&
-      !peer.in.is_behind()) {
+  if (goes_to_buffer && arriving.kind != LineKind::repeat && arriving.total > kDirectBytes) {
     arriving.begin_ns = begin_ns(peer, arriving.total);
+    if (arriving.begin_ns != 0) arriving.factor = 1 + part_there(peer.in, line);
   }
   take_piece(peer, line);
 }
@@ -266,9 +276,7 @@ void Endpoint::take_piece(Peer& peer, const Line& line) {
 void Endpoint::finish_arriving(Peer& peer) {
   const Arriving arriving = std::exchange(peer.arriving, {});
   if (arriving.begin_ns != 0) {
-    // The sender has filled the first piece before.
-    const double part = static_cast<double>(kPieceBytes) / static_cast<double>(arriving.total);
-    note_way(peer, arriving.total, Way::blocks, arriving.begin_ns, 1 + part);
+    note_way(peer, arriving.total, Way::blocks, arriving.begin_ns, arriving.factor);
   }
   if (arriving.kind == LineKind::run && !arriving.stays) {
     peer.in.release_blocks(arriving.first_block, peer.in.blocks_for(arriving.total));
