@@ -32,8 +32,8 @@ inline void copy_part(std::byte* to, const std::byte* from, std::size_t left) {
   }
 }
 
-// Asks for the lines of that memory, to write them. The other rank's cache has them; each takes as
-// long as a message, and a core waits for some 16 at a time, but for few stores.
+// Asks for the lines of that memory, to write them. The other rank's cache has them, and each takes
+// as long as a short message. A core waits for some 16 lines at a time, but stores end in order.
 inline void fetch_to_write(const std::byte* begin, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; i += sizeof(Line)) {
 #if defined(__x86_64__)

@@ -11,6 +11,9 @@ namespace {
 
 // Looks at one channel before all others are looked at, too.
 constexpr int kNarrowPolls = 200;
+// Blocks are taken in turn in so much of a channel. A core gets a line from the other's first-level
+// cache later than from its second-level cache, and this does not fit into the first. Not where
+// ranks share PUs: there the block that was used last is the nearest.
 constexpr std::size_t kWindowBytes = 256 * 1024;
 
 }  // namespace
