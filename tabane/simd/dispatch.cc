@@ -9,6 +9,7 @@ namespace {
 
 constexpr unsigned kZen3And4 = 0x19;  // only Zen 4 of them has vectors of 512 bits
 constexpr unsigned kZen5 = 0x1a;
+constexpr std::size_t kIntelFirstLevel = std::size_t{64} << 10;  // or less
 constexpr std::size_t kZen5SecondLevel = std::size_t{1} << 20;
 constexpr std::size_t kZen5LastLevel = std::size_t{16} << 20;  // or more, shared
 
@@ -32,11 +33,10 @@ Habits habits_of(const Processor& processor) {
   const bool intel = processor.vendor == "GenuineIntel";
   const bool zen4 = processor.vendor == "AuthenticAMD" && processor.family == kZen3And4;
   const bool zen5 = processor.vendor == "AuthenticAMD" && processor.family == kZen5;
-  return {.several_pages = intel,
-          .half_vectors_near = zen4,
-          .half_vectors_far = intel,
-          .assist_from_bytes = zen5 ? kZen5SecondLevel : Habits::kNever,
-          .assist_to_bytes = kZen5LastLevel};
+  Habits habits{.several_pages = intel, .half_vectors_near = zen4, .half_vectors_far = intel};
+  if (zen5) habits.prefetch = habits.strings = {kZen5SecondLevel, kZen5LastLevel};
+  if (intel) habits.strings = {.from = kIntelFirstLevel};
+  return habits;
 }
 
 void learn_habits() { current_habits = habits_of(this_processor()); }

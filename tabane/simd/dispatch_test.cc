@@ -19,11 +19,16 @@ TEST(Habits, AreThoseOfAKindOfProcessor) {
   }
   const Habits zen5 = habits_of({"AuthenticAMD", 0x1a});
   EXPECT_FALSE(zen5.half_vectors_near);
-  EXPECT_TRUE(zen5.assists(4 << 20));
-  EXPECT_FALSE(zen5.assists(512 << 10));
-  EXPECT_FALSE(zen5.assists(256 << 20));
-  EXPECT_FALSE(zen4.assists(4 << 20));
-  EXPECT_FALSE(intel.assists(4 << 20));
+  for (const ByteRange& range : {zen5.prefetch, zen5.strings}) {
+    EXPECT_TRUE(range.contains(4 << 20));
+    EXPECT_FALSE(range.contains(512 << 10));
+    EXPECT_FALSE(range.contains(256 << 20));
+  }
+  EXPECT_FALSE(zen4.prefetch.contains(4 << 20));
+  EXPECT_FALSE(zen4.strings.contains(4 << 20));
+  EXPECT_FALSE(intel.prefetch.contains(4 << 20));
+  EXPECT_FALSE(intel.strings.contains(32 << 10));
+  EXPECT_TRUE(intel.strings.contains(1 << 20));
 }
 
 TEST(ScopedHabits, GiveOthersAndPutTheOldOnesBack) {

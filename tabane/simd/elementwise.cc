@@ -277,18 +277,17 @@ HWY_INLINE void store_elements(D d, T* to, std::size_t n, const Operands<T>& in)
 #if HWY_ARCH_X86 && HWY_MAX_BYTES == 64
   constexpr std::size_t kNear = 64 * kKiB;
   const Habits& habits = simd::habits();
+  if constexpr (std::is_same_v<Operation, Set> || std::is_same_v<Operation, Copy>) {
+    if (habits.strings.contains(bytes)) return move_as_string<Operation>(to, n, in);
+  }
   if (bytes <= kNear ? habits.half_vectors_near : habits.half_vectors_far) {
     const hn::Half<D> half;
     if (bytes <= kNear) return for_elements<Shape{4}>(half, to, n, value, PlainStore());
     return for_elements<Shape{2}>(half, to, n, value, PlainStore());
   }
-  if (habits.assists(bytes)) {
-    if constexpr (std::is_same_v<Operation, Set> || std::is_same_v<Operation, Copy>) {
-      return move_as_string<Operation>(to, n, in);
-    }
-    if constexpr (Operation::kReads == 2) {
+  if constexpr (Operation::kReads == 2) {
+    if (habits.prefetch.contains(bytes))
       return for_elements<Shape{.fours = 2, .lines_ahead = 16}>(d, to, n, value, PlainStore());
-    }
   }
 #endif
   if (bytes <= 40 * kKiB) return for_elements<Shape{4}>(d, to, n, value, PlainStore());

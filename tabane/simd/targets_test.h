@@ -28,14 +28,14 @@ void on_every_target(F f) {
   }
 }
 
-// Calls f on every target as processors of every habit do; Zen 5's begin at few bytes.
+// Calls f on every target as processors of every habit do; those of large arrays begin at few
+// bytes.
 template <class F>
 void on_every_target_and_habit(F f) {
-  Habits zen5 = habits_of({"AuthenticAMD", 0x1a});
-  zen5.assist_from_bytes = 20000;
-  for (const auto& [name, habits] : {std::pair("Intel", habits_of({"GenuineIntel", 6})),
-                                     {"Zen 4", habits_of({"AuthenticAMD", 0x19})},
-                                     {"Zen 5", zen5}}) {
+  Habits intel = habits_of({"GenuineIntel", 6}), zen5 = habits_of({"AuthenticAMD", 0x1a});
+  intel.strings.from = zen5.strings.from = zen5.prefetch.from = 20000;
+  for (const auto& [name, habits] :
+       {std::pair("Intel", intel), {"Zen 4", habits_of({"AuthenticAMD", 0x19})}, {"Zen 5", zen5}}) {
     SCOPED_TRACE(name);
     const ScopedHabits scoped(habits);
     on_every_target(f);
