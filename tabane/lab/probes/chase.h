@@ -13,35 +13,17 @@
 #include <vector>
 
 #include "tabane/core/memory.h"
+#include "tabane/core/random.h"
 #include "tabane/core/threads.h"
 #include "tabane/lab/probe.h"
 
 namespace tabane::lab {
 
-// A small generator (splitmix64), so that the same seed gives the same cycle everywhere.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t operator()() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  // Uniform in [0, bound) up to a bias of bound / 2^32.
-  std::uint32_t below(std::uint32_t bound) {
-    return static_cast<std::uint32_t>(((*this)() >> 32) * bound >> 32);
-  }
-
- private:
-  std::uint64_t state_;
-};
-
 // Fills next with a random permutation of 0 … n-1 that is one single cycle. cost: O(n), one pass of
 // random accesses. source: S. Sattolo, An algorithm to generate a random cyclic permutation (1986).
 inline void fill_random_cycle(std::span<std::uint32_t> next, std::uint64_t seed) {
   std::iota(next.begin(), next.end(), 0u);
-  Random random(seed);
+  core::SplitMix64 random(seed);
   for (auto i = static_cast<std::uint32_t>(next.size()); i-- > 1;)
     std::swap(next[i], next[random.below(i)]);
 }

@@ -11,17 +11,17 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/solver/random.h"
+#include "tabane/core/random.h"
 
 namespace tabane::linpack {
 
 // Column j is the stream of random bits whose seed is a hash of the system's seed and of j.
 void RandomSystem::read(int j, int first, std::span<double> out) const {
   const std::uint64_t column =
-      solver::random_bits(solver::random_bits(seed_, 0), static_cast<unsigned>(j));
+      core::random_bits(core::random_bits(seed_, 0), static_cast<unsigned>(j));
   std::uint64_t i = static_cast<unsigned>(first);
   for (double& value : out) {
-    const auto bits = static_cast<std::int64_t>(solver::random_bits(column, i++));
+    const auto bits = static_cast<std::int64_t>(core::random_bits(column, i++));
     value = static_cast<double>(bits >> 11) * 0x1p-53;
   }
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tabane/core/error.h"
-#include "tabane/solver/random.h"
+#include "tabane/core/random.h"
 #include "tabane/tools/matmul/matrix.h"
 
 namespace tabane::matmul {
@@ -16,7 +16,7 @@ __extension__ typedef unsigned __int128 Wide;
 
 std::uint64_t random_prime(std::uint64_t seed) {
   mpz_t prime;
-  mpz_init_set_ui(prime, (solver::random_bits(seed, 0) >> 4) | (std::uint64_t{1} << 59));
+  mpz_init_set_ui(prime, (core::random_bits(seed, 0) >> 4) | (std::uint64_t{1} << 59));
   mpz_nextprime(prime, prime);
   const std::uint64_t found = mpz_get_ui(prime);
   mpz_clear(prime);
@@ -70,7 +70,7 @@ std::uint64_t PrimeField::of(mpfr_srcptr x) const {
 }
 
 std::uint64_t PrimeField::weight(int j) const {
-  return solver::random_bits(seed_, static_cast<std::uint64_t>(j) + 1) % prime_;
+  return core::random_bits(seed_, static_cast<std::uint64_t>(j) + 1) % prime_;
 }
 
 Sketch::Sketch(const PrimeField& field, int rows, int first_column, int threads)
@@ -300,7 +300,7 @@ int wrong_of_drawn(const Operands& operands, const Target& target, std::uint64_t
   int wrong = 0;
   for (std::uint64_t n = 0; n < kDrawn; ++n) {
     const auto draw = [&](std::uint64_t which, int size) {
-      return static_cast<int>(solver::random_bits(seed, 3 * n + which) %
+      return static_cast<int>(core::random_bits(seed, 3 * n + which) %
                               static_cast<std::uint64_t>(size));
     };
     const int i = draw(0, operands.rows()), j = draw(1, operands.columns());

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tabane/solver/random.h"
+#include "tabane/core/random.h"
 #include "tabane/tools/matmul/matrix.h"
 
 namespace tabane::matmul {
@@ -20,7 +20,7 @@ inline Matrix test_matrix(int rows, int columns, mpfr_prec_t bits, long spread,
   for (int i = 0; i < rows; ++i) {
     for (int j = 0; j < columns; ++j) {
       mpfr_urandomb(m.at(i, j), state);
-      const auto choice = solver::random_bits(seed, static_cast<std::uint64_t>(i * 1000 + j));
+      const auto choice = core::random_bits(seed, static_cast<std::uint64_t>(i * 1000 + j));
       if (choice & 1) mpfr_neg(m.at(i, j), m.at(i, j), MPFR_RNDN);
       const long shift =
           static_cast<long>((choice >> 8) % (2 * static_cast<unsigned long>(spread) + 1)) - spread;

@@ -11,7 +11,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/solver/random.h"
+#include "tabane/core/random.h"
 
 namespace tabane::matmul {
 
@@ -40,13 +40,13 @@ Matrix random_matrix(int rows, int columns, mpfr_prec_t bits, unsigned factor, s
   mpfr_t root;
   mpfr_init2(root, bits);
   mpfr_sqrt_ui(root, factor, MPFR_RNDN);
-  const std::uint64_t stream = solver::random_bits(seed, factor);
+  const std::uint64_t stream = core::random_bits(seed, factor);
   std::uint64_t index = 0;
   std::vector<mp_limb_t> digits((static_cast<std::size_t>(bits) + GMP_NUMB_BITS - 1) /
                                 GMP_NUMB_BITS);
   for (int i = 0; i < rows; ++i) {
     for (int j = 0; j < columns; ++j) {
-      for (mp_limb_t& limb : digits) limb = solver::random_bits(stream, index++);
+      for (mp_limb_t& limb : digits) limb = core::random_bits(stream, index++);
       digits.back() >>= static_cast<mpfr_prec_t>(digits.size()) * GMP_NUMB_BITS - bits;
       mpz_t whole;
       mpz_roinit_n(whole, digits.data(), static_cast<mp_size_t>(digits.size()));

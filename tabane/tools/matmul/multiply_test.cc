@@ -8,7 +8,7 @@
 #include <string>
 
 #include "tabane/core/error.h"
-#include "tabane/solver/random.h"
+#include "tabane/core/random.h"
 #include "tabane/tools/matmul/matrices_test.h"
 #include "tabane/tools/matmul/matrix.h"
 #include "tabane/tools/matmul/operands.h"
@@ -204,7 +204,7 @@ TEST(MpMultiply, KeepsZerosSignsInfinitiesAndNan) {
     for (std::uint64_t seed = 1; seed < 30; ++seed) {
       std::uint64_t index = 0;
       const auto some = [&](int, int, mpfr_ptr x) {
-        const std::uint64_t draw = solver::random_bits(seed, index++);
+        const std::uint64_t draw = core::random_bits(seed, index++);
         const bool usual = kinds > 4 && draw % 16 != 0;
         const auto which = (draw >> 8) % static_cast<std::uint64_t>(usual ? 4 : kinds);
         mpfr_set_d(x, values[which], MPFR_RNDN);

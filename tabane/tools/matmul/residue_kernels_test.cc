@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "tabane/solver/random.h"
+#include "tabane/core/random.h"
 #include "tabane/tools/matmul/matrix.h"
 
 namespace tabane::matmul {
@@ -109,7 +109,7 @@ constexpr Modulus kModulus{static_cast<double>(kP), 1.0 / kP};
 std::vector<double> integers(std::size_t n, std::uint64_t seed) {
   std::vector<double> values;
   for (std::size_t i = 0; i < n; ++i) {
-    const std::uint64_t draw = solver::random_bits(seed, i);
+    const std::uint64_t draw = core::random_bits(seed, i);
     double value = std::ldexp(static_cast<double>(draw >> 11), static_cast<int>(draw % 3) - 2);
     value = std::floor(std::min(value, 0x1p53 - 0x1p26));
     if (i % 5 == 1) value = 0x1p53 - 0x1p26;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/core/random.h"
 #include "tabane/tools/mine/files.h"
 #include "tabane/tools/mine/transactions.h"
 
@@ -17,21 +18,10 @@ namespace {
 constexpr double kMostMean = 500;  // e^-500 is still a number: see poisson()
 
 // The distributions of the standard library differ from one library to another; these do not.
-// source: Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, 2014.
-class Random {
+class Random : public core::SplitMix64 {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
+  using SplitMix64::SplitMix64;
 
-  std::uint64_t next() {
-    std::uint64_t x = state_ += 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-  }
-  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }  // 0 … 1, without 1
-  std::size_t below(std::size_t n) {                                     // n: up to 2^32
-    return static_cast<std::size_t>(((next() >> 32) * n) >> 32);
-  }
   double exponential(double mean) { return -mean * std::log1p(-unit()); }
   // source: Knuth, The Art of Computer Programming 2, 3.4.1.
   std::size_t poisson(double mean) {
@@ -46,9 +36,6 @@ class Random {
     for (int i = 0; i < 12; ++i) sum += unit();
     return std::clamp(mean + std::sqrt(0.1) * sum, 0.0, 1.0);
   }
-
- private:
-  std::uint64_t state_;
 };
 
 struct Pattern {

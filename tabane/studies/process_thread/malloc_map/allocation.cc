@@ -68,7 +68,7 @@ class Requests {
 
  private:
   const AllocateProblem& problem_;
-  Random random_;
+  core::SplitMix64 random_;
 };
 
 class Chunk {

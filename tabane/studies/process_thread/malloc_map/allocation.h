@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "tabane/studies/process_thread/malloc_map/random.h"
+#include "tabane/core/random.h"
 #include "tabane/team/team.h"
 
 namespace tabane::malloc_map {
@@ -96,13 +96,13 @@ struct InsertTotals {
 // Calls use(key) for each insert of a task in turn.
 template <class Use>
 void for_each_key(const InsertProblem& problem, std::size_t task, Use use) {
-  Random random(problem.seed, task);
+  core::SplitMix64 random(problem.seed, task);
   const std::uint64_t first = random.next();
   std::uint64_t known = 0;
   for (std::size_t k = 0; k < problem.inserts; ++k) {
     const bool fresh = distinct_after(problem, k + 1) > known;
     // mix() is a bijection: different indices are different keys.
-    use(mix(first + (fresh ? known : random.below(known))));
+    use(core::mix(first + (fresh ? known : random.below(known))));
     known += fresh;
   }
 }

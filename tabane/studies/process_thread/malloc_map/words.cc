@@ -15,7 +15,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/studies/process_thread/malloc_map/random.h"
+#include "tabane/core/random.h"
 
 namespace tabane::malloc_map {
 namespace {
@@ -271,7 +271,7 @@ class WeightedDraw {
     }
   }
 
-  std::uint32_t operator()(Random& random) const {
+  std::uint32_t operator()(core::SplitMix64& random) const {
     const std::uint64_t bits = random.next();
     const auto i = static_cast<std::uint32_t>(((bits >> 32) * keep_.size()) >> 32);
     return static_cast<std::uint32_t>(bits) < keep_[i] ? i : alias_[i];
@@ -284,7 +284,7 @@ class WeightedDraw {
 
 // The word of a rank, counted from 0: frequent words are short. Written in letters of a number
 // system with 20 syllables after a random last letter, so that different ranks differ.
-std::string word_of_rank(std::uint32_t rank, Random& random) {
+std::string word_of_rank(std::uint32_t rank, core::SplitMix64& random) {
   static constexpr const char* kSyllables[] = {"a",  "e",  "ra", "no", "ti", "se", "lu",
                                                "ko", "mi", "da", "be", "fo", "gu", "hy",
                                                "pe", "va", "wi", "xo", "za", "qu"};
@@ -302,7 +302,7 @@ struct Vocabulary {
 
 Vocabulary make_vocabulary(const CorpusProblem& problem) {
   Vocabulary all;
-  Random random(problem.seed, 0);
+  core::SplitMix64 random(problem.seed, 0);
   for (std::uint32_t rank = 0; rank < problem.vocabulary; ++rank) {
     all.begins.push_back(static_cast<std::uint32_t>(all.letters.size()));
     all.letters += word_of_rank(rank, random);
@@ -342,7 +342,7 @@ std::string generate_corpus(const CorpusProblem& problem) {
         fmt::format("vocabulary {}: use 1 to 10000000 words", problem.vocabulary));
   const Vocabulary vocabulary = make_vocabulary(problem);
   const WeightedDraw draw(zipf_weights(problem.vocabulary));
-  Random random(problem.seed, 1);
+  core::SplitMix64 random(problem.seed, 1);
   std::string text;
   text.reserve(problem.bytes);
   bool begins_sentence = true;
