@@ -157,9 +157,10 @@ void Campaign::visit(const CampaignOptions& options, std::size_t launch) {
   const std::size_t launches = blocks_.size() * static_cast<std::size_t>(options.passes);
   const double left = options.most_seconds - progress_->elapsed_seconds();
   const std::size_t sharing = launch < blocks_.size() ? blocks_.size() - launch : 1;
-  Visit visit(*this, launch % blocks_.size(),
-              options.budget_seconds / static_cast<double>(launches),
-              left / static_cast<double>(sharing));
+  Visit visit(*this, launch % blocks_.size(), static_cast<int>(launch / blocks_.size()),
+              options.passes);
+  visit.budget_seconds_ = options.budget_seconds / static_cast<double>(launches);
+  visit.most_seconds_ = left / static_cast<double>(sharing);
   // Only run() decides whether to continue: several processes must do so together.
   progress_->tell(blocks_[visit.block_].what, 0);
   run_body(visit, !options.agree);

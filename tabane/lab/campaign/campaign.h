@@ -87,6 +87,8 @@ class Visit {
   // The part of the campaign's budget for this visit, and the time after which nothing else begins.
   double budget_seconds() const { return budget_seconds_; }
   double most_seconds() const { return most_seconds_; }
+  // This visit's part of an effort that is one of all passes together.
+  Effort part(const Effort& all) const { return all.part(pass_, passes_); }
 
   // Reports that this share of the visit is done. throws: Stopped if the user asked to stop.
   void show(double share);
@@ -101,16 +103,14 @@ class Visit {
 
  private:
   friend class Campaign;
-  Visit(Campaign& campaign, std::size_t block, double budget_seconds, double most_seconds)
-      : campaign_(campaign),
-        block_(block),
-        budget_seconds_(budget_seconds),
-        most_seconds_(most_seconds) {}
+  Visit(Campaign& campaign, std::size_t block, int pass, int passes)
+      : campaign_(campaign), block_(block), pass_(pass), passes_(passes) {}
   Point& point(const Factors& factors);
 
   Campaign& campaign_;
   std::size_t block_;
-  double budget_seconds_, most_seconds_;
+  int pass_, passes_;
+  double budget_seconds_ = 0, most_seconds_ = 0;
 };
 
 struct Block {

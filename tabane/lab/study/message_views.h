@@ -28,6 +28,9 @@ struct FitSegment {
 std::vector<FitSegment> fit_segments(std::span<const double> x, std::span<const double> y,
                                      std::size_t most = 4, std::size_t fewest = 5);
 
+// Bytes of the message that a point sends.
+inline double bytes_of(const Point& point) { return point.number("bytes"); }
+
 // What studies show of ping-pongs: times over the size of a message, with the lines
 // t0 + n / r_inf through them.
 

@@ -52,4 +52,20 @@ inline std::vector<std::vector<std::string>> texts_of(const Record& record,
   return texts;
 }
 
+// Returns what a table shows below a head, in the first row whose first entry begins or ends so.
+// throws: std::runtime_error if there is no such table, column or row.
+inline std::string shown_at(const Record& record, const std::string& part_of_title,
+                            const std::string& head, const std::string& row = "") {
+  const View& view = view_of(record, part_of_title);
+  const Rows& rows = std::get<Rows>(view.content);
+  const auto column = std::ranges::find(rows.columns, head);
+  if (column == rows.columns.end()) throw std::runtime_error("no column: " + head);
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+    const std::vector<std::string> texts = row_of(view, i);
+    if (texts[0].starts_with(row) || texts[0].ends_with(row))
+      return texts.at(static_cast<std::size_t>(column - rows.columns.begin()));
+  }
+  throw std::runtime_error("no row: " + row);
+}
+
 }  // namespace tabane::lab

@@ -9,6 +9,7 @@
 #include <limits>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
@@ -156,20 +157,19 @@ double planned_seconds(const StudyPlan& plan, const Folder& folder, std::size_t 
   return 2 * round + std::clamp(effort.budget_seconds, effort.fewest * round, effort.most * round);
 }
 
-// Where a block cannot be done, the others are kept. measure: gets the pass, counted from 0.
-Block block(const Bench& bench, const StudyPlan& plan, const Folder& folder,
+// Where a block cannot be done, the others are kept.
+Block block(const FolderBench& bench, const StudyPlan& plan, const Folder& folder,
             const std::string& what, std::vector<Factors> points,
-            std::function<void(Visit&, int)> measure) {
+            std::function<void(Visit&)> measure) {
   const double seconds = planned_seconds(plan, folder, points.size());
-  auto body = [&bench, &plan, folder, what, pass = 0,
-               measure = std::move(measure)](Visit& visit) mutable {
+  auto body = [&bench, &plan, folder, what, measure = std::move(measure)](Visit& visit) {
     try {
       // The limit may be lower than at first, or others may have taken what it leaves.
       const unsigned most = plan.threads.back(), possible = possible_threads(most);
       if (possible < most)
         throw core::Error(fmt::format("the system lets this process start {} threads", possible));
       bench.scratch.fill_input(folder.files, folder.bytes);
-      measure(visit, pass++);
+      measure(visit);
     } catch (const Stopped&) {
       throw;
     } catch (const core::VerificationError&) {
@@ -183,43 +183,41 @@ Block block(const Bench& bench, const StudyPlan& plan, const Folder& folder,
   return {what, seconds, std::move(body), std::move(points)};
 }
 
-Block runs_block(const Bench& bench, const StudyPlan& plan, const Folder& folder) {
-  std::vector<Contender> all = contenders(bench, folder, plan.threads);
-  std::vector<Factors> points;
-  for (const Contender& one : all) points.push_back(one.factors);
-  return block(bench, plan, folder, folder.label(), std::move(points),
-               [&bench, &plan, folder, all = std::move(all)](Visit& visit, int pass) {
-                 if (pass == 0) check_outputs(visit, bench, folder, plan.pus);
-                 visit.in_turn(all, plan.effort.part(pass, plan.passes));
-               });
+std::vector<Factors> factors_of(const std::vector<Contender>& contenders) {
+  std::vector<Factors> all;
+  for (const Contender& one : contenders) all.push_back(one.factors);
+  return all;
 }
 
-Block causes_block(const Bench& bench, const StudyPlan& plan, const Folder& folder) {
+Block runs_block(const FolderBench& bench, const StudyPlan& plan, const Folder& folder) {
+  std::vector<Contender> all = contenders(bench, folder, plan.threads);
+  std::vector<Factors> points = factors_of(all);
+  return block(
+      bench, plan, folder, folder.label(), std::move(points),
+      [&bench, &plan, folder, all = std::move(all), checked = false](Visit& visit) mutable {
+        if (!std::exchange(checked, true)) check_outputs(visit, bench, folder, plan.pus);
+        visit.in_turn(all, visit.part(plan.effort));
+      });
+}
+
+Block causes_block(const FolderBench& bench, const StudyPlan& plan, const Folder& folder) {
   std::vector<Factors> points = {folder.point("variant", kProgram, plan.pus)};
   for (const Removal& removal : kRemovals)
     points.push_back(folder.point("variant", removal.variant, plan.pus));
   return block(bench, plan, folder, "causes, " + folder.label(), std::move(points),
-               [&bench, &plan, folder](Visit& visit, int pass) {
-                 measure_causes(visit, bench, folder, plan.pus,
-                                plan.effort.part(pass, plan.passes));
+               [&bench, &plan, folder](Visit& visit) {
+                 measure_causes(visit, bench, folder, plan.pus, visit.part(plan.effort));
                });
 }
 
-Block device_block(DeviceBench& device, const StudyPlan& plan) {
+Block device_block(const DeviceBench& device, const StudyPlan& plan) {
   constexpr double kSecondsOfRound = 4;  // of a CPU as a device, which is the slowest
-  std::vector<Contender> all;
-  std::vector<Factors> points;
-  for (const Chains& chains : device.works())
-    for (Contender& one : device.contenders(chains)) {
-      points.push_back(one.factors);
-      all.push_back(std::move(one));
-    }
-  auto body = [&device, &plan, all = std::move(all), pass = 0](Visit& visit) mutable {
-    if (pass == 0) device.check(device.works().back());
-    visit.in_turn(all, plan.effort.part(pass++, plan.passes));
+  auto body = [&device, &plan, checked = false](Visit& visit) mutable {
+    if (!std::exchange(checked, true)) device.check();
+    visit.in_turn(device.contenders, visit.part(plan.effort));
   };
-  const Effort effort = plan.effort.part(0, plan.passes);
-  return {"coprocessor", effort.fewest * kSecondsOfRound, std::move(body), std::move(points)};
+  return {"coprocessor", plan.effort.part(0, plan.passes).fewest * kSecondsOfRound, std::move(body),
+          factors_of(device.contenders)};
 }
 
 bool is_of_files(const Point& point) { return point.factors.find("files") != nullptr; }
@@ -287,8 +285,8 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
   Scratch scratch(location.directory);
   std::string no_device;
   const auto device =
-      DeviceBench::open(key, os_indices(topology), options.sizes, options.quick, no_device);
-  const Bench bench{scratch, key, device.get()};
+      open_device_bench(key, os_indices(topology), options.sizes, options.quick, no_device);
+  const FolderBench bench{scratch, key, device ? &*device : nullptr};
   std::uint64_t most_files = 0;
   for (const Folder& folder : plan.folders) {
     campaign.add(runs_block(bench, plan, folder));
@@ -303,7 +301,7 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
     throw core::Error("nothing could be measured: " + campaign.skipped.back().reason);
   record.sentences.push_back(location_sentence(location));
   add_views(record, campaign.points, plan.pus);
-  add_device_views(record, campaign.points, device ? device->about() : "");
+  add_device_views(record, campaign.points, device ? device->about : "");
   return study.finish({"outliers"});  // which it looks for
 }
 

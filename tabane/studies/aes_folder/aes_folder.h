@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -107,13 +108,13 @@ enum class Without {
 };
 
 // Buffers and ciphers that the threads keep.
-class Kept {
+class KeptBuffers {
  public:
   // Allocates and touches two buffers a thread. largest: of the files, bytes.
-  Kept(unsigned threads, std::size_t largest, const FolderKey& key);
-  ~Kept();
-  Kept(const Kept&) = delete;
-  Kept& operator=(const Kept&) = delete;
+  KeptBuffers(unsigned threads, std::size_t largest, const FolderKey& key);
+  ~KeptBuffers();
+  KeptBuffers(const KeptBuffers&) = delete;
+  KeptBuffers& operator=(const KeptBuffers&) = delete;
 
   struct PerThread {
     std::vector<std::byte> memory;
@@ -129,7 +130,7 @@ class Kept {
 // Does encrypt_folder() with static scheduling and without something. kept: for at least `threads`
 // threads and the largest file. throws: as encrypt_folder().
 void encrypt_folder_without(Without what, const std::string& in, const std::string& out,
-                            const FolderKey& key, unsigned threads, Kept& kept);
+                            const FolderKey& key, unsigned threads, KeptBuffers& kept);
 
 // Ends the threads that OpenMP keeps and gives back the memory that the allocator keeps, so that
 // the next run starts as a program does.
@@ -163,30 +164,18 @@ inline constexpr const char* kKernel = "kernel_s";
 inline constexpr const char* kFromDevice = "from_device_s";
 
 // The default coprocessor, and the CPU with all its engines on the same data.
-class DeviceBench {
- public:
-  // Null: there is no coprocessor, or it does not work; then `why` says so. lengths: of chains,
-  // bytes; empty: chosen.
-  static std::unique_ptr<DeviceBench> open(const FolderKey& key, const std::vector<unsigned>& pus,
-                                           const std::vector<std::uint64_t>& lengths, bool quick,
-                                           std::string& why);
-  ~DeviceBench();
-
-  const std::string& about() const;  // "NAME (PLATFORM), GPU of 132 units, 139 GiB"
-  bool is_cpu() const;
-  // What is measured; the first is a launch with hardly any work.
-  const std::vector<Chains>& works() const;
-  // Both on these chains, in turn.
-  std::vector<Contender> contenders(const Chains& chains);
-  // throws: core::VerificationError if the two do not give the same bytes.
-  void check(const Chains& chains);
-
- private:
-  struct State;
-  explicit DeviceBench(std::unique_ptr<State> state);
-
-  std::unique_ptr<State> state_;
+struct DeviceBench {
+  std::string about;  // "NAME (PLATFORM), GPU of 132 units, 139 GiB"
+  bool is_cpu = false;
+  std::vector<Contender> contenders =
+      {};                            // both on all chains; first a launch with hardly any work
+  std::function<void()> check = {};  // throws: core::VerificationError if they differ in the bytes
 };
+// Null: there is no coprocessor, or it does not work; then `why` says so. lengths: of chains,
+// bytes; empty: chosen.
+std::optional<DeviceBench> open_device_bench(const FolderKey& key, const std::vector<unsigned>& pus,
+                                             const std::vector<std::uint64_t>& lengths, bool quick,
+                                             std::string& why);
 
 // ---- folders ----
 
@@ -200,7 +189,7 @@ struct Folder {
   friend bool operator==(const Folder&, const Folder&) = default;
 };
 
-struct Bench {
+struct FolderBench {
   Scratch& scratch;
   const FolderKey& key;
   const DeviceBench* device = nullptr;  // null: no coprocessor is measured
@@ -216,20 +205,20 @@ struct Implementation {
   bool chooses;       // how many threads, if it is asked to
   bool on_device;     // always chooses
   // Works on the input once and returns the number of threads. threads: 0: chosen.
-  unsigned (*run)(const Bench& bench, unsigned threads);
+  unsigned (*run)(const FolderBench& bench, unsigned threads);
 };
 std::span<const Implementation> implementations();
 
 // All implementations with all numbers of threads, and those that choose with their own; the
 // coprocessor where there is one, and a CPU in its place only on folders that do not take too long.
 // bench: outlives the contenders.
-std::vector<Contender> contenders(const Bench& bench, const Folder& folder,
+std::vector<Contender> contenders(const FolderBench& bench, const Folder& folder,
                                   const std::vector<unsigned>& threads);
 
 // Runs every implementation once and checks what it wrote: both versions of the report's program
 // and tabane's CBC give the same bytes, GCM passes tabane's own verification, copies are equal.
 // throws: core::VerificationError; Stopped.
-void check_outputs(Visit& visit, const Bench& bench, const Folder& folder, unsigned threads);
+void check_outputs(Visit& visit, const FolderBench& bench, const Folder& folder, unsigned threads);
 
 // ---- points {variant, files, bytes, threads} ----
 
@@ -253,44 +242,35 @@ inline constexpr Removal kRemovals[] = {
     {Without::cipher, "without_cipher", "AES"}};
 
 // Measures the report's program, with removals and with single changes, in turn.
-void measure_causes(Visit& visit, const Bench& bench, const Folder& folder, unsigned threads,
+void measure_causes(Visit& visit, const FolderBench& bench, const Folder& folder, unsigned threads,
                     const Effort& effort);
 
-// ---- points, by what they belong to ----
+// ---- what is shown ----
 
 inline constexpr const char* kReport = "report_static";  // the report's program
 inline constexpr const char* kCopy = "copy";
 std::array<const Record*, 2> reports();
 
-double mean_of(const Point* point);
 // What was seen with the samples; NaN where nothing was noted.
-std::vector<double> beside(const Point* point, const char* name);
+std::vector<double> beside(const Point& point, const char* name);
 // Also where they were chosen.
-double threads_of(const Point* point);
-inline Entry count(std::size_t n) { return count_entry(static_cast<double>(n)); }
-
-struct FolderPoints {
-  const Points& points;
-  Level pus;  // the threads of copying as the limit
-
-  // Folders with a point of that kind, small files first; files: their number; 0: any.
-  std::vector<Folder> folders(const char* kind, double files = 0) const;
-  const Point* find(const Folder& folder, const char* who, const Level& threads) const;
-  // With any number of threads.
-  PointList of(const Folder& folder, const char* who) const;
-  // The one with the least mean among imposed numbers of threads; null if there is none.
-  const Point* best(const Folder& folder, const char* who) const;
-};
-
-// ---- what is shown ----
-
+double threads_of(const Point& point);
 // Returns which values are beyond Tukey's far fence above the median; NaN, not known, is not.
 std::vector<bool> unusually_high(const std::vector<double>& values);
 
+// Rows of tables: the folders with a point of that kind, small files first; files: their number;
+// 0: any.
+std::vector<Factors> folders(const Points& points, const char* kind, double files = 0);
+// "files100.bytes4194304", "100 x 4 MiB"
+std::string folder_name(const Factors& row);
+Entry folder_label(const Points& points, const Factors& row);
+// The point of the row's folder with the least mean among imposed numbers of threads.
+Pick best_of(const std::string& who);
+
 // Adds tables of slow runs, and what coincides with them.
-void add_outlier_tables(Record& record, const FolderPoints& data);
+void add_outlier_tables(const StudyViews& views);
 // Adds the chart of the runs in which outliers of the report's program lost most time.
-void add_order_of_runs(Record& record, const FolderPoints& data);
+void add_order_of_runs(const StudyViews& views);
 
 // Adds limits to the results, and tables and charts. pus: the threads of copying as the limit.
 void add_views(Record& record, const Points& points, unsigned pus);

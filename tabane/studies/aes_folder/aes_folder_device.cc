@@ -18,6 +18,15 @@
 #include "tabane/studies/aes_folder/aes_folder.h"
 
 namespace tabane::lab::aes_folder {
+
+std::string Chains::label() const {
+  return fmt::format("{} x {}", count, core::format_bytes(bytes));
+}
+
+Factors Chains::point(const char* who) const {
+  return {{"chains_by", who}, {"chains", count}, {"chain_bytes", bytes}};
+}
+
 namespace {
 
 using crypto::Block;
@@ -25,9 +34,9 @@ using crypto::ChainPiece;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kKi = 1024, kMi = 1024 * 1024;
+constexpr std::uint64_t kBlock = crypto::kBlockBytes;  // of the launch with hardly any work
 
 std::vector<Chains> plan(std::vector<std::uint64_t> lengths, std::uint64_t most_bytes) {
-  constexpr std::uint64_t kBlock = crypto::kBlockBytes;
   if (lengths.empty()) lengths = {4 * kKi, 64 * kKi, kMi};
   std::vector<Chains> works = {{1, kBlock}};
   for (const std::uint64_t length : lengths) {
@@ -40,262 +49,198 @@ std::vector<Chains> plan(std::vector<std::uint64_t> lengths, std::uint64_t most_
   return works;
 }
 
-}  // namespace
+// A device and the CPU with the same key and chains.
+class BothCiphers {
+ public:
+  BothCiphers(const FolderKey& key, const std::vector<unsigned>& pus, std::size_t device,
+              std::uint64_t most_bytes)
+      : aes_(device::open_device(device), 1), slot_(aes_, most_bytes), pool_(pus) {
+    slot_.set_key(key.key);
+    std::ranges::copy(key.iv, iv_.begin());
+    crypto::fill_random(slot_.in());
+    for (std::size_t i = 0; i < pool_.size(); ++i)
+      ciphers_.push_back(std::make_unique<crypto::CbcCipher>(key.key));
+  }
 
-std::string Chains::label() const {
-  return fmt::format("{} x {}", count, core::format_bytes(bytes));
-}
+  Sample by_device(const Chains& chains) {
+    const auto steps = slot_.encrypt_step_by_step(place(chains));
+    return {.seconds = steps.to_device_s + steps.kernel_s + steps.from_device_s,
+            .beside = {{kToDevice, steps.to_device_s},
+                       {kKernel, steps.kernel_s},
+                       {kFromDevice, steps.from_device_s}}};
+  }
 
-Factors Chains::point(const char* who) const {
-  return {{"chains_by", who}, {"chains", count}, {"chain_bytes", bytes}};
-}
+  Sample by_cpu(const Chains& chains) {
+    const std::span<const ChainPiece> all = place(chains);
+    const auto begin = Clock::now();
+    pool_.run([&](std::size_t i) {
+      const std::size_t from = all.size() * i / pool_.size();
+      const std::size_t to = all.size() * (i + 1) / pool_.size();
+      ciphers_[i]->encrypt(all.subspan(from, to - from));
+    });
+    return {.seconds = std::chrono::duration<double>(Clock::now() - begin).count()};
+  }
 
-struct DeviceBench::State {
-  std::vector<Chains> works;
-  std::string about;
-  bool is_cpu = false;
-  std::unique_ptr<crypto::DeviceAes> aes;
-  std::unique_ptr<crypto::DeviceSlot> slot;
-  core::PinnedPool pool;
-  std::vector<std::unique_ptr<crypto::CbcCipher>> ciphers;  // one of each thread
-  Block iv{};
-  std::vector<Block> ivs;
-  std::vector<ChainPiece> pieces;
+  // throws: core::VerificationError if the two do not give the same bytes.
+  void check(const Chains& chains) {
+    const auto out = slot_.out().first(chains.count * chains.bytes);
+    by_device(chains);
+    const std::vector<std::byte> from_device(out.begin(), out.end());
+    std::ranges::fill(out, std::byte{0});
+    by_cpu(chains);
+    if (!std::ranges::equal(from_device, out))
+      throw core::VerificationError(chains.label() + ": the coprocessor's cipher text", 1, 0);
+  }
 
-  explicit State(const std::vector<unsigned>& pus) : pool(pus) {}
-
+ private:
   // The positions of the chains, with their initialisation vectors as at the start.
   std::span<const ChainPiece> place(const Chains& chains) {
-    pieces.clear();
-    ivs.assign(chains.count, iv);
+    pieces_.clear();
+    ivs_.assign(chains.count, iv_);
     for (std::size_t i = 0; i < chains.count; ++i) {
       const std::size_t at = i * chains.bytes;
-      pieces.push_back({slot->in().data() + at, slot->out().data() + at, chains.bytes, &ivs[i]});
+      pieces_.push_back({slot_.in().data() + at, slot_.out().data() + at, chains.bytes, &ivs_[i]});
     }
-    return pieces;
+    return pieces_;
   }
 
-  void run_cpu(std::span<const ChainPiece> all) {
-    const std::size_t threads = pool.size();
-    pool.run([&](std::size_t i) {
-      const std::size_t begin = all.size() * i / threads, end = all.size() * (i + 1) / threads;
-      ciphers[i]->encrypt(all.subspan(begin, end - begin));
-    });
-  }
+  crypto::DeviceAes aes_;
+  crypto::DeviceSlot slot_;
+  core::PinnedPool pool_;
+  std::vector<std::unique_ptr<crypto::CbcCipher>> ciphers_;  // one of each thread
+  Block iv_{};
+  std::vector<Block> ivs_;
+  std::vector<ChainPiece> pieces_;
 };
 
-DeviceBench::DeviceBench(std::unique_ptr<State> state) : state_(std::move(state)) {}
-DeviceBench::~DeviceBench() = default;
+}  // namespace
 
-std::unique_ptr<DeviceBench> DeviceBench::open(const FolderKey& key,
-                                               const std::vector<unsigned>& pus,
-                                               const std::vector<std::uint64_t>& lengths,
-                                               bool quick, std::string& why) {
+std::optional<DeviceBench> open_device_bench(const FolderKey& key, const std::vector<unsigned>& pus,
+                                             const std::vector<std::uint64_t>& lengths, bool quick,
+                                             std::string& why) {
   const device::Devices& all = device::devices();
   if (all.list.empty()) {
     why = all.reason;
-    return nullptr;
+    return std::nullopt;
   }
   try {
     const std::size_t index = device::choose_device(all, "");
-    auto state = std::make_unique<State>(pus);
-    state->about = device::text_of(all.list[index]);
-    state->is_cpu = all.list[index].kind == device::Kind::cpu;
-    const std::uint64_t most = (state->is_cpu ? 64 : 256) * kMi / (quick ? 4 : 1);
-    state->works = plan(lengths, most);
-    state->aes = std::make_unique<crypto::DeviceAes>(device::open_device(index), 1);
-    state->slot = std::make_unique<crypto::DeviceSlot>(*state->aes, most);
-    state->slot->set_key(key.key);
-    std::ranges::copy(key.iv, state->iv.begin());
-    crypto::fill_random(state->slot->in());
-    for (std::size_t i = 0; i < state->pool.size(); ++i)
-      state->ciphers.push_back(std::make_unique<crypto::CbcCipher>(key.key));
-    return std::unique_ptr<DeviceBench>(new DeviceBench(std::move(state)));
+    DeviceBench bench{.about = device::text_of(all.list[index]),
+                      .is_cpu = all.list[index].kind == device::Kind::cpu};
+    const std::uint64_t most = (bench.is_cpu ? 64 : 256) * kMi / (quick ? 4 : 1);
+    const auto both = std::make_shared<BothCiphers>(key, pus, index, most);
+    const std::vector<Chains> works = plan(lengths, most);
+    for (const Chains& chains : works) {
+      bench.contenders.push_back({chains.point("device"), [=] { return both->by_device(chains); }});
+      bench.contenders.push_back({chains.point("cpu"), [=] { return both->by_cpu(chains); }});
+    }
+    bench.check = [both, chains = works.back()] { both->check(chains); };
+    return bench;
   } catch (const core::Error& error) {
     why = error.what();
-    return nullptr;
+    return std::nullopt;
   }
 }
 
-const std::string& DeviceBench::about() const { return state_->about; }
-bool DeviceBench::is_cpu() const { return state_->is_cpu; }
-const std::vector<Chains>& DeviceBench::works() const { return state_->works; }
-
-std::vector<Contender> DeviceBench::contenders(const Chains& chains) {
-  State* const state = state_.get();
-  const auto by_device = [state, chains] {
-    const auto steps = state->slot->encrypt_step_by_step(state->place(chains));
-    return Sample{.seconds = steps.to_device_s + steps.kernel_s + steps.from_device_s,
-                  .beside = {{kToDevice, steps.to_device_s},
-                             {kKernel, steps.kernel_s},
-                             {kFromDevice, steps.from_device_s}}};
-  };
-  const auto by_cpu = [state, chains] {
-    const auto pieces = state->place(chains);
-    const auto begin = Clock::now();
-    state->run_cpu(pieces);
-    return Sample{.seconds = std::chrono::duration<double>(Clock::now() - begin).count()};
-  };
-  return {{chains.point("device"), by_device}, {chains.point("cpu"), by_cpu}};
-}
-
-void DeviceBench::check(const Chains& chains) {
-  const auto out = state_->slot->out().first(chains.count * chains.bytes);
-  state_->slot->encrypt_step_by_step(state_->place(chains));
-  const std::vector<std::byte> by_device(out.begin(), out.end());
-  std::ranges::fill(out, std::byte{0});
-  state_->run_cpu(state_->place(chains));
-  if (!std::ranges::equal(by_device, out))
-    throw core::VerificationError(chains.label() + ": the coprocessor's cipher text", 1, 0);
-}
-
-// ---- what is shown ----
+// ---- what is shown: of the device's points, small chains first ----
 
 namespace {
 
-constexpr std::uint64_t kBlock = 16;  // bytes; of the launch with hardly any work
+const Factors kDevice{{"chains_by", "device"}}, kCpu{{"chains_by", "cpu"}};
 
-struct DeviceData {
-  const Points& points;
+double number_in(const Factors& row, const char* factor) { return row.find(factor)->number(); }
 
-  const Point* find(const Chains& chains, const char* who) const {
-    const Point* point = points.find(chains.point(who));
-    return point != nullptr && !point->samples.empty() ? point : nullptr;
-  }
-  // The median of what was seen with the device's times; NaN: it was not measured.
-  double seen(const Chains& chains, const char* name) const {
-    const Point* point = find(chains, "device");
-    return point == nullptr ? std::nan("") : median_beside(*point, name).value_or(std::nan(""));
-  }
-  std::vector<Chains> works() const {
-    std::vector<Chains> found;
-    for (const Factors& factors :
-         combinations(points, {"chain_bytes", "chains"}, {{"chains_by", "device"}})) {
-      const Chains chains{static_cast<std::uint64_t>(factors.find("chains")->number()),
-                          static_cast<std::uint64_t>(factors.find("chain_bytes")->number())};
-      if (ratio_in_turn(find(chains, "cpu"), find(chains, "device"))) found.push_back(chains);
-    }
-    return found;
-  }
+std::vector<Factors> rows_of_chains(const Points& points) {
+  std::vector<Factors> rows = combinations(points, {"chain_bytes", "chains"}, kDevice);
+  std::erase_if(rows, [&](const Factors& row) {
+    return !ratio_in_turn(points.find(row.with(kCpu)), points.find(row));
+  });
+  return rows;
+}
+
+// The median of what was seen with the device's times; NaN: it was not measured.
+double seen(const Points& points, const Factors& row, const char* name) {
+  const Point* point = points.find(row);
+  return point == nullptr ? std::nan("") : median_beside(*point, name).value_or(std::nan(""));
+}
+
+std::string label_of(const Factors& row) {
+  return Chains{static_cast<std::uint64_t>(number_in(row, "chains")),
+                static_cast<std::uint64_t>(number_in(row, "chain_bytes"))}
+      .label();
+}
+
+void where_time_goes(const StudyViews& views, const std::vector<Factors>& rows) {
+  const double launch = seen(views.points, Chains{1, kBlock}.point("device"), kKernel);
+  // A part of the device's time, never below 0: the parts are of runs of their own.
+  const auto part = [](std::function<double(const Points&, const Factors&)> seconds) -> Cell {
+    return [seconds = std::move(seconds)](const Points& points, const Factors& row) {
+      const double whole = points.find(row)->median();
+      return Entry(std::max(0.0, seconds(points, row) / whole), "share");
+    };
+  };
+  const auto step = [](const char* name) {
+    return [name](const Points& points, const Factors& row) { return seen(points, row, name); };
+  };
+  const auto alone = [](const Points& points, const Factors& row) {
+    return seen(points, row.with({{"chains", 1}}), kKernel);
+  };
+  views.table("device.table",
+              {{"chains", [](const Points&, const Factors& row) { return Entry(label_of(row)); }},
+               {"coprocessor", time_of()},
+               {"to it", part(step(kToDevice))},
+               {"launch", part([=](const Points&, const Factors&) { return launch; })},
+               {"waiting in the chain", part([=](const Points& points, const Factors& row) {
+                  return alone(points, row) - launch;
+                })},
+               {"more chains", part([=](const Points& points, const Factors& row) {
+                  return seen(points, row, kKernel) - alone(points, row);
+                })},
+               {"from it", part(step(kFromDevice))},
+               {"CPU, all PUs", time_of(kCpu)},
+               {"CPU / coprocessor", ratio_of(kCpu, {})}},
+              only(rows, "chain_bytes", [](double bytes) { return bytes != kBlock; }));
+}
+
+// What the device reaches: where it crosses the CPU, and at its best.
+struct DeviceAnswer {
+  std::vector<std::string> crossings;  // "from 800 of 64 KiB on"
+  core::Ratio best;                    // CPU / device
+  Factors best_chains = Chains().point("device");
 };
 
-std::vector<Chains> of_length(const std::vector<Chains>& works, std::uint64_t bytes) {
-  std::vector<Chains> found;
-  std::ranges::copy_if(works, std::back_inserter(found),
-                       [&](const Chains& chains) { return chains.bytes == bytes; });
-  return found;
-}
-
-std::vector<std::uint64_t> lengths(const std::vector<Chains>& works) {
-  std::vector<std::uint64_t> found;
-  for (const Chains& chains : works)
-    if (chains.bytes > kBlock && std::ranges::find(found, chains.bytes) == found.end())
-      found.push_back(chains.bytes);
-  return found;
-}
-
-std::string size_text(std::uint64_t bytes) { return show(static_cast<double>(bytes), "B"); }
-
-// A part of the device's time, never below 0: the parts are of runs of their own.
-Entry share(double part, double whole) { return {std::max(0.0, part / whole), "share"}; }
-
-void where_time_goes(Record& record, const DeviceData& data, const std::string& about) {
-  const std::vector<Chains> works = data.works();
-  const double launch = data.seen({1, kBlock}, kKernel);
-  const Rows rows =
-      rows_of({"chains", "coprocessor", "to it", "launch", "waiting in the chain", "more chains",
-               "from it", "CPU, all PUs", "CPU / coprocessor"},
-              works, [&](const Chains& chains) -> std::vector<Entry> {
-                if (chains.bytes == kBlock) return {};
-                const Point *device = data.find(chains, "device"), *cpu = data.find(chains, "cpu");
-                const double whole = device->median(), kernel = data.seen(chains, kKernel);
-                const double alone = data.seen({1, chains.bytes}, kKernel);
-                return {chains.label(),
-                        median_entry(device),
-                        share(data.seen(chains, kToDevice), whole),
-                        share(launch, whole),
-                        share(alone - launch, whole),
-                        share(kernel - alone, whole),
-                        share(data.seen(chains, kFromDevice), whole),
-                        median_entry(cpu),
-                        ratio_entry(cpu, device)};
-              });
-  add_table(record, "Where the coprocessor's time goes", rows,
-            fmt::format("{}. AES-128-CBC of chains in memory, one in each work item. A chain is "
-                        "serial: waiting in it is what one alone takes, and no number of units "
-                        "shortens it. More chains cost nothing until the units are busy; then "
-                        "they, their local memory and the device's memory are what is shared.",
-                        about));
-}
-
-// The best that the device reaches.
-struct Best {
-  core::Ratio ratio;  // CPU / device
-  Chains chains;
-};
-
-struct Answer {
-  std::vector<std::string> crossings;  // "from 800 chains of 64 KiB on"
-  Best best;
-};
-
-// With transfers, in turn.
-core::Ratio speed(const DeviceData& data, const Chains& chains) {
-  return *ratio_in_turn(data.find(chains, "cpu"), data.find(chains, "device"));
-}
-
-Curve with_transfers(const DeviceData& data, const std::vector<Chains>& works) {
-  Curve curve{.name = size_text(works.front().bytes), .x = {}, .y = {}};
-  for (const Chains& chains : works) {
-    const core::Ratio ratio = speed(data, chains);
-    add_place(curve, static_cast<double>(chains.count), ratio.value, ratio.interval);
+// Adds the curves of one length, with transfers and without, and a mark where the first crosses.
+void add_length(const Points& points, const std::vector<Factors>& rows, Curves& curves,
+                DeviceAnswer& answer) {
+  const std::string size = show(number_in(rows.front(), "chain_bytes"), "B");
+  Curve with_transfers{.name = size}, without{.name = size + ", no transfers"};
+  for (const Factors& row : rows) {
+    const Point* cpu = points.find(row.with(kCpu));
+    const core::Ratio ratio = *ratio_in_turn(cpu, points.find(row));
+    add_place(with_transfers, number_in(row, "chains"), ratio.value, ratio.interval);
+    add_place(without, number_in(row, "chains"), cpu->median() / seen(points, row, kKernel), {});
+    if (ratio.value > answer.best.value) answer.best = ratio, answer.best_chains = row;
   }
-  return curve;
-}
-
-Curve without_transfers(const DeviceData& data, const std::vector<Chains>& works) {
-  Curve curve{.name = size_text(works.front().bytes) + ", no transfers", .x = {}, .y = {}};
-  for (const Chains& chains : works) {
-    add_place(curve, static_cast<double>(chains.count),
-              data.find(chains, "cpu")->median() / data.seen(chains, kKernel), {});
+  const std::vector<double> even(rows.size(), 1);
+  if (const auto at = crossover(with_transfers.x, even, with_transfers.y)) {
+    answer.crossings.push_back(fmt::format("from {:.0f} of {} on", *at, size));
+    curves.marks.push_back({*at, size});
   }
-  return curve;
+  add_curve(curves, std::move(with_transfers));
+  add_curve(curves, std::move(without));
 }
 
-// Adds the crossing of one length to the answer, and a mark.
-void look_for_crossing(const DeviceData& data, const std::vector<Chains>& works, Curves& curves,
-                       Answer& answer) {
-  std::vector<double> counts, ratios;
-  for (const Chains& chains : works) {
-    counts.push_back(static_cast<double>(chains.count));
-    const core::Ratio ratio = speed(data, chains);
-    ratios.push_back(ratio.value);
-    if (ratio.value > answer.best.ratio.value) answer.best = {ratio, chains};
-  }
-  const auto at = crossover(counts, std::vector<double>(ratios.size(), 1), ratios);
-  if (!at) return;
-  const std::string size = size_text(works.front().bytes);
-  answer.crossings.push_back(fmt::format("from {:.0f} of {} on", *at, size));
-  curves.marks.push_back({*at, size});
-}
-
-std::string text_of(const Answer& answer) {
-  constexpr const char* kOnlyAsked =
-      "tabane encrypt takes it only where --engine opencl asks for it.";
-  const std::string best = fmt::format("with {}, it is {:.3g} times as fast",
-                                       answer.best.chains.label(), answer.best.ratio.value);
-  if (!answer.crossings.empty())
-    return fmt::format(
-        "On this machine the coprocessor beats the CPU on chains in memory {}; at its best, {}. {}",
-        join(answer.crossings), best, kOnlyAsked);
-  if (answer.best.ratio.value <= 1)
-    return fmt::format("On this machine the coprocessor never wins: at its best, {} as the CPU. {}",
-                       best, kOnlyAsked);
-  const core::Interval& interval = answer.best.ratio.interval;
-  return fmt::format(
-      "On this machine there is no number of chains from which on the coprocessor beats the CPU; "
-      "but at its best, {} [{:.3g}, {:.3g}]. {}",
-      best, interval.low, interval.high, kOnlyAsked);
+std::string sentence_of(const StudyViews& views, const DeviceAnswer& answer) {
+  const core::Interval& interval = answer.best.interval;
+  const char* const kind = !answer.crossings.empty() ? "answer.wins"
+                           : answer.best.value <= 1  ? "answer.never"
+                                                     : "answer.once";
+  return views
+      .caption(kind, {{"crossings", join(answer.crossings)},
+                      {"best", fmt::format("with {}, it is {:.3g} times as fast",
+                                           label_of(answer.best_chains), answer.best.value)},
+                      {"interval", fmt::format("[{:.3g}, {:.3g}]", interval.low, interval.high)}})
+      .note;
 }
 
 // "2.4 to 5.8": how many times as long the report's coprocessor took as its host.
@@ -310,25 +255,6 @@ std::string published_range() {
     most = std::max(most, *result.value / *beside->value);
   }
   return fmt::format("{:.2g} to {:.2g}", least, most);
-}
-
-Answer chart(Record& record, const DeviceData& data, const std::string& about) {
-  const std::vector<Chains> works = data.works();
-  Curves curves{{"chains", "", true}, {"CPU time / device time", "", true}, {}};
-  Answer answer;
-  for (const std::uint64_t bytes : lengths(works)) {
-    const std::vector<Chains> mine = of_length(works, bytes);
-    add_curve(curves, with_transfers(data, mine));
-    add_curve(curves, without_transfers(data, mine));
-    look_for_crossing(data, mine, curves, answer);
-  }
-  curves.marks.push_back({.at = 1, .label = "as fast", .vertical = false});
-  add_chart(record, "device", "How many chains it takes to beat the CPU",
-            fmt::format("{} Above the line the coprocessor ({}) is faster than all PUs together. "
-                        "The report's Xeon Phi took {} times as long as its host.",
-                        text_of(answer), about, published_range()),
-            std::move(curves));
-  return answer;
 }
 
 }  // namespace
@@ -346,11 +272,22 @@ std::optional<double> crossover(const std::vector<double>& counts, const std::ve
 }
 
 void add_device_views(Record& record, const Points& points, const std::string& about) {
-  const DeviceData data{points};
-  if (about.empty() || points.size() == 0 || data.works().empty()) return;
-  where_time_goes(record, data, about);
-  const Answer answer = chart(record, data, about);
-  record.sentences.push_back(text_of(answer));
+  if (about.empty() || points.size() == 0) return;
+  const std::vector<Factors> rows = rows_of_chains(points);
+  if (rows.empty()) return;
+  const StudyViews views{
+      record, points, *reports()[0], {{"about", about}, {"range", published_range()}}};
+  where_time_goes(views, rows);
+  Curves curves{{"chains", "", true}, {"CPU time / device time", "", true}, {}};
+  DeviceAnswer answer;
+  for (const double bytes : points.numbers("chain_bytes", kDevice)) {
+    const auto of_length = only(rows, "chain_bytes", [=](double one) { return one == bytes; });
+    if (bytes != kBlock && !of_length.empty()) add_length(points, of_length, curves, answer);
+  }
+  curves.marks.push_back({.at = 1, .label = "as fast", .vertical = false});
+  const std::string sentence = sentence_of(views, answer);
+  views.chart("device", std::move(curves), {{"answer", sentence}});
+  record.sentences.push_back(sentence);
 }
 
 }  // namespace tabane::lab::aes_folder

@@ -119,7 +119,7 @@ TEST_F(AesFolder, ProgramWithoutSomethingWritesTheSameBytesOrNothing) {
   scratch.fill_input(5, 5000);
   encrypt_folder(scratch.in(), scratch.out(), key_, 2, Schedule::fixed);
   const std::string whole = digest_of_directory(scratch.out());
-  Kept kept(2, 5000, key_);
+  KeptBuffers kept(2, 5000, key_);
   for (Without what : {Without::nothing, Without::fresh_buffers}) {
     scratch.empty_output();
     encrypt_folder_without(what, scratch.in(), scratch.out(), key_, 2, kept);

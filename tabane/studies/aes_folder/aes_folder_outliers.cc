@@ -46,19 +46,20 @@ struct SlowRuns {
   }
 };
 
+Entry count(std::size_t n) { return count_entry(static_cast<double>(n)); }
+
 // The mean of the samples that are not unusually high.
-double normal_mean(const Point* point) {
-  const std::vector<bool> slow = unusually_high(point->samples);
+double normal_mean(const Point& point) {
+  const std::vector<bool> slow = unusually_high(point.samples);
   std::vector<double> normal;
   for (std::size_t i = 0; i < slow.size(); ++i)
-    if (!slow[i]) normal.push_back(point->samples[i]);
+    if (!slow[i]) normal.push_back(point.samples[i]);
   return core::mean(normal);
 }
 
 // "6 (10 threads), 21 (20 threads)"
-std::string published_outliers(const Folder& folder) {
-  const std::string wanted =
-      fmt::format("aes_folder.outliers.files{}.bytes{}.", folder.files, folder.bytes);
+std::string published_outliers(const Factors& row) {
+  const std::string wanted = fmt::format("aes_folder.outliers.{}.", folder_name(row));
   std::vector<std::string> counts;
   for (const Result& result : reports()[0]->results) {
     if (result.name.starts_with(wanted) && result.value)
@@ -68,50 +69,45 @@ std::string published_outliers(const Folder& folder) {
   return fmt::format("{}", fmt::join(counts, ", "));
 }
 
-void outliers_of_report(Record& record, const FolderPoints& data) {
-  const Rows rows =
+void outliers_of_report(const StudyViews& views) {
+  const auto row_of = [&](const Factors& row) -> std::vector<Entry> {
+    const SlowRuns slow(views.points.where(row.with({{"implementation", kReport}})));
+    const Point* best = best_of(kReport)(views.points, row);
+    if (best == nullptr) return {};
+    return {folder_label(views.points, row),
+            count(slow.relative.size()),
+            count(slow.by_report),
+            count(slow.by_fence),
+            {core::quantile(slow.relative, 1), "ratio"},
+            {threads_of(*best), "1"},
+            {core::mean(best->samples), "s"},
+            {normal_mean(*best), "s"},
+            published_outliers(row)};
+  };
+  views.table(
+      "outliers",
       rows_of({"files", "runs", "mean + 1 s", "far fence", "longest / median", "best threads",
                "mean", "normal runs",
                fmt::format("{}, of 100", reports()[0]->machine.at("name").get<std::string>())},
-              data.folders("implementation"), [&](const Folder& folder) -> std::vector<Entry> {
-                const SlowRuns slow(data.of(folder, kReport));
-                const Point* best = data.best(folder, kReport);
-                if (best == nullptr) return {};
-                return {folder.label(),
-                        count(slow.relative.size()),
-                        count(slow.by_report),
-                        count(slow.by_fence),
-                        {core::quantile(slow.relative, 1), "ratio"},
-                        {threads_of(best), "1"},
-                        {mean_of(best), "s"},
-                        {normal_mean(best), "s"},
-                        published_outliers(folder)};
-              });
-  add_table(record, "Outliers of the report's program", rows,
-            "Runs with all numbers of threads together; each is held against those with its own "
-            "number. \"mean + 1 s\" is the report's rule, by which its counts in the last column "
-            "are; the far fence is 3 interquartile ranges above the upper quartile. The mean of "
-            "the best number of threads, over all runs and over those below the far fence.");
+              folders(views.points, "implementation"), row_of));
 }
 
-void outliers_of_all(Record& record, const FolderPoints& data) {
-  const Rows rows =
-      rows_of({"implementation", "runs", "mean + 1 s", "far fence", "share", "longest / median",
-               "99 % quantile / median"},
-              implementations(), [&](const Implementation& one) -> std::vector<Entry> {
-                const SlowRuns slow(data.points.where({{"implementation", one.name}}));
-                const std::size_t runs = slow.relative.size();
-                if (runs == 0) return {};
-                return {one.title,
-                        count(runs),
-                        count(slow.by_report),
-                        count(slow.by_fence),
-                        {static_cast<double>(slow.by_fence) / static_cast<double>(runs), "share"},
-                        {core::quantile(slow.relative, 1), "ratio"},
-                        {core::quantile(slow.relative, 0.99), "ratio"}};
-              });
-  add_table(record, "Outliers of all implementations", rows,
-            "All files, sizes and numbers of threads together.");
+void outliers_of_all(const StudyViews& views) {
+  const auto row_of = [&](const Implementation& one) -> std::vector<Entry> {
+    const SlowRuns slow(views.points.where({{"implementation", one.name}}));
+    const std::size_t runs = slow.relative.size();
+    if (runs == 0) return {};
+    return {one.title,
+            count(runs),
+            count(slow.by_report),
+            count(slow.by_fence),
+            {static_cast<double>(slow.by_fence) / static_cast<double>(runs), "share"},
+            {core::quantile(slow.relative, 1), "ratio"},
+            {core::quantile(slow.relative, 0.99), "ratio"}};
+  };
+  views.table("outliers.all", rows_of({"implementation", "runs", "mean + 1 s", "far fence", "share",
+                                       "longest / median", "99 % quantile / median"},
+                                      implementations(), row_of));
 }
 
 // What may coincide with a slow run; what was noted with the samples is unusually high there.
@@ -135,17 +131,17 @@ struct RunSigns {
   std::array<bool, kNone + 1> kinds{};
 };
 
-// What is seen in each run of a folder, in the order of time.
-std::vector<RunSigns> seen_in(const FolderPoints& data, const Folder& folder) {
+// What is seen in each run of a row's folder, in the order of time.
+std::vector<RunSigns> seen_in(const Points& points, const Factors& row) {
   std::map<double, RunSigns> by_order;
   for (const Implementation& one : implementations()) {
-    for (const Point* point : data.of(folder, one.name)) {
-      const std::vector<double> order = beside(point, "order");
+    for (const Point* point : points.where(row.with({{"implementation", one.name}}))) {
+      const std::vector<double> order = beside(*point, "order");
       const std::vector<bool> slow = unusually_high(point->samples);
       for (std::size_t i = 0; i < order.size(); ++i)
         by_order[order[i]] = {one.name == std::string_view(kReport), slow[i], {}};
       for (std::size_t k = 0; k < kNeighbour; ++k) {
-        const std::vector<bool> high = unusually_high(beside(point, kCoincidences[k].beside));
+        const std::vector<bool> high = unusually_high(beside(*point, kCoincidences[k].beside));
         for (std::size_t i = 0; i < order.size(); ++i) by_order[order[i]].kinds[k] = high[i];
       }
     }
@@ -160,10 +156,10 @@ std::vector<RunSigns> seen_in(const FolderPoints& data, const Folder& folder) {
   return all;
 }
 
-void coincidences(Record& record, const FolderPoints& data) {
+void coincidences(const StudyViews& views) {
   std::array<std::vector<RunSigns>, 4> groups;  // as the columns of the table
-  for (const Folder& folder : data.folders("implementation")) {
-    for (const RunSigns& seen : seen_in(data, folder)) {
+  for (const Factors& row : folders(views.points, "implementation")) {
+    for (const RunSigns& seen : seen_in(views.points, row)) {
       const std::size_t normal = seen.slow ? 0 : 1;
       groups[2 + normal].push_back(seen);
       if (seen.by_report) groups[normal].push_back(seen);
@@ -184,9 +180,7 @@ void coincidences(Record& record, const FolderPoints& data) {
                                                : fmt::format("{} ({})", n, show_percent(share)));
     }
   }
-  add_table(record, "What coincides with outliers", rows,
-            "Outliers by the far fence. More, longer: beyond the far fence of the same point. What "
-            "is as frequent in normal runs explains nothing.");
+  views.table("coincidences", std::move(rows));
 }
 
 // What outliers lost, and without any the bytes.
@@ -200,34 +194,30 @@ std::pair<double, double> lost_of(const Point* point) {
 
 }  // namespace
 
-void add_outlier_tables(Record& record, const FolderPoints& data) {
-  outliers_of_report(record, data);
-  outliers_of_all(record, data);
-  coincidences(record, data);
+void add_outlier_tables(const StudyViews& views) {
+  outliers_of_report(views);
+  outliers_of_all(views);
+  coincidences(views);
 }
 
-void add_order_of_runs(Record& record, const FolderPoints& data) {
-  const PointList report = data.points.where({{"implementation", kReport}});
+void add_order_of_runs(const StudyViews& views) {
+  const PointList report = views.points.where({{"implementation", kReport}});
   if (report.empty()) return;
-  const Point* most =
-      *std::max_element(report.begin(), report.end(),
-                        [](const Point* a, const Point* b) { return lost_of(a) < lost_of(b); });
+  const Point* most = *std::ranges::max_element(report, {}, lost_of);
   std::vector<Curve> curves;
   for (const Implementation& one : implementations()) {
-    const Point* point = data.points.find(most->factors.with({{"implementation", one.name}}));
+    const Point* point = views.points.find(most->factors.with({{"implementation", one.name}}));
     if (point != nullptr)
       curves.push_back({.name = one.title,
-                        .x = beside(point, "order"),
+                        .x = beside(*point, "order"),
                         .y = point->samples,
                         .flagged = unusually_high(point->samples)});
   }
-  add_order_chart(
-      record, "order",
-      fmt::format("All runs of {} files of {} with {} threads, in the order of time",
-                  most->text("files"), show(most->number("bytes"), "B"), most->text("threads")),
-      "Where outliers of the report's program lost most time. Larger points are outliers by "
-      "the far fence.",
-      {"time", "s", true}, std::move(curves));
+  Caption text = views.caption("order", {{"files", most->text("files")},
+                                         {"size", show(most->number("bytes"), "B")},
+                                         {"threads", most->text("threads")}});
+  add_order_chart(views.record, "order", std::move(text.title), std::move(text.note),
+                  {"time", "s", true}, std::move(curves));
 }
 
 }  // namespace tabane::lab::aes_folder

@@ -13,11 +13,12 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
-#include <fstream>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <random>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "tabane/core/error.h"
@@ -30,6 +31,7 @@
 namespace tabane::lab::aes_folder {
 namespace {
 
+namespace fs = std::filesystem;
 using core::Descriptor;
 
 [[noreturn]] void fail(const char* call, const std::string& path) {
@@ -41,13 +43,13 @@ const unsigned char* as_unsigned(const std::byte* bytes) {
   return reinterpret_cast<const unsigned char*>(bytes);
 }
 
-// Directories of this study hold regular files alone, none of which begins with a dot.
-std::vector<std::string> file_names(const std::string& directory) {
+std::vector<std::string> names_in(const std::string& directory) {
   const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.c_str()), closedir);
   if (!open) fail("opendir", directory);
   std::vector<std::string> names;
   while (const dirent* entry = readdir(open.get())) {
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
   }
   return names;
 }
@@ -73,22 +75,17 @@ void for_each_file(const std::vector<std::string>& names, unsigned threads, Sche
   if (failed) std::rethrow_exception(failed);
 }
 
-// Memory from malloc, as the report's C program has it.
-class Allocation {
- public:
-  explicit Allocation(std::size_t bytes)
-      : bytes_(static_cast<std::byte*>(std::malloc(std::max<std::size_t>(bytes, 1)))) {
-    if (bytes_ == nullptr) throw std::bad_alloc();
-  }
-  ~Allocation() { std::free(bytes_); }
-  Allocation(const Allocation&) = delete;
-  Allocation& operator=(const Allocation&) = delete;
-
-  std::byte* get() const { return bytes_; }
-
- private:
-  std::byte* bytes_;
+struct Free {
+  void operator()(std::byte* bytes) const { std::free(bytes); }
 };
+
+// Memory from malloc, as the report's C program has it.
+std::unique_ptr<std::byte, Free> allocate(std::size_t bytes) {
+  std::unique_ptr<std::byte, Free> memory(
+      static_cast<std::byte*>(std::malloc(std::max<std::size_t>(bytes, 1))));
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
 
 Descriptor open_input(const std::string& path) {
   Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -141,10 +138,10 @@ std::size_t encrypt(const std::byte* plain, std::size_t size, std::byte* sealed,
 void encrypt_file(const std::string& in, const std::string& out, const FolderKey& key) {
   Descriptor input = open_input(in);
   const std::size_t size = size_of(input, in);
-  const Allocation plain(size);
+  const auto plain = allocate(size);
   read_whole(input, plain.get(), size, in);
   input.reset();
-  const Allocation sealed(size + 16);
+  const auto sealed = allocate(size + crypto::kBlockBytes);
   const std::size_t sealed_size = encrypt(plain.get(), size, sealed.get(), key);
   core::write_all(create_output(out).get(), sealed.get(), sealed_size, out);
 }
@@ -168,7 +165,7 @@ void copy_file(const std::string& in, const std::string& out) {
 }
 
 // Cuts the bytes into as many chains as the cipher takes at the cost of one.
-void encrypt_as_chains(Kept::PerThread& mine, std::size_t size) {
+void encrypt_as_chains(KeptBuffers::PerThread& mine, std::size_t size) {
   using crypto::Block;
   using crypto::ChainPiece;
   using crypto::kBlockBytes;
@@ -187,7 +184,7 @@ void encrypt_as_chains(Kept::PerThread& mine, std::size_t size) {
 }
 
 void encrypt_file_without(Without what, const std::string& in, const std::string& out,
-                          const FolderKey& key, std::size_t size, Kept::PerThread& mine) {
+                          const FolderKey& key, std::size_t size, KeptBuffers::PerThread& mine) {
   if (what < Without::reading) {
     Descriptor input = open_input(in);
     size = size_of(input, in);
@@ -209,18 +206,19 @@ void encrypt_file_without(Without what, const std::string& in, const std::string
 
 void encrypt_folder(const std::string& in, const std::string& out, const FolderKey& key,
                     unsigned threads, Schedule schedule) {
-  for_each_file(file_names(in), threads, schedule, [&](int, const std::string& name) {
+  for_each_file(names_in(in), threads, schedule, [&](int, const std::string& name) {
     encrypt_file(in + "/" + name, out + "/" + name, key);
   });
 }
 
 void copy_folder(const std::string& in, const std::string& out, unsigned threads) {
-  for_each_file(file_names(in), threads, Schedule::dynamic, [&](int, const std::string& name) {
+  for_each_file(names_in(in), threads, Schedule::dynamic, [&](int, const std::string& name) {
     copy_file(in + "/" + name, out + "/" + name);
   });
 }
 
-Kept::Kept(unsigned threads, std::size_t largest, const FolderKey& key) : threads_(threads) {
+KeptBuffers::KeptBuffers(unsigned threads, std::size_t largest, const FolderKey& key)
+    : threads_(threads) {
   // Some processors copy several times slower out of a file's page into memory that begins a few
   // bytes behind a page boundary, which is where malloc's large blocks begin.
   constexpr std::size_t kPlainOffset = 512, kSealedOffset = 2048, kPage = 4096;
@@ -235,15 +233,15 @@ Kept::Kept(unsigned threads, std::size_t largest, const FolderKey& key) : thread
   }
 }
 
-Kept::~Kept() = default;
+KeptBuffers::~KeptBuffers() = default;
 
 void encrypt_folder_without(Without what, const std::string& in, const std::string& out,
-                            const FolderKey& key, unsigned threads, Kept& kept) {
+                            const FolderKey& key, unsigned threads, KeptBuffers& kept) {
   if (what == Without::nothing) return encrypt_folder(in, out, key, threads, Schedule::fixed);
-  const auto names = file_names(in);
+  const auto names = names_in(in);
   // Without reading, every file is as large as the buffers were made for.
   for_each_file(names, threads, Schedule::fixed, [&](int thread, const std::string& name) {
-    Kept::PerThread& mine = kept.of(thread);
+    KeptBuffers::PerThread& mine = kept.of(thread);
     encrypt_file_without(what, in + "/" + name, out + "/" + name, key,
                          mine.plain.size() - crypto::kBlockBytes, mine);
   });
@@ -276,8 +274,6 @@ bool set_allocator(LargeBlocks how, std::size_t largest) {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kMemoryDirectory = "/dev/shm";
 
 bool writable(const std::string& directory) {
@@ -298,12 +294,9 @@ void make_directory(const std::string& path) {
 }
 
 void empty(const std::string& directory) {
-  std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(directory, failed)) {
-    std::error_code ignored;
-    fs::remove_all(entry.path(), ignored);
-  }
-  if (failed) throw core::SystemError("opendir", directory, failed.value());
+  std::error_code ignored;
+  for (const std::string& name : names_in(directory))
+    fs::remove_all(directory + "/" + name, ignored);
 }
 
 }  // namespace
@@ -342,33 +335,21 @@ void Scratch::fill_input(std::uint64_t files, std::uint64_t bytes) {
   std::generate(words.begin(), words.end(), std::ref(random));
   for (std::uint64_t i = 0; i < files; ++i) {
     if (!words.empty()) words[0] = random();  // no two files are the same
-    const std::string path = fmt::format("{}/{:06}", in(), i);
-    errno = 0;
-    std::ofstream file(path, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(words.data()), static_cast<std::streamsize>(bytes));
-    file.close();
-    if (!file) throw core::SystemError("write", path, errno != 0 ? errno : EIO);
+    core::write_file(fmt::format("{}/{:06}", in(), i),
+                     {reinterpret_cast<const char*>(words.data()), bytes});
   }
 }
 
 void Scratch::empty_output() { empty(out()); }
 
 std::string digest_of_directory(const std::string& directory) {
-  std::error_code failed;
-  std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(directory, failed)) paths.push_back(entry.path());
-  if (failed) throw core::SystemError("opendir", directory, failed.value());
-  std::sort(paths.begin(), paths.end());
-
+  std::vector<std::string> names = names_in(directory);
+  std::ranges::sort(names);
   crypto::Sha256Stream digest;
-  std::vector<char> piece(std::size_t{1} << 20);
-  for (const fs::path& path : paths) {
-    const std::string name = path.filename().string();
+  for (const std::string& name : names) {
     digest.put(std::as_bytes(std::span(name.c_str(), name.size() + 1)));
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw core::SystemError("open", path.string(), errno);
-    while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())), file.gcount() > 0)
-      digest.put(std::as_bytes(std::span(piece.data(), static_cast<std::size_t>(file.gcount()))));
+    const std::string contents = core::read_file(directory + "/" + name);
+    digest.put(std::as_bytes(std::span(contents)));
   }
   return crypto::hexadecimal(digest.finish());
 }

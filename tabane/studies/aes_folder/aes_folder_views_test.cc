@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tabane/lab/page/plot.h"
-#include "tabane/lab/record/text.h"
+#include "tabane/lab/study/views_test.h"
 #include "tabane/studies/aes_folder/aes_folder.h"
 
 namespace tabane::lab::aes_folder {
@@ -82,26 +82,6 @@ Record record_of(const Points& points) {
   return record;
 }
 
-const Rows* table(const Record& record, const std::string& title) {
-  for (const View& view : record.views)
-    if (view.title.starts_with(title)) return std::get_if<Rows>(&view.content);
-  return nullptr;
-}
-
-// What is shown in the column of that head, in the row that begins so.
-std::string at(const Record& record, const std::string& title, const std::string& column,
-               const std::string& first = "", std::size_t nth = 0) {
-  const Rows* rows = table(record, title);
-  if (rows == nullptr) return "no table";
-  const auto& heads = rows->columns;
-  auto found = std::find(heads.begin(), heads.end(), column);
-  for (; nth > 0 && found != heads.end(); --nth) found = std::find(found + 1, heads.end(), column);
-  for (const auto& row : rows->rows)
-    if (text_of(row[0]).starts_with(first) && found != heads.end())
-      return text_of(row[static_cast<std::size_t>(found - heads.begin())]);
-  return "absent";
-}
-
 constexpr const char* kBest = "100 files: best";
 constexpr const char* kLimit = "Against the limit";
 constexpr const char* kOutliers = "Outliers of the report's";
@@ -112,45 +92,33 @@ constexpr const char* kChanges = "Single changes";
 
 TEST(AesFolderTables, BestThreadsAreThoseWithTheLeastMeanAndNeverTheChosenOnes) {
   const Record record = record_of(plain_points());
-  EXPECT_EQ(at(record, kBest, "OpenMP static"), "2, 3.00 s");
-  EXPECT_EQ(at(record, kBest, "tabane CBC"), "2, 2.00 s");
-  EXPECT_EQ(at(record, kBest, "tabane GCM"), "–");
+  EXPECT_EQ(shown_at(record, kBest, "OpenMP static"), "2, 3.00 s");
+  EXPECT_EQ(shown_at(record, kBest, "tabane CBC"), "2, 2.00 s");
+  EXPECT_EQ(shown_at(record, kBest, "tabane GCM"), "–");
 }
 
 // On the coprocessor no number is imposed.
 TEST(AesFolderTables, TheCoprocessorStandsThereWithWhatItChooses) {
   Points points = plain_points();
-  EXPECT_EQ(at(record_of(points), kBest, "coprocessor"), "–");
+  EXPECT_EQ(shown_at(record_of(points), kBest, "coprocessor"), "–");
   points.add(point("tabane_device", kAutomatic, std::vector<double>(8, 9), 7));
-  EXPECT_EQ(at(record_of(points), kBest, "coprocessor"), "3, 9.00 s");
+  EXPECT_EQ(shown_at(record_of(points), kBest, "coprocessor"), "3, 9.00 s");
 }
 
 TEST(AesFolderTables, BestThreadsStandBesideTheReports) {
   const Record record = record_of(plain_points());
-  EXPECT_EQ(at(record, kBest, "2 x Xeon E5-2640"), "20, 173 ms");
-  EXPECT_EQ(at(record, kBest, "Xeon Phi 5110P"), "100, 687 ms");
+  EXPECT_EQ(shown_at(record, kBest, "2 x Xeon E5-2640"), "20, 173 ms");
+  EXPECT_EQ(shown_at(record, kBest, "Xeon Phi 5110P"), "100, 687 ms");
   const Record other = record_of(plain_points(8, {100, 12345}));
-  EXPECT_EQ(at(other, kBest, "2 x Xeon E5-2640"), "–");
+  EXPECT_EQ(shown_at(other, kBest, "2 x Xeon E5-2640"), "–");
 }
 
 TEST(AesFolderTables, EachNumberOfFilesHasItsOwn) {
   Points points = plain_points();
   for (const Point& other : plain_points(8, {10, 128})) points.add(other);
   const Record record = record_of(points);
-  EXPECT_EQ(table(record, "10 files: best")->rows.size(), 1u);
-  EXPECT_EQ(table(record, kBest)->rows.size(), 1u);
-}
-
-// The column's entry in the row of so many threads.
-std::string against_copying(const Record& record, const std::string& threads,
-                            const std::string& column) {
-  const Rows* rows = table(record, kLimit);
-  if (rows == nullptr) return "no table";
-  const auto head = std::find(rows->columns.begin(), rows->columns.end(), column);
-  for (const auto& row : rows->rows)
-    if (text_of(row[0]).ends_with(", " + threads))
-      return text_of(row.at(static_cast<std::size_t>(head - rows->columns.begin())));
-  return "absent";
+  EXPECT_EQ(table(record, "10 files: best").rows.size(), 1u);
+  EXPECT_EQ(table(record, kBest).rows.size(), 1u);
 }
 
 // With one thread the report's program is faster than tabane, with two it is slower, and where each
@@ -160,42 +128,44 @@ TEST(AesFolderTables, LimitComparesEqualNumbersOfThreadsInARow) {
   points.add(point("copy", 1, std::vector<double>(8, 2), 7));
   points.add(point("tabane_cbc", 1, std::vector<double>(8, 10), 8));
   const Record record = record_of(points);
-  EXPECT_EQ(against_copying(record, "1 thread", "copying"), "2.00 s");
-  EXPECT_EQ(against_copying(record, "1 thread", "OpenMP static"), "5.00 s");
-  EXPECT_EQ(against_copying(record, "1 thread", "tabane CBC"), "10.0 s");
-  EXPECT_EQ(against_copying(record, "1 thread", "CBC / static"), "2.00 [2.00, 2.00]");
-  EXPECT_EQ(against_copying(record, "1 thread", "CBC / copying"), "5.00 [5.00, 5.00]");
-  EXPECT_EQ(against_copying(record, "2 threads", "CBC / static"), "0.67 [0.67, 0.67]");
-  EXPECT_EQ(against_copying(record, "2 threads", "static / copying"), "3.00 [3.00, 3.00]");
-  EXPECT_EQ(against_copying(record, "each chooses", "GCM / static"), "0.50 [0.50, 0.50]");
+  EXPECT_EQ(shown_at(record, kLimit, "copying", ", 1 thread"), "2.00 s");
+  EXPECT_EQ(shown_at(record, kLimit, "OpenMP static", ", 1 thread"), "5.00 s");
+  EXPECT_EQ(shown_at(record, kLimit, "tabane CBC", ", 1 thread"), "10.0 s");
+  EXPECT_EQ(shown_at(record, kLimit, "CBC / static", ", 1 thread"), "2.00 [2.00, 2.00]");
+  EXPECT_EQ(shown_at(record, kLimit, "CBC / copying", ", 1 thread"), "5.00 [5.00, 5.00]");
+  EXPECT_EQ(shown_at(record, kLimit, "CBC / static", ", 2 threads"), "0.67 [0.67, 0.67]");
+  EXPECT_EQ(shown_at(record, kLimit, "static / copying", ", 2 threads"), "3.00 [3.00, 3.00]");
+  EXPECT_EQ(shown_at(record, kLimit, "GCM / static", ", each chooses"), "0.50 [0.50, 0.50]");
   // The table of the best numbers has the same samples.
-  EXPECT_EQ(at(record, kBest, "tabane CBC"), "2, 2.00 s");
+  EXPECT_EQ(shown_at(record, kBest, "tabane CBC"), "2, 2.00 s");
 }
 
 TEST(AesFolderTables, LimitSaysWhereNoDifferenceIsSeen) {
   Points points = plain_points();
   points[kCbcTwo].samples = {2, 4, 2, 4, 2, 4, 2, 4};
-  EXPECT_EQ(against_copying(record_of(points), "2 threads", "CBC / static"), "no difference seen");
+  EXPECT_EQ(shown_at(record_of(points), kLimit, "CBC / static", ", 2 threads"),
+            "no difference seen");
 }
 
 TEST(AesFolderTables, OutliersAreCountedByTheReportsRuleAndByTheFarFence) {
   const Record record = record_of(points_with_outliers());
-  EXPECT_EQ(at(record, kOutliers, "runs"), "40");
-  EXPECT_EQ(at(record, kOutliers, "mean + 1 s"), "1");
-  EXPECT_EQ(at(record, kOutliers, "far fence"), "2");
-  EXPECT_EQ(at(record, kOutliers, "longest / median"), "11.00");
-  EXPECT_EQ(at(record, kOutliers, "mean"), "3.02 s");
-  EXPECT_EQ(at(record, kOutliers, "normal runs"), "2.00 s");
-  EXPECT_EQ(at(record, kOutliers, "2 x Xeon E5-2640, of 100"), "23 (10 threads), 25 (20 threads)");
+  EXPECT_EQ(shown_at(record, kOutliers, "runs"), "40");
+  EXPECT_EQ(shown_at(record, kOutliers, "mean + 1 s"), "1");
+  EXPECT_EQ(shown_at(record, kOutliers, "far fence"), "2");
+  EXPECT_EQ(shown_at(record, kOutliers, "longest / median"), "11.00");
+  EXPECT_EQ(shown_at(record, kOutliers, "mean"), "3.02 s");
+  EXPECT_EQ(shown_at(record, kOutliers, "normal runs"), "2.00 s");
+  EXPECT_EQ(shown_at(record, kOutliers, "2 x Xeon E5-2640, of 100"),
+            "23 (10 threads), 25 (20 threads)");
 }
 
 TEST(AesFolderTables, OutliersOfAllAddUpTheFolders) {
   Points points = points_with_outliers();
   for (const Point& other : plain_points(8, {10, 128})) points.add(other);
   const Record record = record_of(points);
-  EXPECT_EQ(at(record, kAllOutliers, "runs", "OpenMP static"), "56");
-  EXPECT_EQ(at(record, kAllOutliers, "far fence", "OpenMP static"), "2");
-  EXPECT_EQ(at(record, kAllOutliers, "far fence", "OpenMP dynamic"), "0");
+  EXPECT_EQ(shown_at(record, kAllOutliers, "runs", "OpenMP static"), "56");
+  EXPECT_EQ(shown_at(record, kAllOutliers, "far fence", "OpenMP static"), "2");
+  EXPECT_EQ(shown_at(record, kAllOutliers, "far fence", "OpenMP dynamic"), "0");
 }
 
 TEST(AesFolderTables, OutliersAreComparedWithNormalRuns) {
@@ -209,7 +179,7 @@ TEST(AesFolderTables, OutliersAreComparedWithNormalRuns) {
   beside["page_faults"][12] = 70;
   const Record record = record_of(points);
   const auto count = [&](const char* kind, const char* column) {
-    return at(record, kCoincides, column, kind);
+    return shown_at(record, kCoincides, column, kind);
   };
   EXPECT_EQ(count("runs", "OpenMP static: outliers"), "2");
   EXPECT_EQ(count("runs", "normal runs"), "38");
@@ -226,35 +196,36 @@ TEST(AesFolderTables, SlowRunsBesideEachOtherAreSeen) {
   points[kCopy].samples[4] = 9;
   points[kCopy].beside["order"][4] = points[kReportTwo].beside["order"][4] + 0.5;
   const Record record = record_of(points);
-  EXPECT_EQ(at(record, kCoincides, "OpenMP static: outliers", "another slow run"), "1 (50 %)");
-  EXPECT_EQ(at(record, kCoincides, "all implementations: outliers", "another slow run"),
+  EXPECT_EQ(shown_at(record, kCoincides, "OpenMP static: outliers", "another slow run"),
+            "1 (50 %)");
+  EXPECT_EQ(shown_at(record, kCoincides, "all implementations: outliers", "another slow run"),
             "2 (67 %)");
 }
 
 TEST(AesFolderTables, SharesOfWhatGoesAddUpToTheWhole) {
   const Record record = record_of(known_causes());
-  EXPECT_EQ(at(record, kSpends, "time"), "10.0 s");
-  EXPECT_EQ(at(record, kSpends, "fresh buffers"), "20 %");
-  EXPECT_EQ(at(record, kSpends, "writing files"), "30 %");
-  EXPECT_EQ(at(record, kSpends, "reading files"), "10 %");
-  EXPECT_EQ(at(record, kSpends, "waiting in the chain"), "30 %");
-  EXPECT_EQ(at(record, kSpends, "AES"), "5.0 %");
-  EXPECT_EQ(at(record, kSpends, "threads"), "5.0 %");
-  EXPECT_EQ(at(record, kSpends, "page faults"), "4000");
+  EXPECT_EQ(shown_at(record, kSpends, "time"), "10.0 s");
+  EXPECT_EQ(shown_at(record, kSpends, "fresh buffers"), "20 %");
+  EXPECT_EQ(shown_at(record, kSpends, "writing files"), "30 %");
+  EXPECT_EQ(shown_at(record, kSpends, "reading files"), "10 %");
+  EXPECT_EQ(shown_at(record, kSpends, "waiting in the chain"), "30 %");
+  EXPECT_EQ(shown_at(record, kSpends, "AES"), "5.0 %");
+  EXPECT_EQ(shown_at(record, kSpends, "threads"), "5.0 %");
+  EXPECT_EQ(shown_at(record, kSpends, "page faults"), "4000");
 }
 
 TEST(AesFolderTables, TheWholeCipherCountsWhereChainsCannotBeMixed) {
   const Record record = record_of(known_causes(false));
-  EXPECT_EQ(at(record, kSpends, "waiting in the chain"), "not measured");
-  EXPECT_EQ(at(record, kSpends, "AES"), "35 %");
+  EXPECT_EQ(shown_at(record, kSpends, "waiting in the chain"), "not measured");
+  EXPECT_EQ(shown_at(record, kSpends, "AES"), "35 %");
 }
 
 TEST(AesFolderTables, EachChangeAloneIsARatio) {
   const Record record = record_of(known_causes());
-  EXPECT_EQ(at(record, kChanges, "dynamic scheduling"), "1.00 [1.00, 1.00]");
-  EXPECT_EQ(at(record, kChanges, "allocator keeps memory"), "0.90 [0.90, 0.90]");
-  EXPECT_EQ(at(record, kChanges, "page faults then"), "100");
-  EXPECT_EQ(at(record, kChanges, "copying alone"), "0.50 [0.50, 0.50]");
+  EXPECT_EQ(shown_at(record, kChanges, "dynamic scheduling"), "1.00 [1.00, 1.00]");
+  EXPECT_EQ(shown_at(record, kChanges, "allocator keeps memory"), "0.90 [0.90, 0.90]");
+  EXPECT_EQ(shown_at(record, kChanges, "page faults then"), "100");
+  EXPECT_EQ(shown_at(record, kChanges, "copying alone"), "0.50 [0.50, 0.50]");
 }
 
 TEST(AesFolderResults, AreHeldAgainstCopyingWithAsManyThreads) {

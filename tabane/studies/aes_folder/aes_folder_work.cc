@@ -66,7 +66,7 @@ void add_differences(Sample& sample, const Counters& after, const Counters& befo
 }
 
 // Times work in a process without threads and memory of earlier runs; empties the output after it.
-Sample timed(const Bench& bench, const std::function<void()>& work) {
+Sample timed(const FolderBench& bench, const std::function<void()>& work) {
   start_afresh();
   core::Clock& clock = core::tick_clock();
   // Reading files of the system makes work of its own: it stays outside of the process's counters.
@@ -83,19 +83,19 @@ Sample timed(const Bench& bench, const std::function<void()>& work) {
 // ---- the implementations ----
 
 template <Schedule schedule>
-unsigned run_report(const Bench& bench, unsigned threads) {
+unsigned run_report(const FolderBench& bench, unsigned threads) {
   encrypt_folder(bench.scratch.in(), bench.scratch.out(), bench.key, threads, schedule);
   return threads;
 }
 
-unsigned run_copy(const Bench& bench, unsigned threads) {
+unsigned run_copy(const FolderBench& bench, unsigned threads) {
   copy_folder(bench.scratch.in(), bench.scratch.out(), threads);
   return threads;
 }
 
 template <encrypt::Cipher cipher, encrypt::Direction direction = encrypt::Direction::encrypt,
           crypto::Engine engine = crypto::Engine::automatic>
-unsigned run_tabane(const Bench& bench, unsigned threads) {
+unsigned run_tabane(const FolderBench& bench, unsigned threads) {
   constexpr bool kEncrypts = direction == encrypt::Direction::encrypt;
   encrypt::Request request;
   request.direction = direction;
@@ -124,7 +124,7 @@ constexpr Implementation kImplementations[] = {
      run_tabane<encrypt::Cipher::aes_128_cbc, encrypt::Direction::encrypt, crypto::Engine::opencl>},
     {"copy", "copying", false, false, run_copy}};
 
-Contender contender(const Bench& bench, const Implementation& one, const Folder& folder,
+Contender contender(const FolderBench& bench, const Implementation& one, const Folder& folder,
                     unsigned threads) {
   const Level level = threads == 0 ? Level(kAutomatic) : Level(threads);
   return {folder.point("implementation", one.name, level), [&bench, &one, threads] {
@@ -139,14 +139,14 @@ Contender contender(const Bench& bench, const Implementation& one, const Folder&
 
 std::span<const Implementation> implementations() { return kImplementations; }
 
-std::vector<Contender> contenders(const Bench& bench, const Folder& folder,
+std::vector<Contender> contenders(const FolderBench& bench, const Folder& folder,
                                   const std::vector<unsigned>& threads) {
   std::vector<Contender> all;
   constexpr std::uint64_t kMostOnCpu = std::uint64_t{16} << 20;  // bytes, on a CPU as a device
   for (const Implementation& one : kImplementations) {
     if (one.on_device) {
       const bool fits = bench.device != nullptr &&
-                        (!bench.device->is_cpu() || folder.files * folder.bytes <= kMostOnCpu);
+                        (!bench.device->is_cpu || folder.files * folder.bytes <= kMostOnCpu);
       if (fits) all.push_back(contender(bench, one, folder, 0));
       continue;
     }
@@ -156,7 +156,7 @@ std::vector<Contender> contenders(const Bench& bench, const Folder& folder,
   return all;
 }
 
-void check_outputs(Visit& visit, const Bench& bench, const Folder& folder, unsigned threads) {
+void check_outputs(Visit& visit, const FolderBench& bench, const Folder& folder, unsigned threads) {
   const auto digest_after = [&](auto run) {
     visit.show(0);
     run(bench, threads);
@@ -193,11 +193,11 @@ struct AllocatorAsAtStart {
 
 }  // namespace
 
-void measure_causes(Visit& visit, const Bench& bench, const Folder& folder, unsigned threads,
+void measure_causes(Visit& visit, const FolderBench& bench, const Folder& folder, unsigned threads,
                     const Effort& effort) {
   const std::size_t largest_block = folder.bytes + crypto::kBlockBytes;
   const AllocatorAsAtStart at_the_end;
-  Kept kept(threads, folder.bytes, bench.key);
+  KeptBuffers kept(threads, folder.bytes, bench.key);
   std::vector<Contender> variants;
   const auto add = [&](const char* name, std::function<void()> work,
                        LargeBlocks blocks = LargeBlocks::as_it_adjusts) {

@@ -85,13 +85,6 @@ constexpr About kAboutHa8000 = {
 constexpr const char* kHere = "this machine";
 constexpr const char* kReport = "HA8000 (Opteron 8356)";
 
-// Tables and charts of the study; `made` keeps them apart from the survey's views.
-struct Study {
-  Record& record;
-  const Record& report;
-  Record made;
-};
-
 // Core cycles of one iteration of a chain, against a chain of one-cycle additions measured in turn.
 std::vector<double> cycles_per_iteration(void (*chain)(std::uint64_t, double), bool quick) {
   core::MeasureOptions options;
@@ -123,27 +116,23 @@ constexpr Chain kChains[] = {
     {"add.optimised", "ten a = a + a, optimised", "+ optimised", add_chain_optimised},
     {"mul.optimised", "ten a = a * a, optimised", "x optimised", mul_chain_optimised}};
 
-void time_clocks(Study& study, bool quick) {
+void time_clocks(const StudyViews& views, Record& record, bool quick) {
   Rows rows{{"iteration", kHere, kReport}, {}};
   Bars bars{.unit = "cycles", .bars = {}, .clustered = true};
   double last = 0;
   for (const Chain& chain : kChains) {
-    Result& result = add_result(study.record, std::string("chain.") + chain.name, chain.what,
+    Result& result = add_result(record, std::string("chain.") + chain.name, chain.what,
                                 {std::nullopt, "cycles"}, Better::lower);
     set_samples(result, cycles_per_iteration(chain.run, quick));
     last = *result.value;
-    const Entry published = published_entry(study.report, result.name);
+    const Entry published = published_entry(views.report, result.name);
     rows.rows.push_back({chain.what, {last, "cycles", result.interval}, published});
     bars.bars.push_back({.group = chain.shown, .label = kHere, .value = last});
     bars.bars.push_back({.group = chain.shown, .label = kReport, .value = published.value});
   }
-  const std::string note = fmt::format(
-      "A dependent multiplication takes {:.1f} cycles here and 4 on the guide's machine: a chain "
-      "cannot be faster. Without optimisation every step also goes through memory.",
-      last / 10);
-  add_table(study.made, "1. Clock-level timing: core cycles per iteration", std::move(rows), note);
-  add_chart(study.made, "clocks", "Core cycles per iteration of ten dependent operations", note,
-            std::move(bars));
+  const Values values = {{"cycles", fmt::format("{:.1f}", last / 10)}};
+  views.table("clocks.table", std::move(rows), {{"note", views.caption("clocks", values).note}});
+  views.chart("clocks", std::move(bars), values);
 }
 
 constexpr std::size_t kMostCpus = 64;  // in the table
@@ -164,7 +153,7 @@ OnCpu run_on(unsigned cpu, bool timed, bool quick) {
   }
 }
 
-void run_on_each_cpu(Study& study, const core::Topology& topology, bool quick) {
+void run_on_each_cpu(const StudyViews& views, const core::Topology& topology, bool quick) {
   Rows rows{{"CPU", "runs on", "core", "package", "node", "core rate"}, {}};
   Curve curve{.name = kHere, .x = {}, .y = {}, .joined = false};
   std::size_t wrong = 0;
@@ -183,18 +172,16 @@ void run_on_each_cpu(Study& study, const core::Topology& topology, bool quick) {
     curve.x.push_back(pu.os_index);
     curve.y.push_back(*found.rate);
   }
-  const std::size_t cpus = topology.pus().size();
-  std::string note =
-      wrong == 0 ? fmt::format("Each of the {} usable CPUs ran what was bound to it.", cpus)
-                 : fmt::format("{} of {} CPUs did not run what was bound to them.", wrong, cpus);
-  if (cpus > kMostCpus) note += fmt::format(" The first {} are shown.", kMostCpus);
-  add_table(study.made, "2. Running on a chosen CPU", std::move(rows), note);
+  const std::string cpus = std::to_string(topology.pus().size());
+  Values values =
+      wrong == 0 ? Values{{"all", cpus}} : Values{{"wrong", std::to_string(wrong)}, {"cpus", cpus}};
+  if (topology.pus().size() > kMostCpus) values["first"] = std::to_string(kMostCpus);
+  views.table("cpus.table", std::move(rows), {{"note", views.caption("cpus", values).note}});
   Curves curves{{"CPU", "1"}, {"core rate", "Hz"}, {}};
   add_curve(curves, std::move(curve));
-  if (const Result* rate = study.report.find("clock.core_rate"); rate != nullptr && rate->value)
+  if (const Result* rate = views.report.find("clock.core_rate"); rate != nullptr && rate->value)
     curves.marks.push_back({*rate->value, kReport, false});
-  add_chart(study.made, "cpus", "Core rate of each CPU, measured while bound to it", note,
-            std::move(curves));
+  views.chart("cpus", std::move(curves), values);
 }
 
 // One row per node that writes; a column per node that has the memory.
@@ -220,29 +207,26 @@ void add_shares(Bars& bars, const Matrix& matrix, std::size_t column, const char
   }
 }
 
-void place_memory(Study& study) {
-  const auto* first = find_content<Matrix>(study.record, "numa.bandwidth.first");
-  const auto* second = find_content<Matrix>(study.record, "numa.bandwidth.second");
-  const auto* theirs = find_content<Matrix>(study.report, "numa.bandwidth.second");
-  const auto* theirs_first = find_content<Matrix>(study.report, "numa.bandwidth.first");
+void place_memory(const StudyViews& views, const Record& record) {
+  const auto* first = find_content<Matrix>(record, "numa.bandwidth.first");
+  const auto* second = find_content<Matrix>(record, "numa.bandwidth.second");
+  const auto* theirs = find_content<Matrix>(views.report, "numa.bandwidth.second");
+  const auto* theirs_first = find_content<Matrix>(views.report, "numa.bandwidth.first");
   if (first == nullptr || second == nullptr) return;
   Rows rows{{"writing"}, {}};
   for (const std::string& column : second->columns) rows.columns.push_back("to " + column);
   add_pass(rows, *first, "first pass", rows.columns.size());
   add_pass(rows, *second, "second pass", rows.columns.size());
-  add_table(study.made, "3. Memory in a chosen place: writing, this machine", std::move(rows),
-            "The first pass includes page allocation.");
+  views.table("places.here", std::move(rows));
   Rows report{{"writing", "to node 1"}, {}};
   add_pass(report, *theirs_first, "first pass", 2);
   add_pass(report, *theirs, "second pass", 2);
-  add_table(study.made, fmt::format("3. Memory in a chosen place: writing, {}", kReport),
-            std::move(report), "1 GB on node 1, written from CPU 0, 4, 8 and 12.");
+  views.table("places.report", std::move(report), {{"machine", kReport}});
   if (second->rows.size() < 2) return;  // with one node there is no other place
   Bars bars{.unit = "share", .bars = {}, .reference = 1.0, .clustered = true};
   add_shares(bars, *second, second->columns.size() > 1 ? 1 : 0, kHere);
   add_shares(bars, *theirs, 0, kReport);
-  add_chart(study.made, "places", "Writing to one node from each node, second pass",
-            "Shares of the speed at which the node's own cores write.", std::move(bars));
+  views.chart("places", std::move(bars));
 }
 
 Entry entry_at(const Rows& rows, const std::string& kernel, std::string_view column) {
@@ -268,9 +252,9 @@ Entry best_published(const Rows& ladder, const std::string& kernel) {
   return best;
 }
 
-void climb_ladder(Study& study) {
-  const auto* ladder = find_content<Rows>(study.record, "ladder");
-  const auto* theirs = find_content<Rows>(study.report, "ladder");
+void climb_ladder(const StudyViews& views, const Record& record) {
+  const auto* ladder = find_content<Rows>(record, "ladder");
+  const auto* theirs = find_content<Rows>(views.report, "ladder");
   if (ladder == nullptr) return;
   Rows rows{{"kernel", "machine", "plain loop", "one accumulator", "unrolled", "shipped", "limit",
              "share of limit"},
@@ -290,12 +274,8 @@ void climb_ladder(Study& study) {
     add(kernel, kHere, *ladder, entry_at(*ladder, kernel, "shipped"));
     add(kernel, kReport, *theirs, best_published(*theirs, kernel));
   }
-  add_table(study.made, "4. SIMD with the data in L1", std::move(rows),
-            "Several independent accumulators hide the latency of an operation. The guide's limit "
-            "is the peak of the arithmetic; here it is the roofline of the level-1 cache. The last "
-            "column is of the shipped kernel here, of the best variant there.");
-  add_chart(study.made, "simd", "SIMD with the data in L1: share of the limit",
-            "The shipped kernel here, the best variant of the guide there.", std::move(bars));
+  views.table("simd.table", std::move(rows));
+  views.chart("simd", std::move(bars));
 }
 
 }  // namespace
@@ -310,16 +290,18 @@ Record run_ha8000(const core::Topology& topology, bool quick, const Hooks& hooks
       std::vector<std::string>{"clock.core_rate", "peak.fma.core", "memory.bandwidth.read.l1.core",
                                "memory.bandwidth.set.l1.core", "ladder", "numa.bandwidth"},
       hooks);
-  Study study{record, report, {}};
-  study.made.name = record.name;
+  Record made;  // its views come before the survey's
+  made.name = record.name;
+  const Points none;
+  const StudyViews views{made, none, report};
   if (record.complete) {
-    time_clocks(study, quick);
-    run_on_each_cpu(study, topology, quick);
+    time_clocks(views, record, quick);
+    run_on_each_cpu(views, topology, quick);
   }
-  place_memory(study);
-  climb_ladder(study);
-  record.views.insert(record.views.begin(), std::make_move_iterator(study.made.views.begin()),
-                      std::make_move_iterator(study.made.views.end()));
+  place_memory(views, record);
+  climb_ladder(views, record);
+  record.views.insert(record.views.begin(), std::make_move_iterator(made.views.begin()),
+                      std::make_move_iterator(made.views.end()));
   return running.finish();
 }
 

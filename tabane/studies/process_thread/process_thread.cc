@@ -26,8 +26,8 @@ const std::vector<Workload>& workloads() {
       {.name = "insert-10", .title = "std::map, 10 % new keys", .new_share = 0.1},
       {.name = "insert-100", .title = "std::map, 100 % new keys", .new_share = 1},
       {.name = "words", .title = "counting words"},
-      {.name = "mining-values", .title = "mining, ciphertexts as values", .mining = true},
-      {.name = "mining-in-place", .title = "mining in place", .mining = true}};
+      {.name = "mining-values", .title = "mining, ciphertexts as values", .program = "values"},
+      {.name = "mining-in-place", .title = "mining in place", .program = "in-place"}};
   return all;
 }
 
@@ -81,16 +81,6 @@ std::vector<Shape> plan_shapes(int pus) {
   return {shapes.begin(), shapes.end()};
 }
 
-Json ask(const ProcessThreadMeters::Ask& meter, const Json& request) {
-  Json answer = meter(request);
-  if (!answer.contains("error")) return answer;
-  const auto what = answer["error"].get<std::string>();
-  const auto kind = answer["kind"].get<std::string>();
-  if (kind == "verification") throw core::VerificationError(what, 1, 0);
-  if (kind == "usage") throw core::UsageError(what);
-  throw core::Error(what);
-}
-
 namespace {
 
 constexpr About kAboutProcessThread = {
@@ -103,6 +93,7 @@ constexpr About kAboutProcessThread = {
 struct Setup {
   ProcessThreadOptions options;
   ProcessThreadMeters meters;
+  int pus;
   std::vector<Shape> shapes = {}, few_shapes = {};  // few: for allocators that are only compared
   std::size_t tasks = 64;
   double one_worker_seconds = 0.3;
@@ -118,10 +109,14 @@ struct Setup {
     std::set<Shape> shapes = {};
   };
   std::map<std::string, Prepared> prepared = {};  // by workload and allocator
-  std::map<std::string, int> visits = {};         // of each workload
 
-  const Effort& effort_of(const std::string& workload) const {
-    return find_workload(workload).mining ? mining_effort : effort;
+  const Effort& effort_of(const Workload& workload) const {
+    return workload.program != nullptr ? mining_effort : effort;
+  }
+  bool mines() const {
+    return std::ranges::any_of(options.workloads, [](const std::string& name) {
+      return find_workload(name).program != nullptr;
+    });
   }
 };
 
@@ -134,8 +129,8 @@ Setup make_setup(int pus, ProcessThreadOptions options, const ProcessThreadMeter
   if (options.text_bytes == 0)
     options.text_bytes = quick ? options.kQuickTextBytes : options.kTextBytes;
   if (options.scale == 0) options.scale = quick ? options.kQuickScale : options.kScale;
-  Setup setup{.options = std::move(options), .meters = meters, .shapes = plan_shapes(pus)};
-  setup.few_shapes = setup.shapes;
+  Setup setup{.options = std::move(options), .meters = meters, .pus = pus};
+  setup.shapes = setup.few_shapes = plan_shapes(pus);
   setup.tasks = static_cast<std::size_t>(std::max(64, 8 * pus));
   setup.one_worker_seconds = (quick ? 0.1 : 0.3) * std::sqrt(std::max(1.0, pus / 2.0));
   if (quick) {
@@ -167,22 +162,23 @@ void check_options(const ProcessThreadOptions& options) {
   for (const std::string& name : options.workloads) find_workload(name);
 }
 
-bool mines(const std::string& workload) { return find_workload(workload).mining; }
-
-// After what is left open was chosen.
-void check_memory(const Setup& setup) {
-  if (std::ranges::any_of(setup.options.workloads, mines))
-    require_mining_memory(setup.options.scale, setup.options.allocators.size());
-}
-
 // ---- meters ----
 
-using Ask = ProcessThreadMeters::Ask;
+// Returns the answer of a meter. throws: the error that it answers with.
+Json ask(const ProcessThreadMeter& meter, const Json& request) {
+  Json answer = meter(request);
+  if (!answer.contains("error")) return answer;
+  const auto what = answer["error"].get<std::string>();
+  const auto kind = answer["kind"].get<std::string>();
+  if (kind == "verification") throw core::VerificationError(what, 1, 0);
+  if (kind == "usage") throw core::UsageError(what);
+  throw core::Error(what);
+}
 
 // Null if the allocator cannot be had, which is noted.
-Ask start_meter(Visit& visit, const Setup& setup, const std::string& allocator) {
+ProcessThreadMeter start_meter(Visit& visit, const Setup& setup, const std::string& allocator) {
   try {
-    Ask meter = setup.meters.start(allocator);
+    ProcessThreadMeter meter = setup.meters.start(allocator);
     const auto there = ask(meter, {{"do", "hello"}})["allocator"].get<std::string>();
     if (there == allocator) return meter;
     visit.skip(allocator, "its process runs with " + there + " instead");
@@ -192,70 +188,77 @@ Ask start_meter(Visit& visit, const Setup& setup, const std::string& allocator) 
   return nullptr;
 }
 
-// ---- workloads ----
+// A workload under an allocator, by its meter.
+struct MeteredWork {
+  const Setup& setup;
+  const Workload& workload;
+  std::string allocator;
+  ProcessThreadMeter meter;
+  bool few = false;  // only compared
 
-Json measure_request(Shape shape) {
-  return {{"do", "measure"}, {"processes", shape.processes}, {"threads", shape.threads}};
-}
-
-double prepare(const Setup& setup, const std::string& workload, const Ask& meter, double requests) {
-  return ask(meter, {{"do", "prepare"},
-                     {"workload", workload},
-                     {"tasks", setup.tasks},
-                     {"requests", static_cast<std::uint64_t>(requests)},
-                     {"text_bytes", setup.options.text_bytes},
-                     {"text_directory", setup.options.text_directory}})["requests"]
-      .get<double>();
-}
+  // Returns the requests of all tasks. requests: of a task.
+  double prepare(double requests) const {
+    return ask(meter, {{"do", "prepare"},
+                       {"workload", workload.name},
+                       {"tasks", setup.tasks},
+                       {"requests", static_cast<std::uint64_t>(requests)},
+                       {"text_bytes", setup.options.text_bytes},
+                       {"text_directory", setup.options.text_directory},
+                       {"transactions", mining_transactions(setup.options.scale)}})["requests"]
+        .get<double>();
+  }
+  Json measure(Shape shape, const std::string& order = "tree") const {
+    return ask(meter, {{"do", "measure"},
+                       {"processes", shape.processes},
+                       {"threads", shape.threads},
+                       {"fork", order}});
+  }
+};
 
 // Prepares tasks whose requests keep one worker busy for the planned time. Returns the requests of
 // all tasks.
-double prepare_fitting(const Setup& setup, const std::string& workload, const Ask& meter) {
+double prepare_fitting(const MeteredWork& work) {
   double requests = 20;
-  for (int step = 0; step < 8 && workload != "words"; ++step) {
-    prepare(setup, workload, meter, requests);
-    const auto seconds = ask(meter, measure_request({1, 1}))["seconds"].get<double>();
-    const double factor = setup.one_worker_seconds / std::max(seconds, 1e-6);
+  for (int step = 0; step < 8 && work.workload.name != std::string_view("words"); ++step) {
+    work.prepare(requests);
+    const auto seconds = work.measure({1, 1})["seconds"].get<double>();
+    const double factor = work.setup.one_worker_seconds / std::max(seconds, 1e-6);
     if (factor > 0.7 && factor < 1.4) break;
     requests = std::max(1.0, std::floor(requests * std::min(factor, 30.0)));
   }
-  return prepare(setup, workload, meter, requests);
+  return work.prepare(requests);
 }
 
 // What tabane chose by itself at first, and what that took with its sample.
-Result choice_result(const std::string& workload, const std::string& allocator, Shape chosen,
-                     const Json& answer) {
+Result choice_result(const MeteredWork& work, Shape chosen, const Json& answer) {
   const Json& choice = answer.at("choice");
-  std::optional<double> seconds;
-  std::optional<core::Interval> interval;
+  Result result{
+      .name = fmt::format("process_thread.choice.{}.{}", work.workload.name, work.allocator),
+      .what = "predicted time of the chosen processes x threads",
+      .unit = "s",
+      .factors = shape_factors(work.workload.name, work.allocator, chosen),
+      .details = {{"reason", choice["reason"]},
+                  {"sample_s", choice["sample_s"]},
+                  {"total_with_sample_s", answer["seconds"]},
+                  {"fork_s", choice["fork_s"]}}};
   if (choice.contains("predicted")) {
     const Json& predicted = choice["predicted"];
-    seconds = predicted["seconds"].get<double>();
-    interval = core::Interval{predicted["low_s"].get<double>(), predicted["high_s"].get<double>()};
+    result.value = predicted["seconds"].get<double>();
+    result.interval =
+        core::Interval{predicted["low_s"].get<double>(), predicted["high_s"].get<double>()};
   }
-  return {.name = fmt::format("process_thread.choice.{}.{}", workload, allocator),
-          .what = "predicted time of the chosen processes x threads",
-          .unit = "s",
-          .value = seconds,
-          .interval = interval,
-          .factors = shape_factors(workload, allocator, chosen),
-          .details = {{"reason", choice["reason"]},
-                      {"sample_s", choice["sample_s"]},
-                      {"total_with_sample_s", answer["seconds"]},
-                      {"fork_s", choice["fork_s"]}}};
+  return result;
 }
 
-Sample measure_shape(const Ask& meter, Shape shape, double requests) {
-  const Json answer = ask(meter, measure_request(shape));
-  return {answer["seconds"].get<double>(),
-          {{"fork_s", answer["fork_s"].get<double>()},
-           {"join_s", answer["join_s"].get<double>()},
-           {"requests", requests}}};
+// seen: what of an answer is noted beside the seconds.
+Sample sample_of(const Json& answer, std::initializer_list<const char*> seen, double requests) {
+  Sample sample{answer["seconds"].get<double>(), {{"requests", requests}}};
+  for (const char* name : seen) sample.beside.emplace_back(name, answer.at(name).get<double>());
+  return sample;
 }
 
 // A team that chooses: its time holds the sample.
-Sample measure_automatic(const Ask& meter) {
-  const Json answer = ask(meter, measure_request({0, 0}));
+Sample automatic_sample(const Json& answer) {
   const Json& choice = answer.at("choice");
   double held = std::numeric_limits<double>::quiet_NaN();
   if (choice.contains("predicted")) held = choice["predicted"]["held"].get<bool>() ? 1 : 0;
@@ -263,59 +266,68 @@ Sample measure_automatic(const Ask& meter) {
           {{"sample_s", choice["sample_s"].get<double>()}, {"held", held}}};
 }
 
-// Prepares the work of a meter as in the first pass, which finds out how much it is and chooses.
-const Setup::Prepared& prepare_meter(Visit& visit, Setup& setup, const std::string& workload,
-                                     const std::string& allocator, const Ask& meter, bool few) {
-  const auto [at, first] = setup.prepared.try_emplace(workload + " " + allocator);
+// Prepares the work as in the first pass, which finds out how much it is and chooses.
+const Setup::Prepared& prepare_shapes(Visit& visit, Setup& setup, const MeteredWork& work) {
+  const auto [at, first] = setup.prepared.try_emplace(work.workload.name + (" " + work.allocator));
   Setup::Prepared& prepared = at->second;
   if (!first && prepared.requests > 0) {
-    prepare(setup, workload, meter, prepared.requests / double(setup.tasks));
+    work.prepare(prepared.requests / double(setup.tasks));
     return prepared;
   }
-  const double requests = prepare_fitting(setup, workload, meter);
+  const double requests = prepare_fitting(work);
   visit.show(0);
-  const Json answer = ask(meter, measure_request({0, 0}));
+  const Json answer = work.measure({0, 0});
   const Shape chosen{answer["choice"]["processes"].get<int>(),
                      answer["choice"]["threads"].get<int>()};
-  setup.choices.push_back(choice_result(workload, allocator, chosen, answer));
-  const auto& planned = few ? setup.few_shapes : setup.shapes;
+  setup.choices.push_back(choice_result(work, chosen, answer));
+  const auto& planned = work.few ? setup.few_shapes : setup.shapes;
   prepared = {requests, {planned.begin(), planned.end()}};
   prepared.shapes.insert(chosen);
   return prepared;
 }
 
 // All shapes, and a team that chooses one.
-std::vector<Contender> shape_contenders(Visit& visit, Setup& setup, const std::string& workload,
-                                        const std::string& allocator, const Ask& meter, bool few) {
-  const Setup::Prepared& prepared = prepare_meter(visit, setup, workload, allocator, meter, few);
+std::vector<Contender> shape_contenders(Visit& visit, Setup& setup, const MeteredWork& work) {
+  const Setup::Prepared& prepared = prepare_shapes(visit, setup, work);
   std::vector<Contender> contenders;
   for (const Shape shape : prepared.shapes)
-    contenders.push_back(
-        {shape_factors(workload, allocator, shape), [meter, shape, requests = prepared.requests] {
-           return measure_shape(meter, shape, requests);
-         }});
-  contenders.push_back(
-      {automatic_factors(workload, allocator), [meter] { return measure_automatic(meter); }});
+    contenders.push_back({shape_factors(work.workload.name, work.allocator, shape),
+                          [work, shape, requests = prepared.requests] {
+                            return sample_of(work.measure(shape), {"fork_s", "join_s"}, requests);
+                          }});
+  contenders.push_back({automatic_factors(work.workload.name, work.allocator), [work] {
+                          return automatic_sample(work.measure({0, 0}));
+                        }});
+  return contenders;
+}
+
+std::vector<Contender> mining_contenders(const MeteredWork& work) {
+  const double products = work.prepare(0);
+  std::vector<Contender> contenders;
+  for (const WorkerStart& start : plan_starts(work.setup.pus, work.few))
+    contenders.push_back({mining_factors(work.workload.program, work.allocator, start), [=] {
+                            const Json answer = work.measure(
+                                start.shape, start.way == "serial" ? "serial" : "tree");
+                            return sample_of(answer, {"start_s", "fork_s", "join_s"}, products);
+                          }});
   return contenders;
 }
 
 // With all allocators in turn; the first is measured more closely.
-void measure_workload(Visit& visit, Setup& setup, const std::string& workload, int pus) {
+void measure_workload(Visit& visit, Setup& setup, const Workload& workload) {
   std::vector<Contender> contenders;
   for (const std::string& allocator : setup.options.allocators) {
     visit.show(0);
-    const Ask meter = start_meter(visit, setup, allocator);
+    const ProcessThreadMeter meter = start_meter(visit, setup, allocator);
     if (!meter) continue;
-    const bool few = !contenders.empty();
-    auto more = mines(workload) ? mining_contenders(meter, workload, allocator,
-                                                    mining_transactions(setup.options.scale),
-                                                    plan_starts(pus, few))
-                                : shape_contenders(visit, setup, workload, allocator, meter, few);
-    std::ranges::move(more, std::back_inserter(contenders));
+    const MeteredWork work{setup, workload, allocator, meter, !contenders.empty()};
+    std::ranges::move(workload.program != nullptr ? mining_contenders(work)
+                                                  : shape_contenders(visit, setup, work),
+                      std::back_inserter(contenders));
   }
   if (contenders.empty()) throw core::UsageError("none of the allocators can be used here");
   visit.show(0);
-  visit.in_turn(contenders, setup.effort_of(workload).part(setup.visits[workload]++, setup.passes));
+  visit.in_turn(contenders, visit.part(setup.effort_of(workload)));
 }
 
 // ---- forks ----
@@ -331,7 +343,7 @@ std::vector<std::uint64_t> fork_sizes(bool quick) {
 }
 
 void measure_forks_of(Visit& visit, const Setup& setup, std::uint64_t bytes) {
-  const Ask meter = setup.meters.start(setup.meters.allocators.at(0));
+  const ProcessThreadMeter meter = setup.meters.start(setup.meters.allocators.at(0));
   double done = 0;
   for (const Level& piece : kPieces) {
     visit.show(done++ / static_cast<double>(kPieces.size()));
@@ -389,7 +401,7 @@ Record run_process_thread(const core::Topology& topology, const ProcessThreadOpt
   Record& record = study.record;
   const int pus = static_cast<int>(topology.pus().size());
   Setup setup = make_setup(pus, options, meters);
-  check_memory(setup);
+  if (setup.mines()) require_mining_memory(setup.options.scale, setup.options.allocators.size());
   Campaign campaign(hooks);
   campaign.points.declare(fork_factors("one", 0, 0, ""));
   campaign.points.declare(shape_factors("", "", {}));
@@ -399,13 +411,14 @@ Record run_process_thread(const core::Topology& topology, const ProcessThreadOpt
     campaign.add({.what = "forks of " + core::format_bytes(bytes),
                   .planned_seconds = 6 * setup.fork_effort.budget_seconds,
                   .body = [&, bytes](Visit& visit) { measure_forks_of(visit, setup, bytes); }});
-  for (const std::string& workload : setup.options.workloads)
-    campaign.add({.what = workload,
-                  .planned_seconds = setup.effort_of(workload).budget_seconds / setup.passes,
-                  .body = [&](Visit& visit) { measure_workload(visit, setup, workload, pus); }});
+  for (const std::string& name : setup.options.workloads)
+    campaign.add(
+        {.what = name,
+         .planned_seconds = setup.effort_of(find_workload(name)).budget_seconds / setup.passes,
+         .body = [&](Visit& visit) { measure_workload(visit, setup, find_workload(name)); }});
   study.add(campaign, campaign.run({.passes = setup.passes}), process_thread_what);
   record.sentences.push_back(words_sentence(setup.options));
-  if (std::ranges::any_of(setup.options.workloads, mines))
+  if (setup.mines())
     record.sentences.push_back(mining_sentence(mining_transactions(setup.options.scale)));
   record.results.insert(record.results.end(), setup.choices.begin(), setup.choices.end());
   add_views(record, campaign.points, setup.choices, pus);

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,7 +14,6 @@
 #include "tabane/lab/campaign/campaign.h"
 #include "tabane/lab/record/points.h"
 #include "tabane/lab/record/record.h"
-#include "tabane/team/choose.h"
 #include "tabane/team/team.h"
 
 namespace tabane::lab {
@@ -37,27 +35,19 @@ struct ProcessThreadOptions {
   double scale = 0;                     // of the report's transactions, for mining
 };
 
-// Answers the requests of the study, one at a time. Lives in a process of its own, one per
-// allocator, that is small and has no other threads; every measurement is made in a child of it.
-class ProcessThreadMeter {
- public:
-  ProcessThreadMeter();
-  ~ProcessThreadMeter();
-  // Never throws: an error is part of the answer.
-  Json answer(const Json& request);
+// Answers a request of the study. Never throws of its own: an error is part of the answer.
+using ProcessThreadMeter = std::function<Json(const Json& request)>;
 
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
+// Makes a meter that measures in children of this process, which should be small and have no other
+// threads, and with its allocator.
+ProcessThreadMeter process_thread_meter();
 
 // How the study reaches meters.
 struct ProcessThreadMeters {
-  using Ask = std::function<Json(const Json& request)>;
-  // Starts a meter under this allocator; it ends with the last copy of Ask. throws:
-  // core::UsageError if the allocator is not known or not installed; core::SystemError. Ask throws
-  // core::LostError if the meter is gone.
-  std::function<Ask(const std::string& allocator)> start;
+  // Starts a process with a meter under this allocator; it ends with the last copy of the meter.
+  // throws: core::UsageError if the allocator is not known or not installed; core::SystemError. The
+  // meter throws core::LostError if its process is gone.
+  std::function<ProcessThreadMeter(const std::string& allocator)> start;
   std::vector<std::string> allocators;  // that may be there; the first is the baseline
 };
 
@@ -70,23 +60,35 @@ namespace process_thread {
 
 using team::Shape;
 
+// ---- workloads ----
+
 struct Workload {
   const char* name;
   const char* title;
-  double large_share = 0;  // of malloc
-  double new_share = 0;    // of insertion
-  bool mining = false;     // pairs of encrypted transactions: see below
+  double large_share = 0;         // of malloc
+  double new_share = 0;           // of insertion
+  const char* program = nullptr;  // that mines; null: another workload
 };
 // In the order in which they are measured.
 const std::vector<Workload>& workloads();
 // throws: core::UsageError with the legal names.
 const Workload& find_workload(const std::string& name);
 
-// The factors of a point of a workload with one shape, and those of a point of the forks. memory:
-// "as allocated", or "prepared" for forks.
+// What a meter has prepared.
+struct PreparedWork {
+  std::uint64_t requests = 0;  // of all tasks
+  // Does the work with a team and checks its result. throws: core::VerificationError.
+  std::function<Json(team::Team&)> measure;
+};
+Json report_json(const team::TeamReport& report);
+
+// ---- factors ----
+
+// Of a point of a workload with one shape.
 Factors shape_factors(const std::string& workload, const std::string& allocator, Shape shape);
 // Of teams that choose their shape, sample and all.
 Factors automatic_factors(const std::string& workload, const std::string& allocator);
+// memory: "as allocated", or "prepared" for forks.
 Factors fork_factors(const std::string& way, std::uint64_t bytes, const Level& piece,
                      const std::string& memory);
 // Of the memory that a forking process holds: bytes, or "at once".
@@ -100,36 +102,10 @@ std::vector<Shape> plan_shapes(int pus);
 // threads. Null if there is none.
 std::optional<Shape> report_team(int workers);
 
-// Returns the answer of a meter. throws: the error that it answers with; as Ask.
-Json ask(const ProcessThreadMeters::Ask& meter, const Json& request);
-
-// Adds tables and charts. choices: results whose factors are those of the chosen points. The points
-// of automatic_factors() hold with each sample what choosing took (sample_s) and whether its
-// prediction held (held: 1, 0; not known: nothing was predicted).
-void add_views(Record& record, const Points& points, const std::vector<Result>& choices, int pus);
-
 // ---- mining ----
 //
 // Pairs of items are counted on homomorphically encrypted transactions, by a program that allocates
-// every result and by one that works in place.
-
-// An encrypted database, and what is to be counted in it.
-class MiningWork {
- public:
-  // workload: mining-values or mining-in-place. Makes keys and encrypts with all PUs.
-  // throws: core::UsageError if memory does not suffice.
-  MiningWork(const std::string& workload, std::size_t transactions);
-
-  // Returns the seconds of the counting. throws: core::VerificationError if a count is not that of
-  // the plain loop; as Team::map_reduce().
-  double count(team::Team& team) const;
-
-  std::uint64_t products() const;
-
- private:
-  struct State;
-  std::shared_ptr<const State> state_;
-};
+// every result ("values") and by one that works in place ("in-place").
 
 // How workers are started: threads of one process, or teams by one of two orders of forks.
 struct WorkerStart {
@@ -142,29 +118,29 @@ struct WorkerStart {
 // machines processes alone, up to 8, of which a tree needs fewer forks one after the other. few:
 // one worker, and as many as PUs.
 std::vector<WorkerStart> plan_starts(int pus, bool few);
-
-// The factors of a point of mining. program: "values", "in-place".
 Factors mining_factors(const std::string& program, const std::string& allocator,
                        const WorkerStart& start);
-// "values" of "mining-values".
-std::string program_of(const std::string& workload);
 
 // Transactions of the report's problem at this scale.
 std::size_t mining_transactions(double scale);
 // throws: core::UsageError if the databases of this many meters do not fit into memory.
 void require_mining_memory(double scale, std::size_t meters);
-
-// Prepares a meter and returns what it can measure. throws: as ask().
-std::vector<Contender> mining_contenders(const ProcessThreadMeters::Ask& meter,
-                                         const std::string& workload, const std::string& allocator,
-                                         std::size_t transactions,
-                                         const std::vector<WorkerStart>& starts);
-
 // What was mined.
 std::string mining_sentence(std::size_t transactions);
+// Makes keys and encrypts with all PUs. An answer also has the start of an empty team.
+// throws: core::UsageError if memory does not suffice.
+PreparedWork prepare_mining(const std::string& program, std::size_t transactions);
 
-// Adds tables and charts of the points that have mining_factors(). With their samples: "start_s",
-// of an empty team of the same kind, and "requests", the products of a counting.
+// ---- what is shown ----
+
+// Adds tables and charts. choices: results whose factors are those of the chosen points. With their
+// samples, points of automatic_factors() hold what choosing took (sample_s) and whether its
+// prediction held (held: 1, 0; not known: nothing was predicted); those of mining_factors() the
+// start of an empty team of the same kind (start_s); all of work its requests.
+void add_views(Record& record, const Points& points, const std::vector<Result>& choices, int pus);
+// The median time of a point of work over its requests.
+double seconds_per_request(const Point& point);
+// Those of mining alone.
 void add_mining_views(Record& record, const Points& points, int pus);
 
 }  // namespace process_thread

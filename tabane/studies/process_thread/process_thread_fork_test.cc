@@ -27,21 +27,17 @@ Json measure(int processes, int threads) {
 
 // Meters in this process, which has its own allocator only.
 ProcessThreadMeters local_meters(std::vector<std::string> allocators) {
-  return {.start =
-              [](const std::string&) {
-                const auto meter = std::make_shared<ProcessThreadMeter>();
-                return [meter](const Json& request) { return meter->answer(request); };
-              },
+  return {.start = [](const std::string&) { return process_thread_meter(); },
           .allocators = std::move(allocators)};
 }
 
 TEST(ProcessThreadMeter, DoesEveryWorkloadInEveryShape) {
-  ProcessThreadMeter meter;
+  const ProcessThreadMeter meter = process_thread_meter();
   for (const Workload& workload : workloads()) {
-    const Json prepared = meter.answer(prepare(workload.name));
+    const Json prepared = meter(prepare(workload.name));
     ASSERT_GT(prepared.at("requests").get<int>(), 0) << prepared.dump();
     for (const auto& [processes, threads] : {std::pair{1, 1}, {1, 2}, {2, 1}}) {
-      const Json answer = meter.answer(measure(processes, threads));
+      const Json answer = meter(measure(processes, threads));
       ASSERT_FALSE(answer.contains("error")) << answer.dump();
       EXPECT_GT(answer["seconds"].get<double>(), 0);
       EXPECT_EQ(answer["fork_s"].get<double>() > 0, processes > 1) << workload.name;
@@ -51,50 +47,50 @@ TEST(ProcessThreadMeter, DoesEveryWorkloadInEveryShape) {
 }
 
 TEST(ProcessThreadMeter, TellsHowLongWorkersThatMineTakeToStart) {
-  ProcessThreadMeter meter;
-  const Json prepared = meter.answer(prepare("mining-values"));
+  const ProcessThreadMeter meter = process_thread_meter();
+  const Json prepared = meter(prepare("mining-values"));
   EXPECT_EQ(prepared.at("requests"), 153 * 3) << prepared.dump();  // 4096 transactions a block
   for (const char* order : {"serial", "tree"}) {
     Json request = measure(4, 1);
     request["fork"] = order;
-    const Json answer = meter.answer(request);
+    const Json answer = meter(request);
     ASSERT_FALSE(answer.contains("error")) << answer.dump();
     EXPECT_GT(answer["start_s"].get<double>(), 0);
     EXPECT_GT(answer["fork_s"].get<double>(), 0);
     EXPECT_GT(answer["seconds"].get<double>(), answer["fork_s"].get<double>());
   }
   // What was prepared before is forgotten.
-  meter.answer(prepare("insert-10"));
-  EXPECT_FALSE(meter.answer(measure(1, 1)).contains("start_s"));
+  meter(prepare("insert-10"));
+  EXPECT_FALSE(meter(measure(1, 1)).contains("start_s"));
 }
 
 TEST(ProcessThreadMeter, AutomaticTellsItsChoice) {
-  ProcessThreadMeter meter;
-  meter.answer(prepare("insert-100"));
-  const Json choice = meter.answer(measure(0, 0)).at("choice");
+  const ProcessThreadMeter meter = process_thread_meter();
+  meter(prepare("insert-100"));
+  const Json choice = meter(measure(0, 0)).at("choice");
   EXPECT_GE(choice["processes"].get<int>(), 1);
   EXPECT_FALSE(choice["reason"].get<std::string>().empty());
 }
 
 TEST(ProcessThreadMeter, ErrorsAreAnswersAndTheNextRequestWorks) {
-  ProcessThreadMeter meter;
-  EXPECT_EQ(meter.answer({{"do", "sing"}})["kind"], "usage");
-  EXPECT_TRUE(meter.answer(measure(1, 1)).contains("error"));  // nothing is prepared
-  EXPECT_TRUE(meter.answer(Json::object()).contains("error"));
-  EXPECT_EQ(meter.answer(prepare("dance"))["kind"], "usage");
-  meter.answer(prepare("insert-10"));
-  EXPECT_EQ(meter.answer(measure(-1, 1))["kind"], "usage");
-  EXPECT_FALSE(meter.answer(measure(2, 1)).contains("error"));
+  const ProcessThreadMeter meter = process_thread_meter();
+  EXPECT_EQ(meter({{"do", "sing"}})["kind"], "usage");
+  EXPECT_TRUE(meter(measure(1, 1)).contains("error"));  // nothing is prepared
+  EXPECT_TRUE(meter(Json::object()).contains("error"));
+  EXPECT_EQ(meter(prepare("dance"))["kind"], "usage");
+  meter(prepare("insert-10"));
+  EXPECT_EQ(meter(measure(-1, 1))["kind"], "usage");
+  EXPECT_FALSE(meter(measure(2, 1)).contains("error"));
 }
 
 TEST(ProcessThreadMeter, MeasuresForksOverMemory) {
-  ProcessThreadMeter meter;
-  const Json answer = meter.answer({{"do", "forks"},
-                                    {"bytes", 8 << 20},
-                                    {"piece", 4096},
-                                    {"fewest", 2},
-                                    {"most", 5},
-                                    {"budget_s", 0}});
+  const ProcessThreadMeter meter = process_thread_meter();
+  const Json answer = meter({{"do", "forks"},
+                             {"bytes", 8 << 20},
+                             {"piece", 4096},
+                             {"fewest", 2},
+                             {"most", 5},
+                             {"budget_s", 0}});
   ASSERT_TRUE(answer.contains("as allocated")) << answer.dump();
   const Json& found = answer["as allocated"];
   for (const char* way : {"one", "serial", "tree", "threads"})

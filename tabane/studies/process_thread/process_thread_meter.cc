@@ -9,8 +9,8 @@
 #include <exception>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <new>
-#include <optional>
 #include <string_view>
 #include <thread>
 
@@ -151,6 +151,101 @@ Json measure_forks(const Json& request) {
 
 // ---- workloads ----
 
+// Of work that throws if its result is wrong.
+PreparedWork prepared(std::uint64_t requests, std::function<void(team::Team&)> work) {
+  return {requests, [work = std::move(work)](team::Team& team) {
+            work(team);
+            return report_json(team.report());
+          }};
+}
+
+// A text in pieces, and what is in it.
+struct WordsToCount {
+  std::string text;
+  std::vector<std::string_view> pieces;
+  jobs::WordDigest expected;
+};
+
+// In a child: the plain count leaves no heap behind.
+jobs::WordDigest plain_digest(const std::string& text, jobs::WordRule rule) {
+  const Json counted = in_child([&] {
+    const auto all = jobs::digest(jobs::count_words_plain(text, rule));
+    return Json{{"words", all.words}, {"distinct", all.distinct}, {"sum", all.sum}};
+  });
+  if (counted.contains("error")) throw core::Error(counted["error"].get<std::string>());
+  return {.words = counted["words"].get<std::uint64_t>(),
+          .distinct = counted["distinct"].get<std::uint64_t>(),
+          .sum = counted["sum"].get<std::uint64_t>()};
+}
+
+PreparedWork prepare_words(const Json& request, std::size_t tasks) {
+  constexpr auto rule = jobs::WordRule::letters;
+  const auto directory = request.at("text_directory").get<std::string>();
+  const auto all = std::make_shared<WordsToCount>();
+  all->text = directory.empty()
+                  ? jobs::generate_corpus({.bytes = request.at("text_bytes").get<std::uint64_t>()})
+                  : jobs::load_corpus(directory);
+  // Large pieces of text: each has most of the frequent words, which are then merged.
+  const std::size_t piece = all->text.size() / std::max<std::size_t>(1, tasks / 4);
+  all->pieces = jobs::cut_between_words(all->text, std::max<std::size_t>(1, piece), rule);
+  all->expected = plain_digest(all->text, rule);
+  return prepared(all->expected.words, [all](team::Team& team) {
+    const auto found = jobs::digest(jobs::count_words(team, all->pieces, rule));
+    if (found != all->expected)
+      throw core::VerificationError("the number of words", static_cast<double>(found.words),
+                                    static_cast<double>(all->expected.words));
+  });
+}
+
+PreparedWork prepare(const Json& request) {
+  const Workload& workload = find_workload(request.at("workload").get<std::string>());
+  const std::string_view name = workload.name;
+  if (workload.program != nullptr)
+    return prepare_mining(workload.program, request.at("transactions").get<std::size_t>());
+  const auto tasks = request.at("tasks").get<std::size_t>();
+  const auto requests = request.at("requests").get<std::size_t>();
+  if (name == "words") return prepare_words(request, tasks);
+  if (name.starts_with("malloc")) {
+    const jobs::AllocateProblem problem{
+        .tasks = tasks, .requests = requests, .large_share = workload.large_share};
+    return prepared(tasks * requests, [problem](team::Team& team) {
+      jobs::verify(problem, jobs::allocate(team, problem));
+    });
+  }
+  const jobs::InsertProblem problem{
+      .tasks = tasks, .inserts = requests, .new_share = workload.new_share};
+  return prepared(tasks * requests, [problem](team::Team& team) {
+    jobs::verify(problem, jobs::insert(team, problem));
+  });
+}
+
+Json measure(const PreparedWork& work, const Json& request) {
+  if (!work.measure) throw core::UsageError("measure: prepare a workload first");
+  const bool serial = request.value("fork", "tree") == "serial";
+  const team::TeamOptions options{.processes = request.at("processes").get<int>(),
+                                  .threads = request.at("threads").get<int>(),
+                                  .fork = serial ? team::ForkOrder::serial : team::ForkOrder::tree};
+  return in_child([&] {
+    team::Team team(options);
+    return work.measure(team);
+  });
+}
+
+Json answer(PreparedWork& work, const Json& request) {
+  const auto what = request.at("do").get<std::string>();
+  if (what == "hello") return {{"allocator", allocator_here()}};
+  if (what == "prepare") {
+    work = {};  // gives its memory back first
+    work = prepare(request);
+    return {{"requests", work.requests}};
+  }
+  if (what == "measure") return measure(work, request);
+  if (what == "forks") return in_child([&] { return measure_forks(request); });
+  throw core::UsageError("a meter cannot '" + what + "'");
+}
+
+}  // namespace
+
 Json report_json(const team::TeamReport& report) {
   Json json = {{"seconds", report.seconds},
                {"fork_s", report.fork_seconds},
@@ -171,113 +266,17 @@ Json report_json(const team::TeamReport& report) {
   return json;
 }
 
-}  // namespace
 }  // namespace process_thread
 
-struct ProcessThreadMeter::State {
-  // Does the prepared work with a team and checks the result.
-  std::function<void(team::Team&)> work;
-  std::string text;
-  malloc_map::WordDigest expected;
-  std::vector<std::string_view> pieces;
-  std::optional<process_thread::MiningWork> mining;  // in place of the above
-
-  // Returns the requests of all tasks.
-  std::uint64_t prepare(const Json& request);
-  Json measure(const team::TeamOptions& shape) const;
-
- private:
-  std::uint64_t prepare_words(const Json& request, std::size_t tasks);
-};
-
-std::uint64_t ProcessThreadMeter::State::prepare(const Json& request) {
+ProcessThreadMeter process_thread_meter() {
   using namespace process_thread;
-  const std::string name = request.at("workload").get<std::string>();
-  const Workload& workload = find_workload(name);
-  mining.reset();
-  if (workload.mining) {
-    mining.emplace(name, request.at("transactions").get<std::size_t>());
-    return mining->products();
-  }
-  const auto tasks = request.at("tasks").get<std::size_t>();
-  const auto requests = request.at("requests").get<std::size_t>();
-  if (name == "words") return prepare_words(request, tasks);
-  if (name.starts_with("malloc")) {
-    const jobs::AllocateProblem problem{
-        .tasks = tasks, .requests = requests, .large_share = workload.large_share};
-    work = [problem](team::Team& team) { jobs::verify(problem, jobs::allocate(team, problem)); };
-  } else {
-    const jobs::InsertProblem problem{
-        .tasks = tasks, .inserts = requests, .new_share = workload.new_share};
-    work = [problem](team::Team& team) { jobs::verify(problem, jobs::insert(team, problem)); };
-  }
-  return tasks * requests;
-}
-
-std::uint64_t ProcessThreadMeter::State::prepare_words(const Json& request, std::size_t tasks) {
-  using namespace process_thread;
-  constexpr auto rule = jobs::WordRule::letters;
-  const auto directory = request.at("text_directory").get<std::string>();
-  text = directory.empty()
-             ? jobs::generate_corpus({.bytes = request.at("text_bytes").get<std::uint64_t>()})
-             : jobs::load_corpus(directory);
-  // Large pieces of text: each has most of the frequent words, which are then merged.
-  const std::size_t piece = text.size() / std::max<std::size_t>(1, tasks / 4);
-  pieces = jobs::cut_between_words(text, std::max<std::size_t>(1, piece), rule);
-  const Json counted = in_child([&] {
-    const auto all = jobs::digest(jobs::count_words_plain(text, rule));
-    return Json{{"words", all.words}, {"distinct", all.distinct}, {"sum", all.sum}};
-  });
-  if (counted.contains("error")) throw core::Error(counted["error"].get<std::string>());
-  expected = {.words = counted["words"].get<std::uint64_t>(),
-              .distinct = counted["distinct"].get<std::uint64_t>(),
-              .sum = counted["sum"].get<std::uint64_t>()};
-  work = [this](team::Team& team) {
-    const auto found = jobs::digest(jobs::count_words(team, pieces, rule));
-    if (found != expected)
-      throw core::VerificationError("the number of words", static_cast<double>(found.words),
-                                    static_cast<double>(expected.words));
-  };
-  return expected.words;
-}
-
-Json ProcessThreadMeter::State::measure(const team::TeamOptions& shape) const {
-  if (!work && !mining) throw core::UsageError("measure: prepare a workload first");
-  return process_thread::in_child([&] {
-    team::Team team(shape);
-    if (!mining) {
-      work(team);
-      return process_thread::report_json(team.report());
+  return [work = std::make_shared<PreparedWork>()](const Json& request) -> Json {
+    try {
+      return answer(*work, request);
+    } catch (const std::exception& error) {
+      return error_answer(error);
     }
-    team.run([] {});
-    const double start = team.report().seconds;
-    const double seconds = mining->count(team);
-    Json answer = process_thread::report_json(team.report());
-    answer.update({{"seconds", seconds}, {"start_s", start}});
-    return answer;
-  });
-}
-
-ProcessThreadMeter::ProcessThreadMeter() : state_(std::make_unique<State>()) {}
-ProcessThreadMeter::~ProcessThreadMeter() = default;
-
-Json ProcessThreadMeter::answer(const Json& request) {
-  using namespace process_thread;
-  try {
-    const auto what = request.at("do").get<std::string>();
-    if (what == "hello") return {{"allocator", allocator_here()}};
-    if (what == "prepare") return {{"requests", state_->prepare(request)}};
-    if (what == "measure")
-      return state_->measure({.processes = request.at("processes").get<int>(),
-                              .threads = request.at("threads").get<int>(),
-                              .fork = request.value("fork", "tree") == "serial"
-                                          ? team::ForkOrder::serial
-                                          : team::ForkOrder::tree});
-    if (what == "forks") return in_child([&] { return measure_forks(request); });
-    throw core::UsageError("a meter cannot '" + what + "'");
-  } catch (const std::exception& error) {
-    return error_answer(error);
-  }
+  };
 }
 
 }  // namespace tabane::lab

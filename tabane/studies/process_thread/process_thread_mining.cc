@@ -1,7 +1,9 @@
+// What mining on encrypted transactions does, and its tables and charts.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -31,24 +33,16 @@ mining::DatabaseShape shape_of(const mining::PairsProblem& problem, std::size_t 
   return {.items = problem.items, .blocks = mining::blocks_of(problem.transactions, slots)};
 }
 
-team::Team all_threads() {
-  return team::Team(
-      {.processes = 1, .threads = static_cast<int>(team::known_topology().pus().size())});
-}
-
-}  // namespace
-
-// Members refer to those before them.
-struct MiningWork::State {
+// An encrypted database, and what is to be counted in it. Members refer to those before them.
+struct PairsToCount {
   mining::Client client;
   mining::PublicKeys keys;
   mining::Itemsets pairs;
   std::vector<std::uint64_t> expected = {};
   std::optional<mining::ValueDatabase> values = {};
   std::optional<mining::EncryptedDatabase> encrypted = {};
-  std::size_t blocks = 0;
 
-  explicit State(const mining::PairsProblem& problem)
+  explicit PairsToCount(const mining::PairsProblem& problem)
       : client(mining::Client::with_new_keys(mining::key_spec_of(problem))),
         keys(client.public_keys()),
         pairs(mining::all_pairs(problem.items)) {}
@@ -58,40 +52,48 @@ struct MiningWork::State {
     mining::Work work;
     return mining::Server(keys, *encrypted).sums(pairs, team, work);
   }
+  // throws: core::VerificationError if a count is not that of the plain loop.
+  void check(const std::vector<mining::bgv::Ciphertext>& sums) const {
+    team::Team here({.processes = 1, .threads = 1});
+    const auto counted = mining::decrypt(client, sums, here);
+    for (std::size_t pair = 0; pair < counted.size(); ++pair) {
+      if (counted[pair] != expected[pair])
+        throw core::VerificationError(fmt::format("transactions with the items of pair {}", pair),
+                                      static_cast<double>(counted[pair]),
+                                      static_cast<double>(expected[pair]));
+    }
+  }
 };
 
-MiningWork::MiningWork(const std::string& workload, std::size_t transactions) {
+}  // namespace
+
+PreparedWork prepare_mining(const std::string& program, std::size_t transactions) {
   const mining::PairsProblem problem = problem_of(transactions);
   const mining::Bitmaps plain = mining::transactions_of(problem);
-  const auto state = std::make_shared<State>(problem);
-  team::Team threads = all_threads();
-  state->expected = mining::PlainCounter(plain, threads).count(state->pairs);
-  if (program_of(workload) == "values") {
-    state->values.emplace(state->client, plain, threads);
+  const auto all = std::make_shared<PairsToCount>(problem);
+  team::Team threads(
+      {.processes = 1, .threads = static_cast<int>(team::known_topology().pus().size())});
+  all->expected = mining::PlainCounter(plain, threads).count(all->pairs);
+  if (program == "values") {
+    all->values.emplace(all->client, plain, threads);
   } else {
-    state->encrypted.emplace(mining::encrypt(state->client, plain, threads));
+    all->encrypted.emplace(mining::encrypt(all->client, plain, threads));
   }
-  state->blocks = shape_of(problem, state->client.context()->parameters().slots()).blocks;
-  state_ = state;
+  const auto measure = [all](team::Team& team) {
+    team.run([] {});
+    const double start = team.report().seconds;
+    core::Clock& clock = core::tick_clock();
+    const double begin = clock.now();
+    const std::vector<mining::bgv::Ciphertext> sums = all->count(team);
+    const double seconds = clock.now() - begin;
+    all->check(sums);
+    Json answer = report_json(team.report());
+    answer.update({{"seconds", seconds}, {"start_s", start}});
+    return answer;
+  };
+  const std::size_t slots = all->client.context()->parameters().slots();
+  return {all->pairs.size() * shape_of(problem, slots).blocks, measure};
 }
-
-double MiningWork::count(team::Team& team) const {
-  core::Clock& clock = core::tick_clock();
-  const double begin = clock.now();
-  const std::vector<mining::bgv::Ciphertext> sums = state_->count(team);
-  const double seconds = clock.now() - begin;
-  team::Team here({.processes = 1, .threads = 1});
-  const auto counted = mining::decrypt(state_->client, sums, here);
-  for (std::size_t pair = 0; pair < counted.size(); ++pair) {
-    if (counted[pair] != state_->expected[pair])
-      throw core::VerificationError(fmt::format("transactions with the items of pair {}", pair),
-                                    static_cast<double>(counted[pair]),
-                                    static_cast<double>(state_->expected[pair]));
-  }
-  return seconds;
-}
-
-std::uint64_t MiningWork::products() const { return state_->pairs.size() * state_->blocks; }
 
 std::vector<WorkerStart> plan_starts(int pus, bool few) {
   constexpr int kSmallMachine = 4, kFewWorkers = 8, kLevels = 9;
@@ -123,10 +125,6 @@ Factors mining_factors(const std::string& program, const std::string& allocator,
           {"team_processes", start.shape.processes}};
 }
 
-std::string program_of(const std::string& workload) {
-  return workload.substr(workload.find('-') + 1);
-}
-
 std::size_t mining_transactions(double scale) {
   const double all = static_cast<double>(mining::PairsProblem{}.transactions);
   return static_cast<std::size_t>(std::max(1.0, std::round(scale * all)));
@@ -147,32 +145,6 @@ void require_mining_memory(double scale, std::size_t meters) {
       core::format_bytes(static_cast<std::uint64_t>(*usable))));
 }
 
-std::vector<Contender> mining_contenders(const ProcessThreadMeters::Ask& meter,
-                                         const std::string& workload, const std::string& allocator,
-                                         std::size_t transactions,
-                                         const std::vector<WorkerStart>& starts) {
-  const Json prepared =
-      ask(meter, {{"do", "prepare"}, {"workload", workload}, {"transactions", transactions}});
-  std::vector<Contender> contenders;
-  for (const WorkerStart& start : starts) {
-    const Json request = {{"do", "measure"},
-                          {"processes", start.shape.processes},
-                          {"threads", start.shape.threads},
-                          {"fork", start.way == "serial" ? "serial" : "tree"}};
-    contenders.push_back(
-        {mining_factors(program_of(workload), allocator, start),
-         [meter, request, products = prepared.at("requests").get<double>()]() -> Sample {
-           const Json answer = ask(meter, request);
-           return {answer["seconds"].get<double>(),
-                   {{"start_s", answer["start_s"].get<double>()},
-                    {"fork_s", answer["fork_s"].get<double>()},
-                    {"join_s", answer["join_s"].get<double>()},
-                    {"requests", products}}};
-         }});
-  }
-  return contenders;
-}
-
 std::string mining_sentence(std::size_t transactions) {
   const mining::PairsProblem problem = problem_of(transactions);
   const auto parameters = mining::choose_parameters(mining::key_spec_of(problem));
@@ -185,34 +157,15 @@ std::string mining_sentence(std::size_t transactions) {
       core::format_bytes(static_cast<std::uint64_t>(mining::database_bytes(parameters, shape))));
 }
 
-// ---- what is shown ----
+// ---- what is shown: of a program under an allocator ----
 
 namespace {
 
 constexpr struct {
-  const char *name, *title;
-} kWays[] = {
-    {"threads", "threads"}, {"serial", "teams, serial forks"}, {"tree", "teams, tree of forks"}};
-
-struct Mined {
-  Record& record;
-  const Points& points;  // of mining alone
-  int pus;
-  const Record& report = published("process-thread");
-
-  const Point* at(const Factors& what, const char* way, double workers) const {
-    return points.find(what.with({{"start", way}, {"workers", workers}}));
-  }
-  const Point* one_worker(const Factors& what) const { return at(what, "threads", 1); }
-  std::string reported(const char* name) const {
-    return text_of(published_entry(report, std::string("process_thread.") + name));
-  }
-};
-
-std::string title_of(const Factors& what) {
-  return fmt::format("Mining encrypted transactions, {} ({})", what.find("program")->word(),
-                     what.find("under")->word());
-}
+  const char *name, *title, *head;
+} kWays[] = {{"threads", "threads", "threads"},
+             {"serial", "teams, serial forks", "serial forks"},
+             {"tree", "teams, tree of forks", "tree of forks"}};
 
 Points mined_points(const Points& all) {
   Points mined;
@@ -235,173 +188,126 @@ Points creation_points(const Points& mined) {
   return starts;
 }
 
-Entry processes_of(const Point* team) {
-  if (team == nullptr) return {};
-  const double processes = team->number("team_processes");
-  return fmt::format("{:.0f} x {:.0f}", processes, team->number("workers") / processes);
+Entry team_label(const Point& team) {
+  const double processes = team.number("team_processes");
+  return fmt::format("{:.0f} x {:.0f}", processes, team.number("workers") / processes);
 }
 
-Entry team_in_row(const Points& points, const Factors& row) {
-  return processes_of(points.find(row.with({{"start", "tree"}})));
-}
+const Factors kThreads{{"start", "threads"}}, kSerial{{"start", "serial"}},
+    kTree{{"start", "tree"}};
+const Factors kOneThread{{"start", "threads"}, {"workers", 1}};
 
-std::vector<Line> lines(const Factors& what) {
-  std::vector<Line> all;
-  for (const auto& way : kWays) all.push_back({way.title, what.with({{"start", way.name}})});
-  return all;
-}
-
-// ---- total time ----
-
-void total_time(const Mined& mined, const Factors& what) {
-  const Point* one = mined.one_worker(what);
-  if (one == nullptr) return;
-  const Factors alone = what.with({{"start", "threads"}, {"workers", 1}});
+void total_time(const StudyViews& mined, const Factors& what, Values values) {
+  const Point* one = mined.points.find(what.with(kOneThread));
+  values["product"] = text_of({seconds_per_request(*one), "s"});
+  const std::vector<Factors> rows = combinations(mined.points, {"workers"}, what);
   std::vector<Column> columns = {{"workers", level_of("workers")}};
-  for (const char* head : {"threads", "serial forks", "tree of forks"}) {
-    const Factors way{{"start", kWays[(columns.size() - 1) / 2].name}};
-    columns.push_back({head, time_of(way)});
-    columns.push_back({"speed-up", ratio_of(alone, way, false)});  // the chart shows the interval
-  }
-  columns.push_back({"P x T", team_in_row});
-  add_table(mined.record, title_of(what) + ": total time and speed-up over one worker",
-            rows_of(columns, mined.points, combinations(mined.points, {"workers"}, what)),
-            fmt::format("From the call until the sums are there, creation of the workers included. "
-                        "A product takes one worker {}. The report: {} products of ciphertexts "
-                        "with {} slots, about as many transactions as --scale 1.",
-                        text_of({one->median() / one->beside.at("requests").front(), "s"}),
-                        mined.reported("mining.products"), mined.reported("mining.slots")));
-}
-
-void speedup_chart(const Mined& mined, const Factors& what) {
-  const Point* one = mined.one_worker(what);
   Curves curves{.x = {"workers", ""}, .y = {"speed-up", "ratio"}, .series = {}, .ideal = true};
-  for (const Line& line : lines(what)) {
-    Curve curve{.name = line.name};
-    for (const Point* point : mined.points.where(line.factors, "workers")) {
-      const Entry speedup = ratio_entry(one, point);
-      if (speedup.value)
-        add_place(curve, point->number("workers"), *speedup.value, speedup.interval);
-    }
-    add_curve(curves, std::move(curve));
+  for (const auto& way : kWays) {
+    const Factors start{{"start", way.name}};
+    columns.push_back({way.head, time_of(start)});
+    columns.push_back({"speed-up", ratio_of(kOneThread, start, false)});  // see the chart
+    add_curve(curves,
+              curve_of(way.title, ratio_of(kOneThread, start), mined.points, rows, "workers"));
   }
-  add_chart(mined.record, "mining.speedup." + what.find("program")->word(),
-            title_of(what) + ": speed-up over one worker",
-            "Total time of one worker over that of several, creation of the workers included.",
-            curves);
+  columns.push_back({"P x T", shown_of(kTree, team_label)});
+  mined.table("mining.total", columns, rows, values);
+  mined.chart("mining.speedup." + values["program"], std::move(curves), values, "mining.speedup");
 }
 
-// ---- creation time ----
-
-void creation_time(const Mined& mined, const Points& starts, const Factors& what) {
-  const Factors serial{{"start", "serial"}}, tree{{"start", "tree"}};
+void creation_time(const StudyViews& mined, const Points& starts, const Factors& what,
+                   const Values& values) {
   const auto share_of_total = [&](const Points& created, const Factors& row) {
-    Entry share = ratio_entry(created.find(row.with(tree)), mined.points.find(row.with(tree)));
+    Entry share = ratio_entry(created.find(row.with(kTree)), mined.points.find(row.with(kTree)));
     share.unit = "share";
     share.interval.reset();
     return share;
   };
-  std::vector<Factors> several = combinations(starts, {"workers"}, what);
-  std::erase_if(several, [](const Factors& row) { return *row.find("workers") == Level(1); });
-  add_table(mined.record, title_of(what) + ": creation time",
-            rows_of({{"workers", level_of("workers")},
-                     {"threads", time_of({{"start", "threads"}})},
-                     {"serial forks", time_of(serial)},
-                     {"tree of forks", time_of(tree)},
-                     {"serial / tree", ratio_of(serial, tree)},
-                     {"tree / total time", share_of_total},
-                     {"P x T", team_in_row}},
-                    starts, several),
-            fmt::format("Start and end of workers that do nothing, in the process that holds the "
-                        "encrypted database. The report: {}.",
-                        mined.reported("forks.proportional_above")));
-  add_chart(mined.record, "mining.creation." + what.find("program")->word(),
-            title_of(what) + ": creation time of workers",
-            "Start and end of workers that do nothing, in the process that holds the encrypted "
-            "database. Both axes are logarithmic.",
-            times_over(starts, "workers", lines(what), "workers"));
+  mined.table("mining.creation.table",
+              rows_of({{"workers", level_of("workers")},
+                       {"threads", time_of(kThreads)},
+                       {"serial forks", time_of(kSerial)},
+                       {"tree of forks", time_of(kTree)},
+                       {"serial / tree", ratio_of(kSerial, kTree)},
+                       {"tree / total time", share_of_total},
+                       {"P x T", shown_of(kTree, team_label)}},
+                      starts,
+                      only(combinations(starts, {"workers"}, what), "workers",
+                           [](double workers) { return workers != 1; })),
+              values);
+  std::vector<Line> lines;
+  for (const auto& way : kWays) lines.push_back({way.title, what.with({{"start", way.name}})});
+  mined.chart("mining.creation." + values.at("program"),
+              times_over(starts, "workers", lines, "workers"), values, "mining.creation");
 }
 
-// ---- allocators ----
-
-void allocators(const Mined& mined) {
-  const auto row_of = [&](const Factors& what) -> std::vector<Entry> {
-    const Point* one = mined.one_worker(what);
-    const Point* threads = mined.at(what, "threads", mined.pus);
-    const Point* serial = mined.at(what, "serial", mined.pus);
-    const Point* tree = mined.at(what, "tree", mined.pus);
-    if (one == nullptr || threads == nullptr || tree == nullptr) return {};
-    const std::string program = what.find("program")->word();
-    const Entry gain = ratio_entry(threads, tree);
+void mining_allocators(const StudyViews& mined, int pus) {
+  const auto all = [pus](const Factors& way) { return way.with({{"workers", pus}}); };
+  const Pick one(kOneThread), threads(all(kThreads)), serial(all(kSerial)), tree(all(kTree));
+  const Points& points = mined.points;
+  std::vector<Factors> rows = combinations(points, {"program", "under"});
+  std::erase_if(rows, [&](const Factors& row) {
+    return !one(points, row) || !threads(points, row) || !tree(points, row);
+  });
+  for (const Factors& row : rows)
     add_result(
-        mined.record, fmt::format("gain.mining-{}.{}", program, what.find("under")->word()),
-        "time of threads only over that of a team made by a tree of forks, one worker per PU", gain,
-        Better::higher);
-    return {program,
-            what.find("under")->word(),
-            median_entry(one),
-            median_entry(threads),
-            median_entry(serial),
-            median_entry(tree),
-            processes_of(tree),
-            ratio_entry(threads, serial),
-            gain,
-            published_entry(mined.report, "process_thread.gain.mining")};
-  };
-  add_table(
-      mined.record,
-      fmt::format("Mining encrypted transactions: threads against teams, {} workers", mined.pus),
-      rows_of({"program", "allocator", "one worker", "threads", "serial forks", "tree of forks",
-               "P x T", "threads / serial", "threads / tree",
-               fmt::format("report, {} workers", mined.reported("workers"))},
-              combinations(mined.points, {"program", "under"}), row_of),
-      "values allocates the result of every operation, as the report's program did with its "
-      "library; in-place keeps its sums, and reduces each once. Ratios are medians of pairs "
-      "measured in turn, with 95 % intervals; above 1 teams are faster. The report's is that of "
-      "its program with a tree of forks; fewer cores show less.");
+        mined.record,
+        fmt::format("gain.mining-{}.{}", row.find("program")->word(), row.find("under")->word()),
+        "time of threads only over that of a team made by a tree of forks, one worker per PU",
+        ratio_entry(threads(points, row), tree(points, row)), Better::higher);
+  mined.table("mining.allocators",
+              {{"program", word_of("program")},
+               {"allocator", word_of("under")},
+               {"one worker", time_of(one)},
+               {"threads", time_of(threads)},
+               {"serial forks", time_of(serial)},
+               {"tree of forks", time_of(tree)},
+               {"P x T", shown_of(tree, team_label)},
+               {"threads / serial", ratio_of(threads, serial)},
+               {"threads / tree", ratio_of(threads, tree)},
+               {fmt::format("report, {} workers", mined.reported("workers")),
+                published_of(mined.report, "gain.mining")}},
+              rows);
 }
 
 // Measured at different times, so only medians are compared.
-void programs(const Mined& mined) {
-  const auto row_of = [&](const Level& allocator) -> std::vector<Entry> {
-    std::vector<Entry> row = {allocator.word()};
-    std::vector<double> best;
+void mining_programs(const StudyViews& mined) {
+  const auto row_of = [&](const Factors& under) -> std::vector<Entry> {
+    std::vector<Entry> row = {under.find("under")->word()};
     for (const char* program : {"values", "in-place"}) {
-      const Factors what{{"program", program}, {"under", allocator}};
-      const Point *one = mined.one_worker(what), *least = fastest(mined.points.where(what));
+      const Factors what = under.with({{"program", program}});
+      const Point* one = mined.points.find(what.with(kOneThread));
       if (one == nullptr) return {};
-      const double products = one->beside.at("requests").front();
-      row.push_back({one->median() / products, "s"});
-      row.push_back({least->median() / products, "s"});
-      best.insert(best.end(), {one->median() / products, least->median() / products});
+      const double requests = one->beside.at("requests").front();
+      row.push_back({seconds_per_request(*one), "s"});
+      row.push_back({fastest(mined.points.where(what))->median() / requests, "s"});
     }
-    row.push_back({best[0] / best[2], "ratio"});
-    row.push_back({best[1] / best[3], "ratio"});
+    row.push_back({*row[1].value / *row[3].value, "ratio"});
+    row.push_back({*row[2].value / *row[4].value, "ratio"});
     return row;
   };
-  add_table(mined.record, "Mining encrypted transactions: values against in-place, per product",
-            rows_of({"allocator", "values, one worker", "values, best", "in-place, one worker",
-                     "in-place, best", "values / in-place, one worker", "best"},
-                    mined.points.levels("under"), row_of),
-            "Best: the fastest number and kind of workers. Both programs count the same products; "
-            "what differs is where results lie, and that in-place reduces a sum once.");
+  mined.table("mining.programs",
+              rows_of({"allocator", "values, one worker", "values, best", "in-place, one worker",
+                       "in-place, best", "values / in-place, one worker", "best"},
+                      combinations(mined.points, {"under"}), row_of));
 }
 
 }  // namespace
 
 void add_mining_views(Record& record, const Points& points, int pus) {
   const Points mined_only = mined_points(points), starts = creation_points(mined_only);
-  const Mined mined{record, mined_only, pus};
+  const StudyViews mined{
+      record, mined_only, published("process-thread"), {{"pus", std::to_string(pus)}}};
   const std::vector<std::string> under = mined_only.words("under");
   if (under.empty()) return;
   for (const std::string& program : mined_only.words("program")) {
     const Factors what{{"program", program}, {"under", under.front()}};
-    total_time(mined, what);
-    speedup_chart(mined, what);
-    creation_time(mined, starts, what);
+    const Values values = {{"program", program}, {"under", under.front()}};
+    if (mined_only.find(what.with(kOneThread)) != nullptr) total_time(mined, what, values);
+    creation_time(mined, starts, what, values);
   }
-  allocators(mined);
-  programs(mined);
+  mining_allocators(mined, pus);
+  mining_programs(mined);
 }
 
 }  // namespace tabane::lab::process_thread

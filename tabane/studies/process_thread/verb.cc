@@ -53,9 +53,9 @@ void serve_meter() {
   // Ctrl-C reaches the whole group: the study decides what it means.
   std::signal(SIGINT, SIG_IGN);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  lab::ProcessThreadMeter meter;
+  const lab::ProcessThreadMeter meter = lab::process_thread_meter();
   for (std::string line; std::getline(std::cin, line);)
-    std::cout << meter.answer(lab::Json::parse(line)).dump() << std::endl;
+    std::cout << meter(lab::Json::parse(line)).dump() << std::endl;
 }
 
 // ---- the verb ----

@@ -1,0 +1,54 @@
+#include "tabane/lab/study/captions.h"
+
+#include <gtest/gtest.h>
+
+#include "tabane/core/error.h"
+
+namespace tabane::lab {
+namespace {
+
+constexpr const char* kCaptions = R"([watch]
+Messages of {size}, over time
+Larger points are
+far below.[ Here {slow} are.]
+
+[bare]
+No note
+)";
+
+Caption caption(const char* name, const Values& values) {
+  return caption_of(kCaptions, name, [&](std::string_view wanted) -> std::optional<std::string> {
+    const auto found = values.find(wanted);
+    if (found == values.end()) return std::nullopt;
+    return found->second;
+  });
+}
+
+TEST(Captions, HaveATitleAndANoteWithTheirValues) {
+  const Caption watch = caption("watch", {{"size", "[1] {MiB}"}, {"slow", "3"}});
+  EXPECT_EQ(watch.title, "Messages of [1] {MiB}, over time");
+  EXPECT_EQ(watch.note, "Larger points are far below. Here 3 are.");
+  EXPECT_EQ(caption("bare", {}).title, "No note");
+  EXPECT_EQ(caption("bare", {}).note, "");
+}
+
+TEST(Captions, LeaveOutWhatStandsInBracketsWithoutAValue) {
+  for (const Values& values : {Values{{"size", ""}}, Values{{"size", ""}, {"slow", ""}}})
+    EXPECT_EQ(caption("watch", values).note, "Larger points are far below.");
+}
+
+TEST(Captions, AreNotGuessed) {
+  EXPECT_THROW(caption("watch", {{"slow", "3"}}), core::Error);
+  EXPECT_THROW(caption("wat", {}), core::Error);
+}
+
+TEST(Captions, OfStudiesAreNamedByTheirFolders) {
+  EXPECT_FALSE(caption_files().empty());
+  for (const CaptionFile& file : caption_files()) {
+    EXPECT_EQ(std::string_view(file.study).find('_'), std::string_view::npos);
+    EXPECT_TRUE(std::string_view(file.text).starts_with('[')) << file.study;
+  }
+}
+
+}  // namespace
+}  // namespace tabane::lab
