@@ -1,16 +1,16 @@
 # Libraries and tests of a folder. Sources are found, not listed: x.cc belongs to the library,
 # x_test.cc to a test, x_fuzz.cc to a fuzzer and the test that shares its harness, bench.cc and
-# bench_x.cc to bench/. What forks, measures or needs all PUs is tested in x_fork_test.cc. Where a
-# file is named, it may be a pattern.
+# bench_x.cc to bench/. What forks, measures or needs all PUs is tested in x_fork_test.cc. The text
+# of x.cl becomes the constant kXSource of the library's namespace.
 #
-# tabane_module(NAME [IN_PROGRAM] [HEADERS …] [EXCEPT REGEX…] [EXTRA …] DEPENDS …
+# tabane_module(NAME [IN_PROGRAM] [HEADERS PATTERN…] [EXCEPT REGEX…] [EXTRA …] DEPENDS …
 #               PRIVATE_DEPENDS … [PRECOMPILE …] [TEST_EXTRA …] [TEST_DEPENDS …]):
 #   a static library tabane_NAME, alias tabane::NAME, of the sources below this folder whose path
-#   no REGEX matches, and EXTRA ones. With HEADERS it is installed with them. The verbs in verb.cc
-#   and verb_x.cc become a part of the program if IN_PROGRAM, or else a module that it loads for
-#   them, with the library and what this depends on. Tests that no earlier call took are made as
-#   NAME_test, with TEST_EXTRA, and NAME_fork_test; both know what the library depends on, and
-#   TEST_DEPENDS.
+#   no REGEX matches, and EXTRA ones. With HEADERS it is installed with them. PRECOMPILE names the
+#   large headers of others that most sources include. The verbs in verb.cc and verb_x.cc become a
+#   part of the program if IN_PROGRAM, or else a module that it loads for them, with the library and
+#   what this depends on. Tests that no earlier call took are made as NAME_test, with TEST_EXTRA,
+#   and NAME_fork_test; both know what the library depends on, and TEST_DEPENDS.
 # tabane_tests(NAME [SOURCES …] [EXTRA …] DEPENDS … [LABELS …] [SERIAL]):
 #   one GoogleTest program NAME_test, of SOURCES, which are taken, and EXTRA ones, which other
 #   programs may have, too; none without any. CTest runs each suite in a process of its own, and,
@@ -27,7 +27,6 @@
 #   which must be that of the program.
 # tabane_unity(TARGET):
 #   where TABANE_UNITY is on, compiles up to eight sources of one folder at once.
-# PRECOMPILE names the large headers of others that most of the sources include.
 
 add_library(tabane_build_flags INTERFACE)
 target_compile_options(
@@ -43,25 +42,13 @@ endif()
 if(TABANE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(tabane_build_flags INTERFACE -Wno-subobject-linkage)
 endif()
+set(tabane_cold -O1)  # for what has no hot loop: it compiles in less time
 if(TABANE_SANITIZE)
   target_compile_options(
     tabane_build_flags INTERFACE -fsanitize=${TABANE_SANITIZE} -fno-omit-frame-pointer
                                  -fno-sanitize-recover=all)
   target_link_options(tabane_build_flags INTERFACE -fsanitize=${TABANE_SANITIZE})
 endif()
-
-# tabane_files(VARIABLE NAMES…): the files of this folder with these names; none may match nothing.
-function(tabane_files variable)
-  set(files)
-  foreach(name IN LISTS ARGN)
-    file(GLOB found CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${name})
-    if(NOT found)
-      message(FATAL_ERROR "${CMAKE_CURRENT_SOURCE_DIR} has no file ${name}")
-    endif()
-    list(APPEND files ${found})
-  endforeach()
-  set(${variable} ${files} PARENT_SCOPE)
-endfunction()
 
 function(tabane_unity target)
   get_target_property(sources ${target} SOURCES)
@@ -137,7 +124,7 @@ function(tabane_verbs name in_program)
   endif()
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${target} PRIVATE fmt::fmt tabane_build_flags)
-  target_compile_options(${target} PRIVATE -O1)  # nothing is hot
+  target_compile_options(${target} PRIVATE ${tabane_cold})
   set_property(GLOBAL APPEND PROPERTY TABANE_VERB_FILES ${verbs})
 endfunction()
 
@@ -146,23 +133,35 @@ function(tabane_module name)
     ARG "IN_PROGRAM" ""
     "HEADERS;EXCEPT;EXTRA;DEPENDS;PRIVATE_DEPENDS;PRECOMPILE;TEST_EXTRA;TEST_DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cc)
-  tabane_files(headers ${ARG_HEADERS})
   foreach(regex "^verb(_.*)?\\.cc$" "(^|/)bench[_./]" ${ARG_EXCEPT})
     list(FILTER sources EXCLUDE REGEX ${regex})
   endforeach()
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_(test|fuzz)\\.cc$")
   list(FILTER sources EXCLUDE REGEX "_(test|fuzz|fuzz_main)\\.cc$")
-  list(FILTER headers EXCLUDE REGEX "_test\\.h$|^bench")
   tabane_script_tests(${name}.script "" _test.py)
   if(NOT sources)
     tabane_verbs(${name} ${ARG_IN_PROGRAM})
     return()
   endif()
+  file(GLOB_RECURSE texts CONFIGURE_DEPENDS *.cl)
+  foreach(path IN LISTS texts)
+    get_filename_component(id ${path} NAME_WE)
+    string(REGEX MATCH "^(.)(.*)" ignored ${id})
+    string(TOUPPER ${CMAKE_MATCH_1} capital)
+    set(constant "const char* const k${capital}${CMAKE_MATCH_2}Source")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+    file(READ ${path} text)
+    file(CONFIGURE OUTPUT ${id}_source.cc @ONLY CONTENT
+         "namespace tabane::${name} {\nextern @constant@;\n@constant@ = R\"~~~(@text@)~~~\";\n}\n")
+    list(APPEND ARG_EXTRA ${CMAKE_CURRENT_BINARY_DIR}/${id}_source.cc)
+  endforeach()
   add_library(tabane_${name} STATIC ${sources} ${ARG_EXTRA})
   add_library(tabane::${name} ALIAS tabane_${name})
   set_target_properties(tabane_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
-  if(headers)
+  if(ARG_HEADERS)
+    file(GLOB headers CONFIGURE_DEPENDS ${ARG_HEADERS})
+    list(FILTER headers EXCLUDE REGEX "_test\\.h$|/bench[^/]*$")
     target_sources(
       tabane_${name}
       PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
@@ -173,7 +172,7 @@ function(tabane_module name)
   target_link_libraries(
     tabane_${name}
     PUBLIC ${ARG_DEPENDS}
-    PRIVATE ${ARG_PRIVATE_DEPENDS} $<BUILD_INTERFACE:tabane_build_flags>)
+    PRIVATE ${ARG_PRIVATE_DEPENDS} fmt::fmt $<BUILD_INTERFACE:tabane_build_flags>)
   target_compile_features(tabane_${name} PUBLIC cxx_std_20)
   tabane_unity(tabane_${name})
   target_precompile_headers(tabane_${name} PRIVATE ${ARG_PRECOMPILE})
@@ -184,33 +183,38 @@ function(tabane_module name)
   set(fork_tests ${tests})
   list(FILTER fork_tests INCLUDE REGEX "fork_test\\.cc$")
   list(FILTER tests EXCLUDE REGEX "fork_test\\.cc$")
-  set(common DEPENDS tabane::${name} ${ARG_PRIVATE_DEPENDS} ${ARG_TEST_DEPENDS})
+  set(common DEPENDS tabane::${name} fmt::fmt ${ARG_PRIVATE_DEPENDS} ${ARG_TEST_DEPENDS})
   tabane_tests(${name} SOURCES ${tests} EXTRA ${ARG_TEST_EXTRA} ${common})
   tabane_tests(${name}_fork SOURCES ${fork_tests} ${common} LABELS fork SERIAL)
 endfunction()
+
+# The header of GoogleTest, compiled once for all tests.
+if(TABANE_TESTS)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/gtest_header.cc CONTENT "")
+  add_library(tabane_gtest_header OBJECT ${PROJECT_BINARY_DIR}/gtest_header.cc)
+  target_link_libraries(tabane_gtest_header PRIVATE GTest::gtest tabane_build_flags)
+  target_compile_options(tabane_gtest_header PRIVATE ${tabane_cold})
+  target_precompile_headers(tabane_gtest_header PRIVATE <gtest/gtest.h>)
+endif()
 
 function(tabane_tests name)
   if(NOT TABANE_TESTS)
     return()
   endif()
   cmake_parse_arguments(ARG "SERIAL" "" "SOURCES;EXTRA;DEPENDS;LABELS" ${ARGN})
-  tabane_files(sources ${ARG_SOURCES})
-  tabane_files(extra ${ARG_EXTRA})
-  set_property(DIRECTORY APPEND PROPERTY TABANE_TESTS_TAKEN ${sources})
-  if(NOT sources AND NOT extra)
+  set_property(DIRECTORY APPEND PROPERTY TABANE_TESTS_TAKEN ${ARG_SOURCES})
+  if(NOT ARG_SOURCES AND NOT ARG_EXTRA)
     return()
   endif()
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
-  add_executable(${name}_test ${sources} ${extra})
+  add_executable(${name}_test ${ARG_SOURCES} ${ARG_EXTRA})
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gtest_main tabane_build_flags)
+  target_compile_options(${name}_test PRIVATE ${tabane_cold})
   tabane_unity(${name}_test)
-  if(NOT TARGET tabane_gtest_header)
-    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/gtest_header.cc CONTENT "")
-    add_library(tabane_gtest_header OBJECT ${PROJECT_BINARY_DIR}/gtest_header.cc)
-    target_link_libraries(tabane_gtest_header PRIVATE GTest::gtest tabane_build_flags)
-    target_precompile_headers(tabane_gtest_header PRIVATE <gtest/gtest.h>)
+  if(TARGET tabane_opencl)  # loaded, not linked
+    add_dependencies(${name}_test tabane_opencl)
   endif()
   if(NOT OpenMP::OpenMP_CXX IN_LIST ARG_DEPENDS)  # which defines macros that the header asks for
     target_precompile_headers(${name}_test REUSE_FROM tabane_gtest_header)

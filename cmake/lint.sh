@@ -37,7 +37,7 @@ columns() { ! grep -nE '^.{101,}' "${narrow[@]}"; }
 shell() { shellcheck "${scripts[@]}"; }
 man_page() {
   local complaints
-  complaints=$(sed '/^@options/d' docs/tabane.1.in | groff -mandoc -Tutf8 -ww -z 2>&1)
+  complaints=$(sed '/^@/d' docs/tabane.1.in | groff -mandoc -Tutf8 -ww -z 2>&1)
   [ -z "$complaints" ] || { echo "$complaints"; return 1; }
 }
 

@@ -137,7 +137,10 @@ std::span<const Verb* const> below(const Verb& verb);
 // The table of a verb with --help, which is the last.
 Definition definition_of(const Verb& verb);
 
-// Returns the help of a verb, as wide as stdout. name: "tabane study".
+// Returns how a verb is called: "tabane study [OPTIONS] SUBCOMMAND". name: "tabane study".
+std::string usage(const Verb& verb, const std::string& name);
+
+// Returns the help of a verb, as wide as stdout. name: as in usage().
 std::string help_text(const Verb& verb, const std::string& name);
 
 // A sentence that names the verb, what is wrong, what is legal, and where that is said.

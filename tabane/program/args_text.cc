@@ -33,18 +33,6 @@ std::string entry(const std::string& names, const std::string& what) {
   return fmt::format("  {}{}{}\n", names, gap, text);
 }
 
-std::string usage(const Verb& verb, const std::string& name, const Definition& definition) {
-  std::string text = fmt::format("Usage: {} [OPTIONS]", name);
-  for (const Option& option : definition.options) {
-    if (!option.is_positional()) continue;
-    const std::string shown =
-        option.value + (option.is_repeatable() && !option.rules.is_command ? "..." : "");
-    text += option.rules.required ? " " + shown : " [" + shown + "]";
-  }
-  if (verb.below != nullptr) text += definition.run ? " [SUBCOMMAND]" : " SUBCOMMAND";
-  return text + "\n";
-}
-
 }  // namespace
 
 Words split_words(const std::string& text, char at) {
@@ -127,12 +115,25 @@ std::string Given::line() const {
   return text + (rest.starts_with(" -") ? " --" : "") + rest;
 }
 
+std::string usage(const Verb& verb, const std::string& name) {
+  const Definition definition = definition_of(verb);
+  std::string text = name + " [OPTIONS]";
+  for (const Option& option : definition.options) {
+    if (!option.is_positional()) continue;
+    const std::string shown =
+        option.value + (option.is_repeatable() && !option.rules.is_command ? "..." : "");
+    text += option.rules.required ? " " + shown : " [" + shown + "]";
+  }
+  if (verb.below != nullptr) text += definition.run ? " [SUBCOMMAND]" : " SUBCOMMAND";
+  return text;
+}
+
 std::string help_text(const Verb& verb, const std::string& name) {
   Definition definition = definition_of(verb);
   std::vector<Option>& options = definition.options;
   std::rotate(options.begin(), options.end() - 1, options.end());
   std::string text = verb.examples ? fmt::format("Examples:\n{}\n\n", verb.examples) : "";
-  text += wrap_text(verb.what, layout_width(STDOUT_FILENO)) + "\n" + usage(verb, name, definition);
+  text += wrap_text(verb.what, layout_width(STDOUT_FILENO)) + "\nUsage: " + usage(verb, name) + "\n";
   std::string positionals, flags, verbs;
   const char* group = nullptr;
   for (const Option& option : options) {

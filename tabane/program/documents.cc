@@ -4,9 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <cctype>
+#include <functional>
+#include <map>
 #include <memory>
-#include <set>
 #include <sstream>
 
 #include "tabane/core/error.h"
@@ -58,6 +59,11 @@ std::string roff(const std::string& text) {
   return escaped.starts_with('.') ? "\\&" + escaped : escaped;
 }
 
+std::string in_capitals(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
 std::string head_of(const Option& option) {
   std::string head;
   for (const std::string& name : option.names) {
@@ -89,33 +95,62 @@ std::string options_text(const Verb& verb) {
   return text;
 }
 
-// A line of the template, or what it stands for; notes the verbs whose options it shows.
-std::string line_of(const Verb& program, const std::string& line, std::set<std::string>& shown) {
-  if (line == "@options@") return table_of(documented(program, ""));
-  if (!line.starts_with("@options ") || !line.ends_with('@')) return line + "\n";
-  const std::string name = line.substr(9, line.size() - 10);
+// As a shell takes them, in the columns that they have.
+std::string examples_of(const Verb& verb) {
+  if (verb.examples == nullptr) return "";
+  return fmt::format(".PP\nExamples:\n.PP\n.EX\n{}\n.EE\n", roff(verb.examples));
+}
+
+// For each verb: "tabane run [OPTIONS] COMMAND".
+std::string synopsis(const Verb& program) {
   std::string text;
   for (const Verb* verb : documented(program, "").below) {
-    if (verb->name == name) {
-      shown.insert(name);
-      return options_text(*verb);
-    }
-    if (name != "others" || shown.contains(verb->name)) continue;
-    text += fmt::format(".SS {}\n{}.\n{}", verb->name, roff(verb->what), options_text(*verb));
+    const std::string name = fmt::format("{} {}", program.name, verb->name);
+    text += fmt::format("{}\\fB{}\\fR{}\n", text.empty() ? "" : ".br\n", roff(name),
+                        roff(usage(*verb, name).substr(name.size())));
   }
-  if (name != "others") throw core::UsageError(fmt::format("{}: there is no such verb", line));
   return text;
 }
 
-// Returns the man page: a template in which the line "@options VERB@" stands for the table of the
-// verb's options (of a verb with names below it: theirs), "@options others@" for the verbs that it
-// has not named so far, "@options@" for the program's own options, and @version@ for the version.
-// throws: core::UsageError if it names a verb that there is not.
+// What a template says of verbs, by their names.
+using About = std::map<std::string, std::string, std::less<>>;
+
+// A section for each group, in it one for each verb: what is said of it, or else one sentence, its
+// options and examples. throws: core::UsageError if something is said of a verb that there is not.
+std::string verbs_text(const Verb& program, About about) {
+  std::string text, group;
+  for (const Verb* verb : documented(program, "").below) {
+    if (group != verb->group) text += fmt::format(".SH {}\n", in_capitals(group = verb->group));
+    const auto said = about.extract(verb->name);
+    text += fmt::format(".SS {}\n{}", verb->name, said ? said.mapped() : roff(verb->what) + ".\n");
+    text += options_text(*verb) + examples_of(whole(*verb));
+  }
+  if (about.empty()) return text;
+  throw core::UsageError(fmt::format("@about {}@: there is no such verb", about.begin()->first));
+}
+
+// Returns the man page: a template in which "@synopsis@" stands for a line for each verb,
+// "@options@" for the program's own options, and "@verbs@" for the sections of the verbs, of which
+// the lines before it that follow "@about VERB@" tell. throws: as verbs_text().
 std::string man_page(const Verb& program, const std::string& page_template) {
   std::istringstream lines(page_template);
-  std::set<std::string> shown;
+  About about;
   std::string page;
-  for (std::string line; std::getline(lines, line);) page += line_of(program, line, shown);
+  std::string* to = &page;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("@about ") && line.ends_with('@')) {
+      to = &about[line.substr(7, line.size() - 8)];
+    } else if (line == "@verbs@") {
+      to = &page;
+      page += verbs_text(program, about);
+    } else if (line == "@synopsis@") {
+      page += synopsis(program);
+    } else if (line == "@options@") {
+      page += table_of(documented(program, ""));
+    } else {
+      *to += line + "\n";
+    }
+  }
   const std::string mark = "@version@";
   if (const std::size_t at = page.find(mark); at != std::string::npos)
     page.replace(at, mark.size(), lab::version());

@@ -23,19 +23,6 @@ namespace {
 // Relative to the true optimum: 0.1 if the chosen shape takes 10 % longer.
 using Regrets = std::map<std::string, std::vector<double>>;  // by entrant
 
-struct Case {
-  Machine* machine;
-  Law law;
-  Prediction optimum;
-};
-
-Case draw_case(Synthetic which, const Family& family, std::mt19937_64& random) {
-  Case drawn{&machine(which), draw_law(family, random), {}};
-  const int most = static_cast<int>(std::min(drawn.law.n, std::size_t(2 * drawn.machine->pus())));
-  drawn.optimum = LawExperiment(*drawn.machine, drawn.law).true_optimum(most);
-  return drawn;
-}
-
 // Halving may spend what the chooser spent in the same case, half of it, and twice.
 void race(const Case& one, std::uint64_t seed, const Limits& limits, Regrets& regrets) {
   const auto note = [&](const std::string& name, Shape shape) {
@@ -91,7 +78,7 @@ Regrets race_all(const Setting& setting, std::initializer_list<Synthetic> machin
   for (const Family& family : families()) {
     for (const Synthetic which : machines) {
       for (int draw = 0; draw < draws; ++draw) {
-        Case one = draw_case(which, family, random);
+        Case one = draw_case(family, which, random);
         one.law.noise = setting.noise;
         one.law.disturbed = setting.disturbed;
         race(one, random(), setting.limits, regrets);

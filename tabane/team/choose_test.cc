@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <random>
+#include <utility>
 
 #include "tabane/core/error.h"
 #include "tabane/core/statistics.h"
@@ -23,6 +24,34 @@ constexpr Synthetic kMachines[] = {Synthetic::pus_2, Synthetic::pus_72, Syntheti
 // What can be learnt is learnt: the tests of the laws do not want to see a budget.
 const Limits kLongSample{.most_sample_share = 10, .most_sample_seconds = 200};
 
+// CHOOSE_DRAWS=100 gives 3600 cases, CHOOSE_SEED other ones; tabane/team/chooser.md has what is
+// left over.
+int draws() {
+  const char* wanted = std::getenv("CHOOSE_DRAWS");
+  return wanted ? std::atoi(wanted) : 8;
+}
+
+struct SeededCase : Case {
+  std::string family;
+  std::uint64_t seed;  // of its noise
+};
+
+// Of each family on each machine.
+std::vector<SeededCase> draw_cases() {
+  std::vector<SeededCase> cases;
+  const char* seed = std::getenv("CHOOSE_SEED");
+  std::mt19937_64 random(seed ? std::strtoull(seed, nullptr, 10) : 2026);
+  for (const Family& family : families()) {
+    for (const Synthetic which : kMachines) {
+      for (int draw = 0; draw < draws(); ++draw) {
+        Case drawn = draw_case(family, which, random);
+        cases.push_back({std::move(drawn), family.name, random()});
+      }
+    }
+  }
+  return cases;
+}
+
 struct Outcome {
   std::string text;
   double ratio = 1;          // true time of the choice over that of the true optimum
@@ -30,15 +59,13 @@ struct Outcome {
   double sample_share = 0;   // of the work on one worker
 };
 
-Outcome judge(Synthetic which, const Law& law, std::uint64_t seed, const Limits& limits) {
-  LawExperiment experiment(machine(which), law, seed);
-  const Choice choice = choose_on(machine(which), law.n, experiment, limits);
-  const int most = static_cast<int>(
-      std::min<std::size_t>(law.n, static_cast<std::size_t>(2 * machine(which).pus())));
-  const Prediction optimum = experiment.true_optimum(most);
+Outcome judge(const SeededCase& on, const Law& law, const Limits& limits) {
+  Machine& here = *on.machine;
+  LawExperiment experiment(here, law, on.seed);
+  const Choice choice = choose_on(here, law.n, experiment, limits);
   const double seconds = experiment.true_seconds(choice.shape);
   Outcome outcome;
-  outcome.ratio = seconds / optimum.seconds;
+  outcome.ratio = seconds / on.optimum.seconds;
   if (const auto& predicted = choice.predicted) {
     outcome.held = predicted->holds(seconds);
   }
@@ -47,30 +74,25 @@ Outcome judge(Synthetic which, const Law& law, std::uint64_t seed, const Limits&
   std::snprintf(line, sizeof line,
                 "%zu PU n %zu t %g cv %g cont %g coh %g yield %g clock %g numa %g ceil %g fork %g "
                 "tear %g res %g: chose %dx%d (%g, predicted %g) best %dx%d (%g): %.3f",
-                std::size_t(machine(which).pus()), law.n, law.task_seconds, law.variation,
-                law.contention, law.coherency, law.core_yield, law.clock_drop, law.node_penalty,
-                law.ceiling, law.fork_least + law.gib * law.fork_seconds_per_gib,
-                law.teardown_share, law.result_seconds, choice.shape.processes,
-                choice.shape.threads, seconds, choice.predicted ? choice.predicted->seconds : 0,
-                optimum.shape.processes, optimum.shape.threads, optimum.seconds, outcome.ratio);
+                std::size_t(here.pus()), law.n, law.task_seconds, law.variation, law.contention,
+                law.coherency, law.core_yield, law.clock_drop, law.node_penalty, law.ceiling,
+                law.fork_least + law.gib * law.fork_seconds_per_gib, law.teardown_share,
+                law.result_seconds, choice.shape.processes, choice.shape.threads, seconds,
+                choice.predicted ? choice.predicted->seconds : 0, on.optimum.shape.processes,
+                on.optimum.shape.threads, on.optimum.seconds, outcome.ratio);
   outcome.text = line;
   return outcome;
 }
 
-std::map<std::string, std::vector<Outcome>> judge_all(double noise, int draws, const Limits& limits,
+std::map<std::string, std::vector<Outcome>> judge_all(double noise, const Limits& limits,
                                                       double disturbed = 0) {
+  static const std::vector<SeededCase> cases = draw_cases();  // noise changes no optimum
   std::map<std::string, std::vector<Outcome>> outcomes;
-  const char* seed = std::getenv("CHOOSE_SEED");
-  std::mt19937_64 random(seed ? std::strtoull(seed, nullptr, 10) : 2026);
-  for (const Family& family : families()) {
-    for (const Synthetic which : kMachines) {
-      for (int draw = 0; draw < draws; ++draw) {
-        Law law = draw_law(family, random);
-        law.noise = noise;
-        law.disturbed = disturbed;
-        outcomes[family.name].push_back(judge(which, law, random(), limits));
-      }
-    }
+  for (const SeededCase& each : cases) {
+    Law law = each.law;
+    law.noise = noise;
+    law.disturbed = disturbed;
+    outcomes[each.family].push_back(judge(each, law, limits));
   }
   return outcomes;
 }
@@ -93,13 +115,6 @@ void print_table(const std::map<std::string, std::vector<Outcome>>& outcomes) {
   }
 }
 
-// CHOOSE_DRAWS=100 gives 3600 cases, CHOOSE_SEED other ones; tabane/team/chooser.md has what is
-// left over.
-int draws() {
-  const char* wanted = std::getenv("CHOOSE_DRAWS");
-  return wanted ? std::atoi(wanted) : 8;
-}
-
 double share_within(const std::map<std::string, std::vector<Outcome>>& outcomes, double ratio) {
   double cases = 0, good = 0;
   for (const auto& [name, family] : outcomes) {
@@ -116,7 +131,7 @@ double share_within(const std::map<std::string, std::vector<Outcome>>& outcomes,
 }
 
 TEST(ChooseShape, IsWithinFivePercentOfTheOptimumWithoutNoise) {
-  const auto outcomes = judge_all(0, draws(), kLongSample);
+  const auto outcomes = judge_all(0, kLongSample);
   print_table(outcomes);
   for (const auto& [name, family] : outcomes) {
     for (const Outcome& outcome : family) {
@@ -126,20 +141,20 @@ TEST(ChooseShape, IsWithinFivePercentOfTheOptimumWithoutNoise) {
 }
 
 TEST(ChooseShape, IsWithinTenPercentInNineteenOfTwentyCasesWithNoise) {
-  const auto outcomes = judge_all(0.05, draws(), kLongSample);
+  const auto outcomes = judge_all(0.05, kLongSample);
   print_table(outcomes);
   EXPECT_GE(share_within(outcomes, 1.10), 0.95);
 }
 
 TEST(ChooseShape, IsWithinTenPercentInNineteenOfTwentyCasesWhereSomeRunsTakeTwiceAsLong) {
-  const auto outcomes = judge_all(0.02, draws(), kLongSample, 0.05);
+  const auto outcomes = judge_all(0.02, kLongSample, 0.05);
   print_table(outcomes);
   EXPECT_GE(share_within(outcomes, 1.10), 0.95);
 }
 
 // The default budget is too small for some: 1000 tasks on 512 PUs leave 50 to try.
 TEST(ChooseShape, IsWithinTenPercentInSevenOfEightCasesWithTheDefaultBudget) {
-  const auto outcomes = judge_all(0.05, draws(), {});
+  const auto outcomes = judge_all(0.05, {});
   print_table(outcomes);
   EXPECT_GE(share_within(outcomes, 1.10), 0.875);
 }
@@ -232,7 +247,7 @@ TEST(ChooseShape, ListsAlternativesBestFirst) {
 TEST(ChooseShape, NineOfTenPredictionsHold) {
   double predicted = 0, held = 0;
   for (const double disturbed : {0.0, 0.05}) {
-    for (const auto& [name, family] : judge_all(0.05, draws(), {}, disturbed)) {
+    for (const auto& [name, family] : judge_all(0.05, {}, disturbed)) {
       for (const Outcome& outcome : family) {
         predicted += outcome.held ? 1 : 0;
         held += outcome.held.value_or(false) ? 1 : 0;

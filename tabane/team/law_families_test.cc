@@ -1,5 +1,6 @@
 #include "tabane/team/law_families_test.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <limits>
 #include <map>
@@ -107,6 +108,13 @@ Law draw_law(const Family& family, std::mt19937_64& random) {
   Law law = any_law(random);
   family.shape(law, random);
   return law;
+}
+
+Case draw_case(const Family& family, Synthetic which, std::mt19937_64& random) {
+  Case drawn{&machine(which), draw_law(family, random), {}};
+  const int most = static_cast<int>(std::min(drawn.law.n, std::size_t(2 * drawn.machine->pus())));
+  drawn.optimum = LawExperiment(*drawn.machine, drawn.law).true_optimum(most);
+  return drawn;
 }
 
 }  // namespace tabane::team

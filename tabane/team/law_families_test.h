@@ -26,4 +26,14 @@ std::span<const Family> families();
 // A law with every property drawn; the family then sends some of them to an extreme.
 Law draw_law(const Family& family, std::mt19937_64& random);
 
+// A law on a machine, and the best that it allows with at most two workers on each PU.
+struct Case {
+  Machine* machine;
+  Law law;
+  Prediction optimum;
+};
+
+// cost: up to a tenth of a second on a large machine.
+Case draw_case(const Family& family, Synthetic which, std::mt19937_64& random);
+
 }  // namespace tabane::team

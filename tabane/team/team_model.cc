@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "tabane/team/fork.h"
 
@@ -21,16 +22,32 @@ double gamma_above(double x, double shape, double scale) {
   return normal_above((third - 1 + 1 / (9 * shape)) * 3 * std::sqrt(shape));
 }
 
-// Solves above(x) = p for a falling function, to nine digits.
+// Solves above(x) = p for a falling function, to nine digits: by false position, since the logarithm
+// of a tail is nearly a line. An end that stays twice counts half (Illinois).
 template <class F>
 double solve_falling(F above, double p) {
-  double low = 0, high = 1;
-  while (above(high) > p && high < 1e6) high *= 2;
-  for (int i = 0; i < 30; ++i) {
-    const double middle = (low + high) / 2;
-    (above(middle) > p ? low : high) = middle;
+  const auto off = [&](double x) { return std::log(std::max(above(x), 1e-300) / p); };
+  double low = 0, high = 1, off_low = off(low), off_high = off(high);
+  for (; off_high > 0 && high < 1e6; off_high = off(high)) {
+    low = std::exchange(high, 2 * high);
+    off_low = off_high;
   }
-  return high;
+  double x = high;
+  for (int i = 0, stayed = 0; i < 60 && high - low > 1e-9 * high; ++i) {
+    x = (low * off_high - high * off_low) / (off_high - off_low);
+    const double here = off(x);
+    if (std::abs(here) < 1e-10) break;
+    if (here > 0) {
+      low = x, off_low = here;
+      if (stayed == 1) off_high /= 2;
+      stayed = 1;
+    } else {
+      high = x, off_high = here;
+      if (stayed == -1) off_low /= 2;
+      stayed = -1;
+    }
+  }
+  return x;
 }
 
 // Expected largest of `count` task times of mean 1.
